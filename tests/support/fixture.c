@@ -1,0 +1,299 @@
+/* What the integration suites share: set-up, asking, comparing. */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define TEXTS 32
+#define REPLY_SECONDS 20
+
+struct postgres pg;
+struct server server;
+
+/* Texts handed out live until TEXTS more have been. */
+static char *keep(char *text) {
+    static char *texts[TEXTS];
+    static unsigned next;
+    char **place = &texts[next++ % TEXTS];
+
+    free(*place);
+    return *place = text;
+}
+
+const char *text_of(const char *fmt, ...) {
+    char *text = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(&text, fmt, ap) < 0)
+        die("out of memory");
+    va_end(ap);
+    return keep(text);
+}
+
+static void set_up(void) {
+    signal(SIGPIPE, SIG_IGN);
+    postgres_start(&pg);
+    server_start(&server, postgres_conninfo(&pg, NULL), NULL);
+}
+
+int run_suite(const char *name, const struct CMUnitTest *tests, size_t count) {
+    const char *filter = getenv("PGDISQUE_TEST_FILTER");
+    int failed;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (filter && *filter)
+        cmocka_set_test_filter(filter);
+    set_up();
+    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    if (server_stop(&server) != 0)
+        fprintf(stderr, "# the server did not end with status 0\n");
+    postgres_stop(&pg, true);
+    if (failed || servers_complained())
+        servers_show_logs();
+    return failed || servers_complained() ? 1 : 0;
+}
+
+redisContext *client_open_on(const struct server *s) {
+    struct timeval limit = { .tv_sec = patience(REPLY_SECONDS * 1000) / 1000 };
+    redisContext *c = redisConnectWithTimeout("127.0.0.1", s->port, limit);
+
+    if (!c || c->err)
+        fail_msg("cannot connect: %s", c ? c->errstr : "out of memory");
+    redisSetTimeout(c, limit);
+    return c;
+}
+
+redisContext *client_open(void) {
+    return client_open_on(&server);
+}
+
+static void print_bulk(FILE *f, const redisReply *r) {
+    fputc('"', f);
+    for (size_t i = 0; i < r->len; i++) {
+        unsigned char ch = (unsigned char)r->str[i];
+
+        if (isprint(ch) && ch != '"' && ch != '\\')
+            fputc(ch, f);
+        else
+            fprintf(f, "\\x%02x", ch);
+    }
+    fputc('"', f);
+}
+
+static void print_reply(FILE *f, const redisReply *r) {
+    switch (r->type) {
+    case REDIS_REPLY_STATUS:
+        fprintf(f, "+%s", r->str);
+        break;
+    case REDIS_REPLY_ERROR:
+        fprintf(f, "-%s", r->str);
+        break;
+    case REDIS_REPLY_INTEGER:
+        fprintf(f, ":%lld", r->integer);
+        break;
+    case REDIS_REPLY_STRING:
+        print_bulk(f, r);
+        break;
+    case REDIS_REPLY_ARRAY:
+        fputc('[', f);
+        for (size_t i = 0; i < r->elements; i++) {
+            fputs(i ? " " : "", f);
+            print_reply(f, r->element[i]);
+        }
+        fputc(']', f);
+        break;
+    default:
+        fputs("nil", f);
+    }
+}
+
+static const char *reply_text(redisReply *r) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f;
+
+    if (!r)
+        return "closed";
+    f = open_memstream(&text, &size);
+    print_reply(f, r);
+    fclose(f);
+    freeReplyObject(r);
+    return keep(text);
+}
+
+static const char *vask(redisContext *c, const char *fmt, va_list ap) {
+    return reply_text(redisvCommand(c, fmt, ap));
+}
+
+const char *ask(redisContext *c, const char *fmt, ...) {
+    const char *text;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = vask(c, fmt, ap);
+    va_end(ap);
+    return text;
+}
+
+const char *next_reply(redisContext *c) {
+    void *reply = NULL;
+
+    return redisGetReply(c, &reply) == REDIS_OK ? reply_text(reply) : "closed";
+}
+
+void later(redisContext *c, const char *fmt, ...) {
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (redisvAppendCommand(c, fmt, ap) != REDIS_OK)
+        fail_msg("append: %s", c->errstr);
+    va_end(ap);
+}
+
+void expect(redisContext *c, const char *want, const char *fmt, ...) {
+    const char *got;
+    va_list ap;
+
+    va_start(ap, fmt);
+    got = vask(c, fmt, ap);
+    va_end(ap);
+    if (strcmp(got, want) != 0)
+        fail_msg("%s: got %s, want %s", fmt, got, want);
+}
+
+void expect_start(redisContext *c, const char *want, const char *fmt, ...) {
+    const char *got;
+    va_list ap;
+
+    va_start(ap, fmt);
+    got = vask(c, fmt, ap);
+    va_end(ap);
+    if (strncmp(got, want, strlen(want)) != 0)
+        fail_msg("%s: got %s, want %s...", fmt, got, want);
+}
+
+void expect_next(redisContext *c, const char *want) {
+    const char *got = next_reply(c);
+
+    if (strcmp(got, want) != 0)
+        fail_msg("got %s, want %s", got, want);
+}
+
+long long number(redisContext *c, const char *fmt, ...) {
+    const char *got;
+    va_list ap;
+
+    va_start(ap, fmt);
+    got = vask(c, fmt, ap);
+    va_end(ap);
+    if (got[0] != ':')
+        fail_msg("%s: got %s, want an integer", fmt, got);
+    return atoll(got + 1);
+}
+
+const char *add_job(redisContext *c, const char *queue, const char *body, const char *options) {
+    char *fmt;
+    const char *got;
+
+    if (asprintf(&fmt, "ADDJOB %%s %%s 0 %s", options) < 0)
+        die("out of memory");
+    got = ask(c, fmt, queue, body);
+    free(fmt);
+    if (strncmp(got, "+D-", 3) != 0)
+        fail_msg("ADDJOB %s %s: got %s", queue, options, got);
+    return got + 1;
+}
+
+const char *get_job(redisContext *c, const char *queue, const char *body) {
+    redisReply *r = redisCommand(c, "GETJOB NOHANG FROM %s", queue);
+    redisReply *job = r && r->type == REDIS_REPLY_ARRAY && r->elements == 1 ? r->element[0] : NULL;
+    const char *id;
+
+    if (!job || job->elements != 3 || strcmp(job->element[2]->str, body) != 0)
+        fail_msg("GETJOB FROM %s: got %s, want the job %s", queue, reply_text(r), body);
+    id = text_of("%s", job->element[1]->str);
+    freeReplyObject(r);
+    return id;
+}
+
+bool queue_is_empty(redisContext *c, const char *queue) {
+    return strcmp(ask(c, "GETJOB NOHANG FROM %s", queue), "nil") == 0;
+}
+
+/* The value behind a key of a flat key-value array. */
+static const char *pick(redisReply *r, const char *field) {
+    const char *text = "gone";
+
+    if (!r || r->type != REDIS_REPLY_ARRAY) {
+        if (r)
+            freeReplyObject(r);
+        return text;
+    }
+    for (size_t i = 0; i + 1 < r->elements; i += 2) {
+        redisReply *v = r->element[i + 1];
+
+        if (strcmp(r->element[i]->str, field) == 0)
+            text = v->type == REDIS_REPLY_INTEGER ? text_of("%lld", v->integer)
+                                                  : text_of("%s", v->str ? v->str : "nil");
+    }
+    freeReplyObject(r);
+    return text;
+}
+
+const char *job_field(redisContext *c, const char *id, const char *field) {
+    return pick(redisCommand(c, "SHOW %s", id), field);
+}
+
+const char *queue_field(redisContext *c, const char *queue, const char *field) {
+    return pick(redisCommand(c, "QSTAT %s", queue), field);
+}
+
+long long info_number(redisContext *c, const char *name) {
+    redisReply *r = redisCommand(c, "INFO ALL");
+    long long found = -1;
+    char *key, *at;
+
+    if (!r || r->type != REDIS_REPLY_STRING)
+        fail_msg("INFO: got %s", reply_text(r));
+    if (asprintf(&key, "\n%s:", name) < 0)
+        die("out of memory");
+    at = strstr(r->str, key);
+    if (at)
+        found = atoll(at + strlen(key));
+    free(key);
+    freeReplyObject(r);
+    return found;
+}
+
+long long blocked_clients(void) {
+    redisContext *c = client_open();
+    long long n = info_number(c, "blocked_clients");
+
+    redisFree(c);
+    return n;
+}
+
+void raw_open_on(struct wire *w, const struct server *s) {
+    if (!wire_try_open(w, s->port))
+        fail_msg("cannot connect");
+}
+
+void raw_open(struct wire *w) {
+    raw_open_on(w, &server);
+}
+
+void raw_expect(struct wire *w, const char *want) {
+    struct value *v = wire_reply(w, 10000);
+    char *got = value_text(v);
+
+    value_free(v);
+    if (strcmp(got, want) != 0)
+        fail_msg("got %s, want %s", keep(got), want);
+    free(got);
+}

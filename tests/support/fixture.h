@@ -1,0 +1,93 @@
+#ifndef FIXTURE_H
+#define FIXTURE_H
+
+/* cmocka.h wants these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <hiredis/hiredis.h>
+
+#include "postgres.h"
+#include "server.h"
+#include "wait.h"
+#include "wire.h"
+
+/*
+ * What the integration suites share: one Postgres for the program, one server
+ * on an empty database of it, and short ways of asking and comparing. Every
+ * test uses queue names of its own, so that tests do not see each other's jobs.
+ */
+extern struct postgres pg;
+extern struct server server;
+
+#define ID_SIZE 41 /* of a job's ID with its NUL */
+
+/* For main(): starts pg and server, runs the tests that match the glob in
+ * $PGDISQUE_TEST_FILTER, stops both, and shows the logs when something failed.
+ * A server that crashed or that a sanitizer complained of fails the suite. */
+int run_suite(const char *name, const struct CMUnitTest *tests, size_t count);
+#define RUN_SUITE(name, tests) run_suite(name, tests, sizeof(tests) / sizeof((tests)[0]))
+
+/* Fails the test when cond does not become true within the usual deadline. */
+#define EVENTUALLY_MS 8000
+#define EVENTUALLY(cond)                              \
+    do {                                              \
+        if (!WAIT_UNTIL(cond, EVENTUALLY_MS))         \
+            fail_msg("never became true: %s", #cond); \
+    } while (0)
+
+/* Fails the test when cond stops being true before ms are over. For what must
+ * not happen; keep ms small. */
+#define HOLDS_FOR(ms, cond)                                    \
+    do {                                                       \
+        if (WAIT_UNTIL(!(cond), ms))                           \
+            fail_msg("became false within %d ms: %s", ms, #cond); \
+    } while (0)
+
+/* Connections. They give up after patience(20 s) without a reply. */
+redisContext *client_open(void);
+redisContext *client_open_on(const struct server *s);
+
+/* Commands as in redisCommand(). The reply as text, valid until the next few
+ * calls: +OK -ERR text :1 "bulk" nil [a b]. "closed" when the connection died. */
+const char *ask(redisContext *c, const char *fmt, ...);
+const char *next_reply(redisContext *c);
+/* Puts the command into the output buffer, for pipelines; next_reply() sends. */
+void later(redisContext *c, const char *fmt, ...);
+/* Asks, and fails the test when the reply is not exactly want. */
+void expect(redisContext *c, const char *want, const char *fmt, ...);
+/* Compares a reply's beginning; for errors, whose code is what counts. */
+void expect_start(redisContext *c, const char *want, const char *fmt, ...);
+/* The next reply must be exactly want. */
+void expect_next(redisContext *c, const char *want);
+/* An integer reply; anything else fails the test. */
+long long number(redisContext *c, const char *fmt, ...);
+
+/* ADDJOB queue body 0 <options>; the ID, valid until the next few calls. */
+const char *add_job(redisContext *c, const char *queue, const char *body, const char *options);
+/* GETJOB NOHANG FROM queue: must deliver a job with that body; its ID. */
+const char *get_job(redisContext *c, const char *queue, const char *body);
+/* Is there nothing to get? A job that comes out is lost to the test. */
+bool queue_is_empty(redisContext *c, const char *queue);
+/* A field of SHOW or QSTAT: its text, or "gone" when there is no such object. */
+const char *job_field(redisContext *c, const char *id, const char *field);
+const char *queue_field(redisContext *c, const char *queue, const char *field);
+/* A figure of INFO ALL; -1 when there is no such line. */
+long long info_number(redisContext *c, const char *name);
+/* How many clients wait in GETJOB on the server now. */
+long long blocked_clients(void);
+
+/* A raw connection to the server, and to any. */
+void raw_open(struct wire *w);
+void raw_open_on(struct wire *w, const struct server *s);
+/* The next reply on it must be exactly want, in value_text()'s form. */
+void raw_expect(struct wire *w, const char *want);
+
+/* Same number format as in ask(), kept in a rotating buffer. */
+const char *text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

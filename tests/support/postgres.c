@@ -1,0 +1,204 @@
+/* A throwaway Postgres for tests. */
+#define _GNU_SOURCE
+#include "postgres.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "wait.h"
+
+#define START_MS 30000
+
+static const char settings[] = "listen_addresses = ''\n"
+                               "fsync = off\n"
+                               "full_page_writes = off\n"
+                               "wal_level = minimal\n"
+                               "max_wal_senders = 0\n"
+                               "max_connections = 60\n"
+                               "shared_buffers = 32MB\n"
+                               "unix_socket_permissions = 0777\n"
+                               "restart_after_crash = on\n"
+                               "log_line_prefix = '%m [%p] '\n";
+
+static bool has_program(const char *dir, const char *name) {
+    char path[PATH_SIZE];
+
+    path_join(path, "%s/%s", dir, name);
+    return access(path, X_OK) == 0;
+}
+
+/* Where initdb and postgres are: $PG_BINDIR, or the newest Debian package's. */
+static const char *bin_dir(void) {
+    static char dir[PATH_SIZE];
+    const char *env = getenv("PG_BINDIR");
+    glob_t found = { 0 };
+
+    if (dir[0])
+        return dir;
+    if (env && has_program(env, "initdb"))
+        path_join(dir, "%s", env);
+    else if (glob("/usr/lib/postgresql/*/bin", 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            if (has_program(found.gl_pathv[i], "initdb"))
+                path_join(dir, "%s", found.gl_pathv[i]);
+    globfree(&found);
+    if (!dir[0])
+        die("no Postgres found; set PG_BINDIR to the directory of initdb");
+    return dir;
+}
+
+static void give_to_postgres_user(const char *path) {
+    gid_t gid;
+    uid_t uid = unprivileged_uid(&gid);
+
+    if (uid && chown(path, uid, gid) != 0)
+        die("chown %s: %s", path, strerror(errno));
+}
+
+static void add_settings(const char *dir) {
+    char path[PATH_SIZE];
+    FILE *f;
+
+    path_join(path, "%s/postgresql.conf", dir);
+    f = fopen(path, "a");
+    if (!f || fputs(settings, f) < 0 || fclose(f) != 0)
+        die("%s: %s", path, strerror(errno));
+}
+
+/* initdb works in a directory of its own user's, made by us beforehand. */
+static void make_template(const char *dir) {
+    char tmp[PATH_SIZE], program[PATH_SIZE], log[PATH_SIZE];
+    const char *argv[] = { program, "-D", tmp, "-U", "postgres", "-E", "UTF8", "--locale=C",
+                           "-A", "trust", "--no-sync", "--no-instructions", NULL };
+
+    path_join(program, "%s/initdb", bin_dir());
+    path_join(tmp, "%s.%d", dir, (int)getpid());
+    path_join(log, "%s.log", dir);
+    if (mkdir(tmp, 0700) != 0)
+        die("%s: %s", tmp, strerror(errno));
+    give_to_postgres_user(tmp);
+    run_command(&(struct spawn){ .argv = argv, .log = log, .unprivileged = true });
+    add_settings(tmp);
+    if (rename(tmp, dir) != 0)
+        die("%s: %s", dir, strerror(errno));
+}
+
+/* Suites run side by side: the first one makes the template, the others wait. */
+static const char *template_dir(void) {
+    static char dir[PATH_SIZE];
+    char lock[PATH_SIZE];
+    int fd;
+
+    path_join(dir, "%s/template", run_dir());
+    path_join(lock, "%s/template.lock", run_dir());
+    fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0 || flock(fd, LOCK_EX) != 0)
+        die("%s: %s", lock, strerror(errno));
+    if (access(dir, F_OK) != 0)
+        make_template(dir);
+    close(fd);
+    return dir;
+}
+
+static bool accepts(const struct postgres *pg) {
+    char conninfo[PATH_SIZE + 64];
+    int status;
+
+    if (has_ended(pg->pid, &status)) {
+        show_tail(pg->log, "postgres");
+        die("postgres ended with status %d", status);
+    }
+    snprintf(conninfo, sizeof(conninfo), "host=%s user=postgres dbname=postgres", pg->dir);
+    return PQping(conninfo) == PQPING_OK;
+}
+
+void postgres_resume(struct postgres *pg) {
+    char program[PATH_SIZE];
+    const char *argv[] = { program, "-D", pg->dir, "-k", pg->dir, NULL };
+
+    path_join(program, "%s/postgres", bin_dir());
+    /* SIGQUIT is the immediate shutdown: no backend stays behind. */
+    pg->pid = spawn(&(struct spawn){
+        .argv = argv, .log = pg->log, .death_signal = SIGQUIT, .unprivileged = true });
+    if (!WAIT_UNTIL(accepts(pg), START_MS)) {
+        show_tail(pg->log, "postgres");
+        die("postgres does not take connections");
+    }
+}
+
+void postgres_start(struct postgres *pg) {
+    static int count;
+    const char *argv[] = { "cp", "-a", template_dir(), pg->dir, NULL };
+
+    path_join(pg->dir, "%s/pg%d", scratch_dir(), count);
+    path_join(pg->log, "%s/pg%d.log", scratch_dir(), count);
+    count++;
+    run_command(&(struct spawn){ .argv = argv });
+    postgres_resume(pg);
+}
+
+void postgres_stop(struct postgres *pg, bool at_once) {
+    if (!pg->pid)
+        return;
+    kill(pg->pid, at_once ? SIGQUIT : SIGINT);
+    if (wait_exit(pg->pid, START_MS) < 0)
+        die("postgres did not stop");
+    pg->pid = 0;
+}
+
+const char *postgres_conninfo(struct postgres *pg, const char *name) {
+    char sql[96], own_name[32];
+    char *conninfo;
+
+    if (!name) {
+        snprintf(own_name, sizeof(own_name), "test%d", pg->databases++);
+        snprintf(sql, sizeof(sql), "create database %s template template0", own_name);
+        free(postgres_query(postgres_conninfo(pg, "postgres"), sql));
+        name = own_name;
+    }
+    if (asprintf(&conninfo, "host=%s user=postgres dbname=%s", pg->dir, name) < 0)
+        die("out of memory");
+    return conninfo;
+}
+
+PGconn *postgres_connect(const char *conninfo) {
+    PGconn *conn = PQconnectdb(conninfo);
+
+    if (PQstatus(conn) != CONNECTION_OK)
+        die("connection to %s: %s", conninfo, PQerrorMessage(conn));
+    return conn;
+}
+
+char *postgres_query(const char *conninfo, const char *sql) {
+    PGconn *conn = postgres_connect(conninfo);
+    PGresult *res = PQexec(conn, sql);
+    ExecStatusType status = PQresultStatus(res);
+    char *value = NULL;
+
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+        die("%s: %s", sql, PQresultErrorMessage(res));
+    if (status == PGRES_TUPLES_OK && PQntuples(res) > 0 && PQnfields(res) > 0)
+        value = strdup(PQgetvalue(res, 0, 0));
+    PQclear(res);
+    PQfinish(conn);
+    return value;
+}
+
+long long postgres_number(const char *conninfo, const char *sql) {
+    char *value = postgres_query(conninfo, sql);
+    long long number;
+
+    if (!value)
+        die("no row: %s", sql);
+    number = atoll(value);
+    free(value);
+    return number;
+}

@@ -1,0 +1,51 @@
+#ifndef SERVER_H
+#define SERVER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "process.h"
+
+/*
+ * A pgdisque process under test, on a port of its own. The program is
+ * $PGDISQUE_BIN, or ./pgdisque, or the one in the repository of this test.
+ */
+#define SERVER_MAX_OPTIONS 24
+
+struct server {
+    pid_t pid; /* 0: not running */
+    int port;
+    char dir[PATH_SIZE];
+    char log[PATH_SIZE];
+    const char *database;                    /* conninfo; must outlive the server */
+    const char *options[SERVER_MAX_OPTIONS]; /* "--name", "value", ...; NULL at the end */
+};
+
+/* Picks a port and a directory, and starts it on that database; returns when it
+ * answers PING with PONG. options may be NULL. */
+void server_start(struct server *s, const char *database, const char *const *options);
+/* The same without waiting for anything. */
+void server_spawn(struct server *s, const char *database, const char *const *options);
+/* Waits for PONG; the test ends when the process dies or never answers. */
+void server_wait_ready(struct server *s);
+/* Starts it again, same port, directory and options, and waits for PONG. */
+void server_resume(struct server *s);
+
+/* SIGTERM: waits for the end, and gives the exit status (-1: had to be killed). */
+int server_stop(struct server *s);
+void server_kill(struct server *s);
+/* Is the process still there? Reaps it when not. */
+bool server_running(struct server *s);
+
+/* What PING answers on a new connection: the first line, or "" when nothing does. */
+const char *server_ping(const struct server *s);
+
+/* Bytes of memory it has resident. */
+long server_memory(const struct server *s);
+
+/* Prints the end of the logs of all servers that this process has started. */
+void servers_show_logs(void);
+/* Did a sanitizer complain in any of the logs, or did a server crash? */
+bool servers_complained(void);
+
+#endif
