@@ -1,0 +1,45 @@
+/* The turn's time: monotonic, wall clock, and the estimate of the database's. */
+#include "clock.h"
+
+#include <stdbool.h>
+#include <time.h>
+
+static int64_t turn_mono, turn_unix;
+static int64_t db_ahead; /* the database's clock minus our monotonic one */
+static bool db_known;
+
+static int64_t read_clock(clockid_t id) {
+    struct timespec now;
+
+    clock_gettime(id, &now);
+    return (int64_t)now.tv_sec * US_PER_S + now.tv_nsec / 1000;
+}
+
+void clock_turn(void) {
+    turn_mono = read_clock(CLOCK_MONOTONIC);
+    turn_unix = read_clock(CLOCK_REALTIME);
+    /* Until the database has told its time, ours is the best guess. */
+    if (!db_known)
+        db_ahead = turn_unix - turn_mono;
+}
+
+int64_t clock_mono(void) {
+    return turn_mono;
+}
+
+int64_t clock_unix(void) {
+    return turn_unix;
+}
+
+int64_t clock_db(void) {
+    return turn_mono + db_ahead;
+}
+
+int64_t clock_mono_now(void) {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+void clock_sync_db(int64_t db_us, int64_t mono_us) {
+    db_ahead = db_us - mono_us;
+    db_known = true;
+}

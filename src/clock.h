@@ -1,0 +1,30 @@
+/* layer 0 */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include <stdint.h>
+
+/*
+ * Time is read once per turn. Three clocks, all in microseconds:
+ *
+ * - mono: never steps; for timeouts, ages and leases held in memory.
+ * - unix: this machine's wall clock; for logs and TIME only.
+ * - db: our estimate of the database's clock, Unix epoch. Delays, leases and
+ *   expiry are by this clock, on every server of one database. It runs with
+ *   mono and is set by clock_sync_db() from what the database tells.
+ */
+void clock_turn(void);
+int64_t clock_mono(void);
+int64_t clock_unix(void);
+int64_t clock_db(void);
+
+/* The monotonic clock now, not at the turn's start: for measuring. */
+int64_t clock_mono_now(void);
+
+/* The database's clock stood at db_us when ours stood at mono_us. */
+void clock_sync_db(int64_t db_us, int64_t mono_us);
+
+#define US_PER_MS INT64_C(1000)
+#define US_PER_S INT64_C(1000000)
+
+#endif

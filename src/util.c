@@ -1,0 +1,258 @@
+/* Memory that never fails, byte slices, strict numbers, glob patterns. */
+#include "util.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "log.h"
+
+struct slice slice_str(const char *text) {
+    return (struct slice){ text, strlen(text) };
+}
+
+bool slice_equal(struct slice a, struct slice b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static unsigned char fold(unsigned char c, bool ignore_case) {
+    return ignore_case && c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : c;
+}
+
+bool slice_is(struct slice s, const char *word) {
+    for (size_t i = 0; i < s.len; i++) {
+        if (word[i] == '\0' || fold((unsigned char)s.ptr[i], true) != fold((unsigned char)word[i], true))
+            return false;
+    }
+    return word[s.len] == '\0';
+}
+
+static void *checked(void *ptr, size_t size) {
+    if (ptr == NULL)
+        log_fatal("memory", "out of memory while asking for %zu bytes", size);
+    return ptr;
+}
+
+/* Asking for nothing gives a unique pointer, so NULL always means failure. */
+void *xmalloc(size_t size) {
+    return checked(malloc(size == 0 ? 1 : size), size);
+}
+
+void *xcalloc(size_t count, size_t size) {
+    if (count == 0 || size == 0)
+        return checked(calloc(1, 1), 1);
+    return checked(calloc(count, size), size);
+}
+
+void *xrealloc(void *ptr, size_t size) {
+    return checked(realloc(ptr, size == 0 ? 1 : size), size);
+}
+
+char *xstrdup(const char *text) {
+    return xmemdup(text, strlen(text) + 1);
+}
+
+void *xmemdup(const void *ptr, size_t size) {
+    void *copy = xmalloc(size);
+
+    if (size > 0)
+        memcpy(copy, ptr, size);
+    return copy;
+}
+
+char *slice_dup(struct slice s) {
+    char *copy = xmalloc(s.len + 1);
+
+    if (s.len > 0)
+        memcpy(copy, s.ptr, s.len);
+    copy[s.len] = '\0';
+    return copy;
+}
+
+char *xasprintf(const char *fmt, ...) {
+    va_list args, again;
+    char *text;
+    int len;
+
+    va_start(args, fmt);
+    va_copy(again, args);
+    len = vsnprintf(NULL, 0, fmt, args);
+    if (len < 0)
+        log_fatal("memory", "the format \"%s\" cannot be printed", fmt);
+    text = xmalloc((size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, fmt, again);
+    va_end(again);
+    va_end(args);
+    return text;
+}
+
+/* Digits only, at least one; the value as an unsigned magnitude up to limit. */
+static bool parse_digits(struct slice s, uint64_t limit, uint64_t *out) {
+    uint64_t value = 0;
+
+    if (s.len == 0)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned digit = (unsigned)(unsigned char)s.ptr[i] - '0';
+
+        if (digit > 9 || value > (limit - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *out = value;
+    return true;
+}
+
+static struct slice slice_from(struct slice s, size_t skip) {
+    return (struct slice){ s.ptr + skip, s.len - skip };
+}
+
+/* The value of digits with a sign; the most negative number has no positive twin. */
+static bool parse_signed(struct slice digits, bool negative, int64_t *out) {
+    uint64_t value;
+
+    if (!parse_digits(digits, (uint64_t)INT64_MAX + (negative ? 1 : 0), &value))
+        return false;
+    *out = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+bool parse_int_strict(struct slice s, int64_t *out) {
+    bool negative = s.len > 0 && s.ptr[0] == '-';
+    struct slice digits = negative ? slice_from(s, 1) : s;
+
+    if (digits.len > 0 && digits.ptr[0] == '0' && (negative || digits.len > 1))
+        return false;
+    return parse_signed(digits, negative, out);
+}
+
+bool parse_int_disque(struct slice s, int64_t *out) {
+    bool has_sign;
+
+    s.len = s.len == 0 ? 0 : strnlen(s.ptr, s.len);
+    if (s.len == 0) {
+        *out = 0;
+        return true;
+    }
+    has_sign = s.ptr[0] == '-' || s.ptr[0] == '+';
+    return parse_signed(has_sign ? slice_from(s, 1) : s, s.ptr[0] == '-', out);
+}
+
+static const struct unit {
+    const char *name;
+    int64_t factor;
+} units[] = {
+    { "", 1 },
+    { "b", 1 },
+    { "k", 1000 },
+    { "kb", INT64_C(1) << 10 },
+    { "m", 1000 * 1000 },
+    { "mb", INT64_C(1) << 20 },
+    { "g", 1000 * 1000 * 1000 },
+    { "gb", INT64_C(1) << 30 },
+};
+
+bool parse_size(struct slice s, int64_t *out) {
+    struct slice digits = s;
+    uint64_t value;
+
+    digits.len = 0;
+    while (digits.len < s.len && isdigit((unsigned char)s.ptr[digits.len]))
+        digits.len++;
+    if (!parse_digits(digits, INT64_MAX, &value))
+        return false;
+    for (size_t i = 0; i < LENGTH(units); i++) {
+        if (slice_is(slice_from(s, digits.len), units[i].name))
+            return !__builtin_mul_overflow((int64_t)value, units[i].factor, out);
+    }
+    return false;
+}
+
+/* One member of a set at *at, a character or a range; moves *at behind it. */
+static bool set_member_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
+    const unsigned char *p = (const unsigned char *)pattern.ptr + *at;
+    size_t left = pattern.len - *at;
+    unsigned char low = fold(p[0], ignore_case), high = low;
+
+    if (left >= 2 && p[0] == '\\') {
+        low = high = fold(p[1], ignore_case);
+        *at += 2;
+    } else if (left >= 3 && p[1] == '-') {
+        high = fold(p[2], ignore_case);
+        *at += 3;
+    } else {
+        *at += 1;
+    }
+    return low <= high ? c >= low && c <= high : c >= high && c <= low;
+}
+
+/* A set, *at standing behind its '['. One that is not closed ends with the pattern. */
+static bool set_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
+    bool negated = *at < pattern.len && pattern.ptr[*at] == '^';
+    bool found = false;
+
+    if (negated)
+        (*at)++;
+    while (*at < pattern.len && pattern.ptr[*at] != ']')
+        found |= set_member_matches(pattern, at, c, ignore_case);
+    if (*at < pattern.len)
+        (*at)++;
+    return found != negated;
+}
+
+/* One element of the pattern that is not a star against one byte. */
+static bool element_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
+    char first = pattern.ptr[(*at)++];
+
+    c = fold(c, ignore_case);
+    if (first == '?')
+        return true;
+    if (first == '[')
+        return set_matches(pattern, at, c, ignore_case);
+    if (first == '\\' && *at < pattern.len)
+        first = pattern.ptr[(*at)++];
+    return fold((unsigned char)first, ignore_case) == c;
+}
+
+/*
+ * Only the last star ever needs another try: what lies between two stars has
+ * matched at its earliest place, and no later place could help. That bounds
+ * the work by the product of the lengths.
+ */
+bool glob_match(struct slice pattern, struct slice text, bool ignore_case) {
+    bool starred = false;
+    size_t after_star = 0, star_text = 0;
+    size_t p = 0, t = 0;
+
+    while (t < text.len) {
+        size_t next = p;
+
+        if (p < pattern.len && pattern.ptr[p] == '*') {
+            starred = true;
+            after_star = ++p;
+            star_text = t;
+        } else if (p < pattern.len && element_matches(pattern, &next, (unsigned char)text.ptr[t], ignore_case)) {
+            p = next;
+            t++;
+        } else if (starred) {
+            p = after_star;
+            t = ++star_text;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && pattern.ptr[p] == '*')
+        p++;
+    return p == pattern.len;
+}
+
+void hex_encode(const unsigned char *bytes, size_t len, char *out) {
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < len; i++) {
+        *out++ = digits[bytes[i] >> 4];
+        *out++ = digits[bytes[i] & 15];
+    }
+    *out = '\0';
+}
