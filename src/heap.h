@@ -11,8 +11,8 @@
  * schedules; all zero is a valid empty heap and a valid unscheduled item.
  */
 struct heap_item {
-    int64_t due;   /* microseconds; which clock is the owner's choice */
-    size_t place;  /* 1-based position in the heap; 0: not in it */
+    int64_t due;  /* microseconds; which clock is the owner's choice */
+    size_t place; /* 1-based position in the heap; 0: not in it */
 };
 
 struct heap {

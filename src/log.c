@@ -130,8 +130,8 @@ static size_t format_prefix(char *out, size_t room, enum log_level level) {
     localtime_r(&now.tv_sec, &local);
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local);
     return written(snprintf(out, room, "%d %s.%03d %c ", (int)getpid(), date, (int)(now.tv_usec / 1000),
-                       level_marks[level]),
-        room);
+                            level_marks[level]),
+                   room);
 }
 
 /* One event, one line: what the database or the system reports may have several. */

@@ -14,10 +14,10 @@
  * identity in brackets: what it speaks of. Bytes that clients sent are escaped
  * by the caller with log_escape(), so that no client can forge a line.
  */
-#define LOG_LEVELS(X)           \
-    X(LOG_DEBUG_, "debug", '.') \
+#define LOG_LEVELS(X)               \
+    X(LOG_DEBUG_, "debug", '.')     \
     X(LOG_VERBOSE_, "verbose", '-') \
-    X(LOG_NOTICE_, "notice", '*') \
+    X(LOG_NOTICE_, "notice", '*')   \
     X(LOG_WARNING_, "warning", '#')
 
 enum log_level {

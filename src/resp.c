@@ -63,7 +63,7 @@ static void drop_empty(struct resp_parser *p, struct buf *in, size_t len) {
  * does not depend on the pieces in which the line arrives.
  */
 static enum step find_line_end(struct resp_parser *p, const struct buf *in, char end, size_t *len,
-    const char *too_big) {
+                               const char *too_big) {
     size_t have = buf_len(in) - p->scanned;
     size_t window = have < RESP_MAX_INLINE + 1 ? have : RESP_MAX_INLINE + 1;
     const char *line = buf_ptr(in) + p->scanned;
@@ -85,7 +85,7 @@ static enum step find_line_end(struct resp_parser *p, const struct buf *in, char
  * that, which need not be an LF. digits is what stands behind the first byte.
  */
 static enum step read_header(struct resp_parser *p, const struct buf *in, char *first, struct slice *digits,
-    const char *too_big) {
+                             const char *too_big) {
     size_t len = 0;
     enum step step = find_line_end(p, in, '\r', &len, too_big);
     const char *line = buf_ptr(in) + p->scanned;
@@ -130,7 +130,8 @@ static enum step fail_expected_bulk(struct resp_parser *p, char got) {
     return fail(p, what);
 }
 
-static enum step read_bulk_header(struct resp_parser *p, const struct buf *in, const struct resp_limits *limits) {
+static enum step read_bulk_header(struct resp_parser *p, const struct buf *in,
+                                  const struct resp_limits *limits) {
     struct slice digits = SLICE("");
     int64_t len;
     char first = 0;
@@ -229,7 +230,8 @@ static bool read_word(char *line, size_t end, size_t *from, size_t *len) {
 }
 
 /* Empty words are dropped, as clients know it of inline commands. */
-static enum step split_words(struct resp_parser *p, char *line, size_t end, const struct resp_limits *limits) {
+static enum step split_words(struct resp_parser *p, char *line, size_t end,
+                             const struct resp_limits *limits) {
     size_t at = 0;
 
     for (;;) {

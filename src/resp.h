@@ -41,12 +41,12 @@ struct resp_parser {
     size_t consumed; /* bytes of the buffer's front it took: buf_consume() them */
     char error[128]; /* without "-ERR " and CRLF */
     /* Private. */
-    int64_t args_left;  /* multibulk arguments still to come */
-    int64_t bulk_len;   /* length of the one being read; -1: header not read */
-    size_t scanned;     /* offset from the buffer's front that is dealt with */
-    size_t searched;    /* bytes behind scanned that hold no end of line */
+    int64_t args_left; /* multibulk arguments still to come */
+    int64_t bulk_len;  /* length of the one being read; -1: header not read */
+    size_t scanned;    /* offset from the buffer's front that is dealt with */
+    size_t searched;   /* bytes behind scanned that hold no end of line */
     size_t argv_cap;
-    size_t *offsets;    /* argv as offsets, because the buffer may move */
+    size_t *offsets; /* argv as offsets, because the buffer may move */
     bool failed;
 };
 
@@ -55,7 +55,8 @@ struct resp_parser {
  * requests (*0, an empty line) are consumed inside, and the quotes of an inline
  * command are resolved in place; otherwise in stays as it is. All zero is a
  * valid new parser. */
-enum resp_status resp_next(struct resp_parser *p, struct buf *in, const struct resp_limits *limits) MUST_CHECK;
+enum resp_status resp_next(struct resp_parser *p, struct buf *in,
+                           const struct resp_limits *limits) MUST_CHECK;
 /* How many more bytes the buffer should have room for, on the way to the end of
  * the argument now being read (0: not known): a hint that saves reads. It is
  * never more than a step, or what the argument already has. */

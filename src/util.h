@@ -16,7 +16,7 @@
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* Bytes that belong to somebody else; any byte may occur, NUL included. */
 struct slice {

@@ -1,0 +1,203 @@
+/* Make, check and take apart the ids of jobs and the IDs that clients see. */
+#include "jobid.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sodium.h>
+
+#define NODE_BITS 10
+#define COUNTER_BITS 12
+#define COUNTER_MAX ((1 << COUNTER_BITS) - 1)
+#define NODE_MASK ((1 << NODE_BITS) - 1)
+
+/* ---- The 63-bit number ---- */
+
+static int64_t last_id;
+
+static int64_t compose(int64_t ms, uint16_t node, int64_t counter) {
+    return ms << (NODE_BITS + COUNTER_BITS) | (int64_t)(node & NODE_MASK) << COUNTER_BITS | counter;
+}
+
+static int64_t id_ms(int64_t id) {
+    return id >> (NODE_BITS + COUNTER_BITS);
+}
+
+/* The next number in the millisecond of last_id, or else in the one after it. */
+static int64_t successor(uint16_t node) {
+    int64_t ms = id_ms(last_id), counter = job_id_counter(last_id);
+    int64_t id = compose(ms, node, counter + 1);
+
+    /* A node number that has changed since may sort before the last one. */
+    if (counter == COUNTER_MAX || id <= last_id)
+        return compose(ms + 1, node, 0);
+    return id;
+}
+
+int64_t job_new_id(int64_t db_us, uint16_t node) {
+    int64_t ms = db_us / 1000 - JOBID_EPOCH_MS;
+
+    /* The clock stands still within a turn and may step back; ids never do. */
+    last_id = ms > id_ms(last_id) ? compose(ms, node, 0) : successor(node);
+    return last_id;
+}
+
+int64_t job_id_last(void) {
+    return last_id;
+}
+
+int64_t job_created_us(int64_t id) {
+    return (id_ms(id) + JOBID_EPOCH_MS) * 1000;
+}
+
+uint16_t job_id_node(int64_t id) {
+    return (uint16_t)(id >> COUNTER_BITS & NODE_MASK);
+}
+
+uint16_t job_id_counter(int64_t id) {
+    return (uint16_t)(id & COUNTER_MAX);
+}
+
+/* ---- Base64: 18 bytes are 24 characters, without padding ---- */
+
+#define RAW_LEN 18
+#define TEXT_LEN 24
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* A character's value plus one, so that 0 is none. */
+static const unsigned char values[256] = {
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
+    ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
+    ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
+    ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+    ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
+    ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
+};
+
+static void base64_encode(const unsigned char raw[RAW_LEN], char *out) {
+    for (int i = 0; i < RAW_LEN; i += 3) {
+        uint32_t group = (uint32_t)raw[i] << 16 | (uint32_t)raw[i + 1] << 8 | raw[i + 2];
+
+        for (int shift = 18; shift >= 0; shift -= 6)
+            *out++ = alphabet[group >> shift & 63];
+    }
+}
+
+static bool base64_decode(const char *text, unsigned char raw[RAW_LEN]) {
+    for (int i = 0; i < TEXT_LEN; i += 4) {
+        uint32_t group = 0;
+
+        for (int j = 0; j < 4; j++) {
+            unsigned value = values[(unsigned char)text[i + j]];
+
+            if (value == 0)
+                return false;
+            group = group << 6 | (value - 1);
+        }
+        *raw++ = (unsigned char)(group >> 16);
+        *raw++ = (unsigned char)(group >> 8);
+        *raw++ = (unsigned char)group;
+    }
+    return true;
+}
+
+/* ---- The ID ---- */
+
+#define NODE_AT 2
+#define NODE_LEN 8
+#define RAW_AT 11
+#define TTL_AT 36
+#define TTL_LEN 4
+#define MAC_LEN 5
+#define KEY_LEN (RAW_LEN - MAC_LEN)
+#define MAX_MINUTES 65535
+
+static unsigned char mac_key[JOBID_SECRET_LEN];
+
+_Static_assert(JOBID_SECRET_LEN == crypto_shorthash_KEYBYTES, "the secret is the MAC's key");
+
+void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]) {
+    memcpy(mac_key, secret, JOBID_SECRET_LEN);
+}
+
+/* The MAC covers all that an ID shows, so that no part of it can be exchanged. */
+static void make_mac(const char *text, const unsigned char key[KEY_LEN], unsigned char mac[MAC_LEN]) {
+    unsigned char input[NODE_LEN + KEY_LEN + TTL_LEN];
+    unsigned char hash[crypto_shorthash_BYTES];
+
+    memcpy(input, text + NODE_AT, NODE_LEN);
+    memcpy(input + NODE_LEN, key, KEY_LEN);
+    memcpy(input + NODE_LEN + KEY_LEN, text + TTL_AT, TTL_LEN);
+    crypto_shorthash(hash, input, sizeof(input), mac_key);
+    memcpy(mac, hash, MAC_LEN);
+}
+
+/* Big-endian numbers of size bytes. */
+static void put_number(unsigned char *out, size_t size, uint64_t value) {
+    while (size > 0) {
+        out[--size] = (unsigned char)value;
+        value >>= 8;
+    }
+}
+
+static uint64_t get_number(const unsigned char *bytes, size_t size) {
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < size; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+/* Minutes as four hex digits; the lowest bit says at-least-once. */
+static void put_ttl(char *out, int64_t ttl_s, bool at_least_once) {
+    int64_t minutes = ttl_s < 0 ? 0 : ttl_s / 60;
+    unsigned char bytes[2];
+    char digits[TTL_LEN + 1];
+
+    if (minutes > MAX_MINUTES)
+        minutes = MAX_MINUTES;
+    put_number(bytes, sizeof(bytes), ((uint64_t)minutes & ~UINT64_C(1)) | at_least_once);
+    hex_encode(bytes, sizeof(bytes), digits);
+    memcpy(out, digits, TTL_LEN);
+}
+
+void jobid_format(char out[JOBID_LEN], struct job_key key, const char *node_id, int64_t ttl_s,
+                  bool at_least_once) {
+    unsigned char raw[RAW_LEN];
+
+    assert(key.rank <= 0 && key.rank >= -255);
+    memcpy(out, "D-", 2);
+    memcpy(out + NODE_AT, node_id, NODE_LEN);
+    out[RAW_AT - 1] = out[TTL_AT - 1] = '-';
+    put_ttl(out + TTL_AT, ttl_s, at_least_once);
+    put_number(raw, 8, (uint64_t)key.id);
+    put_number(raw + 8, 4, (uint32_t)key.queue_id);
+    raw[12] = (unsigned char)-key.rank;
+    make_mac(out, raw, raw + KEY_LEN);
+    base64_encode(raw, out + RAW_AT);
+}
+
+static bool has_form(struct slice text) {
+    const char *p = text.ptr;
+
+    return text.len == JOBID_LEN && p[0] == 'D' && p[1] == '-' && p[RAW_AT - 1] == '-' &&
+           p[TTL_AT - 1] == '-';
+}
+
+enum jobid_check jobid_parse(struct slice text, struct job_key *key) {
+    unsigned char raw[RAW_LEN], mac[MAC_LEN];
+
+    if (!has_form(text))
+        return JOBID_BAD;
+    if (!base64_decode(text.ptr + RAW_AT, raw))
+        return JOBID_UNKNOWN;
+    make_mac(text.ptr, raw, mac);
+    if (sodium_memcmp(mac, raw + KEY_LEN, MAC_LEN) != 0)
+        return JOBID_UNKNOWN;
+    key->id = (int64_t)get_number(raw, 8);
+    key->queue_id = (int32_t)get_number(raw + 8, 4);
+    key->rank = (int16_t)-raw[12];
+    return JOBID_OK;
+}

@@ -1,0 +1,62 @@
+/* layer 1 */
+#ifndef JOBID_H
+#define JOBID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "util.h"
+
+/*
+ * Where a job stands, and its name for clients.
+ *
+ * A job's id is a 63-bit number that grows with time, made by the server that
+ * adds the job, so that key order is creation order:
+ *
+ *     41 bits milliseconds since 2020-01-01 | 10 bits node number | 12 bits counter
+ *
+ * The ID clients see (format: Disque's job.c) carries the whole primary key and
+ * a keyed MAC, so that a job is found without a lookup and no ID can be guessed:
+ *
+ *     D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1
+ *       |        |                        TTL in minutes; odd: at least once
+ *       |        base64 of: id 8 bytes | queue 4 | priority 1 | MAC 5
+ *       first 8 digits of the adding node's ID
+ */
+#define JOBID_LEN 40
+#define JOBID_EPOCH_MS INT64_C(1577836800000)
+#define JOBID_SECRET_LEN 16
+
+struct job_key {
+    int32_t queue_id;
+    int16_t rank; /* minus the priority, so that small keys go first */
+    int64_t id;
+};
+
+/* The order in which a queue's jobs are delivered. */
+static inline bool job_key_before(struct job_key a, struct job_key b) {
+    return a.rank != b.rank ? a.rank < b.rank : a.id < b.id;
+}
+
+/* The secret that the MACs are made with: from the database, the same for all servers. */
+void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]);
+
+/* The next id of node at db_us (clock_db()); always greater than the one before. */
+int64_t job_new_id(int64_t db_us, uint16_t node);
+int64_t job_id_last(void);
+/* Creation: microseconds since 1970, whole milliseconds; and the counter within. */
+int64_t job_created_us(int64_t id);
+uint16_t job_id_node(int64_t id);
+uint16_t job_id_counter(int64_t id);
+
+/* Writes JOBID_LEN characters (no NUL). node_id: the adding node's hex ID. */
+void jobid_format(char out[JOBID_LEN], struct job_key key, const char *node_id, int64_t ttl_s,
+                  bool at_least_once);
+
+enum jobid_check {
+    JOBID_OK,
+    JOBID_UNKNOWN, /* the right form, but no server of this database made it */
+    JOBID_BAD,     /* not an ID: -BADID */
+};
+enum jobid_check jobid_parse(struct slice text, struct job_key *key);
+
+#endif
