@@ -1,0 +1,192 @@
+# pgdisque: a queue server for Disque clients that keeps its jobs in Postgres.
+# `make help` lists what this file can do.
+
+VERSION = 0.1.0
+
+CC = cc
+CFLAGS = -O2 -g
+LDFLAGS =
+WERROR = -Werror
+PREFIX = /usr/local
+SYSCONFDIR = /etc
+UNITDIR = $(PREFIX)/lib/systemd/system
+
+# SANITIZE=address,undefined builds everything with these sanitizers, apart from the ordinary build.
+SANITIZE =
+comma := ,
+BUILD := build/$(or $(subst $(comma),-,$(SANITIZE)),plain)
+BIN := $(if $(SANITIZE),$(BUILD)/pgdisque,pgdisque)
+
+WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WERROR)
+ifeq ($(SANITIZE),)
+HARDEN = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+else
+HARDEN = -U_FORTIFY_SOURCE -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+export ASAN_OPTIONS ?= detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
+export UBSAN_OPTIONS ?= print_stacktrace=1
+export PGDISQUE_TEST_SLOW = 1
+endif
+
+# Asked for once, when first needed: `make run` must work before pkg-config is installed.
+once = $(eval $(1) := $(2))$($(1))
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags libpq libevent_core libsodium))
+PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs libpq libevent_core libsodium))
+
+STD = -std=gnu11 -D_GNU_SOURCE
+INCLUDES = -Isrc -Ibuild $(PKG_CFLAGS)
+COMPILE = $(CC) $(STD) $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE $(INCLUDES)
+LINK = $(CC) $(CFLAGS) $(HARDEN) $(LDFLAGS) -pie -Wl,-z,relro,-z,now
+
+SQL := $(sort $(wildcard sql/*.sql sql/queries/*.sql sql/migrations/*.sql)) \
+       $(wildcard conf/embedded-postgresql.conf)
+SRC := $(sort $(wildcard src/*.c))
+# Everything but main, as an archive: a test that brings its own db.c does not get ours.
+LIB := $(BUILD)/libpgdisque.a
+LIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRC))) $(BUILD)/build/sql_gen.o
+
+object = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard $(1))))
+program = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard $(1))))
+SUPPORT_OBJ := $(call object,tests/support/*.c)
+UNIT_TESTS := $(call program,tests/unit/test_*.c)
+SERVER_TESTS := $(call program,tests/sql/test_*.c tests/integration/test_*.c)
+CONFORMANCE_OBJ := $(call object,tests/conformance/*.c)
+CONFORMANCE := $(if $(CONFORMANCE_OBJ),$(BUILD)/tests/conformance/run)
+BENCH_OBJ := $(call object,bench/*.c)
+BENCH := $(if $(BENCH_OBJ),$(if $(SANITIZE),$(BUILD)/)bench/load)
+C_FILES = $(wildcard src/*.[ch] tests/*/*.[ch] bench/*.[ch])
+
+Q = $(if $(V),,@)
+SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+.DEFAULT_GOAL := all
+.PHONY: all programs run test check bench format lint map schema install clean deps help FORCE have-deps
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+##@ Build and run
+
+all: $(BIN) ## build ./pgdisque
+
+run: ## install what is missing, build, and serve; RUN_ARGS='--port 7712' for options
+	@src/deps.sh run
+	@+$(SUBMAKE) all
+	@exec ./$(BIN) $(RUN_ARGS)
+
+install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, systemd unit
+	install -D -m 755 pgdisque $(DESTDIR)$(PREFIX)/bin/pgdisque
+	install -d $(DESTDIR)$(SYSCONFDIR)/pgdisque $(DESTDIR)$(UNITDIR)
+	[ -e $(DESTDIR)$(SYSCONFDIR)/pgdisque/pgdisque.conf ] || \
+		install -m 644 conf/pgdisque.conf $(DESTDIR)$(SYSCONFDIR)/pgdisque/pgdisque.conf
+	sed -e 's,@BINDIR@,$(PREFIX)/bin,' -e 's,@SYSCONFDIR@,$(SYSCONFDIR),' conf/pgdisque.service \
+		> $(DESTDIR)$(UNITDIR)/pgdisque.service
+	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/pgdisque/README.md
+	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/pgdisque/LICENSE
+
+clean: ## remove what was built; ./data is kept
+	rm -rf build pgdisque bench/load
+
+deps: ## install what is missing for all of the below
+	@src/deps.sh test check bench
+
+##@ Test
+
+test: ## run all tests; SANITIZE=address,undefined for the sanitizers, TEST_ARGS for tests/run
+	@src/deps.sh test
+	@+$(SUBMAKE) programs
+	@BUILD=$(CURDIR)/$(BUILD) PGDISQUE=$(CURDIR)/$(BIN) BENCH=$(CURDIR)/$(BENCH) SANITIZE=$(SANITIZE) tests/run $(TEST_ARGS)
+
+check: ## what can be checked without running the server, in half a minute
+	@src/deps.sh check
+	@+$(SUBMAKE) all
+	@COMPILE='$(COMPILE)' PGDISQUE=$(CURDIR)/$(BIN) tests/check/run
+
+lint: build/sql_gen.h build/version.h ## look for likely mistakes with cppcheck
+	@tests/check/lint
+
+bench: ## measure, and print a table; BENCH_ARGS for bench/run
+	@src/deps.sh bench
+	@+$(SUBMAKE) all $(BENCH)
+	@PGDISQUE=$(CURDIR)/$(BIN) bench/run $(BENCH_ARGS)
+
+##@ Work on it
+
+format: ## lay out all C files by .clang-format
+	clang-format -i $(C_FILES)
+
+schema: ## write sql/schema.sql anew, after a change of the migrations
+	@tests/check/schema --update
+
+map: ## list the source files by layer, each with its job
+	@awk -v map=1 -f tests/check/layers.awk src/*.[ch]
+
+help: ## show this
+	@awk 'BEGIN { FS = ":.*## " } \
+	     /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	     /^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+# What the programs are made of
+
+programs: $(BIN) $(UNIT_TESTS) $(SERVER_TESTS) $(CONFORMANCE) $(BENCH)
+
+have-deps:
+	@src/deps.sh --name-only build
+
+# $(call remember,text): writes text to the target when it says something else.
+remember = @mkdir -p $(@D); printf '%b\n' '$(1)' | cmp -s - $@ || printf '%b\n' '$(1)' > $@
+
+$(BUILD)/flags: FORCE | have-deps
+	$(call remember,$(COMPILE) $(LINK))
+
+$(LIB).list: FORCE
+	$(call remember,$(LIB_OBJ))
+
+# The commit, and whether the files differ from it; zeros without git.
+GIT = $(if $(wildcard .git),git -c safe.directory='$(CURDIR)')
+GIT_SHA1 = $(or $(if $(GIT),$(shell $(GIT) rev-parse --short=8 HEAD 2>/dev/null)),00000000)
+GIT_DIRTY = $(if $(if $(GIT),$(shell $(GIT) status --porcelain -uno 2>/dev/null)),1,0)
+
+build/version.h: FORCE
+	$(call remember,/* layer 0: made by Makefile */\n#define PGDISQUE_VERSION "$(VERSION)"\n#define \
+	PGDISQUE_GIT_SHA1 "$(GIT_SHA1)"\n#define PGDISQUE_GIT_DIRTY $(GIT_DIRTY))
+
+# The directories tell of files that came or went.
+build/sql_gen.stamp: src/sql_gen.sh $(SQL) $(wildcard sql sql/queries sql/migrations conf)
+	$(Q)src/sql_gen.sh build
+	@touch $@
+
+build/sql_gen.h build/sql_gen.c: build/sql_gen.stamp ;
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | build/sql_gen.h build/version.h
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(COMPILE) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/%.o $(BUILD)/bench/%.o: EXTRA_CFLAGS = -Itests/support
+
+$(LIB): $(LIB_OBJ) $(LIB).list
+	@rm -f $@
+	$(Q)ar rcs $@ $(LIB_OBJ)
+
+# $(call link,libraries)
+define link
+$(if $(Q),@echo "  LINK  $@")
+@mkdir -p $(@D)
+$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(1) $(PKG_LIBS) -lm
+endef
+
+$(BIN): $(BUILD)/src/main.o $(LIB)
+	$(call link)
+
+$(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(LIB)
+	$(call link,-lcmocka)
+
+$(SERVER_TESTS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJ) $(LIB)
+	$(call link,-lcmocka -lhiredis)
+
+$(CONFORMANCE): $(CONFORMANCE_OBJ) $(SUPPORT_OBJ) $(LIB)
+	$(call link,-lcmocka -lhiredis)
+
+$(BENCH): $(BENCH_OBJ) $(LIB)
+	$(call link,-lhiredis)
+
+-include $(shell [ ! -d $(BUILD) ] || find $(BUILD) -name '*.d')

@@ -1,0 +1,137 @@
+#!/bin/sh
+# Names what is missing to build, run, test or check the project, and installs it.
+#
+#   deps.sh [--name-only] group...       groups: build run test check bench
+#
+# What counts is that a thing works, not which package it came from; only the
+# installing knows Debian's packages. Nothing is done when nothing is missing.
+set -eu
+
+name_only=no
+if [ "${1-}" = --name-only ]; then
+    name_only=yes
+    shift
+fi
+
+missing=
+packages=
+
+# need <what it is> <package> <test...>: notes what the test does not find.
+need() {
+    what=$1 package=$2
+    shift 2
+    case "$packages " in *" $package "*) return ;; esac
+    if ! "$@" >/dev/null 2>&1; then
+        missing="$missing  $what\n"
+        packages="$packages $package"
+    fi
+}
+
+has_postgres() {
+    for dir in "$(pg_config --bindir 2>/dev/null)" /usr/lib/postgresql/*/bin; do
+        [ -x "$dir/postgres" ] && [ -x "$dir/initdb" ] && return 0
+    done
+    command -v postgres && command -v initdb
+}
+
+has_header() {
+    [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]
+}
+
+# One pkg-config for the usual case that all libraries are there.
+need_libraries() {
+    pkg-config --exists $(printf '%s\n' "$@" | cut -d: -f1) 2>/dev/null && return
+    for pair; do
+        need "the library ${pair%:*}" "${pair#*:}" pkg-config --exists "${pair%:*}"
+    done
+}
+
+group_build() {
+    need "a C compiler" gcc command -v "${CC:-cc}"
+    need "the C library's headers" libc6-dev has_header stdlib.h
+    need make make command -v make
+    need pkg-config pkg-config command -v pkg-config
+    need_libraries libpq:libpq-dev libevent_core:libevent-dev libsodium:libsodium-dev
+    need "the header uthash.h" uthash-dev has_header uthash.h
+}
+
+group_run() {
+    group_build
+    need "a Postgres server" postgres-server has_postgres
+    need redis-cli redis-tools command -v redis-cli
+}
+
+group_test() {
+    group_run
+    need_libraries hiredis:libhiredis-dev cmocka:libcmocka-dev
+    need Node.js nodejs command -v node
+    need npm npm command -v npm
+    need "Python 3" python3 command -v python3
+}
+
+group_bench() {
+    group_run
+    need_libraries hiredis:libhiredis-dev
+}
+
+group_check() {
+    group_run
+    need clang-format clang-format command -v clang-format
+    need cppcheck cppcheck command -v cppcheck
+}
+
+for group; do
+    "group_$group"
+done
+[ -n "$missing" ] || exit 0
+packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ')
+
+# Sets install to the command for the packages: the server without the package
+# that would only pull in its newest version, as far as apt's lists know it.
+resolve() {
+    server=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/.*Depends: \(postgresql-[0-9]*\)$/\1/p' | head -n 1)
+    wanted=$(echo "$packages" | sed "s/postgres-server/${server:-postgresql}/")
+    install="apt-get install -y -q --no-install-recommends $wanted"
+}
+
+printf 'Missing:\n%b' "$missing"
+if ! command -v apt-get >/dev/null; then
+    echo "Please install these; there is no apt-get here that could do it." >&2
+    exit 1
+fi
+resolve
+root=
+[ "$(id -u)" = 0 ] || root=sudo
+if [ "$name_only" = yes ]; then
+    echo "\`make deps\` installs them, with: ${root:+$root }$install" >&2
+    exit 1
+fi
+if [ -n "$root" ] && ! command -v sudo >/dev/null; then
+    echo "Please run this as root, then try again:  $install" >&2
+    exit 1
+fi
+
+# Debian's server package makes and starts a cluster of its own when it is new. We
+# run our own, so it is told not to; a cluster that exists already is left alone.
+no_cluster=/etc/postgresql-common/createcluster.d/pgdisque.conf
+case $packages in
+*postgres-server*)
+    $root mkdir -p "${no_cluster%/*}"
+    echo 'create_main_cluster = false' | $root tee "$no_cluster" >/dev/null
+    trap '$root rm -f "$no_cluster"' EXIT
+    ;;
+esac
+
+update() {
+    $root apt-get update -q
+    resolve
+}
+
+try_install() {
+    $root env DEBIAN_FRONTEND=noninteractive $install </dev/null
+}
+
+# The lists of a fresh image are empty, and old lists name versions that the mirror has dropped.
+$install --simulate >/dev/null 2>&1 || update
+echo "Installing: ${root:+$root }$install"
+try_install || { update && try_install; }

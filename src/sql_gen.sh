@@ -1,0 +1,111 @@
+#!/bin/sh
+# Writes sql/ and the embedded Postgres' settings as C strings: sql_gen.h and sql_gen.c.
+#
+#   sql_gen.sh <output directory>        (from the repository's root)
+#
+# A file of the output is replaced only when it changes. Statements come in the
+# order of their files' names; a migration's version is the number it begins with.
+set -eu
+LC_ALL=C
+export LC_ALL
+out=$1
+
+# The C literal of a file, one line of it a line; a file that is not there is empty.
+literal() {
+    if [ -s "$1" ]; then
+        sed -e 's/\\/\\\\/g' -e 's/["?]/\\&/g' -e 's/	/\\t/g' -e 's/^.*$/    "&\\n"/' "$1"
+    else
+        echo '    ""'
+    fi
+}
+
+files() {
+    find "$1" -name '*.sql' | sort
+}
+
+# Names of the files that are neither queries nor migrations; schema.sql is only compared with.
+texts() {
+    {
+        printf 'api\nsession\n'
+        find sql -maxdepth 1 -name '*.sql' ! -name schema.sql -exec basename {} .sql \;
+    } | sort -u
+}
+
+header() {
+    cat <<END
+/* layer 1: made by src/sql_gen.sh */
+#ifndef SQL_GEN_H
+#define SQL_GEN_H
+
+#include <stdbool.h>
+
+/* sql/queries/, one statement a file: sql_texts[SQL_ADD_JOBS] is add_jobs.sql. */
+enum sql_stmt {
+$(files sql/queries | sed -e 's,.*/\(.*\)\.sql$,    SQL_\1\,,' | tr 'a-z' 'A-Z')
+    SQL_COUNT
+};
+
+struct sql_text {
+    const char *name;
+    const char *text;
+};
+extern const struct sql_text sql_texts[SQL_COUNT];
+
+/* sql/migrations/, in ascending order. breaking: older servers must not run on the result. */
+struct sql_migration {
+    int version;
+    bool breaking;
+    const char *name;
+    const char *text;
+};
+extern const struct sql_migration sql_migrations[];
+extern const int sql_migration_count;
+
+/* The other files of sql/: sql_session is session.sql. Empty when there is no such file. */
+$(for name in $(texts); do echo "extern const char sql_$name[];"; done)
+
+/* conf/embedded-postgresql.conf */
+extern const char embedded_conf[];
+
+#endif
+END
+}
+
+migration() {
+    name=$(basename "$1" .sql)
+    number=$(expr "$name" : '0*\([1-9][0-9]*\)_') || { echo "$1: no number in front" >&2; exit 1; }
+    breaking=false
+    [ "$(head -n 1 "$1")" != '--! breaking' ] || breaking=true
+    printf '    { %s, %s, "%s",\n' "$number" "$breaking" "$name"
+    literal "$1"
+    echo '    },'
+}
+
+source_file() {
+    printf '/* SQL and settings as C strings: made by src/sql_gen.sh */\n#include "sql_gen.h"\n\n'
+    echo 'const struct sql_text sql_texts[SQL_COUNT] = {'
+    for file in $(files sql/queries); do
+        printf '    { "%s",\n' "$(basename "$file" .sql)"
+        literal "$file"
+        echo '    },'
+    done
+    printf '};\n\nconst struct sql_migration sql_migrations[] = {\n'
+    for file in $(files sql/migrations); do
+        migration "$file"
+    done
+    printf '    { 0, false, "", "" },\n};\nconst int sql_migration_count = %d;\n' "$(files sql/migrations | wc -l)"
+    for name in $(texts); do
+        printf '\nconst char sql_%s[] =\n%s;\n' "$name" "$(literal "sql/$name.sql")"
+    done
+    printf '\nconst char embedded_conf[] =\n%s;\n' "$(literal conf/embedded-postgresql.conf)"
+}
+
+replace_if_changed() {
+    if cmp -s "$1.new" "$1"; then rm "$1.new"; else mv "$1.new" "$1"; fi
+}
+
+mkdir -p "$out"
+header > "$out/sql_gen.h.new"
+source_file > "$out/sql_gen.c.new"
+replace_if_changed "$out/sql_gen.h"
+replace_if_changed "$out/sql_gen.c"
