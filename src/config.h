@@ -18,28 +18,29 @@
  * Whoever needs a value reads it from `config` each time, so that CONFIG SET
  * acts at once; who must do something when it changes asks config_on_change().
  */
-#define OUTPUT_CLASSES(X)        \
-    X(OUTPUT_NORMAL, "normal")   \
-    X(OUTPUT_REPLICA, "replica") \
+/* Every client is of class normal; the others are kept for compatibility. */
+#define OUTPUT_CLASSES(X)      \
+    X(OUTPUT_NORMAL, "normal") \
+    X(OUTPUT_REPLICA, "slave") \
     X(OUTPUT_PUBSUB, "pubsub")
 
 enum output_class {
 #define X(id, name) id,
     OUTPUT_CLASSES(X)
 #undef X
-    OUTPUT_CLASS_COUNT
+        OUTPUT_CLASS_COUNT
 };
 
 /* Bytes of replies a client may leave unread; 0 means no limit. */
 struct output_limit {
     size_t hard;
-    size_t soft;      /* for soft_seconds without a break */
+    size_t soft; /* for soft_seconds without a break */
     int soft_seconds;
 };
 
-#define DEBUG_ACCESS(X)      \
-    X(DEBUG_NO, "no")        \
-    X(DEBUG_YES, "yes")      \
+#define DEBUG_ACCESS(X) \
+    X(DEBUG_NO, "no")   \
+    X(DEBUG_YES, "yes") \
     X(DEBUG_LOCAL, "local") /* connections over loopback or the unix socket */
 
 enum debug_access {
@@ -56,6 +57,7 @@ enum debug_access {
 #define CONFIG_FIELD_SIZE(member) size_t member;
 #define CONFIG_FIELD_ENUM(member) int member;
 #define CONFIG_FIELD_STRING(member) char *member;
+#define CONFIG_FIELD_WORDS(member) char *member;
 #define CONFIG_FIELD_ADDRESSES(member) char *member;
 #define CONFIG_FIELD_CONNINFO(member) char *member;
 #define CONFIG_FIELD_LIMITS(member) struct output_limit member[OUTPUT_CLASS_COUNT];
@@ -88,8 +90,8 @@ struct config_name {
 struct config_option {
     const char *name;
     const struct config_kind *kind;
-    const char *text;                /* the default, as in the file */
-    int64_t min;                     /* of a number or a size, or bytes of a string */
+    const char *text; /* the default, as in the file */
+    int64_t min;      /* of a number or a size, or bytes of a string */
     int64_t max;
     const struct config_name *names; /* of an ENUM; ends with a NULL name */
     unsigned flags;                  /* enum config_flag */
@@ -105,7 +107,8 @@ enum config_action { CONFIG_RUN, CONFIG_HELP, CONFIG_VERSION, CONFIG_CHECK };
 /* Defaults, then the file that the arguments name, then their options:
  * [conf-file] [--option value ...]... [--help | --version | --check].
  * False with one line in err that names the place, the option, and what it takes. */
-bool config_parse_args(int argc, char **argv, enum config_action *action, char *err, size_t err_size) MUST_CHECK;
+bool config_parse_args(int argc, char **argv, enum config_action *action, char *err,
+                       size_t err_size) MUST_CHECK;
 /* Also makes path the file of config_file() and CONFIG REWRITE. */
 bool config_load_file(const char *path, char *err, size_t err_size) MUST_CHECK;
 void config_help(FILE *out);
@@ -136,17 +139,5 @@ void config_allowed(const struct config_option *o, struct buf *out);
 /* The connection string with passwords replaced by ***, "" for the embedded
  * Postgres; valid until the next call. For logs, INFO and CONFIG GET. */
 const char *config_database_redacted(void);
-
-/* For config_file.c and config_args.c, which also work on copies. */
-void config_init(struct config *c);
-void config_free(struct config *c);
-bool config_apply(struct config *c, const struct config_option *o, struct slice text) MUST_CHECK;
-/* A new string: the value as the file has it, sizes with units. */
-char *config_text(const struct config *c, const struct config_option *o);
-/* May the option have several words, or exactly one? */
-bool config_many_words(const struct config_option *o);
-/* Applies words[0] = name and its values; where is "file:12" for err. */
-bool config_apply_words(const struct slice *words, size_t count, const char *where, char *err, size_t err_size)
-    MUST_CHECK;
 
 #endif
