@@ -1,0 +1,337 @@
+/* The table of commands: look one up, check who may run it and when, run it, count it. */
+#include "command.h"
+
+#include <string.h>
+#include "clock.h"
+#include "config.h"
+#include "latency.h"
+#include "log.h"
+#include "monitor.h"
+#include "slowlog.h"
+#include "stats.h"
+
+/* Longest part of an unknown command's name that is sent back. */
+#define NAME_SHOWN 128
+
+static const struct command table[] = {
+#define CMD(id, name, arity, flags, order, group, args, summary) \
+    { name, arity, flags, order, cmd_##id, group, args, summary },
+#include "commands.def"
+#undef CMD
+};
+
+static struct command_stats counters[LENGTH(table)];
+static bool loading = true;
+
+/* A hash table of the names: places in table counted from 1; 0 is free. Four
+ * times as many slots as commands keep the chains at about one. */
+#define SLOTS 256
+static unsigned char slots[SLOTS];
+
+_Static_assert(LENGTH(table) < SLOTS / 2, "the hash table of command names is too full");
+
+/* FNV-1a over the lower-case bytes. */
+static unsigned name_hash(struct slice name) {
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.ptr[i];
+
+        h = (h ^ (c >= 'A' && c <= 'Z' ? c + 32u : c)) * 16777619u;
+    }
+    return (h ^ (h >> 16)) % SLOTS;
+}
+
+static void fill_slots(void) {
+    for (size_t i = 0; i < LENGTH(table); i++) {
+        unsigned at = name_hash(slice_str(table[i].name));
+
+        while (slots[at] != 0)
+            at = (at + 1) % SLOTS;
+        slots[at] = (unsigned char)(i + 1);
+    }
+}
+
+const struct command *command_lookup(struct slice name) {
+    static bool filled;
+
+    if (!filled) {
+        fill_slots();
+        filled = true;
+    }
+    for (unsigned at = name_hash(name); slots[at] != 0; at = (at + 1) % SLOTS) {
+        const struct command *cmd = &table[slots[at] - 1];
+
+        if (slice_is(name, cmd->name))
+            return cmd;
+    }
+    return NULL;
+}
+
+const struct command *command_table(size_t *count) {
+    *count = LENGTH(table);
+    return table;
+}
+
+struct command_stats *command_stats(const struct command *cmd) {
+    return &counters[cmd - table];
+}
+
+void command_stats_reset(void) {
+    memset(counters, 0, sizeof counters);
+}
+
+static void slowlog_resize(void) {
+    slowlog_set_max_len((size_t)config.slowlog_max_len);
+}
+
+void command_init(void) {
+    slowlog_resize();
+    config_on_change("slowlog-max-len", slowlog_resize);
+}
+
+void command_set_loading(bool now) {
+    loading = now;
+}
+
+bool command_is_loading(void) {
+    return loading;
+}
+
+bool command_arity_fits(const struct command *cmd, int argc) {
+    return cmd->arity > 0 ? argc == cmd->arity : argc >= -cmd->arity;
+}
+
+bool command_authenticated(const struct client *c) {
+    return c->authenticated || config.requirepass[0] == '\0';
+}
+
+/* What nobody but the client may see. */
+
+static bool hello_secret(const struct req *r, int i) {
+    return (i >= 3 && slice_is(r->argv[i - 1], "auth")) || (i >= 4 && slice_is(r->argv[i - 2], "auth"));
+}
+
+static bool config_secret(const struct req *r, int i) {
+    const struct config_option *o;
+
+    if (i < 3 || i % 2 == 0 || !slice_is(r->argv[1], "set"))
+        return false;
+    o = config_find(r->argv[i - 1]);
+    return o != NULL && (o->flags & OPT_SECRET) != 0;
+}
+
+bool command_arg_is_secret(const struct req *r, int i) {
+    if (r->cmd->handler == cmd_auth)
+        return i >= 1;
+    if (r->cmd->handler == cmd_hello)
+        return hello_secret(r, i);
+    return r->cmd->handler == cmd_config && config_secret(r, i);
+}
+
+/* Which commands may be under way for one client at the same time. */
+
+static const struct req *last_unfinished(const struct client *c, const struct req *r) {
+    for (const struct list *node = c->reqs.prev; node != &c->reqs; node = node->prev) {
+        const struct req *earlier = LIST_ENTRY(node, const struct req, in_client);
+
+        if (earlier != r && !earlier->done)
+            return earlier;
+    }
+    return NULL;
+}
+
+static bool order_of(const struct req *r, enum command_order order) {
+    return r->cmd != NULL && r->cmd->order == order;
+}
+
+/* In each of these the last unfinished request speaks for all before it, which
+ * were compatible with it when it started. */
+static bool joins_nothing(const struct client *c, const struct req *r, const struct req *last) {
+    (void)c;
+    (void)r;
+    (void)last;
+    return false;
+}
+
+static bool joins_adds(const struct client *c, const struct req *r, const struct req *last) {
+    (void)c;
+    (void)r;
+    return order_of(last, ORDER_ADD);
+}
+
+static bool joins_acks(const struct client *c, const struct req *r, const struct req *last) {
+    (void)c;
+    (void)r;
+    return order_of(last, ORDER_ACK) || (order_of(last, ORDER_ADD) && last->task.state == TASK_QUEUED);
+}
+
+static bool joins_same_reads(const struct client *c, const struct req *r, const struct req *last) {
+    (void)c;
+    return last->cmd == r->cmd;
+}
+
+/* Not so here: an add may be under way before the last ack. The oldest come
+ * first, since they are the ones that are sent. */
+static bool joins_unsent_acks(const struct client *c, const struct req *r, const struct req *last) {
+    (void)last;
+    LIST_EACH(node, &c->reqs) {
+        const struct req *earlier = LIST_ENTRY(node, const struct req, in_client);
+
+        if (earlier == r || earlier->done)
+            continue;
+        if (!order_of(earlier, ORDER_ACK) || earlier->task.state != TASK_QUEUED)
+            return false;
+    }
+    return true;
+}
+
+bool command_may_start(const struct client *c, const struct req *r) {
+    static bool (*const joins[])(const struct client *, const struct req *, const struct req *) = {
+        [ORDER_ALONE] = joins_nothing, [ORDER_ADD] = joins_adds,          [ORDER_ACK] = joins_acks,
+        [ORDER_GET] = joins_unsent_acks, [ORDER_READ] = joins_same_reads,
+    };
+    const struct req *last = last_unfinished(c, r);
+
+    return last == NULL || joins[r->cmd->order](c, r, last);
+}
+
+/* Running. */
+
+/*
+ * A handler may end its request at once, and who ends a request must not touch
+ * it any more. But the slow log needs the arguments after the handler has come
+ * back. So while a handler runs, the end of its request is put off until it has
+ * been looked at. Handlers nest when the end of one request starts another.
+ */
+struct run {
+    struct req *r;
+    bool ended;
+    struct run *outer;
+};
+
+static struct run *runs;
+static void (*client_on_end)(struct req *r); /* the same for the requests of all clients */
+
+static void finish(struct req *r) {
+    if (r->failed)
+        command_stats(r->cmd)->failed++;
+    client_on_end(r);
+}
+
+static void on_end(struct req *r) {
+    for (struct run *run = runs; run != NULL; run = run->outer) {
+        if (run->r == r) {
+            run->ended = true;
+            return;
+        }
+    }
+    finish(r);
+}
+
+static void hide_secrets(struct req *r) {
+    for (int i = 1; i < r->argc; i++) {
+        if (command_arg_is_secret(r, i))
+            r->argv[i] = SLICE("(redacted)");
+    }
+}
+
+static void note_slow(const struct client *c, struct req *r, int64_t usec, bool ended) {
+    if (config.slowlog_log_slower_than < 0 || usec < config.slowlog_log_slower_than)
+        return;
+    /* A request that goes on needs its arguments, and none of those is secret. */
+    if (ended)
+        hide_secrets(r);
+    slowlog_add(r->argc, r->argv, usec, clock_unix(), c->addr, c->name == NULL ? "" : c->name);
+}
+
+static void note_latency(const struct command *cmd, int64_t usec) {
+    int64_t ms = usec / US_PER_MS;
+
+    if (config.latency_monitor_threshold > 0 && ms >= config.latency_monitor_threshold)
+        latency_add(cmd->flags & CMD_FAST ? "fast-command" : "command", clock_unix() / US_PER_S, ms);
+}
+
+static void run(struct client *c, struct req *r) {
+    struct run self = { .r = r, .outer = runs };
+    struct command_stats *counted = command_stats(r->cmd);
+    int64_t start, usec;
+
+    monitor_feed(c, r);
+    client_on_end = r->on_end;
+    r->on_end = on_end;
+    r->started_us = clock_mono();
+    runs = &self;
+    start = clock_mono_now();
+    r->cmd->handler(r);
+    usec = clock_mono_now() - start;
+    runs = self.outer;
+    stats.commands_processed++;
+    counted->calls++;
+    counted->usec += (uint64_t)usec;
+    note_latency(r->cmd, usec);
+    note_slow(c, r, usec, self.ended);
+    if (self.ended)
+        finish(r);
+}
+
+/* Browsers can be made to send a form to this port, and its lines would then be
+ * taken for commands. They always send one of these two before any of them. */
+static bool is_http(struct slice name) {
+    return slice_is(name, "post") || slice_is(name, "host:");
+}
+
+static void reply_unknown(struct client *c, struct req *r) {
+    if (is_http(r->argv[0])) {
+        log_warning(client_ident(c), "sent %s: a web page may be used to attack the server; closing",
+                    log_escape(r->argv[0], NAME_SHOWN));
+        client_kill(c, "sent an HTTP request");
+        return;
+    }
+    reply_error(r, "ERR unknown command '%.*s'",
+                (int)(r->argv[0].len < NAME_SHOWN ? r->argv[0].len : NAME_SHOWN), r->argv[0].ptr);
+}
+
+/* Replies why r cannot run at all; false when it can. */
+static bool refuse(struct client *c, struct req *r) {
+    if (!command_arity_fits(r->cmd, r->argc))
+        reply_error(r, "ERR wrong number of arguments for '%s' command", r->cmd->name);
+    else if (!(r->cmd->flags & CMD_NOAUTH) && !command_authenticated(c))
+        reply_error(r, "NOAUTH Authentication required.");
+    else if (loading && !(r->cmd->flags & CMD_LOADING))
+        reply_error(r, "LOADING pgdisque is connecting to its database");
+    else
+        return false;
+    command_stats(r->cmd)->rejected++;
+    return true;
+}
+
+/* From here on the request counts: what the connection is set to applies to it. */
+static void take(struct client *c, struct req *r) {
+    r->proto = c->proto;
+    r->silent = c->reply_mode != REPLY_ON;
+    if (c->reply_mode == REPLY_SKIP_NEXT)
+        c->reply_mode = REPLY_ON;
+    c->last_active_us = clock_mono();
+}
+
+bool command_exec(struct client *c, struct req *r) {
+    r->cmd = command_lookup(r->argv[0]);
+    if (r->cmd == NULL) {
+        take(c, r);
+        reply_unknown(c, r);
+        req_end(r);
+        return true;
+    }
+    if (refuse(c, r)) {
+        take(c, r);
+        req_end(r);
+        return true;
+    }
+    if (!command_may_start(c, r))
+        return false;
+    take(c, r);
+    c->last_cmd = r->cmd;
+    run(c, r);
+    return true;
+}

@@ -1,0 +1,24 @@
+/* layer 4 */
+#ifndef SUBCOMMAND_H
+#define SUBCOMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "req.h"
+
+/*
+ * Commands that are families, such as CLIENT: one row per member. A name may
+ * have several rows that differ in their counts.
+ */
+struct subcommand {
+    const char *name; /* upper case; compared without regard to case */
+    int min_args;     /* arguments after the member's name */
+    int max_args;     /* -1: any number */
+    void (*handler)(struct req *r);
+};
+
+/* Runs the row that fits argv[1] and the number of arguments. False when there
+ * is none: nothing has happened then, and the caller replies the error. */
+bool subcommand_run(struct req *r, const struct subcommand *table, size_t count) MUST_CHECK;
+
+#endif
