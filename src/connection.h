@@ -1,0 +1,38 @@
+/* layer 4 */
+#ifndef CONNECTION_H
+#define CONNECTION_H
+
+#include <stdbool.h>
+#include "client.h"
+#include "node.h"
+#include "util.h"
+
+/*
+ * What the commands about connections share: names that clients give
+ * themselves, and addresses that are shown to them.
+ */
+
+/* The Redis whose handshake and figures we are compatible with; Sidekiq and
+ * others refuse versions that are too old. */
+#define REDIS_COMPAT_VERSION "7.2.4"
+
+/* Takes what is wrong: "Client names", "lib-name". */
+#define CONNECTION_NAME_ERROR "ERR %s cannot contain spaces, newlines or special characters."
+
+/* Printable ASCII without blanks only, so that lists of clients can be parsed. */
+bool connection_name_is_valid(struct slice name);
+/* Replaces *text by a copy of value, or by NULL when that is empty. */
+void connection_set_text(char **text, struct slice value);
+
+struct node_address {
+    char host[64]; /* may be empty: the address the client is connected to */
+    char port[8];
+};
+
+/* Where c can reach n. This server's own address is the announced one, or else
+ * the one that c is connected to. */
+struct node_address connection_node_address(const struct client *c, const struct node *n);
+/* Is c on this machine? */
+bool connection_is_local(const struct client *c);
+
+#endif
