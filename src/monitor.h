@@ -1,0 +1,15 @@
+/* layer 4 */
+#ifndef MONITOR_H
+#define MONITOR_H
+
+#include "client.h"
+#include "req.h"
+
+/* Shows a request that is about to run to everybody who said MONITOR. Costs
+ * one comparison when nobody did. */
+void monitor_feed(const struct client *c, const struct req *r);
+/* c watches from now on, or no longer; both may be said twice. */
+void monitor_start(struct client *c);
+void monitor_stop(struct client *c);
+
+#endif
