@@ -91,7 +91,7 @@ packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ')
 resolve() {
     server=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/.*Depends: \(postgresql-[0-9]*\)$/\1/p' | head -n 1)
     wanted=$(echo "$packages" | sed "s/postgres-server/${server:-postgresql}/")
-    install="apt-get install -y -q --no-install-recommends $wanted"
+    install="apt-get install -y --no-install-recommends $wanted"
 }
 
 printf 'Missing:\n%b' "$missing"
@@ -123,12 +123,12 @@ case $packages in
 esac
 
 update() {
-    $root apt-get update -q
+    $root apt-get update -q >/dev/null
     resolve
 }
 
 try_install() {
-    $root env DEBIAN_FRONTEND=noninteractive $install </dev/null
+    $root env DEBIAN_FRONTEND=noninteractive $install </dev/null >/dev/null
 }
 
 # The lists of a fresh image are empty, and old lists name versions that the mirror has dropped.

@@ -4,7 +4,8 @@
 #   awk -v map=1 -f layers.awk src/*.[ch]     lists the files by layer, each with its job
 #
 # A header says its layer in line 1. A source file has its header's layer, or the one that
-# its first three lines name; cmd_*.c, which have no headers, have that of command.h.
+# its first three lines name. Without either, config_file.c has that of config.h, and cmd_*.c
+# that of command.h.
 
 function name_of(path) {
     sub(/.*\//, "", path)
@@ -25,9 +26,13 @@ function words(line) {
 function layer_of(file, header) {
     if (file in layer)
         return layer[file]
-    header = file ~ /^cmd_/ ? "command.h" : file
-    sub(/\.c$/, ".h", header)
-    return header in layer ? layer[header] : ""
+    header = file ~ /^cmd_/ ? "command.c" : file
+    do {
+        sub(/\.c$/, ".h", header)
+        if (header in layer)
+            return layer[header]
+    } while (sub(/_[^_]*$/, ".h", header))
+    return ""
 }
 
 FNR == 1 {
@@ -59,7 +64,7 @@ END {
         if (layer_of(files[i]) == "")
             fail(files[i] ": has no layer: no header, and no \"layer N\" in its first lines")
     for (i = 1; i <= includes; i++)
-        if (included[i] in layer && layer[included[i]] > layer_of(includer[i]))
+        if (included[i] in layer && layer_of(includer[i]) != "" && layer[included[i]] > layer_of(includer[i]))
             fail(includer[i] " (layer " layer_of(includer[i]) ") includes " included[i] " (layer " \
                  layer[included[i]] ")")
     if (!map) {
