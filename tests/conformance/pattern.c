@@ -1,5 +1,4 @@
 /* What a transcript expects of a reply: parsing the notation, and matching. */
-#define _GNU_SOURCE
 #include "pattern.h"
 
 #include <ctype.h>

@@ -1,5 +1,4 @@
 /* Plays the steps of a case on connections to the server. */
-#define _GNU_SOURCE
 #include "play.h"
 
 #include <stdarg.h>

@@ -1,5 +1,4 @@
 /* Plays the transcripts of all commands and says which cases passed. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <glob.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
 /* Transcript files: from lines to cases and steps. */
-#define _GNU_SOURCE
 #include "transcript.h"
 
 #include <ctype.h>

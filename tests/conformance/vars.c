@@ -1,5 +1,4 @@
 /* Texts with any bytes, and the names that transcripts give them. */
-#define _GNU_SOURCE
 #include "vars.h"
 
 #include <ctype.h>
