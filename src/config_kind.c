@@ -94,8 +94,6 @@ static void write_int(const void *field, const struct config_option *o, struct b
 static void allowed_int(const struct config_option *o, struct buf *out) {
     if (o->min == o->max)
         buf_printf(out, "only %lld", (long long)o->min);
-    else if (o->max == INT_MAX)
-        buf_printf(out, "an integer from %lld", (long long)o->min);
     else
         buf_printf(out, "an integer from %lld to %lld", (long long)o->min, (long long)o->max);
 }
@@ -253,7 +251,7 @@ static void write_string(const void *field, const struct config_option *o, struc
 }
 
 static void allowed_string(const struct config_option *o, struct buf *out) {
-    buf_printf(out, "at most %lld bytes, none of them NUL", (long long)o->max);
+    buf_printf(out, "text of at most %lld bytes", (long long)o->max);
 }
 
 const struct config_kind config_kind_STRING = {
@@ -435,7 +433,7 @@ static void show_limits(const void *field, const struct config_option *o, struct
 static void allowed_limits(const struct config_option *o, struct buf *out) {
     (void)o;
     buf_append_str(out,
-                   "<class> <hard size> <soft size> <soft seconds>, class normal, slave, replica or pubsub");
+                   "groups of class (normal, slave, replica or pubsub), hard size, soft size, soft seconds");
 }
 
 const struct config_kind config_kind_LIMITS = {
