@@ -1,0 +1,162 @@
+/* CLUSTER: the servers of the database. They find each other through it, so there is nobody to meet or forget. */
+#include <arpa/inet.h>
+#include "admin.h"
+#include "command.h"
+#include "connection.h"
+#include "node.h"
+#include "subcommand.h"
+
+static size_t node_count(void) {
+    size_t count;
+
+    (void)node_all(&count);
+    return count;
+}
+
+/* Disque counts only other nodes as known, and those that can be reached as the size. */
+static void cluster_info(struct req *r) {
+    size_t others = node_count() - 1;
+    struct buf text = { 0 };
+
+    buf_printf(&text,
+               "cluster_state:ok\r\ncluster_known_nodes:%zu\r\ncluster_reachable_nodes:%zu\r\ncluster_size:%zu\r\n"
+               "cluster_stats_messages_sent:0\r\ncluster_stats_messages_received:0\r\n",
+               others, others, others + 1);
+    req_text(r, &text);
+}
+
+static const char *node_flags(const struct node *n) {
+    if (n == node_self())
+        return n->leaving ? "myself,leaving" : "myself";
+    return n->leaving ? "leaving" : "noflags";
+}
+
+static void cluster_nodes(struct req *r) {
+    size_t count;
+    const struct node *const *nodes = node_all(&count);
+    struct buf text = { 0 };
+
+    for (size_t i = 0; i < count; i++) {
+        struct node_address a = connection_node_address(r->client, nodes[i]);
+
+        buf_printf(&text, "%s %s:%s %s 0 0 connected\n", nodes[i]->id, a.host, a.port, node_flags(nodes[i]));
+    }
+    req_text(r, &text);
+}
+
+static void cluster_myid(struct req *r) {
+    reply_bulk_str(r, node_self()->id);
+    req_end(r);
+}
+
+static void cluster_is_leaving(struct req *r) {
+    reply_status(r, node_self()->leaving ? "yes" : "no");
+    req_end(r);
+}
+
+static void cluster_set_leaving(struct req *r) {
+    bool leaving = slice_is(r->argv[2], "yes");
+
+    if (!leaving && !slice_is(r->argv[2], "no")) {
+        req_error(r, "ERR Wrong argument for CLUSTER LEAVING. Use 'yes' or 'no'");
+        return;
+    }
+    node_self()->leaving = leaving;
+    req_ok(r);
+}
+
+static bool is_address(struct slice text) {
+    unsigned char binary[sizeof(struct in6_addr)];
+    char copy[INET6_ADDRSTRLEN] = "";
+
+    if (text.len >= sizeof copy)
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        copy[i] = text.ptr[i];
+    return inet_pton(AF_INET, copy, binary) == 1 || inet_pton(AF_INET6, copy, binary) == 1;
+}
+
+static void cluster_meet(struct req *r) {
+    struct slice host = r->argv[2], port = r->argv[3];
+    int64_t number;
+
+    if (!parse_int_disque(port, &number))
+        req_error(r, "ERR Invalid TCP port specified: %.*s", (int)port.len, port.ptr);
+    else if (number <= 0 || number > UINT16_MAX || !is_address(host))
+        req_error(r, "ERR Invalid node address specified: %.*s:%.*s", (int)host.len, host.ptr, (int)port.len,
+                  port.ptr);
+    else
+        req_ok(r);
+}
+
+static const struct node *node_by_id(struct slice id) {
+    size_t count;
+    const struct node *const *nodes = node_all(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (slice_is(id, nodes[i]->id))
+            return nodes[i];
+    }
+    return NULL;
+}
+
+static void cluster_forget(struct req *r) {
+    struct slice id = r->argv[2];
+    const struct node *n = node_by_id(id);
+
+    if (id.len != NODE_ID_LEN)
+        req_error(r, "ERR Invalid node identifier");
+    else if (n == NULL)
+        req_error(r, "ERR Unknown node %.*s", (int)id.len, id.ptr);
+    else if (n == node_self())
+        req_error(r, "ERR I tried hard but I can't forget myself...");
+    else
+        req_ok(r);
+}
+
+/* The node ID stays with HARD, too: it is in the IDs of jobs that clients may still hold. */
+static void cluster_reset(struct req *r) {
+    if (r->argc == 3 && !slice_is(r->argv[2], "soft") && !slice_is(r->argv[2], "hard"))
+        req_error(r, "ERR syntax error");
+    else
+        admin_flush_all(r);
+}
+
+static void cluster_saveconfig(struct req *r) {
+    req_ok(r);
+}
+
+/* Some Redis clients switch to cluster mode on any answer to these. */
+static bool run_for_disque(struct req *r) {
+    static const struct subcommand members[] = {
+        { "INFO", 0, 0, cluster_info },
+        { "NODES", 0, 0, cluster_nodes },
+    };
+
+    return subcommand_run(r, members, LENGTH(members));
+}
+
+static bool run_for_all(struct req *r) {
+    static const struct subcommand members[] = {
+        { "MYID", 0, 0, cluster_myid },
+        { "LEAVING", 0, 0, cluster_is_leaving },
+        { "LEAVING", 1, 1, cluster_set_leaving },
+        { "MEET", 2, 2, cluster_meet },
+        { "FORGET", 1, 1, cluster_forget },
+        { "RESET", 0, 1, cluster_reset },
+        { "SAVECONFIG", 0, 0, cluster_saveconfig },
+    };
+
+    return subcommand_run(r, members, LENGTH(members));
+}
+
+void cmd_cluster(struct req *r) {
+    bool redis = r->client->redis_handshake;
+
+    if (run_for_all(r) || (!redis && run_for_disque(r)))
+        return;
+    if (redis)
+        req_error(r, "ERR This instance has cluster support disabled");
+    else
+        req_error(r, "ERR Wrong CLUSTER subcommand or number of arguments");
+}
