@@ -214,6 +214,7 @@ static struct run *runs;
 static void (*client_on_end)(struct req *r); /* the same for the requests of all clients */
 
 static void finish(struct req *r) {
+    r->done = true;
     if (r->failed)
         command_stats(r->cmd)->failed++;
     client_on_end(r);
@@ -223,6 +224,7 @@ static void on_end(struct req *r) {
     for (struct run *run = runs; run != NULL; run = run->outer) {
         if (run->r == r) {
             run->ended = true;
+            r->done = false; /* or others would take it for written and free it */
             return;
         }
     }
@@ -258,6 +260,7 @@ static void run(struct client *c, struct req *r) {
     int64_t start, usec;
 
     monitor_feed(c, r);
+    c->last_cmd = r->cmd;
     client_on_end = r->on_end;
     r->on_end = on_end;
     r->started_us = clock_mono();
@@ -306,32 +309,34 @@ static bool refuse(struct client *c, struct req *r) {
     return true;
 }
 
-/* From here on the request counts: what the connection is set to applies to it. */
-static void take(struct client *c, struct req *r) {
+/* What the connection is set to at this moment applies to r. */
+static void prepare(const struct client *c, struct req *r) {
+    r->cmd = command_lookup(r->argv[0]);
     r->proto = c->proto;
     r->silent = c->reply_mode != REPLY_ON;
+    if (r->silent)
+        r->out = &r->own; /* not the client's output, where nothing can be taken back */
+}
+
+/* The request will not be offered again. */
+static void take(struct client *c) {
     if (c->reply_mode == REPLY_SKIP_NEXT)
         c->reply_mode = REPLY_ON;
     c->last_active_us = clock_mono();
 }
 
 bool command_exec(struct client *c, struct req *r) {
-    r->cmd = command_lookup(r->argv[0]);
-    if (r->cmd == NULL) {
-        take(c, r);
+    prepare(c, r);
+    if (r->cmd == NULL)
         reply_unknown(c, r);
-        req_end(r);
+    else if (!refuse(c, r)) {
+        if (!command_may_start(c, r))
+            return false;
+        take(c);
+        run(c, r);
         return true;
     }
-    if (refuse(c, r)) {
-        take(c, r);
-        req_end(r);
-        return true;
-    }
-    if (!command_may_start(c, r))
-        return false;
-    take(c, r);
-    c->last_cmd = r->cmd;
-    run(c, r);
+    take(c);
+    req_end(r);
     return true;
 }
