@@ -98,12 +98,6 @@ static void latency_history(struct req *r) {
     req_end(r);
 }
 
-static void reply_text(struct req *r, struct buf *text) {
-    reply_bulk(r, (struct slice){ buf_ptr(text), buf_len(text) });
-    buf_free(text);
-    req_end(r);
-}
-
 static void latency_draw(struct req *r) {
     const struct latency_event *e = latency_find(r->argv[2]);
     struct buf text = { 0 };
@@ -113,7 +107,7 @@ static void latency_draw(struct req *r) {
         return;
     }
     latency_graph(e, clock_unix() / US_PER_S, &text);
-    reply_text(r, &text);
+    req_text(r, &text);
 }
 
 static void latency_clear(struct req *r) {
@@ -128,7 +122,7 @@ static void latency_advise(struct req *r) {
     struct buf text = { 0 };
 
     latency_doctor(clock_unix() / US_PER_S, config.latency_monitor_threshold, &text);
-    reply_text(r, &text);
+    req_text(r, &text);
 }
 
 void cmd_latency(struct req *r) {
