@@ -4,6 +4,7 @@
 #include <string.h>
 #include "clock.h"
 #include "config.h"
+#include "info.h"
 #include "latency.h"
 #include "log.h"
 #include "monitor.h"
@@ -86,6 +87,7 @@ static void slowlog_resize(void) {
 }
 
 void command_init(void) {
+    info_init();
     slowlog_resize();
     config_on_change("slowlog-max-len", slowlog_resize);
 }
@@ -175,7 +177,7 @@ static bool joins_same_reads(const struct client *c, const struct req *r, const 
  * first, since they are the ones that are sent. */
 static bool joins_unsent_acks(const struct client *c, const struct req *r, const struct req *last) {
     (void)last;
-    LIST_EACH(node, &c->reqs) {
+    LIST_EACH (node, &c->reqs) {
         const struct req *earlier = LIST_ENTRY(node, const struct req, in_client);
 
         if (earlier == r || earlier->done)
@@ -188,7 +190,7 @@ static bool joins_unsent_acks(const struct client *c, const struct req *r, const
 
 bool command_may_start(const struct client *c, const struct req *r) {
     static bool (*const joins[])(const struct client *, const struct req *, const struct req *) = {
-        [ORDER_ALONE] = joins_nothing, [ORDER_ADD] = joins_adds,          [ORDER_ACK] = joins_acks,
+        [ORDER_ALONE] = joins_nothing,   [ORDER_ADD] = joins_adds,        [ORDER_ACK] = joins_acks,
         [ORDER_GET] = joins_unsent_acks, [ORDER_READ] = joins_same_reads,
     };
     const struct req *last = last_unfinished(c, r);
