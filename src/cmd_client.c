@@ -18,9 +18,12 @@ static void write_flags(const struct client *c, char *out) {
         bool set;
         char letter;
     } flags[] = {
-        { c->monitor, 'O' },   { c->blocked, 'b' },
-        { c->unblocked, 'u' }, { c->state == CLIENT_CLOSING, 'c' },
-        { c->state == CLIENT_DEAD, 'A' }, { c->unix_socket, 'U' },
+        { c->monitor, 'O' },
+        { c->blocked, 'b' },
+        { c->unblocked, 'u' },
+        { c->state == CLIENT_CLOSING, 'c' },
+        { c->state == CLIENT_DEAD, 'A' },
+        { c->unix_socket, 'U' },
     };
     char *at = out;
 
@@ -48,8 +51,8 @@ static void write_client(struct buf *out, const struct client *c) {
     buf_printf(out, " qbuf=%zu qbuf-free=%zu obl=%zu oll=0 omem=%zu events=%s cmd=%s", buf_len(&c->in),
                c->in.cap - buf_len(&c->in), buf_len(&c->out), c->out.cap, c->write_armed ? "rw" : "r",
                c->last_cmd == NULL ? "NULL" : c->last_cmd->name);
-    buf_printf(out, " laddr=%s db=0 sub=0 psub=0 multi=-1 tot-mem=%zu user=default redir=-1 resp=%d", c->laddr,
-               sizeof *c + c->in.cap + c->out.cap, c->proto);
+    buf_printf(out, " laddr=%s db=0 sub=0 psub=0 multi=-1 tot-mem=%zu user=default redir=-1 resp=%d",
+               c->laddr, sizeof *c + c->in.cap + c->out.cap, c->proto);
     buf_printf(out, " lib-name=%s lib-ver=%s tot-net-in=%llu tot-net-out=%llu reqs=%d\n",
                text_or_empty(c->lib_name), text_or_empty(c->lib_ver), (unsigned long long)c->bytes_in,
                (unsigned long long)c->bytes_out, c->req_count);
@@ -60,7 +63,7 @@ static void list_all(struct req *r) {
     struct buf text = { 0 };
 
     for (size_t i = 0; i < LENGTH(states); i++) {
-        LIST_EACH(node, client_list(states[i])) {
+        LIST_EACH (node, client_list(states[i])) {
             write_client(&text, LIST_ENTRY(node, struct client, in_state));
         }
     }
@@ -269,7 +272,7 @@ static int64_t kill_all(const struct kill *k, struct client *me) {
     int64_t count = 0;
 
     for (size_t i = 0; i < LENGTH(states); i++) {
-        LIST_EACH_SAFE(node, client_list(states[i])) {
+        LIST_EACH_SAFE (node, client_list(states[i])) {
             struct client *c = LIST_ENTRY(node, struct client, in_state);
 
             if (is_meant(k, c, me)) {
@@ -407,5 +410,6 @@ void cmd_client(struct req *r) {
     };
 
     if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r, "ERR Syntax error, try CLIENT (LIST | KILL ip:port | GETNAME | SETNAME connection-name)");
+        req_error(r,
+                  "ERR Syntax error, try CLIENT (LIST | KILL ip:port | GETNAME | SETNAME connection-name)");
 }

@@ -13,15 +13,16 @@ static size_t node_count(void) {
     return count;
 }
 
-/* Disque counts only other nodes as known, and those that can be reached as the size. */
+/* This server is among the known, but not among the reachable ones, as in Disque. */
 static void cluster_info(struct req *r) {
-    size_t others = node_count() - 1;
+    size_t count = node_count();
     struct buf text = { 0 };
 
-    buf_printf(&text,
-               "cluster_state:ok\r\ncluster_known_nodes:%zu\r\ncluster_reachable_nodes:%zu\r\ncluster_size:%zu\r\n"
-               "cluster_stats_messages_sent:0\r\ncluster_stats_messages_received:0\r\n",
-               others, others, others + 1);
+    buf_printf(
+        &text,
+        "cluster_state:ok\r\ncluster_known_nodes:%zu\r\ncluster_reachable_nodes:%zu\r\ncluster_size:%zu\r\n"
+        "cluster_stats_messages_sent:0\r\ncluster_stats_messages_received:0\r\n",
+        count, count - 1, count);
     req_text(r, &text);
 }
 

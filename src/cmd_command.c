@@ -11,8 +11,8 @@ static const struct flag_name {
     enum command_flag flag;
     const char *name;
 } flag_names[] = {
-    { CMD_WRITE, "write" }, { CMD_READONLY, "readonly" }, { CMD_DENYOOM, "denyoom" },
-    { CMD_ADMIN, "admin" }, { CMD_LOADING, "loading" },   { CMD_FAST, "fast" },
+    { CMD_WRITE, "write" },    { CMD_READONLY, "readonly" }, { CMD_DENYOOM, "denyoom" },
+    { CMD_ADMIN, "admin" },    { CMD_LOADING, "loading" },   { CMD_FAST, "fast" },
     { CMD_NOAUTH, "no_auth" }, { CMD_BLOCKING, "blocking" },
 };
 
@@ -100,7 +100,8 @@ static void reply_arg_name(struct req *r, const struct doc_arg *a) {
         return;
     }
     for (size_t i = 0; i < len; i++)
-        lower[i] = a->token.ptr[i] >= 'A' && a->token.ptr[i] <= 'Z' ? (char)(a->token.ptr[i] + 32) : a->token.ptr[i];
+        lower[i] =
+            a->token.ptr[i] >= 'A' && a->token.ptr[i] <= 'Z' ? (char)(a->token.ptr[i] + 32) : a->token.ptr[i];
     reply_pair(r, "name", (struct slice){ lower, len });
 }
 
@@ -188,12 +189,9 @@ static void command_getkeys(struct req *r) {
 
 void cmd_command(struct req *r) {
     static const struct subcommand members[] = {
-        { "COUNT", 0, 0, command_count },
-        { "LIST", 0, 0, command_list },
-        { "INFO", 0, -1, command_info },
-        { "DOCS", 0, 0, command_docs_all },
-        { "DOCS", 1, -1, command_docs_of },
-        { "GETKEYS", 1, -1, command_getkeys },
+        { "COUNT", 0, 0, command_count },   { "LIST", 0, 0, command_list },
+        { "INFO", 0, -1, command_info },    { "DOCS", 0, 0, command_docs_all },
+        { "DOCS", 1, -1, command_docs_of }, { "GETKEYS", 1, -1, command_getkeys },
     };
 
     if (r->argc == 1)

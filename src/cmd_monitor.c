@@ -16,7 +16,8 @@ static void write_line(struct buf *line, const struct client *c, const struct re
     buf_printf(line, "+%lld.%06lld [%s]", (long long)(now / US_PER_S), (long long)(now % US_PER_S), c->addr);
     for (int i = 0; i < r->argc; i++) {
         buf_append(line, " ", 1);
-        buf_append_str(line, command_arg_is_secret(r, i) ? "\"(redacted)\"" : log_escape(r->argv[i], SIZE_MAX));
+        buf_append_str(line,
+                       command_arg_is_secret(r, i) ? "\"(redacted)\"" : log_escape(r->argv[i], SIZE_MAX));
     }
     buf_append(line, "\r\n", 2);
 }
@@ -28,7 +29,7 @@ void monitor_feed(const struct client *c, const struct req *r) {
         return;
     buf_reset(&line, LINE_KEPT);
     write_line(&line, c, r);
-    LIST_EACH(node, &monitors) {
+    LIST_EACH (node, &monitors) {
         client_push(LIST_ENTRY(node, struct client, in_monitors), buf_ptr(&line), buf_len(&line));
     }
 }

@@ -89,8 +89,8 @@ static void debug_error(struct req *r) {
 static void debug_structsize(struct req *r) {
     struct buf text = { 0 };
 
-    buf_printf(&text, "bits:%zu req:%zu client:%zu queue:%zu job_key:%zu", sizeof(void *) * 8, sizeof(struct req),
-               sizeof(struct client), sizeof(struct queue), sizeof(struct job_key));
+    buf_printf(&text, "bits:%zu req:%zu client:%zu queue:%zu job_key:%zu", sizeof(void *) * 8,
+               sizeof(struct req), sizeof(struct client), sizeof(struct queue), sizeof(struct job_key));
     req_text(r, &text);
 }
 
@@ -126,17 +126,18 @@ static bool debug_allowed(const struct client *c) {
 
 void cmd_debug(struct req *r) {
     static const struct subcommand members[] = {
-        { "FLUSHALL", 0, 0, debug_flushall },   { "SLEEP", 1, 1, debug_sleep },
-        { "ERROR", 1, 1, debug_error },         { "STRUCTSIZE", 0, 0, debug_structsize },
-        { "LOADAOF", 0, 0, debug_loadaof },     { "SEGFAULT", 0, 0, debug_segfault },
-        { "ASSERT", 0, -1, debug_assert },      { "OOM", 0, 0, debug_oom },
-        { "RESTART", 0, 1, debug_refused },     { "CRASH-AND-RECOVER", 0, 1, debug_refused },
+        { "FLUSHALL", 0, 0, debug_flushall }, { "SLEEP", 1, 1, debug_sleep },
+        { "ERROR", 1, 1, debug_error },       { "STRUCTSIZE", 0, 0, debug_structsize },
+        { "LOADAOF", 0, 0, debug_loadaof },   { "SEGFAULT", 0, 0, debug_segfault },
+        { "ASSERT", 0, -1, debug_assert },    { "OOM", 0, 0, debug_oom },
+        { "RESTART", 0, 1, debug_refused },   { "CRASH-AND-RECOVER", 0, 1, debug_refused },
     };
 
     if (!debug_allowed(r->client))
-        req_error(r, "ERR DEBUG command not allowed. The option enable-debug-command says who may use it, and it "
-                     "is read at start only.");
+        req_error(
+            r, "ERR DEBUG command not allowed. The option enable-debug-command says who may use it, and it "
+               "is read at start only.");
     else if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r, "ERR Unknown DEBUG subcommand or wrong number of arguments for '%.*s'", (int)r->argv[1].len,
-                  r->argv[1].ptr);
+        req_error(r, "ERR Unknown DEBUG subcommand or wrong number of arguments for '%.*s'",
+                  (int)r->argv[1].len, r->argv[1].ptr);
 }

@@ -15,11 +15,11 @@
  *
  * The result is a tree in the shape of Redis' COMMAND DOCS, for hints in redis-cli.
  */
-#define DOC_TYPES(X)                  \
-    X(DOC_STRING, "string")           \
-    X(DOC_INTEGER, "integer")         \
-    X(DOC_PURE_TOKEN, "pure-token")   \
-    X(DOC_ONEOF, "oneof")             \
+#define DOC_TYPES(X)                \
+    X(DOC_STRING, "string")         \
+    X(DOC_INTEGER, "integer")       \
+    X(DOC_PURE_TOKEN, "pure-token") \
+    X(DOC_ONEOF, "oneof")           \
     X(DOC_BLOCK, "block")
 
 enum doc_type {
@@ -34,9 +34,9 @@ struct doc_arg {
     struct slice token; /* the literal itself, or the one before a value; empty: none */
     bool optional;
     bool multiple;
-    short children;     /* how many */
-    short first;        /* place of the first child, -1: none */
-    short next;         /* place of the next one of the same group, -1: none */
+    short children; /* how many */
+    short first;    /* place of the first child, -1: none */
+    short next;     /* place of the next one of the same group, -1: none */
 };
 
 /* Enough for a synopsis of about two lines. */
