@@ -1,5 +1,4 @@
 /* What the integration suites share: set-up, asking, comparing. */
-#define _GNU_SOURCE
 #include "fixture.h"
 
 #include <ctype.h>

@@ -1,5 +1,4 @@
 /* A throwaway Postgres for tests. */
-#define _GNU_SOURCE
 #include "postgres.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* Child processes and scratch directories that never outlive the test. */
-#define _GNU_SOURCE
 #include "process.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* A pgdisque process under test. */
-#define _GNU_SOURCE
 #include "server.h"
 
 #include <arpa/inet.h>
@@ -55,7 +54,7 @@ static int free_port(void) {
 
 static const char *program(void) {
     static char path[PATH_SIZE];
-    const char *env = getenv("PGDISQUE_BIN");
+    const char *env = getenv("PGDISQUE");
     ssize_t len;
     char *build;
 
@@ -69,7 +68,7 @@ static const char *program(void) {
     if (build && build + sizeof("/pgdisque") < path + sizeof(path))
         strcpy(build, "/pgdisque");
     if (access(path, X_OK) != 0)
-        die("no ./pgdisque; build it, or set PGDISQUE_BIN");
+        die("no ./pgdisque; build it, or set PGDISQUE");
     return path;
 }
 

@@ -8,7 +8,7 @@
 
 /*
  * A pgdisque process under test, on a port of its own. The program is
- * $PGDISQUE_BIN, or ./pgdisque, or the one in the repository of this test.
+ * $PGDISQUE, or ./pgdisque, or the one in the repository of this test.
  */
 #define SERVER_MAX_OPTIONS 24
 

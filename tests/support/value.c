@@ -1,5 +1,4 @@
 /* Replies of RESP2 and RESP3 as trees, and their text for messages. */
-#define _GNU_SOURCE
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

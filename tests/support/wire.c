@@ -1,5 +1,4 @@
 /* A client that sends and sees exact bytes. */
-#define _GNU_SOURCE
 #include "wire.h"
 
 #include <arpa/inet.h>
