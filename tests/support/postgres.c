@@ -154,8 +154,7 @@ void postgres_stop(struct postgres *pg, bool at_once) {
 }
 
 const char *postgres_conninfo(struct postgres *pg, const char *name) {
-    char sql[96], own_name[32];
-    char *conninfo;
+    char sql[96], own_name[32], conninfo[PATH_SIZE + 64];
 
     if (!name) {
         snprintf(own_name, sizeof(own_name), "test%d", pg->databases++);
@@ -163,9 +162,8 @@ const char *postgres_conninfo(struct postgres *pg, const char *name) {
         free(postgres_query(postgres_conninfo(pg, "postgres"), sql));
         name = own_name;
     }
-    if (asprintf(&conninfo, "host=%s user=postgres dbname=%s", pg->dir, name) < 0)
-        die("out of memory");
-    return conninfo;
+    snprintf(conninfo, sizeof(conninfo), "host=%s user=postgres dbname=%s", pg->dir, name);
+    return forever(conninfo);
 }
 
 PGconn *postgres_connect(const char *conninfo) {

@@ -45,6 +45,21 @@ void path_join(char out[PATH_SIZE], const char *fmt, ...) {
         die("path too long: %s", out);
 }
 
+const char *forever(const char *text) {
+    static struct kept {
+        struct kept *next;
+        char text[];
+    } *all;
+    struct kept *k = malloc(sizeof(*k) + strlen(text) + 1);
+
+    if (!k)
+        die("out of memory");
+    strcpy(k->text, text);
+    k->next = all;
+    all = k;
+    return k->text;
+}
+
 /* Runs in the watcher: when the last writer of the pipe is gone, so is the test. */
 _Noreturn static void watch(int read_end) {
     int null = open("/dev/null", O_RDWR);

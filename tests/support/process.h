@@ -18,6 +18,9 @@ _Noreturn void die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Like snprintf into a path, but a path that does not fit ends the test. */
 void path_join(char out[PATH_SIZE], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A copy that lives until the process ends. */
+const char *forever(const char *text);
+
 /* This process' own directory under $TMPDIR or /tmp; everybody may pass through it. */
 const char *scratch_dir(void);
 

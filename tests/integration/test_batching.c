@@ -1,0 +1,205 @@
+/* Many clients' commands become few statements; and handoffs need no claim. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ADDERS 50
+#define JOBS_EACH 100
+
+static void test_adders_share_transactions(void **state) {
+    static struct wire w[ADDERS];
+    redisContext *c = client_open();
+    long long flights = info_number(c, "flights"), added = info_number(c, "jobs_added");
+    int answers = 0, sent[ADDERS] = { 0 };
+
+    (void)state;
+    for (int i = 0; i < ADDERS; i++) {
+        raw_open(&w[i]);
+        wire_words(&w[i], "ADDJOB", "batch", "x", "0", NULL);
+        sent[i] = 1;
+    }
+    for (int64_t end = now_ms() + patience(20000); answers < ADDERS * JOBS_EACH;) {
+        if (now_ms() > end)
+            fail_msg("stuck at %d answers", answers);
+        for (int i = 0; i < ADDERS; i++) {
+            if (!wire_pending(&w[i]))
+                continue;
+            value_free(wire_reply(&w[i], 5000));
+            answers++;
+            if (sent[i]++ < JOBS_EACH)
+                wire_words(&w[i], "ADDJOB", "batch", "x", "0", NULL);
+        }
+    }
+    flights = info_number(c, "flights") - flights;
+    assert_int_equal(info_number(c, "jobs_added") - added, ADDERS * JOBS_EACH);
+    if (flights > ADDERS * JOBS_EACH / 3)
+        fail_msg("%lld transactions for %d jobs", flights, ADDERS * JOBS_EACH);
+    assert_true(info_number(c, "batch_max_rows") > 10);
+    for (int i = 0; i < ADDERS; i++)
+        wire_close(&w[i]);
+    redisFree(c);
+}
+
+static void test_a_pipeline_is_a_batch(void **state) {
+    redisContext *c = client_open();
+    long long flights = info_number(c, "flights");
+
+    (void)state;
+    for (int i = 0; i < 2000; i++)
+        later(c, "ADDJOB pipebatch x 0");
+    for (int i = 0; i < 2000; i++)
+        assert_int_equal(next_reply(c)[0], '+');
+    flights = info_number(c, "flights") - flights;
+    if (flights > 200)
+        fail_msg("%lld transactions for 2000 pipelined jobs", flights);
+    assert_int_equal(number(c, "QLEN pipebatch"), 2000);
+    redisFree(c);
+}
+
+static void test_handoff_without_a_claim(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    long long handoffs, claims, claimed;
+
+    (void)state;
+    raw_open(&w);
+    for (int i = 0; i < 20; i++) {
+        const char *id;
+
+        wire_words(&w, "GETJOB", "FROM", "handoff", NULL);
+        EVENTUALLY(blocked_clients() == 1);
+        handoffs = info_number(c, "handoffs");
+        claims = info_number(c, "claims");
+        claimed = info_number(c, "claimed_rows");
+        id = add_job(c, "handoff", "x", "RETRY 100");
+        raw_expect(&w, text_of("[[\"handoff\" \"%s\" \"x\"]]", id));
+        assert_int_equal(info_number(c, "handoffs"), handoffs + 1);
+        assert_int_equal(info_number(c, "claimed_rows"), claimed);
+        assert_int_equal(info_number(c, "claims"), claims);
+        expect(c, ":1", "ACKJOB %s", id);
+    }
+    wire_close(&w);
+    redisFree(c);
+}
+
+/* What is handed over is a lease like any other. */
+static void test_handed_over_job_comes_back(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    raw_open(&w);
+    wire_words(&w, "GETJOB", "FROM", "lease", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    id = add_job(c, "lease", "x", "RETRY 1");
+    raw_expect(&w, text_of("[[\"lease\" \"%s\" \"x\"]]", id));
+    wire_close(&w);
+    expect(c, text_of("[[\"lease\" \"%s\" \"x\" \"nacks\" :0 \"additional-deliveries\" :1]]", id),
+           "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM lease");
+    redisFree(c);
+}
+
+static void test_handed_over_at_most_once(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    raw_open(&w);
+    wire_words(&w, "GETJOB", "FROM", "leaseonce", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    id = add_job(c, "leaseonce", "x", "RETRY 0");
+    raw_expect(&w, text_of("[[\"leaseonce\" \"%s\" \"x\"]]", id));
+    assert_string_equal(job_field(c, id, "state"), "active");
+    expect(c, ":0", "NACK %s", id);
+    expect(c, ":1", "ACKJOB %s", id);
+    wire_close(&w);
+    redisFree(c);
+}
+
+/* An older job in the queue goes first, whoever waits. */
+static void test_no_handoff_past_older_jobs(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *old = add_job(c, "older", "old", "");
+
+    (void)state;
+    get_job(c, "older", "old");
+    raw_open(&w);
+    wire_words(&w, "GETJOB", "FROM", "older", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    expect(c, "+out", "PAUSE older out");
+    add_job(c, "older", "new", "");
+    expect(c, ":1", "NACK %s", old);
+    expect(c, "+none", "PAUSE older none");
+    raw_expect(&w, text_of("[[\"older\" \"%s\" \"old\"]]", old));
+    get_job(c, "older", "new");
+    wire_close(&w);
+    redisFree(c);
+}
+
+/* Waiting clients ask the database nothing as long as nothing happens. */
+static void test_waiting_costs_nothing(void **state) {
+    static struct wire w[100];
+    redisContext *c = client_open();
+    long long claims;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        raw_open(&w[i]);
+        wire_words(&w[i], "GETJOB", "FROM", "quiet", NULL);
+    }
+    EVENTUALLY(blocked_clients() == 100);
+    claims = info_number(c, "claims");
+    HOLDS_FOR(500, info_number(c, "claims") <= claims + 5);
+    for (int i = 0; i < 100; i++)
+        wire_close(&w[i]);
+    EVENTUALLY(blocked_clients() == 0);
+    redisFree(c);
+}
+
+static void test_claims_are_shared(void **state) {
+    static struct wire w[ADDERS];
+    redisContext *c = client_open();
+    long long flights;
+
+    (void)state;
+    expect(c, "+out", "PAUSE shared out");
+    for (int i = 0; i < ADDERS; i++)
+        later(c, "ADDJOB shared x 0");
+    for (int i = 0; i < ADDERS; i++)
+        assert_int_equal(next_reply(c)[0], '+');
+    for (int i = 0; i < ADDERS; i++) {
+        raw_open(&w[i]);
+        wire_words(&w[i], "GETJOB", "FROM", "shared", NULL);
+    }
+    EVENTUALLY(blocked_clients() == ADDERS);
+    flights = info_number(c, "flights");
+    expect(c, "+none", "PAUSE shared none");
+    for (int i = 0; i < ADDERS; i++) {
+        assert_true(wire_wait_bytes(&w[i], 1, 10000));
+        wire_close(&w[i]);
+    }
+    flights = info_number(c, "flights") - flights;
+    if (flights > ADDERS / 3)
+        fail_msg("%lld transactions for %d deliveries", flights, ADDERS);
+    redisFree(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adders_share_transactions),
+        cmocka_unit_test(test_a_pipeline_is_a_batch),
+        cmocka_unit_test(test_handoff_without_a_claim),
+        cmocka_unit_test(test_handed_over_job_comes_back),
+        cmocka_unit_test(test_handed_over_at_most_once),
+        cmocka_unit_test(test_no_handoff_past_older_jobs),
+        cmocka_unit_test(test_waiting_costs_nothing),
+        cmocka_unit_test(test_claims_are_shared),
+    };
+
+    return RUN_SUITE("batching", tests);
+}

@@ -1,0 +1,367 @@
+/* Clients that wait in GETJOB: who is served, when, and what happens when they go. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CROWD 100
+
+static void open_waiter(struct wire *w, const char *queue, long long blocked) {
+    raw_open(w);
+    wire_words(w, "GETJOB", "FROM", queue, NULL);
+    EVENTUALLY(blocked_clients() == blocked);
+}
+
+static void test_first_come_first_served(void **state) {
+    static struct wire crowd[CROWD];
+    redisContext *c = client_open();
+
+    (void)state;
+    for (int i = 0; i < CROWD; i++)
+        open_waiter(&crowd[i], "fifo", i + 1);
+    for (int i = 0; i < CROWD; i++) {
+        const char *id = add_job(c, "fifo", text_of("%d", i), "");
+
+        raw_expect(&crowd[i], text_of("[[\"fifo\" \"%s\" \"%d\"]]", id, i));
+    }
+    for (int i = 0; i < CROWD; i++)
+        wire_close(&crowd[i]);
+    redisFree(c);
+}
+
+/* A pipeline of jobs at once: each waiter gets exactly one, in order. */
+static void test_a_burst_for_a_crowd(void **state) {
+    static struct wire crowd[CROWD];
+    redisContext *c = client_open();
+
+    (void)state;
+    for (int i = 0; i < CROWD; i++)
+        open_waiter(&crowd[i], "burst", i + 1);
+    for (int i = 0; i < CROWD + 10; i++)
+        later(c, "ADDJOB burst %d 0", i);
+    for (int i = 0; i < CROWD + 10; i++)
+        assert_int_equal(next_reply(c)[0], '+');
+    for (int i = 0; i < CROWD; i++) {
+        struct value *v = wire_reply(&crowd[i], 10000);
+
+        assert_non_null(v);
+        assert_int_equal(v->count, 1);
+        assert_string_equal(v->items[0]->items[2]->text, text_of("%d", i));
+        value_free(v);
+        assert_int_equal(wire_pending(&crowd[i]), 0);
+        wire_close(&crowd[i]);
+    }
+    assert_int_equal(number(c, "QLEN burst"), 10);
+    redisFree(c);
+}
+
+static void test_one_job_wakes_one(void **state) {
+    struct wire crowd[10];
+    redisContext *c = client_open();
+    long long delivered;
+    int answered = 0;
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        open_waiter(&crowd[i], "wake", i + 1);
+    delivered = info_number(c, "jobs_delivered");
+    add_job(c, "wake", "a", "");
+    EVENTUALLY(blocked_clients() == 9);
+    assert_int_equal(info_number(c, "jobs_delivered"), delivered + 1);
+    EVENTUALLY(wire_pending(&crowd[0]) > 0);
+    for (int i = 0; i < 10; i++) {
+        answered += wire_pending(&crowd[i]) > 0;
+        wire_close(&crowd[i]);
+    }
+    assert_int_equal(answered, 1);
+    EVENTUALLY(blocked_clients() == 0);
+    redisFree(c);
+}
+
+static void test_waiting_on_several_queues(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    wire_words(&w, "GETJOB", "COUNT", "3", "FROM", "several1", "several2", "several3", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    assert_string_equal(queue_field(c, "several2", "blocked"), "1");
+    later(c, "ADDJOB several2 b 0");
+    later(c, "ADDJOB several1 a 0");
+    assert_int_equal(next_reply(c)[0], '+');
+    assert_int_equal(next_reply(c)[0], '+');
+    EVENTUALLY(wire_pending(&w) > 0);
+    EVENTUALLY(blocked_clients() == 0);
+    assert_int_equal(number(c, "QLEN several1") + number(c, "QLEN several2"), 1);
+    assert_string_equal(queue_field(c, "several3", "blocked"), "0");
+    wire_close(&w);
+    redisFree(c);
+}
+
+static void test_timeouts(void **state) {
+    redisContext *c = client_open();
+    int64_t start = now_ms();
+
+    (void)state;
+    expect(c, "nil", "GETJOB TIMEOUT 200 FROM timeouts");
+    assert_in_range(now_ms() - start, 195, 200 + patience(1000));
+    start = now_ms();
+    expect(c, "nil", "GETJOB TIMEOUT 1 FROM timeouts");
+    assert_true(now_ms() - start < patience(1000));
+    add_job(c, "timeouts", "a", "");
+    get_job(c, "timeouts", "a");
+    redisFree(c);
+}
+
+static void test_who_timed_out_is_not_served(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    wire_words(&w, "GETJOB", "TIMEOUT", "100", "FROM", "gone", NULL);
+    raw_expect(&w, "*-1");
+    add_job(c, "gone", "a", "");
+    assert_int_equal(wire_pending(&w), 0);
+    get_job(c, "gone", "a");
+    wire_close(&w);
+    redisFree(c);
+}
+
+static void test_many_timeouts_at_once(void **state) {
+    struct wire crowd[50];
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        raw_open(&crowd[i]);
+        wire_words(&crowd[i], "GETJOB", "TIMEOUT", i % 2 ? "300" : "150", "FROM", "timers", NULL);
+    }
+    for (int i = 0; i < 50; i++) {
+        raw_expect(&crowd[i], "*-1");
+        wire_close(&crowd[i]);
+    }
+    EVENTUALLY(blocked_clients() == 0);
+}
+
+static void test_client_that_goes_while_waiting(void **state) {
+    redisContext *c = client_open();
+    struct wire gone, reset, stays;
+
+    (void)state;
+    open_waiter(&gone, "goes", 1);
+    open_waiter(&reset, "goes", 2);
+    open_waiter(&stays, "goes", 3);
+    wire_close(&gone);
+    wire_reset(&reset);
+    EVENTUALLY(blocked_clients() == 1);
+    add_job(c, "goes", "a", "");
+    EVENTUALLY(wire_pending(&stays) > 0);
+    wire_close(&stays);
+    redisFree(c);
+}
+
+/* The job and the end of the one who waits for it arrive in the same moment. The
+ * job must be there for the next one, at once: not only after its retry time. */
+static void test_client_that_goes_as_its_job_arrives(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct wire w;
+        const char *id;
+
+        open_waiter(&w, "moment", 1);
+        later(c, "ADDJOB moment %d 0 RETRY 100", i);
+        if (i % 2) {
+            wire_reset(&w);
+            id = next_reply(c) + 1;
+        } else {
+            int done = 0;
+
+            while (!done)
+                assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
+            wire_reset(&w);
+            id = next_reply(c) + 1;
+        }
+        EVENTUALLY(blocked_clients() == 0);
+        expect(c, text_of("[[\"moment\" \"%s\" \"%d\"]]", id, i), "GETJOB TIMEOUT 3000 FROM moment");
+        expect(c, ":1", "ACKJOB %s", id);
+    }
+    redisFree(c);
+}
+
+/* The same with many at once: all jobs are accounted for in the end. */
+static void test_crowd_that_goes_as_jobs_arrive(void **state) {
+    redisContext *c = client_open();
+    int found = 0;
+
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        struct wire crowd[20];
+        int done = 0;
+
+        for (int i = 0; i < 20; i++) {
+            raw_open(&crowd[i]);
+            wire_words(&crowd[i], "GETJOB", "FROM", "stampede", NULL);
+        }
+        EVENTUALLY(blocked_clients() == 20);
+        for (int i = 0; i < 20; i++)
+            later(c, "ADDJOB stampede x 0 RETRY 1");
+        while (!done)
+            assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
+        for (int i = 0; i < 20; i++)
+            wire_reset(&crowd[i]);
+        for (int i = 0; i < 20; i++)
+            assert_int_equal(next_reply(c)[0], '+');
+    }
+    for (;;) {
+        redisReply *r = redisCommand(c, "GETJOB TIMEOUT 4000 FROM stampede");
+
+        if (r->type != REDIS_REPLY_ARRAY) {
+            freeReplyObject(r);
+            break;
+        }
+        expect(c, ":1", "ACKJOB %s", r->element[0]->element[1]->str);
+        freeReplyObject(r);
+        if (++found == 200)
+            break;
+    }
+    assert_int_equal(found, 200);
+    redisFree(c);
+}
+
+static void test_commands_behind_a_waiting_getjob(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    raw_open(&w);
+    wire_words(&w, "GETJOB", "FROM", "behind", NULL);
+    wire_words(&w, "PING", NULL);
+    wire_words(&w, "GETJOB", "FROM", "behind", NULL);
+    wire_words(&w, "ADDJOB", "behind2", "x", "0", NULL);
+    wire_words(&w, "QLEN", "behind2", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    assert_int_equal(wire_pending(&w), 0);
+    id = add_job(c, "behind", "1", "");
+    raw_expect(&w, text_of("[[\"behind\" \"%s\" \"1\"]]", id));
+    raw_expect(&w, "+PONG");
+    EVENTUALLY(blocked_clients() == 1);
+    assert_int_equal(number(c, "QLEN behind2"), 0);
+    id = add_job(c, "behind", "2", "");
+    raw_expect(&w, text_of("[[\"behind\" \"%s\" \"2\"]]", id));
+    value_free(wire_reply(&w, 5000));
+    raw_expect(&w, ":1");
+    wire_close(&w);
+    redisFree(c);
+}
+
+static void test_pause_out_and_back_wakes(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    expect(c, "+out", "PAUSE paused out");
+    id = add_job(c, "paused", "a", "");
+    open_waiter(&w, "paused", 1);
+    HOLDS_FOR(200, wire_pending(&w) == 0);
+    expect(c, "+none", "PAUSE paused none");
+    raw_expect(&w, text_of("[[\"paused\" \"%s\" \"a\"]]", id));
+    wire_close(&w);
+    redisFree(c);
+}
+
+static void test_pause_in_and_requeue_wakes(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *id = add_job(c, "pausein", "a", "RETRY 1");
+
+    (void)state;
+    get_job(c, "pausein", "a");
+    expect(c, "+in", "PAUSE pausein in");
+    open_waiter(&w, "pausein", 1);
+    HOLDS_FOR(1500, wire_pending(&w) == 0);
+    expect(c, "+none", "PAUSE pausein none");
+    raw_expect(&w, text_of("[[\"pausein\" \"%s\" \"a\"]]", id));
+    wire_close(&w);
+    redisFree(c);
+}
+
+static void test_due_and_nacked_jobs_wake(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    open_waiter(&w, "due", 1);
+    id = add_job(c, "due", "a", "DELAY 1");
+    raw_expect(&w, text_of("[[\"due\" \"%s\" \"a\"]]", id));
+    wire_words(&w, "GETJOB", "FROM", "due", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    expect(c, ":1", "NACK %s", id);
+    raw_expect(&w, text_of("[[\"due\" \"%s\" \"a\"]]", id));
+    wire_close(&w);
+    redisFree(c);
+}
+
+/* Consumers and producers at once, each job exactly one time. */
+static void test_every_job_once(void **state) {
+    struct wire workers[20];
+    redisContext *c = client_open();
+    char seen[1000] = { 0 };
+    int got = 0;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        raw_open(&workers[i]);
+        wire_words(&workers[i], "GETJOB", "FROM", "exact", NULL);
+    }
+    for (int i = 0; i < 1000; i++)
+        later(c, "ADDJOB exact %d 0", i);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(next_reply(c)[0], '+');
+    for (int64_t end = now_ms() + patience(10000); got < 1000 && now_ms() < end;)
+        for (int i = 0; i < 20; i++) {
+            struct value *v = wire_pending(&workers[i]) ? wire_reply(&workers[i], 5000) : NULL;
+
+            if (!v)
+                continue;
+            seen[atoi(v->items[0]->items[2]->text)]++;
+            got++;
+            wire_words(&workers[i], "ACKJOB", v->items[0]->items[1]->text, NULL);
+            value_free(v);
+            raw_expect(&workers[i], ":1");
+            wire_words(&workers[i], "GETJOB", "FROM", "exact", NULL);
+        }
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(seen[i], 1);
+    for (int i = 0; i < 20; i++)
+        wire_close(&workers[i]);
+    redisFree(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_come_first_served),
+        cmocka_unit_test(test_a_burst_for_a_crowd),
+        cmocka_unit_test(test_one_job_wakes_one),
+        cmocka_unit_test(test_waiting_on_several_queues),
+        cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_who_timed_out_is_not_served),
+        cmocka_unit_test(test_many_timeouts_at_once),
+        cmocka_unit_test(test_client_that_goes_while_waiting),
+        cmocka_unit_test(test_client_that_goes_as_its_job_arrives),
+        cmocka_unit_test(test_crowd_that_goes_as_jobs_arrive),
+        cmocka_unit_test(test_commands_behind_a_waiting_getjob),
+        cmocka_unit_test(test_pause_out_and_back_wakes),
+        cmocka_unit_test(test_pause_in_and_requeue_wakes),
+        cmocka_unit_test(test_due_and_nacked_jobs_wake),
+        cmocka_unit_test(test_every_job_once),
+    };
+
+    return RUN_SUITE("blocking", tests);
+}

@@ -1,0 +1,306 @@
+/* The database goes away and comes back; and one row that it does not want. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void test_database_away_at_start(void **state) {
+    const char *database = postgres_conninfo(&pg, NULL);
+    struct server late;
+    struct wire w;
+
+    (void)state;
+    postgres_stop(&pg, false);
+    server_spawn(&late, database, NULL);
+    EVENTUALLY(strncmp(server_ping(&late), "-LOADING ", 9) == 0);
+    raw_open_on(&w, &late);
+    wire_words(&w, "ADDJOB", "q", "a", "0", NULL);
+    raw_expect(&w, "-LOADING Disque is loading the dataset in memory");
+    wire_words(&w, "HELLO", "3", NULL);
+    value_free(wire_reply(&w, 5000));
+    postgres_resume(&pg);
+    server_wait_ready(&late);
+    wire_words(&w, "QLEN", "q", NULL);
+    raw_expect(&w, ":0");
+    wire_close(&w);
+    assert_int_equal(server_stop(&late), 0);
+    EVENTUALLY(strcmp(server_ping(&server), "+PONG") == 0);
+}
+
+static void test_sigterm_while_the_database_is_away(void **state) {
+    const char *database = postgres_conninfo(&pg, NULL);
+    struct server late;
+
+    (void)state;
+    postgres_stop(&pg, false);
+    server_spawn(&late, database, NULL);
+    EVENTUALLY(strncmp(server_ping(&late), "-LOADING ", 9) == 0);
+    assert_int_equal(server_stop(&late), 0);
+    postgres_resume(&pg);
+}
+
+/* An ADDJOB while the database is away is answered late, not with an error; one
+ * with a timeout is told in time that nothing is certain. */
+static void test_add_while_the_database_is_away(void **state) {
+    redisContext *c = client_open();
+    struct wire patient, hasty;
+    int64_t start;
+    struct value *v;
+
+    (void)state;
+    add_job(c, "away", "before", "");
+    raw_open(&patient);
+    raw_open(&hasty);
+    postgres_stop(&pg, true);
+    wire_words(&patient, "ADDJOB", "away", "patient", "0", NULL);
+    start = now_ms();
+    wire_words(&hasty, "ADDJOB", "away", "hasty", "300", NULL);
+    v = wire_reply(&hasty, 5000);
+    assert_non_null(v);
+    assert_int_equal(v->type, '-');
+    assert_memory_equal(v->text, "NOREPL ", 7);
+    assert_in_range(now_ms() - start, 250, 300 + patience(2000));
+    value_free(v);
+    assert_int_equal(wire_pending(&patient), 0);
+    postgres_resume(&pg);
+    v = wire_reply(&patient, 15000);
+    assert_non_null(v);
+    assert_int_equal(v->type, '+');
+    value_free(v);
+    get_job(c, "away", "before");
+    get_job(c, "away", "patient");
+    wire_close(&patient);
+    wire_close(&hasty);
+    redisFree(c);
+}
+
+static void test_waiting_clients_see_nothing_of_it(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    raw_open(&w);
+    wire_words(&w, "GETJOB", "FROM", "across", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    postgres_stop(&pg, true);
+    postgres_resume(&pg);
+    id = add_job(c, "across", "a", "");
+    raw_expect(&w, text_of("[[\"across\" \"%s\" \"a\"]]", id));
+    expect(c, ":1", "ACKJOB %s", id);
+    wire_close(&w);
+    redisFree(c);
+}
+
+#define LOADERS 8
+#define JOBS_EACH 400
+
+/* Strict clients: each sends its next command when the last one was answered. */
+struct loader {
+    struct wire wire;
+    int sent;
+    int answered;
+    char ids[JOBS_EACH][ID_SIZE];
+};
+
+static void load_step(struct loader *l) {
+    struct value *v;
+
+    if (l->answered < l->sent) {
+        if (!wire_pending(&l->wire))
+            return;
+        v = wire_reply(&l->wire, 5000);
+        assert_non_null(v);
+        if (v->type != '+')
+            fail_msg("ADDJOB: -%s", v->text);
+        strcpy(l->ids[l->answered++], v->text);
+        value_free(v);
+    }
+    if (l->sent < JOBS_EACH) {
+        l->sent++;
+        wire_words(&l->wire, "ADDJOB", "underload", "x", "0", NULL);
+    }
+}
+
+static int total_answered(const struct loader *loaders) {
+    int sum = 0;
+
+    for (int i = 0; i < LOADERS; i++)
+        sum += loaders[i].answered;
+    return sum;
+}
+
+static void load_until(struct loader *loaders, int answered) {
+    int64_t end = now_ms() + patience(20000);
+
+    while (total_answered(loaders) < answered) {
+        if (now_ms() > end)
+            fail_msg("stuck at %d answers", total_answered(loaders));
+        for (int i = 0; i < LOADERS; i++)
+            load_step(&loaders[i]);
+    }
+}
+
+/* Postgres falls over twice under load: all ADDJOBs are answered in the end, all
+ * answered jobs are there, and none is there twice. */
+static void test_immediate_restart_under_load(void **state) {
+    static struct loader loaders[LOADERS];
+    redisContext *c = client_open();
+
+    (void)state;
+    for (int i = 0; i < LOADERS; i++)
+        raw_open(&loaders[i].wire);
+    for (int round = 1; round <= 2; round++) {
+        load_until(loaders, round * 500);
+        postgres_stop(&pg, true);
+        for (int i = 0; i < LOADERS; i++)
+            load_step(&loaders[i]);
+        postgres_resume(&pg);
+    }
+    load_until(loaders, LOADERS * JOBS_EACH);
+    assert_int_equal(number(c, "QLEN underload"), LOADERS * JOBS_EACH);
+    for (int i = 0; i < LOADERS; i++) {
+        for (int j = 0; j < JOBS_EACH; j++)
+            later(c, "ACKJOB %s", loaders[i].ids[j]);
+        for (int j = 0; j < JOBS_EACH; j++)
+            expect_next(c, ":1");
+        wire_close(&loaders[i].wire);
+    }
+    assert_int_equal(number(c, "QLEN underload"), 0);
+    redisFree(c);
+}
+
+/* The same for consumers: nothing is delivered twice within its retry time, and
+ * nothing that was acknowledged comes back. */
+static void test_consumers_across_a_restart(void **state) {
+    redisContext *c = client_open();
+    static char seen[600];
+    int got = 0;
+
+    (void)state;
+    for (int i = 0; i < 600; i++)
+        later(c, "ADDJOB consume %d 0 RETRY 300", i);
+    for (int i = 0; i < 600; i++)
+        assert_int_equal(next_reply(c)[0], '+');
+    while (got < 600) {
+        redisReply *r;
+
+        if (got == 200) {
+            postgres_stop(&pg, true);
+            postgres_resume(&pg);
+        }
+        r = redisCommand(c, "GETJOB TIMEOUT 10000 FROM consume");
+        if (!r || r->type != REDIS_REPLY_ARRAY)
+            fail_msg("nothing after %d jobs", got);
+        seen[atoi(r->element[0]->element[2]->str)]++;
+        expect(c, ":1", "ACKJOB %s", r->element[0]->element[1]->str);
+        freeReplyObject(r);
+        got++;
+    }
+    for (int i = 0; i < 600; i++)
+        assert_int_equal(seen[i], 1);
+    assert_true(queue_is_empty(c, "consume"));
+    redisFree(c);
+}
+
+static void test_terminated_connections(void **state) {
+    redisContext *c = client_open();
+    long long before = info_number(c, "db_disconnects");
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        later(c, "ADDJOB terminated %d 0", i);
+        free(postgres_query(postgres_conninfo(&pg, "postgres"),
+                            "select count(pg_terminate_backend(pid)) from pg_stat_activity"
+                            " where datname like 'test%' and pid <> pg_backend_pid()"));
+        assert_int_equal(next_reply(c)[0], '+');
+        get_job(c, "terminated", text_of("%d", i));
+    }
+    assert_true(info_number(c, "db_disconnects") > before);
+    redisFree(c);
+}
+
+static void test_cancelled_statements(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        later(c, "ADDJOB cancelled %d 0", i);
+        free(postgres_query(postgres_conninfo(&pg, "postgres"),
+                            "select count(pg_cancel_backend(pid)) from pg_stat_activity"
+                            " where datname like 'test%' and pid <> pg_backend_pid()"));
+        assert_int_equal(next_reply(c)[0], '+');
+    }
+    assert_int_equal(number(c, "QLEN cancelled"), 20);
+    redisFree(c);
+}
+
+static const char bad_body_trigger[] =
+    "create function public.refuse() returns trigger language plpgsql as $$"
+    " begin raise exception 'bad body' using errcode = 'check_violation'; end $$;"
+    "create trigger refuse before insert on pgdisque.job for each row"
+    " when (new.body = 'poison') execute function public.refuse()";
+
+/* One row that the database refuses fails alone, whatever travels with it. */
+static void test_bad_row_fails_alone(void **state) {
+    redisContext *c = client_open();
+    int failed = 0;
+
+    (void)state;
+    free(postgres_query(server.database, bad_body_trigger));
+    for (int i = 0; i < 100; i++)
+        later(c, "ADDJOB neighbours %s 0", i == 50 ? "poison" : "good");
+    for (int i = 0; i < 100; i++) {
+        const char *got = next_reply(c);
+
+        failed += got[0] == '-';
+        if ((i == 50) != (got[0] == '-'))
+            fail_msg("request %d: %s", i, got);
+    }
+    assert_int_equal(failed, 1);
+    assert_int_equal(number(c, "QLEN neighbours"), 99);
+    assert_true(info_number(c, "solo_retries") > 0);
+    free(postgres_query(server.database, "drop trigger refuse on pgdisque.job"));
+    free(postgres_query(server.database, "drop function public.refuse()"));
+    redisFree(c);
+}
+
+/* Also when a client waits for it: the one who waits goes on waiting. */
+static void test_bad_row_for_a_waiting_client(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    free(postgres_query(server.database, bad_body_trigger));
+    raw_open(&w);
+    wire_words(&w, "GETJOB", "FROM", "poisoned", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    expect_start(c, "-", "ADDJOB poisoned poison 0");
+    assert_int_equal(wire_pending(&w), 0);
+    assert_int_equal(number(c, "QLEN poisoned"), 0);
+    id = add_job(c, "poisoned", "good", "");
+    raw_expect(&w, text_of("[[\"poisoned\" \"%s\" \"good\"]]", id));
+    free(postgres_query(server.database, "drop trigger refuse on pgdisque.job"));
+    free(postgres_query(server.database, "drop function public.refuse()"));
+    wire_close(&w);
+    redisFree(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_database_away_at_start),
+        cmocka_unit_test(test_sigterm_while_the_database_is_away),
+        cmocka_unit_test(test_add_while_the_database_is_away),
+        cmocka_unit_test(test_waiting_clients_see_nothing_of_it),
+        cmocka_unit_test(test_immediate_restart_under_load),
+        cmocka_unit_test(test_consumers_across_a_restart),
+        cmocka_unit_test(test_terminated_connections),
+        cmocka_unit_test(test_cancelled_statements),
+        cmocka_unit_test(test_bad_row_fails_alone),
+        cmocka_unit_test(test_bad_row_for_a_waiting_client),
+    };
+
+    return RUN_SUITE("database", tests);
+}
