@@ -163,8 +163,14 @@ bool parse_size(struct slice s, int64_t *out) {
     if (!parse_digits(digits, INT64_MAX, &value))
         return false;
     for (size_t i = 0; i < LENGTH(units); i++) {
-        if (slice_is(slice_from(s, digits.len), units[i].name))
-            return !__builtin_mul_overflow((int64_t)value, units[i].factor, out);
+        int64_t size;
+
+        if (!slice_is(slice_from(s, digits.len), units[i].name))
+            continue;
+        if (__builtin_mul_overflow((int64_t)value, units[i].factor, &size))
+            return false;
+        *out = size;
+        return true;
     }
     return false;
 }
