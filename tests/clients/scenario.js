@@ -1,0 +1,136 @@
+'use strict';
+// What every client library must be able to do. A library is given as
+//   connect() -> { call(...words) -> reply or error, close() }
+const assert = require('node:assert');
+
+const ID = /^D-[0-9a-f]{8}-[A-Za-z0-9+/]{24}-[0-9a-f]{4}$/;
+const tests = [];
+
+function test(name, run) {
+  tests.push({ name, run });
+}
+
+async function rejected(promise, pattern) {
+  await assert.rejects(promise, (err) => pattern.test(err.message));
+}
+
+// A flat list of pairs, or a map, as an object.
+function fields(reply) {
+  if (reply instanceof Map) return Object.fromEntries(reply);
+  if (!Array.isArray(reply)) return { ...reply };
+  const found = {};
+  for (let i = 0; i < reply.length; i += 2) found[reply[i]] = reply[i + 1];
+  return found;
+}
+
+async function eventually(condition) {
+  const end = Date.now() + 10000;
+  while (!(await condition())) {
+    assert.ok(Date.now() < end, 'did not become true in time');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+test('connects and pings', async (c) => {
+  assert.strictEqual(await c.call('PING'), 'PONG');
+  assert.strictEqual(await c.call('ECHO', 'hello'), 'hello');
+});
+
+test('adds, gets and acknowledges a job', async (c, q) => {
+  const id = await c.call('ADDJOB', q, 'body', '0');
+  assert.match(id, ID);
+  assert.deepStrictEqual(await c.call('GETJOB', 'FROM', q), [[q, id, 'body']]);
+  assert.strictEqual(await c.call('ACKJOB', id), 1);
+  assert.strictEqual(await c.call('ACKJOB', id), 0);
+});
+
+test('commands and options in lower case', async (c, q) => {
+  const id = await c.call('addjob', q, 'body', '0', 'ttl', '100', 'async');
+  assert.deepStrictEqual(await c.call('getjob', 'nohang', 'withcounters', 'from', q), [
+    [q, id, 'body', 'nacks', 0, 'additional-deliveries', 0],
+  ]);
+});
+
+test('nothing is null', async (c, q) => {
+  assert.strictEqual(await c.call('GETJOB', 'NOHANG', 'FROM', q), null);
+  assert.strictEqual(await c.call('GETJOB', 'TIMEOUT', '50', 'FROM', q), null);
+  assert.strictEqual(await c.call('SHOW', 'D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1'), null);
+});
+
+test('describes jobs and queues', async (c, q) => {
+  const id = await c.call('ADDJOB', q, 'body', '0', 'RETRY', '7');
+  const job = fields(await c.call('SHOW', id));
+  assert.strictEqual(job.id, id);
+  assert.strictEqual(job.queue, q);
+  assert.strictEqual(job.state, 'queued');
+  assert.strictEqual(Number(job.retry), 7);
+  const stat = fields(await c.call('QSTAT', q));
+  assert.strictEqual(Number(stat.len), 1);
+  assert.strictEqual(await c.call('QLEN', q), 1);
+  assert.deepStrictEqual(await c.call('QPEEK', q, '10'), [[q, id, 'body']]);
+});
+
+test('waits for a job', async (c, q, connect) => {
+  const worker = await connect();
+  const waiting = worker.call('GETJOB', 'FROM', q);
+  await eventually(async () => /blocked_clients:1\r/.test(await c.call('INFO', 'clients')));
+  const id = await c.call('ADDJOB', q, 'body', '0');
+  assert.deepStrictEqual(await waiting, [[q, id, 'body']]);
+  await worker.close();
+});
+
+test('errors come as errors with their codes', async (c, q) => {
+  await rejected(c.call('SHOW', 'foo'), /BADID Invalid Job ID format/);
+  await rejected(c.call('ADDJOB', q, 'body', '0', 'TTL', '0'), /TTL must be a number > 0/);
+  await rejected(c.call('ADDJOB', q, 'body', '0', 'REPLICATE', '5'), /NOREPL/);
+  await rejected(c.call('NOTHINGLIKETHAT'), /unknown command/);
+  assert.strictEqual(await c.call('PAUSE', q, 'in'), 'in');
+  await rejected(c.call('ADDJOB', q, 'body', '0'), /PAUSED/);
+  assert.strictEqual(await c.call('PAUSE', q, 'none'), 'none');
+  assert.strictEqual(await c.call('PING'), 'PONG');
+});
+
+test('a hundred commands at once are answered in order', async (c, q) => {
+  const ids = await Promise.all(Array.from({ length: 100 }, (_, i) => c.call('ADDJOB', q, String(i), '0')));
+  const jobs = await c.call('GETJOB', 'COUNT', '100', 'FROM', q);
+  assert.deepStrictEqual(jobs, ids.map((id, i) => [q, id, String(i)]));
+  assert.strictEqual(await c.call('ACKJOB', ...ids), 100);
+});
+
+test('NACK, and the counters', async (c, q) => {
+  const id = await c.call('ADDJOB', q, 'body', '0');
+  await c.call('GETJOB', 'FROM', q);
+  assert.strictEqual(await c.call('NACK', id), 1);
+  assert.deepStrictEqual(await c.call('GETJOB', 'WITHCOUNTERS', 'FROM', q), [
+    [q, id, 'body', 'nacks', 1, 'additional-deliveries', 0],
+  ]);
+});
+
+test('HELLO without arguments lists the nodes', async (c) => {
+  const [version, id, node] = await c.call('HELLO');
+  assert.strictEqual(version, 1);
+  assert.match(id, /^[0-9a-f]{40}$/);
+  assert.strictEqual(node.length, 4);
+  assert.strictEqual(node[0], id);
+});
+
+async function runScenario(library, connect) {
+  let failed = 0;
+  for (const [i, { name, run }] of tests.entries()) {
+    let c;
+    try {
+      c = await connect();
+      await run(c, `${library}-${i}`, connect);
+      console.log(`ok ${library}: ${name}`);
+    } catch (err) {
+      failed++;
+      console.log(`not ok ${library}: ${name}`);
+      console.log(String(err.stack).replace(/^/gm, '#   '));
+    } finally {
+      if (c) await c.close();
+    }
+  }
+  process.exit(failed ? 1 : 0);
+}
+
+module.exports = { runScenario };

@@ -1,0 +1,62 @@
+#!/bin/sh
+# redis-cli as people use it: arguments, RESP3, input from a pipe, mass insertion.
+failed=0
+
+cli() {
+    timeout 20 redis-cli -p "$PORT" "$@"
+}
+
+# check <name> <wanted, a grep -E pattern for the whole output> <what came>
+check() {
+    if printf '%s' "$3" | tr '\n' '~' | grep -Eq "^($2)\$"; then
+        echo "ok redis-cli: $1"
+    else
+        echo "not ok redis-cli: $1"
+        printf '%s\n' "wanted $2" "got $3" | sed 's/^/#   /'
+        failed=1
+    fi
+}
+
+ID='D-[0-9a-f]{8}-[A-Za-z0-9+/]{24}-[0-9a-f]{4}'
+
+check "PING" 'PONG' "$(cli PING)"
+check "ADDJOB" "$ID" "$(cli ADDJOB cli one 0)"
+check "GETJOB" "cli~$ID~one" "$(cli GETJOB FROM cli)"
+check "GETJOB with nothing there" '' "$(cli GETJOB NOHANG FROM cli)"
+check "GETJOB with nothing there, for people" '\(nil\)' "$(cli --no-raw GETJOB NOHANG FROM cli)"
+check "QLEN for people" '\(integer\) 0' "$(cli --no-raw QLEN cli)"
+check "an error" 'BADID Invalid Job ID format\.~?' "$(cli SHOW foo)"
+check "an error's exit status with -e" '1' "$(cli -e SHOW foo >/dev/null 2>&1; echo $?)"
+check "RESP3" '\(nil\)' "$(cli -3 --no-raw GETJOB NOHANG FROM cli)"
+check "RESP3 with a job" "$ID" "$(cli -3 ADDJOB cli three 0)"
+check "RESP3 getting it" "cli~$ID~three" "$(cli -3 GETJOB NOHANG FROM cli)"
+check "the last argument from standard input" "$ID" "$(printf 0 | cli -x ADDJOB cli-x body)"
+check "commands from standard input" "$ID~\"?1\"?~PONG" "$(printf 'ADDJOB stdin x 0\nQLEN stdin\nPING\n' | cli)"
+check "database 0 with -n" 'PONG' "$(cli -n 0 PING)"
+check "a wait that ends" '' "$(cli GETJOB TIMEOUT 100 FROM nothing)"
+check "INFO" '.*blocked_clients:0.*' "$(cli INFO)"
+check "repeated with -r" 'PONG~PONG~PONG' "$(cli -r 3 PING)"
+
+mass() {
+    i=0
+    while [ $i -lt 500 ]; do
+        printf '*4\r\n$6\r\nADDJOB\r\n$4\r\nmass\r\n$4\r\nbody\r\n$1\r\n0\r\n'
+        i=$((i + 1))
+    done
+}
+check "mass insertion with --pipe" '.*errors: 0, replies: 500~?' "$(mass | cli --pipe)"
+check "mass insertion has all the jobs" '500' "$(cli QLEN mass)"
+
+waiting() {
+    cli GETJOB FROM waited >"$1" &
+    waiter=$!
+    n=0
+    until cli INFO clients | grep -q 'blocked_clients:1' || [ $n -gt 500 ]; do n=$((n + 1)); done
+    cli ADDJOB waited here 0 >/dev/null
+    wait "$waiter"
+    cat "$1"
+    rm -f "$1"
+}
+check "a wait that is served" "waited~$ID~here" "$(waiting "$(mktemp)")"
+
+exit $failed
