@@ -52,7 +52,8 @@ static bool wanted(const struct options *o, const char *name) {
     return o->filter_count == 0;
 }
 
-static void report(const struct transcript *t, const struct test_case *c, bool ok, int64_t ms, const char *err) {
+static void report(const struct transcript *t, const struct test_case *c, bool ok, int64_t ms,
+                   const char *err) {
     int n = atomic_fetch_add(ok ? &totals->passed : &totals->failed, 1);
 
     (void)n;
@@ -96,7 +97,8 @@ static void play_file(const char *path, struct stage *stage, struct postgres *pg
     transcript_free(&t);
 }
 
-static void play_shared(const struct options *o, const glob_t *files, struct stage *stage, struct postgres *pg) {
+static void play_shared(const struct options *o, const glob_t *files, struct stage *stage,
+                        struct postgres *pg) {
     for (;;) {
         size_t i = (size_t)atomic_fetch_add(&totals->next, 1);
         char name[64];

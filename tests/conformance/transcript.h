@@ -7,22 +7,22 @@
 /*
  * A transcript: the cases of one command, as steps. README.md has the notation.
  */
-#define STEPS(X)                                                              \
-    X(STEP_SEND, ">")            /* [a]> words */                              \
-    X(STEP_REPLY, "<")           /* [a]< pattern */                            \
-    X(STEP_SAME, "&")            /* & pattern: of the last reply once more */  \
-    X(STEP_RAW_SEND, "raw>")     /* [a]raw> "bytes" */                         \
-    X(STEP_RAW_REPLY, "raw<")    /* [a]raw< "bytes" */                         \
-    X(STEP_CLOSED, "closed")     /* [a]closed: the server has closed it */     \
-    X(STEP_CLOSE, "close")       /* [a]close: we close it */                   \
-    X(STEP_SILENT, "silent")     /* [a]silent: nothing has come */             \
-    X(STEP_UNTIL, "until")       /* until words: repeat until the reply fits */ \
-    X(STEP_HOLDS, "holds")       /* holds ms words: the reply fits all the time */ \
-    X(STEP_BLOCKED, "blocked")   /* blocked n: so many clients wait */         \
-    X(STEP_MARK, "mark")         /* mark: the clock starts */                  \
-    X(STEP_ELAPSED, "elapsed")   /* elapsed low..high: ms since then */        \
-    X(STEP_RESTART, "restart")   /* restart: the transcript's own server */    \
-    X(STEP_ENDED, "ended")       /* ended: its own server ends with status 0 */
+#define STEPS(X)                                                                 \
+    X(STEP_SEND, ">")          /* [a]> words */                                  \
+    X(STEP_REPLY, "<")         /* [a]< pattern */                                \
+    X(STEP_SAME, "&")          /* & pattern: of the last reply once more */      \
+    X(STEP_RAW_SEND, "raw>")   /* [a]raw> "bytes" */                             \
+    X(STEP_RAW_REPLY, "raw<")  /* [a]raw< "bytes" */                             \
+    X(STEP_CLOSED, "closed")   /* [a]closed: the server has closed it */         \
+    X(STEP_CLOSE, "close")     /* [a]close: we close it */                       \
+    X(STEP_SILENT, "silent")   /* [a]silent: nothing has come */                 \
+    X(STEP_UNTIL, "until")     /* until words: repeat until the reply fits */    \
+    X(STEP_HOLDS, "holds")     /* holds ms words: the reply fits all the time */ \
+    X(STEP_BLOCKED, "blocked") /* blocked n: so many clients wait */             \
+    X(STEP_MARK, "mark")       /* mark: the clock starts */                      \
+    X(STEP_ELAPSED, "elapsed") /* elapsed low..high: ms since then */            \
+    X(STEP_RESTART, "restart") /* restart: the transcript's own server */        \
+    X(STEP_ENDED, "ended")     /* ended: its own server ends with status 0 */
 
 enum step_kind {
 #define X(id, word) id,

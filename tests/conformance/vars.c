@@ -66,7 +66,8 @@ static void cut(const char *range, const struct text *value, size_t *from, size_
     *from = a < *to ? a : *to;
 }
 
-bool vars_expand(const struct vars *vars, const char *text, size_t len, struct text *out, char *err, size_t size) {
+bool vars_expand(const struct vars *vars, const char *text, size_t len, struct text *out, char *err,
+                 size_t size) {
     FILE *f = open_memstream(&out->ptr, &out->len);
     bool ok = true;
 
@@ -95,7 +96,9 @@ bool vars_expand(const struct vars *vars, const char *text, size_t len, struct t
 }
 
 static int hex_digit(char c) {
-    return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : 0;
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                        : 0;
 }
 
 static char escaped(const char **p) {

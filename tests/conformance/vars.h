@@ -31,7 +31,8 @@ void vars_clear(struct vars *vars);
 bool is_variable(const char *text, size_t len, const char **name, size_t *name_len);
 /* Replaces {name} and {name:from:to}, a name beginning with a letter, by their
  * values. False with a sentence in err when one is not known. */
-bool vars_expand(const struct vars *vars, const char *text, size_t len, struct text *out, char *err, size_t size);
+bool vars_expand(const struct vars *vars, const char *text, size_t len, struct text *out, char *err,
+                 size_t size);
 
 /* Reads "..." with \xHH \n \r \t \" \\ at *p, which moves behind it; NULL bytes
  * are possible. False when it does not end. */

@@ -191,14 +191,10 @@ static void test_claims_are_shared(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adders_share_transactions),
-        cmocka_unit_test(test_a_pipeline_is_a_batch),
-        cmocka_unit_test(test_handoff_without_a_claim),
-        cmocka_unit_test(test_handed_over_job_comes_back),
-        cmocka_unit_test(test_handed_over_at_most_once),
-        cmocka_unit_test(test_no_handoff_past_older_jobs),
-        cmocka_unit_test(test_waiting_costs_nothing),
-        cmocka_unit_test(test_claims_are_shared),
+        cmocka_unit_test(test_adders_share_transactions), cmocka_unit_test(test_a_pipeline_is_a_batch),
+        cmocka_unit_test(test_handoff_without_a_claim),   cmocka_unit_test(test_handed_over_job_comes_back),
+        cmocka_unit_test(test_handed_over_at_most_once),  cmocka_unit_test(test_no_handoff_past_older_jobs),
+        cmocka_unit_test(test_waiting_costs_nothing),     cmocka_unit_test(test_claims_are_shared),
     };
 
     return RUN_SUITE("batching", tests);

@@ -40,8 +40,8 @@ static void check_body(redisContext *c, size_t len) {
 }
 
 static void test_bodies_of_all_sizes(void **state) {
-    static const size_t sizes[] = { 0, 1, 2, 255, 256, 257, 1999, 2000, 4095, 8191, 16383, 16384, 32768,
-                                    65535, 65536, 65537, 1 * MB, 1 * MB + 1, 5 * MB };
+    static const size_t sizes[] = { 0,     1,     2,     255,   256,   257,   1999,   2000,       4095,  8191,
+                                    16383, 16384, 32768, 65535, 65536, 65537, 1 * MB, 1 * MB + 1, 5 * MB };
     redisContext *c = client_open();
 
     (void)state;
@@ -116,8 +116,11 @@ static void check_name(redisContext *c, const char *name, size_t len) {
 }
 
 static void test_queue_names(void **state) {
-    static const char *const names[] = { " ", "a b", "'; drop table pgdisque.job; --", "\"", "\\", "%s%n", "{}",
-                                         "pg_temp", "\xf0\x9f\x98\x80", "\xff\xfe", "\n", "*", "null", "0" };
+    static const char *const names[] = { " ",        "a b",     "'; drop table pgdisque.job; --",
+                                         "\"",       "\\",      "%s%n",
+                                         "{}",       "pg_temp", "\xf0\x9f\x98\x80",
+                                         "\xff\xfe", "\n",      "*",
+                                         "null",     "0" };
     redisContext *c = client_open();
     char byte;
 
@@ -267,14 +270,58 @@ static unsigned rnd(unsigned n) {
 
 /* A piece of something that could become a request, or nearly. */
 static size_t malformed(char *out) {
-    static const char *const pieces[] = {
-        "*1\r\n", "*2\r\n", "*3\r\n", "*-1\r\n", "*0\r\n", "*1048577\r\n", "*\r\n", "$4\r\nPING\r\n", "$0\r\n\r\n",
-        "$-1\r\n", "$5\r\nADDJO", "$6\r\nADDJOB\r\n", "$6\r\nGETJOB\r\n", "$4\r\nFROM\r\n", "$1\r\nq\r\n",
-        "$999999999999\r\n", "PING\r\n", "\"", "'", "\\x", "\r", "\n", " ", "\0", "\xff", "ADDJOB q a 0\r\n",
-        "GETJOB NOHANG FROM q\r\n", "SHOW x\r\n", "ACKJOB ", "D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1",
-        "QSCAN ", "COUNT ", "99999999999999999999 ", "-1 ", "JSCAN STATE ", "PAUSE q ", "HELLO ", "INFO ",
-        "COMMAND DOCS\r\n", "CLIENT LIST\r\n", "CLUSTER NODES\r\n", "LATENCY GRAPH x\r\n", "SLOWLOG GET ",
-        "CONFIG GET *\r\n", "WORKING ", "*4\r\n", "$1000\r\n", "_\r\n", ":1\r\n", "+OK\r\n", "%1\r\n", ">2\r\n" };
+    static const char *const pieces[] = { "*1\r\n",
+                                          "*2\r\n",
+                                          "*3\r\n",
+                                          "*-1\r\n",
+                                          "*0\r\n",
+                                          "*1048577\r\n",
+                                          "*\r\n",
+                                          "$4\r\nPING\r\n",
+                                          "$0\r\n\r\n",
+                                          "$-1\r\n",
+                                          "$5\r\nADDJO",
+                                          "$6\r\nADDJOB\r\n",
+                                          "$6\r\nGETJOB\r\n",
+                                          "$4\r\nFROM\r\n",
+                                          "$1\r\nq\r\n",
+                                          "$999999999999\r\n",
+                                          "PING\r\n",
+                                          "\"",
+                                          "'",
+                                          "\\x",
+                                          "\r",
+                                          "\n",
+                                          " ",
+                                          "\0",
+                                          "\xff",
+                                          "ADDJOB q a 0\r\n",
+                                          "GETJOB NOHANG FROM q\r\n",
+                                          "SHOW x\r\n",
+                                          "ACKJOB ",
+                                          "D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1",
+                                          "QSCAN ",
+                                          "COUNT ",
+                                          "99999999999999999999 ",
+                                          "-1 ",
+                                          "JSCAN STATE ",
+                                          "PAUSE q ",
+                                          "HELLO ",
+                                          "INFO ",
+                                          "COMMAND DOCS\r\n",
+                                          "CLIENT LIST\r\n",
+                                          "CLUSTER NODES\r\n",
+                                          "LATENCY GRAPH x\r\n",
+                                          "SLOWLOG GET ",
+                                          "CONFIG GET *\r\n",
+                                          "WORKING ",
+                                          "*4\r\n",
+                                          "$1000\r\n",
+                                          "_\r\n",
+                                          ":1\r\n",
+                                          "+OK\r\n",
+                                          "%1\r\n",
+                                          ">2\r\n" };
     size_t len = 0;
     unsigned count = 1 + rnd(8);
 

@@ -148,16 +148,16 @@ static void check_identity_survives(void) {
     redisFree(c);
 }
 
-#define BOTH_ENDS(check)                  \
+#define BOTH_ENDS(check)                          \
     static void test_term_##check(void **state) { \
-        (void)state;                      \
-        hard = false;                     \
-        check();                          \
-    }                                     \
+        (void)state;                              \
+        hard = false;                             \
+        check();                                  \
+    }                                             \
     static void test_kill_##check(void **state) { \
-        (void)state;                      \
-        hard = true;                      \
-        check();                          \
+        (void)state;                              \
+        hard = true;                              \
+        check();                                  \
     }
 
 BOTH_ENDS(check_jobs_survive)

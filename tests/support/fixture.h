@@ -42,9 +42,9 @@ int run_suite(const char *name, const struct CMUnitTest *tests, size_t count);
 
 /* Fails the test when cond stops being true before ms are over. For what must
  * not happen; keep ms small. */
-#define HOLDS_FOR(ms, cond)                                    \
-    do {                                                       \
-        if (WAIT_UNTIL(!(cond), ms))                           \
+#define HOLDS_FOR(ms, cond)                                       \
+    do {                                                          \
+        if (WAIT_UNTIL(!(cond), ms))                              \
             fail_msg("became false within %d ms: %s", ms, #cond); \
     } while (0)
 

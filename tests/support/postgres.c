@@ -75,8 +75,8 @@ static void add_settings(const char *dir) {
 /* initdb works in a directory of its own user's, made by us beforehand. */
 static void make_template(const char *dir) {
     char tmp[PATH_SIZE], program[PATH_SIZE], log[PATH_SIZE];
-    const char *argv[] = { program, "-D", tmp, "-U", "postgres", "-E", "UTF8", "--locale=C",
-                           "-A", "trust", "--no-sync", "--no-instructions", NULL };
+    const char *argv[] = { program,      "-D", tmp,     "-U",        "postgres",          "-E", "UTF8",
+                           "--locale=C", "-A", "trust", "--no-sync", "--no-instructions", NULL };
 
     path_join(program, "%s/initdb", bin_dir());
     path_join(tmp, "%s.%d", dir, (int)getpid());
@@ -125,8 +125,8 @@ void postgres_resume(struct postgres *pg) {
 
     path_join(program, "%s/postgres", bin_dir());
     /* SIGQUIT is the immediate shutdown: no backend stays behind. */
-    pg->pid = spawn(&(struct spawn){
-        .argv = argv, .log = pg->log, .death_signal = SIGQUIT, .unprivileged = true });
+    pg->pid =
+        spawn(&(struct spawn){ .argv = argv, .log = pg->log, .death_signal = SIGQUIT, .unprivileged = true });
     if (!WAIT_UNTIL(accepts(pg), START_MS)) {
         show_tail(pg->log, "postgres");
         die("postgres does not take connections");

@@ -49,7 +49,7 @@ const char *forever(const char *text) {
     static struct kept {
         struct kept *next;
         char text[];
-    } *all;
+    } * all;
     struct kept *k = malloc(sizeof(*k) + strlen(text) + 1);
 
     if (!k)

@@ -18,13 +18,13 @@ void pause_briefly(void);
 
 /* Looks at cond until it is true or ms (before patience) are over; the value
  * says which. */
-#define WAIT_UNTIL(cond, ms)                                    \
-    ({                                                          \
-        int64_t wait_end_ = now_ms() + patience(ms);            \
-        bool wait_ok_;                                          \
-        while (!(wait_ok_ = (cond)) && now_ms() < wait_end_)    \
-            pause_briefly();                                    \
-        wait_ok_;                                               \
+#define WAIT_UNTIL(cond, ms)                                 \
+    ({                                                       \
+        int64_t wait_end_ = now_ms() + patience(ms);         \
+        bool wait_ok_;                                       \
+        while (!(wait_ok_ = (cond)) && now_ms() < wait_end_) \
+            pause_briefly();                                 \
+        wait_ok_;                                            \
     })
 
 #endif

@@ -9,7 +9,7 @@
  * that come back; and replies of RESP2 and RESP3 as trees.
  */
 struct wire {
-    int fd; /* -1: closed */
+    int fd;     /* -1: closed */
     char *data; /* received and not yet read: data[start .. end) */
     size_t start;
     size_t end;
@@ -44,10 +44,10 @@ bool wire_read_line(struct wire *w, char *line, size_t size, int ms);
 
 /* One reply. */
 struct value {
-    char type;      /* the first byte on the wire: + - : $ * % ~ > _ # , ( */
-    bool null;      /* $-1, *-1, _ */
+    char type;        /* the first byte on the wire: + - : $ * % ~ > _ # , ( */
+    bool null;        /* $-1, *-1, _ */
     long long number; /* of : and # */
-    char *text;     /* of + - $ and other scalars, NUL-terminated; may hold NULs */
+    char *text;       /* of + - $ and other scalars, NUL-terminated; may hold NULs */
     size_t len;
     struct value **items; /* of * ~ >, and of % with keys and values in turn */
     size_t count;
