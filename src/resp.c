@@ -67,10 +67,8 @@ static enum step find_line_end(struct resp_parser *p, const struct buf *in, char
     size_t have = buf_len(in) - p->scanned;
     size_t window = have < RESP_MAX_INLINE + 1 ? have : RESP_MAX_INLINE + 1;
     const char *line = buf_ptr(in) + p->scanned;
-    const char *found = NULL;
+    const char *found = memchr(line + p->searched, end, window - p->searched);
 
-    if (p->searched < window)
-        found = memchr(line + p->searched, end, window - p->searched);
     if (found != NULL) {
         *len = (size_t)(found - line);
         p->searched = 0;

@@ -31,6 +31,10 @@ static void check_against_model(const struct heap *h, const struct heap_item *it
     const struct heap_item *first = earliest(items);
 
     assert_int_equal(h->count, expected);
+    for (size_t i = 0; i < h->count; i++) {
+        assert_int_equal(h->items[i]->place, i + 1);
+        assert_true(i == 0 || h->items[(i - 1) / 2]->due <= h->items[i]->due);
+    }
     if (first == NULL)
         assert_null(heap_first(h));
     else
@@ -45,7 +49,7 @@ static void test_random_changes(void **state) {
 
     (void)state;
     print_message("seed %llu\n", (unsigned long long)seed);
-    for (int step = 0; step < 20000; step++) {
+    for (int step = 0; step < 10000; step++) {
         struct heap_item *item = &items[next_random(&seed) % ITEMS];
         bool had = heap_has(item);
 

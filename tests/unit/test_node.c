@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -23,6 +25,17 @@ struct server {
 };
 
 static char dir[64], path[96];
+
+/* When set, this file takes the place of the ID file just before that is locked. */
+static const char *replacement;
+
+/* Stands in for the C library's. */
+int flock(int fd, int operation) {
+    if (replacement != NULL && rename(replacement, path) != 0)
+        return -1;
+    replacement = NULL;
+    return (int)syscall(SYS_flock, fd, operation);
+}
 
 static int make_dir(void **state) {
     (void)state;
@@ -218,6 +231,23 @@ static void test_race(void **state) {
     assert_string_equal(text, winner);
 }
 
+/* A lock on a file that another server has just replaced is worth nothing. */
+static void test_replaced_before_lock(void **state) {
+    static const char id[] = "0123456789abcdef0123456789abcdef01234567\n";
+    char text[ANSWER_LEN], other[120];
+
+    (void)state;
+    write_file(id);
+    snprintf(other, sizeof(other), "%s.other", path);
+    assert_int_equal(rename(path, other), 0);
+    write_file("");
+    replacement = other;
+    run(dir, PORT, text);
+    replacement = NULL;
+    assert_memory_equal(text, "ok ", 3);
+    assert_memory_equal(text + 3, id, NODE_ID_LEN);
+}
+
 static void test_no_directory(void **state) {
     char text[ANSWER_LEN];
 
@@ -290,6 +320,7 @@ int main(void) {
         IN_DIR(test_broken_file),
         IN_DIR(test_in_use),
         IN_DIR(test_race),
+        IN_DIR(test_replaced_before_lock),
         cmocka_unit_test(test_no_directory),
         cmocka_unit_test(test_learn),
         cmocka_unit_test(test_learn_self),

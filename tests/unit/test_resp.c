@@ -315,7 +315,7 @@ static void test_no_second_look(void **state) {
         size_t from;
         const char *rest;
         int argc;
-    } lines[] = { { "PING abc", 0, "d\n", 1 }, { "*1", 1, "2\r\n", 0 }, { "*1\r\n$1", 5, "23\r\n", 0 } };
+    } lines[] = { { "PING abc", 4, "d\n", 1 }, { "*100", 1, "0\r\n", 0 }, { "*1\r\n$100", 5, "0\r\n", 0 } };
 
     (void)state;
     for (size_t i = 0; i < LENGTH(lines); i++) {
