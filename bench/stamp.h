@@ -1,0 +1,29 @@
+#ifndef BENCH_STAMP_H
+#define BENCH_STAMP_H
+
+#include "common.h"
+
+/*
+ * What a job's body says about itself: 40 bytes at its front, the rest of the
+ * body being bytes that are the same for every job of that length. So a body
+ * that arrives cut, mixed up or damaged is told from a good one.
+ */
+enum { STAMP_SIZE = 40 };
+
+struct stamp {
+    uint64_t run; /* number of the run, so that a run knows its own jobs */
+    uint32_t producer;
+    uint64_t seq;  /* counts from 0 for each producer */
+    int64_t since; /* now_ns() when the job was sent, or was due by the schedule */
+};
+
+/* Prepares for bodies of up to len bytes. */
+void stamp_init(size_t len);
+
+/* Writes a body of exactly len bytes, STAMP_SIZE or more. */
+void stamp_write(char *body, size_t len, const struct stamp *stamp);
+
+/* False when the body is not one that stamp_write() made. */
+bool stamp_read(struct slice body, struct stamp *stamp) MUST_CHECK;
+
+#endif
