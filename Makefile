@@ -34,7 +34,7 @@ PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs libpq libevent_core li
 
 STD = -std=gnu11 -D_GNU_SOURCE
 INCLUDES = -Isrc -Ibuild $(PKG_CFLAGS)
-COMPILE = $(CC) $(STD) $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE $(INCLUDES)
+COMPILE = $(CC) $(STD) $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE $(NEAR) $(INCLUDES)
 LINK = $(CC) $(CFLAGS) $(HARDEN) $(LDFLAGS) -pie -Wl,-z,relro,-z,now
 
 SQL := $(sort $(wildcard sql/*.sql sql/queries/*.sql sql/migrations/*.sql)) \
@@ -159,9 +159,10 @@ build/sql_gen.h build/sql_gen.c: build/sql_gen.stamp ;
 $(BUILD)/%.o: %.c $(BUILD)/flags | build/sql_gen.h build/version.h
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(COMPILE) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/%.o $(BUILD)/bench/%.o: EXTRA_CFLAGS = -Itests/support
+# Before src/, which has a server.h, too.
+$(BUILD)/tests/%.o: private NEAR = -Itests/support
 
 $(LIB): $(LIB_OBJ) $(LIB).list
 	@rm -f $@

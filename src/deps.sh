@@ -72,6 +72,7 @@ group_test() {
 group_bench() {
     group_run
     need_libraries hiredis:libhiredis-dev
+    need "Python 3" python3 command -v python3
 }
 
 group_check() {
