@@ -6,7 +6,11 @@
 
 static int64_t turn_mono, turn_unix;
 static int64_t db_ahead; /* the database's clock minus our monotonic one */
+static int64_t last_db;  /* what clock_db() said last */
 static bool db_known;
+
+/* A clock that was set back by more than this is followed. */
+#define MAX_STANDSTILL_US US_PER_S
 
 static int64_t read_clock(clockid_t id) {
     struct timespec now;
@@ -31,8 +35,15 @@ int64_t clock_unix(void) {
     return turn_unix;
 }
 
+/* What was ready by one look at this clock must be so by the next: small
+ * corrections backwards make it stand still until time has caught up. */
 int64_t clock_db(void) {
-    return turn_mono + db_ahead;
+    int64_t now = turn_mono + db_ahead;
+
+    if (now < last_db && last_db - now < MAX_STANDSTILL_US)
+        return last_db;
+    last_db = now;
+    return now;
 }
 
 int64_t clock_mono_now(void) {

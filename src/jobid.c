@@ -45,6 +45,10 @@ int64_t job_id_last(void) {
     return last_id;
 }
 
+int64_t job_id_at(int64_t us) {
+    return compose(us / 1000 - JOBID_EPOCH_MS + 1, 0, 0) - 1;
+}
+
 int64_t job_created_us(int64_t id) {
     return (id_ms(id) + JOBID_EPOCH_MS) * 1000;
 }

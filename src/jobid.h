@@ -43,6 +43,8 @@ void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]);
 /* The next id of node at db_us (clock_db()); always greater than the one before. */
 int64_t job_new_id(int64_t db_us, uint16_t node);
 int64_t job_id_last(void);
+/* The greatest id a job created at us (microseconds since 1970) or before can have. */
+int64_t job_id_at(int64_t us);
 /* Creation: microseconds since 1970, whole milliseconds; and the counter within. */
 int64_t job_created_us(int64_t id);
 uint16_t job_id_node(int64_t id);

@@ -1,0 +1,24 @@
+-- Begins the migration: one server at a time, and the table that remembers what was done.
+-- returns: version, breaking of what was applied
+begin;
+
+select pg_catalog.pg_advisory_xact_lock(7711, 1);
+
+do $$
+begin
+    if pg_catalog.to_regnamespace('pgdisque') is null then
+        create schema pgdisque;
+    end if;
+end
+$$;
+
+create table if not exists pgdisque.migration (
+    version    integer primary key,
+    name       text not null,
+    breaking   boolean not null,
+    applied_at timestamptz not null default pg_catalog.now()
+);
+
+select m.version, m.breaking
+from pgdisque.migration as m
+order by m.version;

@@ -1,0 +1,14 @@
+-- Removes jobs, in whatever state they are.
+-- params: $1 queue_id, $2 rank, $3 id, $4 now
+-- returns: ordinal, queued_since (infinity: it was delayed or leased for ever)
+-- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
+-- index: job_pkey
+delete from pgdisque.job as j
+using unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
+where j.queue_id = k.queue_id
+  and j.rank = k.rank
+  and j.id = k.id
+  and j.expires_at > $4::timestamptz
+returning
+    k.ordinal::integer,
+    case when j.wake_at = j.ready_at then 'infinity' else j.ready_at end as queued_since

@@ -1,0 +1,13 @@
+-- Adds jobs. A duplicate id is an error: the server makes them and never uses one twice.
+-- params: $1 id, $2 ready_at, $3 expires_at, $4 wake_at, $5 queue_id, $6 retry, $7 delay, $8 rank,
+--         $9 replicate, $10 owner (set: inserted as delivered, for a waiting client), $11 body
+-- index: job_pkey, job_wake for the delayed and those with a TTL of their own
+insert into pgdisque.job
+    (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body)
+select
+    a.id, a.ready_at, a.expires_at, a.wake_at, a.queue_id, a.retry, a.delay,
+    case when a.owner is null then 0 else 1 end, a.rank, a.replicate, a.owner, a.body
+from unnest(
+    $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[],
+    $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::bytea[]
+) as a (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, replicate, owner, body)

@@ -1,0 +1,15 @@
+-- Adds jobs whose first try may have been committed before the connection died.
+-- params: as add_jobs
+-- returns: id of those that were not there, in the order of the parameters
+-- index: job_pkey
+insert into pgdisque.job
+    (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body)
+select
+    a.id, a.ready_at, a.expires_at, a.wake_at, a.queue_id, a.retry, a.delay,
+    case when a.owner is null then 0 else 1 end, a.rank, a.replicate, a.owner, a.body
+from unnest(
+    $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[],
+    $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::bytea[]
+) as a (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, replicate, owner, body)
+on conflict (queue_id, rank, id) do nothing
+returning id

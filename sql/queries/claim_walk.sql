@@ -1,0 +1,27 @@
+-- Leases the next ready jobs of one queue behind the frontier. A HOT update: no indexed column changes.
+-- Retry 0 is leased for ever, which makes it at most once.
+-- params: $1 queue_id, $2 rank, $3 id (the frontier, itself not included), $4 limit, $5 now, $6 node
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body; in no order
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey, then by ctid
+update pgdisque.job as j
+set ready_at = case
+        when j.retry = 0 then 'infinity'
+        else $5::timestamptz + j.retry * interval '1 second'
+    end,
+    deliveries = j.deliveries + 1,
+    extras = j.extras + case when j.owner is null then 0 else 1 end,
+    owner = $6::smallint
+where j.queue_id = $1::integer
+  and j.ctid = any (array(
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = $1::integer
+      and (r.rank, r.id) > ($2::smallint, $3::bigint)
+      and r.ready_at <= $5::timestamptz
+      and r.expires_at > $5::timestamptz
+    order by r.rank, r.id
+    limit $4::integer
+    for update skip locked
+))
+returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body

@@ -1,0 +1,3 @@
+-- The database's clock.
+-- returns: now
+select clock_timestamp() as now

@@ -1,0 +1,19 @@
+-- Takes queued jobs out of their queues; they come back after their retry time, or never (retry 0).
+-- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
+-- returns: ordinal, ready_at
+-- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
+-- index: job_pkey
+update pgdisque.job as j
+set ready_at = case
+        when j.retry = 0 then 'infinity'
+        else $4::timestamptz + j.retry * interval '1 second'
+    end,
+    extras = j.extras + case when j.owner is null then 0 else 1 end,
+    owner = $5::smallint
+from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
+where j.queue_id = k.queue_id
+  and j.rank = k.rank
+  and j.id = k.id
+  and j.ready_at <= $4::timestamptz
+  and j.expires_at > $4::timestamptz
+returning k.ordinal::integer, j.ready_at

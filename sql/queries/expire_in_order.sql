@@ -1,0 +1,23 @@
+-- Removes jobs with the default TTL that is over: they expire in key order, so a range of ids holds them.
+-- params: $1 queue_id, $2 rank, $3 from_id (itself not included), $4 to_id (included), $5 limit per queue
+-- returns: queue_id, rank, id, ready_at
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey, then by ctid
+delete from pgdisque.job as j
+where j.ctid = any (array(
+    select d.ctid
+    from unnest($1::integer[], $2::smallint[], $3::bigint[]) as k (queue_id, rank, from_id)
+    cross join lateral (
+        select o.ctid
+        from pgdisque.job as o
+        where o.queue_id = k.queue_id
+          and o.rank = k.rank
+          and o.id > k.from_id
+          and o.id <= $4::bigint
+          and o.wake_at is null
+        order by o.id
+        limit $5::integer
+        for update skip locked
+    ) as d
+))
+returning j.queue_id, j.rank, j.id, j.ready_at

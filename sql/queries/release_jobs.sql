@@ -1,0 +1,16 @@
+-- Puts jobs back that were claimed for a client that had gone: as if they had never been delivered.
+-- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
+-- returns: ordinal
+-- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
+-- index: job_pkey
+update pgdisque.job as j
+set ready_at = $4::timestamptz,
+    deliveries = j.deliveries - 1,
+    owner = null
+from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
+where j.queue_id = k.queue_id
+  and j.rank = k.rank
+  and j.id = k.id
+  and j.owner = $5::smallint
+  and j.ready_at > $4::timestamptz
+returning k.ordinal::integer

@@ -1,0 +1,13 @@
+-- A page of all jobs in key order: JSCAN.
+-- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 with_body
+-- returns: as peek_first
+-- index: job_pkey
+select
+    j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.wake_at is not distinct from j.ready_at as delayed,
+    j.owner, j.retry, j.delay, j.nacks, j.extras, j.replicate,
+    case when $6::boolean then j.body end as body
+from pgdisque.job as j
+where (j.queue_id, j.rank, j.id) > ($1::integer, $2::smallint, $3::bigint)
+  and j.expires_at > $5::timestamptz
+order by j.queue_id, j.rank, j.id
+limit $4::integer

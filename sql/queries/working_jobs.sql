@@ -1,0 +1,36 @@
+-- Starts the retry time of jobs anew: WORKING. A queued job leaves its queue. Too late, and unchanged,
+-- when half of the TTL is over; unchanged as well when retry is 0.
+-- params: $1 queue_id, $2 rank, $3 id, $4 created_at, $5 now, $6 node
+-- returns: ordinal, retry, ready_at, too_late, was_queued
+-- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
+-- index: job_pkey
+with old as materialized (
+    select
+        j.ctid, k.ordinal, j.retry, j.ready_at, j.owner,
+        $5::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
+        j.ready_at <= $5::timestamptz as was_queued
+    from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[])
+        with ordinality as k (queue_id, rank, id, created_at, ordinal)
+    join pgdisque.job as j
+        on j.queue_id = k.queue_id and j.rank = k.rank and j.id = k.id and j.expires_at > $5::timestamptz
+    for update of j
+),
+extended as (
+    update pgdisque.job as j
+    set ready_at = $5::timestamptz + j.retry * interval '1 second',
+        wake_at = case when j.wake_at is null then null else j.expires_at end,
+        extras = j.extras + case when old.was_queued and j.owner is not null then 1 else 0 end,
+        owner = $6::smallint
+    from old
+    where j.ctid = old.ctid
+      and not old.too_late
+      and old.retry > 0
+    returning old.ordinal, j.ready_at
+)
+select
+    old.ordinal::integer,
+    old.retry,
+    coalesce((select e.ready_at from extended as e where e.ordinal = old.ordinal), old.ready_at) as ready_at,
+    old.too_late,
+    old.was_queued
+from old

@@ -1,0 +1,70 @@
+/* What removes everything: DEBUG FLUSHALL and CLUSTER RESET. */
+#include "admin.h"
+
+#include "batch.h"
+#include "job_expiry.h"
+#include "lease.h"
+#include "log.h"
+#include "queue.h"
+#include "waiters.h"
+
+static struct task unpause = {.op = &op_unpause_all, .rows = 1};
+
+void admin_flush_all(struct req *r) {
+    r->task.op = &op_flush_all;
+    r->task.rows = 1;
+    batch_add(&r->task);
+    if (unpause.state == TASK_IDLE)
+        batch_add(&unpause);
+}
+
+static void no_params(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+static void flush_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)count;
+    (void)rows;
+    log_warning("admin", "all jobs were removed by a client");
+    lease_clear();
+    queue_clear();
+    waiters_end_all(NULL);
+    expiry_rewind();
+    req_ok(REQ_OF_TASK(tasks[0]));
+}
+
+static void flush_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+struct op op_flush_all = {
+    .name = "flush_all",
+    .stmt = SQL_FLUSH_ALL,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = no_params,
+    .done = flush_done,
+    .fail = flush_fail,
+};
+
+static void unpause_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    (void)rows;
+}
+
+static void unpause_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_unpause_all = {
+    .name = "unpause_all",
+    .stmt = SQL_UNPAUSE_ALL,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = no_params,
+    .done = unpause_done,
+    .fail = unpause_fail,
+};

@@ -1,0 +1,71 @@
+/* Options of commands as data: one table per command, one parser for all. */
+#include "args.h"
+
+#include <string.h>
+
+static const struct arg_option *find(const struct arg_spec *spec, struct slice word) {
+    for (size_t i = 0; i < spec->count; i++)
+        if (slice_is(word, spec->options[i].word))
+            return &spec->options[i];
+    return NULL;
+}
+
+/* Takes the option at *at; false when it has replied. */
+static bool take(struct req *r, int *at, const struct arg_option *o, const struct arg_spec *spec, void *out) {
+    char *field = (char *)out + o->offset;
+    int64_t value;
+
+    if (o->kind == ARG_FLAG) {
+        *(bool *)(void *)field = true;
+        (*at)++;
+        return true;
+    }
+    if (*at + 1 >= r->argc) {
+        req_error(r, "%s", spec->unknown);
+        return false;
+    }
+    if (o->kind == ARG_BYTES) {
+        memcpy(field, &r->argv[*at + 1], sizeof(struct slice));
+        *at += 2;
+        return true;
+    }
+    if (!parse_int_disque(r->argv[*at + 1], &value) || value < o->min || value > o->max) {
+        req_error(r, "%s", o->error);
+        return false;
+    }
+    memcpy(field, &value, sizeof value);
+    *at += 2;
+    return true;
+}
+
+bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *out, int *end) {
+    int at = from;
+
+    while (at < r->argc && !(spec->stop != NULL && slice_is(r->argv[at], spec->stop))) {
+        const struct arg_option *o = find(spec, r->argv[at]);
+
+        if (o != NULL) {
+            if (!take(r, &at, o, spec, out))
+                return false;
+        } else if (spec->other == NULL) {
+            req_error(r, "%s", spec->unknown);
+            return false;
+        } else if (!spec->other(r, &at, out)) {
+            return false;
+        }
+    }
+    *end = at;
+    return true;
+}
+
+bool args_timeout_or_reply(struct req *r, struct slice word, int64_t *ms) {
+    if (!parse_int_disque(word, ms)) {
+        req_error(r, "ERR timeout is not an integer or out of range");
+        return false;
+    }
+    if (*ms < 0) {
+        req_error(r, "ERR timeout is negative");
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,48 @@
+/* layer 3 */
+#ifndef ARGS_H
+#define ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "req.h"
+
+/*
+ * Options of a command as data: "COUNT 10 WITHCOUNTERS". One row per word; the
+ * values go to fields of the caller's struct.
+ */
+enum arg_kind {
+    ARG_FLAG, /* a bool becomes true */
+    ARG_INT,  /* an int64_t */
+    ARG_BYTES, /* a struct slice */
+};
+
+struct arg_option {
+    const char *word;
+    enum arg_kind kind;
+    size_t offset;
+    int64_t min; /* of an ARG_INT */
+    int64_t max;
+    const char *error; /* of an ARG_INT that is no number or out of range */
+};
+
+struct arg_spec {
+    const struct arg_option *options;
+    size_t count;
+    const char *stop;    /* a word that ends the options, or NULL */
+    const char *unknown; /* error for other words and for missing values */
+    /* Takes a word that is no option; false when it has replied. NULL: unknown. */
+    bool (*other)(struct req *r, int *at, void *out);
+};
+
+/* Parses argv[from ..) and gives the index behind the last option, or of the
+ * stop word. False when it has replied an error and ended the request. */
+bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *out, int *end) MUST_CHECK;
+
+/* A timeout in milliseconds, 0 or more, with Disque's error texts. */
+bool args_timeout_or_reply(struct req *r, struct slice word, int64_t *ms) MUST_CHECK;
+
+#define SYNTAX_ERROR "ERR syntax error"
+#define NOT_AN_INTEGER "ERR value is not an integer or out of range"
+
+#endif

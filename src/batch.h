@@ -1,0 +1,45 @@
+/* layer 3 */
+#ifndef BATCH_H
+#define BATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "db.h"
+#include "op.h"
+
+/*
+ * Natural batching: tasks of one operation, from all clients, become one
+ * statement; the statements of a turn become one flight. Nothing waits for a
+ * timer: what has gathered is sent at the turn's end when a lane is free, and
+ * gathers on while none is.
+ *
+ * When a flight fails, the tasks of the statement that failed are sent again one
+ * by one, so that only those at fault fail; the others travel together again.
+ * When a connection dies, what was under way is sent again, each operation
+ * knowing what that takes (op.again).
+ */
+
+/* ops in the order in which their statements stand in a flight; NULL ends them.
+ * plan is called before a hot flight is built and may add tasks. */
+void batch_init(struct op *const *ops, void (*plan)(void));
+/* Hot lanes and the side lane; both connect at once. */
+void batch_start(int hot_lanes);
+void batch_stop(void);
+
+/* Queues t; t->op, rows and bytes are set. */
+void batch_add(struct task *t);
+/* Takes t back if it has not been sent; false when it is under way. */
+bool batch_cancel(struct task *t);
+/* End of turn: builds and sends flights on the lanes that are free. */
+void batch_flush(void);
+
+/* Is any lane of the kind connected? */
+bool batch_connected(enum lane_kind kind);
+/* Nothing queued and nothing under way. */
+bool batch_idle(void);
+/* The number that the flight being built will have; numbers grow by one. */
+uint64_t batch_next_flight(void);
+/* The number of the flight whose done() functions run now. */
+uint64_t batch_landing(void);
+
+#endif

@@ -1,0 +1,568 @@
+/* Client connections: read, hand complete requests up, write ordered replies. */
+#include "client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "config.h"
+#include "log.h"
+#include "sockets.h"
+#include "stats.h"
+
+#define READ_BYTES ((size_t)16 * 1024)
+/* A held client's input up to which it is still read, to notice its end. */
+#define HELD_INPUT ((size_t)64 * 1024)
+/* Commands of this size take over the input buffer instead of being copied. */
+#define STEAL_BYTES ((size_t)64 * 1024)
+#define KEEP_BYTES ((size_t)16 * 1024)
+/* Before AUTH nobody needs long replies (Redis' CVE-2025-21605). */
+#define UNAUTH_OUTPUT ((size_t)64 * 1024)
+
+static struct {
+    struct event_base *base;
+    const struct client_hooks *hooks;
+    struct client *by_id;
+    struct list states[CLIENT_DEAD + 1];
+    struct list dirty;
+    struct list ready;
+    uint64_t last_id;
+    size_t count; /* open and closing */
+    int64_t pause_until;
+} clients;
+
+static void on_readable(evutil_socket_t fd, short what, void *arg);
+static void on_writable(evutil_socket_t fd, short what, void *arg);
+static void on_request_end(struct req *r);
+
+void client_init(struct event_base *base, const struct client_hooks *hooks) {
+    clients.base = base;
+    clients.hooks = hooks;
+    for (size_t i = 0; i < LENGTH(clients.states); i++)
+        list_init(&clients.states[i]);
+    list_init(&clients.dirty);
+    list_init(&clients.ready);
+}
+
+const char *client_ident(const struct client *c) {
+    static char text[128];
+
+    snprintf(text, sizeof text, "client %llu %s", (unsigned long long)c->id, c->addr);
+    return text;
+}
+
+struct client *client_by_id(uint64_t id) {
+    struct client *c;
+
+    HASH_FIND(by_id, clients.by_id, &id, sizeof id, c);
+    return c;
+}
+
+struct list *client_list(enum client_state state) {
+    return &clients.states[state];
+}
+
+size_t client_count(void) {
+    return clients.count;
+}
+
+static void make_ready(struct client *c) {
+    bool waits = c->held != NULL || buf_len(&c->in) > 0 || c->eof || c->paused;
+
+    if (waits && c->state == CLIENT_OPEN && list_empty(&c->in_ready))
+        list_push_back(&clients.ready, &c->in_ready);
+}
+
+void client_pause_until(int64_t mono_us) {
+    clients.pause_until = mono_us;
+    if (mono_us != 0)
+        return;
+    LIST_EACH(node, &clients.states[CLIENT_OPEN])
+        make_ready(LIST_ENTRY(node, struct client, in_state));
+}
+
+void client_touch(struct client *c) {
+    if (c->state != CLIENT_DEAD && list_empty(&c->in_dirty))
+        list_push_back(&clients.dirty, &c->in_dirty);
+}
+
+/* ---- birth and death ---- */
+
+static void set_state(struct client *c, enum client_state state) {
+    c->state = state;
+    list_remove(&c->in_state);
+    list_push_back(&clients.states[state], &c->in_state);
+}
+
+static struct client *client_new(int fd, bool unix_socket) {
+    struct client *c = xcalloc(1, sizeof *c);
+
+    c->id = ++clients.last_id;
+    c->fd = fd;
+    c->unix_socket = unix_socket;
+    c->proto = 2;
+    c->created_us = c->last_active_us = clock_mono();
+    list_init(&c->in_state);
+    list_init(&c->in_dirty);
+    list_init(&c->in_ready);
+    list_init(&c->in_monitors);
+    list_init(&c->reqs);
+    socket_names(fd, unix_socket, c->addr, c->laddr, sizeof c->addr);
+    HASH_ADD(by_id, clients.by_id, id, sizeof c->id, c);
+    set_state(c, CLIENT_OPEN);
+    clients.count++;
+    return c;
+}
+
+static void refuse(int fd, const char *error) {
+    ssize_t ignored = write(fd, error, strlen(error));
+
+    (void)ignored;
+    close(fd);
+    stats.connections_rejected++;
+}
+
+void client_accept(int fd, bool unix_socket) {
+    struct client *c;
+
+    if (clients.count >= (size_t)config.maxclients) {
+        refuse(fd, "-ERR max number of clients reached\r\n");
+        return;
+    }
+    if (config.protected_mode && config.requirepass[0] == '\0' && !unix_socket && !socket_is_local(fd)) {
+        refuse(fd, "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
+                   "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n");
+        return;
+    }
+    socket_tune(fd, unix_socket);
+    stats.connections_received++;
+    c = client_new(fd, unix_socket);
+    event_assign(&c->read_event, clients.base, fd, EV_READ | EV_PERSIST, on_readable, c);
+    event_assign(&c->write_event, clients.base, fd, EV_WRITE | EV_PERSIST, on_writable, c);
+    event_add(&c->read_event, NULL);
+    log_debug(client_ident(c), "accepted");
+}
+
+void client_kill(struct client *c, const char *reason) {
+    if (c->state == CLIENT_DEAD)
+        return;
+    log_verbose(client_ident(c), "closing after %llds: %s", (long long)((clock_mono() - c->created_us) / US_PER_S),
+                reason);
+    list_remove(&c->in_dirty);
+    list_remove(&c->in_ready);
+    set_state(c, CLIENT_DEAD);
+    clients.count--;
+    event_del(&c->read_event);
+    event_del(&c->write_event);
+}
+
+void client_close_after_replies(struct client *c) {
+    if (c->state != CLIENT_OPEN)
+        return;
+    set_state(c, CLIENT_CLOSING);
+    if (c->held != NULL) {
+        list_remove(&c->held->in_client);
+        req_free(c->held);
+        c->held = NULL;
+    }
+    client_touch(c);
+}
+
+static void orphan(struct req *r) {
+    list_remove(&r->in_client);
+    r->client = NULL;
+    r->out = &r->own;
+    if (r->done)
+        req_free(r);
+}
+
+static void client_free(struct client *c) {
+    clients.hooks->on_close(c);
+    if (c->held != NULL)
+        req_free(c->held);
+    while (!list_empty(&c->reqs))
+        orphan(LIST_ENTRY(c->reqs.next, struct req, in_client));
+    close(c->fd);
+    HASH_DELETE(by_id, clients.by_id, c);
+    list_remove(&c->in_state);
+    list_remove(&c->in_monitors);
+    resp_parser_free(&c->parser);
+    buf_free(&c->in);
+    buf_free(&c->out);
+    free(c->unsent);
+    free(c->name);
+    free(c->lib_name);
+    free(c->lib_ver);
+    free(c);
+}
+
+void clients_reap(void) {
+    struct list *dead = &clients.states[CLIENT_DEAD];
+
+    while (!list_empty(dead))
+        client_free(LIST_ENTRY(dead->next, struct client, in_state));
+}
+
+/* ---- requests ---- */
+
+/* The oldest request builds its reply in the client's output itself. */
+static void promote_head(struct client *c) {
+    struct req *head = LIST_ENTRY(c->reqs.next, struct req, in_client);
+
+    if (!head->silent && head->out != &c->out) {
+        buf_append(&c->out, buf_ptr(&head->own), buf_len(&head->own));
+        buf_free(&head->own);
+        head->out = &c->out;
+    }
+}
+
+static void pop_done(struct client *c) {
+    while (!list_empty(&c->reqs)) {
+        struct req *head = LIST_ENTRY(c->reqs.next, struct req, in_client);
+
+        promote_head(c);
+        if (!head->done)
+            break;
+        list_remove(&head->in_client);
+        c->req_count--;
+        req_free(head);
+    }
+    client_touch(c);
+    make_ready(c);
+}
+
+static void on_request_end(struct req *r) {
+    if (r->client == NULL)
+        req_free(r);
+    else
+        pop_done(r->client);
+}
+
+void client_detach(struct req *r) {
+    struct client *c = r->client;
+    struct req *shadow;
+
+    if (c == NULL)
+        return;
+    /* A finished request with the reply takes its place in the order. */
+    shadow = req_new(0, NULL, NULL, on_request_end);
+    shadow->client = c;
+    shadow->done = true;
+    shadow->silent = r->silent;
+    if (r->out == &c->out)
+        shadow->out = &c->out;
+    else
+        shadow->own = r->own;
+    r->own = (struct buf){0};
+    list_insert_before(&r->in_client, &shadow->in_client);
+    orphan(r);
+    pop_done(c);
+}
+
+static void start_request(struct client *c, struct req *r) {
+    r->client = c;
+    list_push_back(&c->reqs, &r->in_client);
+    c->req_count++;
+    promote_head(c);
+}
+
+static bool is_limited(const struct client *c) {
+    return config.requirepass[0] != '\0' && !c->authenticated;
+}
+
+static struct resp_limits parse_limits(const struct client *c) {
+    if (is_limited(c))
+        return (struct resp_limits){RESP_UNAUTH_MAX_ARGS, RESP_UNAUTH_MAX_BULK};
+    return (struct resp_limits){RESP_MAX_ARGS, config.proto_max_bulk_len};
+}
+
+static struct req *take_request(struct client *c) {
+    struct resp_parser *p = &c->parser;
+    bool whole = p->consumed == buf_len(&c->in) && p->consumed >= STEAL_BYTES;
+    struct req *r = req_new(p->argc, p->argv, whole ? &c->in : NULL, on_request_end);
+
+    if (!whole)
+        buf_consume(&c->in, p->consumed);
+    return r;
+}
+
+static void protocol_error(struct client *c) {
+    struct req *r = req_new(0, NULL, NULL, on_request_end);
+
+    stats.protocol_errors++;
+    log_verbose(client_ident(c), "broken framing: %s", log_escape(slice_str(c->parser.error), 128));
+    start_request(c, r);
+    reply_error(r, "ERR %s", c->parser.error);
+    client_close_after_replies(c);
+    req_end(r);
+}
+
+/* Offers r to the commands; what has to wait is kept, and nothing is parsed
+ * behind it. */
+static bool offer(struct client *c, struct req *r) {
+    c->held = NULL;
+    list_remove(&r->in_client);
+    start_request(c, r);
+    if (clients.hooks->on_command(c, r))
+        return true;
+    if (c->state != CLIENT_OPEN) {
+        req_end(r);
+        return false;
+    }
+    list_remove(&r->in_client);
+    c->req_count--;
+    r->client = NULL;
+    r->out = &r->own;
+    c->held = r;
+    return false;
+}
+
+static bool may_take(const struct client *c) {
+    return c->state == CLIENT_OPEN && c->req_count < config.client_pipeline_max &&
+           clock_mono() >= clients.pause_until;
+}
+
+static void process_input(struct client *c) {
+    if (c->held != NULL && (!may_take(c) || !offer(c, c->held)))
+        return;
+    while (may_take(c)) {
+        struct resp_limits limits = parse_limits(c);
+        enum resp_status status = resp_next(&c->parser, &c->in, &limits);
+
+        if (status == RESP_ERROR)
+            protocol_error(c);
+        if (status != RESP_COMMAND || !offer(c, take_request(c)))
+            return;
+    }
+}
+
+/* ---- reading ---- */
+
+static size_t input_limit(const struct client *c) {
+    return is_limited(c) ? (size_t)1024 * 1024 : config.client_query_buffer_limit;
+}
+
+/* Not read on, a client is still watched for its end. */
+static void read_or_watch(struct client *c, bool read) {
+    short what = (short)(EV_PERSIST | (read ? EV_READ : EV_CLOSED));
+
+    event_del(&c->read_event);
+    event_assign(&c->read_event, clients.base, c->fd, what, on_readable, c);
+    event_add(&c->read_event, NULL);
+    c->paused = !read;
+}
+
+static bool reads_on(const struct client *c) {
+    bool busy = c->held != NULL || !may_take(c) || buf_len(&c->out) > config.output_limit[OUTPUT_NORMAL].soft;
+
+    return !busy || buf_len(&c->in) < HELD_INPUT;
+}
+
+/* The peer will send no more. A client that waits for a job is gone; for others
+ * what they sent is still done and answered, as for `printf ... | nc`. */
+static void on_eof(struct client *c) {
+    c->eof = true;
+    if (c->get != NULL) {
+        client_kill(c, "peer closed while it waited for a job");
+        return;
+    }
+    event_del(&c->read_event);
+    client_touch(c);
+}
+
+static ssize_t read_some(struct client *c) {
+    size_t wanted = resp_wanted(&c->parser, &c->in);
+    size_t room = wanted > READ_BYTES ? wanted : READ_BYTES;
+    ssize_t got = read(c->fd, buf_reserve(&c->in, room), room);
+
+    if (got > 0) {
+        buf_added(&c->in, (size_t)got);
+        c->bytes_in += (uint64_t)got;
+        stats.net_input_bytes += (uint64_t)got;
+        c->last_active_us = clock_mono();
+    }
+    return got;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg) {
+    struct client *c = arg;
+    ssize_t got;
+
+    (void)fd;
+    if (c->state == CLIENT_DEAD)
+        return;
+    if (what & EV_CLOSED) {
+        client_kill(c, "peer closed");
+        return;
+    }
+    got = read_some(c);
+    if (got < 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            client_kill(c, strerror(errno));
+        return;
+    }
+    process_input(c);
+    if (got == 0 && c->state != CLIENT_DEAD)
+        on_eof(c);
+    else if (buf_len(&c->in) > input_limit(c))
+        client_kill(c, "query buffer over its limit");
+    else if (c->state == CLIENT_OPEN && !c->paused && !reads_on(c))
+        read_or_watch(c, false);
+    if (buf_len(&c->in) == 0)
+        buf_reset(&c->in, c->req_count > 0 ? KEEP_BYTES : 0);
+}
+
+static void resume(struct client *c) {
+    process_input(c);
+    if (c->state == CLIENT_OPEN && c->eof && c->get != NULL)
+        client_kill(c, "peer closed while it waited for a job");
+    else if (c->state == CLIENT_OPEN && c->paused && reads_on(c))
+        read_or_watch(c, true);
+}
+
+/* Commands that end at once make their client ready again, so the list may grow
+ * while it is worked off. */
+void clients_resume(void) {
+    struct list *node;
+
+    while ((node = list_pop_front(&clients.ready)) != NULL)
+        resume(LIST_ENTRY(node, struct client, in_ready));
+}
+
+bool clients_pending(void) {
+    return !list_empty(&clients.ready);
+}
+
+/* ---- writing ---- */
+
+static bool over_output_limit(struct client *c) {
+    const struct output_limit *limit = &config.output_limit[OUTPUT_NORMAL];
+    size_t len = buf_len(&c->out);
+
+    if (is_limited(c) && len > UNAUTH_OUTPUT)
+        return true;
+    if (limit->hard > 0 && len > limit->hard)
+        return true;
+    if (limit->soft == 0 || len <= limit->soft) {
+        c->over_soft_us = 0;
+        return false;
+    }
+    if (c->over_soft_us == 0)
+        c->over_soft_us = clock_mono();
+    return clock_mono() - c->over_soft_us > limit->soft_seconds * US_PER_S;
+}
+
+static void arm_write(struct client *c, bool arm) {
+    if (arm == c->write_armed)
+        return;
+    c->write_armed = arm;
+    if (arm)
+        event_add(&c->write_event, NULL);
+    else
+        event_del(&c->write_event);
+}
+
+static void all_written(struct client *c) {
+    arm_write(c, false);
+    buf_reset(&c->out, KEEP_BYTES);
+    clients.hooks->on_written(c);
+    if (c->state == CLIENT_CLOSING && c->req_count == 0)
+        client_kill(c, "done");
+    else if (c->eof && c->req_count == 0 && c->held == NULL)
+        client_kill(c, "peer closed");
+}
+
+static void write_out(struct client *c) {
+    ssize_t sent = 0;
+
+    if (buf_len(&c->out) > 0)
+        sent = send(c->fd, buf_ptr(&c->out), buf_len(&c->out), MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+        client_kill(c, strerror(errno));
+        return;
+    }
+    if (sent > 0) {
+        buf_consume(&c->out, (size_t)sent);
+        c->bytes_out += (uint64_t)sent;
+        stats.net_output_bytes += (uint64_t)sent;
+    }
+    if (buf_len(&c->out) == 0) {
+        all_written(c);
+    } else if (over_output_limit(c)) {
+        stats.output_limit_kills++;
+        client_kill(c, "it does not read its replies: output buffer over its limit");
+    } else {
+        arm_write(c, true);
+    }
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg) {
+    struct client *c = arg;
+
+    (void)fd;
+    (void)what;
+    if (c->state == CLIENT_DEAD)
+        return;
+    write_out(c);
+    client_touch(c);
+}
+
+void clients_flush(void) {
+    struct list *node;
+
+    while ((node = list_pop_front(&clients.dirty)) != NULL) {
+        struct client *c = LIST_ENTRY(node, struct client, in_dirty);
+
+        if (!c->write_armed || buf_len(&c->out) == 0)
+            write_out(c);
+    }
+}
+
+void client_push(struct client *c, const void *bytes, size_t len) {
+    buf_append(&c->out, bytes, len);
+    client_touch(c);
+}
+
+bool client_alive(struct client *c) {
+    char byte;
+    ssize_t got;
+
+    if (c->state == CLIENT_DEAD || c->eof)
+        return false;
+    got = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* ---- time ---- */
+
+static void check_client(struct client *c) {
+    bool waits = c->get != NULL || c->monitor;
+
+    if (config.timeout > 0 && !waits && c->req_count == 0 &&
+        clock_mono() - c->last_active_us > config.timeout * US_PER_S)
+        client_kill(c, "idle for longer than timeout");
+    else if (buf_len(&c->out) > 0 && over_output_limit(c))
+        client_kill(c, "it does not read its replies: output buffer over its limit");
+}
+
+void clients_cron(void) {
+    bool resumed = clients.pause_until != 0 && clock_mono() >= clients.pause_until;
+
+    LIST_EACH_SAFE(node, &clients.states[CLIENT_OPEN])
+        check_client(LIST_ENTRY(node, struct client, in_state));
+    LIST_EACH_SAFE(node, &clients.states[CLIENT_CLOSING])
+        check_client(LIST_ENTRY(node, struct client, in_state));
+    if (resumed)
+        client_pause_until(0);
+}
+
+void client_shutdown(void) {
+    for (int state = CLIENT_OPEN; state < CLIENT_DEAD; state++)
+        LIST_EACH_SAFE(node, &clients.states[state])
+            client_kill(LIST_ENTRY(node, struct client, in_state), "the server stops");
+    clients_reap();
+}

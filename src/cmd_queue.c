@@ -1,0 +1,342 @@
+/* Commands on queues answered from memory: GETJOB QLEN QSTAT QSCAN PAUSE. */
+#include "cmd_queue.h"
+
+#include <stdio.h>
+
+#include "args.h"
+#include "batch.h"
+#include "clock.h"
+#include "command.h"
+#include "node.h"
+#include "queue.h"
+#include "queue_row.h"
+#include "waiters.h"
+
+/* ---- GETJOB ---- */
+
+struct get_options {
+    bool nohang;
+    bool with_counters;
+    int64_t timeout_ms;
+    int64_t count;
+};
+
+static bool take_timeout(struct req *r, int *at, void *out) {
+    struct get_options *o = out;
+
+    if (!slice_is(r->argv[*at], "TIMEOUT") || *at + 1 >= r->argc) {
+        req_error(r, SYNTAX_ERROR);
+        return false;
+    }
+    if (!args_timeout_or_reply(r, r->argv[*at + 1], &o->timeout_ms))
+        return false;
+    *at += 2;
+    return true;
+}
+
+static const struct arg_option get_words[] = {
+    {"NOHANG", ARG_FLAG, offsetof(struct get_options, nohang), 0, 0, NULL},
+    {"WITHCOUNTERS", ARG_FLAG, offsetof(struct get_options, with_counters), 0, 0, NULL},
+    {"COUNT", ARG_INT, offsetof(struct get_options, count), 1, INT64_MAX,
+     "ERR COUNT must be a number greater than zero"},
+};
+
+static const struct arg_spec get_spec = {get_words, LENGTH(get_words), "FROM", SYNTAX_ERROR, take_timeout};
+
+/* A job may be ready in one of its queues, or be on its way to another get. */
+static bool worth_a_claim(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (queue_budget(g->waits[i].q) > 0 || g->waits[i].q->claiming > 0)
+            return true;
+    return false;
+}
+
+static struct get *make_get(struct req *r, int first_queue) {
+    size_t count = (size_t)(r->argc - first_queue);
+    struct queue **queues = req_alloc(r, count * sizeof(struct queue *));
+
+    for (size_t i = 0; i < count; i++) {
+        queues[i] = queue_get(r->argv[first_queue + (int)i]);
+        queues[i]->shown = true;
+    }
+    return get_new(r, queues, count);
+}
+
+void cmd_getjob(struct req *r) {
+    struct get_options o = {.count = 1};
+    struct get *g;
+    int from;
+
+    if (!args_parse_or_reply(r, 1, &get_spec, &o, &from))
+        return;
+    if (from + 1 >= r->argc) {
+        req_error(r, SYNTAX_ERROR);
+        return;
+    }
+    g = make_get(r, from + 1);
+    g->nohang = o.nohang;
+    g->with_counters = o.with_counters;
+    g->count = o.count;
+    /* A timeout beyond some centuries is none. */
+    if (o.timeout_ms > 0 && o.timeout_ms < INT64_MAX / US_PER_MS / 2)
+        g->deadline.due = clock_mono() + o.timeout_ms * US_PER_MS;
+    if (worth_a_claim(g))
+        get_start(g);
+    else if (!g->nohang && node_self()->leaving)
+        get_end_error(g, "LEAVING This node is leaving the cluster, please connect to a different one");
+    else
+        get_wait(g);
+}
+
+/* ---- QLEN, QSTAT ---- */
+
+static struct queue *find_shown(struct slice name) {
+    struct queue *q = queue_find(name);
+
+    return q != NULL && q->shown ? q : NULL;
+}
+
+void cmd_qlen(struct req *r) {
+    const struct queue *q = queue_find(r->argv[1]);
+
+    req_int(r, q == NULL ? 0 : q->len);
+}
+
+static const char *pause_name(unsigned pause) {
+    static const char *const names[] = {"none", "in", "out", "all"};
+
+    return names[pause & (PAUSE_IN | PAUSE_OUT)];
+}
+
+static void pair_int(struct req *r, const char *name, int64_t value) {
+    reply_bulk_str(r, name);
+    reply_int(r, value);
+}
+
+void cmd_qstat(struct req *r) {
+    const struct queue *q = find_shown(r->argv[1]);
+
+    if (q == NULL) {
+        reply_null_array(r);
+        req_end(r);
+        return;
+    }
+    reply_array(r, 20);
+    reply_bulk_str(r, "name");
+    reply_bulk(r, q->name);
+    pair_int(r, "len", q->len);
+    pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
+    pair_int(r, "idle", (clock_mono() - q->used_us) / US_PER_S);
+    pair_int(r, "blocked", q->waiter_count);
+    reply_bulk_str(r, "import-from");
+    reply_array(r, 0);
+    pair_int(r, "import-rate", 0);
+    pair_int(r, "jobs-in", q->jobs_in);
+    pair_int(r, "jobs-out", q->jobs_out);
+    reply_bulk_str(r, "pause");
+    reply_bulk_str(r, pause_name(q->pause));
+    req_end(r);
+}
+
+/* ---- QSCAN ---- */
+
+struct scan_options {
+    int64_t count;
+    int64_t minlen;
+    int64_t maxlen;
+    int64_t importrate;
+    bool busyloop;
+    bool has_cursor;
+    int64_t cursor;
+};
+
+#define SCAN_ERROR "ERR invalid cursor or option name"
+/* Disque looks at no more than this many times COUNT elements in a step. */
+#define SCAN_EFFORT 10
+
+static bool take_cursor(struct req *r, int *at, void *out) {
+    struct scan_options *o = out;
+
+    if (!parse_int_disque(r->argv[*at], &o->cursor)) {
+        req_error(r, SCAN_ERROR);
+        return false;
+    }
+    if (o->has_cursor) {
+        req_error(r, SYNTAX_ERROR);
+        return false;
+    }
+    o->has_cursor = true;
+    (*at)++;
+    return true;
+}
+
+static const struct arg_option scan_words[] = {
+    {"COUNT", ARG_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
+    {"MINLEN", ARG_INT, offsetof(struct scan_options, minlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
+    {"MAXLEN", ARG_INT, offsetof(struct scan_options, maxlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
+    {"IMPORTRATE", ARG_INT, offsetof(struct scan_options, importrate), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
+    {"BUSYLOOP", ARG_FLAG, offsetof(struct scan_options, busyloop), 0, 0, NULL},
+};
+
+static const struct arg_spec scan_spec = {scan_words, LENGTH(scan_words), NULL, SCAN_ERROR, take_cursor};
+
+static bool is_wanted(const struct queue *q, const struct scan_options *o) {
+    return q->shown && (o->minlen < 0 || q->len >= o->minlen) && (o->maxlen < 0 || q->len <= o->maxlen) &&
+           o->importrate <= 0;
+}
+
+/* Looks at slots from *slot on, and leaves it at the first not looked at. */
+static size_t scan_slots(uint32_t *slot, const struct scan_options *o, struct slice *names) {
+    int64_t count = o->count > 0 ? o->count : 1;
+    int64_t effort = count < INT64_MAX / SCAN_EFFORT ? count * SCAN_EFFORT : INT64_MAX;
+    size_t found = 0;
+
+    for (; *slot < queue_slots(); (*slot)++) {
+        const struct queue *q = queue_at(*slot);
+
+        if (!o->busyloop && ((int64_t)found >= count || effort-- <= 0))
+            break;
+        if (q != NULL && is_wanted(q, o))
+            names[found++] = q->name;
+    }
+    return found;
+}
+
+void cmd_qscan(struct req *r) {
+    struct scan_options o = {.count = 100, .minlen = -1, .maxlen = -1};
+    struct slice *names;
+    char cursor[24];
+    uint32_t slot;
+    size_t found;
+    int end;
+
+    if (!args_parse_or_reply(r, 1, &scan_spec, &o, &end))
+        return;
+    slot = o.cursor >= 0 && o.cursor < queue_slots() ? (uint32_t)o.cursor : o.cursor == 0 ? 0 : queue_slots();
+    names = req_alloc(r, (queue_slots() + 1) * sizeof *names);
+    found = scan_slots(&slot, &o, names);
+    snprintf(cursor, sizeof cursor, "%u", slot < queue_slots() ? slot : 0);
+    reply_array(r, 2);
+    reply_bulk_str(r, cursor);
+    reply_array(r, found);
+    for (size_t i = 0; i < found; i++)
+        reply_bulk(r, names[i]);
+    req_end(r);
+}
+
+/* ---- PAUSE ---- */
+
+struct pause {
+    struct req *req;
+    struct parked parked;
+    struct queue *q;
+    unsigned flags;
+};
+
+/* Computed from left to right from nothing. False for an unknown word. */
+static bool pause_flags(const struct req *r, unsigned *flags, bool *changes) {
+    *flags = 0;
+    *changes = false;
+    for (int i = 2; i < r->argc; i++) {
+        struct slice word = r->argv[i];
+        bool sets = true;
+
+        if (slice_is(word, "in"))
+            *flags |= PAUSE_IN;
+        else if (slice_is(word, "out"))
+            *flags |= PAUSE_OUT;
+        else if (slice_is(word, "all"))
+            *flags |= PAUSE_IN | PAUSE_OUT;
+        else if (slice_is(word, "none"))
+            *flags = 0;
+        else if (slice_is(word, "state") || slice_is(word, "bcast"))
+            sets = false;
+        else
+            return false;
+        *changes |= sets;
+    }
+    return true;
+}
+
+static void save_pause(struct parked *p, struct queue *q) {
+    struct pause *pause = CONTAINER_OF(p, struct pause, parked);
+
+    (void)q;
+    pause->req->task.op = &op_pause_queues;
+    batch_add(&pause->req->task);
+}
+
+static void pause_open_failed(struct parked *p, const struct op_error *err) {
+    req_db_error(CONTAINER_OF(p, struct pause, parked)->req, err);
+}
+
+static void start_pause(struct req *r, unsigned flags) {
+    struct pause *p = req_alloc(r, sizeof *p);
+
+    *p = (struct pause){.req = r,
+                        .parked = {.go = save_pause, .fail = pause_open_failed},
+                        .q = queue_get(r->argv[1]),
+                        .flags = flags};
+    list_init(&p->parked.node);
+    r->data = p;
+    r->task.rows = 1;
+    if (queue_is_open(p->q))
+        save_pause(&p->parked, p->q);
+    else
+        queue_park(p->q, &p->parked);
+}
+
+void cmd_pause(struct req *r) {
+    const struct queue *q = queue_find(r->argv[1]);
+    unsigned now = q == NULL ? 0 : q->pause;
+    unsigned flags;
+    bool changes;
+
+    if (!pause_flags(r, &flags, &changes)) {
+        req_error(r, SYNTAX_ERROR);
+        return;
+    }
+    if (changes && flags != now) {
+        start_pause(r, flags);
+        return;
+    }
+    reply_status(r, pause_name(now));
+    req_end(r);
+}
+
+static void pause_encode(struct params *p, struct task *t) {
+    const struct pause *pause = REQ_OF_TASK(t)->data;
+
+    params_int4(p, 0, pause->q->id);
+    params_int2(p, 1, (int16_t)pause->flags);
+}
+
+static void pause_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)rows;
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+        struct pause *p = r->data;
+
+        p->q->pause = p->flags;
+        p->q->shown = true;
+        p->q->used_us = clock_mono();
+        queue_signal(p->q);
+        reply_status(r, pause_name(p->flags));
+        req_end(r);
+    }
+}
+
+static void pause_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+/* Alone, because a queue may be paused twice in one turn, and the last one counts. */
+struct op op_pause_queues = {
+    .name = "pause_queues",
+    .stmt = SQL_PAUSE_QUEUES,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = pause_encode,
+    .done = pause_done,
+    .fail = pause_fail,
+};

@@ -1,0 +1,385 @@
+/* Commands that read jobs from the database: SHOW QPEEK JSCAN. */
+#include <stdio.h>
+
+#include "args.h"
+#include "batch.h"
+#include "clock.h"
+#include "cmd_queue.h"
+#include "command.h"
+#include "job_ids.h"
+#include "job_view.h"
+#include "queue.h"
+
+static void read_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+/* ---- SHOW ---- */
+
+void cmd_show(struct req *r) {
+    if (!job_ids_or_reply(r, 1))
+        return;
+    if (job_ids(r)->count == 0) {
+        reply_null_bulk(r);
+        req_end(r);
+        return;
+    }
+    r->task.op = &op_show_jobs;
+    batch_add(&r->task);
+}
+
+static void show_begin(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+static void show_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct job_view v = job_view_read(rows, i, 1);
+
+        job_ids(r)->hits++;
+        job_view_reply_all(r, &v);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+
+        if (job_ids(r)->hits == 0)
+            reply_null_bulk(r);
+        req_end(r);
+    }
+}
+
+struct op op_show_jobs = {
+    .name = "show_jobs",
+    .stmt = SQL_SHOW_JOBS,
+    .lane = LANE_SIDE,
+    .begin = show_begin,
+    .encode = job_ids_encode,
+    .done = show_done,
+    .fail = read_fail,
+};
+
+/* ---- QPEEK ---- */
+
+struct peek {
+    const struct queue *q;
+    int64_t count; /* negative: from the end */
+};
+
+void cmd_qpeek(struct req *r) {
+    struct peek *p = req_alloc(r, sizeof *p);
+
+    if (!parse_int_disque(r->argv[2], &p->count)) {
+        req_error(r, NOT_AN_INTEGER);
+        return;
+    }
+    p->q = queue_find(r->argv[1]);
+    if (p->q == NULL || p->q->id == 0 || p->count == 0) {
+        reply_array(r, 0);
+        req_end(r);
+        return;
+    }
+    r->data = p;
+    r->task.op = p->count > 0 ? &op_peek_first : &op_peek_last;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+static int32_t row_limit(int64_t count) {
+    return count < 0 ? row_limit(count == INT64_MIN ? INT64_MAX : -count)
+                     : (int32_t)(count < INT32_MAX ? count : INT32_MAX);
+}
+
+static void peek_encode(struct params *p, struct task *t) {
+    const struct peek *peek = REQ_OF_TASK(t)->data;
+    struct job_key first = queue_first_key(peek->q);
+
+    params_set_int4(p, 0, first.queue_id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+    params_set_int4(p, 3, row_limit(peek->count));
+    params_set_time(p, 4, clock_db());
+}
+
+static void peek_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+
+    (void)count;
+    reply_array(r, (size_t)PQntuples(rows));
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_view v = job_view_read(rows, i, 0);
+
+        job_view_reply_short(r, &v);
+    }
+    req_end(r);
+}
+
+struct op op_peek_first = {
+    .name = "peek_first",
+    .stmt = SQL_PEEK_FIRST,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = peek_encode,
+    .done = peek_done,
+    .fail = read_fail,
+};
+
+struct op op_peek_last = {
+    .name = "peek_last",
+    .stmt = SQL_PEEK_LAST,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = peek_encode,
+    .done = peek_done,
+    .fail = read_fail,
+};
+
+/* ---- JSCAN ---- */
+
+#define SCAN_PAGE_MAX 10000
+
+#define JOB_SCAN_STATES(X)  \
+    X(SCAN_ACTIVE, "active") \
+    X(SCAN_QUEUED, "queued") \
+    X(SCAN_ACKED, "acked")   \
+    X(SCAN_WAIT_REPL, "wait-repl")
+
+enum {
+#define X(id, name) id,
+    JOB_SCAN_STATES(X)
+#undef X
+};
+
+static const char *const state_names[] = {
+#define X(id, name) name,
+    JOB_SCAN_STATES(X)
+#undef X
+};
+
+struct job_scan {
+    int64_t count;
+    bool busyloop;
+    struct slice queue;
+    bool has_cursor;
+    int64_t cursor;
+    unsigned states; /* bits; none: all */
+    bool whole;      /* REPLY all */
+    const struct queue *q;
+    struct job_key after;
+    struct buf found; /* replies of the jobs found so far */
+    size_t found_count;
+};
+
+/* A key has more bits than the numbers that clients take for cursors, so a
+ * cursor is a number under which the key is remembered for a while. */
+#define CURSORS 4096
+
+static struct {
+    int64_t cursor;
+    struct job_key after;
+} cursors[CURSORS];
+
+static int64_t cursor_new(struct job_key after) {
+    static int64_t last;
+
+    /* Numbers from before a restart must not be taken for new ones. */
+    last = last == 0 ? clock_unix() / US_PER_MS : last + 1;
+    cursors[last % CURSORS].cursor = last;
+    cursors[last % CURSORS].after = after;
+    return last;
+}
+
+static bool cursor_find(int64_t cursor, struct job_key *after) {
+    if (cursor == 0) {
+        *after = (struct job_key){INT32_MIN, INT16_MIN, 0};
+        return true;
+    }
+    if (cursor < 0 || cursors[cursor % CURSORS].cursor != cursor)
+        return false;
+    *after = cursors[cursor % CURSORS].after;
+    return true;
+}
+
+static bool take_state(struct req *r, struct job_scan *s, struct slice name) {
+    for (unsigned i = 0; i < LENGTH(state_names); i++) {
+        if (slice_is(name, state_names[i])) {
+            s->states |= 1u << i;
+            return true;
+        }
+    }
+    req_error(r, "ERR Invalid job state name");
+    return false;
+}
+
+static bool take_reply(struct req *r, struct job_scan *s, struct slice word) {
+    s->whole = slice_is(word, "all");
+    if (s->whole || slice_is(word, "id"))
+        return true;
+    req_error(r, "ERR Invalid REPLY type, try ID or ALL");
+    return false;
+}
+
+static bool take_scan_cursor(struct req *r, struct job_scan *s, struct slice word) {
+    if (!parse_int_disque(word, &s->cursor)) {
+        req_error(r, "ERR invalid cursor or option name");
+        return false;
+    }
+    if (s->has_cursor) {
+        req_error(r, SYNTAX_ERROR);
+        return false;
+    }
+    s->has_cursor = true;
+    return true;
+}
+
+static bool take_other(struct req *r, int *at, void *out) {
+    struct slice word = r->argv[*at];
+    bool state = slice_is(word, "STATE");
+
+    if ((state || slice_is(word, "REPLY")) && *at + 1 < r->argc) {
+        struct slice value = r->argv[*at + 1];
+
+        *at += 2;
+        return state ? take_state(r, out, value) : take_reply(r, out, value);
+    }
+    (*at)++;
+    return take_scan_cursor(r, out, word);
+}
+
+static const struct arg_option scan_words[] = {
+    {"COUNT", ARG_INT, offsetof(struct job_scan, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
+    {"BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL},
+    {"QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, 0, NULL},
+};
+
+static const struct arg_spec scan_spec = {scan_words, LENGTH(scan_words), NULL, "ERR invalid cursor or option name",
+                                          take_other};
+
+/* The page's end as a cursor, 0 when there is no more. */
+static void reply_scan(struct req *r, int64_t cursor) {
+    struct job_scan *s = r->data;
+    char text[24];
+
+    snprintf(text, sizeof text, "%lld", (long long)cursor);
+    reply_array(r, 2);
+    reply_bulk_str(r, text);
+    reply_array(r, s->found_count);
+    buf_append(reply_buf(r), buf_ptr(&s->found), buf_len(&s->found));
+    buf_free(&s->found);
+    req_end(r);
+}
+
+static void start_scan(struct req *r, struct job_scan *s) {
+    r->data = s;
+    if (s->queue.ptr != NULL) {
+        s->q = queue_find(s->queue);
+        if (s->q == NULL || s->q->id == 0) {
+            reply_scan(r, 0);
+            return;
+        }
+        if (s->cursor == 0)
+            s->after = (struct job_key){s->q->id, INT16_MIN, 0};
+    }
+    r->task.op = s->q != NULL ? &op_scan_queue : &op_scan_jobs;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+void cmd_jscan(struct req *r) {
+    struct job_scan *s = req_alloc(r, sizeof *s);
+    int end;
+
+    s->count = 100;
+    if (!args_parse_or_reply(r, 1, &scan_spec, s, &end))
+        return;
+    if (!cursor_find(s->cursor, &s->after)) {
+        req_error(r, "ERR invalid cursor: it is unknown or too old, begin again with 0");
+        return;
+    }
+    start_scan(r, s);
+}
+
+static int32_t page_size(const struct job_scan *s) {
+    if (s->busyloop)
+        return SCAN_PAGE_MAX / 10;
+    return s->count < 1 ? 1 : (int32_t)(s->count < SCAN_PAGE_MAX ? s->count : SCAN_PAGE_MAX);
+}
+
+static void scan_encode(struct params *p, struct task *t) {
+    const struct job_scan *s = REQ_OF_TASK(t)->data;
+
+    params_set_int4(p, 0, s->after.queue_id);
+    params_set_int2(p, 1, s->after.rank);
+    params_set_int8(p, 2, s->after.id);
+    params_set_int4(p, 3, page_size(s));
+    params_set_time(p, 4, clock_db());
+    params_set_bool(p, 5, s->whole);
+}
+
+/* The reply of one job, built in the request's buffer and moved to the found. */
+static void add_found(struct req *r, struct job_scan *s, const struct job_view *v) {
+    struct buf *out = reply_buf(r);
+    size_t before = buf_len(out);
+
+    if (s->whole)
+        job_view_reply_all(r, v);
+    else
+        job_view_reply_id(r, v);
+    buf_append(&s->found, buf_ptr(out) + before, buf_len(out) - before);
+    out->end -= buf_len(out) - before;
+    s->found_count++;
+}
+
+static bool state_matches(const struct job_scan *s, const struct job_view *v) {
+    unsigned state = job_view_is_queued(v) ? SCAN_QUEUED : SCAN_ACTIVE;
+
+    return s->states == 0 || (s->states & (1u << state)) != 0;
+}
+
+static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    struct job_scan *s = r->data;
+    int n = PQntuples(rows);
+    bool more = n >= page_size(s);
+
+    (void)count;
+    for (int i = 0; i < n; i++) {
+        struct job_view v = job_view_read(rows, i, 0);
+
+        s->after = v.key;
+        if (state_matches(s, &v))
+            add_found(r, s, &v);
+    }
+    if (more && s->busyloop)
+        batch_add(&r->task);
+    else
+        reply_scan(r, more ? cursor_new(s->after) : 0);
+}
+
+static void scan_fail(struct task *t, const struct op_error *err) {
+    struct job_scan *s = REQ_OF_TASK(t)->data;
+
+    buf_free(&s->found);
+    read_fail(t, err);
+}
+
+struct op op_scan_jobs = {
+    .name = "scan_jobs",
+    .stmt = SQL_SCAN_JOBS,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};
+
+struct op op_scan_queue = {
+    .name = "scan_queue",
+    .stmt = SQL_SCAN_QUEUE,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};

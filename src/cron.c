@@ -1,0 +1,223 @@
+/* What time makes due: leases, delays, TTLs, timeouts, idle queues, counters. */
+#include "cron.h"
+
+#include <stdlib.h>
+
+#include "batch.h"
+#include "clock.h"
+#include "cmd_job.h"
+#include "command.h"
+#include "job_expiry.h"
+#include "lease.h"
+#include "load.h"
+#include "log.h"
+#include "queue.h"
+#include "queue_row.h"
+#include "stats.h"
+#include "waiters.h"
+
+#define TICK_US (100 * US_PER_MS)
+#define EXPIRY_TICKS 5     /* in-order expiry: twice a second */
+#define SECOND_TICKS 10
+#define GC_TICKS 100
+#define IDLE_QUEUE_US (300 * US_PER_S) /* as Disque's queue.c */
+/* A clock of the database that moved by more than this was set. */
+#define CLOCK_STEP_US US_PER_S
+
+static struct {
+    int64_t next_tick; /* clock_mono() */
+    uint64_t ticks;
+} cron;
+
+/* ---- leases ---- */
+
+struct postpone {
+    struct task task;
+    struct job_key key;
+};
+
+/* Timers put nothing into a queue that is paused in; the job is kept out of it
+ * for another retry time. */
+static void postpone(struct job_key key) {
+    struct postpone *p = xcalloc(1, sizeof *p);
+
+    p->key = key;
+    p->task.op = &op_postpone;
+    p->task.rows = 1;
+    list_init(&p->task.node);
+    batch_add(&p->task);
+}
+
+static void postpone_begin(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+static void postpone_encode(struct params *p, struct task *t) {
+    struct job_key key = CONTAINER_OF(t, struct postpone, task)->key;
+
+    params_int4(p, 0, key.queue_id);
+    params_int2(p, 1, key.rank);
+    params_int8(p, 2, key.id);
+}
+
+static void postpone_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct task *t = tasks[row_int4(rows, i, 0) - 1];
+
+        lease_add(CONTAINER_OF(t, struct postpone, task)->key, row_time(rows, i, 1));
+    }
+    for (size_t i = 0; i < count; i++)
+        free(CONTAINER_OF(tasks[i], struct postpone, task));
+}
+
+static void postpone_fail(struct task *t, const struct op_error *err) {
+    struct postpone *p = CONTAINER_OF(t, struct postpone, task);
+
+    (void)err;
+    /* Another try in a while, by a lease of our own. */
+    lease_add(p->key, clock_db() + US_PER_S);
+    free(p);
+}
+
+struct op op_postpone = {
+    .name = "postpone",
+    .stmt = SQL_POSTPONE_JOBS,
+    .lane = LANE_HOT,
+    .begin = postpone_begin,
+    .encode = postpone_encode,
+    .done = postpone_done,
+    .fail = postpone_fail,
+};
+
+/* Nothing is written when a lease ends: the row says since when it is ready. */
+static void end_leases(void) {
+    struct job_key key;
+
+    while (lease_take_ended(clock_db(), &key)) {
+        struct queue *q = queue_find_id(key.queue_id);
+
+        if (q == NULL)
+            continue;
+        if (q->pause & PAUSE_IN) {
+            postpone(key);
+            continue;
+        }
+        stats.jobs_requeued++;
+        queue_count_in(q);
+        queue_job_returned(q, key);
+    }
+}
+
+/* ---- the database's clock ---- */
+
+static struct {
+    struct task task;
+    int64_t asked_mono;
+    int64_t last_skew;
+    bool known;
+} ask = {.task = {.op = &op_clock, .rows = 1}};
+
+static void clock_encode(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+    ask.asked_mono = clock_mono_now();
+}
+
+/* The clock stood at the answer about half-way between question and now. */
+static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int64_t now = clock_mono_now();
+    int64_t middle = ask.asked_mono + (now - ask.asked_mono) / 2;
+    int64_t skew = row_time(rows, 0, 0) - middle;
+    int64_t step = skew - ask.last_skew;
+
+    (void)tasks;
+    (void)count;
+    if (now - ask.asked_mono > 50 * US_PER_MS && ask.known)
+        return;
+    if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
+        log_warning("cron", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
+                    (double)step / US_PER_S);
+        load_start();
+    }
+    ask.last_skew = skew;
+    ask.known = true;
+    clock_sync_db(row_time(rows, 0, 0), middle);
+}
+
+static void clock_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_clock = {
+    .name = "clock",
+    .stmt = SQL_CLOCK,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = clock_encode,
+    .done = clock_done,
+    .fail = clock_fail,
+};
+
+static void ask_clock(void) {
+    if (ask.task.state == TASK_IDLE)
+        batch_add(&ask.task);
+}
+
+/* ---- queues nobody uses ---- */
+
+static bool is_unused(const struct queue *q) {
+    return q->total == 0 && q->adding == 0 && q->pause == 0 && q->claiming == 0 && q->waiter_count == 0 &&
+           !q->opening && list_empty(&q->parked) && list_empty(&q->in_dirty) &&
+           clock_mono() - q->used_us > IDLE_QUEUE_US && clock_mono() - q->named_us > IDLE_QUEUE_US;
+}
+
+static void forget_unused_queues(void) {
+    QUEUE_EACH(q) {
+        if (is_unused(q))
+            queue_forget(q);
+    }
+}
+
+/* ---- the turn ---- */
+
+static void tick(void) {
+    cron.ticks++;
+    stats_sample(clock_mono());
+    clients_cron();
+    if (cron.ticks % SECOND_TICKS == 0)
+        ask_clock();
+    if (command_is_loading())
+        return;
+    if (cron.ticks % EXPIRY_TICKS == 0)
+        expiry_in_order();
+    if (cron.ticks % SECOND_TICKS == 0)
+        queue_save_counters();
+    if (cron.ticks % GC_TICKS == 0)
+        forget_unused_queues();
+}
+
+void cron_turn(void) {
+    if (clock_mono() >= cron.next_tick) {
+        cron.next_tick = clock_mono() + TICK_US;
+        tick();
+    }
+    waiters_expire(clock_mono());
+    addjob_expire(clock_mono());
+    if (command_is_loading())
+        return;
+    end_leases();
+    expiry_wake();
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+int64_t cron_wait(void) {
+    int64_t mono = least(least(cron.next_tick, waiters_next_deadline()), addjob_next_deadline()) - clock_mono();
+    int64_t db = least(lease_next_end(), expiry_next_wake());
+    int64_t wait = command_is_loading() || db == INT64_MAX ? mono : least(mono, db - clock_db());
+
+    return wait > 0 ? wait : 0;
+}

@@ -1,0 +1,446 @@
+/* Lanes: non-blocking libpq connections in pipeline mode, one flight at a time. */
+#include "db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "migrate.h"
+#include "stats.h"
+
+#define BACKOFF_FIRST_US (20 * US_PER_MS)
+#define BACKOFF_LAST_US (2 * US_PER_S)
+#define PATIENCE_US (500 * US_PER_MS)
+#define CONNECT_TIMEOUT_US (10 * US_PER_S)
+
+static struct {
+    struct event_base *base;
+    const char *conninfo;
+    const struct db_hooks *hooks;
+    int server_version;
+    char last_error[512];
+} db;
+
+static void lane_step(struct db_lane *lane);
+
+static const char *const state_names[] = {
+#define X(id, name) name,
+    DB_STATES(X)
+#undef X
+};
+
+const char *db_state_name(enum db_state state) {
+    return state_names[state];
+}
+
+const char *db_last_error(void) {
+    return db.last_error;
+}
+
+int db_server_version(void) {
+    return db.server_version;
+}
+
+static const char *who(const struct db_lane *lane) {
+    static char text[48];
+
+    snprintf(text, sizeof text, "db %s", lane->name);
+    return text;
+}
+
+/* libpq's messages end in a newline and may have several lines. */
+static void remember_error(const char *text) {
+    snprintf(db.last_error, sizeof db.last_error, "%s", text);
+    for (char *c = db.last_error; *c != '\0'; c++)
+        if (*c == '\n')
+            *c = c[1] == '\0' ? '\0' : ' ';
+}
+
+/* ---- events ---- */
+
+static void on_io(evutil_socket_t fd, short what, void *arg) {
+    (void)fd;
+    (void)what;
+    lane_step(arg);
+}
+
+static void watch(struct db_lane *lane, bool write) {
+    short what = (short)(EV_PERSIST | EV_READ | (write ? EV_WRITE : 0));
+
+    if (lane->io_event != NULL)
+        event_free(lane->io_event);
+    lane->io_event = event_new(db.base, PQsocket(lane->conn), what, on_io, lane);
+    lane->want_write = write;
+    event_add(lane->io_event, NULL);
+}
+
+static void arm_timer(struct db_lane *lane, int64_t us) {
+    struct timeval tv = {us / US_PER_S, us % US_PER_S};
+
+    event_add(lane->retry_event, &tv);
+}
+
+/* ---- going down ---- */
+
+static void clear_results(struct db_lane *lane) {
+    for (size_t i = 0; i < lane->collected; i++)
+        PQclear(lane->results[i]);
+    lane->collected = 0;
+    lane->sent = 0;
+    lane->failed = false;
+}
+
+static void disconnect(struct db_lane *lane) {
+    if (lane->io_event != NULL) {
+        event_free(lane->io_event);
+        lane->io_event = NULL;
+    }
+    PQclear(lane->step_result);
+    lane->step_result = NULL;
+    free(lane->migrate);
+    lane->migrate = NULL;
+    PQfinish(lane->conn);
+    lane->conn = NULL;
+}
+
+static void land(struct db_lane *lane, const struct db_result *result) {
+    void (*on_landed)(struct db_lane *, const struct db_result *) = lane->on_landed;
+
+    lane->on_landed = NULL;
+    on_landed(lane, result);
+}
+
+static void lane_down(struct db_lane *lane, const char *why) {
+    bool was_up = lane->state >= DB_READY;
+    bool was_flying = lane->state == DB_FLYING;
+
+    remember_error(why);
+    /* A Postgres that is just starting takes some tries; that is nothing to warn of. */
+    log_line(was_up || lane->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, who(lane),
+             "%s while %s: %s; next try in %d ms", was_up ? "connection lost" : "cannot connect",
+             db_state_name(lane->state), db.last_error, (int)(lane->backoff_us / US_PER_MS));
+    disconnect(lane);
+    lane->state = DB_DOWN;
+    arm_timer(lane, lane->backoff_us);
+    lane->backoff_us = lane->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : lane->backoff_us * 2;
+    if (was_flying) {
+        struct db_result lost = {.outcome = DB_LOST, .count = lane->sent};
+
+        stats.flights_lost++;
+        land(lane, &lost);
+    }
+    clear_results(lane);
+    if (was_up) {
+        stats.db_disconnects++;
+        db.hooks->on_down(lane);
+    }
+}
+
+static void lane_broken(struct db_lane *lane) {
+    char why[512];
+
+    snprintf(why, sizeof why, "%s", PQerrorMessage(lane->conn));
+    lane_down(lane, why);
+}
+
+/* ---- connecting ---- */
+
+static void on_notice(void *arg, const PGresult *res) {
+    const struct db_lane *lane = arg;
+    const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+    log_verbose(who(lane), "%s: %s", PQresultErrorField(res, PG_DIAG_SEVERITY), text != NULL ? text : "");
+}
+
+/* What stands before dbname can be overridden by the user's conninfo. */
+static PGconn *connect_start(void) {
+    static const char *const keys[] = {"application_name", "keepalives_idle", "keepalives_interval",
+                                       "keepalives_count", "tcp_user_timeout", "client_encoding",
+                                       "dbname",           NULL};
+    const char *values[] = {"pgdisque", "5", "3", "3", "10000", "SQL_ASCII", db.conninfo, NULL};
+
+    return PQconnectStartParams(keys, values, 1);
+}
+
+static void lane_connect(struct db_lane *lane) {
+    lane->state = DB_CONNECTING;
+    lane->conn = connect_start();
+    if (lane->conn == NULL)
+        log_fatal(who(lane), "out of memory");
+    if (PQstatus(lane->conn) == CONNECTION_BAD) {
+        lane_broken(lane);
+        return;
+    }
+    PQsetNoticeReceiver(lane->conn, on_notice, lane);
+    arm_timer(lane, CONNECT_TIMEOUT_US);
+    watch(lane, true);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg) {
+    struct db_lane *lane = arg;
+
+    (void)fd;
+    (void)what;
+    if (lane->state == DB_DOWN)
+        lane_connect(lane);
+    else if (lane->state < DB_READY)
+        lane_down(lane, "no answer in time");
+}
+
+static bool flush(struct db_lane *lane) {
+    int left = PQflush(lane->conn);
+
+    if (left < 0)
+        return false;
+    if ((left > 0) != lane->want_write)
+        watch(lane, left > 0);
+    return true;
+}
+
+static bool migrate_send(struct db_lane *lane) {
+    const struct migrate *m = lane->migrate;
+    int sent = m->count > 0
+                   ? PQsendQueryParams(lane->conn, m->text, m->count, NULL, m->values, NULL, NULL, 0)
+                   : PQsendQuery(lane->conn, m->text);
+
+    return sent == 1 && flush(lane);
+}
+
+/* One Sync for the session's settings and all statements. */
+static bool prepare_send(struct db_lane *lane) {
+    bool ok = PQenterPipelineMode(lane->conn) == 1 &&
+              PQsendQueryParams(lane->conn, sql_session, 0, NULL, NULL, NULL, NULL, 0) == 1;
+
+    for (int i = 0; ok && i < SQL_COUNT; i++)
+        ok = PQsendPrepare(lane->conn, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;
+    lane->state = DB_PREPARING;
+    return ok && PQpipelineSync(lane->conn) == 1 && flush(lane);
+}
+
+static void migrate_step(struct db_lane *lane) {
+    switch (migrate_next(lane->migrate, lane->step_result)) {
+    case MIGRATE_SEND:
+        if (!migrate_send(lane))
+            lane_broken(lane);
+        break;
+    case MIGRATE_DONE:
+        if (!prepare_send(lane))
+            lane_broken(lane);
+        break;
+    case MIGRATE_REFUSE:
+        log_fatal(who(lane), "%s", lane->migrate->error);
+    }
+}
+
+static void connected(struct db_lane *lane) {
+    PQsetnonblocking(lane->conn, 1);
+    db.server_version = PQserverVersion(lane->conn);
+    if (db.server_version < 140000)
+        log_fatal(who(lane), "the database server is PostgreSQL %d: 14 or newer is needed",
+                  db.server_version / 10000);
+    watch(lane, false);
+    lane->state = DB_MIGRATING;
+    lane->migrate = xcalloc(1, sizeof *lane->migrate);
+    migrate_step(lane);
+}
+
+static void connecting_step(struct db_lane *lane) {
+    switch (PQconnectPoll(lane->conn)) {
+    case PGRES_POLLING_READING:
+        watch(lane, false);
+        break;
+    case PGRES_POLLING_WRITING:
+        watch(lane, true);
+        break;
+    case PGRES_POLLING_OK:
+        connected(lane);
+        break;
+    default:
+        lane_broken(lane);
+    }
+}
+
+static bool is_error(const PGresult *res) {
+    ExecStatusType status = PQresultStatus(res);
+
+    return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
+}
+
+/* A statement list gives several results; the last one counts. */
+static void migrating_step(struct db_lane *lane) {
+    while (!PQisBusy(lane->conn)) {
+        PGresult *res = PQgetResult(lane->conn);
+
+        if (res == NULL) {
+            migrate_step(lane);
+            return;
+        }
+        if (is_error(res)) {
+            PQclear(res);
+            lane_broken(lane);
+            return;
+        }
+        PQclear(lane->step_result);
+        lane->step_result = res;
+    }
+}
+
+static void lane_ready(struct db_lane *lane) {
+    event_del(lane->retry_event);
+    lane->state = DB_READY;
+    lane->backoff_us = BACKOFF_FIRST_US;
+    db.last_error[0] = '\0';
+    stats.db_connects++;
+    log_notice(who(lane), "connected to PostgreSQL %d.%d", db.server_version / 10000, db.server_version % 10000);
+    db.hooks->on_ready(lane);
+}
+
+static void preparing_step(struct db_lane *lane) {
+    while (!PQisBusy(lane->conn)) {
+        PGresult *res = PQgetResult(lane->conn);
+        ExecStatusType status = PQresultStatus(res);
+        bool error = res != NULL && is_error(res);
+
+        PQclear(res);
+        if (error || PQstatus(lane->conn) == CONNECTION_BAD) {
+            lane_broken(lane);
+            return;
+        }
+        if (status == PGRES_PIPELINE_SYNC) {
+            lane_ready(lane);
+            return;
+        }
+    }
+}
+
+/* ---- a flight ---- */
+
+static void note_error(struct db_lane *lane, const PGresult *res) {
+    const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+    const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+    if (lane->failed)
+        return;
+    lane->failed = true;
+    lane->failed_at = lane->collected;
+    snprintf(lane->sqlstate, sizeof lane->sqlstate, "%s", state != NULL ? state : "XX000");
+    snprintf(lane->message, sizeof lane->message, "%s", text != NULL ? text : PQresultErrorMessage(res));
+}
+
+static void flight_done(struct db_lane *lane) {
+    struct db_result result = {
+        .outcome = lane->failed ? DB_FAILED : DB_COMMITTED,
+        .count = lane->sent,
+        .rows = lane->results,
+        .failed_at = lane->failed_at,
+        .error = {lane->sqlstate, lane->message},
+    };
+
+    if (lane->failed) {
+        stats.flights_failed++;
+        log_warning(who(lane), "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)",
+                    lane->failed_at + 1, lane->sent, lane->message, lane->sqlstate);
+    }
+    lane->state = DB_READY;
+    land(lane, &result);
+    clear_results(lane);
+}
+
+/* The commit itself may fail too: then the Sync's place holds the error. */
+static void flying_step(struct db_lane *lane) {
+    while (lane->state == DB_FLYING && !PQisBusy(lane->conn)) {
+        PGresult *res = PQgetResult(lane->conn);
+        ExecStatusType status = PQresultStatus(res);
+
+        if (res == NULL && PQstatus(lane->conn) == CONNECTION_OK)
+            continue;
+        if (status == PGRES_PIPELINE_SYNC) {
+            PQclear(res);
+            flight_done(lane);
+            return;
+        }
+        if (res != NULL && is_error(res))
+            note_error(lane, res);
+        if (res != NULL && lane->collected < lane->sent)
+            lane->results[lane->collected++] = res;
+        else
+            PQclear(res);
+        if (PQstatus(lane->conn) == CONNECTION_BAD) {
+            lane_broken(lane);
+            return;
+        }
+    }
+}
+
+static void lane_step(struct db_lane *lane) {
+    if (lane->state == DB_CONNECTING) {
+        connecting_step(lane);
+        return;
+    }
+    if (lane->conn == NULL)
+        return;
+    if (!PQconsumeInput(lane->conn) || !flush(lane)) {
+        lane_broken(lane);
+        return;
+    }
+    if (lane->state == DB_MIGRATING)
+        migrating_step(lane);
+    else if (lane->state == DB_PREPARING)
+        preparing_step(lane);
+    else if (lane->state == DB_FLYING)
+        flying_step(lane);
+}
+
+struct params *db_params(struct db_lane *lane) {
+    params_reset(&lane->params);
+    return &lane->params;
+}
+
+bool db_statement(struct db_lane *lane, enum sql_stmt stmt) {
+    const char *values[PARAMS_MAX];
+    int lengths[PARAMS_MAX];
+    int formats[PARAMS_MAX];
+
+    params_finish(&lane->params, values, lengths, formats);
+    lane->sent++;
+    stats.statements++;
+    return PQsendQueryPrepared(lane->conn, sql_texts[stmt].name, lane->params.columns, values, lengths, formats,
+                               1) == 1;
+}
+
+void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {
+    lane->on_landed = on_landed;
+    lane->state = DB_FLYING;
+    stats.flights++;
+    if (PQpipelineSync(lane->conn) != 1 || !flush(lane))
+        lane_broken(lane);
+}
+
+/* ---- life ---- */
+
+void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks) {
+    db.base = base;
+    db.conninfo = conninfo;
+    db.hooks = hooks;
+}
+
+struct db_lane *db_lane_new(const char *name, enum lane_kind kind) {
+    struct db_lane *lane = xcalloc(1, sizeof *lane);
+
+    lane->name = name;
+    lane->kind = kind;
+    lane->backoff_us = BACKOFF_FIRST_US;
+    lane->retry_event = event_new(db.base, -1, 0, on_timer, lane);
+    lane_connect(lane);
+    return lane;
+}
+
+void db_lane_free(struct db_lane *lane) {
+    disconnect(lane);
+    clear_results(lane);
+    event_free(lane->retry_event);
+    params_free(&lane->params);
+    free(lane);
+}

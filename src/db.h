@@ -1,0 +1,103 @@
+/* layer 2 */
+#ifndef DB_H
+#define DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <event2/event.h>
+#include <libpq-fe.h>
+#include "op.h"
+#include "params.h"
+#include "sql_gen.h"
+
+/*
+ * A few non-blocking libpq connections in pipeline mode, called lanes. A lane
+ * carries one flight at a time: statements followed by one Sync, which makes
+ * them one transaction with one commit. Its end is told once, when the Sync's
+ * result is there (committed or not) or the connection died (unknown): never
+ * on a statement's own result, which comes before the commit.
+ *
+ * A lane that is down reconnects by itself, with back-off. The first to
+ * connect brings the schema up to date; every connection prepares all
+ * statements before it is ready.
+ */
+#define DB_STATES(X)                                                       \
+    X(DB_DOWN, "down") /* waits to try again */                            \
+    X(DB_CONNECTING, "connecting")                                         \
+    X(DB_MIGRATING, "migrating")                                           \
+    X(DB_PREPARING, "preparing")                                           \
+    X(DB_READY, "ready")                                                   \
+    X(DB_FLYING, "flying") /* a flight is under way */
+
+enum db_state {
+#define X(id, name) id,
+    DB_STATES(X)
+#undef X
+};
+
+#define DB_MAX_STATEMENTS 128 /* in one flight */
+
+enum db_outcome {
+    DB_COMMITTED,
+    DB_FAILED, /* rolled back: error says why, failed_at which statement */
+    DB_LOST,   /* the connection died: committed or not, nobody knows */
+};
+
+struct db_result {
+    enum db_outcome outcome;
+    size_t count;      /* statements */
+    PGresult **rows;   /* one each when committed; freed after the callback */
+    size_t failed_at;
+    struct op_error error;
+};
+
+struct db_lane {
+    const char *name; /* "hot 0", "side": for logs */
+    enum lane_kind kind;
+    enum db_state state;
+    /* The end of the flight; set by db_send(). */
+    void (*on_landed)(struct db_lane *lane, const struct db_result *result);
+    /* Private. */
+    PGconn *conn;
+    struct event *io_event;
+    bool want_write;
+    struct event *retry_event;
+    int64_t backoff_us;
+    struct migrate *migrate;
+    PGresult *step_result; /* of the migration step under way */
+    /* The flight. */
+    struct params params;
+    size_t sent;
+    size_t collected;
+    PGresult *results[DB_MAX_STATEMENTS];
+    bool failed;
+    size_t failed_at;
+    char sqlstate[6];
+    char message[512];
+};
+
+struct db_hooks {
+    void (*on_ready)(struct db_lane *lane); /* connected and prepared */
+    void (*on_down)(struct db_lane *lane);  /* after on_landed, when a flight was under way */
+};
+
+/* conninfo stays the caller's. Lanes connect at once. */
+void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks);
+struct db_lane *db_lane_new(const char *name, enum lane_kind kind);
+void db_lane_free(struct db_lane *lane);
+
+/* The parameters to fill for the next statement, empty. */
+struct params *db_params(struct db_lane *lane);
+/* Adds a statement with db_params() to the flight; false when the connection
+ * broke on the way, which db_send() then reports as lost. */
+bool db_statement(struct db_lane *lane, enum sql_stmt stmt) MUST_CHECK;
+/* Sends the flight. The lane must be ready and have at least one statement. */
+void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *));
+
+/* Why the last connection failed, or "". */
+const char *db_last_error(void);
+/* Version of the server as 150018, 0 before the first connection. */
+int db_server_version(void);
+const char *db_state_name(enum db_state state);
+
+#endif

@@ -1,0 +1,261 @@
+/* Delays that end and TTLs that are over: by the index on wake_at, or in key order. */
+#include "job_expiry.h"
+
+#include <stdlib.h>
+
+#include "batch.h"
+#include "clock.h"
+#include "jobid.h"
+#include "lease.h"
+#include "queue.h"
+#include "stats.h"
+
+/* Rows of one statement; when there were as many, there may be more. */
+#define LIMIT 1000
+/* An insert may be committed later than its wake_at; this far back is looked again. */
+#define LATE_US (10 * US_PER_S)
+#define RETRY_US US_PER_S
+
+/* Everything before from has been dealt with. Three statements of one flight:
+ * remove the expired, wake the due, and ask when to look again. */
+static struct {
+    struct task expired;
+    struct task due;
+    struct task next;
+    bool busy;
+    bool more;
+    int64_t from;
+    int64_t now;     /* of the look under way */
+    int64_t next_at;
+} wake = {
+    .expired = {.op = &op_wake_expired, .rows = 1},
+    .due = {.op = &op_wake_due, .rows = 1},
+    .next = {.op = &op_wake_next, .rows = 1},
+    .from = TIME_BEGINNING,
+    .next_at = TIME_NEVER,
+};
+
+void expiry_wake_at(int64_t us) {
+    if (us < wake.next_at)
+        wake.next_at = us;
+    if (us <= wake.from)
+        wake.from = us - 1;
+}
+
+void expiry_rewind(void) {
+    wake.from = TIME_BEGINNING;
+    wake.next_at = clock_db();
+}
+
+int64_t expiry_next_wake(void) {
+    return wake.busy ? INT64_MAX : wake.next_at;
+}
+
+void expiry_wake(void) {
+    if (wake.busy || wake.next_at > clock_db())
+        return;
+    wake.busy = true;
+    wake.more = false;
+    wake.next_at = TIME_NEVER;
+    batch_add(&wake.expired);
+    batch_add(&wake.due);
+    batch_add(&wake.next);
+}
+
+/* ---- wake_at ---- */
+
+static void expired_encode(struct params *p, struct task *t) {
+    (void)t;
+    wake.now = clock_db();
+    params_set_time(p, 0, wake.from);
+    params_set_time(p, 1, wake.now);
+    params_set_int4(p, 2, LIMIT);
+}
+
+/* Takes an expired job out of the books; queued_since tells whether it was counted as queued. */
+static void expire(struct job_key key, int64_t queued_since) {
+    struct queue *q = queue_find_id(key.queue_id);
+    bool leased = lease_remove(key.id);
+
+    stats.jobs_expired++;
+    if (q == NULL)
+        return;
+    q->total--;
+    if (!leased && queued_since <= clock_db())
+        q->len--;
+}
+
+static void expired_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = {row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2)};
+
+        expire(key, row_time(rows, i, 3));
+    }
+    wake.more |= PQntuples(rows) >= LIMIT;
+}
+
+static void due_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, wake.from);
+    params_set_time(p, 1, wake.now);
+    params_set_int4(p, 2, LIMIT);
+    params_ensure_int4_array(p, 3);
+    QUEUE_EACH(q) {
+        if (q->pause & PAUSE_IN)
+            params_int4(p, 3, q->id);
+    }
+}
+
+static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = {row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2)};
+        struct queue *q = queue_find_id(key.queue_id);
+
+        if (q == NULL || row_time(rows, i, 3) > wake.now)
+            continue;
+        queue_count_in(q);
+        queue_job_returned(q, key);
+    }
+    wake.more |= PQntuples(rows) >= LIMIT;
+}
+
+static void next_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, wake.from);
+}
+
+static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    if (PQntuples(rows) > 0)
+        expiry_wake_at(row_time(rows, 0, 0));
+    if (!wake.more && wake.now - LATE_US > wake.from)
+        wake.from = wake.now - LATE_US;
+    wake.busy = false;
+}
+
+/* The look as a whole is repeated in a while. */
+static void wake_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    wake.next_at = clock_db() + RETRY_US;
+    if (t == &wake.next)
+        wake.busy = false;
+}
+
+struct op op_wake_expired = {
+    .name = "wake_expired",
+    .stmt = SQL_WAKE_EXPIRED,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = expired_encode,
+    .done = expired_done,
+    .fail = wake_fail,
+};
+
+struct op op_wake_due = {
+    .name = "wake_due",
+    .stmt = SQL_WAKE_DUE,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = due_encode,
+    .done = due_done,
+    .fail = wake_fail,
+};
+
+struct op op_wake_next = {
+    .name = "wake_next",
+    .stmt = SQL_WAKE_NEXT,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = next_encode,
+    .done = next_done,
+    .fail = wake_fail,
+};
+
+/* ---- in key order ---- */
+
+struct sweep {
+    struct task task;
+    int32_t queue_id;
+    int64_t from_id;
+};
+
+static int64_t sweep_to; /* the newest id that has expired */
+static size_t sweeps;    /* under way */
+
+static void sweep_queue(struct queue *q) {
+    struct sweep *s = xcalloc(1, sizeof *s);
+
+    s->queue_id = q->id;
+    s->from_id = q->swept_id;
+    s->task.op = &op_expire_in_order;
+    s->task.rows = 1;
+    list_init(&s->task.node);
+    sweeps++;
+    batch_add(&s->task);
+}
+
+void expiry_in_order(void) {
+    if (sweeps > 0)
+        return;
+    sweep_to = job_id_at(clock_db() - JOB_DEFAULT_TTL * US_PER_S);
+    QUEUE_EACH(q) {
+        if (q->id != 0 && q->total > 0 && q->swept_id < sweep_to)
+            sweep_queue(q);
+    }
+}
+
+static void sweep_begin(struct params *p) {
+    params_set_int8(p, 3, sweep_to);
+    params_set_int4(p, 4, LIMIT);
+}
+
+static void sweep_encode(struct params *p, struct task *t) {
+    const struct sweep *s = CONTAINER_OF(t, struct sweep, task);
+
+    params_int4(p, 0, s->queue_id);
+    params_int2(p, 1, 0);
+    params_int8(p, 2, s->from_id);
+}
+
+static void sweep_end(struct sweep *s) {
+    sweeps--;
+    free(s);
+}
+
+/* A queue with as many as the limit may have more: it is swept again from the
+ * same place, which costs little, because what was found is gone. */
+static void sweep_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = {row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2)};
+
+        expire(key, row_time(rows, i, 3));
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct sweep *s = CONTAINER_OF(tasks[i], struct sweep, task);
+        struct queue *q = queue_find_id(s->queue_id);
+
+        if (q != NULL && PQntuples(rows) < LIMIT)
+            q->swept_id = sweep_to;
+        sweep_end(s);
+    }
+}
+
+static void sweep_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    sweep_end(CONTAINER_OF(t, struct sweep, task));
+}
+
+struct op op_expire_in_order = {
+    .name = "expire_in_order",
+    .stmt = SQL_EXPIRE_IN_ORDER,
+    .lane = LANE_HOT,
+    .begin = sweep_begin,
+    .encode = sweep_encode,
+    .done = sweep_done,
+    .fail = sweep_fail,
+};

@@ -1,0 +1,32 @@
+/* layer 4 */
+#ifndef JOB_EXPIRY_H
+#define JOB_EXPIRY_H
+
+#include <stdint.h>
+#include "op.h"
+
+/*
+ * Delays that end and TTLs that are over. Jobs with a delay, or with a TTL other
+ * than the default, are found by the index on wake_at; all others expire in the
+ * order of their keys, so a range of ids finds them. No table is ever scanned,
+ * and what is dead already is passed over once.
+ */
+#define JOB_DEFAULT_TTL 86400 /* seconds */
+
+extern struct op op_wake_expired;
+extern struct op op_wake_due;
+extern struct op op_wake_next;
+extern struct op op_expire_in_order;
+
+/* A job whose row has wake_at = us (clock_db()) was committed. */
+void expiry_wake_at(int64_t us);
+/* Nothing is known of what is due: looks from the beginning. */
+void expiry_rewind(void);
+/* Asks for what is due by now, if anything is. */
+void expiry_wake(void);
+/* When something will be due (clock_db()), INT64_MAX when nothing. */
+int64_t expiry_next_wake(void);
+/* Asks for jobs with the default TTL that is over. */
+void expiry_in_order(void);
+
+#endif

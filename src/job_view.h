@@ -1,0 +1,34 @@
+/* layer 4 */
+#ifndef JOB_VIEW_H
+#define JOB_VIEW_H
+
+#include <libpq-fe.h>
+#include "jobid.h"
+#include "req.h"
+
+/* A job as SHOW, QPEEK and JSCAN see it. */
+struct job_view {
+    struct job_key key;
+    int64_t ready_at;
+    int64_t expires_at;
+    bool delayed;
+    bool owned; /* a lease, running or ended, that was not given back */
+    int32_t retry;
+    int32_t delay;
+    int32_t nacks;
+    int32_t extras;
+    int16_t replicate;
+    struct slice body;
+};
+
+/* Reads a row of show_jobs, peek_* or scan_*, whose columns begin at col. */
+struct job_view job_view_read(const PGresult *rows, int row, int col);
+bool job_view_is_queued(const struct job_view *v);
+/* Replies the array of SHOW. */
+void job_view_reply_all(struct req *r, const struct job_view *v);
+/* Replies the ID as a status. */
+void job_view_reply_id(struct req *r, const struct job_view *v);
+/* Replies [queue, id, body]. */
+void job_view_reply_short(struct req *r, const struct job_view *v);
+
+#endif

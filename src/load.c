@@ -1,0 +1,230 @@
+/* Learn from the database what serving needs: at start, and after a lost connection. */
+#include "load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "batch.h"
+#include "claim.h"
+#include "clock.h"
+#include "command.h"
+#include "config.h"
+#include "job_expiry.h"
+#include "jobid.h"
+#include "lease.h"
+#include "log.h"
+#include "node.h"
+#include "queue.h"
+
+static struct {
+    struct task clock;
+    struct task secret;
+    struct task node;
+    struct task nodes;
+    struct task queues;
+    struct task leases;
+    struct task counts;
+    int64_t asked_mono;
+    bool loaded;
+    void (*on_loaded)(void);
+} load = {
+    .clock = {.op = &op_load_clock, .rows = 1},
+    .secret = {.op = &op_load_secret, .rows = 1},
+    .node = {.op = &op_register_node, .rows = 1},
+    .nodes = {.op = &op_load_nodes, .rows = 1},
+    .queues = {.op = &op_load_queues, .rows = 1},
+    .leases = {.op = &op_load_leases, .rows = 1},
+    .counts = {.op = &op_load_counts, .rows = 1},
+};
+
+void load_on_loaded(void (*fn)(void)) {
+    load.on_loaded = fn;
+}
+
+static void ask(struct task *t) {
+    if (t->state == TASK_IDLE)
+        batch_add(t);
+}
+
+void load_start(void) {
+    if (!load.loaded) {
+        ask(&load.clock);
+        ask(&load.secret);
+        ask(&load.node);
+        ask(&load.nodes);
+        ask(&load.queues);
+    }
+    ask(&load.leases);
+    ask(&load.counts);
+}
+
+/* Some other server took the same number at the same moment, or the database is
+ * in trouble: begin again. */
+static void load_fail(struct task *t, const struct op_error *err) {
+    log_warning("load", "%s: %s (SQLSTATE %s); trying again", t->op->name, err->message, err->sqlstate);
+    batch_add(t);
+}
+
+static void no_params(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+/* ---- clock, secret, nodes ---- */
+
+static void clock_encode(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+    load.asked_mono = clock_mono_now();
+}
+
+static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int64_t now = clock_mono_now();
+
+    (void)tasks;
+    (void)count;
+    clock_sync_db(row_time(rows, 0, 0), load.asked_mono + (now - load.asked_mono) / 2);
+}
+
+static void secret_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    if (PQntuples(rows) != 1 || row_bytes(rows, 0, 0).len != JOBID_SECRET_LEN)
+        log_fatal("load", "pgdisque.secret must hold one key of 16 bytes");
+    jobid_set_secret((const unsigned char *)row_bytes(rows, 0, 0).ptr);
+}
+
+static void register_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_text(p, 0, node_self()->id);
+    params_set_text(p, 1, config.announce_ip);
+    params_set_int4(p, 2, config.announce_port != 0 ? config.announce_port : config.port);
+}
+
+static void register_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    node_self()->number = (uint16_t)row_int2(rows, 0, 0);
+}
+
+static void copy_text(char *out, size_t size, struct slice s) {
+    snprintf(out, size, "%.*s", (int)s.len, s.ptr);
+}
+
+static void nodes_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct node n = {.number = (uint16_t)row_int2(rows, i, 0), .port = row_int4(rows, i, 3)};
+
+        copy_text(n.id, sizeof n.id, row_bytes(rows, i, 1));
+        copy_text(n.addr, sizeof n.addr, row_bytes(rows, i, 2));
+        if (strcmp(n.id, node_self()->id) != 0)
+            node_learn(&n);
+    }
+}
+
+/* ---- queues ---- */
+
+static void load_queue(const PGresult *rows, int row) {
+    struct queue *q = queue_get(row_bytes(rows, row, 1));
+
+    queue_set_id(q, row_int4(rows, row, 0));
+    q->pause = (unsigned)row_int2(rows, row, 2);
+    q->created_us = row_time(rows, row, 3);
+    q->jobs_in = q->saved_in = row_int8(rows, row, 4);
+    q->jobs_out = q->saved_out = row_int8(rows, row, 5);
+    q->shown = q->pause != 0 || q->jobs_in > 0;
+}
+
+static void queues_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++)
+        load_queue(rows, i);
+}
+
+/* ---- leases and counts ---- */
+
+static void now_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, clock_db());
+}
+
+/* A lease in our name that we do not know was given by a flight that got lost: no
+ * client has the job. With several hot lanes it may be under way on another one, so
+ * it is only watched. A lease without an end looks the same whether delivered
+ * or not, and at most once means to leave it. */
+static void meet_lease(struct job_key key, int64_t until, int16_t owner) {
+    if (until == TIME_NEVER || lease_known(key.id))
+        return;
+    lease_add(key, until);
+    if (load.loaded && owner == (int16_t)node_self()->number && config.db_connections == 1)
+        claim_release(key);
+}
+
+static void leases_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = {row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2)};
+
+        meet_lease(key, row_time(rows, i, 3), row_int2(rows, i, 4));
+    }
+}
+
+static void forget_counts(void) {
+    QUEUE_EACH(q) {
+        q->len = q->total = 0;
+        q->returned_count = 0;
+        q->behind = false;
+    }
+}
+
+static void load_count(const PGresult *rows, int row) {
+    struct queue *q = queue_find_id(row_int4(rows, row, 0));
+
+    if (q == NULL) {
+        log_warning("load", "there are jobs of queue number %d, which has no row in pgdisque.queue",
+                    row_int4(rows, row, 0));
+        return;
+    }
+    q->total = row_int8(rows, row, 1);
+    q->len = row_int8(rows, row, 2);
+    q->shown = q->shown || q->len > 0;
+    if (q->len > 0)
+        queue_rewind(q);
+}
+
+static void counts_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    forget_counts();
+    for (int i = 0; i < PQntuples(rows); i++)
+        load_count(rows, i);
+    expiry_rewind();
+    if (load.loaded)
+        return;
+    load.loaded = true;
+    log_notice("load", "%zu queues, %lld jobs, %zu leases; this is node %u, %s", queue_count(),
+               (long long)queue_jobs_total(), lease_count(), node_self()->number, node_self()->id);
+    command_set_loading(false);
+    load.on_loaded();
+}
+
+#define LOAD_OP(variable, text, statement, encoder, handler) \
+    struct op variable = {.name = text,                      \
+                          .stmt = statement,                 \
+                          .lane = LANE_HOT,                  \
+                          .alone = true,                     \
+                          .encode = encoder,                 \
+                          .done = handler,                   \
+                          .fail = load_fail}
+
+LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, clock_encode, clock_done);
+LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, no_params, secret_done);
+LOAD_OP(op_register_node, "register_node", SQL_REGISTER_NODE, register_encode, register_done);
+LOAD_OP(op_load_nodes, "load_nodes", SQL_LOAD_NODES, no_params, nodes_done);
+LOAD_OP(op_load_queues, "load_queues", SQL_LOAD_QUEUES, no_params, queues_done);
+LOAD_OP(op_load_leases, "load_leases", SQL_LOAD_LEASES, now_encode, leases_done);
+LOAD_OP(op_load_counts, "load_counts", SQL_LOAD_COUNTS, now_encode, counts_done);

@@ -1,0 +1,30 @@
+/* layer 4 */
+#ifndef LOAD_H
+#define LOAD_H
+
+#include "op.h"
+
+/*
+ * What the server has to learn from the database before it can serve: the
+ * secret, its own number, the other nodes, queues, running leases, counts. All in
+ * one transaction, so that it is one state. Until then clients get -LOADING.
+ *
+ * After a connection was lost the leases and counts are read again: what was
+ * leased for a client that never got it is put back, and counts are right again
+ * whatever became of the statements that were under way.
+ */
+extern struct op op_load_clock;
+extern struct op op_load_secret;
+extern struct op op_register_node;
+extern struct op op_load_nodes;
+extern struct op op_load_queues;
+extern struct op op_load_leases;
+extern struct op op_load_counts;
+
+/* A hot lane is ready: loads all, or what may have changed. Does nothing while
+ * it is under way. */
+void load_start(void);
+/* Called once, when all is loaded. */
+void load_on_loaded(void (*fn)(void));
+
+#endif

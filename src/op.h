@@ -1,0 +1,81 @@
+/* layer 2 */
+#ifndef OP_H
+#define OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <libpq-fe.h>
+#include "list.h"
+#include "params.h"
+#include "sql_gen.h"
+
+/*
+ * An operation is one set-based statement and the functions that turn tasks
+ * into its rows and its result into their ends. A task is one caller's share:
+ * one ADDJOB, the 32 IDs of one ACKJOB, one claim of a queue. Tasks of one
+ * operation that wait at the turn's end travel as one statement.
+ *
+ * Every task ends exactly once: by done() when its transaction is committed, by
+ * fail() when it is certain that it never will be, or by again() giving it up.
+ */
+struct task;
+
+enum lane_kind {
+    LANE_HOT,  /* changes jobs; in order, one flight at a time */
+    LANE_SIDE, /* reads and upkeep that need not wait for a flush */
+};
+
+/* Why a task failed. */
+struct op_error {
+    const char *sqlstate; /* five characters */
+    const char *message;  /* the database's primary message */
+};
+
+struct op {
+    const char *name; /* for INFO and logs */
+    enum sql_stmt stmt;
+    enum lane_kind lane;
+    bool alone; /* every task is a statement of its own */
+    /* Sets the scalar parameters; NULL when there are none. */
+    void (*begin)(struct params *p);
+    /* Appends the rows of t (at least one) to the statement's parameters. */
+    void (*encode)(struct params *p, struct task *t);
+    /* Committed: rows is the statement's result, shared by the tasks[count] of
+     * the statement, in the order in which they were encoded. All results of a
+     * flight live until the done() of its last statement has returned. */
+    void (*done)(struct task **tasks, size_t count, const PGresult *rows);
+    /* Not committed, and it will not be repeated. */
+    void (*fail)(struct task *t, const struct op_error *err);
+    /* The flight failed or its connection died, and t is about to be sent again:
+     * prepares t for that (it may change t->op). unknown: the first try may have
+     * been committed. False when t was ended or given up here instead. NULL: t is
+     * simply sent again. */
+    bool (*again)(struct task *t, bool unknown);
+    /* Runtime part: tasks that wait, oldest first. Owned by batch.c. */
+    struct list queue;
+};
+
+#define TASK_STATES(X) \
+    X(TASK_IDLE, "idle") /* not handed to the batch */ \
+    X(TASK_QUEUED, "queued") /* waits for the turn's end and a free lane */ \
+    X(TASK_SENT, "sent") /* in a flight */
+
+enum task_state {
+#define X(id, name) id,
+    TASK_STATES(X)
+#undef X
+};
+
+struct task {
+    struct list node; /* in its operation's queue while queued */
+    struct op *op;
+    enum task_state state;
+    bool solo;         /* failed in company: is sent by itself now */
+    uint8_t failures;  /* how often its statement failed */
+    uint32_t rows;     /* rows it adds to the statement */
+    size_t bytes;      /* about how many bytes they take */
+    size_t first_row;  /* of its rows in the statement, from 0; set before encode() */
+};
+
+#endif

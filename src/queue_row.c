@@ -1,0 +1,217 @@
+/* The rows of queues in the database: opened, paused, forgotten, and their counters. */
+#include "queue_row.h"
+
+#include <stdlib.h>
+
+#include "batch.h"
+
+/* A task about one queue, for opening and forgetting it. */
+struct queue_task {
+    struct task task;
+    struct queue *q;
+};
+
+static struct queue_task *task_new(struct queue *q, struct op *op) {
+    struct queue_task *t = xcalloc(1, sizeof *t);
+
+    t->q = q;
+    t->task.op = op;
+    t->task.rows = 1;
+    list_init(&t->task.node);
+    return t;
+}
+
+/* ---- opening ---- */
+
+static void start_opening(struct queue *q) {
+    q->opening = true;
+    batch_add(&task_new(q, &op_open_queues)->task);
+}
+
+void queue_park(struct queue *q, struct parked *p) {
+    list_push_back(&q->parked, &p->node);
+    if (!q->opening)
+        start_opening(q);
+}
+
+static void unpark(struct queue *q, const struct op_error *err) {
+    struct list parked;
+    struct list *node;
+
+    list_init(&parked);
+    list_splice_back(&parked, &q->parked);
+    while ((node = list_pop_front(&parked)) != NULL) {
+        struct parked *p = LIST_ENTRY(node, struct parked, node);
+
+        if (err != NULL)
+            p->fail(p, err);
+        else
+            p->go(p, q);
+    }
+}
+
+static void open_encode(struct params *p, struct task *t) {
+    params_bytea(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->name);
+}
+
+static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct queue *q = queue_find(row_bytes(rows, i, 1));
+
+        if (q == NULL)
+            continue;
+        queue_set_id(q, row_int4(rows, i, 0));
+        q->pause |= (unsigned)row_int2(rows, i, 2);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
+
+        t->q->opening = false;
+        unpark(t->q, NULL);
+        free(t);
+    }
+}
+
+static void open_fail(struct task *task, const struct op_error *err) {
+    struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
+
+    t->q->opening = false;
+    unpark(t->q, err);
+    free(t);
+}
+
+struct op op_open_queues = {
+    .name = "open_queues",
+    .stmt = SQL_OPEN_QUEUES,
+    .lane = LANE_HOT,
+    .encode = open_encode,
+    .done = open_done,
+    .fail = open_fail,
+};
+
+/* ---- forgetting ---- */
+
+void queue_forget(struct queue *q) {
+    if (q->id == 0) {
+        queue_drop(q);
+        return;
+    }
+    q->opening = true;
+    batch_add(&task_new(q, &op_drop_queues)->task);
+}
+
+static void drop_encode(struct params *p, struct task *t) {
+    params_int4(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->id);
+}
+
+/* Who came meanwhile needs the row after all. */
+static void dropped(struct queue *q, bool row_gone) {
+    q->opening = false;
+    if (row_gone)
+        queue_set_id(q, 0);
+    if (!list_empty(&q->parked)) {
+        if (q->id == 0)
+            start_opening(q);
+        else
+            unpark(q, NULL);
+    } else if (list_empty(&q->waiters)) {
+        queue_drop(q);
+    }
+}
+
+static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct queue *q = queue_find_id(row_int4(rows, i, 0));
+
+        if (q != NULL)
+            queue_set_id(q, 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
+
+        dropped(t->q, t->q->id == 0);
+        free(t);
+    }
+}
+
+static void drop_fail(struct task *task, const struct op_error *err) {
+    struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
+
+    (void)err;
+    t->q->opening = false;
+    unpark(t->q, NULL);
+    free(t);
+}
+
+struct op op_drop_queues = {
+    .name = "drop_queues",
+    .stmt = SQL_DROP_QUEUES,
+    .lane = LANE_HOT,
+    .encode = drop_encode,
+    .done = drop_done,
+    .fail = drop_fail,
+};
+
+/* ---- counters ---- */
+
+/* One queue's share; what it adds is noted when it is sent. */
+struct counters_task {
+    struct task task;
+    int32_t queue_id;
+    int64_t jobs_in;
+    int64_t jobs_out;
+};
+
+void queue_save_counters(void) {
+    struct queue *q;
+
+    while ((q = queue_next_dirty()) != NULL) {
+        struct counters_task *t = xcalloc(1, sizeof *t);
+
+        *t = (struct counters_task){.queue_id = q->id,
+                                    .jobs_in = q->jobs_in - q->saved_in,
+                                    .jobs_out = q->jobs_out - q->saved_out};
+        q->saved_in = q->jobs_in;
+        q->saved_out = q->jobs_out;
+        t->task.op = &op_save_counters;
+        t->task.rows = 1;
+        list_init(&t->task.node);
+        batch_add(&t->task);
+    }
+}
+
+static void counters_encode(struct params *p, struct task *task) {
+    const struct counters_task *t = CONTAINER_OF(task, struct counters_task, task);
+
+    params_int4(p, 0, t->queue_id);
+    params_int8(p, 1, t->jobs_in);
+    params_int8(p, 2, t->jobs_out);
+}
+
+static void counters_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)rows;
+    for (size_t i = 0; i < count; i++)
+        free(CONTAINER_OF(tasks[i], struct counters_task, task));
+}
+
+static void counters_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    free(CONTAINER_OF(t, struct counters_task, task));
+}
+
+/* Added twice they would be wrong for ever; lost, for a second's worth. */
+static bool counters_again(struct task *t, bool unknown) {
+    if (unknown)
+        free(CONTAINER_OF(t, struct counters_task, task));
+    return !unknown;
+}
+
+struct op op_save_counters = {
+    .name = "save_counters",
+    .stmt = SQL_SAVE_COUNTERS,
+    .lane = LANE_SIDE,
+    .encode = counters_encode,
+    .done = counters_done,
+    .fail = counters_fail,
+    .again = counters_again,
+};

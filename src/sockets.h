@@ -1,0 +1,25 @@
+/* layer 3 */
+#ifndef SOCKETS_H
+#define SOCKETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <event2/event.h>
+#include "util.h"
+
+/* Listening sockets by the configuration, and what accepted ones are told. */
+
+/* on_accept gets non-blocking, close-on-exec sockets. False with a sentence in
+ * err that says what to change. */
+bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, bool unix_socket), char *err,
+                    size_t err_size) MUST_CHECK;
+void sockets_stop_listening(void);
+
+/* Peer's and own address, "127.0.0.1:4711", "[::1]:4711", or the unix socket's path. */
+void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size);
+/* Is the peer on this machine? */
+bool socket_is_local(int fd);
+/* No delay, keepalive by config.tcp_keepalive. */
+void socket_tune(int fd, bool unix_socket);
+
+#endif

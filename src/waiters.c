@@ -1,0 +1,270 @@
+/* Who waits for which queue: block, serve in order of arrival, time out, forget. */
+#include "waiters.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "lease.h"
+#include "node.h"
+#include "stats.h"
+
+static struct {
+    struct list fresh;
+    struct heap deadlines;
+    uint64_t arrivals;
+    size_t blocked;
+} waiters;
+
+void waiters_init(void) {
+    list_init(&waiters.fresh);
+}
+
+size_t waiters_blocked(void) {
+    return waiters.blocked;
+}
+
+struct get *get_new(struct req *r, struct queue *const *queues, size_t count) {
+    struct get *g = req_alloc(r, sizeof *g + count * sizeof(struct wait));
+
+    g->req = r;
+    g->client = r->client;
+    g->client->get = g;
+    g->arrival = ++waiters.arrivals;
+    list_init(&g->in_fresh);
+    g->wait_count = count;
+    for (size_t i = 0; i < count; i++) {
+        g->waits[i].q = queues[i];
+        g->waits[i].get = g;
+        list_init(&g->waits[i].node);
+    }
+    r->data = g;
+    return g;
+}
+
+void get_start(struct get *g) {
+    g->state = GET_FRESH;
+    list_push_back(&waiters.fresh, &g->in_fresh);
+}
+
+struct get *get_next_fresh(void) {
+    struct list *node = list_pop_front(&waiters.fresh);
+
+    return node == NULL ? NULL : LIST_ENTRY(node, struct get, in_fresh);
+}
+
+/* ---- waiting ---- */
+
+/* Nearly always at the end; a get that claimed in vain goes back to its place. */
+static void join(struct wait *w) {
+    struct list *before = &w->q->waiters;
+
+    while (before->prev != &w->q->waiters &&
+           LIST_ENTRY(before->prev, struct wait, node)->get->arrival > w->get->arrival)
+        before = before->prev;
+    list_insert_before(before, &w->node);
+    w->q->waiter_count++;
+}
+
+static void leave_all(struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++) {
+        if (list_empty(&g->waits[i].node))
+            continue;
+        list_remove(&g->waits[i].node);
+        g->waits[i].q->waiter_count--;
+    }
+    heap_remove(&waiters.deadlines, &g->deadline);
+    waiters.blocked--;
+    if (g->client != NULL)
+        g->client->blocked = false;
+}
+
+static bool is_late(const struct get *g) {
+    return g->deadline.due != 0 && g->deadline.due <= clock_mono();
+}
+
+void get_wait(struct get *g) {
+    if (g->client == NULL || g->nohang || is_late(g)) {
+        get_end_empty(g);
+        return;
+    }
+    g->state = GET_WAITING;
+    g->has_waited = true;
+    g->client->blocked = true;
+    waiters.blocked++;
+    if (g->deadline.due != 0)
+        heap_set(&waiters.deadlines, &g->deadline, g->deadline.due);
+    for (size_t i = 0; i < g->wait_count; i++) {
+        join(&g->waits[i]);
+        if (queue_budget(g->waits[i].q) > 0)
+            queue_signal(g->waits[i].q);
+    }
+}
+
+struct get *get_first_waiting(struct queue *q) {
+    while (!list_empty(&q->waiters)) {
+        struct get *g = LIST_ENTRY(q->waiters.next, struct wait, node)->get;
+
+        if (client_alive(g->client))
+            return g;
+        client_kill(g->client, "peer closed while it waited for a job");
+        waiters_client_gone(g->client);
+    }
+    return NULL;
+}
+
+void get_claim(struct get *g) {
+    if (g->state == GET_WAITING)
+        leave_all(g);
+    g->state = GET_CLAIMING;
+}
+
+size_t get_add_place(struct get *g) {
+    if ((g->places & (g->places - 1)) == 0)
+        g->jobs = xrealloc(g->jobs, (g->places == 0 ? 1 : 2 * g->places) * sizeof *g->jobs);
+    g->jobs[g->places] = (struct job){0};
+    g->pending++;
+    return g->places++;
+}
+
+/* ---- ends ---- */
+
+void get_end(struct get *g) {
+    struct req *r = g->req;
+
+    if (g->state == GET_WAITING)
+        leave_all(g);
+    g->state = GET_DONE;
+    free(g->jobs);
+    g->jobs = NULL;
+    if (g->client != NULL)
+        g->client->get = NULL;
+    req_end(r);
+}
+
+void get_end_empty(struct get *g) {
+    reply_null_array(g->req);
+    get_end(g);
+}
+
+void get_end_error(struct get *g, const char *error) {
+    reply_error(g->req, "%s", error);
+    get_end(g);
+}
+
+void job_format_id(char out[JOBID_LEN], struct job_key key, int64_t expires_at, int32_t retry) {
+    const struct node *n = node_by_number(job_id_node(key.id));
+    int64_t ttl_s = (expires_at - job_created_us(key.id)) / US_PER_S;
+
+    jobid_format(out, key, n != NULL ? n->id : "00000000", ttl_s, retry > 0);
+}
+
+static void reply_job(struct get *g, const struct job *job) {
+    char id[JOBID_LEN];
+
+    job_format_id(id, job->key, job->expires_at, job->retry);
+    reply_array(g->req, g->with_counters ? 7 : 3);
+    reply_bulk(g->req, job->q->name);
+    reply_bulk(g->req, (struct slice){id, sizeof id});
+    reply_bulk(g->req, job->body);
+    if (!g->with_counters)
+        return;
+    reply_bulk_str(g->req, "nacks");
+    reply_int(g->req, job->nacks);
+    reply_bulk_str(g->req, "additional-deliveries");
+    reply_int(g->req, job->extras);
+}
+
+/* Until the reply is written, the job can be put back as if nothing had happened. */
+static void remember_unsent(struct client *c, struct job_key key) {
+    if (c->unsent_count == c->unsent_cap) {
+        c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
+        c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
+    }
+    c->unsent[c->unsent_count++] = (struct delivery){key, c->bytes_out + buf_len(&c->out)};
+}
+
+void get_deliver(struct get *g, const struct job *jobs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        remember_unsent(g->client, jobs[i].key);
+    reply_array(g->req, count);
+    for (size_t i = 0; i < count; i++) {
+        reply_job(g, &jobs[i]);
+        lease_add(jobs[i].key, jobs[i].ready_at);
+        queue_count_out(jobs[i].q, 1);
+    }
+    stats.jobs_delivered += count;
+    get_end(g);
+}
+
+/* Places stay empty when a claim brought fewer rows than asked for. */
+void get_finish(struct get *g) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < g->places; i++)
+        if (g->jobs[i].q != NULL)
+            g->jobs[count++] = g->jobs[i];
+    g->places = 0;
+    if (count > 0) {
+        get_deliver(g, g->jobs, count);
+        return;
+    }
+    free(g->jobs);
+    g->jobs = NULL;
+    get_wait(g);
+}
+
+/* ---- what ends gets from outside ---- */
+
+void waiters_client_gone(struct client *c) {
+    struct get *g = c->get;
+
+    if (g == NULL)
+        return;
+    if (g->state == GET_WAITING)
+        leave_all(g);
+    c->get = NULL;
+    g->client = NULL;
+    if (g->state == GET_CLAIMING)
+        return;
+    list_remove(&g->in_fresh);
+    g->state = GET_DONE;
+    req_end(g->req);
+}
+
+bool waiters_unblock(struct client *c, bool error) {
+    struct get *g = c->get;
+
+    if (g == NULL || g->state != GET_WAITING)
+        return false;
+    if (error)
+        get_end_error(g, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
+    else
+        get_end_empty(g);
+    return true;
+}
+
+void waiters_end_all(const char *error) {
+    LIST_EACH_SAFE(node, client_list(CLIENT_OPEN)) {
+        struct get *g = LIST_ENTRY(node, struct client, in_state)->get;
+
+        if (g == NULL || g->state != GET_WAITING)
+            continue;
+        if (error != NULL)
+            get_end_error(g, error);
+        else
+            get_end_empty(g);
+    }
+}
+
+void waiters_expire(int64_t mono_us) {
+    struct heap_item *first;
+
+    while ((first = heap_first(&waiters.deadlines)) != NULL && first->due <= mono_us)
+        get_end_empty(CONTAINER_OF(first, struct get, deadline));
+}
+
+int64_t waiters_next_deadline(void) {
+    struct heap_item *first = heap_first(&waiters.deadlines);
+
+    return first == NULL ? INT64_MAX : first->due;
+}

@@ -1,0 +1,123 @@
+/* layer 3 */
+#ifndef WAITERS_H
+#define WAITERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "client.h"
+#include "heap.h"
+#include "jobid.h"
+#include "list.h"
+#include "queue.h"
+#include "req.h"
+
+/*
+ * GETJOB requests on their way: who waits for which queue, in order of arrival,
+ * and how jobs reach them.
+ *
+ * A get is fresh until the next flight is built, which looks whether there may
+ * be jobs for it; then it is claiming, or it waits. A waiting get is served one
+ * job, by the first of its queues that has one, after all that waited longer. A
+ * get that claimed in vain goes back to its old place.
+ *
+ * When its client goes, a waiting get ends. One that is claiming goes on as an
+ * orphan, and what is claimed for it is put back (claim.h).
+ */
+#define GET_STATES(X)                                                        \
+    X(GET_FRESH, "fresh")                                                    \
+    X(GET_WAITING, "waiting")                                                \
+    X(GET_CLAIMING, "claiming") /* jobs for it are being claimed or inserted */ \
+    X(GET_DONE, "done")
+
+enum get_state {
+#define X(id, name) id,
+    GET_STATES(X)
+#undef X
+};
+
+/* A job on its way to a client. */
+struct job {
+    struct queue *q;
+    struct job_key key;
+    int64_t ready_at;   /* the lease's end */
+    int64_t expires_at;
+    int32_t retry;
+    int32_t nacks;
+    int32_t extras;
+    struct slice body;
+};
+
+/* A get in the list of one of its queues. */
+struct wait {
+    struct list node;
+    struct queue *q;
+    struct get *get;
+};
+
+struct get {
+    struct req *req;
+    struct client *client; /* NULL once it has gone */
+    enum get_state state;
+    bool nohang;
+    bool with_counters;
+    bool has_waited;       /* is served one job, whatever count says */
+    int64_t count;
+    uint64_t arrival;      /* order of arrival */
+    struct heap_item deadline; /* clock_mono(); not set: waits for ever */
+    struct list in_fresh;
+    /* Claiming: places of the reply, each filled by one claimed row, or not. */
+    struct job *jobs;
+    size_t places;
+    size_t pending; /* places whose claim is under way */
+    size_t wait_count;
+    struct wait waits[]; /* in the order of the command */
+};
+
+/* A delivery whose reply has not reached the socket; client.h keeps them. */
+struct delivery {
+    struct job_key key;
+    uint64_t offset; /* of the client's output at which the reply begins, or earlier */
+};
+
+void waiters_init(void);
+
+/* A get over queues[count]; r->client must be there. Its fields are set by the caller. */
+struct get *get_new(struct req *r, struct queue *const *queues, size_t count);
+/* Takes part in the next flight. */
+void get_start(struct get *g);
+/* Takes the oldest fresh get, or NULL. */
+struct get *get_next_fresh(void);
+/* Nothing for it: waits at its place; or ends, when it may not wait or its time is over. */
+void get_wait(struct get *g);
+/* The longest waiting get of q whose client is still there, or NULL. */
+struct get *get_first_waiting(struct queue *q);
+/* Leaves all queues' lists; a job for it is under way. */
+void get_claim(struct get *g);
+/* Another place in the reply. */
+size_t get_add_place(struct get *g);
+/* Claims for it have ended: replies what came, or waits again. */
+void get_finish(struct get *g);
+/* Delivers count jobs and ends the get. */
+void get_deliver(struct get *g, const struct job *jobs, size_t count);
+/* Ends with a reply of nothing. */
+void get_end_empty(struct get *g);
+void get_end_error(struct get *g, const char *error);
+/* Ends it; its reply is complete. */
+void get_end(struct get *g);
+
+/* The client has gone: ends or orphans its get. */
+void waiters_client_gone(struct client *c);
+/* CLIENT UNBLOCK: ends a waiting get with nothing or -UNBLOCKED; false if none waits. */
+bool waiters_unblock(struct client *c, bool error);
+/* Ends all waiting gets: with error, or with nothing when it is NULL. */
+void waiters_end_all(const char *error);
+/* Ends those whose time is over. */
+void waiters_expire(int64_t mono_us);
+/* When the next one's time is over (clock_mono()), INT64_MAX if none's. */
+int64_t waiters_next_deadline(void);
+size_t waiters_blocked(void);
+
+/* The ID of a job as clients see it. */
+void job_format_id(char out[JOBID_LEN], struct job_key key, int64_t expires_at, int32_t retry);
+
+#endif
