@@ -27,7 +27,7 @@ enum command_flag {
  * What may be under way for the same client when this command starts. A client's
  * pipelined commands must act as if they ran one after the other. Commands of
  * one turn travel in one transaction, adds before acks before claims; so an ACKJOB
- * may join an ADDJOB that has not been sent, a GETJOB both, and every other
+ * may join an ADDJOB that has not been sent, a GETJOB such ACKJOBs, and every other
  * sequence waits until the earlier requests have ended.
  */
 enum command_order {
