@@ -161,7 +161,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | build/sql_gen.h build/version.h
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-# Before src/, which has a server.h, too.
+# A test's own headers come before those of src/.
 $(BUILD)/tests/%.o: private NEAR = -Itests/support
 
 $(LIB): $(LIB_OBJ) $(LIB).list
