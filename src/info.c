@@ -35,8 +35,20 @@ static void jobs_section(struct buf *out) {
     buf_printf(out, "registered_jobs:%lld\r\n", (long long)queue_jobs_total());
 }
 
+/* Those that clients see. */
+static size_t shown_queues(void) {
+    size_t count = 0;
+
+    for (uint32_t slot = 0; slot < queue_slots(); slot++) {
+        const struct queue *q = queue_at(slot);
+
+        count += q != NULL && q->shown;
+    }
+    return count;
+}
+
 static void queues_section(struct buf *out) {
-    buf_printf(out, "registered_queues:%zu\r\n", queue_count());
+    buf_printf(out, "registered_queues:%zu\r\n", shown_queues());
 }
 
 /* There is no append only file; these are the values of one in which all is well. */
@@ -73,7 +85,7 @@ static void cluster_section(struct buf *out) {
 
 /* What shows keys shows the queues. */
 static void keyspace_section(struct buf *out) {
-    buf_printf(out, "db0:keys=%zu,expires=0,avg_ttl=0\r\n", queue_count());
+    buf_printf(out, "db0:keys=%zu,expires=0,avg_ttl=0\r\n", shown_queues());
 }
 
 static void commandstats_section(struct buf *out) {
