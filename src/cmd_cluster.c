@@ -5,6 +5,7 @@
 #include "connection.h"
 #include "node.h"
 #include "subcommand.h"
+#include "waiters.h"
 
 static size_t node_count(void) {
     size_t count;
@@ -63,6 +64,8 @@ static void cluster_set_leaving(struct req *r) {
         return;
     }
     node_self()->leaving = leaving;
+    if (leaving)
+        waiters_end_all(WAITERS_LEAVING);
     req_ok(r);
 }
 

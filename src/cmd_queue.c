@@ -83,7 +83,7 @@ void cmd_getjob(struct req *r) {
     if (worth_a_claim(g))
         get_start(g);
     else if (!g->nohang && node_self()->leaving)
-        get_end_error(g, "LEAVING This node is leaving the cluster, please connect to a different one");
+        get_end_error(g, WAITERS_LEAVING);
     else
         get_wait(g);
 }

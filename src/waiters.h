@@ -109,6 +109,8 @@ void get_end(struct get *g);
 void waiters_client_gone(struct client *c);
 /* CLIENT UNBLOCK: ends a waiting get with nothing or -UNBLOCKED; false if none waits. */
 bool waiters_unblock(struct client *c, bool error);
+/* What those get who would wait at a server that is leaving. */
+#define WAITERS_LEAVING "LEAVING This node is leaving the cluster, please connect to a different one"
 /* Ends all waiting gets: with error, or with nothing when it is NULL. */
 void waiters_end_all(const char *error);
 /* Ends those whose time is over. */
