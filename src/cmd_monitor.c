@@ -30,7 +30,10 @@ void monitor_feed(const struct client *c, const struct req *r) {
     buf_reset(&line, LINE_KEPT);
     write_line(&line, c, r);
     LIST_EACH (node, &monitors) {
-        client_push(LIST_ENTRY(node, struct client, in_monitors), buf_ptr(&line), buf_len(&line));
+        struct client *watcher = LIST_ENTRY(node, struct client, in_monitors);
+
+        if (watcher != c || r->cmd->handler != cmd_reset)
+            client_push(watcher, buf_ptr(&line), buf_len(&line));
     }
 }
 
