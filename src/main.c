@@ -28,7 +28,6 @@
 #include "queue.h"
 #include "queue_row.h"
 #include "server.h"
-#include "slowlog.h"
 #include "sockets.h"
 #include "version.h"
 #include "waiters.h"
@@ -190,10 +189,6 @@ static void on_log_changed(void) {
     log_set_level((enum log_level)config.loglevel);
 }
 
-static void on_slowlog_changed(void) {
-    slowlog_set_max_len((size_t)config.slowlog_max_len);
-}
-
 static void add_signal(int number, event_callback_fn fn) {
     event_add(evsignal_new(server.base, number, fn, NULL), NULL);
 }
@@ -267,7 +262,7 @@ static void start(void) {
         refuse(err);
     load_on_loaded(on_loaded);
     config_on_change("loglevel", on_log_changed);
-    config_on_change("slowlog-max-len", on_slowlog_changed);
+    command_init();
     db_init(server.base, conninfo, &db_hooks);
     batch_start(config.db_connections);
     write_pidfile();
