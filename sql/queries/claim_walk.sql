@@ -3,7 +3,8 @@
 -- params: $1 queue_id, $2 rank, $3 id (the frontier, itself not included), $4 limit, $5 now, $6 node
 -- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body; in no order
 -- locks: the rows, skipping what others have locked
--- index: job_pkey, then by ctid
+-- index: job_pkey, then by ctid. The queue is named only inside: named here too, an empty table's
+-- statistics would have the rows looked for among all of the queue's.
 update pgdisque.job as j
 set ready_at = case
         when j.retry = 0 then 'infinity'
@@ -12,8 +13,7 @@ set ready_at = case
     deliveries = j.deliveries + 1,
     extras = j.extras + case when j.owner is null then 0 else 1 end,
     owner = $6::smallint
-where j.queue_id = $1::integer
-  and j.ctid = any (array(
+where j.ctid = any (array(
     select r.ctid
     from pgdisque.job as r
     where r.queue_id = $1::integer
