@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server.h"
+#include "server_process.h"
 #include "transcript.h"
 
 /*

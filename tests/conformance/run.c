@@ -15,7 +15,7 @@
 #include "play.h"
 #include "postgres.h"
 #include "process.h"
-#include "server.h"
+#include "server_process.h"
 #include "transcript.h"
 #include "wait.h"
 

@@ -142,7 +142,7 @@ static void test_output_limit_for_one_who_waits(void **state) {
     (void)state;
     memset(text, 'b', 1000000);
     add_job(c, "fat", text, "");
-    expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 2mb 0 0");
+    expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 2mb 1mb 1");
     raw_open(&w);
     for (int i = 0; i < 30; i++)
         wire_words(&w, "QPEEK", "fat", "1", NULL);

@@ -175,23 +175,34 @@ static void test_maxclients(void **state) {
     assert_int_equal(server_stop(&small), 0);
 }
 
-/* One who never reads is closed when more than the limit waits for him. */
-static void test_output_buffer_limit(void **state) {
+/* One who never reads is closed when more than the limit waits for him: at once
+ * by the first limit, after a second by the other. */
+static void check_output_limit(const char *limit, int commands, const char *count) {
     redisContext *c = client_open();
-    char *body = make_body(1 * MB);
+    long long kills = info_number(c, "output_limit_kills");
     struct wire w;
 
-    (void)state;
-    freeReplyObject(redisCommand(c, "ADDJOB outlimit %b 0", body, (size_t)MB));
-    expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 4mb 0 0");
+    expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", limit);
     raw_open(&w);
-    for (int i = 0; i < 60; i++)
-        wire_words(&w, "QPEEK", "outlimit", "1", NULL);
-    EVENTUALLY(info_number(c, "output_limit_kills") >= 1);
-    assert_true(server_memory(&server) < 1000L * MB);
+    for (int i = 0; i < commands; i++)
+        wire_words(&w, "QPEEK", "outlimit", count, NULL);
+    EVENTUALLY(info_number(c, "output_limit_kills") == kills + 1);
     wire_close(&w);
     expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 256mb 64mb 60");
     expect(c, "+PONG", "PING");
+    redisFree(c);
+}
+
+static void test_output_buffer_limits(void **state) {
+    redisContext *c = client_open();
+    char *body = make_body(1 * MB);
+
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        freeReplyObject(redisCommand(c, "ADDJOB outlimit %b 0", body, (size_t)MB));
+    check_output_limit("normal 4mb 0 0", 1, "40");
+    check_output_limit("normal 256mb 1mb 1", 60, "1");
+    assert_true(server_memory(&server) < 1000L * MB);
     free(body);
     redisFree(c);
 }
@@ -370,7 +381,7 @@ int main(void) {
         cmocka_unit_test(test_queue_names),
         cmocka_unit_test(test_long_queue_names),
         cmocka_unit_test(test_maxclients),
-        cmocka_unit_test(test_output_buffer_limit),
+        cmocka_unit_test(test_output_buffer_limits),
         cmocka_unit_test(test_timeout_closes_the_idle_but_not_the_waiting),
         cmocka_unit_test(test_announced_sizes_take_no_memory),
         cmocka_unit_test(test_most_arguments),

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define TEXTS 32
+#define TEXTS 256
 #define REPLY_SECONDS 20
 
 struct postgres pg;
@@ -206,7 +206,7 @@ const char *add_job(redisContext *c, const char *queue, const char *body, const 
     free(fmt);
     if (strncmp(got, "+D-", 3) != 0)
         fail_msg("ADDJOB %s %s: got %s", queue, options, got);
-    return got + 1;
+    return forever(got + 1);
 }
 
 const char *get_job(redisContext *c, const char *queue, const char *body) {
@@ -216,7 +216,7 @@ const char *get_job(redisContext *c, const char *queue, const char *body) {
 
     if (!job || job->elements != 3 || strcmp(job->element[2]->str, body) != 0)
         fail_msg("GETJOB FROM %s: got %s, want the job %s", queue, reply_text(r), body);
-    id = text_of("%s", job->element[1]->str);
+    id = forever(job->element[1]->str);
     freeReplyObject(r);
     return id;
 }

@@ -12,7 +12,7 @@
 #include <hiredis/hiredis.h>
 
 #include "postgres.h"
-#include "server.h"
+#include "server_process.h"
 #include "wait.h"
 #include "wire.h"
 
@@ -67,7 +67,7 @@ void expect_next(redisContext *c, const char *want);
 /* An integer reply; anything else fails the test. */
 long long number(redisContext *c, const char *fmt, ...);
 
-/* ADDJOB queue body 0 <options>; the ID, valid until the next few calls. */
+/* ADDJOB queue body 0 <options>; the ID, valid for good. */
 const char *add_job(redisContext *c, const char *queue, const char *body, const char *options);
 /* GETJOB NOHANG FROM queue: must deliver a job with that body; its ID. */
 const char *get_job(redisContext *c, const char *queue, const char *body);

@@ -1,5 +1,5 @@
-#ifndef SERVER_H
-#define SERVER_H
+#ifndef SERVER_PROCESS_H
+#define SERVER_PROCESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

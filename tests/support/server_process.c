@@ -1,5 +1,5 @@
 /* A pgdisque process under test. */
-#include "server.h"
+#include "server_process.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
