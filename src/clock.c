@@ -8,6 +8,7 @@ static int64_t turn_mono, turn_unix;
 static int64_t db_ahead; /* the database's clock minus our monotonic one */
 static int64_t last_db;  /* what clock_db() said last */
 static bool db_known;
+static bool stale = true;
 
 /* A clock that was set back by more than this is followed. */
 #define MAX_STANDSTILL_US US_PER_S
@@ -20,6 +21,11 @@ static int64_t read_clock(clockid_t id) {
 }
 
 void clock_turn(void) {
+    stale = true;
+}
+
+static void refresh(void) {
+    stale = false;
     turn_mono = read_clock(CLOCK_MONOTONIC);
     turn_unix = read_clock(CLOCK_REALTIME);
     /* Until the database has told its time, ours is the best guess. */
@@ -28,17 +34,21 @@ void clock_turn(void) {
 }
 
 int64_t clock_mono(void) {
+    if (stale)
+        refresh();
     return turn_mono;
 }
 
 int64_t clock_unix(void) {
+    if (stale)
+        refresh();
     return turn_unix;
 }
 
 /* What was ready by one look at this clock must be so by the next: small
  * corrections backwards make it stand still until time has caught up. */
 int64_t clock_db(void) {
-    int64_t now = turn_mono + db_ahead;
+    int64_t now = clock_mono() + db_ahead;
 
     if (now < last_db && last_db - now < MAX_STANDSTILL_US)
         return last_db;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Time is read once per turn. Three clocks, all in microseconds:
+ * Time is read once per turn, by whoever asks first. Three clocks, all in microseconds:
  *
  * - mono: never steps; for timeouts, ages and leases held in memory.
  * - unix: this machine's wall clock; for logs and TIME only.
@@ -13,6 +13,7 @@
  *   expiry are by this clock, on every server of one database. It runs with
  *   mono and is set by clock_sync_db() from what the database tells.
  */
+/* A new turn begins: call it right before waiting for events. */
 void clock_turn(void);
 int64_t clock_mono(void);
 int64_t clock_unix(void);

@@ -148,8 +148,8 @@ static void wait_for_events(void) {
     struct timeval tv = {wait / US_PER_S, wait % US_PER_S};
 
     event_add(server.timer, &tv);
-    event_base_loop(server.base, EVLOOP_ONCE);
     clock_turn();
+    event_base_loop(server.base, EVLOOP_ONCE);
 }
 
 static void run(void) {

@@ -256,7 +256,7 @@ struct job_key queue_first_key(const struct queue *q) {
     struct job_key first = q->frontier;
 
     first.queue_id = q->id;
-    if (q->returned_count > 0 && job_key_before(q->returned[0], first)) {
+    if (q->returned_count > 0 && !job_key_before(first, q->returned[0])) {
         first = q->returned[0];
         first.id--;
     }

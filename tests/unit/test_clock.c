@@ -1,0 +1,65 @@
+/* The database's clock: follows what it tells, but never steps back a little. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "clock.h"
+
+static int64_t db_now(void) {
+    clock_turn();
+    return clock_db();
+}
+
+static void sync_to(int64_t db_us) {
+    clock_turn();
+    clock_sync_db(db_us, clock_mono());
+}
+
+static void stands_still_when_set_back_a_little(void **state) {
+    int64_t before;
+
+    (void)state;
+    sync_to(1000 * US_PER_S);
+    before = db_now();
+    sync_to(before - 200 * US_PER_MS);
+    assert_int_equal(db_now(), before);
+}
+
+static void follows_when_set_back_far(void **state) {
+    (void)state;
+    sync_to(5000 * US_PER_S);
+    assert_true(db_now() >= 5000 * US_PER_S);
+    sync_to(2000 * US_PER_S);
+    assert_true(db_now() < 2001 * US_PER_S);
+}
+
+static void follows_forward_at_once(void **state) {
+    (void)state;
+    sync_to(9000 * US_PER_S);
+    assert_true(db_now() >= 9000 * US_PER_S);
+}
+
+static void stands_for_a_turn(void **state) {
+    int64_t first;
+
+    (void)state;
+    clock_turn();
+    first = clock_mono();
+    while (clock_mono_now() == first)
+        continue;
+    assert_int_equal(clock_mono(), first);
+    clock_turn();
+    assert_true(clock_mono() > first);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stands_still_when_set_back_a_little),
+        cmocka_unit_test(follows_when_set_back_far),
+        cmocka_unit_test(follows_forward_at_once),
+        cmocka_unit_test(stands_for_a_turn),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
