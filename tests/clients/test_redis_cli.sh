@@ -8,7 +8,7 @@ cli() {
 
 # check <name> <wanted, a grep -E pattern for the whole output> <what came>
 check() {
-    if printf '%s' "$3" | tr '\n' '~' | grep -Eq "^($2)\$"; then
+    if printf '%s\n' "$3" | tr '\n' '~' | grep -Eq "^($2)~*\$"; then
         echo "ok redis-cli: $1"
     else
         echo "not ok redis-cli: $1"
