@@ -242,6 +242,7 @@ int main(int argc, char **argv) {
         run_workers(&o, &files);
     if (totals->skipped)
         printf("# %d cases need a server of their own and were skipped\n", totals->skipped);
+    globfree(&files);
     printf("%d passed, %d failed\n", totals->passed, totals->failed);
     return totals->failed ? 1 : 0;
 }
