@@ -356,8 +356,15 @@ static void read_or_watch(struct client *c, bool read) {
     c->paused = !read;
 }
 
+/* Who does not read gets no more to read, and is closed if that goes on. */
+static bool is_flooded(const struct client *c) {
+    size_t soft = config.output_limit[OUTPUT_NORMAL].soft;
+
+    return soft > 0 && buf_len(&c->out) > soft;
+}
+
 static bool reads_on(const struct client *c) {
-    bool busy = c->held != NULL || !may_take(c) || buf_len(&c->out) > config.output_limit[OUTPUT_NORMAL].soft;
+    bool busy = c->held != NULL || !may_take(c) || is_flooded(c);
 
     return !busy || buf_len(&c->in) < HELD_INPUT;
 }
@@ -456,6 +463,11 @@ static bool over_output_limit(struct client *c) {
     return clock_mono() - c->over_soft_us > limit->soft_seconds * US_PER_S;
 }
 
+static void kill_slow_reader(struct client *c) {
+    stats.output_limit_kills++;
+    client_kill(c, "it does not read its replies: output buffer over its limit");
+}
+
 static void arm_write(struct client *c, bool arm) {
     if (arm == c->write_armed)
         return;
@@ -493,8 +505,7 @@ static void write_out(struct client *c) {
     if (buf_len(&c->out) == 0) {
         all_written(c);
     } else if (over_output_limit(c)) {
-        stats.output_limit_kills++;
-        client_kill(c, "it does not read its replies: output buffer over its limit");
+        kill_slow_reader(c);
     } else {
         arm_write(c, true);
     }
@@ -546,7 +557,7 @@ static void check_client(struct client *c) {
         clock_mono() - c->last_active_us > config.timeout * US_PER_S)
         client_kill(c, "idle for longer than timeout");
     else if (buf_len(&c->out) > 0 && over_output_limit(c))
-        client_kill(c, "it does not read its replies: output buffer over its limit");
+        kill_slow_reader(c);
 }
 
 void clients_cron(void) {

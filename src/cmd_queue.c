@@ -43,10 +43,10 @@ static const struct arg_option get_words[] = {
 
 static const struct arg_spec get_spec = {get_words, LENGTH(get_words), "FROM", SYNTAX_ERROR, take_timeout};
 
-/* A job may be ready in one of its queues, or be on its way to another get. */
-static bool worth_a_claim(const struct get *g) {
+/* A claim for another get may be bringing more than that one takes. */
+static bool is_being_claimed(const struct get *g) {
     for (size_t i = 0; i < g->wait_count; i++)
-        if (queue_budget(g->waits[i].q) > 0 || g->waits[i].q->claiming > 0)
+        if (g->waits[i].q->claiming > 0)
             return true;
     return false;
 }
@@ -80,7 +80,7 @@ void cmd_getjob(struct req *r) {
     /* A timeout beyond some centuries is none. */
     if (o.timeout_ms > 0 && o.timeout_ms < INT64_MAX / US_PER_MS / 2)
         g->deadline.due = clock_mono() + o.timeout_ms * US_PER_MS;
-    if (worth_a_claim(g))
+    if (get_has_budget(g) || is_being_claimed(g))
         get_start(g);
     else if (!g->nohang && node_self()->leaving)
         get_end_error(g, WAITERS_LEAVING);

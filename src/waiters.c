@@ -52,6 +52,13 @@ struct get *get_next_fresh(void) {
     return node == NULL ? NULL : LIST_ENTRY(node, struct get, in_fresh);
 }
 
+bool get_has_budget(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (queue_budget(g->waits[i].q) > 0)
+            return true;
+    return false;
+}
+
 /* ---- waiting ---- */
 
 /* Nearly always at the end; a get that claimed in vain goes back to its place. */
@@ -210,7 +217,11 @@ void get_finish(struct get *g) {
     }
     free(g->jobs);
     g->jobs = NULL;
-    get_wait(g);
+    /* A returned job may have been gone; others may still be there. */
+    if (!g->has_waited && g->client != NULL && get_has_budget(g))
+        get_start(g);
+    else
+        get_wait(g);
 }
 
 /* ---- what ends gets from outside ---- */

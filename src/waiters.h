@@ -83,6 +83,8 @@ void waiters_init(void);
 
 /* A get over queues[count]; r->client must be there. Its fields are set by the caller. */
 struct get *get_new(struct req *r, struct queue *const *queues, size_t count);
+/* May one of its queues have a ready job? */
+bool get_has_budget(const struct get *g);
 /* Takes part in the next flight. */
 void get_start(struct get *g);
 /* Takes the oldest fresh get, or NULL. */

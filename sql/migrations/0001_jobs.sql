@@ -20,11 +20,14 @@ create table pgdisque.node (
 
 create table pgdisque.queue (
     id         integer generated always as identity primary key,
-    name       bytea not null unique,
+    name       bytea not null,
     -- Bit 1: no job may enter. Bit 2: no job may leave.
     pause      smallint not null default 0 check (pause between 0 and 3),
     created_at timestamptz not null default now()
 );
+
+-- Of the hash, because a name may be longer than an index row can be.
+create unique index queue_name on pgdisque.queue (sha256(name));
 
 -- Apart from queue, because these rows are written once a second and queue rows hardly ever.
 create table pgdisque.queue_counter (

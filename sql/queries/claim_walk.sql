@@ -1,5 +1,6 @@
 -- Leases the next ready jobs of one queue behind the frontier. A HOT update: no indexed column changes.
--- Retry 0 is leased for ever, which makes it at most once.
+-- Retry 0 is leased for ever, which makes it at most once. A delayed job enters the queue by wake_due only,
+-- also when its time has come.
 -- params: $1 queue_id, $2 rank, $3 id (the frontier, itself not included), $4 limit, $5 now, $6 node
 -- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body; in no order
 -- locks: the rows, skipping what others have locked
@@ -20,6 +21,7 @@ where j.ctid = any (array(
       and (r.rank, r.id) > ($2::smallint, $3::bigint)
       and r.ready_at <= $5::timestamptz
       and r.expires_at > $5::timestamptz
+      and r.wake_at is distinct from r.ready_at
     order by r.rank, r.id
     limit $4::integer
     for update skip locked

@@ -16,4 +16,5 @@ where j.queue_id = k.queue_id
   and j.id = k.id
   and j.ready_at <= $4::timestamptz
   and j.expires_at > $4::timestamptz
+  and j.wake_at is distinct from j.ready_at
 returning k.ordinal::integer, j.ready_at

@@ -1,9 +1,13 @@
--- How many jobs each queue has, and how many of them are queued: at start.
+-- How many jobs each queue has, and how many of them are queued: at start. Delayed jobs whose time has come
+-- are not counted as queued, because wake_due is about to count them.
 -- params: $1 now
 -- returns: queue_id, jobs, queued
 select
     j.queue_id,
     count(*) as jobs,
-    count(*) filter (where j.ready_at <= $1::timestamptz) as queued
+    count(*) filter (
+        where j.ready_at <= $1::timestamptz
+          and j.wake_at is distinct from j.ready_at
+    ) as queued
 from pgdisque.job as j
 group by j.queue_id

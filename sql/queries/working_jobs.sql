@@ -6,9 +6,9 @@
 -- index: job_pkey
 with old as materialized (
     select
-        j.ctid, k.ordinal, j.retry, j.ready_at, j.owner,
+        k.ordinal, j.queue_id, j.rank, j.id, j.retry, j.ready_at,
         $5::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
-        j.ready_at <= $5::timestamptz as was_queued
+        j.ready_at <= $5::timestamptz and j.wake_at is distinct from j.ready_at as was_queued
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[])
         with ordinality as k (queue_id, rank, id, created_at, ordinal)
     join pgdisque.job as j
@@ -22,15 +22,20 @@ extended as (
         extras = j.extras + case when old.was_queued and j.owner is not null then 1 else 0 end,
         owner = $6::smallint
     from old
-    where j.ctid = old.ctid
+    -- By key: the row that was waited for may have another place than this statement's snapshot knows.
+    where j.queue_id = old.queue_id
+      and j.rank = old.rank
+      and j.id = old.id
       and not old.too_late
       and old.retry > 0
-    returning old.ordinal, j.ready_at
 )
 select
     old.ordinal::integer,
     old.retry,
-    coalesce((select e.ready_at from extended as e where e.ordinal = old.ordinal), old.ready_at) as ready_at,
+    case
+        when old.too_late or old.retry = 0 then old.ready_at
+        else $5::timestamptz + old.retry * interval '1 second'
+    end as ready_at,
     old.too_late,
     old.was_queued
 from old
