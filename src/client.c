@@ -321,8 +321,15 @@ static bool offer(struct client *c, struct req *r) {
     return false;
 }
 
+/* Who does not read gets no more to read, and is closed if that goes on. */
+static bool is_flooded(const struct client *c) {
+    size_t soft = config.output_limit[OUTPUT_NORMAL].soft;
+
+    return soft > 0 && buf_len(&c->out) > soft;
+}
+
 static bool may_take(const struct client *c) {
-    return c->state == CLIENT_OPEN && c->req_count < config.client_pipeline_max &&
+    return c->state == CLIENT_OPEN && c->req_count < config.client_pipeline_max && !is_flooded(c) &&
            clock_mono() >= clients.pause_until;
 }
 
@@ -356,15 +363,8 @@ static void read_or_watch(struct client *c, bool read) {
     c->paused = !read;
 }
 
-/* Who does not read gets no more to read, and is closed if that goes on. */
-static bool is_flooded(const struct client *c) {
-    size_t soft = config.output_limit[OUTPUT_NORMAL].soft;
-
-    return soft > 0 && buf_len(&c->out) > soft;
-}
-
 static bool reads_on(const struct client *c) {
-    bool busy = c->held != NULL || !may_take(c) || is_flooded(c);
+    bool busy = c->held != NULL || !may_take(c);
 
     return !busy || buf_len(&c->in) < HELD_INPUT;
 }
@@ -482,6 +482,7 @@ static void all_written(struct client *c) {
     arm_write(c, false);
     buf_reset(&c->out, KEEP_BYTES);
     clients.hooks->on_written(c);
+    make_ready(c);
     if (c->state == CLIENT_CLOSING && c->req_count == 0)
         client_kill(c, "done");
     else if (c->eof && c->req_count == 0 && c->held == NULL)

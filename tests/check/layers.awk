@@ -50,7 +50,7 @@ FNR <= 3 && match($0, /layer [0-9]/) {
 }
 
 # A header's job: the first sentence of its first longer comment.
-file ~ /\.h$/ && /^ \* / && job[file] !~ /[.:;]( |$)/ {
+file ~ /\.h$/ && /^ \* |^\/\* [A-Z]/ && job[file] !~ /[.:;]( |$)/ {
     job[file] = job[file] (job[file] == "" ? "" : " ") words($0)
     sub(/[.:;]( .*|$)/, ".", job[file])
 }
