@@ -87,13 +87,12 @@ ALTER TABLE ONLY pgdisque.queue_counter
     ADD CONSTRAINT queue_counter_pkey PRIMARY KEY (queue_id);
 
 ALTER TABLE ONLY pgdisque.queue
-    ADD CONSTRAINT queue_name_key UNIQUE (name);
-
-ALTER TABLE ONLY pgdisque.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pgdisque.secret
     ADD CONSTRAINT secret_pkey PRIMARY KEY (only_row);
 
 CREATE INDEX job_wake ON pgdisque.job USING btree (wake_at) WHERE (wake_at IS NOT NULL);
+
+CREATE UNIQUE INDEX queue_name ON pgdisque.queue USING btree (sha256(name));
 

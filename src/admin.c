@@ -8,7 +8,7 @@
 #include "queue.h"
 #include "waiters.h"
 
-static struct task unpause = {.op = &op_unpause_all, .rows = 1};
+static struct task unpause = { .op = &op_unpause_all, .rows = 1 };
 
 void admin_flush_all(struct req *r) {
     r->task.op = &op_flush_all;

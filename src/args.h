@@ -12,8 +12,8 @@
  * values go to fields of the caller's struct.
  */
 enum arg_kind {
-    ARG_FLAG, /* a bool becomes true */
-    ARG_INT,  /* an int64_t */
+    ARG_FLAG,  /* a bool becomes true */
+    ARG_INT,   /* an int64_t */
     ARG_BYTES, /* a struct slice */
 };
 
@@ -37,7 +37,8 @@ struct arg_spec {
 
 /* Parses argv[from ..) and gives the index behind the last option, or of the
  * stop word. False when it has replied an error and ended the request. */
-bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *out, int *end) MUST_CHECK;
+bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *out,
+                         int *end) MUST_CHECK;
 
 /* A timeout in milliseconds, 0 or more, with Disque's error texts. */
 bool args_timeout_or_reply(struct req *r, struct slice word, int64_t *ms) MUST_CHECK;

@@ -51,8 +51,8 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
 }
 
 void batch_start(int hot_lanes) {
-    static const char *const names[MAX_HOT_LANES] = {"hot 0", "hot 1", "hot 2", "hot 3",
-                                                     "hot 4", "hot 5", "hot 6", "hot 7"};
+    static const char *const names[MAX_HOT_LANES] = { "hot 0", "hot 1", "hot 2", "hot 3",
+                                                      "hot 4", "hot 5", "hot 6", "hot 7" };
 
     for (int i = 0; i < hot_lanes && i < MAX_HOT_LANES; i++)
         batch.flights[batch.flight_count++].lane = db_lane_new(names[i], LANE_HOT);
@@ -157,8 +157,8 @@ static void add_statement(struct flight *f, struct op *op) {
     do {
         struct task *t = LIST_ENTRY(op->queue.next, struct task, node);
 
-        if (p->rows > 0 && (p->rows + t->rows > (size_t)config.batch_max ||
-                            bytes + t->bytes > config.batch_max_bytes))
+        if (p->rows > 0 &&
+            (p->rows + t->rows > (size_t)config.batch_max || bytes + t->bytes > config.batch_max_bytes))
             break;
         bytes += t->bytes;
         encode(f, p, t);
@@ -254,7 +254,8 @@ static void lost(struct flight *f) {
 
 /* Classes 40 (rolled back), 55 (not in state), 57 (cancelled by an operator). */
 static bool is_transient(const char *sqlstate) {
-    return strncmp(sqlstate, "40", 2) == 0 || strncmp(sqlstate, "55", 2) == 0 || strncmp(sqlstate, "57", 2) == 0;
+    return strncmp(sqlstate, "40", 2) == 0 || strncmp(sqlstate, "55", 2) == 0 ||
+           strncmp(sqlstate, "57", 2) == 0;
 }
 
 /* A task whose own statement failed: again, alone, or not at all. */

@@ -26,13 +26,13 @@ struct claim {
     struct job *rows;
     size_t row_count;
     /* Walk: what was known when it was sent. */
-    int64_t horizon;      /* last id made; all ids in the walk are older or equal */
+    int64_t horizon; /* last id made; all ids in the walk are older or equal */
     uint64_t flight;
     uint64_t ready_events;
     struct list in_plan;
 };
 
-static struct list planned = {&planned, &planned};
+static struct list planned = { &planned, &planned };
 
 /* ---- planning ---- */
 
@@ -62,7 +62,7 @@ static void plan_row(struct queue *q, struct get *g) {
         q->plan = claim_new(q);
         list_push_back(&planned, &q->plan->in_plan);
     }
-    add_slot(q->plan, (struct slot){g, get_add_place(g)});
+    add_slot(q->plan, (struct slot){ g, get_add_place(g) });
 }
 
 /* One job for each waiting get, the longest waiting first, while there may be some. */
@@ -168,7 +168,7 @@ static int compare_rows(const void *a, const void *b) {
 static void read_row(struct claim *c, const PGresult *res, int row, int col) {
     c->rows[c->row_count++] = (struct job){
         .q = c->q,
-        .key = {c->q->id, row_int2(res, row, col), row_int8(res, row, col + 1)},
+        .key = { c->q->id, row_int2(res, row, col), row_int8(res, row, col + 1) },
         .ready_at = row_time(res, row, col + 2),
         .expires_at = row_time(res, row, col + 3),
         .retry = row_int4(res, row, col + 4),
@@ -188,7 +188,7 @@ static void slot_ended(struct slot s) {
 static void deal(struct claim *c) {
     qsort(c->rows, c->row_count, sizeof *c->rows, compare_rows);
     for (size_t i = 0; i < c->row_count; i++) {
-        struct slot s = i < c->slot_count ? c->slots[i] : (struct slot){0};
+        struct slot s = i < c->slot_count ? c->slots[i] : (struct slot){ 0 };
 
         /* A lease that ends just now has not been counted as queued yet. */
         if (!lease_remove(c->rows[i].key.id))
@@ -217,7 +217,7 @@ static void after_claim(struct queue *q) {
 static void advance_frontier(struct claim *c) {
     struct queue *q = c->q;
     uint64_t events = q->ready_events - c->ready_events;
-    struct job_key end = {.rank = 0, .id = c->horizon};
+    struct job_key end = { .rank = 0, .id = c->horizon };
 
     if (c->row_count > 0 && job_key_before(q->frontier, c->rows[c->row_count - 1].key))
         q->frontier = c->rows[c->row_count - 1].key;
@@ -337,7 +337,8 @@ static void claim_fail(struct task *t, const struct op_error *err) {
 
         if (--g->pending > 0)
             continue;
-        reply_error(g->req, "DBERR the database refused the claim: %s (SQLSTATE %s)", err->message, err->sqlstate);
+        reply_error(g->req, "DBERR the database refused the claim: %s (SQLSTATE %s)", err->message,
+                    err->sqlstate);
         get_end(g);
     }
     claim_free(c);

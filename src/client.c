@@ -134,8 +134,9 @@ void client_accept(int fd, bool unix_socket) {
         return;
     }
     if (config.protected_mode && config.requirepass[0] == '\0' && !unix_socket && !socket_is_local(fd)) {
-        refuse(fd, "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
-                   "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n");
+        refuse(fd,
+               "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
+               "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n");
         return;
     }
     socket_tune(fd, unix_socket);
@@ -150,8 +151,8 @@ void client_accept(int fd, bool unix_socket) {
 void client_kill(struct client *c, const char *reason) {
     if (c->state == CLIENT_DEAD)
         return;
-    log_verbose(client_ident(c), "closing after %llds: %s", (long long)((clock_mono() - c->created_us) / US_PER_S),
-                reason);
+    log_verbose(client_ident(c), "closing after %llds: %s",
+                (long long)((clock_mono() - c->created_us) / US_PER_S), reason);
     list_remove(&c->in_dirty);
     list_remove(&c->in_ready);
     set_state(c, CLIENT_DEAD);
@@ -257,7 +258,7 @@ void client_detach(struct req *r) {
         shadow->out = &c->out;
     else
         shadow->own = r->own;
-    r->own = (struct buf){0};
+    r->own = (struct buf){ 0 };
     list_insert_before(&r->in_client, &shadow->in_client);
     orphan(r);
     pop_done(c);
@@ -276,8 +277,8 @@ static bool is_limited(const struct client *c) {
 
 static struct resp_limits parse_limits(const struct client *c) {
     if (is_limited(c))
-        return (struct resp_limits){RESP_UNAUTH_MAX_ARGS, RESP_UNAUTH_MAX_BULK};
-    return (struct resp_limits){RESP_MAX_ARGS, config.proto_max_bulk_len};
+        return (struct resp_limits){ RESP_UNAUTH_MAX_ARGS, RESP_UNAUTH_MAX_BULK };
+    return (struct resp_limits){ RESP_MAX_ARGS, config.proto_max_bulk_len };
 }
 
 static struct req *take_request(struct client *c) {

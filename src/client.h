@@ -25,8 +25,8 @@
  * for its end. Closing marks; the turn's end frees, and a client's memory lives
  * until its last request has ended.
  */
-#define CLIENT_STATES(X)                                                        \
-    X(CLIENT_OPEN, "open")                                                      \
+#define CLIENT_STATES(X)                                                              \
+    X(CLIENT_OPEN, "open")                                                            \
     X(CLIENT_CLOSING, "closing") /* takes nothing more; closes when all is written */ \
     X(CLIENT_DEAD, "dead")       /* socket closed; waits for the turn's end */
 
@@ -41,9 +41,9 @@ enum client_reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT };
 struct client {
     uint64_t id; /* counts from 1, as CLIENT ID */
     UT_hash_handle by_id;
-    struct list in_state;  /* all clients of its state */
-    struct list in_dirty;  /* clients with something to write at the turn's end */
-    struct list in_ready;  /* clients that may take up their next command */
+    struct list in_state; /* all clients of its state */
+    struct list in_dirty; /* clients with something to write at the turn's end */
+    struct list in_ready; /* clients that may take up their next command */
     enum client_state state;
     int fd;
     struct event read_event;
@@ -54,15 +54,15 @@ struct client {
     struct resp_parser parser;
     struct list reqs; /* requests not yet ended or not yet written, oldest first */
     int req_count;
-    struct req *held; /* the next command, which waits until earlier ones have ended */
-    bool blocked;     /* its last request waits in GETJOB */
-    bool eof;         /* the peer closed its side: no more input will come */
-    bool paused;      /* is not read, because too much waits already */
-    struct get *get;  /* its GETJOB under way, or NULL; see waiters.h */
+    struct req *held;       /* the next command, which waits until earlier ones have ended */
+    bool blocked;           /* its last request waits in GETJOB */
+    bool eof;               /* the peer closed its side: no more input will come */
+    bool paused;            /* is not read, because too much waits already */
+    struct get *get;        /* its GETJOB under way, or NULL; see waiters.h */
     int64_t created_us;     /* clock_mono() */
     int64_t last_active_us; /* clock_mono() of the last byte read or command */
     int64_t over_soft_us;   /* since when over the soft output limit; 0: not */
-    char addr[64];  /* "127.0.0.1:4711" or the unix socket's path */
+    char addr[64];          /* "127.0.0.1:4711" or the unix socket's path */
     char laddr[64];
     bool unix_socket;
 
@@ -76,13 +76,13 @@ struct client {
     bool unblocked; /* was unblocked by CLIENT UNBLOCK or similar, for flags */
     enum client_reply_mode reply_mode;
     struct list in_monitors;
-    char *name;    /* NULL: none */
+    char *name; /* NULL: none */
     char *lib_name;
     char *lib_ver;
     const struct command *last_cmd;
 
     uint64_t bytes_in;
-    uint64_t bytes_out; /* written to the socket */
+    uint64_t bytes_out;      /* written to the socket */
     struct delivery *unsent; /* jobs in replies not yet written; see waiters.h */
     size_t unsent_count;
     size_t unsent_cap;

@@ -36,7 +36,7 @@ struct add_options {
 
 struct add {
     struct req *req;
-    struct parked parked; /* while the queue has no row yet */
+    struct parked parked;      /* while the queue has no row yet */
     struct heap_item deadline; /* clock_mono() */
     struct queue *q;
     struct add_options opt;
@@ -58,19 +58,19 @@ static bool is_delayed(const struct add *a) {
 /* ---- options ---- */
 
 static const struct arg_option options[] = {
-    {"REPLICATE", ARG_INT, offsetof(struct add_options, replicate), 1, 65535,
-     "ERR REPLICATE must be between 1 and 65535"},
-    {"TTL", ARG_INT, offsetof(struct add_options, ttl), 1, INT64_MAX, "ERR TTL must be a number > 0"},
-    {"RETRY", ARG_INT, offsetof(struct add_options, retry), 0, INT64_MAX,
-     "ERR RETRY time must be a non negative number"},
-    {"DELAY", ARG_INT, offsetof(struct add_options, delay), 0, INT64_MAX,
-     "ERR DELAY time must be a non negative number"},
-    {"MAXLEN", ARG_INT, offsetof(struct add_options, maxlen), 1, INT64_MAX,
-     "ERR MAXLEN must be a positive number"},
-    {"ASYNC", ARG_FLAG, offsetof(struct add_options, async), 0, 0, NULL},
+    { "REPLICATE", ARG_INT, offsetof(struct add_options, replicate), 1, 65535,
+      "ERR REPLICATE must be between 1 and 65535" },
+    { "TTL", ARG_INT, offsetof(struct add_options, ttl), 1, INT64_MAX, "ERR TTL must be a number > 0" },
+    { "RETRY", ARG_INT, offsetof(struct add_options, retry), 0, INT64_MAX,
+      "ERR RETRY time must be a non negative number" },
+    { "DELAY", ARG_INT, offsetof(struct add_options, delay), 0, INT64_MAX,
+      "ERR DELAY time must be a non negative number" },
+    { "MAXLEN", ARG_INT, offsetof(struct add_options, maxlen), 1, INT64_MAX,
+      "ERR MAXLEN must be a positive number" },
+    { "ASYNC", ARG_FLAG, offsetof(struct add_options, async), 0, 0, NULL },
 };
 
-static const struct arg_spec spec = {options, LENGTH(options), NULL, SYNTAX_ERROR, NULL};
+static const struct arg_spec spec = { options, LENGTH(options), NULL, SYNTAX_ERROR, NULL };
 
 static int64_t at_most(int64_t value, int64_t limit) {
     return value < limit ? value : limit;
@@ -119,12 +119,10 @@ static const char *queue_refusal(const struct queue *q, const struct add_options
 static void enter(struct add *a) {
     int64_t now = clock_db();
 
-    a->key = (struct job_key){a->q->id, 0, job_new_id(now, node_self()->number)};
+    a->key = (struct job_key){ a->q->id, 0, job_new_id(now, node_self()->number) };
     a->expires_at = job_created_us(a->key.id) + a->opt.ttl * US_PER_S;
     a->ready_at = is_delayed(a) ? now + a->opt.delay * US_PER_S : now;
-    a->wake_at = is_delayed(a)                        ? a->ready_at
-                 : a->opt.ttl != JOB_DEFAULT_TTL ? a->expires_at
-                                                 : TIME_NEVER;
+    a->wake_at = is_delayed(a) ? a->ready_at : a->opt.ttl != JOB_DEFAULT_TTL ? a->expires_at : TIME_NEVER;
     a->req->task.op = &op_add_jobs;
     batch_add(&a->req->task);
 }
@@ -153,7 +151,7 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
     r->data = a;
     r->task.rows = 1;
     r->task.bytes = r->argv[2].len + ROW_BYTES;
-    *a = (struct add){.req = r, .q = q, .opt = *opt, .parked = {.go = on_open, .fail = on_open_failed}};
+    *a = (struct add){ .req = r, .q = q, .opt = *opt, .parked = { .go = on_open, .fail = on_open_failed } };
     list_init(&a->parked.node);
     if (timeout_ms > 0)
         heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
@@ -166,7 +164,7 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
 }
 
 void cmd_addjob(struct req *r) {
-    struct add_options opt = {.replicate = 1, .ttl = JOB_DEFAULT_TTL, .retry = -1};
+    struct add_options opt = { .replicate = 1, .ttl = JOB_DEFAULT_TTL, .retry = -1 };
     const char *refusal;
     struct queue *q;
     int64_t timeout_ms;
@@ -195,8 +193,8 @@ void cmd_addjob(struct req *r) {
 static struct get *find_taker(const struct add *a) {
     struct queue *q = a->q;
 
-    if (is_delayed(a) || a->given_up || list_empty(&q->waiters) || (q->pause & PAUSE_OUT) || q->claiming > 0 ||
-        queue_budget(q) > 0)
+    if (is_delayed(a) || a->given_up || list_empty(&q->waiters) || (q->pause & PAUSE_OUT) ||
+        q->claiming > 0 || queue_budget(q) > 0)
         return NULL;
     return get_first_waiting(q);
 }

@@ -63,7 +63,7 @@ static void list_all(struct req *r) {
     struct buf text = { 0 };
 
     for (size_t i = 0; i < LENGTH(states); i++) {
-        LIST_EACH (node, client_list(states[i])) {
+        LIST_EACH(node, client_list(states[i])) {
             write_client(&text, LIST_ENTRY(node, struct client, in_state));
         }
     }
@@ -272,7 +272,7 @@ static int64_t kill_all(const struct kill *k, struct client *me) {
     int64_t count = 0;
 
     for (size_t i = 0; i < LENGTH(states); i++) {
-        LIST_EACH_SAFE (node, client_list(states[i])) {
+        LIST_EACH_SAFE(node, client_list(states[i])) {
             struct client *c = LIST_ENTRY(node, struct client, in_state);
 
             if (is_meant(k, c, me)) {

@@ -181,8 +181,9 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
 
     job_ids(r)->hits++;
     if (row_bool(rows, row, 3)) {
-        reply_error(r, "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the next "
-                       "delivery.");
+        reply_error(r,
+                    "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the next "
+                    "delivery.");
         return;
     }
     reply_int(r, retry);

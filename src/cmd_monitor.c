@@ -29,7 +29,7 @@ void monitor_feed(const struct client *c, const struct req *r) {
         return;
     buf_reset(&line, LINE_KEPT);
     write_line(&line, c, r);
-    LIST_EACH (node, &monitors) {
+    LIST_EACH(node, &monitors) {
         struct client *watcher = LIST_ENTRY(node, struct client, in_monitors);
 
         if (watcher != c || r->cmd->handler != cmd_reset)

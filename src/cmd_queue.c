@@ -35,13 +35,13 @@ static bool take_timeout(struct req *r, int *at, void *out) {
 }
 
 static const struct arg_option get_words[] = {
-    {"NOHANG", ARG_FLAG, offsetof(struct get_options, nohang), 0, 0, NULL},
-    {"WITHCOUNTERS", ARG_FLAG, offsetof(struct get_options, with_counters), 0, 0, NULL},
-    {"COUNT", ARG_INT, offsetof(struct get_options, count), 1, INT64_MAX,
-     "ERR COUNT must be a number greater than zero"},
+    { "NOHANG", ARG_FLAG, offsetof(struct get_options, nohang), 0, 0, NULL },
+    { "WITHCOUNTERS", ARG_FLAG, offsetof(struct get_options, with_counters), 0, 0, NULL },
+    { "COUNT", ARG_INT, offsetof(struct get_options, count), 1, INT64_MAX,
+      "ERR COUNT must be a number greater than zero" },
 };
 
-static const struct arg_spec get_spec = {get_words, LENGTH(get_words), "FROM", SYNTAX_ERROR, take_timeout};
+static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", SYNTAX_ERROR, take_timeout };
 
 /* A claim for another get may be bringing more than that one takes. */
 static bool is_being_claimed(const struct get *g) {
@@ -63,7 +63,7 @@ static struct get *make_get(struct req *r, int first_queue) {
 }
 
 void cmd_getjob(struct req *r) {
-    struct get_options o = {.count = 1};
+    struct get_options o = { .count = 1 };
     struct get *g;
     int from;
 
@@ -103,7 +103,7 @@ void cmd_qlen(struct req *r) {
 }
 
 static const char *pause_name(unsigned pause) {
-    static const char *const names[] = {"none", "in", "out", "all"};
+    static const char *const names[] = { "none", "in", "out", "all" };
 
     return names[pause & (PAUSE_IN | PAUSE_OUT)];
 }
@@ -171,14 +171,15 @@ static bool take_cursor(struct req *r, int *at, void *out) {
 }
 
 static const struct arg_option scan_words[] = {
-    {"COUNT", ARG_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
-    {"MINLEN", ARG_INT, offsetof(struct scan_options, minlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
-    {"MAXLEN", ARG_INT, offsetof(struct scan_options, maxlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
-    {"IMPORTRATE", ARG_INT, offsetof(struct scan_options, importrate), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
-    {"BUSYLOOP", ARG_FLAG, offsetof(struct scan_options, busyloop), 0, 0, NULL},
+    { "COUNT", ARG_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "MINLEN", ARG_INT, offsetof(struct scan_options, minlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "MAXLEN", ARG_INT, offsetof(struct scan_options, maxlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "IMPORTRATE", ARG_INT, offsetof(struct scan_options, importrate), INT64_MIN, INT64_MAX,
+      NOT_AN_INTEGER },
+    { "BUSYLOOP", ARG_FLAG, offsetof(struct scan_options, busyloop), 0, 0, NULL },
 };
 
-static const struct arg_spec scan_spec = {scan_words, LENGTH(scan_words), NULL, SCAN_ERROR, take_cursor};
+static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, SCAN_ERROR, take_cursor };
 
 static bool is_wanted(const struct queue *q, const struct scan_options *o) {
     return q->shown && (o->minlen < 0 || q->len >= o->minlen) && (o->maxlen < 0 || q->len <= o->maxlen) &&
@@ -203,7 +204,7 @@ static size_t scan_slots(uint32_t *slot, const struct scan_options *o, struct sl
 }
 
 void cmd_qscan(struct req *r) {
-    struct scan_options o = {.count = 100, .minlen = -1, .maxlen = -1};
+    struct scan_options o = { .count = 100, .minlen = -1, .maxlen = -1 };
     struct slice *names;
     char cursor[24];
     uint32_t slot;
@@ -273,10 +274,10 @@ static void pause_open_failed(struct parked *p, const struct op_error *err) {
 static void start_pause(struct req *r, unsigned flags) {
     struct pause *p = req_alloc(r, sizeof *p);
 
-    *p = (struct pause){.req = r,
-                        .parked = {.go = save_pause, .fail = pause_open_failed},
-                        .q = queue_get(r->argv[1]),
-                        .flags = flags};
+    *p = (struct pause){ .req = r,
+                         .parked = { .go = save_pause, .fail = pause_open_failed },
+                         .q = queue_get(r->argv[1]),
+                         .flags = flags };
     list_init(&p->parked.node);
     r->data = p;
     r->task.rows = 1;

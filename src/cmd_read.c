@@ -139,7 +139,7 @@ struct op op_peek_last = {
 
 #define SCAN_PAGE_MAX 10000
 
-#define JOB_SCAN_STATES(X)  \
+#define JOB_SCAN_STATES(X)   \
     X(SCAN_ACTIVE, "active") \
     X(SCAN_QUEUED, "queued") \
     X(SCAN_ACKED, "acked")   \
@@ -192,7 +192,7 @@ static int64_t cursor_new(struct job_key after) {
 
 static bool cursor_find(int64_t cursor, struct job_key *after) {
     if (cursor == 0) {
-        *after = (struct job_key){INT32_MIN, INT16_MIN, 0};
+        *after = (struct job_key){ INT32_MIN, INT16_MIN, 0 };
         return true;
     }
     if (cursor < 0 || cursors[cursor % CURSORS].cursor != cursor)
@@ -248,13 +248,13 @@ static bool take_other(struct req *r, int *at, void *out) {
 }
 
 static const struct arg_option scan_words[] = {
-    {"COUNT", ARG_INT, offsetof(struct job_scan, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER},
-    {"BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL},
-    {"QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, 0, NULL},
+    { "COUNT", ARG_INT, offsetof(struct job_scan, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL },
+    { "QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, 0, NULL },
 };
 
-static const struct arg_spec scan_spec = {scan_words, LENGTH(scan_words), NULL, "ERR invalid cursor or option name",
-                                          take_other};
+static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL,
+                                           "ERR invalid cursor or option name", take_other };
 
 /* The page's end as a cursor, 0 when there is no more. */
 static void reply_scan(struct req *r, int64_t cursor) {
@@ -279,7 +279,7 @@ static void start_scan(struct req *r, struct job_scan *s) {
             return;
         }
         if (s->cursor == 0)
-            s->after = (struct job_key){s->q->id, INT16_MIN, 0};
+            s->after = (struct job_key){ s->q->id, INT16_MIN, 0 };
     }
     r->task.op = s->q != NULL ? &op_scan_queue : &op_scan_jobs;
     r->task.rows = 1;

@@ -177,7 +177,7 @@ static bool joins_same_reads(const struct client *c, const struct req *r, const 
  * first, since they are the ones that are sent. */
 static bool joins_unsent_acks(const struct client *c, const struct req *r, const struct req *last) {
     (void)last;
-    LIST_EACH (node, &c->reqs) {
+    LIST_EACH(node, &c->reqs) {
         const struct req *earlier = LIST_ENTRY(node, const struct req, in_client);
 
         if (earlier == r || earlier->done)

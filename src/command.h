@@ -19,7 +19,7 @@ enum command_flag {
     CMD_ADMIN = 1 << 3,
     CMD_LOADING = 1 << 4, /* also while the database is not there yet */
     CMD_FAST = 1 << 5,
-    CMD_NOAUTH = 1 << 6,  /* also before AUTH */
+    CMD_NOAUTH = 1 << 6, /* also before AUTH */
     CMD_BLOCKING = 1 << 7,
 };
 

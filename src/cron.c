@@ -17,7 +17,7 @@
 #include "waiters.h"
 
 #define TICK_US (100 * US_PER_MS)
-#define EXPIRY_TICKS 5     /* in-order expiry: twice a second */
+#define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
 #define SECOND_TICKS 10
 #define GC_TICKS 100
 #define IDLE_QUEUE_US (300 * US_PER_S) /* as Disque's queue.c */
@@ -115,7 +115,7 @@ static struct {
     int64_t asked_mono;
     int64_t last_skew;
     bool known;
-} ask = {.task = {.op = &op_clock, .rows = 1}};
+} ask = { .task = { .op = &op_clock, .rows = 1 } };
 
 static void clock_encode(struct params *p, struct task *t) {
     (void)p;
@@ -215,7 +215,8 @@ static int64_t least(int64_t a, int64_t b) {
 }
 
 int64_t cron_wait(void) {
-    int64_t mono = least(least(cron.next_tick, waiters_next_deadline()), addjob_next_deadline()) - clock_mono();
+    int64_t mono =
+        least(least(cron.next_tick, waiters_next_deadline()), addjob_next_deadline()) - clock_mono();
     int64_t db = least(lease_next_end(), expiry_next_wake());
     int64_t wait = command_is_loading() || db == INT64_MAX ? mono : least(mono, db - clock_db());
 

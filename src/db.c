@@ -77,7 +77,7 @@ static void watch(struct db_lane *lane, bool write) {
 }
 
 static void arm_timer(struct db_lane *lane, int64_t us) {
-    struct timeval tv = {us / US_PER_S, us % US_PER_S};
+    struct timeval tv = { us / US_PER_S, us % US_PER_S };
 
     event_add(lane->retry_event, &tv);
 }
@@ -126,7 +126,7 @@ static void lane_down(struct db_lane *lane, const char *why) {
     arm_timer(lane, lane->backoff_us);
     lane->backoff_us = lane->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : lane->backoff_us * 2;
     if (was_flying) {
-        struct db_result lost = {.outcome = DB_LOST, .count = lane->sent};
+        struct db_result lost = { .outcome = DB_LOST, .count = lane->sent };
 
         stats.flights_lost++;
         land(lane, &lost);
@@ -156,10 +156,15 @@ static void on_notice(void *arg, const PGresult *res) {
 
 /* What stands before dbname can be overridden by the user's conninfo. */
 static PGconn *connect_start(void) {
-    static const char *const keys[] = {"application_name", "keepalives_idle", "keepalives_interval",
-                                       "keepalives_count", "tcp_user_timeout", "client_encoding",
-                                       "dbname",           NULL};
-    const char *values[] = {"pgdisque", "5", "3", "3", "10000", "SQL_ASCII", db.conninfo, NULL};
+    static const char *const keys[] = { "application_name",
+                                        "keepalives_idle",
+                                        "keepalives_interval",
+                                        "keepalives_count",
+                                        "tcp_user_timeout",
+                                        "client_encoding",
+                                        "dbname",
+                                        NULL };
+    const char *values[] = { "pgdisque", "5", "3", "3", "10000", "SQL_ASCII", db.conninfo, NULL };
 
     return PQconnectStartParams(keys, values, 1);
 }
@@ -201,9 +206,8 @@ static bool flush(struct db_lane *lane) {
 
 static bool migrate_send(struct db_lane *lane) {
     const struct migrate *m = lane->migrate;
-    int sent = m->count > 0
-                   ? PQsendQueryParams(lane->conn, m->text, m->count, NULL, m->values, NULL, NULL, 0)
-                   : PQsendQuery(lane->conn, m->text);
+    int sent = m->count > 0 ? PQsendQueryParams(lane->conn, m->text, m->count, NULL, m->values, NULL, NULL, 0)
+                            : PQsendQuery(lane->conn, m->text);
 
     return sent == 1 && flush(lane);
 }
@@ -293,7 +297,8 @@ static void lane_ready(struct db_lane *lane) {
     lane->backoff_us = BACKOFF_FIRST_US;
     db.last_error[0] = '\0';
     stats.db_connects++;
-    log_notice(who(lane), "connected to PostgreSQL %d.%d", db.server_version / 10000, db.server_version % 10000);
+    log_notice(who(lane), "connected to PostgreSQL %d.%d", db.server_version / 10000,
+               db.server_version % 10000);
     db.hooks->on_ready(lane);
 }
 
@@ -335,7 +340,7 @@ static void flight_done(struct db_lane *lane) {
         .count = lane->sent,
         .rows = lane->results,
         .failed_at = lane->failed_at,
-        .error = {lane->sqlstate, lane->message},
+        .error = { lane->sqlstate, lane->message },
     };
 
     if (lane->failed) {
@@ -406,8 +411,8 @@ bool db_statement(struct db_lane *lane, enum sql_stmt stmt) {
     params_finish(&lane->params, values, lengths, formats);
     lane->sent++;
     stats.statements++;
-    return PQsendQueryPrepared(lane->conn, sql_texts[stmt].name, lane->params.columns, values, lengths, formats,
-                               1) == 1;
+    return PQsendQueryPrepared(lane->conn, sql_texts[stmt].name, lane->params.columns, values, lengths,
+                               formats, 1) == 1;
 }
 
 void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {

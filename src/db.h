@@ -21,12 +21,12 @@
  * connect brings the schema up to date; every connection prepares all
  * statements before it is ready.
  */
-#define DB_STATES(X)                                                       \
-    X(DB_DOWN, "down") /* waits to try again */                            \
-    X(DB_CONNECTING, "connecting")                                         \
-    X(DB_MIGRATING, "migrating")                                           \
-    X(DB_PREPARING, "preparing")                                           \
-    X(DB_READY, "ready")                                                   \
+#define DB_STATES(X)                            \
+    X(DB_DOWN, "down") /* waits to try again */ \
+    X(DB_CONNECTING, "connecting")              \
+    X(DB_MIGRATING, "migrating")                \
+    X(DB_PREPARING, "preparing")                \
+    X(DB_READY, "ready")                        \
     X(DB_FLYING, "flying") /* a flight is under way */
 
 enum db_state {
@@ -45,8 +45,8 @@ enum db_outcome {
 
 struct db_result {
     enum db_outcome outcome;
-    size_t count;      /* statements */
-    PGresult **rows;   /* one each when committed; freed after the callback */
+    size_t count;    /* statements */
+    PGresult **rows; /* one each when committed; freed after the callback */
     size_t failed_at;
     struct op_error error;
 };

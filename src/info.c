@@ -10,7 +10,7 @@
 #include "waiters.h"
 
 static void largest(enum client_state state, int *requests, size_t *input) {
-    LIST_EACH (node, client_list(state)) {
+    LIST_EACH(node, client_list(state)) {
         const struct client *c = LIST_ENTRY(node, struct client, in_state);
 
         if (c->req_count > *requests)

@@ -25,12 +25,12 @@ static struct {
     bool busy;
     bool more;
     int64_t from;
-    int64_t now;     /* of the look under way */
+    int64_t now; /* of the look under way */
     int64_t next_at;
 } wake = {
-    .expired = {.op = &op_wake_expired, .rows = 1},
-    .due = {.op = &op_wake_due, .rows = 1},
-    .next = {.op = &op_wake_next, .rows = 1},
+    .expired = { .op = &op_wake_expired, .rows = 1 },
+    .due = { .op = &op_wake_due, .rows = 1 },
+    .next = { .op = &op_wake_next, .rows = 1 },
     .from = TIME_BEGINNING,
     .next_at = TIME_NEVER,
 };
@@ -89,7 +89,7 @@ static void expired_done(struct task **tasks, size_t count, const PGresult *rows
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = {row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2)};
+        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
 
         expire(key, row_time(rows, i, 3));
     }
@@ -112,7 +112,7 @@ static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = {row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2)};
+        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
         struct queue *q = queue_find_id(key.queue_id);
 
         if (q == NULL || row_time(rows, i, 3) > wake.now)
@@ -231,7 +231,7 @@ static void sweep_end(struct sweep *s) {
  * same place, which costs little, because what was found is gone. */
 static void sweep_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = {row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2)};
+        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
 
         expire(key, row_time(rows, i, 3));
     }

@@ -12,7 +12,7 @@
 
 struct job_view job_view_read(const PGresult *rows, int row, int col) {
     return (struct job_view){
-        .key = {row_int4(rows, row, col), row_int2(rows, row, col + 1), row_int8(rows, row, col + 2)},
+        .key = { row_int4(rows, row, col), row_int2(rows, row, col + 1), row_int8(rows, row, col + 2) },
         .ready_at = row_time(rows, row, col + 3),
         .expires_at = row_time(rows, row, col + 4),
         .delayed = row_bool(rows, row, col + 5),
@@ -33,7 +33,7 @@ bool job_view_is_queued(const struct job_view *v) {
 static struct slice queue_name(const struct job_view *v) {
     const struct queue *q = queue_find_id(v->key.queue_id);
 
-    return q != NULL ? q->name : (struct slice){"", 0};
+    return q != NULL ? q->name : (struct slice){ "", 0 };
 }
 
 void job_view_reply_id(struct req *r, const struct job_view *v) {
@@ -48,7 +48,7 @@ static void reply_id_bulk(struct req *r, const struct job_view *v) {
     char id[JOBID_LEN];
 
     job_format_id(id, v->key, v->expires_at, v->retry);
-    reply_bulk(r, (struct slice){id, sizeof id});
+    reply_bulk(r, (struct slice){ id, sizeof id });
 }
 
 void job_view_reply_short(struct req *r, const struct job_view *v) {

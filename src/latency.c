@@ -23,7 +23,7 @@ const struct latency_event *latency_next(const struct latency_event *after) {
 }
 
 static struct latency_event *find(struct slice name) {
-    LIST_EACH (link, &events) {
+    LIST_EACH(link, &events) {
         struct latency_event *e = LIST_ENTRY(link, struct latency_event, link);
 
         if (slice_equal(name, slice_str(e->name)))
@@ -229,7 +229,7 @@ void latency_doctor(int64_t unix_s, int64_t threshold_ms, struct buf *out) {
             buf_printf(out, "Nothing took %" PRId64 " ms or longer so far.\n", threshold_ms);
         return;
     }
-    LIST_EACH (link, &events)
+    LIST_EACH(link, &events)
         describe(LIST_ENTRY(link, struct latency_event, link), unix_s, out);
     buf_append_str(out, "LATENCY HISTORY and LATENCY GRAPH show an event's samples; "
                         "SLOWLOG GET shows the commands.\n");

@@ -69,8 +69,8 @@ static inline struct list *list_pop_front(struct list *l) {
 #define LIST_ENTRY(node, type, member) CONTAINER_OF(node, type, member)
 #define LIST_EACH(node, l) for (struct list *node = (l)->next; node != (l); node = node->next)
 /* The body may remove node itself, and only it. */
-#define LIST_EACH_SAFE(node, l)                                                          \
-    for (struct list *node = (l)->next, *node##_next = node->next; node != (l);          \
+#define LIST_EACH_SAFE(node, l)                                                 \
+    for (struct list *node = (l)->next, *node##_next = node->next; node != (l); \
          node = node##_next, node##_next = node->next)
 
 #endif

@@ -28,13 +28,13 @@ static struct {
     bool loaded;
     void (*on_loaded)(void);
 } load = {
-    .clock = {.op = &op_load_clock, .rows = 1},
-    .secret = {.op = &op_load_secret, .rows = 1},
-    .node = {.op = &op_register_node, .rows = 1},
-    .nodes = {.op = &op_load_nodes, .rows = 1},
-    .queues = {.op = &op_load_queues, .rows = 1},
-    .leases = {.op = &op_load_leases, .rows = 1},
-    .counts = {.op = &op_load_counts, .rows = 1},
+    .clock = { .op = &op_load_clock, .rows = 1 },
+    .secret = { .op = &op_load_secret, .rows = 1 },
+    .node = { .op = &op_register_node, .rows = 1 },
+    .nodes = { .op = &op_load_nodes, .rows = 1 },
+    .queues = { .op = &op_load_queues, .rows = 1 },
+    .leases = { .op = &op_load_leases, .rows = 1 },
+    .counts = { .op = &op_load_counts, .rows = 1 },
 };
 
 void load_on_loaded(void (*fn)(void)) {
@@ -115,7 +115,7 @@ static void nodes_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct node n = {.number = (uint16_t)row_int2(rows, i, 0), .port = row_int4(rows, i, 3)};
+        struct node n = { .number = (uint16_t)row_int2(rows, i, 0), .port = row_int4(rows, i, 3) };
 
         copy_text(n.id, sizeof n.id, row_bytes(rows, i, 1));
         copy_text(n.addr, sizeof n.addr, row_bytes(rows, i, 2));
@@ -167,7 +167,7 @@ static void leases_done(struct task **tasks, size_t count, const PGresult *rows)
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = {row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2)};
+        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
 
         meet_lease(key, row_time(rows, i, 3), row_int2(rows, i, 4));
     }
@@ -213,13 +213,13 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
 }
 
 #define LOAD_OP(variable, text, statement, encoder, handler) \
-    struct op variable = {.name = text,                      \
-                          .stmt = statement,                 \
-                          .lane = LANE_HOT,                  \
-                          .alone = true,                     \
-                          .encode = encoder,                 \
-                          .done = handler,                   \
-                          .fail = load_fail}
+    struct op variable = { .name = text,                     \
+                           .stmt = statement,                \
+                           .lane = LANE_HOT,                 \
+                           .alone = true,                    \
+                           .encode = encoder,                \
+                           .done = handler,                  \
+                           .fail = load_fail }
 
 LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, clock_encode, clock_done);
 LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, no_params, secret_done);

@@ -1,11 +1,11 @@
 /* Start the server and run the turn: wait, collect results, flush batches, flush clients, reap. */
-#include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <event2/event.h>
 
 #include "admin.h"
 #include "batch.h"
@@ -41,13 +41,23 @@
  * so that a client's pipelined commands take effect in its order, and what reads
  * the whole state comes last. */
 static struct op *const operations[] = {
-    &op_load_clock,    &op_load_secret,   &op_register_node,  &op_load_nodes,      &op_load_queues,
-    &op_flush_all,     &op_unpause_all,   &op_open_queues,    &op_pause_queues,    &op_add_jobs,
-    &op_add_jobs_again, &op_ack_jobs,     &op_requeue_jobs,   &op_dequeue_jobs,    &op_working_jobs,
-    &op_release,       &op_postpone,      &op_wake_expired,   &op_wake_due,        &op_expire_in_order,
-    &op_wake_next,     &op_drop_queues,   &op_claim_keys,     &op_claim_walk,      &op_load_leases,
-    &op_load_counts,   &op_show_jobs,     &op_peek_first,     &op_peek_last,       &op_scan_jobs,
-    &op_scan_queue,    &op_save_counters, &op_clock,          NULL,
+    &op_load_clock,     &op_load_secret,
+    &op_register_node,  &op_load_nodes,
+    &op_load_queues,    &op_flush_all,
+    &op_unpause_all,    &op_open_queues,
+    &op_pause_queues,   &op_add_jobs,
+    &op_add_jobs_again, &op_ack_jobs,
+    &op_requeue_jobs,   &op_dequeue_jobs,
+    &op_working_jobs,   &op_release,
+    &op_postpone,       &op_wake_expired,
+    &op_wake_due,       &op_expire_in_order,
+    &op_wake_next,      &op_drop_queues,
+    &op_claim_keys,     &op_claim_walk,
+    &op_load_leases,    &op_load_counts,
+    &op_show_jobs,      &op_peek_first,
+    &op_peek_last,      &op_scan_jobs,
+    &op_scan_queue,     &op_save_counters,
+    &op_clock,          NULL,
 };
 
 static struct {
@@ -86,14 +96,15 @@ static void on_lane_down(struct db_lane *lane) {
     (void)lane;
 }
 
-static const struct db_hooks db_hooks = {on_lane_ready, on_lane_down};
+static const struct db_hooks db_hooks = { on_lane_ready, on_lane_down };
 
 /* ---- stopping ---- */
 
 void server_stop(void) {
     if (server.stopping)
         return;
-    log_notice("server", "stopping: %zu clients, %zu of them waiting for jobs", client_count(), waiters_blocked());
+    log_notice("server", "stopping: %zu clients, %zu of them waiting for jobs", client_count(),
+               waiters_blocked());
     server.stopping = true;
     server.deadline = clock_mono() + DRAIN_US;
     sockets_stop_listening();
@@ -111,7 +122,8 @@ static bool is_stopped(void) {
     }
     if (!server.stopping)
         return false;
-    return clock_mono() > server.deadline || (client_count() == 0 && (batch_idle() || !batch_connected(LANE_HOT)));
+    return clock_mono() > server.deadline ||
+           (client_count() == 0 && (batch_idle() || !batch_connected(LANE_HOT)));
 }
 
 static void on_stop_signal(evutil_socket_t number, short what, void *arg) {
@@ -145,7 +157,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
 
 static void wait_for_events(void) {
     int64_t wait = clients_pending() ? 0 : cron_wait();
-    struct timeval tv = {wait / US_PER_S, wait % US_PER_S};
+    struct timeval tv = { wait / US_PER_S, wait % US_PER_S };
 
     event_add(server.timer, &tv);
     clock_turn();
@@ -238,8 +250,8 @@ static void on_loaded(void) {
         return;
     }
     if (config.port != 0)
-        log_notice("server", "ready on %s port %d; try: redis-cli -p %d ADDJOB hello world 0", host, config.port,
-                   config.port);
+        log_notice("server", "ready on %s port %d; try: redis-cli -p %d ADDJOB hello world 0", host,
+                   config.port, config.port);
     else
         log_notice("server", "ready on %s", config.unixsocket);
 }
@@ -291,7 +303,8 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (action == CONFIG_VERSION) {
-        printf("pgdisque %s (%s%s)\n", PGDISQUE_VERSION, PGDISQUE_GIT_SHA1, PGDISQUE_GIT_DIRTY ? ", modified" : "");
+        printf("pgdisque %s (%s%s)\n", PGDISQUE_VERSION, PGDISQUE_GIT_SHA1,
+               PGDISQUE_GIT_DIRTY ? ", modified" : "");
         return 0;
     }
     server.check = action == CONFIG_CHECK;

@@ -14,14 +14,14 @@
  * sql/README.md.
  */
 enum migrate_status {
-    MIGRATE_SEND,   /* send text, with values when count > 0, and call again */
+    MIGRATE_SEND, /* send text, with values when count > 0, and call again */
     MIGRATE_DONE,
     MIGRATE_REFUSE, /* the schema is newer and breaks this server: error says so */
 };
 
 struct migrate {
-    int step;       /* private */
-    int next;       /* private: index of the next migration */
+    int step; /* private */
+    int next; /* private: index of the next migration */
     const char *text;
     int count;
     const char *values[3];

@@ -56,10 +56,10 @@ struct op {
     struct list queue;
 };
 
-#define TASK_STATES(X) \
-    X(TASK_IDLE, "idle") /* not handed to the batch */ \
+#define TASK_STATES(X)                                                      \
+    X(TASK_IDLE, "idle")     /* not handed to the batch */                  \
     X(TASK_QUEUED, "queued") /* waits for the turn's end and a free lane */ \
-    X(TASK_SENT, "sent") /* in a flight */
+    X(TASK_SENT, "sent")     /* in a flight */
 
 enum task_state {
 #define X(id, name) id,
@@ -71,11 +71,11 @@ struct task {
     struct list node; /* in its operation's queue while queued */
     struct op *op;
     enum task_state state;
-    bool solo;         /* failed in company: is sent by itself now */
-    uint8_t failures;  /* how often its statement failed */
-    uint32_t rows;     /* rows it adds to the statement */
-    size_t bytes;      /* about how many bytes they take */
-    size_t first_row;  /* of its rows in the statement, from 0; set before encode() */
+    bool solo;        /* failed in company: is sent by itself now */
+    uint8_t failures; /* how often its statement failed */
+    uint32_t rows;    /* rows it adds to the statement */
+    size_t bytes;     /* about how many bytes they take */
+    size_t first_row; /* of its rows in the statement, from 0; set before encode() */
 };
 
 #endif

@@ -203,5 +203,5 @@ int64_t row_time(const PGresult *res, int row, int col) {
 }
 
 struct slice row_bytes(const PGresult *res, int row, int col) {
-    return (struct slice){PQgetvalue(res, row, col), (size_t)PQgetlength(res, row, col)};
+    return (struct slice){ PQgetvalue(res, row, col), (size_t)PQgetlength(res, row, col) };
 }

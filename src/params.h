@@ -22,15 +22,15 @@
 
 struct param {
     struct buf bytes;
-    Oid elem;       /* element type of an array; 0: scalar or unused */
-    int32_t count;  /* elements */
-    bool nulls;     /* some element is null */
+    Oid elem;      /* element type of an array; 0: scalar or unused */
+    int32_t count; /* elements */
+    bool nulls;    /* some element is null */
 };
 
 struct params {
     struct param column[PARAMS_MAX];
-    int columns;  /* in use: 1 + the highest */
-    size_t rows;  /* kept by the batch: rows encoded so far */
+    int columns; /* in use: 1 + the highest */
+    size_t rows; /* kept by the batch: rows encoded so far */
 };
 
 /* Empties p for the next statement; large memory is given back. */

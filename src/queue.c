@@ -21,7 +21,7 @@ static struct {
     struct list dirty;
 } queues;
 
-static const struct job_key beginning = {.rank = INT16_MIN, .id = 0};
+static const struct job_key beginning = { .rank = INT16_MIN, .id = 0 };
 
 void queue_init(void) {
     list_init(&queues.ready);
@@ -57,7 +57,7 @@ static uint32_t free_slot(void) {
 static struct queue *queue_new(struct slice name) {
     struct queue *q = xcalloc(1, sizeof *q);
 
-    q->name = (struct slice){xmemdup(name.ptr, name.len), name.len};
+    q->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
     q->frontier = beginning;
     q->created_us = clock_db();
     q->used_us = clock_mono();
@@ -131,7 +131,7 @@ int64_t queue_jobs_total(void) {
     int64_t jobs = 0;
 
     QUEUE_EACH(q)
-        jobs += q->total;
+    jobs += q->total;
     return jobs;
 }
 

@@ -26,22 +26,22 @@ struct queue {
     UT_hash_handle by_name;
     UT_hash_handle by_id;
     struct slice name;
-    int32_t id;      /* 0: has no row in the database yet */
-    uint32_t slot;   /* place in the table that QSCAN walks */
-    unsigned pause;  /* enum queue_pause */
-    bool shown;      /* clients see it; not while all its jobs are delayed and never were queued */
+    int32_t id;     /* 0: has no row in the database yet */
+    uint32_t slot;  /* place in the table that QSCAN walks */
+    unsigned pause; /* enum queue_pause */
+    bool shown;     /* clients see it; not while all its jobs are delayed and never were queued */
 
     /* Counters. */
-    int64_t len;        /* queued: could be delivered now (QLEN) */
-    int64_t total;      /* all jobs in any state */
-    int64_t adding;     /* jobs accepted that will be queued by their commit */
-    int64_t jobs_in;    /* times a job entered the queue, and was delivered: */
-    int64_t jobs_out;   /* since this object was made, or as loaded */
-    int64_t saved_in;   /* what of these the database knows */
+    int64_t len;      /* queued: could be delivered now (QLEN) */
+    int64_t total;    /* all jobs in any state */
+    int64_t adding;   /* jobs accepted that will be queued by their commit */
+    int64_t jobs_in;  /* times a job entered the queue, and was delivered: */
+    int64_t jobs_out; /* since this object was made, or as loaded */
+    int64_t saved_in; /* what of these the database knows */
     int64_t saved_out;
-    int64_t created_us; /* clock_db() */
-    int64_t used_us;    /* clock_mono(): a job last queued or fetched */
-    int64_t named_us;   /* clock_mono(): last named by a command; unused ones are forgotten */
+    int64_t created_us;   /* clock_db() */
+    int64_t used_us;      /* clock_mono(): a job last queued or fetched */
+    int64_t named_us;     /* clock_mono(): last named by a command; unused ones are forgotten */
     struct list in_dirty; /* queues whose counters differ from the database */
 
     /* Claiming. */
@@ -58,7 +58,7 @@ struct queue {
     struct claim *keys_claim; /* by key, under way; claim.c */
 
     /* Waiting. */
-    struct list waiters;  /* struct wait, in order of arrival */
+    struct list waiters; /* struct wait, in order of arrival */
     int64_t waiter_count;
     struct list in_ready; /* queues whose waiters may be served by the next flight */
 
@@ -84,7 +84,7 @@ size_t queue_count(void);
 /* The queue in a slot, or NULL; slots lie in [0, queue_slots()). */
 struct queue *queue_at(uint32_t slot);
 uint32_t queue_slots(void);
-#define QUEUE_EACH(q)                                   \
+#define QUEUE_EACH(q)                                        \
     for (uint32_t slot_ = 0; slot_ < queue_slots(); slot_++) \
         for (struct queue *q = queue_at(slot_); q != NULL; q = NULL)
 /* Jobs in any state over all queues. */

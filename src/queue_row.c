@@ -168,9 +168,9 @@ void queue_save_counters(void) {
     while ((q = queue_next_dirty()) != NULL) {
         struct counters_task *t = xcalloc(1, sizeof *t);
 
-        *t = (struct counters_task){.queue_id = q->id,
-                                    .jobs_in = q->jobs_in - q->saved_in,
-                                    .jobs_out = q->jobs_out - q->saved_out};
+        *t = (struct counters_task){ .queue_id = q->id,
+                                     .jobs_in = q->jobs_in - q->saved_in,
+                                     .jobs_out = q->jobs_out - q->saved_out };
         q->saved_in = q->jobs_in;
         q->saved_out = q->jobs_out;
         t->task.op = &op_save_counters;

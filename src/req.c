@@ -18,7 +18,7 @@ static struct req *new_taking(int argc, const struct slice *argv, struct buf *st
     r->argv = (struct slice *)(r + 1);
     memcpy(r->argv, argv, (size_t)argc * sizeof *argv);
     r->body = *steal;
-    *steal = (struct buf){0};
+    *steal = (struct buf){ 0 };
     return r;
 }
 
@@ -35,7 +35,7 @@ static struct req *new_copying(int argc, const struct slice *argv) {
     r->argv = (struct slice *)(r + 1);
     at = (char *)(r->argv + argc);
     for (int i = 0; i < argc; i++) {
-        r->argv[i] = (struct slice){at, argv[i].len};
+        r->argv[i] = (struct slice){ at, argv[i].len };
         memcpy(at, argv[i].ptr, argv[i].len);
         at += argv[i].len;
     }

@@ -26,20 +26,20 @@ struct req {
     struct list in_client; /* the client's requests, oldest first */
     struct client *client; /* NULL: orphan */
     const struct command *cmd;
-    struct task task;      /* its share in a statement, when it needs one */
+    struct task task; /* its share in a statement, when it needs one */
     int argc;
-    struct slice *argv;    /* argv[0] is the command as sent */
-    int proto;             /* 2 or 3 */
+    struct slice *argv; /* argv[0] is the command as sent */
+    int proto;          /* 2 or 3 */
     bool done;
-    bool failed;           /* its reply is an error */
-    bool silent;           /* CLIENT REPLY OFF or SKIP: no reply leaves */
-    int64_t started_us;    /* clock_mono() when the handler was called */
-    void *data;            /* the handler's own, from req_alloc() */
+    bool failed;        /* its reply is an error */
+    bool silent;        /* CLIENT REPLY OFF or SKIP: no reply leaves */
+    int64_t started_us; /* clock_mono() when the handler was called */
+    void *data;         /* the handler's own, from req_alloc() */
     /* Private: where the reply is built, and memory. */
     struct buf *out;
     struct buf own;
     struct req_chunk *chunks;
-    struct buf body;       /* the input buffer it took over, for large commands */
+    struct buf body; /* the input buffer it took over, for large commands */
     void (*on_end)(struct req *r);
 };
 

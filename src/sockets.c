@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <event2/listener.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <event2/listener.h>
 
 #include "config.h"
 #include "log.h"
@@ -27,7 +27,8 @@ static struct {
     struct event *again; /* accepts anew after file descriptors ran out */
 } sockets;
 
-static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len, void *arg) {
+static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len,
+                          void *arg) {
     (void)l;
     (void)len;
     (void)arg;
@@ -45,7 +46,7 @@ static void enable_all(evutil_socket_t fd, short what, void *arg) {
 /* Out of file descriptors, accept() fails until somebody leaves: a pause keeps
  * the loop from spinning. */
 static void on_accept_error(struct evconnlistener *l, void *arg) {
-    static const struct timeval pause = {0, 100000};
+    static const struct timeval pause = { 0, 100000 };
 
     (void)arg;
     log_warning("listen", "cannot accept a connection: %s", strerror(errno));
@@ -54,7 +55,8 @@ static void on_accept_error(struct evconnlistener *l, void *arg) {
 }
 
 static bool fail(char *err, size_t size, const char *where, const char *advice) {
-    snprintf(err, size, "cannot listen on %s: %s%s", where, strerror(errno), errno == EADDRINUSE ? advice : "");
+    snprintf(err, size, "cannot listen on %s: %s%s", where, strerror(errno),
+             errno == EADDRINUSE ? advice : "");
     return false;
 }
 
@@ -89,7 +91,7 @@ static bool listen_at(const struct addrinfo *ai) {
 
 /* host "*" is every IPv4 address, "::*" every IPv6 one, as in redis.conf. */
 static bool listen_tcp(const char *host, char *err, size_t err_size) {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
     struct addrinfo *found;
     char port[8], where[128];
     const char *name = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
@@ -104,7 +106,8 @@ static bool listen_tcp(const char *host, char *err, size_t err_size) {
     for (struct addrinfo *ai = found; ai != NULL && !ok && sockets.count < MAX_LISTENERS; ai = ai->ai_next)
         ok = listen_at(ai);
     if (!ok)
-        fail(err, err_size, where, "; another server uses it: choose another with --port, such as --port 7712");
+        fail(err, err_size, where,
+             "; another server uses it: choose another with --port, such as --port 7712");
     freeaddrinfo(found);
     return ok;
 }
@@ -129,7 +132,7 @@ static bool listen_all_tcp(char *err, size_t err_size) {
 
 /* Nobody can connect between bind and chmod, because listen comes last. */
 static bool listen_unix(const char *path, char *err, size_t err_size) {
-    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (strlen(path) >= sizeof sa.sun_path) {
@@ -139,7 +142,8 @@ static bool listen_unix(const char *path, char *err, size_t err_size) {
     strcpy(sa.sun_path, path);
     unlink(path);
     if (fd >= 0 && bind(fd, (struct sockaddr *)&sa, sizeof sa) == 0 &&
-        chmod(path, (mode_t)config.unixsocketperm) == 0 && listen(fd, config.tcp_backlog) == 0 && add_listener(fd))
+        chmod(path, (mode_t)config.unixsocketperm) == 0 && listen(fd, config.tcp_backlog) == 0 &&
+        add_listener(fd))
         return true;
     fail(err, err_size, path, "");
     if (fd >= 0)
@@ -191,7 +195,7 @@ static void write_name(const struct sockaddr_storage *sa, char *out, size_t size
 }
 
 void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size) {
-    struct sockaddr_storage sa = {0};
+    struct sockaddr_storage sa = { 0 };
     socklen_t len = sizeof sa;
 
     if (unix_socket) {
@@ -207,7 +211,7 @@ void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size) 
 }
 
 bool socket_is_local(int fd) {
-    struct sockaddr_storage sa = {0};
+    struct sockaddr_storage sa = { 0 };
     socklen_t len = sizeof sa;
     const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&sa;
 

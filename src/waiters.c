@@ -128,7 +128,7 @@ void get_claim(struct get *g) {
 size_t get_add_place(struct get *g) {
     if ((g->places & (g->places - 1)) == 0)
         g->jobs = xrealloc(g->jobs, (g->places == 0 ? 1 : 2 * g->places) * sizeof *g->jobs);
-    g->jobs[g->places] = (struct job){0};
+    g->jobs[g->places] = (struct job){ 0 };
     g->pending++;
     return g->places++;
 }
@@ -171,7 +171,7 @@ static void reply_job(struct get *g, const struct job *job) {
     job_format_id(id, job->key, job->expires_at, job->retry);
     reply_array(g->req, g->with_counters ? 7 : 3);
     reply_bulk(g->req, job->q->name);
-    reply_bulk(g->req, (struct slice){id, sizeof id});
+    reply_bulk(g->req, (struct slice){ id, sizeof id });
     reply_bulk(g->req, job->body);
     if (!g->with_counters)
         return;
@@ -187,7 +187,7 @@ static void remember_unsent(struct client *c, struct job_key key) {
         c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
         c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
     }
-    c->unsent[c->unsent_count++] = (struct delivery){key, c->bytes_out + buf_len(&c->out)};
+    c->unsent[c->unsent_count++] = (struct delivery){ key, c->bytes_out + buf_len(&c->out) };
 }
 
 void get_deliver(struct get *g, const struct job *jobs, size_t count) {

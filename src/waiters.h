@@ -23,9 +23,9 @@
  * When its client goes, a waiting get ends. One that is claiming goes on as an
  * orphan, and what is claimed for it is put back (claim.h).
  */
-#define GET_STATES(X)                                                        \
-    X(GET_FRESH, "fresh")                                                    \
-    X(GET_WAITING, "waiting")                                                \
+#define GET_STATES(X)                                                           \
+    X(GET_FRESH, "fresh")                                                       \
+    X(GET_WAITING, "waiting")                                                   \
     X(GET_CLAIMING, "claiming") /* jobs for it are being claimed or inserted */ \
     X(GET_DONE, "done")
 
@@ -39,7 +39,7 @@ enum get_state {
 struct job {
     struct queue *q;
     struct job_key key;
-    int64_t ready_at;   /* the lease's end */
+    int64_t ready_at; /* the lease's end */
     int64_t expires_at;
     int32_t retry;
     int32_t nacks;
@@ -60,9 +60,9 @@ struct get {
     enum get_state state;
     bool nohang;
     bool with_counters;
-    bool has_waited;       /* is served one job, whatever count says */
+    bool has_waited; /* is served one job, whatever count says */
     int64_t count;
-    uint64_t arrival;      /* order of arrival */
+    uint64_t arrival;          /* order of arrival */
     struct heap_item deadline; /* clock_mono(); not set: waits for ever */
     struct list in_fresh;
     /* Claiming: places of the reply, each filled by one claimed row, or not. */
