@@ -1,7 +1,7 @@
 -- Begins the migration: one server at a time, and the table that remembers what was done.
 -- returns: version, breaking of what was applied
 -- A server that waited for the lock must see what the other one did.
-begin isolation level read committed, read write;
+begin isolation level read committed;
 
 select pg_catalog.pg_advisory_xact_lock(7711, 1);
 

@@ -3,7 +3,6 @@
 select
     set_config('search_path', 'pg_catalog, pg_temp', false),
     set_config('default_transaction_isolation', 'read committed', false),
-    set_config('default_transaction_read_only', 'off', false),
     set_config('synchronous_commit', 'on', false),
     set_config('plan_cache_mode', 'force_generic_plan', false),
     set_config('enable_seqscan', 'off', false),

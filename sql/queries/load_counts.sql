@@ -1,13 +1,14 @@
--- How many jobs each queue has, and how many of them are queued: at start. Delayed jobs whose time has come
--- are not counted as queued, because wake_due is about to count them.
+-- How many jobs each queue has, and how many of them are queued: at start, and after a connection was lost.
+-- Delayed jobs whose time has come are not counted as queued, because wake_due is about to count them.
 -- params: $1 now
 -- returns: queue_id, jobs, queued
+-- index: none, and + 0 keeps it so: to fetch every row by the index reads ten times as many pages
 select
-    j.queue_id,
+    j.queue_id + 0 as queue_id,
     count(*) as jobs,
     count(*) filter (
         where j.ready_at <= $1::timestamptz
           and j.wake_at is distinct from j.ready_at
     ) as queued
 from pgdisque.job as j
-group by j.queue_id
+group by j.queue_id + 0
