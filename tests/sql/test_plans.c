@@ -1,0 +1,321 @@
+/* How the statements find their rows, whatever the statistics say. */
+#include "session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY 200000
+#define DEAD 100000
+#define BEHIND 1000
+#define CLAIMED 1000
+
+enum how {
+    HOT = 1,   /* in the life of every job, or in a reply to a client: keys only, in their order */
+    WRITE = 2, /* its index is only written to, which no plan shows */
+    SCAN = 4,  /* reads all of pgdisque.job, in its own order */
+    NO_PLAN = 8,
+};
+
+/* Arguments as EXECUTE takes them. */
+struct planned {
+    enum sql_stmt stmt;
+    unsigned how;
+    const char *args;
+};
+
+#define KEYS "'{1,2}', '{0,0}', '{5,6}'"
+
+static const struct planned planned[] = {
+    { SQL_ACK_JOBS, HOT, KEYS ", now()" },
+    { SQL_ADD_JOBS, HOT | WRITE, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
+    { SQL_ADD_JOBS_AGAIN, HOT, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
+    { SQL_CLAIM_KEYS, HOT, KEYS ", now(), 1" },
+    { SQL_CLAIM_WALK, HOT, "1, 0, 5, 100, now(), 1" },
+    { SQL_CLOCK, 0, NULL },
+    { SQL_DEQUEUE_JOBS, HOT, KEYS ", now(), 1" },
+    { SQL_DROP_QUEUES, 0, "'{1,2}'" },
+    { SQL_EXPIRE_IN_ORDER, HOT, KEYS ", 100, 100" },
+    { SQL_FLUSH_ALL, NO_PLAN, NULL },
+    { SQL_LOAD_COUNTS, SCAN, "now()" },
+    { SQL_LOAD_LEASES, SCAN, "now()" },
+    { SQL_LOAD_NODES, 0, NULL },
+    { SQL_LOAD_QUEUES, 0, NULL },
+    { SQL_LOAD_SECRET, 0, NULL },
+    { SQL_OPEN_QUEUES, HOT, "'{a,b}'" },
+    { SQL_PAUSE_QUEUES, 0, "'{1,2}', '{0,1}'" },
+    { SQL_PEEK_FIRST, HOT, "1, 0, 5, 10, now()" },
+    { SQL_PEEK_LAST, HOT, "1, 0, 5, 10, now()" },
+    { SQL_POSTPONE_JOBS, HOT, KEYS ", now()" },
+    { SQL_REGISTER_NODE, 0, "'a', 'b', 1" },
+    { SQL_RELEASE_JOBS, HOT, KEYS ", now(), 1" },
+    { SQL_REQUEUE_JOBS, HOT, KEYS ", '{0,1}', now()" },
+    { SQL_SAVE_COUNTERS, HOT, "'{1}', '{1}', '{1}'" },
+    { SQL_SCAN_JOBS, HOT, "1, 0, 5, 10, now(), true" },
+    { SQL_SCAN_QUEUE, HOT, "1, 0, 5, 10, now(), true" },
+    { SQL_SHOW_JOBS, HOT, KEYS ", now()" },
+    { SQL_UNPAUSE_ALL, 0, NULL },
+    { SQL_WAKE_DUE, HOT, "now(), now(), 100, '{1}'" },
+    { SQL_WAKE_EXPIRED, HOT, "now(), now(), 100" },
+    { SQL_WAKE_NEXT, HOT, "now()" },
+    { SQL_WORKING_JOBS, HOT, KEYS ", '{now,now}', now(), 1" },
+};
+
+#define PLANNED (sizeof(planned) / sizeof(planned[0]))
+
+/* What the planner knows of the tables: the one database goes through these in turn. */
+enum knowledge {
+    NOTHING,
+    OUTDATED, /* that they are empty, which is no longer true */
+    TRUTH,
+    KNOWLEDGES
+};
+
+static const char *const knowledge_names[] = { "nothing known", "outdated statistics", "true statistics" };
+
+struct plan_test {
+    const struct planned *p;
+    enum knowledge known;
+};
+
+static const char *database;
+static PGconn *conn;
+static enum knowledge now_known;
+
+/* ---- the database ---- */
+
+static void must(const char *text) {
+    assert_string_equal(sql(conn, "%s", text), "");
+}
+
+#define FILL                                                                                                 \
+    "insert into pgdisque.queue (name) select n::text::bytea from generate_series(1, 1000) as n;"            \
+    "insert into pgdisque.queue_counter select n, 1, 1 from generate_series(1, 1000) as n;"                  \
+    "insert into pgdisque.job (id, ready_at, expires_at, wake_at, queue_id, retry, owner, body) "            \
+    "select n, now() + case when n %% 3 = 0 then interval '1 minute' else interval '-1 minute' end,"         \
+    "       now() + interval '1 day', case when n %% 10 = 0 then now() + interval '1 hour' end, n %% 7, 60," \
+    "       case when n %% 3 = 0 then 1 end, repeat('x', 20)::bytea from generate_series(1, %d) as n"
+
+/* A new session each time: plans are kept for the life of one. */
+static void learn_more(void) {
+    if (now_known == NOTHING) {
+        must("analyze pgdisque.job, pgdisque.queue, pgdisque.queue_counter");
+        must(text_of(FILL, MANY));
+    } else {
+        must("analyze pgdisque.job, pgdisque.queue, pgdisque.queue_counter");
+    }
+    now_known++;
+    PQfinish(conn);
+    conn = session_open(database);
+}
+
+static int open_database(void **state) {
+    (void)state;
+    if (!conn) {
+        database = database_new();
+        conn = session_open(database);
+        must("alter table pgdisque.job set (autovacuum_enabled = off)");
+        must("alter table pgdisque.queue set (autovacuum_enabled = off)");
+        must("alter table pgdisque.queue_counter set (autovacuum_enabled = off)");
+    }
+    return 0;
+}
+
+/* ---- plans ---- */
+
+/* All lines of a plan; the caller frees them. */
+static char *explain(const char *options, enum sql_stmt stmt, const char *args) {
+    const char *name = sql_texts[stmt].name;
+    PGresult *res = PQexec(conn, args ? text_of("explain (%s) execute %s (%s)", options, name, args)
+                                      : text_of("explain (%s) execute %s", options, name));
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", name, PQresultErrorMessage(res));
+    for (int i = 0; i < PQntuples(res); i++)
+        fprintf(f, "%s\n", PQgetvalue(res, i, 0));
+    fclose(f);
+    PQclear(res);
+    return text;
+}
+
+static int count_of(const char *text, const char *word) {
+    int count = 0;
+
+    for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+        count++;
+    return count;
+}
+
+/* Is the word, whole, on the line on which text begins? */
+static bool line_has(const char *text, const char *word) {
+    char line[160];
+    const char *at;
+
+    snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+    at = strstr(line, word);
+    return at && strcspn(at, " ,.") == strlen(word);
+}
+
+static void uses(const char *plan, const char *index) {
+    if (!strstr(plan, text_of("using %s on ", index)) &&
+        !strstr(plan, text_of("Conflict Arbiter Indexes: %s\n", index)))
+        fail_msg("the header promises %s:\n%s", index, plan);
+}
+
+static void never(const char *plan, const char *node) {
+    if (strstr(plan, node))
+        fail_msg("%s:\n%s", node, plan);
+}
+
+/* The comment "-- index:" holds. */
+static void as_the_header_says(const struct planned *p, const char *plan) {
+    static const char *const indexes[] = { "job_pkey", "job_wake", "queue_pkey", "queue_name",
+                                           "queue_counter_pkey" };
+    const char *said = strstr(sql_texts[p->stmt].text, "-- index: ");
+    int found = 0;
+
+    if (!said) {
+        assert_false(p->how & HOT);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
+        if (!line_has(said, indexes[i]))
+            continue;
+        found++;
+        if (!(p->how & WRITE))
+            uses(plan, indexes[i]);
+    }
+    assert_true(found > 0 || line_has(said, "none"));
+    if (strstr(said, "then by ctid"))
+        assert_non_null(strstr(plan, "Tid Scan on job"));
+}
+
+/* Keys are looked up, in the order in which they come, by the whole of the key. */
+static void by_keys_only(const char *plan) {
+    static const char *const not_wanted[] = { "Seq Scan", "Bitmap",      "Sort",   "Hash",
+                                              "Merge",    "Materialize", "Memoize" };
+
+    for (size_t i = 0; i < sizeof(not_wanted) / sizeof(not_wanted[0]); i++)
+        never(plan, not_wanted[i]);
+    if (count_of(plan, "Scan using ") + count_of(plan, "Backward using ") != count_of(plan, "Index Cond: "))
+        fail_msg("an index is read from end to end:\n%s", plan);
+    for (const char *at = plan; (at = strstr(at, "Filter: ")); at++)
+        if (memmem(at, strcspn(at, "\n"), "rank", 4) || memmem(at, strcspn(at, "\n"), "queue_id", 8))
+            fail_msg("a part of the key is only a filter:\n%s", plan);
+}
+
+static void plan_holds(void **state) {
+    const struct plan_test *t = *state;
+    char *plan;
+
+    while (now_known < t->known)
+        learn_more();
+    if (t->p->how & NO_PLAN)
+        return;
+    plan = explain("costs off", t->p->stmt, t->p->args);
+    as_the_header_says(t->p, plan);
+    if (t->p->how & HOT)
+        by_keys_only(plan);
+    if (t->p->how & SCAN)
+        never(plan, "Index Scan");
+    else
+        never(plan, "Seq Scan on job ");
+    free(plan);
+}
+
+static void every_statement_has_a_plan(void **state) {
+    bool seen[SQL_COUNT] = { false };
+
+    (void)state;
+    for (size_t i = 0; i < PLANNED; i++)
+        seen[planned[i].stmt] = true;
+    for (int i = 0; i < SQL_COUNT; i++)
+        if (!seen[i])
+            fail_msg("sql/queries/%s.sql is not in the table", sql_texts[i].name);
+}
+
+/* ---- what running them costs ---- */
+
+/* Pages touched by the whole statement: hits and reads of the topmost node. */
+static long pages(const char *args) {
+    char *plan = explain("analyze, buffers, costs off, timing off", SQL_CLAIM_WALK, args);
+    const char *at = strstr(plan, "Buffers: shared ");
+    long hit = 0, read = 0;
+
+    assert_non_null(at);
+    if (sscanf(at, "Buffers: shared hit=%ld read=%ld", &hit, &read) == 0)
+        assert_int_equal(sscanf(at, "Buffers: shared read=%ld", &read), 1);
+    free(plan);
+    return hit + read;
+}
+
+/* Somebody's long transaction keeps the dead rows from being removed. */
+static void the_frontier_spares_the_dead(void **state) {
+    PGconn *holder = session_open(database);
+    long from_frontier, from_start;
+
+    (void)state;
+    tables_clear(conn);
+    must(text_of("insert into pgdisque.job (id, ready_at, expires_at, queue_id, retry, body) "
+                 "select n, now(), now() + interval '1 day', 1, 60, 'x' from generate_series(1, %d) as n",
+                 DEAD + BEHIND));
+    sql(holder, "begin isolation level repeatable read");
+    assert_string_equal(sql(holder, "select count(*) from pgdisque.job"), text_of("%d", DEAD + BEHIND));
+    must(text_of("delete from pgdisque.job where queue_id = 1 and rank = 0 and id <= %d", DEAD));
+    from_frontier = pages(text_of("1, 0, %d, 10, now(), 1", DEAD));
+    from_start = pages("1, -32768, 0, 10, now(), 1");
+    if (from_frontier >= 200 || from_start <= 1000)
+        fail_msg("pages: %ld from the frontier, %ld from the start", from_frontier, from_start);
+    PQfinish(holder);
+}
+
+/* Updates of jobs that this session has made and not yet reported, or those of them that left the
+ * indexes alone. */
+static long updates(const char *column) {
+    return atol(sql(conn, "select %s from pg_stat_xact_user_tables where relname = 'job'", column));
+}
+
+static void claims_leave_the_indexes_alone(void **state) {
+    long all, hot;
+
+    (void)state;
+    tables_clear(conn);
+    must(text_of("insert into pgdisque.job (id, ready_at, expires_at, wake_at, queue_id, retry, body) "
+                 "select n, now() - interval '1 hour', now() + interval '1 day', "
+                 "       case when n %% 2 = 0 then now() + interval '1 day' end, 1, 60, 'x' "
+                 "from generate_series(1, %d) as n",
+                 CLAIMED));
+    sql(conn, "begin");
+    all = updates("n_tup_upd");
+    hot = updates("n_tup_hot_upd");
+    sql(conn, "execute claim_walk (1, -32768, 0, %d, now(), 1)", CLAIMED);
+    assert_int_equal(updates("n_tup_upd") - all, CLAIMED);
+    assert_int_equal(updates("n_tup_hot_upd") - hot, CLAIMED);
+    sql(conn, "commit");
+}
+
+/* ---- main ---- */
+
+int main(void) {
+    static struct plan_test plans[KNOWLEDGES * PLANNED];
+    static char names[KNOWLEDGES * PLANNED][80];
+    static struct CMUnitTest tests[KNOWLEDGES * PLANNED + 3] = {
+        [KNOWLEDGES * PLANNED] = cmocka_unit_test(every_statement_has_a_plan),
+        [KNOWLEDGES * PLANNED + 1] = cmocka_unit_test_setup(the_frontier_spares_the_dead, open_database),
+        [KNOWLEDGES * PLANNED + 2] = cmocka_unit_test_setup(claims_leave_the_indexes_alone, open_database),
+    };
+    int failed;
+
+    for (size_t i = 0; i < KNOWLEDGES * PLANNED; i++) {
+        plans[i] = (struct plan_test){ &planned[i % PLANNED], (enum knowledge)(i / PLANNED) };
+        snprintf(names[i], sizeof(names[i]), "%s: %s", sql_texts[plans[i].p->stmt].name,
+                 knowledge_names[plans[i].known]);
+        tests[i] = (struct CMUnitTest){ names[i], plan_holds, open_database, NULL, &plans[i] };
+    }
+    failed = run_sql_suite("plans", tests, sizeof(tests) / sizeof(tests[0]));
+    PQfinish(conn);
+    return failed;
+}

@@ -1,0 +1,403 @@
+/* What statements do when another session is at the same rows. */
+#include "session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST "-32768", "-9223372036854775808"
+#define NODE_1 "1111111111111111111111111111111111111111"
+#define NODE_2 "2222222222222222222222222222222222222222"
+/* add_jobs of one job of queue 1; what test.put() makes. */
+#define ADD(id) \
+    id, "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}", "{x}"
+
+static PGconn *a, *b;
+
+static void begin(PGconn *conn) {
+    assert_string_equal(sql(conn, "begin"), "");
+}
+
+static void commit(PGconn *conn) {
+    assert_string_equal(sql(conn, "commit"), "");
+}
+
+static void given(const char *jobs) {
+    tables_clear(a);
+    jobs_put(a, jobs);
+}
+
+static void expect_jobs(const char *jobs) {
+    assert_string_equal(jobs_now(a), jobs);
+}
+
+/* Of the rows of a claim only the ids, because the rest is test_statements' business. */
+static const char *ids(const char *rows, int column) {
+    char out[256] = "";
+    char *copy = strdup(rows), *save = NULL;
+
+    for (char *row = strtok_r(copy, ";", &save); row; row = strtok_r(NULL, ";", &save)) {
+        char *inner = NULL, *word = strtok_r(row, " ", &inner);
+
+        for (int i = 0; i < column && word; i++)
+            word = strtok_r(NULL, " ", &inner);
+        snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s%s", out[0] ? " " : "", word ? word : "?");
+    }
+    free(copy);
+    return text_of("%s", out);
+}
+
+static const char *walk(PGconn *conn, const char *limit, const char *node) {
+    const char *params[] = { "1", FIRST, limit, NOW, node, NULL };
+
+    return ids(call_sorted(conn, SQL_CLAIM_WALK, params), 1);
+}
+
+static const char *claim(PGconn *conn, const char *keys, const char *node) {
+    const char *params[] = { "{1,1,1,1}", "{0,0,0,0}", keys, NOW, node, NULL };
+
+    return ids(call_sorted(conn, SQL_CLAIM_KEYS, params), 2);
+}
+
+/* ---- skipping ---- */
+
+static void walks_take_different_jobs_in_order(void **state) {
+    (void)state;
+    given("1/0/1; 1/0/2; 1/0/3; 1/0/4; 1/0/5");
+    begin(a);
+    begin(b);
+    assert_string_equal(walk(a, "2", "1"), "1 2");
+    assert_string_equal(walk(b, "2", "2"), "3 4");
+    assert_string_equal(walk(a, "2", "1"), "5");
+    assert_string_equal(walk(b, "2", "2"), "");
+    commit(a);
+    commit(b);
+    expect_jobs("1/0/1 ready=12:01:00 deliveries=1 owner=1; 1/0/2 ready=12:01:00 deliveries=1 owner=1; "
+                "1/0/3 ready=12:01:00 deliveries=1 owner=2; 1/0/4 ready=12:01:00 deliveries=1 owner=2; "
+                "1/0/5 ready=12:01:00 deliveries=1 owner=1");
+}
+
+static void a_walk_that_failed_leaves_its_jobs_to_others(void **state) {
+    (void)state;
+    given("1/0/1; 1/0/2");
+    begin(a);
+    assert_string_equal(walk(a, "2", "1"), "1 2");
+    sql(a, "rollback");
+    assert_string_equal(walk(b, "1", "2"), "1");
+    expect_jobs("1/0/1 ready=12:01:00 deliveries=1 owner=2; 1/0/2");
+}
+
+static void claims_by_key_skip_what_is_claimed(void **state) {
+    (void)state;
+    given("1/0/1; 1/0/2; 1/0/3; 1/0/4");
+    begin(a);
+    assert_string_equal(claim(a, "{1,3,3,3}", "1"), "1 3");
+    assert_string_equal(claim(b, "{4,3,2,1}", "2"), "2 4");
+    commit(a);
+    assert_string_equal(claim(b, "{4,3,2,1}", "2"), "");
+    expect_jobs("1/0/1 ready=12:01:00 deliveries=1 owner=1; 1/0/2 ready=12:01:00 deliveries=1 owner=2; "
+                "1/0/3 ready=12:01:00 deliveries=1 owner=1; 1/0/4 ready=12:01:00 deliveries=1 owner=2");
+}
+
+static void a_walk_skips_what_is_being_acknowledged(void **state) {
+    (void)state;
+    given("1/0/1; 1/0/2");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00");
+    assert_string_equal(walk(b, "2", "2"), "2");
+    commit(a);
+    expect_jobs("1/0/2 ready=12:01:00 deliveries=1 owner=2");
+}
+
+static void the_due_are_woken_once(void **state) {
+    (void)state;
+    given("1/0/1 wake=11:00:00; 1/0/2 wake=11:00:01; 1/0/3 wake=11:00:02");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_WAKE_DUE, "-infinity", NOW, "2", "{}"), "1 0 1 11:00:00; 1 0 2 11:00:00");
+    assert_string_equal(CALL(b, SQL_WAKE_DUE, "-infinity", NOW, "2", "{}"), "1 0 3 11:00:00");
+    commit(a);
+    assert_string_equal(CALL(b, SQL_WAKE_DUE, "-infinity", NOW, "2", "{}"), "");
+    expect_jobs("1/0/1 wake=13:00:00; 1/0/2 wake=13:00:00; 1/0/3 wake=13:00:00");
+}
+
+static void the_expired_are_removed_once(void **state) {
+    (void)state;
+    given("1/0/1; 1/0/2; 1/0/3 expires=11:00:00 wake=11:00:00; 1/0/4 expires=11:00:00 wake=11:00:00");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_EXPIRE_IN_ORDER, "{1}", "{0}", "{0}", "9", "1"), "1 0 1 11:00:00");
+    assert_string_equal(CALL(b, SQL_EXPIRE_IN_ORDER, "{1}", "{0}", "{0}", "9", "9"), "1 0 2 11:00:00");
+    assert_string_equal(CALL(a, SQL_WAKE_EXPIRED, "-infinity", NOW, "1"), "1 0 3 11:00:00");
+    assert_string_equal(CALL(b, SQL_WAKE_EXPIRED, "-infinity", NOW, "9"), "1 0 4 11:00:00");
+    commit(a);
+    expect_jobs("");
+}
+
+/* ---- waiting ---- */
+
+/* a's claim is not committed yet; the job is removed all the same. */
+static void an_ack_waits_for_a_claim(void **state) {
+    (void)state;
+    given("1/0/1; 1/0/2");
+    begin(a);
+    assert_string_equal(walk(a, "1", "1"), "1");
+    SEND(b, SQL_ACK_JOBS, "{1,1}", "{0,0}", "{1,2}", NOW);
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "1 12:01:00; 2 11:00:00");
+    expect_jobs("");
+}
+
+static void two_acks_count_once(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 owner=1");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
+    SEND(b, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW);
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("");
+}
+
+static void an_ack_that_failed_leaves_the_job_to_the_other(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 owner=1");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
+    SEND(b, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW);
+    assert_true(waits_for_lock(b));
+    sql(a, "rollback");
+    assert_string_equal(call_result(b), "1 12:00:30");
+    expect_jobs("");
+}
+
+static void a_nack_after_an_ack_does_nothing(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 owner=1");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
+    SEND(b, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW);
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("");
+}
+
+/* Both say that the job failed: it comes back once. */
+static void two_nacks_count_once(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 owner=1");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW), "1");
+    SEND(b, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW);
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("1/0/1 ready=12:00:00 nacks=1");
+}
+
+static void a_dequeue_does_not_take_what_was_claimed(void **state) {
+    (void)state;
+    given("1/0/1");
+    begin(a);
+    assert_string_equal(walk(a, "1", "1"), "1");
+    SEND(b, SQL_DEQUEUE_JOBS, "{1}", "{0}", "{1}", NOW, "2");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("1/0/1 ready=12:01:00 deliveries=1 owner=1");
+}
+
+/* What it answers is what it did, to the row as the other session left it. */
+static void working_extends_a_job_that_just_changed(void **state) {
+    (void)state;
+    given("1/0/1; 1/0/2");
+    begin(a);
+    assert_string_equal(walk(a, "1", "1"), "1");
+    SEND(b, SQL_WORKING_JOBS, "{1,1}", "{0,0}", "{1,2}", "{@11:59:00,@11:59:00}", "@12:00:20", "2");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "1 60 12:01:20 f f; 2 60 12:01:20 f t");
+    expect_jobs("1/0/1 ready=12:01:20 deliveries=1 owner=2; 1/0/2 ready=12:01:20 owner=2");
+}
+
+static void working_after_an_ack_finds_nothing(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 owner=1");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
+    SEND(b, SQL_WORKING_JOBS, "{1}", "{0}", "{1}", "{@11:59:00}", NOW, "2");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("");
+}
+
+static void a_release_does_not_undo_another_nodes_claim(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 deliveries=1 owner=2");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW), "1");
+    assert_string_equal(walk(a, "1", "1"), "1");
+    SEND(b, SQL_RELEASE_JOBS, "{1}", "{0}", "{1}", NOW, "2");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("1/0/1 ready=12:01:00 deliveries=2 nacks=1 owner=1");
+}
+
+static void readers_wait_for_nobody(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 owner=1; 1/0/2");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
+    assert_string_equal(walk(a, "1", "1"), "2");
+    assert_string_equal(ids(CALL(b, SQL_SHOW_JOBS, "{1,1}", "{0,0}", "{1,2}", NOW), 3), "1 2");
+    assert_string_equal(ids(CALL(b, SQL_PEEK_FIRST, "1", FIRST, "9", NOW), 2), "2");
+    assert_string_equal(ids(CALL(b, SQL_SCAN_QUEUE, "1", FIRST, "9", NOW, "t"), 2), "1 2");
+    assert_string_equal(CALL(b, SQL_LOAD_COUNTS, NOW), "1 2 1");
+    commit(a);
+    assert_string_equal(CALL(b, SQL_LOAD_COUNTS, NOW), "1 1 0");
+}
+
+/* ---- adding ---- */
+
+static void adding_again_what_was_committed_adds_nothing(void **state) {
+    (void)state;
+    given("2/0/9");
+    assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
+    assert_string_equal(CALL(b, SQL_ADD_JOBS_AGAIN, ADD("{1}")), "");
+    expect_jobs("1/0/1; 2/0/9");
+}
+
+/* The old connection is dead to the server, but Postgres is still at its last statement. */
+static void adding_again_waits_for_the_first_try(void **state) {
+    (void)state;
+    given("2/0/9");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
+    SEND(b, SQL_ADD_JOBS_AGAIN, ADD("{1}"));
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("1/0/1; 2/0/9");
+}
+
+static void adding_again_what_failed_adds_it(void **state) {
+    (void)state;
+    given("2/0/9");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
+    SEND(b, SQL_ADD_JOBS_AGAIN, ADD("{1}"));
+    assert_true(waits_for_lock(b));
+    sql(a, "rollback");
+    assert_string_equal(call_result(b), "1");
+    expect_jobs("1/0/1; 2/0/9");
+}
+
+/* ---- queues and servers ---- */
+
+static void one_name_is_one_queue(void **state) {
+    const char *first, *second;
+
+    (void)state;
+    tables_clear(a);
+    begin(a);
+    first = CALL(a, SQL_OPEN_QUEUES, "{q}");
+    SEND(b, SQL_OPEN_QUEUES, "{q}");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    second = call_result(b);
+    assert_string_not_equal(first, "");
+    assert_string_equal(first, second);
+    assert_string_equal(sql(a, "select count(*) from pgdisque.queue"), "1");
+}
+
+static void counters_of_two_servers_add_up(void **state) {
+    (void)state;
+    tables_clear(a);
+    begin(a);
+    assert_string_equal(CALL(a, SQL_SAVE_COUNTERS, "{1}", "{10}", "{3}"), "");
+    SEND(b, SQL_SAVE_COUNTERS, "{1}", "{5}", "{4}");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    assert_string_equal(sql(a, "select * from pgdisque.queue_counter"), "1 15 7");
+}
+
+static void a_queue_with_new_jobs_is_not_dropped(void **state) {
+    (void)state;
+    tables_clear(a);
+    sql(a, "insert into pgdisque.queue (name) values ('q')");
+    assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
+    assert_string_equal(CALL(b, SQL_DROP_QUEUES, "{1}"), "");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00");
+    assert_string_equal(CALL(b, SQL_DROP_QUEUES, "{1}"), "1");
+}
+
+/* The server that was second asks again after the error. */
+static void two_servers_get_two_numbers(void **state) {
+    (void)state;
+    tables_clear(a);
+    begin(a);
+    assert_string_equal(CALL(a, SQL_REGISTER_NODE, NODE_1, "one", "1"), "1");
+    SEND(b, SQL_REGISTER_NODE, NODE_2, "two", "2");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "error 23505");
+    assert_string_equal(CALL(b, SQL_REGISTER_NODE, NODE_2, "two", "2"), "2");
+    assert_string_equal(CALL(a, SQL_LOAD_NODES, NULL), "1 " NODE_1 " one 1; 2 " NODE_2 " two 2");
+}
+
+/* ---- main ---- */
+
+/* Anew for every test: one that failed may have left a transaction open. */
+static int open_sessions(void **state) {
+    static const char *database;
+
+    (void)state;
+    if (!database)
+        database = database_new();
+    a = session_open(database);
+    b = session_open(database);
+    return 0;
+}
+
+static int close_sessions(void **state) {
+    (void)state;
+    PQfinish(a);
+    PQfinish(b);
+    return 0;
+}
+
+#define SESSIONS(test) cmocka_unit_test_setup_teardown(test, open_sessions, close_sessions)
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        SESSIONS(walks_take_different_jobs_in_order),
+        SESSIONS(a_walk_that_failed_leaves_its_jobs_to_others),
+        SESSIONS(claims_by_key_skip_what_is_claimed),
+        SESSIONS(a_walk_skips_what_is_being_acknowledged),
+        SESSIONS(the_due_are_woken_once),
+        SESSIONS(the_expired_are_removed_once),
+        SESSIONS(an_ack_waits_for_a_claim),
+        SESSIONS(two_acks_count_once),
+        SESSIONS(an_ack_that_failed_leaves_the_job_to_the_other),
+        SESSIONS(a_nack_after_an_ack_does_nothing),
+        SESSIONS(two_nacks_count_once),
+        SESSIONS(a_dequeue_does_not_take_what_was_claimed),
+        SESSIONS(working_extends_a_job_that_just_changed),
+        SESSIONS(working_after_an_ack_finds_nothing),
+        SESSIONS(a_release_does_not_undo_another_nodes_claim),
+        SESSIONS(readers_wait_for_nobody),
+        SESSIONS(adding_again_what_was_committed_adds_nothing),
+        SESSIONS(adding_again_waits_for_the_first_try),
+        SESSIONS(adding_again_what_failed_adds_it),
+        SESSIONS(one_name_is_one_queue),
+        SESSIONS(counters_of_two_servers_add_up),
+        SESSIONS(a_queue_with_new_jobs_is_not_dropped),
+        SESSIONS(two_servers_get_two_numbers),
+    };
+
+    return run_sql_suite("sessions", tests, sizeof(tests) / sizeof(tests[0]));
+}
