@@ -29,7 +29,6 @@ struct flight {
     struct task **tasks;
     size_t task_count;
     size_t task_cap;
-    bool broken; /* a statement could not even be sent */
 };
 
 static struct {
@@ -37,15 +36,16 @@ static struct {
     void (*plan)(void);
     struct flight flights[MAX_LANES];
     size_t flight_count;
-    struct list solo; /* tasks to be sent alone */
-    uint64_t number;  /* of the flight sent last */
-    uint64_t landing; /* of the one whose results are being handed out */
+    struct list suspects; /* tasks of failed statements: sent in ever smaller groups */
+    bool suspects_flew;   /* the last hot flight was theirs */
+    uint64_t number;      /* of the flight sent last */
+    uint64_t landing;     /* of the one whose results are being handed out */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
     batch.ops = ops;
     batch.plan = plan;
-    list_init(&batch.solo);
+    list_init(&batch.suspects);
     for (size_t i = 0; ops[i] != NULL; i++)
         list_init(&ops[i]->queue);
 }
@@ -102,7 +102,7 @@ bool batch_idle(void) {
     for (size_t i = 0; i < batch.flight_count; i++)
         if (batch.flights[i].lane->state == DB_FLYING)
             return false;
-    return list_empty(&batch.solo);
+    return list_empty(&batch.suspects);
 }
 
 /* ---- building a flight ---- */
@@ -138,8 +138,7 @@ static void finish_statement(struct flight *f, struct op *op, const struct param
     stats.rows += p->rows;
     if (p->rows > stats.batch_max_rows)
         stats.batch_max_rows = p->rows;
-    if (!db_statement(f->lane, op->stmt))
-        f->broken = true;
+    db_statement(f->lane, op->stmt);
 }
 
 static void begin_statement(struct flight *f, struct op *op, struct params *p) {
@@ -176,26 +175,40 @@ static void add_op(struct flight *f, struct op *op) {
         add_statement(f, op);
 }
 
-static void add_solo(struct flight *f) {
-    struct task *t = LIST_ENTRY(batch.solo.next, struct task, node);
+/* The first suspects, as many as may travel together. Nobody else is in the flight,
+ * since it is likely to fail. */
+static void add_suspects(struct flight *f) {
+    struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
+    struct op *op = first->op;
+    uint32_t company = first->company;
     struct params *p = db_params(f->lane);
 
-    stats.solo_retries++;
-    begin_statement(f, t->op, p);
-    encode(f, p, t);
-    finish_statement(f, t->op, p);
+    stats.suspect_flights++;
+    begin_statement(f, op, p);
+    for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
+        struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
+
+        if (t->op != op || t->company != company)
+            break;
+        encode(f, p, t);
+    }
+    finish_statement(f, op, p);
+}
+
+/* Suspects and all others take turns, so that nobody waits for the guilty. */
+static bool is_turn_of_suspects(void) {
+    batch.suspects_flew = !batch.suspects_flew && !list_empty(&batch.suspects);
+    return batch.suspects_flew;
 }
 
 static void build(struct flight *f) {
     f->part_count = f->task_count = 0;
-    f->broken = false;
-    if (f->lane->kind == LANE_HOT) {
-        if (!list_empty(&batch.solo)) {
-            add_solo(f);
-            return;
-        }
-        batch.plan();
+    if (f->lane->kind == LANE_HOT && is_turn_of_suspects()) {
+        add_suspects(f);
+        return;
     }
+    if (f->lane->kind == LANE_HOT)
+        batch.plan();
     for (size_t i = 0; batch.ops[i] != NULL; i++)
         if (batch.ops[i]->lane == f->lane->kind)
             add_op(f, batch.ops[i]);
@@ -221,6 +234,9 @@ void batch_flush(void) {
         if (f->lane->state != DB_READY)
             continue;
         build(f);
+        /* Nothing else to send: the suspects need not wait for their turn. */
+        if (f->part_count == 0 && f->lane->kind == LANE_HOT && !list_empty(&batch.suspects))
+            build(f);
         if (f->part_count > 0)
             take_off(f);
     }
@@ -232,8 +248,10 @@ static void committed(struct flight *f, const struct db_result *result) {
     for (size_t i = 0; i < f->part_count; i++) {
         struct part *part = &f->parts[i];
 
-        for (size_t k = 0; k < part->count; k++)
+        for (size_t k = 0; k < part->count; k++) {
             part->tasks[k]->state = TASK_IDLE;
+            part->tasks[k]->company = 0;
+        }
         part->op->done(part->tasks, part->count, result->rows[i]);
     }
 }
@@ -244,7 +262,7 @@ static void send_again(struct task *t, bool unknown) {
     if (t->op->again != NULL && !t->op->again(t, unknown))
         return;
     t->state = TASK_QUEUED;
-    list_push_front(t->solo ? &batch.solo : &t->op->queue, &t->node);
+    list_push_front(t->company > 0 ? &batch.suspects : &t->op->queue, &t->node);
 }
 
 static void lost(struct flight *f) {
@@ -258,18 +276,19 @@ static bool is_transient(const char *sqlstate) {
            strncmp(sqlstate, "57", 2) == 0;
 }
 
-/* A task whose own statement failed: again, alone, or not at all. */
-static void failed_task(struct task *t, bool in_company, const struct op_error *error) {
+/* A task whose own statement failed: again in half the company, or not at all. */
+static void failed_task(struct task *t, size_t company, const struct op_error *error) {
     bool transient = is_transient(error->sqlstate) && ++t->failures < MAX_TRANSIENT_FAILURES;
 
     t->state = TASK_IDLE;
-    if (transient || in_company) {
-        t->solo = t->solo || !transient;
-        send_again(t, false);
+    if (!transient && company <= 1) {
+        t->company = 0;
+        t->op->fail(t, error);
         return;
     }
-    t->solo = false;
-    t->op->fail(t, error);
+    if (!transient)
+        t->company = (uint32_t)(company / 2 > 0 ? company / 2 : 1);
+    send_again(t, false);
 }
 
 /* When no statement failed but the commit did, every part is suspect. */
@@ -279,11 +298,11 @@ static void failed(struct flight *f, const struct db_result *result) {
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
         bool guilty = at_commit || i == result->failed_at;
-        bool in_company = part->count > 1 || (at_commit && f->part_count > 1);
+        size_t company = part->count > 1 || !at_commit ? part->count : f->part_count;
 
         for (size_t k = part->count; k-- > 0;) {
             if (guilty)
-                failed_task(part->tasks[k], in_company, &result->error);
+                failed_task(part->tasks[k], company, &result->error);
             else
                 send_again(part->tasks[k], false);
         }

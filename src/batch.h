@@ -13,8 +13,9 @@
  * timer: what has gathered is sent at the turn's end when a lane is free, and
  * gathers on while none is.
  *
- * When a flight fails, the tasks of the statement that failed are sent again one
- * by one, so that only those at fault fail; the others travel together again.
+ * When a flight fails, the tasks of the statement that failed are sent again in
+ * halves, quarters and so on, so that only those at fault fail; these flights and
+ * those of all others take turns.
  * When a connection dies, what was under way is sent again, each operation
  * knowing what that takes (op.again).
  */

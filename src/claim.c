@@ -26,7 +26,8 @@ struct claim {
     struct job *rows;
     size_t row_count;
     /* Walk: what was known when it was sent. */
-    int64_t horizon; /* last id made; all ids in the walk are older or equal */
+    struct job_key start; /* the frontier */
+    int64_t horizon;      /* last id made; all ids in the walk are older or equal */
     uint64_t flight;
     uint64_t ready_events;
     struct list in_plan;
@@ -77,7 +78,7 @@ static void plan_waiting(struct queue *q) {
 
 /* One job from each queue in turn, until there are enough or a whole pass found none. */
 static void plan_fresh(struct get *g) {
-    int64_t wanted = g->has_waited ? 1 : g->count;
+    int64_t wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
     bool found = true;
 
     while (found && wanted > 0) {
@@ -196,7 +197,7 @@ static void deal(struct claim *c) {
         if (s.get != NULL && s.get->client != NULL)
             s.get->jobs[s.place] = c->rows[i];
         else
-            claim_release(c->rows[i].key);
+            claim_release(c->rows[i].key, c->rows[i].ready_at);
     }
     for (size_t i = 0; i < c->slot_count; i++)
         slot_ended(c->slots[i]);
@@ -211,23 +212,34 @@ static void after_claim(struct queue *q) {
         queue_signal(q);
 }
 
-/* A walk that brought all that was asked for stopped at its last row. One that
- * did not has seen everything up to its horizon; but what became ready by other
- * flights while it was under way, it knows nothing of. */
-static void advance_frontier(struct claim *c) {
-    struct queue *q = c->q;
+/* Jobs that flights other than the walk's own made ready while it was under way. */
+static uint64_t foreign_events(const struct claim *c) {
+    const struct queue *q = c->q;
     uint64_t events = q->ready_events - c->ready_events;
-    struct job_key end = { .rank = 0, .id = c->horizon };
 
-    if (c->row_count > 0 && job_key_before(q->frontier, c->rows[c->row_count - 1].key))
-        q->frontier = c->rows[c->row_count - 1].key;
-    if (c->row_count >= c->slot_count)
-        return;
-    if (job_key_before(q->frontier, end))
-        q->frontier = end;
     if (q->landing_flight == c->flight)
         events -= q->landing_events < events ? q->landing_events : events;
-    q->behind = events > 0;
+    return events;
+}
+
+/* A walk that brought all that was asked for stopped at its last row, and one that
+ * did not has seen everything up to its horizon. But it knows nothing of what others
+ * made ready meanwhile, nor of a frontier that was set back: then it proves nothing. */
+static void advance_frontier(struct claim *c) {
+    struct queue *q = c->q;
+    struct job_key end = { .rank = 0, .id = c->horizon };
+
+    if (foreign_events(c) > 0 || job_key_before(q->frontier, c->start)) {
+        q->behind = true;
+        return;
+    }
+    if (c->row_count >= c->slot_count) {
+        end = c->rows[c->row_count - 1].key;
+    } else {
+        q->behind = false;
+    }
+    if (job_key_before(q->frontier, end))
+        q->frontier = end;
 }
 
 static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -273,6 +285,7 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
 static void walk_encode(struct params *p, struct task *t) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
+    c->start = c->q->frontier;
     c->horizon = job_id_last();
     c->flight = batch_next_flight();
     c->ready_events = c->q->ready_events;
@@ -316,6 +329,8 @@ static void give_up(struct claim *c, bool unknown) {
     q->claiming -= (int64_t)c->slot_count;
     if (unknown)
         queue_rewind(q);
+    else if (c->keys == NULL)
+        queue_walk_from(q, c->start);
 }
 
 static bool claim_again(struct task *t, bool unknown) {
@@ -373,8 +388,10 @@ struct release {
     struct job_key key;
 };
 
-void claim_release(struct job_key key) {
+void claim_release(struct job_key key, int64_t until) {
     struct release *r = xcalloc(1, sizeof *r);
+
+    lease_add(key, until);
 
     r->key = key;
     r->task.op = &op_release;
@@ -387,7 +404,7 @@ void claim_release(struct job_key key) {
 void claim_release_unsent(struct client *c) {
     for (size_t i = 0; i < c->unsent_count; i++)
         if (c->unsent[i].offset >= c->bytes_out)
-            claim_release(c->unsent[i].key);
+            claim_release(c->unsent[i].key, c->unsent[i].until);
     c->unsent_count = 0;
 }
 

@@ -18,8 +18,9 @@ extern struct op op_release;
 /* Serves waiting gets of signalled queues, then fresh ones; for batch_init(). */
 void claim_plan(void);
 
-/* Puts a delivered or claimed job back as if it had never been given out. */
-void claim_release(struct job_key key);
+/* Puts a delivered or claimed job, leased until then, back as if it had never
+ * been given out. Should that fail, its lease ends by itself. */
+void claim_release(struct job_key key, int64_t until);
 /* Puts back what c was given and has certainly not received: on its close. */
 void claim_release_unsent(struct client *c);
 

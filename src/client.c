@@ -370,16 +370,25 @@ static bool reads_on(const struct client *c) {
     return !busy || buf_len(&c->in) < HELD_INPUT;
 }
 
-/* The peer will send no more. A client that waits for a job is gone; for others
- * what they sent is still done and answered, as for `printf ... | nc`. */
+/* The peer will send no more. What it sent is still done and answered, as for
+ * `printf ... | nc`; unless a job would be given to nobody. */
 static void on_eof(struct client *c) {
     c->eof = true;
-    if (c->get != NULL) {
-        client_kill(c, "peer closed while it waited for a job");
-        return;
-    }
     event_del(&c->read_event);
-    client_touch(c);
+    make_ready(c);
+}
+
+/* After the end of input: is there nothing to be done or said any more? What is
+ * left of the input is no whole command then. */
+static bool is_finished(const struct client *c) {
+    return c->req_count == 0 && c->held == NULL && buf_len(&c->out) == 0 && may_take(c);
+}
+
+static void after_eof(struct client *c) {
+    if (c->state == CLIENT_OPEN && clients.hooks->is_waiting(c))
+        client_kill(c, "peer closed while it waited for a job");
+    else if (c->state == CLIENT_OPEN && is_finished(c))
+        client_kill(c, "peer closed");
 }
 
 static ssize_t read_some(struct client *c) {
@@ -396,6 +405,12 @@ static ssize_t read_some(struct client *c) {
     return got;
 }
 
+/* Idle clients keep no buffer. */
+static void shrink_input(struct client *c) {
+    if (buf_len(&c->in) == 0)
+        buf_reset(&c->in, c->req_count > 0 ? KEEP_BYTES : 0);
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg) {
     struct client *c = arg;
     ssize_t got;
@@ -403,8 +418,11 @@ static void on_readable(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     if (c->state == CLIENT_DEAD)
         return;
+    /* It is not read at the moment. What it sent before is read first, later. */
     if (what & EV_CLOSED) {
-        client_kill(c, "peer closed");
+        event_del(&c->read_event);
+        if (clients.hooks->is_waiting(c))
+            client_kill(c, "peer closed while it waited for a job");
         return;
     }
     got = read_some(c);
@@ -420,14 +438,14 @@ static void on_readable(evutil_socket_t fd, short what, void *arg) {
         client_kill(c, "query buffer over its limit");
     else if (c->state == CLIENT_OPEN && !c->paused && !reads_on(c))
         read_or_watch(c, false);
-    if (buf_len(&c->in) == 0)
-        buf_reset(&c->in, c->req_count > 0 ? KEEP_BYTES : 0);
+    shrink_input(c);
 }
 
 static void resume(struct client *c) {
     process_input(c);
-    if (c->state == CLIENT_OPEN && c->eof && c->get != NULL)
-        client_kill(c, "peer closed while it waited for a job");
+    shrink_input(c);
+    if (c->eof)
+        after_eof(c);
     else if (c->state == CLIENT_OPEN && c->paused && reads_on(c))
         read_or_watch(c, true);
 }
@@ -486,8 +504,6 @@ static void all_written(struct client *c) {
     make_ready(c);
     if (c->state == CLIENT_CLOSING && c->req_count == 0)
         client_kill(c, "done");
-    else if (c->eof && c->req_count == 0 && c->held == NULL)
-        client_kill(c, "peer closed");
 }
 
 static void write_out(struct client *c) {

@@ -92,6 +92,8 @@ struct client_hooks {
     /* A whole command was read. The hook runs it, or returns false to have it
      * offered again when one of the client's requests has ended. */
     bool (*on_command)(struct client *c, struct req *r);
+    /* Does it wait for a job, so that there is nobody to give it to when it has gone? */
+    bool (*is_waiting)(const struct client *c);
     void (*on_close)(struct client *c);   /* once, when the socket is closed */
     void (*on_written)(struct client *c); /* all output has reached the socket */
 };

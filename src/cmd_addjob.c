@@ -134,6 +134,7 @@ static void on_open(struct parked *p, struct queue *q) {
 
 static void leave(struct add *a) {
     heap_remove(&deadlines, &a->deadline);
+    a->q->users--;
     if (!is_delayed(a))
         a->q->adding--;
 }
@@ -155,6 +156,7 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
     list_init(&a->parked.node);
     if (timeout_ms > 0)
         heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
+    q->users++;
     if (!is_delayed(a))
         q->adding++;
     if (queue_is_open(q))
@@ -262,7 +264,7 @@ static void hand_over(struct add *a) {
         get_deliver(g, &job, 1);
         return;
     }
-    claim_release(a->key);
+    claim_release(a->key, a->until);
     get_wait(g);
 }
 

@@ -207,14 +207,15 @@ void cmd_qscan(struct req *r) {
     struct scan_options o = { .count = 100, .minlen = -1, .maxlen = -1 };
     struct slice *names;
     char cursor[24];
-    uint32_t slot;
+    uint32_t slot, most;
     size_t found;
     int end;
 
     if (!args_parse_or_reply(r, 1, &scan_spec, &o, &end))
         return;
     slot = o.cursor >= 0 && o.cursor < queue_slots() ? (uint32_t)o.cursor : o.cursor == 0 ? 0 : queue_slots();
-    names = req_alloc(r, (queue_slots() + 1) * sizeof *names);
+    most = o.busyloop || o.count > queue_slots() ? queue_slots() : o.count > 0 ? (uint32_t)o.count : 1;
+    names = req_alloc(r, (most + 1) * sizeof *names);
     found = scan_slots(&slot, &o, names);
     snprintf(cursor, sizeof cursor, "%u", slot < queue_slots() ? slot : 0);
     reply_array(r, 2);
@@ -268,7 +269,10 @@ static void save_pause(struct parked *p, struct queue *q) {
 }
 
 static void pause_open_failed(struct parked *p, const struct op_error *err) {
-    req_db_error(CONTAINER_OF(p, struct pause, parked)->req, err);
+    struct pause *pause = CONTAINER_OF(p, struct pause, parked);
+
+    pause->q->users--;
+    req_db_error(pause->req, err);
 }
 
 static void start_pause(struct req *r, unsigned flags) {
@@ -278,6 +282,7 @@ static void start_pause(struct req *r, unsigned flags) {
                          .parked = { .go = save_pause, .fail = pause_open_failed },
                          .q = queue_get(r->argv[1]),
                          .flags = flags };
+    p->q->users++;
     list_init(&p->parked.node);
     r->data = p;
     r->task.rows = 1;
@@ -318,7 +323,8 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
         struct req *r = REQ_OF_TASK(tasks[i]);
         struct pause *p = r->data;
 
-        p->q->pause = p->flags;
+        p->q->users--;
+        queue_set_pause(p->q, p->flags);
         p->q->shown = true;
         p->q->used_us = clock_mono();
         queue_signal(p->q);
@@ -328,6 +334,9 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
 }
 
 static void pause_fail(struct task *t, const struct op_error *err) {
+    struct pause *p = REQ_OF_TASK(t)->data;
+
+    p->q->users--;
     req_db_error(REQ_OF_TASK(t), err);
 }
 

@@ -63,7 +63,7 @@ struct op op_show_jobs = {
 /* ---- QPEEK ---- */
 
 struct peek {
-    const struct queue *q;
+    struct queue *q;
     int64_t count; /* negative: from the end */
 };
 
@@ -80,6 +80,7 @@ void cmd_qpeek(struct req *r) {
         req_end(r);
         return;
     }
+    p->q->users++;
     r->data = p;
     r->task.op = p->count > 0 ? &op_peek_first : &op_peek_last;
     r->task.rows = 1;
@@ -106,6 +107,7 @@ static void peek_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
 
     (void)count;
+    ((struct peek *)r->data)->q->users--;
     reply_array(r, (size_t)PQntuples(rows));
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_view v = job_view_read(rows, i, 0);
@@ -115,6 +117,11 @@ static void peek_done(struct task **tasks, size_t count, const PGresult *rows) {
     req_end(r);
 }
 
+static void peek_fail(struct task *t, const struct op_error *err) {
+    ((struct peek *)REQ_OF_TASK(t)->data)->q->users--;
+    read_fail(t, err);
+}
+
 struct op op_peek_first = {
     .name = "peek_first",
     .stmt = SQL_PEEK_FIRST,
@@ -122,7 +129,7 @@ struct op op_peek_first = {
     .alone = true,
     .encode = peek_encode,
     .done = peek_done,
-    .fail = read_fail,
+    .fail = peek_fail,
 };
 
 struct op op_peek_last = {
@@ -132,7 +139,7 @@ struct op op_peek_last = {
     .alone = true,
     .encode = peek_encode,
     .done = peek_done,
-    .fail = read_fail,
+    .fail = peek_fail,
 };
 
 /* ---- JSCAN ---- */

@@ -20,6 +20,7 @@
 #define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
 #define SECOND_TICKS 10
 #define GC_TICKS 100
+#define FULL_WALK_PARTS 6              /* of the queues every ten seconds */
 #define IDLE_QUEUE_US (300 * US_PER_S) /* as Disque's queue.c */
 /* A clock of the database that moved by more than this was set. */
 #define CLOCK_STEP_US US_PER_S
@@ -45,6 +46,9 @@ static void postpone(struct job_key key) {
     p->task.op = &op_postpone;
     p->task.rows = 1;
     list_init(&p->task.node);
+    /* Until that is written it counts as leased, as before. */
+    lease_add(key, clock_db());
+    lease_hold(key.id);
     batch_add(&p->task);
 }
 
@@ -66,8 +70,12 @@ static void postpone_done(struct task **tasks, size_t count, const PGresult *row
 
         lease_add(CONTAINER_OF(t, struct postpone, task)->key, row_time(rows, i, 1));
     }
-    for (size_t i = 0; i < count; i++)
-        free(CONTAINER_OF(tasks[i], struct postpone, task));
+    for (size_t i = 0; i < count; i++) {
+        struct postpone *p = CONTAINER_OF(tasks[i], struct postpone, task);
+
+        lease_unhold(p->key.id);
+        free(p);
+    }
 }
 
 static void postpone_fail(struct task *t, const struct op_error *err) {
@@ -76,6 +84,7 @@ static void postpone_fail(struct task *t, const struct op_error *err) {
     (void)err;
     /* Another try in a while, by a lease of our own. */
     lease_add(p->key, clock_db() + US_PER_S);
+    lease_unhold(p->key.id);
     free(p);
 }
 
@@ -167,9 +176,9 @@ static void ask_clock(void) {
 /* ---- queues nobody uses ---- */
 
 static bool is_unused(const struct queue *q) {
-    return q->total == 0 && q->adding == 0 && q->pause == 0 && q->claiming == 0 && q->waiter_count == 0 &&
-           !q->opening && list_empty(&q->parked) && list_empty(&q->in_dirty) &&
-           clock_mono() - q->used_us > IDLE_QUEUE_US && clock_mono() - q->named_us > IDLE_QUEUE_US;
+    return q->total == 0 && q->users == 0 && q->pause == 0 && q->claiming == 0 && !q->opening &&
+           list_empty(&q->parked) && list_empty(&q->in_dirty) && clock_mono() - q->used_us > IDLE_QUEUE_US &&
+           clock_mono() - q->named_us > IDLE_QUEUE_US;
 }
 
 static void forget_unused_queues(void) {
@@ -179,22 +188,36 @@ static void forget_unused_queues(void) {
     }
 }
 
+/* The rare full walk, a safety net: a row that somebody else had locked while a
+ * walk went by is found again within a minute. */
+static void rewind_some_queues(void) {
+    QUEUE_EACH(q) {
+        if (q->id != 0 && q->total > 0 &&
+            q->slot % FULL_WALK_PARTS == cron.ticks / GC_TICKS % FULL_WALK_PARTS)
+            queue_rewind(q);
+    }
+}
+
 /* ---- the turn ---- */
 
 static void tick(void) {
     cron.ticks++;
     stats_sample(clock_mono());
     clients_cron();
-    if (cron.ticks % SECOND_TICKS == 0)
+    if (cron.ticks % SECOND_TICKS == 0) {
         ask_clock();
+        load_retry();
+    }
     if (command_is_loading())
         return;
     if (cron.ticks % EXPIRY_TICKS == 0)
         expiry_in_order();
     if (cron.ticks % SECOND_TICKS == 0)
         queue_save_counters();
-    if (cron.ticks % GC_TICKS == 0)
+    if (cron.ticks % GC_TICKS == 0) {
         forget_unused_queues();
+        rewind_some_queues();
+    }
 }
 
 void cron_turn(void) {

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "log.h"
 #include "migrate.h"
+#include "node.h"
 #include "stats.h"
 
 #define BACKOFF_FIRST_US (20 * US_PER_MS)
@@ -90,6 +91,7 @@ static void clear_results(struct db_lane *lane) {
     lane->collected = 0;
     lane->sent = 0;
     lane->failed = false;
+    lane->broken = false;
 }
 
 static void disconnect(struct db_lane *lane) {
@@ -154,24 +156,23 @@ static void on_notice(void *arg, const PGresult *res) {
     log_verbose(who(lane), "%s: %s", PQresultErrorField(res, PG_DIAG_SEVERITY), text != NULL ? text : "");
 }
 
-/* What stands before dbname can be overridden by the user's conninfo. */
-static PGconn *connect_start(void) {
-    static const char *const keys[] = { "application_name",
-                                        "keepalives_idle",
-                                        "keepalives_interval",
-                                        "keepalives_count",
-                                        "tcp_user_timeout",
-                                        "client_encoding",
-                                        "dbname",
-                                        NULL };
-    const char *values[] = { "pgdisque", "5", "3", "3", "10000", "SQL_ASCII", db.conninfo, NULL };
+/* What stands before dbname can be overridden by the user's conninfo; the name of the
+ * session cannot. */
+static PGconn *connect_start(const struct db_lane *lane) {
+    static const char *const keys[] = { "keepalives_idle",  "keepalives_interval",
+                                        "keepalives_count", "tcp_user_timeout",
+                                        "dbname",           "application_name",
+                                        "client_encoding",  NULL };
+    char name[64];
+    const char *values[] = { "5", "3", "3", "10000", db.conninfo, name, "SQL_ASCII", NULL };
 
+    snprintf(name, sizeof name, "pgdisque %.8s %s", node_self()->id, lane->name);
     return PQconnectStartParams(keys, values, 1);
 }
 
 static void lane_connect(struct db_lane *lane) {
     lane->state = DB_CONNECTING;
-    lane->conn = connect_start();
+    lane->conn = connect_start(lane);
     if (lane->conn == NULL)
         log_fatal(who(lane), "out of memory");
     if (PQstatus(lane->conn) == CONNECTION_BAD) {
@@ -215,7 +216,8 @@ static bool migrate_send(struct db_lane *lane) {
 /* One Sync for the session's settings and all statements. */
 static bool prepare_send(struct db_lane *lane) {
     bool ok = PQenterPipelineMode(lane->conn) == 1 &&
-              PQsendQueryParams(lane->conn, sql_session, 0, NULL, NULL, NULL, NULL, 0) == 1;
+              PQsendQueryParams(lane->conn, sql_session, 0, NULL, NULL, NULL, NULL, 0) == 1 &&
+              PQsendQueryParams(lane->conn, sql_takeover, 0, NULL, NULL, NULL, NULL, 0) == 1;
 
     for (int i = 0; ok && i < SQL_COUNT; i++)
         ok = PQsendPrepare(lane->conn, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;
@@ -302,13 +304,28 @@ static void lane_ready(struct db_lane *lane) {
     db.hooks->on_ready(lane);
 }
 
+/* Is this takeover.sql's result, and does an earlier session still run? */
+static bool left_behind(const PGresult *res) {
+    if (PQresultStatus(res) != PGRES_TUPLES_OK || strcmp(PQfname(res, 0), "gone") != 0)
+        return false;
+    for (int i = 0; i < PQntuples(res); i++)
+        if (PQgetvalue(res, i, 0)[0] != 't')
+            return true;
+    return false;
+}
+
 static void preparing_step(struct db_lane *lane) {
     while (!PQisBusy(lane->conn)) {
         PGresult *res = PQgetResult(lane->conn);
         ExecStatusType status = PQresultStatus(res);
         bool error = res != NULL && is_error(res);
+        bool taken_over = !left_behind(res);
 
         PQclear(res);
+        if (!taken_over) {
+            lane_down(lane, "the session before this one does not end");
+            return;
+        }
         if (error || PQstatus(lane->conn) == CONNECTION_BAD) {
             lane_broken(lane);
             return;
@@ -403,7 +420,7 @@ struct params *db_params(struct db_lane *lane) {
     return &lane->params;
 }
 
-bool db_statement(struct db_lane *lane, enum sql_stmt stmt) {
+void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX];
     int formats[PARAMS_MAX];
@@ -411,15 +428,16 @@ bool db_statement(struct db_lane *lane, enum sql_stmt stmt) {
     params_finish(&lane->params, values, lengths, formats);
     lane->sent++;
     stats.statements++;
-    return PQsendQueryPrepared(lane->conn, sql_texts[stmt].name, lane->params.columns, values, lengths,
-                               formats, 1) == 1;
+    if (PQsendQueryPrepared(lane->conn, sql_texts[stmt].name, lane->params.columns, values, lengths, formats,
+                            1) != 1)
+        lane->broken = true;
 }
 
 void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {
     lane->on_landed = on_landed;
     lane->state = DB_FLYING;
     stats.flights++;
-    if (PQpipelineSync(lane->conn) != 1 || !flush(lane))
+    if (lane->broken || PQpipelineSync(lane->conn) != 1 || !flush(lane))
         lane_broken(lane);
 }
 

@@ -67,6 +67,7 @@ struct db_lane {
     PGresult *step_result; /* of the migration step under way */
     /* The flight. */
     struct params params;
+    bool broken; /* a statement could not be sent */
     size_t sent;
     size_t collected;
     PGresult *results[DB_MAX_STATEMENTS];
@@ -81,16 +82,17 @@ struct db_hooks {
     void (*on_down)(struct db_lane *lane);  /* after on_landed, when a flight was under way */
 };
 
-/* conninfo stays the caller's. Lanes connect at once. */
+/* conninfo stays the caller's. Each lane's session has a name of its own, by this
+ * server's node ID, and ends what is left of an earlier one under that name. */
 void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks);
 struct db_lane *db_lane_new(const char *name, enum lane_kind kind);
 void db_lane_free(struct db_lane *lane);
 
 /* The parameters to fill for the next statement, empty. */
 struct params *db_params(struct db_lane *lane);
-/* Adds a statement with db_params() to the flight; false when the connection
- * broke on the way, which db_send() then reports as lost. */
-bool db_statement(struct db_lane *lane, enum sql_stmt stmt) MUST_CHECK;
+/* Adds a statement with db_params() to the flight. One that cannot be sent breaks
+ * the lane, and db_send() reports the flight as lost. */
+void db_statement(struct db_lane *lane, enum sql_stmt stmt);
 /* Sends the flight. The lane must be ready and have at least one statement. */
 void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *));
 

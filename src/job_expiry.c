@@ -15,6 +15,9 @@
 /* An insert may be committed later than its wake_at; this far back is looked again. */
 #define LATE_US (10 * US_PER_S)
 #define RETRY_US US_PER_S
+#define LOCKED_US (100 * US_PER_MS)
+/* Queues swept in one statement; more of them take turns. */
+#define SWEEP_QUEUES 1000
 
 /* Everything before from has been dealt with. Three statements of one flight:
  * remove the expired, wake the due, and ask when to look again. */
@@ -24,6 +27,7 @@ static struct {
     struct task next;
     bool busy;
     bool more;
+    bool failed;
     int64_t from;
     int64_t now; /* of the look under way */
     int64_t next_at;
@@ -56,6 +60,7 @@ void expiry_wake(void) {
         return;
     wake.busy = true;
     wake.more = false;
+    wake.failed = false;
     wake.next_at = TIME_NEVER;
     batch_add(&wake.expired);
     batch_add(&wake.due);
@@ -102,6 +107,8 @@ static void due_encode(struct params *p, struct task *t) {
     params_set_time(p, 1, wake.now);
     params_set_int4(p, 2, LIMIT);
     params_ensure_int4_array(p, 3);
+    if (queue_paused_in() == 0)
+        return;
     QUEUE_EACH(q) {
         if (q->pause & PAUSE_IN)
             params_int4(p, 3, q->id);
@@ -133,7 +140,10 @@ static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     if (PQntuples(rows) > 0)
         expiry_wake_at(row_time(rows, 0, 0));
-    if (!wake.more && wake.now - LATE_US > wake.from)
+    /* What is due and was not taken is locked by somebody. */
+    if (!wake.more && wake.next_at <= wake.now)
+        wake.next_at = wake.now + LOCKED_US;
+    if (!wake.more && !wake.failed && wake.now - LATE_US > wake.from)
         wake.from = wake.now - LATE_US;
     wake.busy = false;
 }
@@ -142,6 +152,7 @@ static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
 static void wake_fail(struct task *t, const struct op_error *err) {
     (void)err;
     wake.next_at = clock_db() + RETRY_US;
+    wake.failed = true;
     if (t == &wake.next)
         wake.busy = false;
 }
@@ -200,11 +211,15 @@ static void sweep_queue(struct queue *q) {
 }
 
 void expiry_in_order(void) {
+    static uint32_t next_slot;
+
     if (sweeps > 0)
         return;
     sweep_to = job_id_at(clock_db() - JOB_DEFAULT_TTL * US_PER_S);
-    QUEUE_EACH(q) {
-        if (q->id != 0 && q->total > 0 && q->swept_id < sweep_to)
+    for (uint32_t looked = 0; looked < queue_slots() && sweeps < SWEEP_QUEUES; looked++) {
+        struct queue *q = queue_at(next_slot++ % queue_slots());
+
+        if (q != NULL && q->id != 0 && q->total > 0 && q->swept_id < sweep_to)
             sweep_queue(q);
     }
 }

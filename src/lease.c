@@ -13,10 +13,12 @@ struct lease {
     struct heap_item end;
     int64_t until_us;
     unsigned holds;
+    uint64_t told; /* the last review, or the one to come, that it passes */
 };
 
 static struct lease *leases;
 static struct heap ends;
+static uint64_t review;
 
 static struct lease *find(int64_t id) {
     struct lease *l;
@@ -36,6 +38,7 @@ void lease_add(struct job_key key, int64_t until_us) {
         HASH_ADD(hh, leases, key.id, sizeof l->key.id, l);
     }
     l->until_us = until_us;
+    l->told = review;
     if (l->holds == 0)
         heap_set(&ends, &l->end, until_us);
 }
@@ -91,6 +94,19 @@ int64_t lease_next_end(void) {
     struct heap_item *first = heap_first(&ends);
 
     return first == NULL ? INT64_MAX : first->due;
+}
+
+void lease_review_begin(void) {
+    review++;
+}
+
+void lease_review_end(void) {
+    struct lease *l, *next;
+
+    HASH_ITER(hh, leases, l, next) {
+        if (l->told != review)
+            drop(l);
+    }
 }
 
 size_t lease_count(void) {

@@ -25,6 +25,10 @@ void lease_hold(int64_t id);
 void lease_unhold(int64_t id);
 /* Takes a lease that has ended at now_us; false when there is none. */
 bool lease_take_ended(int64_t now_us, struct job_key *key);
+/* Compares with all leases that are running by the database, told one by one: those
+ * that were not told are dropped at the end. */
+void lease_review_begin(void);
+void lease_review_end(void);
 /* When the next one ends (clock_db()), INT64_MAX if none does. */
 int64_t lease_next_end(void);
 size_t lease_count(void);

@@ -26,6 +26,7 @@ static struct {
     struct task counts;
     int64_t asked_mono;
     bool loaded;
+    bool failed;
     void (*on_loaded)(void);
 } load = {
     .clock = { .op = &op_load_clock, .rows = 1 },
@@ -59,10 +60,17 @@ void load_start(void) {
 }
 
 /* Some other server took the same number at the same moment, or the database is
- * in trouble: begin again. */
+ * in trouble: load_retry() asks again, because what fails would fail others too. */
 static void load_fail(struct task *t, const struct op_error *err) {
     log_warning("load", "%s: %s (SQLSTATE %s); trying again", t->op->name, err->message, err->sqlstate);
-    batch_add(t);
+    load.failed = true;
+}
+
+void load_retry(void) {
+    if (!load.failed)
+        return;
+    load.failed = false;
+    load_start();
 }
 
 static void no_params(struct params *p, struct task *t) {
@@ -130,7 +138,7 @@ static void load_queue(const PGresult *rows, int row) {
     struct queue *q = queue_get(row_bytes(rows, row, 1));
 
     queue_set_id(q, row_int4(rows, row, 0));
-    q->pause = (unsigned)row_int2(rows, row, 2);
+    queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
     q->created_us = row_time(rows, row, 3);
     q->jobs_in = q->saved_in = row_int8(rows, row, 4);
     q->jobs_out = q->saved_out = row_int8(rows, row, 5);
@@ -156,21 +164,25 @@ static void now_encode(struct params *p, struct task *t) {
  * it is only watched. A lease without an end looks the same whether delivered
  * or not, and at most once means to leave it. */
 static void meet_lease(struct job_key key, int64_t until, int16_t owner) {
-    if (until == TIME_NEVER || lease_known(key.id))
+    bool stray = !lease_known(key.id) && owner == (int16_t)node_self()->number;
+
+    if (until == TIME_NEVER)
         return;
     lease_add(key, until);
-    if (load.loaded && owner == (int16_t)node_self()->number && config.db_connections == 1)
-        claim_release(key);
+    if (stray && load.loaded && config.db_connections == 1)
+        claim_release(key, until);
 }
 
 static void leases_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
+    lease_review_begin();
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
 
         meet_lease(key, row_time(rows, i, 3), row_int2(rows, i, 4));
     }
+    lease_review_end();
 }
 
 static void forget_counts(void) {
@@ -191,6 +203,7 @@ static void load_count(const PGresult *rows, int row) {
     }
     q->total = row_int8(rows, row, 1);
     q->len = row_int8(rows, row, 2);
+    q->swept_id = row_null(rows, row, 3) ? job_id_at(clock_db()) : row_int8(rows, row, 3) - 1;
     q->shown = q->shown || q->len > 0;
     if (q->len > 0)
         queue_rewind(q);
@@ -199,6 +212,8 @@ static void load_count(const PGresult *rows, int row) {
 static void counts_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
+    if (load.failed)
+        return;
     forget_counts();
     for (int i = 0; i < PQntuples(rows); i++)
         load_count(rows, i);

@@ -24,6 +24,8 @@ extern struct op op_load_counts;
 /* A hot lane is ready: loads all, or what may have changed. Does nothing while
  * it is under way. */
 void load_start(void);
+/* Asks again for what failed; about once a second. */
+void load_retry(void);
 /* Called once, when all is loaded. */
 void load_on_loaded(void (*fn)(void));
 

@@ -38,26 +38,26 @@
 #define SPARE_FILES 64
 
 /* The order of statements within a transaction. Adds come before acks and claims,
- * so that a client's pipelined commands take effect in its order, and what reads
- * the whole state comes last. */
+ * so that a client's pipelined commands take effect in its order. Claims come last: there
+ * may be so many of them that other statements find no room behind. */
 static struct op *const operations[] = {
-    &op_load_clock,     &op_load_secret,
-    &op_register_node,  &op_load_nodes,
-    &op_load_queues,    &op_flush_all,
-    &op_unpause_all,    &op_open_queues,
-    &op_pause_queues,   &op_add_jobs,
-    &op_add_jobs_again, &op_ack_jobs,
-    &op_requeue_jobs,   &op_dequeue_jobs,
-    &op_working_jobs,   &op_release,
-    &op_postpone,       &op_wake_expired,
-    &op_wake_due,       &op_expire_in_order,
-    &op_wake_next,      &op_drop_queues,
-    &op_claim_keys,     &op_claim_walk,
-    &op_load_leases,    &op_load_counts,
-    &op_show_jobs,      &op_peek_first,
-    &op_peek_last,      &op_scan_jobs,
-    &op_scan_queue,     &op_save_counters,
-    &op_clock,          NULL,
+    &op_load_clock,      &op_load_secret,
+    &op_register_node,   &op_load_nodes,
+    &op_load_queues,     &op_flush_all,
+    &op_unpause_all,     &op_open_queues,
+    &op_pause_queues,    &op_add_jobs,
+    &op_add_jobs_again,  &op_ack_jobs,
+    &op_requeue_jobs,    &op_dequeue_jobs,
+    &op_working_jobs,    &op_release,
+    &op_postpone,        &op_wake_expired,
+    &op_wake_due,        &op_wake_next,
+    &op_expire_in_order, &op_drop_queues,
+    &op_load_leases,     &op_load_counts,
+    &op_claim_keys,      &op_claim_walk,
+    &op_show_jobs,       &op_peek_first,
+    &op_peek_last,       &op_scan_jobs,
+    &op_scan_queue,      &op_save_counters,
+    &op_clock,           NULL,
 };
 
 static struct {
@@ -83,6 +83,7 @@ static void on_client_written(struct client *c) {
 
 static const struct client_hooks client_hooks = {
     .on_command = command_exec,
+    .is_waiting = waiters_has,
     .on_close = on_client_close,
     .on_written = on_client_written,
 };

@@ -71,8 +71,8 @@ struct task {
     struct list node; /* in its operation's queue while queued */
     struct op *op;
     enum task_state state;
-    bool solo;        /* failed in company: is sent by itself now */
-    uint8_t failures; /* how often its statement failed */
+    uint8_t failures; /* how often its statement failed for a passing reason */
+    uint32_t company; /* after a failure: how many may travel together; 0: any */
     uint32_t rows;    /* rows it adds to the statement */
     size_t bytes;     /* about how many bytes they take */
     size_t first_row; /* of its rows in the statement, from 0; set before encode() */

@@ -19,6 +19,7 @@ static struct {
     uint32_t first_free; /* no slot before it is free */
     struct list ready;
     struct list dirty;
+    size_t paused_in;
 } queues;
 
 static const struct job_key beginning = { .rank = INT16_MIN, .id = 0 };
@@ -90,6 +91,7 @@ void queue_set_id(struct queue *q, int32_t id) {
 
 void queue_drop(struct queue *q) {
     queue_set_id(q, 0);
+    queue_set_pause(q, 0);
     HASH_DELETE(by_name, queues.by_name, q);
     queues.slots[q->slot] = NULL;
     if (q->slot < queues.first_free)
@@ -106,7 +108,7 @@ void queue_drop(struct queue *q) {
 void queue_clear(void) {
     QUEUE_EACH(q) {
         list_remove(&q->in_dirty);
-        q->pause = 0;
+        queue_set_pause(q, 0);
         q->shown = !list_empty(&q->waiters);
         q->len = q->total = q->jobs_in = q->jobs_out = q->saved_in = q->saved_out = 0;
         q->returned_count = 0;
@@ -169,10 +171,8 @@ static void walk_from_first_returned(struct queue *q) {
     struct job_key before = q->returned[0];
 
     before.id--;
-    if (job_key_before(before, q->frontier))
-        q->frontier = before;
-    q->behind = true;
     q->returned_count = 0;
+    queue_walk_from(q, before);
 }
 
 void queue_return_key(struct queue *q, struct job_key key) {
@@ -245,11 +245,16 @@ void queue_job_ready(struct queue *q, struct job_key key) {
     queue_signal(q);
 }
 
-void queue_rewind(struct queue *q) {
-    q->frontier = beginning;
-    q->returned_count = 0;
+void queue_walk_from(struct queue *q, struct job_key key) {
+    if (job_key_before(key, q->frontier))
+        q->frontier = key;
     q->behind = true;
     queue_signal(q);
+}
+
+void queue_rewind(struct queue *q) {
+    q->returned_count = 0;
+    queue_walk_from(q, beginning);
 }
 
 struct job_key queue_first_key(const struct queue *q) {
@@ -261,6 +266,16 @@ struct job_key queue_first_key(const struct queue *q) {
         first.id--;
     }
     return first;
+}
+
+void queue_set_pause(struct queue *q, unsigned pause) {
+    queues.paused_in += (pause & PAUSE_IN) != 0;
+    queues.paused_in -= (q->pause & PAUSE_IN) != 0;
+    q->pause = pause;
+}
+
+size_t queue_paused_in(void) {
+    return queues.paused_in;
 }
 
 /* ---- counters ---- */

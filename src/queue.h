@@ -62,6 +62,9 @@ struct queue {
     int64_t waiter_count;
     struct list in_ready; /* queues whose waiters may be served by the next flight */
 
+    /* Requests under way that point here; the object stays while there are any. */
+    int64_t users;
+
     /* Its row in the database. */
     struct list parked; /* struct parked: who waits for the id */
     bool opening;       /* the row is being made, or removed */
@@ -101,6 +104,8 @@ void queue_job_returned(struct queue *q, struct job_key key);
 bool queue_take_returned(struct queue *q, struct job_key *key);
 /* Puts a key back that a claim took in vain. Counts nothing. */
 void queue_return_key(struct queue *q, struct job_key key);
+/* There may be ready jobs behind this key. */
+void queue_walk_from(struct queue *q, struct job_key key);
 /* Nothing is known: the next claim walks from the beginning. */
 void queue_rewind(struct queue *q);
 /* After this key a reader has to look for ready jobs: the frontier or before. */
@@ -109,6 +114,11 @@ struct job_key queue_first_key(const struct queue *q);
 void queue_signal(struct queue *q);
 /* Takes the next signalled queue, or NULL. */
 struct queue *queue_next_signalled(void);
+
+/* Changes q->pause, which is not to be set otherwise. */
+void queue_set_pause(struct queue *q, unsigned pause);
+/* How many queues are paused in. */
+size_t queue_paused_in(void);
 
 /* Counts jobs entering and leaving; the difference is saved once a second. */
 void queue_count_in(struct queue *q);

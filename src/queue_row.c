@@ -61,7 +61,7 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
         if (q == NULL)
             continue;
         queue_set_id(q, row_int4(rows, i, 0));
-        q->pause |= (unsigned)row_int2(rows, i, 2);
+        queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, 2));
     }
     for (size_t i = 0; i < count; i++) {
         struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
@@ -104,19 +104,16 @@ static void drop_encode(struct params *p, struct task *t) {
     params_int4(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->id);
 }
 
-/* Who came meanwhile needs the row after all. */
-static void dropped(struct queue *q, bool row_gone) {
+/* Who came meanwhile needs the row after all; and with its row, jobs may have
+ * stayed that other servers added. */
+static void dropped(struct queue *q) {
     q->opening = false;
-    if (row_gone)
-        queue_set_id(q, 0);
-    if (!list_empty(&q->parked)) {
-        if (q->id == 0)
-            start_opening(q);
-        else
-            unpark(q, NULL);
-    } else if (list_empty(&q->waiters)) {
+    if (q->id != 0)
+        unpark(q, NULL);
+    else if (!list_empty(&q->parked))
+        start_opening(q);
+    else if (q->users == 0)
         queue_drop(q);
-    }
 }
 
 static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -129,7 +126,7 @@ static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
 
-        dropped(t->q, t->q->id == 0);
+        dropped(t->q);
         free(t);
     }
 }

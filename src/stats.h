@@ -10,33 +10,33 @@
  * What the server counts since its start, in one list: the counters, their
  * INFO text (section Pgdisque), and CONFIG RESETSTAT read it.
  */
-#define STATS_COUNTERS(X)                                             \
-    X(jobs_added, "jobs committed by ADDJOB")                         \
-    X(jobs_delivered, "jobs handed to clients")                       \
-    X(jobs_acked, "jobs removed by ACKJOB, FASTACK, DELJOB")          \
-    X(jobs_requeued, "jobs that came back because their lease ended") \
-    X(jobs_expired, "jobs removed because their TTL was over")        \
-    X(jobs_released, "jobs put back because their client had gone")   \
-    X(handoffs, "jobs inserted already leased to a waiting client")   \
-    X(claims, "claim statements")                                     \
-    X(claimed_rows, "jobs that claims returned")                      \
-    X(claims_empty, "claims that returned nothing")                   \
-    X(flights, "transactions sent")                                   \
-    X(flights_failed, "transactions that failed")                     \
-    X(flights_lost, "transactions whose connection died")             \
-    X(statements, "statements sent")                                  \
-    X(rows, "rows sent in statements")                                \
-    X(batch_max_rows, "largest number of rows in one statement")      \
-    X(solo_retries, "requests sent alone after their batch failed")   \
-    X(db_connects, "connections made to the database")                \
-    X(db_disconnects, "connections to the database lost")             \
-    X(connections_received, "clients accepted")                       \
-    X(connections_rejected, "clients refused by maxclients")          \
-    X(commands_processed, "commands executed")                        \
-    X(net_input_bytes, "bytes read from clients")                     \
-    X(net_output_bytes, "bytes written to clients")                   \
-    X(protocol_errors, "connections closed for broken framing")       \
-    X(output_limit_kills, "clients closed because they did not read") \
+#define STATS_COUNTERS(X)                                                 \
+    X(jobs_added, "jobs committed by ADDJOB")                             \
+    X(jobs_delivered, "jobs handed to clients")                           \
+    X(jobs_acked, "jobs removed by ACKJOB, FASTACK, DELJOB")              \
+    X(jobs_requeued, "jobs that came back because their lease ended")     \
+    X(jobs_expired, "jobs removed because their TTL was over")            \
+    X(jobs_released, "jobs put back because their client had gone")       \
+    X(handoffs, "jobs inserted already leased to a waiting client")       \
+    X(claims, "claim statements")                                         \
+    X(claimed_rows, "jobs that claims returned")                          \
+    X(claims_empty, "claims that returned nothing")                       \
+    X(flights, "transactions sent")                                       \
+    X(flights_failed, "transactions that failed")                         \
+    X(flights_lost, "transactions whose connection died")                 \
+    X(statements, "statements sent")                                      \
+    X(rows, "rows sent in statements")                                    \
+    X(batch_max_rows, "largest number of rows in one statement")          \
+    X(suspect_flights, "transactions to find the task that fails others") \
+    X(db_connects, "connections made to the database")                    \
+    X(db_disconnects, "connections to the database lost")                 \
+    X(connections_received, "clients accepted")                           \
+    X(connections_rejected, "clients refused by maxclients")              \
+    X(commands_processed, "commands executed")                            \
+    X(net_input_bytes, "bytes read from clients")                         \
+    X(net_output_bytes, "bytes written to clients")                       \
+    X(protocol_errors, "connections closed for broken framing")           \
+    X(output_limit_kills, "clients closed because they did not read")     \
     X(auth_failures, "wrong passwords")
 
 struct stats {

@@ -35,14 +35,21 @@ struct get *get_new(struct req *r, struct queue *const *queues, size_t count) {
     for (size_t i = 0; i < count; i++) {
         g->waits[i].q = queues[i];
         g->waits[i].get = g;
+        queues[i]->users++;
         list_init(&g->waits[i].node);
     }
     r->data = g;
     return g;
 }
 
+static void arm_deadline(struct get *g) {
+    if (g->deadline.due != 0 && !heap_has(&g->deadline))
+        heap_set(&waiters.deadlines, &g->deadline, g->deadline.due);
+}
+
 void get_start(struct get *g) {
     g->state = GET_FRESH;
+    arm_deadline(g);
     list_push_back(&waiters.fresh, &g->in_fresh);
 }
 
@@ -61,10 +68,14 @@ bool get_has_budget(const struct get *g) {
 
 /* ---- waiting ---- */
 
-/* Nearly always at the end; a get that claimed in vain goes back to its place. */
+/* Nearly always at the end; a get that claimed in vain goes back to its place,
+ * which is nearly always the front. */
 static void join(struct wait *w) {
+    struct list *first = w->q->waiters.next;
     struct list *before = &w->q->waiters;
 
+    if (first != before && LIST_ENTRY(first, struct wait, node)->get->arrival > w->get->arrival)
+        before = first;
     while (before->prev != &w->q->waiters &&
            LIST_ENTRY(before->prev, struct wait, node)->get->arrival > w->get->arrival)
         before = before->prev;
@@ -79,7 +90,6 @@ static void leave_all(struct get *g) {
         list_remove(&g->waits[i].node);
         g->waits[i].q->waiter_count--;
     }
-    heap_remove(&waiters.deadlines, &g->deadline);
     waiters.blocked--;
     if (g->client != NULL)
         g->client->blocked = false;
@@ -96,10 +106,9 @@ void get_wait(struct get *g) {
     }
     g->state = GET_WAITING;
     g->has_waited = true;
+    arm_deadline(g);
     g->client->blocked = true;
     waiters.blocked++;
-    if (g->deadline.due != 0)
-        heap_set(&waiters.deadlines, &g->deadline, g->deadline.due);
     for (size_t i = 0; i < g->wait_count; i++) {
         join(&g->waits[i]);
         if (queue_budget(g->waits[i].q) > 0)
@@ -141,6 +150,10 @@ void get_end(struct get *g) {
     if (g->state == GET_WAITING)
         leave_all(g);
     g->state = GET_DONE;
+    list_remove(&g->in_fresh);
+    heap_remove(&waiters.deadlines, &g->deadline);
+    for (size_t i = 0; i < g->wait_count; i++)
+        g->waits[i].q->users--;
     free(g->jobs);
     g->jobs = NULL;
     if (g->client != NULL)
@@ -182,17 +195,18 @@ static void reply_job(struct get *g, const struct job *job) {
 }
 
 /* Until the reply is written, the job can be put back as if nothing had happened. */
-static void remember_unsent(struct client *c, struct job_key key) {
+static void remember_unsent(struct client *c, const struct job *job) {
     if (c->unsent_count == c->unsent_cap) {
         c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
         c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
     }
-    c->unsent[c->unsent_count++] = (struct delivery){ key, c->bytes_out + buf_len(&c->out) };
+    c->unsent[c->unsent_count++] =
+        (struct delivery){ job->key, job->ready_at, c->bytes_out + buf_len(&c->out) };
 }
 
 void get_deliver(struct get *g, const struct job *jobs, size_t count) {
     for (size_t i = 0; i < count; i++)
-        remember_unsent(g->client, jobs[i].key);
+        remember_unsent(g->client, &jobs[i]);
     reply_array(g->req, count);
     for (size_t i = 0; i < count; i++) {
         reply_job(g, &jobs[i]);
@@ -226,20 +240,26 @@ void get_finish(struct get *g) {
 
 /* ---- what ends gets from outside ---- */
 
+/* Nobody waits for what is being claimed; it will be put back. */
+static void abandon(struct get *g) {
+    heap_remove(&waiters.deadlines, &g->deadline);
+    g->client->get = NULL;
+    g->client = NULL;
+}
+
+bool waiters_has(const struct client *c) {
+    return c->get != NULL && !c->get->nohang;
+}
+
 void waiters_client_gone(struct client *c) {
     struct get *g = c->get;
 
     if (g == NULL)
         return;
-    if (g->state == GET_WAITING)
-        leave_all(g);
-    c->get = NULL;
-    g->client = NULL;
     if (g->state == GET_CLAIMING)
-        return;
-    list_remove(&g->in_fresh);
-    g->state = GET_DONE;
-    req_end(g->req);
+        abandon(g);
+    else
+        get_end(g);
 }
 
 bool waiters_unblock(struct client *c, bool error) {
@@ -270,8 +290,17 @@ void waiters_end_all(const char *error) {
 void waiters_expire(int64_t mono_us) {
     struct heap_item *first;
 
-    while ((first = heap_first(&waiters.deadlines)) != NULL && first->due <= mono_us)
-        get_end_empty(CONTAINER_OF(first, struct get, deadline));
+    while ((first = heap_first(&waiters.deadlines)) != NULL && first->due <= mono_us) {
+        struct get *g = CONTAINER_OF(first, struct get, deadline);
+
+        if (g->state != GET_CLAIMING) {
+            get_end_empty(g);
+            continue;
+        }
+        abandon(g);
+        reply_null_array(g->req);
+        client_detach(g->req);
+    }
 }
 
 int64_t waiters_next_deadline(void) {

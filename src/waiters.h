@@ -76,6 +76,7 @@ struct get {
 /* A delivery whose reply has not reached the socket; client.h keeps them. */
 struct delivery {
     struct job_key key;
+    int64_t until;   /* the lease's end */
     uint64_t offset; /* of the client's output at which the reply begins, or earlier */
 };
 
@@ -107,6 +108,8 @@ void get_end_error(struct get *g, const char *error);
 /* Ends it; its reply is complete. */
 void get_end(struct get *g);
 
+/* Has c a GETJOB under way that may wait? (NOHANG is answered in any case.) */
+bool waiters_has(const struct client *c);
 /* The client has gone: ends or orphans its get. */
 void waiters_client_gone(struct client *c);
 /* CLIENT UNBLOCK: ends a waiting get with nothing or -UNBLOCKED; false if none waits. */

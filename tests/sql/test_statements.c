@@ -272,7 +272,7 @@ static const struct stmt_case cases[] = {
     { SQL_SCAN_QUEUE, "without bodies", .jobs = "2/0/1; 3/0/1", .params = { "2", FIRST, "9", NOW, "false" },
       .rows = "2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 -" },
     { SQL_LOAD_COUNTS, "all jobs, and those queued; what is due is not counted before it is woken",
-      .jobs = ALL_STATES "; 2/0/1 ready=12:00:30 owner=3", .params = { NOW }, .rows = "1 8 4; 2 1 0" },
+      .jobs = ALL_STATES "; 2/0/1 ready=12:00:30 owner=3", .params = { NOW }, .rows = "1 8 4 1; 2 1 0 1" },
     { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
     { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
       .rows = "1 0 2 12:00:30 3; 1 0 8 infinity 3" },
