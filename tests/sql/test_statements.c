@@ -208,10 +208,10 @@ static const struct stmt_case cases[] = {
               "1/0/3 expires=12:00:00 wake=11:00:00 delay=9; "
               "1/0/4 expires=12:00:00 wake=12:00:00 ready=infinity retry=0 owner=3; "
               "1/0/5 expires=12:00:01 wake=12:00:01; 1/0/6 expires=12:00:00 wake=12:00:00 ready=12:00:00; "
-              "1/0/7 expires=12:00:00 wake=12:00:00 ready=12:00:30 owner=3",
+              "1/0/7 expires=12:00:00 wake=12:00:00 ready=12:00:30 owner=3; 1/0/8 wake=11:00:00 delay=9",
       .params = { "-infinity", NOW, "100" },
       .rows = "1 0 2 11:00:00; 1 0 3 infinity; 1 0 4 infinity; 1 0 6 12:00:00; 1 0 7 12:00:30",
-      .left = "1/0/1 expires=12:00:00; 1/0/5 expires=12:00:01 wake=12:00:01" },
+      .left = "1/0/1 expires=12:00:00; 1/0/5 expires=12:00:01 wake=12:00:01; 1/0/8 wake=11:00:00 delay=9" },
     { SQL_WAKE_EXPIRED, "after from, as many as the limit",
       .jobs = "1/0/1 expires=11:00:03 wake=11:00:03; 1/0/2 expires=11:00:02 wake=11:00:02; "
               "1/0/3 expires=11:00:01 wake=11:00:01",
@@ -272,7 +272,8 @@ static const struct stmt_case cases[] = {
     { SQL_SCAN_QUEUE, "without bodies", .jobs = "2/0/1; 3/0/1", .params = { "2", FIRST, "9", NOW, "false" },
       .rows = "2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 -" },
     { SQL_LOAD_COUNTS, "all jobs, and those queued; what is due is not counted before it is woken",
-      .jobs = ALL_STATES "; 2/0/1 ready=12:00:30 owner=3", .params = { NOW }, .rows = "1 8 4 1; 2 1 0 1" },
+      .jobs = ALL_STATES "; 2/0/1 wake=13:00:00; 2/0/4 ready=12:00:30 owner=3; 3/0/1 wake=13:00:00",
+      .params = { NOW }, .rows = "1 8 4 1; 2 2 1 4; 3 1 1 -" },
     { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
     { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
       .rows = "1 0 2 12:00:30 3; 1 0 8 infinity 3" },
