@@ -9,8 +9,7 @@
 #include "log.h"
 #include "stats.h"
 
-#define MAX_HOT_LANES 8
-#define MAX_LANES (MAX_HOT_LANES + 1)
+#define LANES 2
 /* Deadlocks, cancelled statements and the like: how often the same task is tried. */
 #define MAX_TRANSIENT_FAILURES 5
 
@@ -23,7 +22,6 @@ struct part {
 /* What a lane carries: its statements and whose tasks they are. */
 struct flight {
     struct db_lane *lane;
-    uint64_t number;
     struct part parts[DB_MAX_STATEMENTS];
     size_t part_count;
     struct task **tasks;
@@ -34,12 +32,9 @@ struct flight {
 static struct {
     struct op *const *ops;
     void (*plan)(void);
-    struct flight flights[MAX_LANES];
-    size_t flight_count;
+    struct flight flights[LANES];
     struct list suspects; /* tasks of failed statements: sent in ever smaller groups */
     bool suspects_flew;   /* the last hot flight was theirs */
-    uint64_t number;      /* of the flight sent last */
-    uint64_t landing;     /* of the one whose results are being handed out */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
@@ -50,21 +45,16 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
         list_init(&ops[i]->queue);
 }
 
-void batch_start(int hot_lanes) {
-    static const char *const names[MAX_HOT_LANES] = { "hot 0", "hot 1", "hot 2", "hot 3",
-                                                      "hot 4", "hot 5", "hot 6", "hot 7" };
-
-    for (int i = 0; i < hot_lanes && i < MAX_HOT_LANES; i++)
-        batch.flights[batch.flight_count++].lane = db_lane_new(names[i], LANE_HOT);
-    batch.flights[batch.flight_count++].lane = db_lane_new("side", LANE_SIDE);
+void batch_start(void) {
+    batch.flights[0].lane = db_lane_new("hot", LANE_HOT);
+    batch.flights[1].lane = db_lane_new("side", LANE_SIDE);
 }
 
 void batch_stop(void) {
-    for (size_t i = 0; i < batch.flight_count; i++) {
+    for (size_t i = 0; i < LANES; i++) {
         db_lane_free(batch.flights[i].lane);
         free(batch.flights[i].tasks);
     }
-    batch.flight_count = 0;
 }
 
 void batch_add(struct task *t) {
@@ -80,16 +70,8 @@ bool batch_cancel(struct task *t) {
     return true;
 }
 
-uint64_t batch_next_flight(void) {
-    return batch.number + 1;
-}
-
-uint64_t batch_landing(void) {
-    return batch.landing;
-}
-
 bool batch_connected(enum lane_kind kind) {
-    for (size_t i = 0; i < batch.flight_count; i++)
+    for (size_t i = 0; i < LANES; i++)
         if (batch.flights[i].lane->kind == kind && batch.flights[i].lane->state >= DB_READY)
             return true;
     return false;
@@ -99,7 +81,7 @@ bool batch_idle(void) {
     for (size_t i = 0; batch.ops[i] != NULL; i++)
         if (!list_empty(&batch.ops[i]->queue))
             return false;
-    for (size_t i = 0; i < batch.flight_count; i++)
+    for (size_t i = 0; i < LANES; i++)
         if (batch.flights[i].lane->state == DB_FLYING)
             return false;
     return list_empty(&batch.suspects);
@@ -108,7 +90,7 @@ bool batch_idle(void) {
 /* ---- building a flight ---- */
 
 static struct flight *flight_of(const struct db_lane *lane) {
-    for (size_t i = 0; i < batch.flight_count; i++)
+    for (size_t i = 0; i < LANES; i++)
         if (batch.flights[i].lane == lane)
             return &batch.flights[i];
     return NULL;
@@ -223,12 +205,11 @@ static void take_off(struct flight *f) {
         f->parts[i].tasks = tasks;
         tasks += f->parts[i].count;
     }
-    f->number = ++batch.number;
     db_send(f->lane, on_landed);
 }
 
 void batch_flush(void) {
-    for (size_t i = 0; i < batch.flight_count; i++) {
+    for (size_t i = 0; i < LANES; i++) {
         struct flight *f = &batch.flights[i];
 
         if (f->lane->state != DB_READY)
@@ -312,7 +293,6 @@ static void failed(struct flight *f, const struct db_result *result) {
 static void on_landed(struct db_lane *lane, const struct db_result *result) {
     struct flight *f = flight_of(lane);
 
-    batch.landing = f->number;
     if (result->outcome == DB_COMMITTED)
         committed(f, result);
     else if (result->outcome == DB_FAILED)

@@ -23,8 +23,9 @@
 /* ops in the order in which their statements stand in a flight; NULL ends them.
  * plan is called before a hot flight is built and may add tasks. */
 void batch_init(struct op *const *ops, void (*plan)(void));
-/* Hot lanes and the side lane; both connect at once. */
-void batch_start(int hot_lanes);
+/* The hot lane and the side lane; both connect at once. There is one hot lane, so that
+ * what the server knows of its queues follows the order of the commits. */
+void batch_start(void);
 void batch_stop(void);
 
 /* Queues t; t->op, rows and bytes are set. */
@@ -38,9 +39,5 @@ void batch_flush(void);
 bool batch_connected(enum lane_kind kind);
 /* Nothing queued and nothing under way. */
 bool batch_idle(void);
-/* The number that the flight being built will have; numbers grow by one. */
-uint64_t batch_next_flight(void);
-/* The number of the flight whose done() functions run now. */
-uint64_t batch_landing(void);
 
 #endif

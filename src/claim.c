@@ -28,8 +28,6 @@ struct claim {
     /* Walk: what was known when it was sent. */
     struct job_key start; /* the frontier */
     int64_t horizon;      /* last id made; all ids in the walk are older or equal */
-    uint64_t flight;
-    uint64_t ready_events;
     struct list in_plan;
 };
 
@@ -212,32 +210,22 @@ static void after_claim(struct queue *q) {
         queue_signal(q);
 }
 
-/* Jobs that flights other than the walk's own made ready while it was under way. */
-static uint64_t foreign_events(const struct claim *c) {
-    const struct queue *q = c->q;
-    uint64_t events = q->ready_events - c->ready_events;
-
-    if (q->landing_flight == c->flight)
-        events -= q->landing_events < events ? q->landing_events : events;
-    return events;
-}
-
 /* A walk that brought all that was asked for stopped at its last row, and one that
- * did not has seen everything up to its horizon. But it knows nothing of what others
- * made ready meanwhile, nor of a frontier that was set back: then it proves nothing. */
+ * did not has seen everything up to its horizon: flights go one after the other, so
+ * nothing became ready behind its back. When the frontier was set back meanwhile,
+ * somebody wants another look. */
 static void advance_frontier(struct claim *c) {
     struct queue *q = c->q;
     struct job_key end = { .rank = 0, .id = c->horizon };
 
-    if (foreign_events(c) > 0 || job_key_before(q->frontier, c->start)) {
+    if (job_key_before(q->frontier, c->start)) {
         q->behind = true;
         return;
     }
-    if (c->row_count >= c->slot_count) {
+    if (c->row_count >= c->slot_count)
         end = c->rows[c->row_count - 1].key;
-    } else {
+    else
         q->behind = false;
-    }
     if (job_key_before(q->frontier, end))
         q->frontier = end;
 }
@@ -287,8 +275,6 @@ static void walk_encode(struct params *p, struct task *t) {
 
     c->start = c->q->frontier;
     c->horizon = job_id_last();
-    c->flight = batch_next_flight();
-    c->ready_events = c->q->ready_events;
     params_set_int4(p, 0, c->q->id);
     params_set_int2(p, 1, c->q->frontier.rank);
     params_set_int8(p, 2, c->q->frontier.id);

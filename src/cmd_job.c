@@ -68,6 +68,7 @@ struct op op_ack_jobs = {
     .encode = job_ids_encode,
     .done = ack_done,
     .fail = job_ids_fail,
+    .again = job_ids_again,
 };
 
 void cmd_ackjob(struct req *r) {
@@ -120,6 +121,7 @@ struct op op_requeue_jobs = {
     .encode = requeue_encode,
     .done = requeue_done,
     .fail = job_ids_fail,
+    .again = job_ids_again,
 };
 
 void cmd_nack(struct req *r) {

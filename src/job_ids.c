@@ -75,10 +75,25 @@ struct req *job_ids_find(struct task **tasks, size_t count, int32_t ordinal, str
     return REQ_OF_TASK(tasks[low]);
 }
 
+bool job_ids_again(struct task *t, bool unknown) {
+    job_ids(REQ_OF_TASK(t))->unknown |= unknown;
+    return true;
+}
+
+/* Jobs that we had leased and that the second try did not find as they were: the
+ * first one has done it. Counters are right again when load.c has read them. */
+static void count_first_try(const struct req *r) {
+    for (size_t i = 0; i < job_ids(r)->count; i++)
+        if (lease_remove(job_ids(r)->keys[i].id))
+            job_ids(r)->hits++;
+}
+
 void job_ids_reply_hits(struct task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct req *r = REQ_OF_TASK(tasks[i]);
 
+        if (job_ids(r)->unknown)
+            count_first_try(r);
         job_ids_unhold(r);
         req_int(r, job_ids(r)->hits);
     }

@@ -160,8 +160,7 @@ static void now_encode(struct params *p, struct task *t) {
 }
 
 /* A lease in our name that we do not know was given by a flight that got lost: no
- * client has the job. With several hot lanes it may be under way on another one, so
- * it is only watched. A lease without an end looks the same whether delivered
+ * client has the job. A lease without an end looks the same whether delivered
  * or not, and at most once means to leave it. */
 static void meet_lease(struct job_key key, int64_t until, int16_t owner) {
     bool stray = !lease_known(key.id) && owner == (int16_t)node_self()->number;
@@ -169,7 +168,7 @@ static void meet_lease(struct job_key key, int64_t until, int16_t owner) {
     if (until == TIME_NEVER)
         return;
     lease_add(key, until);
-    if (stray && load.loaded && config.db_connections == 1)
+    if (stray && load.loaded)
         claim_release(key, until);
 }
 

@@ -277,7 +277,7 @@ static void start(void) {
     config_on_change("loglevel", on_log_changed);
     command_init();
     db_init(server.base, conninfo, &db_hooks);
-    batch_start(config.db_connections);
+    batch_start();
     write_pidfile();
     clock_turn();
     if (server.check)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch.h"
 #include "clock.h"
 
 /* More returned jobs than these are found by walking again from the first. */
@@ -236,12 +235,6 @@ void queue_job_ready(struct queue *q, struct job_key key) {
     }
     q->len++;
     q->behind = true;
-    q->ready_events++;
-    if (q->landing_flight != batch_landing()) {
-        q->landing_flight = batch_landing();
-        q->landing_events = 0;
-    }
-    q->landing_events++;
     queue_signal(q);
 }
 

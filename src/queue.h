@@ -51,9 +51,6 @@ struct queue {
     size_t returned_count;
     size_t returned_cap;
     int64_t claiming;         /* rows asked for by claims under way */
-    uint64_t ready_events;    /* commits that made jobs ready behind the frontier */
-    uint64_t landing_flight;  /* the flight of the last of these, */
-    uint64_t landing_events;  /* and how many it brought */
     struct claim *plan;       /* of the flight being built; claim.c */
     struct claim *keys_claim; /* by key, under way; claim.c */
 

@@ -7,15 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "batch.h"
 #include "queue.h"
 #include "random.h"
-
-static uint64_t landing;
-
-uint64_t batch_landing(void) {
-    return landing;
-}
 
 static struct list waiter; /* whose being there is all that counts */
 
@@ -23,7 +16,6 @@ static int start(void **state) {
     (void)state;
     queue_init();
     list_init(&waiter);
-    landing = 1;
     return 0;
 }
 
@@ -300,7 +292,6 @@ static void test_ready_behind_the_frontier(void **state) {
     queue_job_ready(q, key_of(1, 3));
     assert_int_equal(q->len, 3);
     assert_int_equal(q->returned_count, 0);
-    assert_int_equal(q->ready_events, 3);
     assert_int_equal(queue_budget(q), 3);
 }
 
@@ -314,29 +305,11 @@ static void test_ready_at_or_before_the_frontier(void **state) {
     queue_job_ready(q, key_of(0, 99));
     queue_job_ready(q, key_of(-5, 200));
     assert_false(q->behind);
-    assert_int_equal(q->ready_events, 0);
     assert_int_equal(q->len, 3);
     assert_int_equal(queue_budget(q), 3);
     assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-5, 200)));
     assert_true(queue_take_returned(q, &key) && same_key(key, key_of(0, 99)));
     assert_true(queue_take_returned(q, &key) && same_key(key, key_of(0, 100)));
-}
-
-/* A walk must know which of the events came with its own flight. */
-static void test_events_of_a_flight(void **state) {
-    struct queue *q = open_queue("q", 7);
-
-    (void)state;
-    landing = 5;
-    queue_job_ready(q, key_of(0, 1));
-    queue_job_ready(q, key_of(0, 2));
-    assert_int_equal(q->landing_flight, 5);
-    assert_int_equal(q->landing_events, 2);
-    landing = 6;
-    queue_job_ready(q, key_of(0, 3));
-    assert_int_equal(q->landing_flight, 6);
-    assert_int_equal(q->landing_events, 1);
-    assert_int_equal(q->ready_events, 3);
 }
 
 static void test_budget(void **state) {
@@ -540,7 +513,6 @@ int main(void) {
         TEST(test_too_many_returned_behind_the_frontier),
         TEST(test_ready_behind_the_frontier),
         TEST(test_ready_at_or_before_the_frontier),
-        TEST(test_events_of_a_flight),
         TEST(test_budget),
         TEST(test_budget_of_a_wrong_count),
         TEST(test_rewind),
