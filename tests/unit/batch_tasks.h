@@ -1,0 +1,189 @@
+#ifndef BATCH_TASKS_H
+#define BATCH_TASKS_H
+
+#include <stdio.h>
+#include "batch.h"
+#include "config.h"
+#include "fake_db.h"
+
+/*
+ * Operations for tests of the batch: a and b; c, of which every task is a statement of its
+ * own; s on the side lane; and r, which an a becomes when its flight was lost. What happens
+ * to tasks is written to a log: "done:a1,a2 fail:b1(22P02)".
+ */
+struct trial {
+    struct task task;
+    int id;
+    char name;           /* of the operation it was made for */
+    const char *refused; /* the SQLSTATE of its row, for tests that ask for it */
+    int ends;
+    const char *failed; /* the SQLSTATE it failed with, or NULL */
+    bool gives_up;      /* again() ends it */
+};
+
+static struct buf trial_log;
+static int trial_encodes, trial_begins, trial_plans;
+static void (*trial_plan)(void); /* what the next plan does */
+static void (*trial_on_done)(struct trial *t);
+
+static inline struct trial *trial_of(struct task *t) {
+    return CONTAINER_OF(t, struct trial, task);
+}
+
+static inline void trial_begin(struct params *p) {
+    assert_int_equal(p->rows, 0);
+    params_set_bool(p, 1, true);
+    trial_begins++;
+}
+
+static inline void trial_encode(struct params *p, struct task *t) {
+    assert_int_equal(t->first_row, p->rows);
+    assert_int_equal(t->state, TASK_QUEUED);
+    for (uint32_t i = 0; i < t->rows; i++)
+        params_int8(p, 0, trial_of(t)->id);
+    trial_encodes++;
+}
+
+static inline void trial_done(struct task **tasks, size_t count, const PGresult *rows) {
+    assert_non_null(rows);
+    for (size_t i = 0; i < count; i++) {
+        struct trial *t = trial_of(tasks[i]);
+
+        assert_int_equal(tasks[i]->state, TASK_IDLE);
+        buf_printf(&trial_log, "%s%s%d", i == 0 ? " done:" : ",", t->task.op->name, t->id);
+        t->ends++;
+        if (trial_on_done != NULL)
+            trial_on_done(t);
+    }
+}
+
+static inline void trial_fail(struct task *task, const struct op_error *err) {
+    struct trial *t = trial_of(task);
+
+    assert_int_equal(task->state, TASK_IDLE);
+    buf_printf(&trial_log, " fail:%s%d(%s)", t->task.op->name, t->id, err->sqlstate);
+    t->ends++;
+    t->failed = err->sqlstate;
+}
+
+static bool trial_again(struct task *task, bool unknown);
+
+#define TRIAL_OP(variable, text, where, single, statement, repeat) \
+    static struct op variable = { .name = text,                    \
+                                  .stmt = statement,               \
+                                  .lane = where,                   \
+                                  .alone = single,                 \
+                                  .begin = trial_begin,            \
+                                  .encode = trial_encode,          \
+                                  .done = trial_done,              \
+                                  .fail = trial_fail,              \
+                                  .again = repeat }
+
+TRIAL_OP(op_a, "a", LANE_HOT, false, SQL_ADD_JOBS, trial_again);
+TRIAL_OP(op_r, "r", LANE_HOT, false, SQL_ADD_JOBS_AGAIN, trial_again);
+TRIAL_OP(op_b, "b", LANE_HOT, false, SQL_ACK_JOBS, NULL);
+TRIAL_OP(op_c, "c", LANE_HOT, true, SQL_CLAIM_WALK, trial_again);
+TRIAL_OP(op_s, "s", LANE_SIDE, false, SQL_SHOW_JOBS, NULL);
+
+static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, NULL };
+
+static bool trial_again(struct task *task, bool unknown) {
+    struct trial *t = trial_of(task);
+
+    buf_printf(&trial_log, " again:%s%d%s", t->task.op->name, t->id, unknown ? "?" : "");
+    assert_int_equal(task->state, TASK_IDLE);
+    if (t->gives_up) {
+        t->ends++;
+        return false;
+    }
+    if (unknown && task->op == &op_a)
+        task->op = &op_r;
+    return true;
+}
+
+static inline void trial_planned(void) {
+    trial_plans++;
+    if (trial_plan != NULL)
+        trial_plan();
+}
+
+/* All lanes there can be, for the whole program. Of the hot ones some are up in a test. */
+#define TRIAL_HOT_LANES 8
+#define TRIAL_SIDE TRIAL_HOT_LANES
+
+static inline int trial_group_start(void **state) {
+    (void)state;
+    config_defaults();
+    batch_init(trial_ops, trial_planned);
+    batch_start(TRIAL_HOT_LANES);
+    return 0;
+}
+
+static inline int trial_group_stop(void **state) {
+    (void)state;
+    batch_stop();
+    buf_free(&trial_log);
+    return fake_db.lane_count == 0 ? 0 : -1;
+}
+
+static inline void trial_start(size_t hot_lanes) {
+    config_defaults();
+    fake_db.send_fails = false;
+    trial_encodes = trial_begins = trial_plans = 0;
+    trial_plan = NULL;
+    trial_on_done = NULL;
+    batch_init(trial_ops, trial_planned);
+    for (size_t i = 0; i <= TRIAL_SIDE; i++) {
+        fake_forget_flight(fake_db.lanes[i]);
+        fake_db.lanes[i]->state = i < hot_lanes || i == TRIAL_SIDE ? DB_READY : DB_DOWN;
+    }
+    buf_reset(&trial_log, SIZE_MAX);
+}
+
+static inline struct trial *trial_init(struct trial *t, struct op *op, int id) {
+    *t = (struct trial){ .id = id, .name = op->name[0], .task = { .op = op, .rows = 1, .bytes = 10 } };
+    list_init(&t->task.node);
+    return t;
+}
+
+/* What lane i carries: "a:1,2 b:1", one word a statement, an element a row. */
+static inline const char *trial_flight(size_t i) {
+    static char text[8192];
+    const struct db_lane *lane = fake_db.lanes[i];
+    size_t len = 0;
+
+    text[0] = '\0';
+    for (size_t k = 0; k < lane->sent; k++) {
+        const struct fake_statement *s = fake_sent(lane, k);
+        size_t op = 0;
+
+        while (trial_ops[op]->stmt != s->stmt)
+            op++;
+        assert_int_equal(fake_elements(s, 0), s->rows);
+        for (size_t n = 0; n < s->rows; n++)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s%s%d",
+                                    n > 0   ? ","
+                                    : k > 0 ? " "
+                                            : "",
+                                    n > 0 ? "" : trial_ops[op]->name, (int)fake_element(s, 0, n));
+        assert_true(len < sizeof text);
+    }
+    return text;
+}
+
+/* What has happened since the last look. */
+static inline const char *trial_events(void) {
+    static char text[8192];
+    size_t len = buf_len(&trial_log);
+
+    assert_true(len < sizeof text);
+    memcpy(text, len == 0 ? "" : buf_ptr(&trial_log) + 1, len == 0 ? 0 : len - 1);
+    text[len == 0 ? 0 : len - 1] = '\0';
+    buf_reset(&trial_log, SIZE_MAX);
+    return text;
+}
+
+#define assert_flight(lane, expected) assert_string_equal(trial_flight(lane), expected)
+#define assert_events(expected) assert_string_equal(trial_events(), expected)
+
+#endif

@@ -1,0 +1,209 @@
+#ifndef FAKE_DB_H
+#define FAKE_DB_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "db.h"
+
+/*
+ * Lanes without a database: db.h, for the one file of a test program that includes this. The
+ * test reads what was sent, and lands each flight as it wants.
+ */
+struct fake_statement {
+    enum sql_stmt stmt;
+    size_t rows;
+    int columns;
+    struct slice column[PARAMS_MAX]; /* as sent, binary */
+};
+
+#define FAKE_LANES 9
+
+static struct {
+    struct db_lane *lanes[FAKE_LANES];
+    size_t lane_count;
+    struct fake_statement sent[FAKE_LANES][DB_MAX_STATEMENTS];
+    bool send_fails; /* the connection is found broken by the next db_send() */
+} fake_db;
+
+static inline size_t fake_lane_index(const struct db_lane *lane) {
+    for (size_t i = 0; i < fake_db.lane_count; i++)
+        if (fake_db.lanes[i] == lane)
+            return i;
+    fail();
+    return 0;
+}
+
+struct db_lane *db_lane_new(const char *name, enum lane_kind kind) {
+    struct db_lane *lane = xcalloc(1, sizeof *lane);
+
+    lane->name = name;
+    lane->kind = kind;
+    lane->state = DB_READY;
+    assert_true(fake_db.lane_count < FAKE_LANES);
+    fake_db.lanes[fake_db.lane_count++] = lane;
+    return lane;
+}
+
+static inline void fake_forget_flight(struct db_lane *lane) {
+    struct fake_statement *sent = fake_db.sent[fake_lane_index(lane)];
+
+    for (size_t i = 0; i < lane->sent; i++)
+        for (int k = 0; k < sent[i].columns; k++)
+            free((char *)sent[i].column[k].ptr);
+    lane->sent = 0;
+}
+
+void db_lane_free(struct db_lane *lane) {
+    size_t i = fake_lane_index(lane);
+
+    fake_forget_flight(lane);
+    fake_db.lanes[i] = fake_db.lanes[--fake_db.lane_count];
+    params_free(&lane->params);
+    free(lane);
+}
+
+struct params *db_params(struct db_lane *lane) {
+    assert_int_equal(lane->state, DB_READY);
+    params_reset(&lane->params);
+    return &lane->params;
+}
+
+bool db_statement(struct db_lane *lane, enum sql_stmt stmt) {
+    struct fake_statement *s = &fake_db.sent[fake_lane_index(lane)][lane->sent++];
+    const char *values[PARAMS_MAX];
+    int lengths[PARAMS_MAX], formats[PARAMS_MAX];
+
+    assert_true(lane->sent <= DB_MAX_STATEMENTS);
+    params_finish(&lane->params, values, lengths, formats);
+    *s = (struct fake_statement){ .stmt = stmt, .rows = lane->params.rows, .columns = lane->params.columns };
+    for (int i = 0; i < s->columns; i++)
+        s->column[i] = (struct slice){ xmemdup(values[i], (size_t)lengths[i]), (size_t)lengths[i] };
+    return true;
+}
+
+/* ---- the end of a flight ---- */
+
+static inline void fake_land(struct db_lane *lane, const struct db_result *result) {
+    void (*on_landed)(struct db_lane *, const struct db_result *) = lane->on_landed;
+
+    assert_int_equal(lane->state, DB_FLYING);
+    lane->state = result->outcome == DB_LOST ? DB_DOWN : DB_READY;
+    lane->on_landed = NULL;
+    on_landed(lane, result);
+    fake_forget_flight(lane);
+}
+
+/* The connection died; db_lane.state tells when it is there again. */
+static inline void fake_lose(struct db_lane *lane) {
+    struct db_result lost = { .outcome = DB_LOST, .count = lane->sent };
+
+    fake_land(lane, &lost);
+}
+
+/* at: the statement that failed; lane->sent: the commit. */
+static inline void fake_fail(struct db_lane *lane, size_t at, const char *sqlstate) {
+    struct db_result failed = {
+        .outcome = DB_FAILED, .count = lane->sent, .failed_at = at, .error = { sqlstate, "refused" }
+    };
+
+    fake_land(lane, &failed);
+}
+
+/* Takes the results; NULL: a result without rows. They are gone afterwards. */
+static inline void fake_commit(struct db_lane *lane, PGresult **rows) {
+    struct db_result done = { .outcome = DB_COMMITTED, .count = lane->sent, .rows = rows };
+
+    for (size_t i = 0; i < done.count; i++)
+        if (rows[i] == NULL)
+            rows[i] = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
+    fake_land(lane, &done);
+    for (size_t i = 0; i < done.count; i++) {
+        PQclear(rows[i]);
+        rows[i] = NULL;
+    }
+}
+
+static inline void fake_commit_empty(struct db_lane *lane) {
+    PGresult *rows[DB_MAX_STATEMENTS] = { NULL };
+
+    fake_commit(lane, rows);
+}
+
+void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {
+    assert_int_equal(lane->state, DB_READY);
+    assert_true(lane->sent > 0);
+    lane->on_landed = on_landed;
+    lane->state = DB_FLYING;
+    if (fake_db.send_fails)
+        fake_lose(lane);
+}
+
+/* ---- what was sent ---- */
+
+static inline const struct fake_statement *fake_sent(const struct db_lane *lane, size_t i) {
+    assert_true(i < lane->sent);
+    return &fake_db.sent[fake_lane_index(lane)][i];
+}
+
+static inline int64_t fake_number(struct slice bytes) {
+    int64_t value = bytes.len > 0 && (bytes.ptr[0] & 0x80) ? -1 : 0;
+
+    for (size_t i = 0; i < bytes.len; i++)
+        value = (int64_t)((uint64_t)value << 8 | (unsigned char)bytes.ptr[i]);
+    return value;
+}
+
+/* An integer column, which was set once. */
+static inline int64_t fake_scalar(const struct fake_statement *s, int col) {
+    assert_true(col < s->columns);
+    return fake_number(s->column[col]);
+}
+
+#define FAKE_ARRAY_HEADER 20
+
+static inline size_t fake_elements(const struct fake_statement *s, int col) {
+    assert_true(col < s->columns && s->column[col].len >= FAKE_ARRAY_HEADER);
+    return (size_t)fake_number((struct slice){ s->column[col].ptr + 12, 4 });
+}
+
+/* An element of an array of integers without nulls. */
+static inline int64_t fake_element(const struct fake_statement *s, int col, size_t index) {
+    const char *at = s->column[col].ptr + FAKE_ARRAY_HEADER;
+    size_t len = (size_t)fake_number((struct slice){ at, 4 });
+
+    assert_true(index < fake_elements(s, col));
+    return fake_number((struct slice){ at + index * (4 + len) + 4, len });
+}
+
+/* ---- results ---- */
+
+static inline PGresult *fake_rows(int columns) {
+    PGresAttDesc attrs[PARAMS_MAX] = { 0 };
+    PGresult *res = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
+
+    for (int i = 0; i < columns; i++) {
+        attrs[i].name = (char *)"column";
+        attrs[i].format = 1;
+    }
+    assert_true(PQsetResultAttrs(res, columns, attrs));
+    return res;
+}
+
+static inline void fake_set_bytes(PGresult *res, int row, int col, struct slice value) {
+    assert_true(PQsetvalue(res, row, col, (char *)value.ptr, (int)value.len));
+}
+
+/* bytes: 2, 4 or 8. */
+static inline void fake_set_int(PGresult *res, int row, int col, int bytes, int64_t value) {
+    char wire[8];
+
+    for (int i = 0; i < bytes; i++)
+        wire[i] = (char)((uint64_t)value >> 8 * (bytes - 1 - i));
+    fake_set_bytes(res, row, col, (struct slice){ wire, (size_t)bytes });
+}
+
+#endif

@@ -1,0 +1,465 @@
+/* Natural batching: which tasks travel in which statement of which flight. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "batch_tasks.h"
+
+#define HOT 0
+#define SIDE TRIAL_SIDE
+
+static struct trial a[300], b[10], c[300], s[10];
+
+static int start_with(size_t hot_lanes) {
+    trial_start(hot_lanes);
+    for (int i = 0; i < 300; i++) {
+        trial_init(&a[i], &op_a, i);
+        trial_init(&c[i], &op_c, i);
+    }
+    for (int i = 0; i < 10; i++) {
+        trial_init(&b[i], &op_b, i);
+        trial_init(&s[i], &op_s, i);
+    }
+    return 0;
+}
+
+static int start(void **state) {
+    (void)state;
+    return start_with(1);
+}
+
+static int start_three(void **state) {
+    (void)state;
+    return start_with(3);
+}
+
+static void add(struct trial *t) {
+    batch_add(&t->task);
+}
+
+static void commit(size_t lane) {
+    fake_commit_empty(fake_db.lanes[lane]);
+}
+
+/* ---- one flight ---- */
+
+static void test_nothing_to_send(void **state) {
+    (void)state;
+    batch_flush();
+    assert_int_equal(fake_db.lanes[HOT]->state, DB_READY);
+    assert_int_equal(fake_db.lanes[SIDE]->state, DB_READY);
+    assert_true(batch_idle());
+}
+
+static void test_one_statement_per_operation(void **state) {
+    (void)state;
+    add(&b[1]);
+    add(&a[1]);
+    add(&a[2]);
+    add(&b[2]);
+    add(&a[3]);
+    assert_int_equal(a[1].task.state, TASK_QUEUED);
+    batch_flush();
+    assert_flight(HOT, "a1,2,3 b1,2");
+    assert_int_equal(trial_begins, 2);
+    assert_int_equal(trial_encodes, 5);
+    assert_int_equal(a[1].task.state, TASK_SENT);
+    assert_events("");
+    commit(HOT);
+    assert_events("done:a1,a2,a3 done:b1,b2");
+    assert_true(batch_idle());
+}
+
+static void test_operations_in_their_order(void **state) {
+    (void)state;
+    add(&s[1]);
+    add(&c[1]);
+    add(&b[1]);
+    add(&a[1]);
+    batch_flush();
+    assert_flight(HOT, "a1 b1 c1");
+    assert_flight(SIDE, "s1");
+    commit(SIDE);
+    assert_events("done:s1");
+    commit(HOT);
+    assert_events("done:a1 done:b1 done:c1");
+}
+
+static void test_alone(void **state) {
+    (void)state;
+    add(&c[1]);
+    add(&c[2]);
+    add(&a[1]);
+    add(&c[3]);
+    batch_flush();
+    assert_flight(HOT, "a1 c1 c2 c3");
+    assert_int_equal(trial_begins, 4);
+    commit(HOT);
+    assert_events("done:a1 done:c1 done:c2 done:c3");
+}
+
+static void test_rows_of_a_task(void **state) {
+    (void)state;
+    a[1].task.rows = 3;
+    a[3].task.rows = 2;
+    add(&a[1]);
+    add(&a[2]);
+    add(&a[3]);
+    batch_flush();
+    assert_flight(HOT, "a1,1,1,2,3,3");
+    assert_int_equal(a[1].task.first_row, 0);
+    assert_int_equal(a[2].task.first_row, 3);
+    assert_int_equal(a[3].task.first_row, 4);
+    commit(HOT);
+    assert_events("done:a1,a2,a3");
+}
+
+static PGresult *result_of(int64_t number) {
+    PGresult *res = fake_rows(1);
+
+    fake_set_int(res, 0, 0, 8, number);
+    return res;
+}
+
+static int64_t seen_rows[3];
+
+static void note_rows(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)count;
+    seen_rows[trial_of(tasks[0])->id] = row_int8(rows, 0, 0);
+}
+
+/* Each statement gets its own result. */
+static void test_results(void **state) {
+    PGresult *rows[3] = { result_of(100), result_of(200), result_of(300) };
+    struct op *ops[] = { &op_a, &op_b, &op_c };
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        ops[i]->done = note_rows;
+    add(trial_init(&a[0], &op_a, 0));
+    add(trial_init(&b[0], &op_b, 1));
+    add(trial_init(&c[0], &op_c, 2));
+    batch_flush();
+    fake_commit(fake_db.lanes[HOT], rows);
+    for (int i = 0; i < 3; i++) {
+        ops[i]->done = trial_done;
+        assert_int_equal(seen_rows[i], 100 * (i + 1));
+    }
+}
+
+/* ---- gathering ---- */
+
+static void test_gathers_while_a_flight_is_under_way(void **state) {
+    (void)state;
+    add(&a[1]);
+    batch_flush();
+    add(&a[2]);
+    batch_flush();
+    add(&b[1]);
+    add(&a[3]);
+    batch_flush();
+    assert_flight(HOT, "a1");
+    assert_int_equal(trial_plans, 1);
+    assert_false(batch_idle());
+    commit(HOT);
+    assert_flight(HOT, "");
+    batch_flush();
+    assert_flight(HOT, "a2,3 b1");
+    commit(HOT);
+    assert_events("done:a1 done:a2,a3 done:b1");
+}
+
+static void test_gathers_while_down(void **state) {
+    (void)state;
+    fake_db.lanes[HOT]->state = DB_DOWN;
+    fake_db.lanes[SIDE]->state = DB_PREPARING;
+    add(&a[1]);
+    add(&s[1]);
+    batch_flush();
+    assert_int_equal(trial_encodes, 0);
+    assert_int_equal(trial_plans, 0);
+    assert_false(batch_connected(LANE_HOT));
+    assert_false(batch_connected(LANE_SIDE));
+    fake_db.lanes[HOT]->state = DB_READY;
+    assert_true(batch_connected(LANE_HOT));
+    batch_flush();
+    assert_flight(HOT, "a1");
+    assert_true(batch_connected(LANE_HOT));
+    assert_false(batch_connected(LANE_SIDE));
+    commit(HOT);
+    assert_events("done:a1");
+    assert_false(batch_idle());
+    batch_cancel(&s[1].task);
+}
+
+/* Who is ended by done() may go on with another task, which waits for the next flight. */
+static void go_on(struct trial *t) {
+    if (t == &a[1])
+        add(&a[2]);
+}
+
+static void test_done_adds(void **state) {
+    (void)state;
+    trial_on_done = go_on;
+    add(&a[1]);
+    add(&b[1]);
+    batch_flush();
+    commit(HOT);
+    assert_events("done:a1 done:b1");
+    assert_int_equal(a[2].task.state, TASK_QUEUED);
+    batch_flush();
+    assert_flight(HOT, "a2");
+    commit(HOT);
+    assert_events("done:a2");
+}
+
+/* ---- limits ---- */
+
+static void test_most_rows(void **state) {
+    (void)state;
+    config.batch_max = 5;
+    for (int i = 1; i <= 4; i++)
+        a[i].task.rows = 2;
+    for (int i = 1; i <= 6; i++)
+        add(&a[i]);
+    add(&b[1]);
+    batch_flush();
+    assert_flight(HOT, "a1,1,2,2 b1");
+    commit(HOT);
+    batch_flush();
+    assert_flight(HOT, "a3,3,4,4,5");
+    commit(HOT);
+    batch_flush();
+    assert_flight(HOT, "a6");
+    commit(HOT);
+    assert_events("done:a1,a2 done:b1 done:a3,a4,a5 done:a6");
+}
+
+static void test_more_rows_than_the_most(void **state) {
+    (void)state;
+    config.batch_max = 2;
+    a[2].task.rows = 4;
+    add(&a[1]);
+    add(&a[2]);
+    add(&a[3]);
+    batch_flush();
+    assert_flight(HOT, "a1");
+    commit(HOT);
+    batch_flush();
+    assert_flight(HOT, "a2,2,2,2");
+    commit(HOT);
+    batch_flush();
+    assert_flight(HOT, "a3");
+    commit(HOT);
+}
+
+static void test_most_bytes(void **state) {
+    (void)state;
+    config.batch_max_bytes = 100;
+    a[1].task.bytes = 60;
+    a[2].task.bytes = 40;
+    a[3].task.bytes = 1;
+    a[4].task.bytes = 5000;
+    a[5].task.bytes = 100;
+    for (int i = 1; i <= 5; i++)
+        add(&a[i]);
+    batch_flush();
+    assert_flight(HOT, "a1,2");
+    commit(HOT);
+    batch_flush();
+    assert_flight(HOT, "a3");
+    commit(HOT);
+    batch_flush();
+    assert_flight(HOT, "a4");
+    commit(HOT);
+    batch_flush();
+    assert_flight(HOT, "a5");
+    commit(HOT);
+}
+
+static void test_most_statements(void **state) {
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        add(&c[i]);
+    add(&b[1]);
+    batch_flush();
+    assert_int_equal(fake_db.lanes[HOT]->sent, DB_MAX_STATEMENTS);
+    assert_int_equal(b[1].task.state, TASK_SENT);
+    assert_int_equal(c[126].task.state, TASK_SENT);
+    assert_int_equal(c[127].task.state, TASK_QUEUED);
+    commit(HOT);
+    batch_flush();
+    assert_int_equal(fake_db.lanes[HOT]->sent, DB_MAX_STATEMENTS);
+    commit(HOT);
+    batch_flush();
+    assert_int_equal(fake_db.lanes[HOT]->sent, 45);
+    commit(HOT);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(c[i].ends, 1);
+    assert_true(batch_idle());
+}
+
+/* ---- plans ---- */
+
+static void plan_a_task(void) {
+    trial_plan = NULL;
+    add(&a[7]);
+    add(&c[7]);
+}
+
+static void test_planned_tasks_take_part(void **state) {
+    (void)state;
+    trial_plan = plan_a_task;
+    add(&b[1]);
+    batch_flush();
+    assert_flight(HOT, "a7 b1 c7");
+    commit(HOT);
+}
+
+static void test_plan_only_for_hot_flights(void **state) {
+    (void)state;
+    add(&a[1]);
+    batch_flush();
+    assert_int_equal(trial_plans, 1);
+    add(&s[1]);
+    batch_flush();
+    assert_flight(SIDE, "s1");
+    assert_int_equal(trial_plans, 1);
+    commit(SIDE);
+    batch_flush();
+    assert_int_equal(trial_plans, 1);
+    commit(HOT);
+    assert_int_equal(trial_plans, 1);
+    batch_flush();
+    assert_int_equal(trial_plans, 2);
+}
+
+/* ---- taking back ---- */
+
+static void test_cancel(void **state) {
+    (void)state;
+    assert_false(batch_cancel(&a[1].task));
+    add(&a[1]);
+    add(&a[2]);
+    add(&a[3]);
+    assert_true(batch_cancel(&a[2].task));
+    assert_int_equal(a[2].task.state, TASK_IDLE);
+    assert_false(batch_cancel(&a[2].task));
+    batch_flush();
+    assert_flight(HOT, "a1,3");
+    assert_false(batch_cancel(&a[1].task));
+    add(&a[2]);
+    commit(HOT);
+    assert_false(batch_cancel(&a[1].task));
+    batch_flush();
+    assert_flight(HOT, "a2");
+    commit(HOT);
+    assert_events("done:a1,a3 done:a2");
+}
+
+/* ---- several lanes ---- */
+
+static uint64_t landing_seen;
+
+static void note_landing(struct trial *t) {
+    (void)t;
+    landing_seen = batch_landing();
+}
+
+static void test_several_lanes(void **state) {
+    uint64_t first = batch_next_flight();
+
+    (void)state;
+    trial_on_done = note_landing;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(batch_next_flight(), first + (uint64_t)i);
+        add(&a[i]);
+        batch_flush();
+    }
+    add(&a[3]);
+    batch_flush();
+    assert_flight(0, "a0");
+    assert_flight(1, "a1");
+    assert_flight(2, "a2");
+    assert_int_equal(a[3].task.state, TASK_QUEUED);
+    commit(1);
+    assert_int_equal(landing_seen, first + 1);
+    batch_flush();
+    assert_flight(1, "a3");
+    commit(0);
+    assert_int_equal(landing_seen, first);
+    commit(1);
+    assert_int_equal(landing_seen, first + 3);
+    commit(2);
+    assert_int_equal(landing_seen, first + 2);
+    assert_events("done:a1 done:a0 done:a3 done:a2");
+    assert_true(batch_idle());
+}
+
+/* What is queued travels at once, on one lane, instead of being spread. */
+static void test_one_of_several_lanes_is_enough(void **state) {
+    (void)state;
+    add(&a[1]);
+    add(&b[1]);
+    add(&c[1]);
+    batch_flush();
+    assert_flight(0, "a1 b1 c1");
+    assert_int_equal(fake_db.lanes[1]->state, DB_READY);
+    assert_int_equal(fake_db.lanes[2]->state, DB_READY);
+    commit(0);
+}
+
+/* What does not fit one statement need not wait for the first to land. */
+static void test_rest_travels_on_the_next_lane(void **state) {
+    (void)state;
+    config.batch_max = 2;
+    for (int i = 0; i < 5; i++)
+        add(&a[i]);
+    batch_flush();
+    assert_flight(0, "a0,1");
+    assert_flight(1, "a2,3");
+    assert_flight(2, "a4");
+    for (size_t i = 0; i < 3; i++)
+        commit(i);
+}
+
+static void test_lanes(void **state) {
+    (void)state;
+    assert_int_equal(fake_db.lane_count, TRIAL_HOT_LANES + 1);
+    for (size_t i = 0; i < TRIAL_HOT_LANES; i++)
+        assert_int_equal(fake_db.lanes[i]->kind, LANE_HOT);
+    assert_int_equal(fake_db.lanes[TRIAL_SIDE]->kind, LANE_SIDE);
+}
+
+#define TEST(fn) cmocka_unit_test_setup(fn, start)
+#define TEST_LANES(fn) cmocka_unit_test_setup(fn, start_three)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_nothing_to_send),
+        TEST(test_one_statement_per_operation),
+        TEST(test_operations_in_their_order),
+        TEST(test_alone),
+        TEST(test_rows_of_a_task),
+        TEST(test_results),
+        TEST(test_gathers_while_a_flight_is_under_way),
+        TEST(test_gathers_while_down),
+        TEST(test_done_adds),
+        TEST(test_most_rows),
+        TEST(test_more_rows_than_the_most),
+        TEST(test_most_bytes),
+        TEST(test_most_statements),
+        TEST(test_planned_tasks_take_part),
+        TEST(test_plan_only_for_hot_flights),
+        TEST(test_cancel),
+        TEST_LANES(test_several_lanes),
+        TEST_LANES(test_one_of_several_lanes_is_enough),
+        TEST_LANES(test_rest_travels_on_the_next_lane),
+        TEST(test_lanes),
+    };
+
+    return cmocka_run_group_tests_name("batch", tests, trial_group_start, trial_group_stop);
+}
