@@ -107,16 +107,16 @@ static inline void trial_planned(void) {
         trial_plan();
 }
 
-/* All lanes there can be, for the whole program. Of the hot ones some are up in a test. */
-#define TRIAL_HOT_LANES 8
-#define TRIAL_SIDE TRIAL_HOT_LANES
+/* The lanes live as long as the program. */
+#define HOT 0
+#define SIDE 1
 
 static inline int trial_group_start(void **state) {
     (void)state;
     config_defaults();
     batch_init(trial_ops, trial_planned);
-    batch_start(TRIAL_HOT_LANES);
-    return 0;
+    batch_start();
+    return fake_db.lanes[HOT]->kind == LANE_HOT && fake_db.lanes[SIDE]->kind == LANE_SIDE ? 0 : -1;
 }
 
 static inline int trial_group_stop(void **state) {
@@ -126,27 +126,53 @@ static inline int trial_group_stop(void **state) {
     return fake_db.lane_count == 0 ? 0 : -1;
 }
 
-static inline void trial_start(size_t hot_lanes) {
+#define BAD_DATA "22P02"
+#define BAD_COMMIT "23505"
+
+#define TRIALS 400
+static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS];
+
+static inline void trial_init(struct trial *t, struct op *op, int id) {
+    *t = (struct trial){ .id = id, .name = op->name[0], .task = { .op = op, .rows = 1, .bytes = 10 } };
+    list_init(&t->task.node);
+}
+
+static inline int trial_start(void **state) {
+    (void)state;
     config_defaults();
     fake_db.send_fails = false;
     trial_encodes = trial_begins = trial_plans = 0;
     trial_plan = NULL;
     trial_on_done = NULL;
     batch_init(trial_ops, trial_planned);
-    for (size_t i = 0; i <= TRIAL_SIDE; i++) {
+    for (size_t i = 0; i < fake_db.lane_count; i++) {
         fake_forget_flight(fake_db.lanes[i]);
-        fake_db.lanes[i]->state = i < hot_lanes || i == TRIAL_SIDE ? DB_READY : DB_DOWN;
+        fake_db.lanes[i]->state = DB_READY;
+    }
+    for (int i = 0; i < TRIALS; i++) {
+        trial_init(&a[i], &op_a, i);
+        trial_init(&b[i], &op_b, i);
+        trial_init(&c[i], &op_c, i);
+        trial_init(&s[i], &op_s, i);
     }
     buf_reset(&trial_log, SIZE_MAX);
+    return 0;
 }
 
-static inline struct trial *trial_init(struct trial *t, struct op *op, int id) {
-    *t = (struct trial){ .id = id, .name = op->name[0], .task = { .op = op, .rows = 1, .bytes = 10 } };
-    list_init(&t->task.node);
-    return t;
+static inline void add(struct trial *t) {
+    batch_add(&t->task);
 }
 
-/* What lane i carries: "a:1,2 b:1", one word a statement, an element a row. */
+/* The place of the operation in trial_ops. */
+static inline size_t trial_op_of(enum sql_stmt stmt) {
+    size_t op = 0;
+
+    while (trial_ops[op]->stmt != stmt)
+        assert_non_null(trial_ops[++op]);
+    return op;
+}
+
+/* What lane i carries: "a1,2 b1", one word a statement, a number a row. */
 static inline const char *trial_flight(size_t i) {
     static char text[8192];
     const struct db_lane *lane = fake_db.lanes[i];
@@ -154,18 +180,14 @@ static inline const char *trial_flight(size_t i) {
 
     text[0] = '\0';
     for (size_t k = 0; k < lane->sent; k++) {
-        const struct fake_statement *s = fake_sent(lane, k);
-        size_t op = 0;
+        const struct fake_statement *st = fake_sent(lane, k);
 
-        while (trial_ops[op]->stmt != s->stmt)
-            op++;
-        assert_int_equal(fake_elements(s, 0), s->rows);
-        for (size_t n = 0; n < s->rows; n++)
-            len += (size_t)snprintf(text + len, sizeof text - len, "%s%s%d",
-                                    n > 0   ? ","
-                                    : k > 0 ? " "
-                                            : "",
-                                    n > 0 ? "" : trial_ops[op]->name, (int)fake_element(s, 0, n));
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", k > 0 ? " " : "",
+                                trial_ops[trial_op_of(st->stmt)]->name);
+        assert_int_equal(fake_elements(st, 0), st->rows);
+        for (size_t n = 0; n < st->rows; n++)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s%d", n > 0 ? "," : "",
+                                    (int)fake_element(st, 0, n));
         assert_true(len < sizeof text);
     }
     return text;
@@ -185,5 +207,57 @@ static inline const char *trial_events(void) {
 
 #define assert_flight(lane, expected) assert_string_equal(trial_flight(lane), expected)
 #define assert_events(expected) assert_string_equal(trial_events(), expected)
+
+/* ---- how flights end ---- */
+
+static inline void commit(size_t lane) {
+    fake_commit_empty(fake_db.lanes[lane]);
+}
+
+static inline void fail_at(size_t lane, size_t at, const char *sqlstate) {
+    fake_fail(fake_db.lanes[lane], at, sqlstate);
+}
+
+static inline void fail_commit(size_t lane, const char *sqlstate) {
+    fake_fail(fake_db.lanes[lane], fake_db.lanes[lane]->sent, sqlstate);
+}
+
+static inline void lose(size_t lane) {
+    fake_lose(fake_db.lanes[lane]);
+    fake_db.lanes[lane]->state = DB_READY;
+}
+
+static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
+    static const struct trial *const pools[] = { a, a, b, c, s };
+
+    assert_true(id >= 0 && id < TRIALS);
+    return &pools[trial_op_of(stmt)][id];
+}
+
+/* The first statement with a row that is refused so; lane->sent: there is none. */
+static inline size_t find_refused(const struct db_lane *lane, const char *sqlstate) {
+    for (size_t i = 0; i < lane->sent; i++) {
+        const struct fake_statement *st = fake_sent(lane, i);
+
+        for (size_t n = 0; n < st->rows; n++) {
+            const struct trial *t = find_trial(st->stmt, fake_element(st, 0, n));
+
+            if (t->refused != NULL && strcmp(t->refused, sqlstate) == 0)
+                return i;
+        }
+    }
+    return lane->sent;
+}
+
+static inline void judge(struct db_lane *lane) {
+    size_t bad = find_refused(lane, BAD_DATA);
+
+    if (bad < lane->sent)
+        fake_fail(lane, bad, BAD_DATA);
+    else if (find_refused(lane, BAD_COMMIT) < lane->sent)
+        fake_fail(lane, lane->sent, BAD_COMMIT);
+    else
+        fake_commit_empty(lane);
+}
 
 #endif

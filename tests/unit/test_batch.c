@@ -8,42 +8,6 @@
 #include <cmocka.h>
 #include "batch_tasks.h"
 
-#define HOT 0
-#define SIDE TRIAL_SIDE
-
-static struct trial a[300], b[10], c[300], s[10];
-
-static int start_with(size_t hot_lanes) {
-    trial_start(hot_lanes);
-    for (int i = 0; i < 300; i++) {
-        trial_init(&a[i], &op_a, i);
-        trial_init(&c[i], &op_c, i);
-    }
-    for (int i = 0; i < 10; i++) {
-        trial_init(&b[i], &op_b, i);
-        trial_init(&s[i], &op_s, i);
-    }
-    return 0;
-}
-
-static int start(void **state) {
-    (void)state;
-    return start_with(1);
-}
-
-static int start_three(void **state) {
-    (void)state;
-    return start_with(3);
-}
-
-static void add(struct trial *t) {
-    batch_add(&t->task);
-}
-
-static void commit(size_t lane) {
-    fake_commit_empty(fake_db.lanes[lane]);
-}
-
 /* ---- one flight ---- */
 
 static void test_nothing_to_send(void **state) {
@@ -139,9 +103,9 @@ static void test_results(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++)
         ops[i]->done = note_rows;
-    add(trial_init(&a[0], &op_a, 0));
-    add(trial_init(&b[0], &op_b, 1));
-    add(trial_init(&c[0], &op_c, 2));
+    add(&a[0]);
+    add(&b[1]);
+    add(&c[2]);
     batch_flush();
     fake_commit(fake_db.lanes[HOT], rows);
     for (int i = 0; i < 3; i++) {
@@ -166,6 +130,7 @@ static void test_gathers_while_a_flight_is_under_way(void **state) {
     assert_false(batch_idle());
     commit(HOT);
     assert_flight(HOT, "");
+    assert_int_equal(a[2].task.state, TASK_QUEUED);
     batch_flush();
     assert_flight(HOT, "a2,3 b1");
     commit(HOT);
@@ -360,82 +325,7 @@ static void test_cancel(void **state) {
     assert_events("done:a1,a3 done:a2");
 }
 
-/* ---- several lanes ---- */
-
-static uint64_t landing_seen;
-
-static void note_landing(struct trial *t) {
-    (void)t;
-    landing_seen = batch_landing();
-}
-
-static void test_several_lanes(void **state) {
-    uint64_t first = batch_next_flight();
-
-    (void)state;
-    trial_on_done = note_landing;
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(batch_next_flight(), first + (uint64_t)i);
-        add(&a[i]);
-        batch_flush();
-    }
-    add(&a[3]);
-    batch_flush();
-    assert_flight(0, "a0");
-    assert_flight(1, "a1");
-    assert_flight(2, "a2");
-    assert_int_equal(a[3].task.state, TASK_QUEUED);
-    commit(1);
-    assert_int_equal(landing_seen, first + 1);
-    batch_flush();
-    assert_flight(1, "a3");
-    commit(0);
-    assert_int_equal(landing_seen, first);
-    commit(1);
-    assert_int_equal(landing_seen, first + 3);
-    commit(2);
-    assert_int_equal(landing_seen, first + 2);
-    assert_events("done:a1 done:a0 done:a3 done:a2");
-    assert_true(batch_idle());
-}
-
-/* What is queued travels at once, on one lane, instead of being spread. */
-static void test_one_of_several_lanes_is_enough(void **state) {
-    (void)state;
-    add(&a[1]);
-    add(&b[1]);
-    add(&c[1]);
-    batch_flush();
-    assert_flight(0, "a1 b1 c1");
-    assert_int_equal(fake_db.lanes[1]->state, DB_READY);
-    assert_int_equal(fake_db.lanes[2]->state, DB_READY);
-    commit(0);
-}
-
-/* What does not fit one statement need not wait for the first to land. */
-static void test_rest_travels_on_the_next_lane(void **state) {
-    (void)state;
-    config.batch_max = 2;
-    for (int i = 0; i < 5; i++)
-        add(&a[i]);
-    batch_flush();
-    assert_flight(0, "a0,1");
-    assert_flight(1, "a2,3");
-    assert_flight(2, "a4");
-    for (size_t i = 0; i < 3; i++)
-        commit(i);
-}
-
-static void test_lanes(void **state) {
-    (void)state;
-    assert_int_equal(fake_db.lane_count, TRIAL_HOT_LANES + 1);
-    for (size_t i = 0; i < TRIAL_HOT_LANES; i++)
-        assert_int_equal(fake_db.lanes[i]->kind, LANE_HOT);
-    assert_int_equal(fake_db.lanes[TRIAL_SIDE]->kind, LANE_SIDE);
-}
-
-#define TEST(fn) cmocka_unit_test_setup(fn, start)
-#define TEST_LANES(fn) cmocka_unit_test_setup(fn, start_three)
+#define TEST(fn) cmocka_unit_test_setup(fn, trial_start)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -455,10 +345,6 @@ int main(void) {
         TEST(test_planned_tasks_take_part),
         TEST(test_plan_only_for_hot_flights),
         TEST(test_cancel),
-        TEST_LANES(test_several_lanes),
-        TEST_LANES(test_one_of_several_lanes_is_enough),
-        TEST_LANES(test_rest_travels_on_the_next_lane),
-        TEST(test_lanes),
     };
 
     return cmocka_run_group_tests_name("batch", tests, trial_group_start, trial_group_stop);

@@ -7,55 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 #include "batch_tasks.h"
-#include "random.h"
-
-#define HOT 0
-#define SIDE TRIAL_SIDE
-#define BAD_DATA "22P02"
-
-static struct trial a[10], b[10], c[10], s[10];
-
-static int start_with(size_t hot_lanes) {
-    trial_start(hot_lanes);
-    for (int i = 0; i < 10; i++) {
-        trial_init(&a[i], &op_a, i);
-        trial_init(&b[i], &op_b, i);
-        trial_init(&c[i], &op_c, i);
-        trial_init(&s[i], &op_s, i);
-    }
-    return 0;
-}
-
-static int start(void **state) {
-    (void)state;
-    return start_with(1);
-}
-
-static int start_two(void **state) {
-    (void)state;
-    return start_with(2);
-}
-
-static void add(struct trial *t) {
-    batch_add(&t->task);
-}
-
-static void commit(size_t lane) {
-    fake_commit_empty(fake_db.lanes[lane]);
-}
-
-static void fail_at(size_t lane, size_t at, const char *sqlstate) {
-    fake_fail(fake_db.lanes[lane], at, sqlstate);
-}
-
-static void fail_commit(size_t lane, const char *sqlstate) {
-    fake_fail(fake_db.lanes[lane], fake_db.lanes[lane]->sent, sqlstate);
-}
-
-static void lose(size_t lane) {
-    fake_lose(fake_db.lanes[lane]);
-    fake_db.lanes[lane]->state = DB_READY;
-}
 
 /* The next flight of the lane must be this, and is committed. */
 static void assert_flies(const char *expected) {
@@ -70,6 +21,22 @@ static void assert_all_ended(void) {
     assert_true(batch_idle());
 }
 
+/* Until nothing is left to be done; tells how many flights that took. */
+static int fly_all(void) {
+    int flights = 0;
+
+    for (batch_flush(); !batch_idle(); batch_flush()) {
+        assert_true(flights < 1000);
+        for (size_t i = 0; i < fake_db.lane_count; i++) {
+            if (fake_db.lanes[i]->state == DB_FLYING) {
+                judge(fake_db.lanes[i]);
+                flights++;
+            }
+        }
+    }
+    return flights;
+}
+
 /* ---- a bad row ---- */
 
 static void test_bad_row_alone(void **state) {
@@ -81,31 +48,69 @@ static void test_bad_row_alone(void **state) {
     assert_all_ended();
 }
 
-/* Only those of the statement that failed go alone, and one by one. */
-static void test_bad_row_in_company(void **state) {
+static void test_bad_row_of_two(void **state) {
     (void)state;
-    for (int i = 1; i <= 3; i++)
-        add(&a[i]);
-    add(&b[1]);
-    add(&b[2]);
+    add(&a[1]);
+    add(&a[2]);
+    a[1].refused = BAD_DATA;
     batch_flush();
     fail_at(HOT, 0, BAD_DATA);
-    assert_events("again:a3 again:a2 again:a1");
-    add(&a[4]);
+    assert_events("again:a2 again:a1");
     assert_false(batch_idle());
-    trial_plans = 0;
-    assert_flies("a1");
+    trial_begins = 0;
     batch_flush();
-    assert_flight(HOT, "a2");
+    assert_flight(HOT, "a1");
     fail_at(HOT, 0, BAD_DATA);
-    assert_flies("a3");
-    assert_int_equal(trial_plans, 0);
-    assert_events("done:a1 fail:a2(" BAD_DATA ") done:a3");
-    assert_flies("a4 b1,2");
-    assert_events("done:a4 done:b1,b2");
+    assert_flies("a2");
+    assert_events("fail:a1(" BAD_DATA ") done:a2");
+    assert_int_equal(trial_begins, 2);
+    assert_int_equal(a[2].task.first_row, 0);
     assert_all_ended();
 }
 
+static int last_done[256]; /* by operation */
+
+static void check_order(struct trial *t) {
+    int *last = &last_done[(unsigned char)t->name];
+
+    assert_true(t->id > *last);
+    *last = t->id;
+}
+
+/* Wherever it stands: it alone fails, and all others are done, in their order, after a few
+ * flights. */
+static void test_bad_row_in_company(void **state) {
+    for (int bad = 1; bad <= 64; bad += 7) {
+        trial_start(state);
+        memset(last_done, 0, sizeof last_done);
+        trial_on_done = check_order;
+        a[bad].refused = BAD_DATA;
+        for (int i = 1; i <= 64; i++)
+            add(&a[i]);
+        assert_in_range(fly_all(), 3, 16);
+        for (int i = 1; i <= 64; i++) {
+            assert_int_equal(a[i].ends, 1);
+            assert_int_equal(a[i].failed != NULL, i == bad);
+        }
+    }
+}
+
+static void test_many_bad_rows(void **state) {
+    (void)state;
+    trial_on_done = check_order;
+    memset(last_done, 0, sizeof last_done);
+    for (int i = 1; i <= 100; i++) {
+        a[i].refused = i % 3 == 0 ? BAD_DATA : NULL;
+        add(&a[i]);
+    }
+    assert_in_range(fly_all(), 3, 250);
+    for (int i = 1; i <= 100; i++) {
+        assert_int_equal(a[i].ends, 1);
+        assert_int_equal(a[i].failed != NULL, i % 3 == 0);
+    }
+}
+
+/* Other statements of the flight have done nothing wrong, and travel as before. */
 static void test_bad_row_next_to_other_statements(void **state) {
     (void)state;
     add(&a[1]);
@@ -121,37 +126,69 @@ static void test_bad_row_next_to_other_statements(void **state) {
     assert_all_ended();
 }
 
-static void test_bad_row_of_the_side_lane(void **state) {
-    (void)state;
-    add(&s[1]);
-    add(&s[2]);
-    batch_flush();
-    fail_at(SIDE, 0, BAD_DATA);
-    batch_flush();
-    for (int flights = 0; !batch_idle(); flights++) {
-        assert_true(flights < 4);
-        for (size_t i = 0; i <= SIDE; i++)
-            if (fake_db.lanes[i]->state == DB_FLYING) {
-                assert_int_equal(fake_sent(fake_db.lanes[i], 0)->rows, 1);
-                commit(i);
-            }
-        batch_flush();
-    }
-    assert_events("done:s1 done:s2");
-}
+/* The guilty do not keep those who come later from being sent. */
+static void test_others_fly_between(void **state) {
+    int flights = 0;
 
-/* Those that go alone are each the first of a statement. */
-static void test_alone_from_the_beginning(void **state) {
     (void)state;
-    add(&a[1]);
-    add(&a[2]);
+    for (int i = 1; i <= 64; i++) {
+        a[i].refused = BAD_DATA;
+        add(&a[i]);
+    }
     batch_flush();
     fail_at(HOT, 0, BAD_DATA);
-    trial_begins = 0;
+    add(&b[1]);
+    while (b[1].ends == 0) {
+        assert_true(++flights <= 2);
+        batch_flush();
+        judge(fake_db.lanes[HOT]);
+    }
+    assert_null(b[1].failed);
+    fly_all();
+    for (int i = 1; i <= 64; i++)
+        assert_int_equal(a[i].ends, 1);
+}
+
+static void test_suspects_are_not_planned_for(void **state) {
+    (void)state;
+    for (int i = 1; i <= 2; i++)
+        add(&a[i]);
+    batch_flush();
+    fail_at(HOT, 0, BAD_DATA);
+    trial_plans = 0;
     assert_flies("a1");
-    assert_flies("a2");
-    assert_int_equal(trial_begins, 2);
-    assert_int_equal(a[2].task.first_row, 0);
+    assert_int_equal(trial_plans, 0);
+    fly_all();
+    assert_events("again:a2 again:a1 done:a1 done:a2");
+}
+
+static void test_bad_row_of_the_side_lane(void **state) {
+    (void)state;
+    for (int i = 1; i <= 3; i++)
+        add(&s[i]);
+    s[2].refused = BAD_DATA;
+    assert_in_range(fly_all(), 3, 6);
+    assert_string_equal(s[2].failed, BAD_DATA);
+    assert_true(s[1].ends == 1 && s[1].failed == NULL);
+    assert_true(s[3].ends == 1 && s[3].failed == NULL);
+}
+
+/* Once it has ended, a task that was suspect is like any other. */
+static void test_used_again(void **state) {
+    (void)state;
+    add(&b[1]);
+    add(&b[2]);
+    batch_flush();
+    fail_at(HOT, 0, BAD_DATA);
+    fly_all();
+    for (int i = 0; i < 3; i++) {
+        add(&b[1]);
+        add(&b[2]);
+        batch_flush();
+        assert_flight(HOT, "b1,2");
+        lose(HOT);
+        assert_flies("b1,2");
+    }
 }
 
 /* ---- failures that pass ---- */
@@ -161,7 +198,7 @@ static void test_transient_in_company(void **state) {
 
     (void)state;
     for (size_t i = 0; i < LENGTH(states); i++) {
-        start(NULL);
+        trial_start(NULL);
         add(&a[1]);
         add(&a[2]);
         add(&b[1]);
@@ -175,7 +212,7 @@ static void test_transient_in_company(void **state) {
     }
 }
 
-static int fly_until_idle(const char *sqlstate) {
+static int fail_until_idle(const char *sqlstate) {
     int flights = 0;
 
     for (batch_flush(); fake_db.lanes[HOT]->state == DB_FLYING; batch_flush()) {
@@ -189,17 +226,18 @@ static int fly_until_idle(const char *sqlstate) {
 static void test_transient_for_ever(void **state) {
     (void)state;
     add(&a[1]);
-    assert_in_range(fly_until_idle("40001"), 2, 20);
+    assert_in_range(fail_until_idle("40001"), 2, 20);
     assert_int_equal(a[1].ends, 1);
     assert_string_equal(a[1].failed, "40001");
     trial_events();
-    start(NULL);
+    trial_start(NULL);
     for (int i = 1; i <= 3; i++)
         add(&b[i]);
-    assert_in_range(fly_until_idle("57014"), 3, 40);
-    assert_events("fail:b1(57014) fail:b2(57014) fail:b3(57014)");
-    for (int i = 1; i <= 3; i++)
+    assert_in_range(fail_until_idle("57014"), 3, 40);
+    for (int i = 1; i <= 3; i++) {
         assert_int_equal(b[i].ends, 1);
+        assert_string_equal(b[i].failed, "57014");
+    }
 }
 
 /* The failures of others do not count. */
@@ -207,45 +245,54 @@ static void test_innocent_for_long(void **state) {
     (void)state;
     add(&b[1]);
     for (int i = 0; i < 40; i++) {
-        trial_init(&a[i % 10], &op_a, i);
-        add(&a[i % 10]);
+        add(&a[i]);
         batch_flush();
-        fail_at(HOT, 0, BAD_DATA);
+        fail_at(HOT, 0, i % 2 == 0 ? BAD_DATA : "40001");
         assert_int_equal(b[1].ends, 0);
     }
-    trial_events();
-    assert_flies("b1");
-    assert_events("done:b1");
+    fly_all();
+    assert_int_equal(b[1].ends, 1);
+    assert_null(b[1].failed);
 }
 
 /* ---- failure at the commit ---- */
 
+/* No statement has failed: all are suspect. */
 static void test_commit_fails(void **state) {
     (void)state;
-    add(&a[1]);
-    add(&a[2]);
-    add(&b[1]);
+    for (int i = 1; i <= 5; i++) {
+        add(&a[i]);
+        add(&b[i]);
+    }
     add(&c[1]);
-    batch_flush();
-    fail_commit(HOT, "23505");
-    assert_events("again:c1 again:a2 again:a1");
-    assert_flies("a1");
-    batch_flush();
-    assert_flight(HOT, "a2");
-    fail_commit(HOT, "23505");
-    assert_flies("b1");
-    assert_flies("c1");
-    assert_events("done:a1 fail:a2(23505) done:b1 done:c1");
-    assert_all_ended();
+    a[4].refused = b[1].refused = BAD_COMMIT;
+    assert_in_range(fly_all(), 5, 20);
+    for (int i = 1; i <= 5; i++) {
+        assert_int_equal(a[i].ends, 1);
+        assert_int_equal(b[i].ends, 1);
+        assert_int_equal(a[i].failed != NULL, i == 4);
+        assert_int_equal(b[i].failed != NULL, i == 1);
+    }
+    assert_true(c[1].ends == 1 && c[1].failed == NULL);
 }
 
 static void test_commit_of_one_fails(void **state) {
     (void)state;
     add(&a[1]);
     batch_flush();
-    fail_commit(HOT, "23505");
-    assert_events("fail:a1(23505)");
+    fail_commit(HOT, BAD_COMMIT);
+    assert_events("fail:a1(" BAD_COMMIT ")");
     assert_all_ended();
+}
+
+static void test_commit_of_single_rows_fails(void **state) {
+    (void)state;
+    add(&a[1]);
+    add(&b[1]);
+    b[1].refused = BAD_COMMIT;
+    fly_all();
+    assert_true(a[1].ends == 1 && a[1].failed == NULL);
+    assert_true(b[1].ends == 1 && b[1].failed != NULL);
 }
 
 static void test_commit_fails_for_now(void **state) {
@@ -325,10 +372,11 @@ static void test_failed_and_given_up(void **state) {
     batch_flush();
     fail_at(HOT, 0, BAD_DATA);
     assert_events("again:c1 again:a3 again:a2 again:a1");
-    assert_flies("a1");
-    assert_flies("a3");
-    assert_all_ended();
-    assert_int_equal(a[2].ends, 1);
+    fly_all();
+    for (int i = 1; i <= 3; i++) {
+        assert_int_equal(a[i].ends, 1);
+        assert_null(a[i].failed);
+    }
     assert_int_equal(c[1].ends, 1);
 }
 
@@ -346,21 +394,20 @@ static void test_lost_for_long(void **state) {
     assert_events("done:b1,b2");
 }
 
-static void test_lost_on_the_way_alone(void **state) {
+static void test_suspect_is_lost(void **state) {
     (void)state;
-    add(&b[1]);
-    add(&b[2]);
-    add(&b[3]);
+    for (int i = 1; i <= 3; i++)
+        add(&b[i]);
+    b[2].refused = BAD_DATA;
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    judge(fake_db.lanes[HOT]);
     batch_flush();
-    assert_flight(HOT, "b1");
     lose(HOT);
-    assert_flies("b1");
-    assert_flies("b2");
-    assert_flies("b3");
-    assert_events("done:b1 done:b2 done:b3");
-    assert_all_ended();
+    fly_all();
+    for (int i = 1; i <= 3; i++) {
+        assert_int_equal(b[i].ends, 1);
+        assert_int_equal(b[i].failed != NULL, i == 2);
+    }
 }
 
 static void test_sending_fails(void **state) {
@@ -377,27 +424,6 @@ static void test_sending_fails(void **state) {
     fake_db.lanes[HOT]->state = DB_READY;
     assert_flies("r1,2");
     assert_events("done:r1,r2");
-}
-
-/* ---- several lanes, taking back ---- */
-
-static void test_other_lane_takes_what_was_lost(void **state) {
-    (void)state;
-    add(&b[1]);
-    add(&b[2]);
-    batch_flush();
-    add(&b[3]);
-    batch_flush();
-    assert_flight(0, "b1,2");
-    assert_flight(1, "b3");
-    fake_lose(fake_db.lanes[0]);
-    commit(1);
-    batch_flush();
-    assert_flight(0, "");
-    assert_flight(1, "b1,2");
-    commit(1);
-    assert_events("done:b3 done:b1,b2");
-    assert_true(batch_idle());
 }
 
 static void test_cancel_of_what_failed(void **state) {
@@ -418,161 +444,34 @@ static void test_cancel_of_what_failed(void **state) {
     assert_events("done:b1");
 }
 
-/* ---- any schedule ---- */
-
-#define TASKS 400
-
-static struct trial any[TASKS];
-static bool one_lane;
-static int last_done[256]; /* by operation */
-
-/* On one lane an operation's tasks end in their order. But a repeated add has an operation
- * of its own, and what failed on the side lane goes alone on the hot one. */
-static void check_order(struct trial *t) {
-    int *last = &last_done[(unsigned char)t->name];
-
-    if (one_lane && (t->name == 'b' || t->name == 'c'))
-        assert_true(t->id > *last);
-    *last = t->id;
-}
-
-static void init_any(void) {
-    struct op *const ops[] = { &op_a, &op_b, &op_c, &op_s };
-
-    for (int i = 0; i < TASKS; i++) {
-        trial_init(&any[i], ops[random_below(4)], i + 1);
-        any[i].refused = random_below(8) == 0 ? BAD_DATA : random_below(10) == 0 ? "23505" : NULL;
-        any[i].gives_up = any[i].task.op != &op_b && random_below(6) == 0;
-        any[i].task.rows = 1 + (uint32_t)random_below(3);
-        any[i].task.bytes = random_below(60000);
-    }
-    memset(last_done, 0, sizeof last_done);
-}
-
-/* As a database would: what a refused row does comes before any other failure. */
-static size_t find_refused(const struct db_lane *lane, const char *sqlstate) {
-    for (size_t i = 0; i < lane->sent; i++) {
-        const struct fake_statement *st = fake_sent(lane, i);
-
-        for (size_t n = 0; n < st->rows; n++) {
-            const struct trial *t = &any[fake_element(st, 0, n) - 1];
-
-            if (t->refused != NULL && strcmp(t->refused, sqlstate) == 0)
-                return i;
-        }
-    }
-    return lane->sent;
-}
-
-static void land_somehow(struct db_lane *lane, bool calm) {
-    uint64_t what = calm ? 99 : random_below(100);
-    size_t bad = find_refused(lane, BAD_DATA);
-
-    if (what < 10)
-        fake_lose(lane);
-    else if (bad < lane->sent)
-        fake_fail(lane, bad, BAD_DATA);
-    else if (what < 15)
-        fake_fail(lane, random_below(lane->sent + 1), random_below(2) == 0 ? "40001" : "57P01");
-    else if (find_refused(lane, "23505") < lane->sent)
-        fake_fail(lane, lane->sent, "23505");
-    else
-        fake_commit_empty(lane);
-}
-
-static void step_lanes(bool calm) {
-    for (size_t i = 0; i <= SIDE; i++) {
-        struct db_lane *lane = fake_db.lanes[i];
-
-        if (lane->state == DB_FLYING && (calm || random_below(3) > 0))
-            land_somehow(lane, calm);
-        else if (lane->state == DB_PREPARING || (lane->state == DB_DOWN && lane->backoff_us == 0))
-            lane->state = DB_READY;
-    }
-}
-
-static void fly_any(size_t hot_lanes) {
-    int next = 0, calm = 0;
-
-    for (size_t i = hot_lanes; i < TRIAL_HOT_LANES; i++)
-        fake_db.lanes[i]->backoff_us = 1;
-    while (next < TASKS || !batch_idle()) {
-        for (uint64_t n = random_below(6); n > 0 && next < TASKS; n--)
-            add(&any[next++]);
-        batch_flush();
-        step_lanes(next == TASKS);
-        calm += next == TASKS;
-        assert_true(calm < 10 * TASKS);
-    }
-    for (size_t i = hot_lanes; i < TRIAL_HOT_LANES; i++)
-        fake_db.lanes[i]->backoff_us = 0;
-}
-
-/* Only what was refused fails, or who was the victim of passing failures too often. */
-static void check_all_ended_once(void) {
-    for (int i = 0; i < TASKS; i++) {
-        const struct trial *t = &any[i];
-
-        assert_int_equal(t->ends, 1);
-        assert_int_equal(t->task.state, TASK_IDLE);
-        if (t->failed == NULL)
-            assert_true(t->refused == NULL || t->gives_up);
-        else if (t->refused == NULL || strcmp(t->failed, t->refused) != 0)
-            assert_true(strcmp(t->failed, "40001") == 0 || strcmp(t->failed, "57P01") == 0);
-    }
-}
-
-static void fly_any_schedules(size_t hot_lanes) {
-    for (int round = 0; round < 60; round++) {
-        trial_start(hot_lanes);
-        trial_on_done = check_order;
-        config.batch_max = 1 + (int)random_below(30);
-        config.batch_max_bytes = random_below(400000);
-        one_lane = hot_lanes == 1;
-        init_any();
-        fly_any(hot_lanes);
-        check_all_ended_once();
-    }
-}
-
-static void test_any_schedule(void **state) {
-    (void)state;
-    random_start(20261120);
-    fly_any_schedules(1);
-}
-
-static void test_any_schedule_on_three_lanes(void **state) {
-    (void)state;
-    random_start(77);
-    fly_any_schedules(3);
-}
-
-#define TEST(fn) cmocka_unit_test_setup(fn, start)
+#define TEST(fn) cmocka_unit_test_setup(fn, trial_start)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_bad_row_alone),
+        TEST(test_bad_row_of_two),
         TEST(test_bad_row_in_company),
+        TEST(test_many_bad_rows),
         TEST(test_bad_row_next_to_other_statements),
+        TEST(test_others_fly_between),
+        TEST(test_suspects_are_not_planned_for),
         TEST(test_bad_row_of_the_side_lane),
-        TEST(test_alone_from_the_beginning),
+        TEST(test_used_again),
         TEST(test_transient_in_company),
         TEST(test_transient_for_ever),
         TEST(test_innocent_for_long),
         TEST(test_commit_fails),
         TEST(test_commit_of_one_fails),
+        TEST(test_commit_of_single_rows_fails),
         TEST(test_commit_fails_for_now),
         TEST(test_lost),
         TEST(test_lost_twice),
         TEST(test_lost_and_given_up),
         TEST(test_failed_and_given_up),
         TEST(test_lost_for_long),
-        TEST(test_lost_on_the_way_alone),
+        TEST(test_suspect_is_lost),
         TEST(test_sending_fails),
-        cmocka_unit_test_setup(test_other_lane_takes_what_was_lost, start_two),
         TEST(test_cancel_of_what_failed),
-        TEST(test_any_schedule),
-        TEST(test_any_schedule_on_three_lanes),
     };
 
     return cmocka_run_group_tests_name("batch failures", tests, trial_group_start, trial_group_stop);

@@ -1,0 +1,91 @@
+/* Any schedule of tasks and failures: every task ends exactly once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "batch_tasks.h"
+#include "random.h"
+
+static struct trial *any[TRIALS];
+
+static void init_any(void) {
+    struct trial *const pools[] = { a, b, c, s };
+    int used[4] = { 0 };
+
+    for (int i = 0; i < TRIALS; i++) {
+        uint64_t pool = random_below(4);
+        struct trial *t = any[i] = &pools[pool][used[pool]++];
+
+        t->refused = random_below(8) == 0 ? BAD_DATA : random_below(20) == 0 ? BAD_COMMIT : NULL;
+        t->gives_up = t->task.op != &op_b && random_below(6) == 0;
+        t->task.rows = 1 + (uint32_t)random_below(3);
+        t->task.bytes = random_below(60000);
+    }
+}
+
+static void land_somehow(struct db_lane *lane) {
+    uint64_t what = random_below(100);
+
+    if (what < 10)
+        fake_lose(lane);
+    else if (what < 15 && find_refused(lane, BAD_DATA) == lane->sent)
+        fake_fail(lane, random_below(lane->sent + 1), random_below(2) == 0 ? "40001" : "57P01");
+    else
+        judge(lane);
+}
+
+static void step_lanes(void) {
+    for (size_t i = 0; i < fake_db.lane_count; i++) {
+        struct db_lane *lane = fake_db.lanes[i];
+
+        if (lane->state == DB_FLYING && random_below(3) > 0)
+            land_somehow(lane);
+        else if (lane->state == DB_DOWN && random_below(2) == 0)
+            lane->state = DB_READY;
+    }
+}
+
+/* Only what was refused fails, or who was the victim of passing failures too often. */
+static void check_all_ended_once(void) {
+    for (int i = 0; i < TRIALS; i++) {
+        const struct trial *t = any[i];
+
+        assert_int_equal(t->ends, 1);
+        assert_int_equal(t->task.state, TASK_IDLE);
+        if (t->failed == NULL)
+            assert_true(t->refused == NULL || t->gives_up);
+        else if (t->refused == NULL || strcmp(t->failed, t->refused) != 0)
+            assert_true(strcmp(t->failed, "40001") == 0 || strcmp(t->failed, "57P01") == 0);
+    }
+}
+
+static void test_any_schedule(void **state) {
+    random_start(20261120);
+    for (int round = 0; round < 50; round++) {
+        int next = 0, steps = 0;
+
+        trial_start(state);
+        config.batch_max = 1 + (int)random_below(30);
+        config.batch_max_bytes = random_below(400000);
+        init_any();
+        while (next < TRIALS || !batch_idle()) {
+            for (uint64_t n = random_below(6); n > 0 && next < TRIALS; n--)
+                add(any[next++]);
+            batch_flush();
+            step_lanes();
+            assert_true(++steps < 50 * TRIALS);
+        }
+        check_all_ended_once();
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_any_schedule, trial_start),
+    };
+
+    return cmocka_run_group_tests_name("batch schedule", tests, trial_group_start, trial_group_stop);
+}
