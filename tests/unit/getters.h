@@ -1,0 +1,227 @@
+#ifndef GETTERS_H
+#define GETTERS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "clock.h"
+#include "waiters.h"
+
+/*
+ * Clients that ask for jobs, without sockets: what waiters.c and claim.c need of client.h,
+ * for the one file of a test program that includes this. A client has one GETJOB at a time;
+ * its reply goes to the log: "1:nil 2:q=body,r=body 3:-UNBLOCKED".
+ */
+#define GETTERS 64
+
+struct getter {
+    struct client client;
+    struct get *get; /* while it is under way */
+    bool gone;       /* the peer has closed */
+    bool killed;
+    int ends; /* of all its requests */
+};
+
+static struct getter getters[GETTERS]; /* from 1 */
+static struct list getter_list;
+static struct buf getter_log;
+
+static inline struct getter *getter_of(struct client *c) {
+    return CONTAINER_OF(c, struct getter, client);
+}
+
+static inline int getter_number(const struct getter *g) {
+    return (int)(g - getters);
+}
+
+/* ---- client.h ---- */
+
+bool client_alive(struct client *c) {
+    return !getter_of(c)->gone && !getter_of(c)->killed;
+}
+
+void client_kill(struct client *c, const char *reason) {
+    assert_non_null(reason);
+    getter_of(c)->killed = true;
+}
+
+struct list *client_list(enum client_state state) {
+    assert_int_equal(state, CLIENT_OPEN);
+    return &getter_list;
+}
+
+/* ---- replies ---- */
+
+static inline const char *getter_line(const char *at, char *text, size_t size) {
+    const char *end = strstr(at, "\r\n");
+
+    assert_non_null(end);
+    snprintf(text, size, "%.*s", (int)(end - at), at);
+    return end + 2;
+}
+
+/* A bulk, or what stands in a line; an ID is left out. */
+static inline const char *getter_value(const char *at) {
+    char line[128];
+    const char *next = getter_line(at, line, sizeof line);
+    int len = atoi(line + 1);
+
+    if (line[0] == ':')
+        buf_printf(&getter_log, "/%s", line + 1);
+    if (line[0] != '$')
+        return next;
+    if (len != JOBID_LEN)
+        buf_printf(&getter_log, "%.*s", len, next);
+    else
+        buf_append_str(&getter_log, "=");
+    return next + len + 2;
+}
+
+static inline void getter_note_jobs(const char *at, int count) {
+    char line[128];
+
+    for (int i = 0; i < count; i++) {
+        int fields;
+
+        at = getter_line(at, line, sizeof line);
+        fields = atoi(line + 1);
+        assert_true(fields == 3 || fields == 7);
+        buf_append_str(&getter_log, i == 0 ? "" : ",");
+        for (int k = 0; k < fields; k++)
+            at = getter_value(at);
+    }
+    assert_int_equal(*at, '\0');
+}
+
+static inline void getter_note_reply(int number, const struct buf *reply) {
+    char *text = slice_dup((struct slice){ buf_ptr(reply), buf_len(reply) });
+    char line[128];
+    const char *rest;
+
+    if (buf_len(reply) > 0) {
+        rest = getter_line(text, line, sizeof line);
+        buf_printf(&getter_log, " %d:", number);
+        if (line[0] == '-')
+            buf_printf(&getter_log, "%.*s", (int)strcspn(line, " "), line);
+        else if (strcmp(line, "*-1") == 0)
+            buf_append_str(&getter_log, "nil");
+        else
+            getter_note_jobs(rest, atoi(line + 1));
+    }
+    free(text);
+}
+
+static inline void getter_on_end(struct req *r) {
+    struct getter *g = &getters[*(int *)r->argv[0].ptr];
+
+    assert_true(r->done);
+    g->ends++;
+    g->get = NULL;
+    if (r->client != NULL && !g->killed)
+        getter_note_reply(getter_number(g), &r->own);
+    req_free(r);
+}
+
+void client_detach(struct req *r) {
+    getter_note_reply(getter_number(getter_of(r->client)), &r->own);
+    buf_reset(&r->own, 0);
+    r->client = NULL;
+}
+
+/* What has been replied since the last look. */
+static inline const char *getter_replies(void) {
+    static char text[4096];
+    size_t len = buf_len(&getter_log);
+
+    assert_true(len < sizeof text);
+    memcpy(text, len == 0 ? "" : buf_ptr(&getter_log) + 1, len == 0 ? 0 : len - 1);
+    text[len == 0 ? 0 : len - 1] = '\0';
+    buf_reset(&getter_log, SIZE_MAX);
+    return text;
+}
+
+#define assert_replies(expected) assert_string_equal(getter_replies(), expected)
+
+/* ---- life ---- */
+
+static inline void getters_start(void) {
+    list_init(&getter_list);
+    memset(getters, 0, sizeof getters);
+    for (int i = 1; i < GETTERS; i++) {
+        getters[i].client.id = (uint64_t)i;
+        list_init(&getters[i].client.in_state);
+        list_push_back(&getter_list, &getters[i].client.in_state);
+    }
+    queue_init();
+    waiters_init();
+    buf_reset(&getter_log, SIZE_MAX);
+    clock_turn();
+}
+
+/* Everything that was begun must have ended. */
+static inline void getters_stop(void) {
+    for (int i = 1; i < GETTERS; i++) {
+        assert_null(getters[i].get);
+        free(getters[i].client.unsent);
+    }
+    assert_int_equal(waiters_blocked(), 0);
+    assert_true(waiters_next_deadline() == INT64_MAX);
+    QUEUE_EACH(q) {
+        assert_true(list_empty(&q->waiters));
+        assert_int_equal(q->users, 0);
+        queue_drop(q);
+    }
+    buf_free(&getter_log);
+}
+
+/* names: of queues, separated by blanks; queue "q3" has the id 3. */
+static inline struct get *new_get(int number, const char *names) {
+    struct slice argv = { (const char *)&number, sizeof number };
+    struct req *r = req_new(1, &argv, NULL, getter_on_end);
+    struct queue *queues[256];
+    size_t count = 0;
+
+    assert_null(getters[number].get);
+    r->client = &getters[number].client;
+    for (; *names != '\0'; names += strcspn(names, " ") + (names[strcspn(names, " ")] == ' ')) {
+        struct queue *q = queue_get((struct slice){ names, strcspn(names, " ") });
+
+        if (q->id == 0)
+            queue_set_id(q, atoi(names + 1));
+        queues[count++] = q;
+    }
+    getters[number].get = get_new(r, queues, count);
+    getters[number].get->count = 1;
+    return getters[number].get;
+}
+
+static inline struct queue *queue_named(const char *name) {
+    struct queue *q = queue_get(slice_str(name));
+
+    if (q->id == 0)
+        queue_set_id(q, atoi(name + 1));
+    return q;
+}
+
+/* Who waits for the queue: "3 1 2". */
+static inline const char *waiting_for(const char *name) {
+    static char text[4 * GETTERS];
+    size_t len = 0;
+
+    text[0] = '\0';
+    LIST_EACH(node, &queue_named(name)->waiters) {
+        struct get *g = LIST_ENTRY(node, struct wait, node)->get;
+
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%d", len > 0 ? " " : "",
+                                getter_number(getter_of(g->client)));
+    }
+    return text;
+}
+
+#define assert_waiting(name, expected) assert_string_equal(waiting_for(name), expected)
+
+#endif
