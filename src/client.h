@@ -73,7 +73,6 @@ struct client {
     bool no_evict;
     bool no_touch;
     bool monitor;
-    bool unblocked; /* was unblocked by CLIENT UNBLOCK or similar, for flags */
     enum client_reply_mode reply_mode;
     struct list in_monitors;
     char *name; /* NULL: none */

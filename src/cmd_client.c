@@ -20,7 +20,6 @@ static void write_flags(const struct client *c, char *out) {
     } flags[] = {
         { c->monitor, 'O' },
         { c->blocked, 'b' },
-        { c->unblocked, 'u' },
         { c->state == CLIENT_CLOSING, 'c' },
         { c->state == CLIENT_DEAD, 'A' },
         { c->unix_socket, 'U' },

@@ -122,6 +122,10 @@ static void cluster_forget(struct req *r) {
 static void cluster_reset(struct req *r) {
     if (r->argc == 3 && !slice_is(r->argv[2], "soft") && !slice_is(r->argv[2], "hard"))
         req_error(r, "ERR syntax error");
+    else if (!connection_may_debug(r->client))
+        req_error(
+            r, "ERR CLUSTER RESET removes all jobs and is not allowed. The option enable-debug-command says "
+               "who may use it, and it is read at start only.");
     else
         admin_flush_all(r);
 }

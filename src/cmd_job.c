@@ -193,7 +193,7 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
         return;
     if (q != NULL && row_bool(rows, row, 4) && !lease_known(key.id))
         q->len--;
-    lease_add(key, row_time(rows, row, 2));
+    lease_add(key, clock_db() + retry * US_PER_S);
 }
 
 static void working_done(struct task **tasks, size_t count, const PGresult *rows) {

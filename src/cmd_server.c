@@ -119,11 +119,6 @@ static void debug_refused(struct req *r) {
               r->argv[1].ptr);
 }
 
-static bool debug_allowed(const struct client *c) {
-    return config.enable_debug_command == DEBUG_YES ||
-           (config.enable_debug_command == DEBUG_LOCAL && connection_is_local(c));
-}
-
 void cmd_debug(struct req *r) {
     static const struct subcommand members[] = {
         { "FLUSHALL", 0, 0, debug_flushall }, { "SLEEP", 1, 1, debug_sleep },
@@ -133,7 +128,7 @@ void cmd_debug(struct req *r) {
         { "RESTART", 0, 1, debug_refused },   { "CRASH-AND-RECOVER", 0, 1, debug_refused },
     };
 
-    if (!debug_allowed(r->client))
+    if (!connection_may_debug(r->client))
         req_error(
             r, "ERR DEBUG command not allowed. The option enable-debug-command says who may use it, and it "
                "is read at start only.");

@@ -57,3 +57,8 @@ static bool is_loopback(const char *addr) {
 bool connection_is_local(const struct client *c) {
     return c->unix_socket || is_loopback(c->addr);
 }
+
+bool connection_may_debug(const struct client *c) {
+    return config.enable_debug_command == DEBUG_YES ||
+           (config.enable_debug_command == DEBUG_LOCAL && connection_is_local(c));
+}

@@ -34,5 +34,7 @@ struct node_address {
 struct node_address connection_node_address(const struct client *c, const struct node *n);
 /* Is c on this machine? */
 bool connection_is_local(const struct client *c);
+/* May it run what destroys (enable-debug-command)? */
+bool connection_may_debug(const struct client *c);
 
 #endif

@@ -1,9 +1,11 @@
 /* Start the server and run the turn: wait, collect results, flush batches, flush clients, reap. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
 
@@ -33,7 +35,7 @@
 #include "waiters.h"
 
 #define DRAIN_US (5 * US_PER_S)
-#define CHECK_US (30 * US_PER_S)
+#define CHECK_US (10 * US_PER_S)
 /* Files besides clients: listeners, log, database, the loop's own. */
 #define SPARE_FILES 64
 
@@ -270,6 +272,10 @@ static void start(void) {
     batch_init(operations, claim_plan);
     if (!server.check && !sockets_listen(server.base, client_accept, err, sizeof err))
         refuse(err);
+    if (mkdir(config.dir, 0711) != 0 && errno != EEXIST) {
+        snprintf(err, sizeof err, "cannot make the directory %s: %s", config.dir, strerror(errno));
+        refuse(err);
+    }
     conninfo = start_database();
     if (!node_load(config.dir, config.port, err, sizeof err))
         refuse(err);

@@ -33,7 +33,7 @@ const struct node *const *node_all(size_t *count) {
     *count = 0;
     all[(*count)++] = &self;
     for (size_t i = 1; i <= NODE_MAX_NUMBER; i++) {
-        if (others[i] != NULL && i != self.number)
+        if (others[i] != NULL && others[i]->live && i != self.number)
             all[(*count)++] = others[i];
     }
     return all;

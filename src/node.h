@@ -20,13 +20,14 @@ struct node {
     char addr[64];
     int port;
     bool leaving;
+    bool live; /* known to run */
 };
 
 /* This server. */
 struct node *node_self(void);
 /* By number, or NULL; includes servers that are gone but have jobs. */
 const struct node *node_by_number(uint16_t number);
-/* All known, this server first; count of them. */
+/* Those that are known to run, this server first; count of them. */
 const struct node *const *node_all(size_t *count);
 /* What the database says of a server; adds or replaces it. Of this server, known
  * by its ID, only the number is taken: all else is better known here. */

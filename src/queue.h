@@ -57,6 +57,7 @@ struct queue {
     /* Waiting. */
     struct list waiters; /* struct wait, in order of arrival */
     int64_t waiter_count;
+    uint64_t joined_by;   /* the get that joined last, which may name the queue twice */
     struct list in_ready; /* queues whose waiters may be served by the next flight */
 
     /* Requests under way that point here; the object stays while there are any. */

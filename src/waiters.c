@@ -80,6 +80,7 @@ static void join(struct wait *w) {
            LIST_ENTRY(before->prev, struct wait, node)->get->arrival > w->get->arrival)
         before = before->prev;
     list_insert_before(before, &w->node);
+    w->q->joined_by = w->get->arrival;
     w->q->waiter_count++;
 }
 
@@ -89,6 +90,7 @@ static void leave_all(struct get *g) {
             continue;
         list_remove(&g->waits[i].node);
         g->waits[i].q->waiter_count--;
+        g->waits[i].q->joined_by = 0;
     }
     waiters.blocked--;
     if (g->client != NULL)
@@ -110,7 +112,8 @@ void get_wait(struct get *g) {
     g->client->blocked = true;
     waiters.blocked++;
     for (size_t i = 0; i < g->wait_count; i++) {
-        join(&g->waits[i]);
+        if (g->waits[i].q->joined_by != g->arrival)
+            join(&g->waits[i]);
         if (queue_budget(g->waits[i].q) > 0)
             queue_signal(g->waits[i].q);
     }
@@ -204,13 +207,18 @@ static void remember_unsent(struct client *c, const struct job *job) {
         (struct delivery){ job->key, job->ready_at, c->bytes_out + buf_len(&c->out) };
 }
 
+/* The row's lease began when the statement was built; the client's begins now. */
+static int64_t lease_end(const struct job *job) {
+    return job->retry == 0 ? INT64_MAX : clock_db() + job->retry * US_PER_S;
+}
+
 void get_deliver(struct get *g, const struct job *jobs, size_t count) {
     for (size_t i = 0; i < count; i++)
         remember_unsent(g->client, &jobs[i]);
     reply_array(g->req, count);
     for (size_t i = 0; i < count; i++) {
         reply_job(g, &jobs[i]);
-        lease_add(jobs[i].key, jobs[i].ready_at);
+        lease_add(jobs[i].key, lease_end(&jobs[i]));
         queue_count_out(jobs[i].q, 1);
     }
     stats.jobs_delivered += count;

@@ -59,6 +59,28 @@ static void check_delays_survive(void) {
     redisFree(c);
 }
 
+/* It is counted once, by whom it is woken. */
+static void check_delay_may_end_meanwhile(void) {
+    redisContext *c = client_open();
+    const char *q = forever(name("meanwhile"));
+
+    add_job(c, q, "a", "DELAY 1");
+    redisFree(c);
+    if (hard)
+        server_kill(&server);
+    else
+        assert_int_equal(server_stop(&server), 0);
+    EVENTUALLY(postgres_number(server.database, "select count(*) from pgdisque.job where wake_at < now()"
+                                                " and wake_at = ready_at") == 1);
+    server_resume(&server);
+    c = client_open();
+    EVENTUALLY(number(c, "QLEN %s", q) >= 1);
+    assert_int_equal(number(c, "QLEN %s", q), 1);
+    get_job(c, q, "a");
+    assert_int_equal(number(c, "QLEN %s", q), 0);
+    redisFree(c);
+}
+
 static void check_leases_survive(void) {
     redisContext *c = client_open();
     const char *q = forever(name("leases"));
@@ -162,6 +184,7 @@ static void check_identity_survives(void) {
 
 BOTH_ENDS(check_jobs_survive)
 BOTH_ENDS(check_delays_survive)
+BOTH_ENDS(check_delay_may_end_meanwhile)
 BOTH_ENDS(check_leases_survive)
 BOTH_ENDS(check_expiry_goes_on)
 BOTH_ENDS(check_pauses_survive)
@@ -273,6 +296,8 @@ int main(void) {
         cmocka_unit_test(test_kill_check_jobs_survive),
         cmocka_unit_test(test_term_check_delays_survive),
         cmocka_unit_test(test_kill_check_delays_survive),
+        cmocka_unit_test(test_term_check_delay_may_end_meanwhile),
+        cmocka_unit_test(test_kill_check_delay_may_end_meanwhile),
         cmocka_unit_test(test_term_check_leases_survive),
         cmocka_unit_test(test_kill_check_leases_survive),
         cmocka_unit_test(test_term_check_expiry_goes_on),

@@ -258,7 +258,7 @@ static void test_no_directory(void **state) {
 }
 
 static struct node named(uint16_t number, char digit) {
-    struct node n = { .number = number, .port = 7000 + number };
+    struct node n = { .number = number, .port = 7000 + number, .live = true };
 
     memset(n.id, digit, NODE_ID_LEN);
     snprintf(n.addr, sizeof(n.addr), "10.0.0.%d", number);
@@ -284,6 +284,13 @@ static void test_learn(void **state) {
     assert_ptr_equal(all[0], node_self());
     assert_int_equal(all[1]->number, 4);
     assert_int_equal(all[2]->number, 900);
+    a.live = false;
+    node_learn(&a);
+    node_all(&count);
+    assert_int_equal(count, 2);
+    assert_non_null(node_by_number(900));
+    a.live = true;
+    node_learn(&a);
     known = node_by_number(4);
     b.leaving = true;
     node_learn(&b);
