@@ -182,7 +182,7 @@ static inline void getters_stop(void) {
 static inline struct get *new_get(int number, const char *names) {
     struct slice argv = { (const char *)&number, sizeof number };
     struct req *r = req_new(1, &argv, NULL, getter_on_end);
-    struct queue *queues[256];
+    struct queue *queues[512];
     size_t count = 0;
 
     assert_null(getters[number].get);

@@ -1,0 +1,275 @@
+#ifndef FAKE_JOBS_H
+#define FAKE_JOBS_H
+
+#include "batch.h"
+#include "claim.h"
+#include "config.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "lease.h"
+#include "node.h"
+
+/*
+ * The job table for tests of claims: a few rows in memory, on which the statements that
+ * claims use act as those in sql/ do. A job's body is the number of its row.
+ */
+#define FAKE_JOBS 4096
+#define FAKE_LEASE_US (3600 * US_PER_S)
+
+struct fake_job {
+    struct job_key key;
+    bool leased; /* otherwise ready */
+    bool gone;
+};
+
+static struct fake_job fake_jobs[FAKE_JOBS];
+static int fake_job_count;
+static int64_t fake_lease_end;
+
+static inline struct fake_job *fake_job_at(int32_t queue_id, int16_t rank, int64_t id) {
+    for (int i = 0; i < fake_job_count; i++) {
+        struct fake_job *j = &fake_jobs[i];
+
+        if (j->key.queue_id == queue_id && j->key.rank == rank && j->key.id == id && !j->gone)
+            return j;
+    }
+    return NULL;
+}
+
+/* ---- adding, by an operation of the tests ---- */
+
+struct insert {
+    struct task task;
+    struct job_key key;
+};
+
+static inline void insert_encode(struct params *p, struct task *t) {
+    struct job_key key = CONTAINER_OF(t, struct insert, task)->key;
+
+    params_int4(p, 0, key.queue_id);
+    params_int2(p, 1, key.rank);
+    params_int8(p, 2, key.id);
+}
+
+/* rows: the ordinals of those that were not there before. */
+static inline void insert_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = CONTAINER_OF(tasks[row_int4(rows, i, 0)], struct insert, task)->key;
+        struct queue *q = queue_find_id(key.queue_id);
+
+        queue_count_in(q);
+        queue_job_ready(q, key);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(CONTAINER_OF(tasks[i], struct insert, task));
+}
+
+static inline void insert_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    free(CONTAINER_OF(t, struct insert, task));
+}
+
+static struct op op_insert = {
+    .name = "insert",
+    .stmt = SQL_ADD_JOBS,
+    .lane = LANE_HOT,
+    .encode = insert_encode,
+    .done = insert_done,
+    .fail = insert_fail,
+};
+
+/* The job is ready when the next flight lands. */
+static inline struct job_key insert_job(const char *queue, int16_t rank) {
+    struct insert *i = xcalloc(1, sizeof *i);
+
+    i->key = (struct job_key){ queue_named(queue)->id, rank, job_new_id(clock_db(), node_self()->number) };
+    i->task.op = &op_insert;
+    i->task.rows = 1;
+    list_init(&i->task.node);
+    batch_add(&i->task);
+    return i->key;
+}
+
+/* ---- statements ---- */
+
+static inline PGresult *fake_insert(const struct fake_statement *st) {
+    PGresult *res = fake_rows(1);
+
+    for (size_t i = 0; i < st->rows; i++) {
+        struct job_key key = { (int32_t)fake_element(st, 0, i), (int16_t)fake_element(st, 1, i),
+                               fake_element(st, 2, i) };
+
+        if (fake_job_at(key.queue_id, key.rank, key.id) != NULL)
+            continue;
+        assert_true(fake_job_count < FAKE_JOBS);
+        fake_jobs[fake_job_count++] = (struct fake_job){ .key = key };
+        fake_set_int(res, PQntuples(res), 0, 4, (int64_t)i);
+    }
+    return res;
+}
+
+/* The columns from rank on. */
+static inline void fake_return_job(PGresult *res, int row, int col, const struct fake_job *j) {
+    const int64_t far = fake_lease_end - INT64_C(946684800000000);
+    char body[16];
+
+    fake_set_int(res, row, col, 2, j->key.rank);
+    fake_set_int(res, row, col + 1, 8, j->key.id);
+    fake_set_int(res, row, col + 2, 8, far);
+    fake_set_int(res, row, col + 3, 8, far + FAKE_LEASE_US);
+    for (int i = 4; i < 7; i++)
+        fake_set_int(res, row, col + i, 4, i == 4 ? 3600 : 0);
+    snprintf(body, sizeof body, "%d", (int)(j - fake_jobs));
+    fake_set_bytes(res, row, col + 7, slice_str(body));
+}
+
+static inline struct fake_job *fake_next_ready(int32_t queue_id, struct job_key behind) {
+    struct fake_job *next = NULL;
+
+    for (int i = 0; i < fake_job_count; i++) {
+        struct fake_job *j = &fake_jobs[i];
+
+        if (j->key.queue_id == queue_id && !j->leased && !j->gone && job_key_before(behind, j->key) &&
+            (next == NULL || job_key_before(j->key, next->key)))
+            next = j;
+    }
+    return next;
+}
+
+/* The rows come in no order: here, the last ones first. */
+static inline PGresult *fake_walk(const struct fake_statement *st) {
+    struct job_key at = { 0, (int16_t)fake_scalar(st, 1), fake_scalar(st, 2) };
+    struct fake_job *found[1024];
+    int count = 0, limit = (int)fake_scalar(st, 3);
+    PGresult *res = fake_rows(8);
+
+    assert_in_range(limit, 1, LENGTH(found));
+    while (count < limit) {
+        struct fake_job *j = fake_next_ready((int32_t)fake_scalar(st, 0), at);
+
+        if (j == NULL)
+            break;
+        j->leased = true;
+        at = j->key;
+        found[count++] = j;
+    }
+    for (int i = 0; i < count; i++)
+        fake_return_job(res, i, 0, found[count - 1 - i]);
+    return res;
+}
+
+static inline PGresult *fake_claim_keys(const struct fake_statement *st) {
+    PGresult *res = fake_rows(9);
+
+    for (size_t i = st->rows; i-- > 0;) {
+        int32_t queue_id = (int32_t)fake_element(st, 0, i);
+        struct fake_job *j = fake_job_at(queue_id, (int16_t)fake_element(st, 1, i), fake_element(st, 2, i));
+        int row = PQntuples(res);
+
+        if (j == NULL || j->leased)
+            continue;
+        j->leased = true;
+        fake_set_int(res, row, 0, 4, queue_id);
+        fake_return_job(res, row, 1, j);
+    }
+    return res;
+}
+
+static inline PGresult *fake_release(const struct fake_statement *st) {
+    PGresult *res = fake_rows(1);
+
+    for (size_t i = 0; i < st->rows; i++) {
+        struct fake_job *j = fake_job_at((int32_t)fake_element(st, 0, i), (int16_t)fake_element(st, 1, i),
+                                         fake_element(st, 2, i));
+
+        if (j == NULL || !j->leased)
+            continue;
+        j->leased = false;
+        fake_set_int(res, PQntuples(res), 0, 4, (int64_t)i + 1);
+    }
+    return res;
+}
+
+/* Runs what the lane carries, to be landed later, or lost. */
+static inline void fake_run(const struct db_lane *lane, PGresult **rows) {
+    for (size_t i = 0; i < lane->sent; i++) {
+        const struct fake_statement *st = fake_sent(lane, i);
+
+        rows[i] = st->stmt == SQL_ADD_JOBS     ? fake_insert(st)
+                  : st->stmt == SQL_CLAIM_WALK ? fake_walk(st)
+                  : st->stmt == SQL_CLAIM_KEYS ? fake_claim_keys(st)
+                                               : fake_release(st);
+    }
+}
+
+/* ---- the turn ---- */
+
+static inline struct db_lane *fake_hot(void) {
+    return fake_db.lanes[0];
+}
+
+static inline void fake_fly(void) {
+    PGresult *rows[DB_MAX_STATEMENTS];
+
+    assert_int_equal(fake_hot()->state, DB_FLYING);
+    fake_run(fake_hot(), rows);
+    fake_commit(fake_hot(), rows);
+}
+
+/* Sends and lands until there is nothing more to do; tells how many flights that took. */
+static inline int fake_fly_all(void) {
+    int flights = 0;
+
+    for (batch_flush(); fake_hot()->state == DB_FLYING; batch_flush()) {
+        assert_true(++flights < 10000);
+        fake_fly();
+    }
+    return flights;
+}
+
+/* The job's lease is over, as cron.c tells the queue. */
+static inline void fake_end_lease(struct fake_job *j) {
+    assert_true(j->leased);
+    j->leased = false;
+    lease_remove(j->key.id);
+    queue_job_returned(queue_find_id(j->key.queue_id), j->key);
+}
+
+/* ---- life ---- */
+
+static inline int fake_jobs_group_start(void **state) {
+    static struct op *const ops[] = { &op_insert, &op_release, &op_claim_keys, &op_claim_walk, NULL };
+
+    (void)state;
+    config_defaults();
+    batch_init(ops, claim_plan);
+    batch_start();
+    return 0;
+}
+
+static inline int fake_jobs_group_stop(void **state) {
+    (void)state;
+    batch_stop();
+    return 0;
+}
+
+static inline int fake_jobs_start(void **state) {
+    (void)state;
+    config_defaults();
+    getters_start();
+    fake_job_count = 0;
+    fake_lease_end = clock_db() + FAKE_LEASE_US;
+    node_self()->number = 1;
+    return 0;
+}
+
+static inline int fake_jobs_stop(void **state) {
+    (void)state;
+    waiters_end_all(NULL);
+    assert_true(batch_idle());
+    getters_stop();
+    lease_clear();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,476 @@
+/* Claims: who gets which job, where a walk begins and ends, what comes back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "fake_jobs.h"
+
+static void insert_jobs(const char *queue, int count) {
+    for (int i = 0; i < count; i++)
+        insert_job(queue, 0);
+}
+
+static void ask(int number, const char *queues, int64_t count) {
+    struct get *g = new_get(number, queues);
+
+    g->count = count;
+    if (get_has_budget(g))
+        get_start(g);
+    else
+        get_wait(g);
+}
+
+/* The client's connection is closed for good. */
+static void gone(int number) {
+    struct client *c = &getters[number].client;
+
+    getters[number].killed = true;
+    waiters_client_gone(c);
+    claim_release_unsent(c);
+}
+
+static const struct fake_statement *statement(size_t i, enum sql_stmt stmt) {
+    const struct fake_statement *st = fake_sent(fake_hot(), i);
+
+    assert_int_equal(st->stmt, stmt);
+    return st;
+}
+
+static struct job_key frontier(const char *queue) {
+    return queue_named(queue)->frontier;
+}
+
+/* Nothing is under way, and the count is right. */
+static void assert_rests(const char *queue, int64_t len) {
+    const struct queue *q = queue_named(queue);
+
+    assert_int_equal(q->claiming, 0);
+    assert_null(q->plan);
+    assert_null(q->keys_claim);
+    assert_int_equal(q->len, len);
+}
+
+/* ---- walks ---- */
+
+static void test_walk(void **state) {
+    const struct fake_statement *st;
+
+    (void)state;
+    insert_jobs("q1", 5);
+    fake_fly_all();
+    ask(1, "q1", 3);
+    batch_flush();
+    assert_int_equal(fake_hot()->sent, 1);
+    st = statement(0, SQL_CLAIM_WALK);
+    assert_int_equal(fake_scalar(st, 0), 1);
+    assert_int_equal(fake_scalar(st, 1), INT16_MIN);
+    assert_int_equal(fake_scalar(st, 3), 3);
+    assert_int_equal(fake_scalar(st, 5), 1);
+    assert_int_equal(queue_budget(queue_named("q1")), 2);
+    fake_fly();
+    assert_replies("1:q1=0,q1=1,q1=2");
+    assert_true(frontier("q1").id == fake_jobs[2].key.id);
+    assert_rests("q1", 2);
+    assert_true(lease_known(fake_jobs[2].key.id));
+    ask(1, "q1", 1);
+    batch_flush();
+    assert_true(fake_scalar(statement(0, SQL_CLAIM_WALK), 2) == fake_jobs[2].key.id);
+    fake_fly();
+    assert_replies("1:q1=3");
+}
+
+static void test_short_walk(void **state) {
+    (void)state;
+    insert_jobs("q1", 2);
+    fake_fly_all();
+    queue_named("q1")->len = 4;
+    ask(1, "q1", 4);
+    batch_flush();
+    fake_fly();
+    assert_replies("1:q1=0,q1=1");
+    assert_true(frontier("q1").id == job_id_last() && frontier("q1").rank == 0);
+    assert_false(queue_named("q1")->behind);
+    assert_int_equal(queue_budget(queue_named("q1")), 0);
+}
+
+/* One statement serves all, in the order in which they came. */
+static void test_shared_walk(void **state) {
+    (void)state;
+    insert_jobs("q1", 6);
+    fake_fly_all();
+    ask(2, "q1", 2);
+    ask(1, "q1", 1);
+    ask(3, "q1", 2);
+    batch_flush();
+    assert_int_equal(fake_hot()->sent, 1);
+    assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_WALK), 3), 5);
+    fake_fly();
+    assert_replies("2:q1=0,q1=1 1:q1=2 3:q1=3,q1=4");
+    assert_rests("q1", 1);
+}
+
+/* Who waited is served before who has just come, one job each. */
+static void test_waiting_before_fresh(void **state) {
+    (void)state;
+    ask(1, "q1", 5);
+    ask(2, "q1", 1);
+    insert_jobs("q1", 4);
+    batch_flush();
+    fake_fly();
+    ask(3, "q1", 9);
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=1 3:q1=2,q1=3");
+    assert_rests("q1", 0);
+}
+
+static void test_more_gets_than_jobs(void **state) {
+    (void)state;
+    insert_jobs("q1", 2);
+    fake_fly_all();
+    for (int i = 1; i <= 4; i++)
+        ask(i, "q1", 1);
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=1");
+    assert_waiting("q1", "3 4");
+    insert_jobs("q1", 1);
+    fake_fly_all();
+    assert_replies("3:q1=2");
+    assert_rests("q1", 0);
+}
+
+static void test_queues_in_turn(void **state) {
+    (void)state;
+    insert_jobs("q1", 1);
+    insert_jobs("q2", 5);
+    insert_jobs("q3", 2);
+    fake_fly_all();
+    ask(1, "q3 q1 q2", 6);
+    batch_flush();
+    assert_int_equal(fake_hot()->sent, 3);
+    fake_fly();
+    assert_replies("1:q3=6,q1=0,q2=1,q3=7,q2=2,q2=3");
+    assert_rests("q2", 2);
+}
+
+static void test_no_more_than_a_batch(void **state) {
+    (void)state;
+    config.batch_max = 10;
+    insert_jobs("q1", 30);
+    fake_fly_all();
+    ask(1, "q1", 1000000);
+    batch_flush();
+    assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_WALK), 3), 10);
+    fake_fly();
+    assert_rests("q1", 20);
+    getter_replies();
+}
+
+static void test_paused(void **state) {
+    (void)state;
+    insert_jobs("q1", 1);
+    fake_fly_all();
+    queue_set_pause(queue_named("q1"), PAUSE_OUT);
+    ask(1, "q1", 1);
+    assert_int_equal(fake_fly_all(), 0);
+    assert_waiting("q1", "1");
+    queue_set_pause(queue_named("q1"), 0);
+    queue_signal(queue_named("q1"));
+    fake_fly_all();
+    assert_replies("1:q1=0");
+}
+
+/* ---- by key ---- */
+
+static void test_returned_before_the_frontier(void **state) {
+    const struct fake_statement *st;
+
+    (void)state;
+    insert_jobs("q1", 6);
+    fake_fly_all();
+    ask(1, "q1", 4);
+    fake_fly_all();
+    fake_end_lease(&fake_jobs[3]);
+    fake_end_lease(&fake_jobs[1]);
+    ask(2, "q1", 3);
+    batch_flush();
+    assert_int_equal(fake_hot()->sent, 2);
+    st = statement(0, SQL_CLAIM_KEYS);
+    assert_int_equal(fake_elements(st, 2), 2);
+    assert_true(fake_element(st, 2, 0) == fake_jobs[1].key.id);
+    assert_true(fake_element(st, 2, 1) == fake_jobs[3].key.id);
+    assert_int_equal(fake_scalar(statement(1, SQL_CLAIM_WALK), 3), 1);
+    fake_fly();
+    assert_replies("1:q1=0,q1=1,q1=2,q1=3 2:q1=1,q1=3,q1=4");
+    assert_rests("q1", 1);
+}
+
+/* A job that was acknowledged meanwhile leaves its place empty; others may be there. */
+static void test_returned_and_gone(void **state) {
+    (void)state;
+    insert_jobs("q1", 3);
+    fake_fly_all();
+    ask(1, "q1", 2);
+    fake_fly_all();
+    fake_end_lease(&fake_jobs[0]);
+    fake_jobs[0].gone = true;
+    queue_named("q1")->len--;
+    ask(2, "q1", 1);
+    fake_fly_all();
+    assert_replies("1:q1=0,q1=1 2:q1=2");
+    assert_rests("q1", 0);
+}
+
+static void test_keys_of_many_queues_in_one_statement(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        insert_jobs(i == 0 ? "q1" : i == 1 ? "q2" : "q3", 1);
+    fake_fly_all();
+    ask(1, "q1 q2 q3", 3);
+    fake_fly_all();
+    for (int i = 0; i < 3; i++)
+        fake_end_lease(&fake_jobs[i]);
+    ask(2, "q3 q1", 2);
+    ask(3, "q2", 1);
+    batch_flush();
+    assert_int_equal(fake_hot()->sent, 1);
+    assert_int_equal(fake_elements(statement(0, SQL_CLAIM_KEYS), 0), 3);
+    fake_fly();
+    assert_replies("1:q1=0,q2=1,q3=2 2:q3=2,q1=0 3:q2=1");
+}
+
+/* A higher priority goes before, wherever the frontier is. */
+static void test_priority_before_the_frontier(void **state) {
+    (void)state;
+    insert_jobs("q1", 3);
+    fake_fly_all();
+    ask(1, "q1", 2);
+    fake_fly_all();
+    insert_job("q1", -5);
+    fake_fly_all();
+    assert_int_equal(queue_named("q1")->returned_count, 1);
+    ask(2, "q1", 1);
+    fake_fly_all();
+    assert_replies("1:q1=0,q1=1 2:q1=3");
+}
+
+/* ---- what happens meanwhile ---- */
+
+/* The walk did not see what the flight's own adds did not bring. */
+static void test_added_while_a_walk_is_under_way(void **state) {
+    (void)state;
+    ask(1, "q1", 1);
+    queue_walk_from(queue_named("q1"), frontier("q1"));
+    batch_flush();
+    statement(0, SQL_CLAIM_WALK);
+    insert_jobs("q1", 1);
+    fake_fly();
+    assert_waiting("q1", "1");
+    fake_fly_all();
+    assert_replies("1:q1=0");
+    assert_rests("q1", 0);
+}
+
+/* An id that was made before the walk, but committed after it. */
+static void test_frontier_passes_an_add(void **state) {
+    struct insert *late = xcalloc(1, sizeof *late);
+
+    (void)state;
+    insert_job("q1", 0);
+    fake_fly_all();
+    late->key = (struct job_key){ 1, 0, job_new_id(clock_db(), 1) };
+    late->task = (struct task){ .op = &op_insert, .rows = 1 };
+    list_init(&late->task.node);
+    queue_named("q1")->len = 2;
+    ask(1, "q1", 2);
+    fake_fly_all();
+    assert_true(frontier("q1").id == late->key.id);
+    queue_named("q1")->len = 0;
+    ask(2, "q1", 1);
+    batch_add(&late->task);
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=1");
+}
+
+static void test_rewound_while_a_walk_is_under_way(void **state) {
+    (void)state;
+    insert_jobs("q1", 3);
+    fake_fly_all();
+    ask(1, "q1", 2);
+    fake_fly_all();
+    fake_jobs[0].leased = false;
+    lease_remove(fake_jobs[0].key.id);
+    ask(2, "q1", 2);
+    batch_flush();
+    queue_rewind(queue_named("q1"));
+    queue_named("q1")->len++;
+    fake_fly();
+    fake_fly_all();
+    ask(3, "q1", 1);
+    fake_fly_all();
+    assert_replies("1:q1=0,q1=1 2:q1=2 3:q1=0");
+}
+
+/* ---- clients that go ---- */
+
+static void test_gone_while_claiming(void **state) {
+    (void)state;
+    insert_jobs("q1", 2);
+    fake_fly_all();
+    ask(1, "q1", 1);
+    ask(2, "q1", 1);
+    ask(3, "q1", 1);
+    batch_flush();
+    gone(1);
+    assert_int_equal(getters[1].ends, 0);
+    fake_fly();
+    assert_int_equal(getters[1].ends, 1);
+    assert_replies("2:q1=1");
+    assert_true(lease_known(fake_jobs[0].key.id));
+    fake_fly_all();
+    assert_replies("3:q1=0");
+    assert_rests("q1", 0);
+}
+
+static void test_unsent_jobs_come_back(void **state) {
+    (void)state;
+    insert_jobs("q1", 3);
+    fake_fly_all();
+    ask(1, "q1", 2);
+    fake_fly_all();
+    getters[1].client.unsent[0].offset = 0;
+    getters[1].client.bytes_out = getters[1].client.unsent[1].offset = 1;
+    gone(1);
+    fake_fly_all();
+    ask(2, "q1", 1);
+    fake_fly_all();
+    ask(3, "q1", 2);
+    fake_fly_all();
+    assert_replies("1:q1=0,q1=1 2:q1=1 3:q1=2");
+    assert_waiting("q1", "");
+    assert_true(fake_jobs[0].leased);
+}
+
+/* ---- failures ---- */
+
+static void test_refused(void **state) {
+    (void)state;
+    insert_jobs("q1", 2);
+    fake_fly_all();
+    ask(1, "q1", 1);
+    ask(2, "q1", 1);
+    batch_flush();
+    fake_fail(fake_hot(), 0, "XX001");
+    assert_replies("1:-DBERR 2:-DBERR");
+    assert_rests("q1", 2);
+    ask(3, "q1", 2);
+    fake_fly_all();
+    assert_replies("3:q1=0,q1=1");
+}
+
+static void test_refused_keys(void **state) {
+    (void)state;
+    insert_jobs("q1", 3);
+    fake_fly_all();
+    ask(1, "q1", 2);
+    fake_fly_all();
+    fake_end_lease(&fake_jobs[0]);
+    fake_end_lease(&fake_jobs[1]);
+    ask(2, "q1", 3);
+    batch_flush();
+    fake_fail(fake_hot(), 0, "XX001");
+    assert_replies("1:q1=0,q1=1 2:-DBERR");
+    assert_rests("q1", 3);
+    ask(3, "q1", 3);
+    fake_fly_all();
+    assert_replies("3:q1=0,q1=1,q1=2");
+}
+
+/* Another statement's failure, or a passing one: nobody notices. */
+static void test_claims_are_repeated(void **state) {
+    (void)state;
+    insert_jobs("q1", 2);
+    fake_fly_all();
+    ask(1, "q1", 1);
+    fake_fly_all();
+    fake_end_lease(&fake_jobs[0]);
+    ask(2, "q1", 2);
+    batch_flush();
+    fake_fail(fake_hot(), 1, "40001");
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=0,q1=1");
+    assert_rests("q1", 0);
+}
+
+static void test_waiting_get_keeps_its_place(void **state) {
+    (void)state;
+    for (int i = 1; i <= 3; i++)
+        ask(i, "q1", 1);
+    insert_jobs("q1", 1);
+    batch_flush();
+    fake_fly();
+    batch_flush();
+    assert_waiting("q1", "2 3");
+    fake_fail(fake_hot(), 0, "57014");
+    assert_waiting("q1", "1 2 3");
+    fake_fly_all();
+    assert_replies("1:q1=0");
+}
+
+/* Committed or not: what the first try has leased is found by its lease (load.c). */
+static void test_lost(void **state) {
+    PGresult *rows[DB_MAX_STATEMENTS];
+
+    (void)state;
+    insert_jobs("q1", 3);
+    fake_fly_all();
+    ask(1, "q1", 2);
+    batch_flush();
+    fake_run(fake_hot(), rows);
+    PQclear(rows[0]);
+    fake_lose(fake_hot());
+    assert_replies("");
+    assert_int_equal(queue_named("q1")->claiming, 0);
+    fake_hot()->state = DB_READY;
+    fake_fly_all();
+    assert_replies("1:q1=2");
+    queue_named("q1")->len = 0;
+    fake_end_lease(&fake_jobs[0]);
+    fake_end_lease(&fake_jobs[1]);
+    ask(2, "q1", 2);
+    fake_fly_all();
+    assert_replies("2:q1=0,q1=1");
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, fake_jobs_start, fake_jobs_stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_walk),
+        TEST(test_short_walk),
+        TEST(test_shared_walk),
+        TEST(test_waiting_before_fresh),
+        TEST(test_more_gets_than_jobs),
+        TEST(test_queues_in_turn),
+        TEST(test_no_more_than_a_batch),
+        TEST(test_paused),
+        TEST(test_returned_before_the_frontier),
+        TEST(test_returned_and_gone),
+        TEST(test_keys_of_many_queues_in_one_statement),
+        TEST(test_priority_before_the_frontier),
+        TEST(test_added_while_a_walk_is_under_way),
+        TEST(test_frontier_passes_an_add),
+        TEST(test_rewound_while_a_walk_is_under_way),
+        TEST(test_gone_while_claiming),
+        TEST(test_unsent_jobs_come_back),
+        TEST(test_refused),
+        TEST(test_refused_keys),
+        TEST(test_claims_are_repeated),
+        TEST(test_waiting_get_keeps_its_place),
+        TEST(test_lost),
+    };
+
+    return cmocka_run_group_tests_name("claim", tests, fake_jobs_group_start, fake_jobs_group_stop);
+}

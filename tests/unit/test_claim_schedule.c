@@ -1,0 +1,188 @@
+/* Any schedule of adds, gets, ends of leases, and failures: no job is forgotten, none given twice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "fake_jobs.h"
+#include "random.h"
+#include "stats.h"
+
+#define QUEUES 3
+#define CLIENTS 12
+
+/* The flight has been run by the database; its answer may be under way. */
+static PGresult *answers[DB_MAX_STATEMENTS];
+static bool ran;
+
+static const char *random_queue(void) {
+    static const char *const names[QUEUES] = { "q1", "q2", "q3" };
+
+    return names[random_below(QUEUES)];
+}
+
+static void ask(int number) {
+    static const char *const names[] = { "q1", "q2 q3", "q3 q1 q2", "q3", "q1 q3" };
+    struct get *g = new_get(number, names[random_below(LENGTH(names))]);
+
+    g->count = 1 + (int64_t)random_below(6);
+    g->nohang = random_below(4) == 0;
+    if (get_has_budget(g))
+        get_start(g);
+    else
+        get_wait(g);
+}
+
+static void change_client(int number) {
+    struct getter *g = &getters[number];
+
+    if (g->get == NULL) {
+        g->killed = g->gone = false;
+        ask(number);
+    } else if (random_below(8) == 0 && g->get->client != NULL) {
+        g->killed = true;
+        waiters_client_gone(&g->client);
+        claim_release_unsent(&g->client);
+    } else if (random_below(20) == 0) {
+        g->gone = true;
+    }
+    g->client.unsent_count = 0;
+}
+
+/* As cron.c does it with leases whose time is over: not with those that are held. */
+static void end_some_lease(void) {
+    struct fake_job *j = fake_job_count == 0 ? NULL : &fake_jobs[random_below((uint64_t)fake_job_count)];
+    struct job_key key;
+
+    if (j != NULL && j->leased && lease_known(j->key.id))
+        lease_add(j->key, 1);
+    while (lease_take_ended(1, &key)) {
+        fake_job_at(key.queue_id, key.rank, key.id)->leased = false;
+        queue_job_returned(queue_find_id(key.queue_id), key);
+    }
+}
+
+/* As load.c does it after a lost connection: what no client has is put back, leases that the
+ * table does not know are dropped, and all is counted. */
+static void load(void) {
+    int64_t ready[QUEUES + 1] = { 0 };
+
+    for (int i = 0; i < fake_job_count; i++) {
+        struct fake_job *j = &fake_jobs[i];
+
+        j->leased = j->leased && lease_known(j->key.id);
+        ready[j->key.queue_id] += !j->leased;
+        if (!j->leased)
+            lease_remove(j->key.id);
+    }
+    QUEUE_EACH(q) {
+        q->len = ready[q->id];
+        queue_rewind(q);
+    }
+}
+
+static void land(void) {
+    struct db_lane *lane = fake_hot();
+
+    if (random_below(20) > 0) {
+        fake_commit(lane, answers);
+        return;
+    }
+    for (size_t i = 0; i < lane->sent; i++)
+        PQclear(answers[i]);
+    fake_lose(lane);
+    load();
+    lane->state = DB_READY;
+}
+
+/* Before the database has run it, a flight can fail, or be lost without effect. */
+static void take_a_step(void) {
+    struct db_lane *lane = fake_hot();
+
+    if (lane->state != DB_FLYING) {
+        batch_flush();
+        ran = false;
+    } else if (ran) {
+        land();
+    } else if (random_below(12) == 0) {
+        fake_fail(lane, random_below(lane->sent), random_below(2) == 0 ? "40001" : "XX001");
+    } else {
+        fake_run(lane, answers);
+        ran = true;
+    }
+}
+
+static void happen(void) {
+    uint64_t what = random_below(100);
+
+    if (what < 20 && fake_job_count < FAKE_JOBS - 100)
+        insert_job(random_queue(), (int16_t) - (int64_t)random_below(2));
+    else if (what < 50)
+        change_client(1 + (int)random_below(CLIENTS));
+    else if (what < 60)
+        end_some_lease();
+    else
+        take_a_step();
+    buf_reset(&getter_log, SIZE_MAX);
+}
+
+static void finish_flights(void) {
+    if (fake_hot()->state == DB_FLYING) {
+        if (!ran)
+            fake_run(fake_hot(), answers);
+        fake_commit(fake_hot(), answers);
+    }
+    fake_fly_all();
+}
+
+/* At rest nobody waits for a queue that has a job, and the books agree with the table. */
+static void check_books(void) {
+    QUEUE_EACH(q) {
+        int64_t ready = 0;
+
+        for (int i = 0; i < fake_job_count; i++)
+            ready += fake_jobs[i].key.queue_id == q->id && !fake_jobs[i].leased;
+        assert_int_equal(q->len, ready);
+        assert_int_equal(q->claiming, 0);
+        assert_null(q->keys_claim);
+        assert_true(list_empty(&q->waiters) || ready == 0);
+    }
+    for (int i = 0; i < fake_job_count; i++)
+        assert_int_equal(fake_jobs[i].leased, lease_known(fake_jobs[i].key.id));
+}
+
+static void drain(void) {
+    for (int number = 1; number <= CLIENTS; number++) {
+        if (getters[number].get != NULL)
+            continue;
+        getters[number].killed = getters[number].gone = false;
+        get_start(new_get(number, "q1 q2 q3"));
+        getters[number].get->count = FAKE_JOBS;
+        fake_fly_all();
+    }
+}
+
+static void test_any_schedule(void **state) {
+    (void)state;
+    random_start(20261122);
+    for (int round = 0; round < 12; round++) {
+        for (int step = 0; step < 700; step++)
+            happen();
+        finish_flights();
+        check_books();
+        drain();
+        check_books();
+        waiters_end_all(NULL);
+        buf_reset(&getter_log, SIZE_MAX);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_any_schedule, fake_jobs_start, fake_jobs_stop),
+    };
+
+    return cmocka_run_group_tests_name("claim schedule", tests, fake_jobs_group_start, fake_jobs_group_stop);
+}
