@@ -13,7 +13,7 @@
  * The job table for tests of claims: a few rows in memory, on which the statements that
  * claims use act as those in sql/ do. A job's body is the number of its row.
  */
-#define FAKE_JOBS 4096
+#define FAKE_JOBS 512
 #define FAKE_LEASE_US (3600 * US_PER_S)
 
 struct fake_job {

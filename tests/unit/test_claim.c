@@ -141,6 +141,19 @@ static void test_more_gets_than_jobs(void **state) {
     assert_rests("q1", 0);
 }
 
+/* There may be more than is counted. */
+static void test_more_jobs_than_counted(void **state) {
+    (void)state;
+    for (int i = 1; i <= 3; i++)
+        ask(i, "q1", 1);
+    insert_jobs("q1", 3);
+    batch_flush();
+    fake_fly();
+    queue_named("q1")->len = 1;
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=1 3:q1=2");
+}
+
 static void test_queues_in_turn(void **state) {
     (void)state;
     insert_jobs("q1", 1);
@@ -292,6 +305,24 @@ static void test_frontier_passes_an_add(void **state) {
     batch_add(&late->task);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1");
+}
+
+/* The database sees the end of a lease before the server does, which then must not count
+ * the job as queued. */
+static void test_lease_that_ends_just_now(void **state) {
+    (void)state;
+    insert_jobs("q1", 1);
+    fake_fly_all();
+    ask(1, "q1", 1);
+    fake_fly_all();
+    assert_rests("q1", 0);
+    fake_jobs[0].leased = false;
+    queue_rewind(queue_named("q1"));
+    ask(2, "q1", 1);
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=0");
+    assert_rests("q1", 0);
+    assert_int_equal(lease_count(), 1);
 }
 
 static void test_rewound_while_a_walk_is_under_way(void **state) {
@@ -453,6 +484,7 @@ int main(void) {
         TEST(test_shared_walk),
         TEST(test_waiting_before_fresh),
         TEST(test_more_gets_than_jobs),
+        TEST(test_more_jobs_than_counted),
         TEST(test_queues_in_turn),
         TEST(test_no_more_than_a_batch),
         TEST(test_paused),
@@ -462,6 +494,7 @@ int main(void) {
         TEST(test_priority_before_the_frontier),
         TEST(test_added_while_a_walk_is_under_way),
         TEST(test_frontier_passes_an_add),
+        TEST(test_lease_that_ends_just_now),
         TEST(test_rewound_while_a_walk_is_under_way),
         TEST(test_gone_while_claiming),
         TEST(test_unsent_jobs_come_back),
