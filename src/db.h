@@ -52,7 +52,7 @@ struct db_result {
 };
 
 struct db_lane {
-    const char *name; /* "hot 0", "side": for logs */
+    const char *name; /* "hot", "side": for logs */
     enum lane_kind kind;
     enum db_state state;
     /* The end of the flight; set by db_send(). */

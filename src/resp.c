@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "words.h"
 
 /* What an idle connection may keep of a command with many arguments. */
 #define KEEP_ARGS 1024
@@ -158,96 +159,23 @@ static enum step read_bulk(struct resp_parser *p, const struct buf *in) {
     return --p->args_left == 0 ? STEP_DONE : STEP_NEXT;
 }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* The escape sequence at from, which stands behind its backslash. */
-static char unescape(const char *line, size_t end, size_t *from) {
-    static const char letters[] = "nrtba", bytes[] = "\n\r\t\b\a";
-    char c = line[(*from)++];
-    const char *known = c == '\0' ? NULL : strchr(letters, c);
-
-    if (c == 'x' && end - *from >= 2 && hex_value(line[*from]) >= 0 && hex_value(line[*from + 1]) >= 0) {
-        c = (char)(hex_value(line[*from]) * 16 + hex_value(line[*from + 1]));
-        *from += 2;
-        return c;
-    }
-    return known == NULL ? c : bytes[known - letters];
-}
-
-/*
- * Unquotes in place, from *from (behind the opening quote) to *to, which never
- * overtakes it. False when the closing quote is missing or not at a word's end.
- */
-static bool unquote(char *line, size_t end, char quote, size_t *from, size_t *to) {
-    while (*from < end && line[*from] != quote) {
-        bool escaped = line[*from] == '\\' && *from + 1 < end;
-
-        if (escaped && quote == '"') {
-            (*from)++;
-            line[(*to)++] = unescape(line, end, from);
-            continue;
-        }
-        if (escaped && line[*from + 1] == quote)
-            (*from)++;
-        line[(*to)++] = line[(*from)++];
-    }
-    if (*from == end)
-        return false;
-    (*from)++;
-    return *from == end || is_blank(line[*from]);
-}
-
-/* Reads the word at *from, unquoting in place; *len is what is left of it. */
-static bool read_word(char *line, size_t end, size_t *from, size_t *len) {
-    size_t start = *from, to = *from;
-
-    while (*from < end && !is_blank(line[*from])) {
-        char c = line[(*from)++];
-
-        if (c == '"' || c == '\'') {
-            if (!unquote(line, end, c, from, &to))
-                return false;
-        } else {
-            line[to++] = c;
-        }
-    }
-    *len = to - start;
-    return true;
-}
-
 /* Empty words are dropped, as clients know it of inline commands. */
 static enum step split_words(struct resp_parser *p, char *line, size_t end,
                              const struct resp_limits *limits) {
     size_t at = 0;
+    struct slice word;
+    enum word_result found;
 
-    for (;;) {
-        size_t start, len;
-
-        while (at < end && is_blank(line[at]))
-            at++;
-        if (at == end)
-            return p->argc > 0 ? STEP_DONE : STEP_NEXT;
-        start = at;
-        if (!read_word(line, end, &at, &len))
-            return fail(p, "unbalanced quotes in request");
-        if (len == 0)
+    while ((found = word_next(line, end, &at, &word)) == WORD_FOUND) {
+        if (word.len == 0)
             continue;
         if ((size_t)p->argc == limits->max_args)
             return fail(p, "too big inline request");
-        add_arg(p, start, len);
+        add_arg(p, (size_t)(word.ptr - line), word.len);
     }
+    if (found == WORD_UNBALANCED)
+        return fail(p, "unbalanced quotes in request");
+    return p->argc > 0 ? STEP_DONE : STEP_NEXT;
 }
 
 static enum step read_inline(struct resp_parser *p, struct buf *in, const struct resp_limits *limits) {
