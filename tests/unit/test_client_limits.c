@@ -1,0 +1,282 @@
+/* Clients that take too much: memory, time, places. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "client_peers.h"
+
+static struct peer p;
+
+static int start(void **state) {
+    peers_start(state);
+    peer_open(&p);
+    return 0;
+}
+
+static int stop(void **state) {
+    peer_close(&p);
+    return peers_stop(state);
+}
+
+static struct output_limit *limit(void) {
+    return &config.output_limit[OUTPUT_NORMAL];
+}
+
+static void set_password(const char *password) {
+    char err[128];
+
+    assert_true(config_set(SLICE("requirepass"), slice_str(password), err, sizeof err));
+}
+
+/* ---- output ---- */
+
+static void test_hard_limit(void **state) {
+    uint64_t kills = stats.output_limit_kills;
+
+    (void)state;
+    *limit() = (struct output_limit){ .hard = 1000000 };
+    peer_send(&p, "BIG 900000\r\n");
+    assert_non_null(client_of(&p));
+    peer_read(&p);
+    for (int i = 0; i < 20; i++) {
+        turns();
+        peer_read(&p);
+    }
+    assert_open(&p);
+    peer_send(&p, "BIG 5000000\r\n");
+    assert_null(client_of(&p));
+    assert_int_equal(stats.output_limit_kills, kills + 1);
+    assert_closed(&p);
+}
+
+/* Many small replies count like a large one. */
+static void test_hard_limit_by_many(void **state) {
+    (void)state;
+    *limit() = (struct output_limit){ .hard = 1000000 };
+    for (int i = 0; i < 40 && client_of(&p) != NULL; i++) {
+        peer_send(&p, "BIG 60000\r\n");
+        clients_cron();
+        turns();
+    }
+    assert_null(client_of(&p));
+}
+
+static void test_soft_limit(void **state) {
+    uint64_t kills = stats.output_limit_kills;
+    int started;
+
+    (void)state;
+    *limit() = (struct output_limit){ .soft = 500000, .soft_seconds = 3600 };
+    peer_send(&p, "BIG 2000000\r\nECHO a\r\nECHO b\r\n");
+    started = peers.started;
+    assert_int_equal(started, 1);
+    clients_cron();
+    turns();
+    assert_int_equal(peers.started, 1);
+    for (int i = 0; i < 1000 && peers.started < 3; i++) {
+        turns();
+        peer_read(&p);
+    }
+    turns();
+    peer_read(&p);
+    assert_int_equal(buf_len(&p.got), 10 + 2000000 + 2 + 14);
+    assert_open(&p);
+    assert_int_equal(stats.output_limit_kills, kills);
+}
+
+static void test_soft_limit_for_too_long(void **state) {
+    int64_t since;
+
+    (void)state;
+    *limit() = (struct output_limit){ .soft = 500000, .soft_seconds = 60 };
+    peer_send(&p, "BIG 2000000\r\n");
+    clients_cron();
+    turns();
+    assert_non_null(client_of(&p));
+    since = client_of(&p)->over_soft_us;
+    assert_true(since > 0);
+    client_of(&p)->over_soft_us = since - 59 * US_PER_S;
+    clients_cron();
+    turns();
+    assert_non_null(client_of(&p));
+    client_of(&p)->over_soft_us = since - 61 * US_PER_S;
+    clients_cron();
+    turns();
+    assert_null(client_of(&p));
+}
+
+/* Short of the limit for a moment, the time begins anew. */
+static void test_soft_limit_begins_anew(void **state) {
+    (void)state;
+    *limit() = (struct output_limit){ .soft = 500000, .soft_seconds = 60 };
+    peer_send(&p, "BIG 2000000\r\n");
+    client_of(&p)->over_soft_us -= 59 * US_PER_S;
+    while (buf_len(&client_of(&p)->out) > 0) {
+        peer_read(&p);
+        turns();
+    }
+    peer_send(&p, "BIG 2000000\r\n");
+    assert_true(clock_mono() - client_of(&p)->over_soft_us < 30 * US_PER_S);
+    clients_cron();
+    turns();
+    assert_open(&p);
+}
+
+static void test_output_before_the_password(void **state) {
+    (void)state;
+    set_password("secret");
+    peer_send(&p, "BIG 1000000\r\n");
+    assert_null(client_of(&p));
+    peer_close(&p);
+    peer_open(&p);
+    client_of(&p)->authenticated = true;
+    peer_send(&p, "BIG 1000000\r\n");
+    assert_non_null(client_of(&p));
+}
+
+/* ---- input ---- */
+
+/* Sends until the client is closed; tells how much that took. */
+static size_t send_until_closed(const char *first, size_t most) {
+    static char bytes[65536];
+    size_t sent = 0;
+
+    memset(bytes, 'x', sizeof bytes);
+    peer_send(&p, first);
+    while (client_of(&p) != NULL && sent < most) {
+        sent += peer_send_some(&p, (struct slice){ bytes, sizeof bytes });
+        turn();
+    }
+    return sent;
+}
+
+static void test_query_buffer_limit(void **state) {
+    (void)state;
+    config.client_query_buffer_limit = 2000000;
+    assert_in_range(send_until_closed("*2\r\n$4\r\nECHO\r\n$60000000\r\n", 5000000), 1800000, 2600000);
+    assert_null(client_of(&p));
+}
+
+static void test_input_before_the_password(void **state) {
+    (void)state;
+    set_password("secret");
+    peer_send(&p, "*1000\r\n");
+    assert_got(&p, "-ERR Protocol error: invalid multibulk length\r\n");
+    peer_close(&p);
+    peer_open(&p);
+    peer_send(&p, "*2\r\n$4\r\nECHO\r\n$20000\r\n");
+    assert_got(&p, "-ERR Protocol error: invalid bulk length\r\n");
+    assert_closed(&p);
+    peer_close(&p);
+    peer_open(&p);
+    client_of(&p)->authenticated = true;
+    peer_send(&p, "*2\r\n$4\r\nECHO\r\n$20000\r\n");
+    assert_open(&p);
+}
+
+/* What is announced costs nothing; idle clients keep nothing. */
+static void test_memory(void **state) {
+    (void)state;
+    peer_send(&p, "*2\r\n$4\r\nECHO\r\n$60000000\r\n");
+    assert_in_range(client_of(&p)->in.cap, 1, 1024 * 1024);
+    peer_close(&p);
+    turns();
+    peer_open(&p);
+    peer_send(&p, "ECHO a\r\n");
+    assert_int_equal(client_of(&p)->in.cap, 0);
+    peer_send(&p, "BIG 100000\r\n");
+    peer_read(&p);
+    turns();
+    assert_in_range(client_of(&p)->out.cap, 0, 16 * 1024);
+}
+
+/* ---- places ---- */
+
+static void test_maxclients(void **state) {
+    uint64_t rejected = stats.connections_rejected;
+    struct peer second, third;
+    int fds[2];
+
+    (void)state;
+    config.maxclients = 2;
+    peer_open(&second);
+    assert_int_equal(client_count(), 2);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    client_accept(fds[1], true);
+    third = (struct peer){ .fd = fds[0], .id = UINT64_MAX };
+    assert_got(&third, "-ERR max number of clients reached\r\n");
+    assert_closed(&third);
+    assert_int_equal(stats.connections_rejected, rejected + 1);
+    assert_int_equal(client_count(), 2);
+    peer_close(&third);
+    peer_close(&second);
+    turns();
+    peer_open(&third);
+    peer_send(&third, "ECHO a\r\n");
+    assert_got(&third, "$1\r\na\r\n");
+    peer_close(&third);
+}
+
+/* ---- time ---- */
+
+static void age(int64_t seconds) {
+    client_of(&p)->last_active_us = clock_mono() - seconds * US_PER_S;
+    clients_cron();
+    turns();
+}
+
+static void test_idle(void **state) {
+    (void)state;
+    age(1000000);
+    assert_open(&p);
+    config.timeout = 100;
+    age(99);
+    assert_open(&p);
+    client_of(&p)->last_active_us = clock_mono() - 101 * US_PER_S;
+    peer_send(&p, "ECHO a\r\n");
+    clients_cron();
+    turns();
+    assert_open(&p);
+    age(101);
+    assert_closed(&p);
+}
+
+static void test_not_idle(void **state) {
+    (void)state;
+    config.timeout = 100;
+    peer_send(&p, "LATER 1\r\n");
+    age(101);
+    assert_open(&p);
+    later_end(1);
+    turns();
+    client_of(&p)->monitor = true;
+    age(101);
+    assert_open(&p);
+    client_of(&p)->monitor = false;
+    age(101);
+    assert_null(client_of(&p));
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_hard_limit),
+        TEST(test_hard_limit_by_many),
+        TEST(test_soft_limit),
+        TEST(test_soft_limit_for_too_long),
+        TEST(test_soft_limit_begins_anew),
+        TEST(test_output_before_the_password),
+        TEST(test_query_buffer_limit),
+        TEST(test_input_before_the_password),
+        TEST(test_memory),
+        TEST(test_maxclients),
+        TEST(test_idle),
+        TEST(test_not_idle),
+    };
+
+    return cmocka_run_group_tests_name("client limits", tests, NULL, NULL);
+}
