@@ -335,6 +335,27 @@ static void test_large_argument(void **state) {
     free(body);
 }
 
+/* What stands in the buffer behind a large command is the next one. */
+static void test_large_argument_and_another(void **state) {
+    const size_t len = 100000;
+    struct buf bytes = { 0 }, expected = { 0 };
+
+    (void)state;
+    buf_printf(&bytes, "*2\r\n$4\r\nECHO\r\n$%zu\r\n", len);
+    buf_printf(&expected, "$%zu\r\n", len);
+    for (size_t i = 0; i < len; i++) {
+        buf_append(&bytes, &"xyz"[i % 3], 1);
+        buf_append(&expected, &"xyz"[i % 3], 1);
+    }
+    buf_append_str(&expected, "\r\n$1\r\na\r\n");
+    send_all(&p, &bytes);
+    peer_send(&p, "\r\nECHO a\r\n");
+    turns();
+    assert_got_bytes(&p, buf_ptr(&expected), buf_len(&expected));
+    buf_free(&bytes);
+    buf_free(&expected);
+}
+
 static void test_large_reply(void **state) {
     const size_t len = 3000000;
     size_t got = 0;
@@ -413,6 +434,7 @@ int main(void) {
         TEST(test_detached_from_a_client_that_goes),
         TEST(test_silent_and_detached),
         TEST(test_large_argument),
+        TEST(test_large_argument_and_another),
         TEST(test_large_reply),
         TEST(test_any_two_pieces),
         TEST(test_single_bytes),

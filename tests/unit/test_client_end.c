@@ -91,6 +91,17 @@ static void test_no_more_input(void **state) {
     assert_closed(&p);
 }
 
+static void test_no_more_input_before_the_reply(void **state) {
+    (void)state;
+    peer_send(&p, "LATER 1\r\n");
+    peer_send_no_more(&p);
+    assert_open(&p);
+    later_end(1);
+    turns();
+    assert_got(&p, "+1\r\n");
+    assert_closed(&p);
+}
+
 static void test_no_input_at_all(void **state) {
     (void)state;
     peer_send_no_more(&p);
@@ -184,7 +195,8 @@ static void test_alive(void **state) {
     assert_true(client_alive(client_of(&p)));
     peer_send_some(&p, SLICE("ECHO"));
     assert_true(client_alive(client_of(&p)));
-    turns();
+    peer_send(&p, " a\r\n");
+    assert_got(&p, "$1\r\na\r\n");
     peer_close(&p);
     assert_false(client_alive(client_of(&p)));
 }
@@ -236,6 +248,22 @@ static void test_killed_from_outside(void **state) {
     turns();
     assert_closed(&p);
     assert_int_equal(peers.closed, 1);
+}
+
+/* With something to write, and something to take up. */
+static void test_killed_and_reaped_at_once(void **state) {
+    (void)state;
+    config.client_pipeline_max = 1;
+    peer_send_some(&p, SLICE("LATER 1\r\nECHO a\r\n"));
+    clock_turn();
+    event_base_loop(peers.base, EVLOOP_NONBLOCK);
+    later_end(1);
+    client_kill(client_of(&p), "test");
+    clients_reap();
+    assert_false(clients_pending());
+    open_again();
+    peer_send(&p, "ECHO b\r\n");
+    assert_got(&p, "$1\r\nb\r\n");
 }
 
 static void test_shutdown(void **state) {
@@ -339,6 +367,7 @@ int main(void) {
         TEST(test_close_after_replies_drops_the_held),
         TEST(test_protocol_error),
         TEST(test_no_more_input),
+        TEST(test_no_more_input_before_the_reply),
         TEST(test_no_input_at_all),
         TEST(test_no_more_input_while_paused),
         TEST(test_no_more_input_while_waiting),
@@ -350,6 +379,7 @@ int main(void) {
         TEST(test_killed_and_held),
         TEST(test_killed_when_resumed),
         TEST(test_killed_from_outside),
+        TEST(test_killed_and_reaped_at_once),
         TEST(test_shutdown),
         TEST(test_closed_at_every_byte),
         TEST(test_killed_at_every_byte),
