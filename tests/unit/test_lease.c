@@ -168,6 +168,32 @@ static void test_cleared(void **state) {
     assert_ends(7, 3);
 }
 
+/* ---- reviews ---- */
+
+/* What the database does not tell of between begin and end is no lease any more. */
+static void test_review(void **state) {
+    (void)state;
+    for (int64_t id = 1; id <= 5; id++)
+        lease_add(key_of(id), 100 * id);
+    lease_hold(4);
+    lease_review_begin();
+    lease_add(key_of(2), 250);
+    lease_add(key_of(4), 450);
+    lease_add(key_of(6), 600);
+    lease_review_end();
+    assert_int_equal(lease_count(), 3);
+    assert_false(lease_known(1) || lease_known(3) || lease_known(5));
+    assert_int_equal(lease_next_end(), 250);
+    lease_unhold(4);
+    lease_add(key_of(7), 700);
+    assert_ends(1000, 2);
+    assert_ends(1000, 4);
+    lease_review_begin();
+    lease_review_end();
+    assert_int_equal(lease_count(), 0);
+    assert_none_ends(INT64_MAX);
+}
+
 /* ---- against a model ---- */
 
 #define JOBS 60
@@ -268,6 +294,7 @@ int main(void) {
         TEST(test_removed_while_held),
         TEST(test_hold_of_an_unknown_one),
         TEST(test_cleared),
+        TEST(test_review),
         TEST(test_against_a_model),
     };
 

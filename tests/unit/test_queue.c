@@ -325,13 +325,13 @@ static void test_budget(void **state) {
     assert_int_equal(queue_budget(q), 9);
     q->claiming = 10;
     assert_int_equal(queue_budget(q), 3);
-    q->pause = PAUSE_IN;
+    queue_set_pause(q, PAUSE_IN);
     assert_int_equal(queue_budget(q), 3);
-    q->pause = PAUSE_OUT;
+    queue_set_pause(q, PAUSE_OUT);
     assert_int_equal(queue_budget(q), 0);
-    q->pause = PAUSE_IN | PAUSE_OUT;
+    queue_set_pause(q, PAUSE_IN | PAUSE_OUT);
     assert_int_equal(queue_budget(q), 0);
-    q->pause = 0;
+    queue_set_pause(q, 0);
     q->claiming = 0;
     q->behind = false;
     assert_int_equal(queue_budget(q), 3);
@@ -365,6 +365,22 @@ static void test_rewind(void **state) {
     assert_int_equal(q->returned_count, 0);
     assert_int_equal(q->len, 1);
     assert_int_equal(queue_budget(q), 1);
+    assert_ptr_equal(queue_next_signalled(), q);
+}
+
+static void test_walk_from(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    q->frontier = key_of(0, 100);
+    queue_return_key(q, key_of(0, 3));
+    list_push_back(&q->waiters, &waiter);
+    queue_walk_from(q, key_of(0, 200));
+    assert_true(same_key(q->frontier, key_of(0, 100)));
+    assert_true(q->behind);
+    queue_walk_from(q, key_of(-1, 500));
+    assert_true(same_key(q->frontier, key_of(-1, 500)));
+    assert_int_equal(q->returned_count, 1);
     assert_ptr_equal(queue_next_signalled(), q);
 }
 
@@ -439,6 +455,25 @@ static void test_signalled_queue_is_dropped(void **state) {
     assert_null(queue_next_dirty());
 }
 
+static void test_paused_in(void **state) {
+    struct queue *a = open_queue("a", 1), *b = open_queue("b", 2);
+
+    (void)state;
+    assert_int_equal(queue_paused_in(), 0);
+    queue_set_pause(a, PAUSE_IN | PAUSE_OUT);
+    queue_set_pause(b, PAUSE_OUT);
+    assert_int_equal(queue_paused_in(), 1);
+    queue_set_pause(b, PAUSE_IN);
+    queue_set_pause(b, PAUSE_IN);
+    queue_set_pause(a, PAUSE_IN);
+    assert_int_equal(queue_paused_in(), 2);
+    queue_set_pause(a, PAUSE_OUT);
+    assert_int_equal(a->pause, PAUSE_OUT);
+    assert_int_equal(queue_paused_in(), 1);
+    queue_drop(b);
+    assert_int_equal(queue_paused_in(), 0);
+}
+
 /* ---- counters ---- */
 
 static void test_counters(void **state) {
@@ -485,7 +520,7 @@ static void test_clear(void **state) {
     queue_count_in(a);
     queue_count_in(b);
     a->total = 2;
-    a->pause = PAUSE_OUT;
+    queue_set_pause(a, PAUSE_OUT);
     queue_clear();
     assert_int_equal(queue_count(), 2);
     assert_ptr_equal(queue_find_id(1), a);
@@ -516,10 +551,12 @@ int main(void) {
         TEST(test_budget),
         TEST(test_budget_of_a_wrong_count),
         TEST(test_rewind),
+        TEST(test_walk_from),
         TEST(test_first_key),
         TEST(test_first_key_of_any),
         TEST(test_signals),
         TEST(test_signalled_queue_is_dropped),
+        TEST(test_paused_in),
         TEST(test_counters),
         TEST(test_counters_without_a_row),
         TEST(test_clear),

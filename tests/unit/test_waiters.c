@@ -153,7 +153,7 @@ static void test_budget(void **state) {
     assert_false(get_has_budget(get_of(1)));
     queue_job_returned(queue_named("q2"), (struct job_key){ 2, 0, 1 });
     assert_true(get_has_budget(get_of(1)));
-    queue_named("q2")->pause = PAUSE_OUT;
+    queue_set_pause(queue_named("q2"), PAUSE_OUT);
     assert_false(get_has_budget(get_of(1)));
 }
 
