@@ -54,7 +54,7 @@ static inline void later_end(int n) {
 /* ---- commands ---- */
 
 static inline int arg_number(const struct req *r) {
-    int64_t n;
+    int64_t n = 0;
 
     assert_true(r->argc > 1 && parse_int_strict(r->argv[1], &n));
     return (int)n;
