@@ -169,13 +169,22 @@ static inline size_t fake_elements(const struct fake_statement *s, int col) {
     return (size_t)fake_number((struct slice){ s->column[col].ptr + 12, 4 });
 }
 
-/* An element of an array of integers without nulls. */
-static inline int64_t fake_element(const struct fake_statement *s, int col, size_t index) {
-    const char *at = s->column[col].ptr + FAKE_ARRAY_HEADER;
-    size_t len = (size_t)fake_number((struct slice){ at, 4 });
+/* An element of an array; the pointer is NULL when it is null. */
+static inline struct slice fake_element_bytes(const struct fake_statement *st, int col, size_t index) {
+    const char *at = st->column[col].ptr + FAKE_ARRAY_HEADER;
 
-    assert_true(index < fake_elements(s, col));
-    return fake_number((struct slice){ at + index * (4 + len) + 4, len });
+    assert_true(index < fake_elements(st, col));
+    for (;; index--) {
+        int64_t len = fake_number((struct slice){ at, 4 });
+
+        if (index == 0)
+            return len < 0 ? (struct slice){ NULL, 0 } : (struct slice){ at + 4, (size_t)len };
+        at += 4 + (len < 0 ? 0 : len);
+    }
+}
+
+static inline int64_t fake_element(const struct fake_statement *st, int col, size_t index) {
+    return fake_number(fake_element_bytes(st, col, index));
 }
 
 /* ---- results ---- */

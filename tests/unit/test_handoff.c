@@ -1,0 +1,410 @@
+/* Handoff: a job that is inserted for a client that waits, and what can come between. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "batch.h"
+#include "claim.h"
+#include "cmd_job.h"
+#include "command.h"
+#include "config.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "lease.h"
+#include "node.h"
+#include "stats.h"
+
+/* Columns of add_jobs.sql. */
+enum { ADD_ID, ADD_READY_AT, ADD_OWNER = 9, ADD_BODY };
+
+static struct op *const ops[] = { &op_add_jobs,   &op_add_jobs_again, &op_ack_jobs, &op_release,
+                                  &op_claim_keys, &op_claim_walk,     NULL };
+
+static int group_start(void **state) {
+    (void)state;
+    config_defaults();
+    batch_init(ops, claim_plan);
+    batch_start();
+    return 0;
+}
+
+static int group_stop(void **state) {
+    (void)state;
+    batch_stop();
+    return 0;
+}
+
+static int start(void **state) {
+    (void)state;
+    config_defaults();
+    getters_start();
+    node_self()->number = 3;
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    waiters_end_all(NULL);
+    assert_true(batch_idle());
+    assert_true(addjob_next_deadline() == INT64_MAX);
+    getters_stop();
+    lease_clear();
+    return 0;
+}
+
+static struct db_lane *hot(void) {
+    return fake_db.lanes[0];
+}
+
+static void wait_for(int number, const char *queue) {
+    get_wait(new_get(number, queue));
+}
+
+/* ---- ADDJOB ---- */
+
+/* Its reply goes to the log of the getters: "add:D" for an ID, or the error's code. */
+static void on_add_end(struct req *r) {
+    char *reply = slice_dup((struct slice){ buf_ptr(&r->own), buf_len(&r->own) });
+
+    if (r->client != NULL)
+        buf_printf(&getter_log, " add:%.*s", reply[0] == '+' ? 1 : (int)strcspn(reply + 1, " "), reply + 1);
+    free(reply);
+    req_free(r);
+}
+
+/* words: as of the command, separated by blanks. */
+static void add(const char *words) {
+    struct slice argv[16];
+    struct req *r;
+    int argc = 0;
+
+    while (*words != '\0') {
+        argv[argc++] = (struct slice){ words, strcspn(words, " ") };
+        words += argv[argc - 1].len;
+        words += *words == ' ';
+    }
+    queue_named("q1");
+    r = req_new(argc, argv, NULL, on_add_end);
+    r->client = &getters[0].client;
+    cmd_addjob(r);
+}
+
+static void assert_owner(size_t row, bool owned) {
+    struct slice owner = fake_element_bytes(fake_sent(hot(), 0), ADD_OWNER, row);
+
+    assert_int_equal(owner.ptr != NULL, owned);
+    if (owned)
+        assert_int_equal(fake_number(owner), 3);
+}
+
+static void commit(void) {
+    fake_commit_empty(hot());
+}
+
+/* ---- in one step ---- */
+
+static void test_handoff(void **state) {
+    uint64_t handoffs = stats.handoffs, claims = stats.claims;
+    int64_t id;
+
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 body 0 RETRY 60");
+    batch_flush();
+    assert_int_equal(hot()->sent, 1);
+    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_ADD_JOBS);
+    assert_owner(0, true);
+    assert_waiting("q1", "");
+    assert_replies("");
+    id = fake_element(fake_sent(hot(), 0), ADD_ID, 0);
+    commit();
+    assert_replies("1:q1=body add:D");
+    assert_true(lease_known(id));
+    assert_in_range(lease_next_end() - clock_db(), 59 * US_PER_S, 60 * US_PER_S);
+    assert_int_equal(stats.handoffs, handoffs + 1);
+    assert_int_equal(stats.claims, claims);
+    assert_int_equal(queue_named("q1")->len, 0);
+    assert_int_equal(queue_named("q1")->total, 1);
+    assert_int_equal(queue_named("q1")->jobs_in, 1);
+    assert_int_equal(queue_named("q1")->jobs_out, 1);
+}
+
+static void test_order_of_arrival(void **state) {
+    (void)state;
+    wait_for(2, "q1");
+    wait_for(1, "q1 q2");
+    wait_for(3, "q1");
+    add("ADDJOB q1 a 0");
+    add("ADDJOB q1 b 0");
+    batch_flush();
+    assert_waiting("q1", "3");
+    assert_waiting("q2", "");
+    commit();
+    assert_replies("2:q1=a add:D 1:q1=b add:D");
+}
+
+static void test_more_jobs_than_waiters(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 0");
+    add("ADDJOB q1 b 0");
+    batch_flush();
+    assert_owner(0, true);
+    assert_owner(1, false);
+    commit();
+    assert_replies("1:q1=a add:D add:D");
+    assert_int_equal(queue_named("q1")->len, 1);
+    assert_int_equal(queue_budget(queue_named("q1")), 1);
+}
+
+static void test_at_most_once(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 0 RETRY 0");
+    batch_flush();
+    assert_true(fake_element(fake_sent(hot(), 0), ADD_READY_AT, 0) == INT64_MAX);
+    commit();
+    assert_replies("1:q1=a add:D");
+    assert_int_equal(lease_count(), 0);
+}
+
+/* ---- not in one step ---- */
+
+/* What is ready before it goes first, by a claim. */
+static void test_not_past_a_ready_job(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 5 });
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_int_equal(hot()->sent, 2);
+    assert_owner(0, false);
+    assert_int_equal(fake_sent(hot(), 1)->stmt, SQL_CLAIM_KEYS);
+    fake_fail(hot(), 0, "22000");
+    batch_flush();
+    commit();
+    assert_replies("add:DBERR");
+}
+
+static void test_not_past_a_job_that_nobody_was_told_of(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    queue_return_key(queue_named("q1"), (struct job_key){ 1, 0, 5 });
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_owner(0, false);
+    fake_fail(hot(), 0, "22000");
+    assert_replies("add:DBERR");
+    assert_waiting("q1", "1");
+}
+
+/* The claim for the first may come back with nothing; then the second is not the next. */
+static void test_not_past_a_claim(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 5 });
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_owner(0, false);
+    assert_waiting("q1", "2");
+    fake_fail(hot(), 0, "22000");
+    assert_waiting("q1", "1 2");
+    batch_flush();
+    commit();
+    assert_replies("add:DBERR");
+}
+
+static void test_not_of_a_paused_queue(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    queue_set_pause(queue_named("q1"), PAUSE_OUT);
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_owner(0, false);
+    commit();
+    assert_waiting("q1", "1");
+    assert_int_equal(queue_named("q1")->len, 1);
+    getter_replies();
+}
+
+static void test_not_of_a_delayed_job(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 0 DELAY 10");
+    batch_flush();
+    assert_owner(0, false);
+    commit();
+    assert_waiting("q1", "1");
+    assert_int_equal(queue_named("q1")->len, 0);
+    assert_int_equal(queue_named("q1")->total, 1);
+    getter_replies();
+}
+
+static void test_not_to_one_who_has_gone(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    getters[1].gone = true;
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_true(getters[1].killed);
+    commit();
+    assert_replies("2:q1=a add:D");
+}
+
+/* ---- what comes between ---- */
+
+static void assert_released(void) {
+    batch_flush();
+    assert_int_equal(hot()->sent, 1);
+    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_RELEASE_JOBS);
+    assert_int_equal(fake_elements(fake_sent(hot(), 0), 0), 1);
+}
+
+static void test_goes_before_the_commit(void **state) {
+    PGresult *rows[] = { fake_rows(1) };
+
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    getters[1].killed = true;
+    waiters_client_gone(&getters[1].client);
+    commit();
+    assert_replies("add:D");
+    assert_int_equal(getters[1].ends, 1);
+    assert_int_equal(lease_count(), 1);
+    assert_released();
+    fake_set_int(rows[0], 0, 0, 4, 1);
+    fake_commit(hot(), rows);
+    assert_int_equal(lease_count(), 0);
+    assert_int_equal(queue_named("q1")->len, 1);
+    assert_int_equal(queue_named("q1")->returned_count, 1);
+}
+
+static void test_timeout_before_the_commit(void **state) {
+    struct get *g = new_get(1, "q1");
+
+    (void)state;
+    g->deadline.due = clock_mono() + 1000;
+    get_wait(g);
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    waiters_expire(clock_mono() + 1000);
+    assert_replies("1:nil");
+    commit();
+    assert_replies("add:D");
+    assert_int_equal(getters[1].ends, 1);
+    assert_released();
+    commit();
+}
+
+static void test_flight_fails(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_waiting("q1", "2");
+    fake_fail(hot(), 0, "40001");
+    assert_waiting("q1", "1 2");
+    batch_flush();
+    assert_owner(0, true);
+    commit();
+    assert_replies("1:q1=a add:D");
+}
+
+static void test_job_is_refused(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    fake_fail(hot(), 0, "54000");
+    assert_replies("add:DBERR");
+    assert_waiting("q1", "1");
+    assert_int_equal(queue_named("q1")->adding, 0);
+    assert_int_equal(queue_named("q1")->total, 0);
+}
+
+/* A lease that may have been given would not be known; the second try gives none. */
+static void test_flight_is_lost(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    fake_lose(hot());
+    assert_waiting("q1", "1");
+    hot()->state = DB_READY;
+    batch_flush();
+    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_ADD_JOBS_AGAIN);
+    assert_owner(0, false);
+    commit();
+    assert_replies("add:D");
+    assert_waiting("q1", "1");
+    assert_int_equal(queue_named("q1")->adding, 0);
+}
+
+static void test_lost_goes_while_nobody_knows(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    getters[1].killed = true;
+    waiters_client_gone(&getters[1].client);
+    fake_lose(hot());
+    assert_int_equal(getters[1].ends, 1);
+    hot()->state = DB_READY;
+    batch_flush();
+    commit();
+    assert_replies("add:D");
+}
+
+/* ---- ms-timeout ---- */
+
+static void test_not_sent_in_time(void **state) {
+    (void)state;
+    hot()->state = DB_DOWN;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 100");
+    batch_flush();
+    addjob_expire(clock_mono() + 99 * US_PER_MS);
+    assert_replies("");
+    addjob_expire(clock_mono() + 100 * US_PER_MS);
+    assert_replies("add:NOREPL");
+    hot()->state = DB_READY;
+    batch_flush();
+    assert_int_equal(hot()->state, DB_READY);
+    assert_waiting("q1", "1");
+    assert_int_equal(queue_named("q1")->adding, 0);
+    assert_int_equal(queue_named("q1")->users, 1);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_handoff),
+        TEST(test_order_of_arrival),
+        TEST(test_more_jobs_than_waiters),
+        TEST(test_at_most_once),
+        TEST(test_not_past_a_ready_job),
+        TEST(test_not_past_a_job_that_nobody_was_told_of),
+        TEST(test_not_past_a_claim),
+        TEST(test_not_of_a_paused_queue),
+        TEST(test_not_of_a_delayed_job),
+        TEST(test_not_to_one_who_has_gone),
+        TEST(test_goes_before_the_commit),
+        TEST(test_timeout_before_the_commit),
+        TEST(test_flight_fails),
+        TEST(test_job_is_refused),
+        TEST(test_flight_is_lost),
+        TEST(test_lost_goes_while_nobody_knows),
+        TEST(test_not_sent_in_time),
+    };
+
+    return cmocka_run_group_tests_name("handoff", tests, group_start, group_stop);
+}
