@@ -5,7 +5,7 @@
 -- index: job_pkey
 delete from pgdisque.job as j
 using unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
-where j.queue_id = k.queue_id
+where j.queue_id = any (array[k.queue_id])
   and j.rank = k.rank
   and j.id = k.id
   and j.expires_at > $4::timestamptz

@@ -14,7 +14,7 @@ set ready_at = case
 where j.ctid = any (array(
     select r.ctid
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) as k (queue_id, rank, id)
-    join pgdisque.job as r on r.queue_id = k.queue_id and r.rank = k.rank and r.id = k.id
+    join pgdisque.job as r on r.queue_id = any (array[k.queue_id]) and r.rank = k.rank and r.id = k.id
     where r.ready_at <= $4::timestamptz
       and r.expires_at > $4::timestamptz
     for update of r skip locked

@@ -11,7 +11,7 @@ set ready_at = case
     extras = j.extras + case when j.owner is null then 0 else 1 end,
     owner = $5::smallint
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
-where j.queue_id = k.queue_id
+where j.queue_id = any (array[k.queue_id])
   and j.rank = k.rank
   and j.id = k.id
   and j.ready_at <= $4::timestamptz

@@ -6,7 +6,7 @@
 update pgdisque.job as j
 set ready_at = $4::timestamptz + j.retry * interval '1 second'
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
-where j.queue_id = k.queue_id
+where j.queue_id = any (array[k.queue_id])
   and j.rank = k.rank
   and j.id = k.id
   and j.retry > 0

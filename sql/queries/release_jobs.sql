@@ -8,7 +8,7 @@ set ready_at = $4::timestamptz,
     deliveries = j.deliveries - 1,
     owner = null
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
-where j.queue_id = k.queue_id
+where j.queue_id = any (array[k.queue_id])
   and j.rank = k.rank
   and j.id = k.id
   and j.owner = $5::smallint

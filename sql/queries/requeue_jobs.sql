@@ -12,7 +12,7 @@ set ready_at = $5::timestamptz,
     owner = null
 from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[])
     with ordinality as k (queue_id, rank, id, nack, ordinal)
-where j.queue_id = k.queue_id
+where j.queue_id = any (array[k.queue_id])
   and j.rank = k.rank
   and j.id = k.id
   and j.ready_at > $5::timestamptz

@@ -8,5 +8,5 @@ select
     j.wake_at is not distinct from j.ready_at as delayed, j.owner,
     j.retry, j.delay, j.nacks, j.extras, j.replicate, j.body
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
-join pgdisque.job as j on j.queue_id = k.queue_id and j.rank = k.rank and j.id = k.id
+join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
 where j.expires_at > $4::timestamptz

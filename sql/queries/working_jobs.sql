@@ -12,7 +12,7 @@ with old as materialized (
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[])
         with ordinality as k (queue_id, rank, id, created_at, ordinal)
     join pgdisque.job as j
-        on j.queue_id = k.queue_id and j.rank = k.rank and j.id = k.id and j.expires_at > $5::timestamptz
+        on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $5::timestamptz
     for update of j
 ),
 extended as (
@@ -23,7 +23,7 @@ extended as (
         owner = $6::smallint
     from old
     -- By key: the row that was waited for may have another place than this statement's snapshot knows.
-    where j.queue_id = old.queue_id
+    where j.queue_id = any (array[old.queue_id])
       and j.rank = old.rank
       and j.id = old.id
       and not old.too_late
