@@ -12,6 +12,7 @@
 #define LANES 2
 /* Deadlocks, cancelled statements and the like: how often the same task is tried. */
 #define MAX_TRANSIENT_FAILURES 5
+#define ALONE_MOST 16
 
 struct part {
     struct op *op;
@@ -147,13 +148,11 @@ static void add_statement(struct flight *f, struct op *op) {
     finish_statement(f, op, p);
 }
 
+/* Statements of an alone operation are bounded, so that all operations find room. */
 static void add_op(struct flight *f, struct op *op) {
-    if (!op->alone) {
-        if (!list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS)
-            add_statement(f, op);
-        return;
-    }
-    while (!list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS)
+    size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
+
+    for (; left > 0 && !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS; left--)
         add_statement(f, op);
 }
 
@@ -170,7 +169,7 @@ static void add_suspects(struct flight *f) {
     for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
         struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
 
-        if (t->op != op || t->company != company)
+        if (t->op != op || t->company != company || (i > 0 && op->alone))
             break;
         encode(f, p, t);
     }

@@ -27,11 +27,22 @@ struct claim {
     size_t row_count;
     /* Walk: what was known when it was sent. */
     struct job_key start; /* the frontier */
-    int64_t horizon;      /* last id made; all ids in the walk are older or equal */
+    uint64_t rewinds;
+    int64_t horizon; /* last id made; all ids in the walk are older or equal */
     struct list in_plan;
 };
 
+/* All claims of a get travel in one flight, whose results live together: so what is
+ * planned for a flight is what fits. */
+#define MAX_WALKS 100
+
 static struct list planned = { &planned, &planned };
+static int planned_queues;
+static int planned_total;
+
+static bool has_room(void) {
+    return planned_queues < MAX_WALKS && planned_total < config.batch_max;
+}
 
 /* ---- planning ---- */
 
@@ -59,8 +70,10 @@ static void add_slot(struct claim *c, struct slot s) {
 static void plan_row(struct queue *q, struct get *g) {
     if (q->plan == NULL) {
         q->plan = claim_new(q);
+        planned_queues++;
         list_push_back(&planned, &q->plan->in_plan);
     }
+    planned_total++;
     add_slot(q->plan, (struct slot){ g, get_add_place(g) });
 }
 
@@ -68,10 +81,12 @@ static void plan_row(struct queue *q, struct get *g) {
 static void plan_waiting(struct queue *q) {
     struct get *g;
 
-    while (queue_budget(q) > planned_rows(q) && (g = get_first_waiting(q)) != NULL) {
+    while (has_room() && queue_budget(q) > planned_rows(q) && (g = get_first_waiting(q)) != NULL) {
         get_claim(g);
         plan_row(q, g);
     }
+    if (!has_room())
+        queue_signal(q);
 }
 
 /* One job from each queue in turn, until there are enough or a whole pass found none. */
@@ -81,7 +96,7 @@ static void plan_fresh(struct get *g) {
 
     while (found && wanted > 0) {
         found = false;
-        for (size_t i = 0; i < g->wait_count && wanted > 0; i++) {
+        for (size_t i = 0; i < g->wait_count && wanted > 0 && has_room(); i++) {
             struct queue *q = g->waits[i].q;
 
             if (queue_budget(q) <= planned_rows(q))
@@ -147,10 +162,16 @@ void claim_plan(void) {
     struct get *g;
     struct list *node;
 
-    while ((q = queue_next_signalled()) != NULL)
+    planned_queues = planned_total = 0;
+    while (has_room() && (q = queue_next_signalled()) != NULL)
         plan_waiting(q);
-    while ((g = get_next_fresh()) != NULL)
+    while (has_room() && (g = get_next_fresh()) != NULL) {
+        if (planned_total > 0 && planned_total + g->count > config.batch_max) {
+            get_put_back(g);
+            break;
+        }
         plan_fresh(g);
+    }
     while ((node = list_pop_front(&planned)) != NULL)
         send_planned(LIST_ENTRY(node, struct claim, in_plan));
 }
@@ -218,7 +239,7 @@ static void advance_frontier(struct claim *c) {
     struct queue *q = c->q;
     struct job_key end = { .rank = 0, .id = c->horizon };
 
-    if (job_key_before(q->frontier, c->start)) {
+    if (q->rewinds != c->rewinds) {
         q->behind = true;
         return;
     }
@@ -274,6 +295,7 @@ static void walk_encode(struct params *p, struct task *t) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
     c->start = c->q->frontier;
+    c->rewinds = c->q->rewinds;
     c->horizon = job_id_last();
     params_set_int4(p, 0, c->q->id);
     params_set_int2(p, 1, c->q->frontier.rank);
@@ -311,6 +333,7 @@ static void give_up(struct claim *c, bool unknown) {
         for (size_t i = 0; i < c->slot_count; i++)
             queue_return_key(q, c->keys[i]);
         q->keys_claim = NULL;
+        queue_signal(q);
     }
     q->claiming -= (int64_t)c->slot_count;
     if (unknown)
@@ -334,13 +357,8 @@ static void claim_fail(struct task *t, const struct op_error *err) {
 
     give_up(c, false);
     for (size_t i = 0; i < c->slot_count; i++) {
-        struct get *g = c->slots[i].get;
-
-        if (--g->pending > 0)
-            continue;
-        reply_error(g->req, "DBERR the database refused the claim: %s (SQLSTATE %s)", err->message,
-                    err->sqlstate);
-        get_end(g);
+        get_refuse(c->slots[i].get, err);
+        slot_ended(c->slots[i]);
     }
     claim_free(c);
 }
@@ -361,6 +379,7 @@ struct op op_claim_walk = {
     .stmt = SQL_CLAIM_WALK,
     .lane = LANE_HOT,
     .alone = true,
+    .most = MAX_WALKS,
     .encode = walk_encode,
     .done = walk_done,
     .fail = claim_fail,

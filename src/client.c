@@ -548,6 +548,8 @@ void clients_flush(void) {
 
         if (!c->write_armed || buf_len(&c->out) == 0)
             write_out(c);
+        else if (over_output_limit(c))
+            kill_slow_reader(c);
     }
 }
 

@@ -317,8 +317,6 @@ static void prepare(const struct client *c, struct req *r) {
     r->proto = c->proto;
     r->silent = c->reply_mode != REPLY_ON;
     if (r->silent)
-        r->out = &r->own;
-    if (r->silent)
         r->out = &r->own; /* not the client's output, where nothing can be taken back */
 }
 

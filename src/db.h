@@ -35,7 +35,7 @@ enum db_state {
 #undef X
 };
 
-#define DB_MAX_STATEMENTS 128 /* in one flight */
+#define DB_MAX_STATEMENTS 256 /* in one flight */
 
 enum db_outcome {
     DB_COMMITTED,

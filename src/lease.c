@@ -30,8 +30,10 @@ static struct lease *find(int64_t id) {
 void lease_add(struct job_key key, int64_t until_us) {
     struct lease *l = find(key.id);
 
-    if (until_us == INT64_MAX)
+    if (until_us == INT64_MAX) {
+        lease_remove(key.id);
         return;
+    }
     if (l == NULL) {
         l = xcalloc(1, sizeof *l);
         l->key = key;

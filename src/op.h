@@ -36,7 +36,8 @@ struct op {
     const char *name; /* for INFO and logs */
     enum sql_stmt stmt;
     enum lane_kind lane;
-    bool alone; /* every task is a statement of its own */
+    bool alone;  /* every task is a statement of its own */
+    size_t most; /* such statements in one flight; 0: some */
     /* Sets the scalar parameters; NULL when there are none. */
     void (*begin)(struct params *p);
     /* Appends the rows of t (at least one) to the statement's parameters. */

@@ -242,6 +242,7 @@ void queue_walk_from(struct queue *q, struct job_key key) {
     if (job_key_before(key, q->frontier))
         q->frontier = key;
     q->behind = true;
+    q->rewinds++;
     queue_signal(q);
 }
 

@@ -47,6 +47,7 @@ struct queue {
     /* Claiming. */
     struct job_key frontier;
     bool behind;              /* ready jobs may lie behind the frontier */
+    uint64_t rewinds;         /* how often claims were told to look again behind some key */
     struct job_key *returned; /* binary heap by job_key_before() */
     size_t returned_count;
     size_t returned_cap;

@@ -1,7 +1,9 @@
 /* Who waits for which queue: block, serve in order of arrival, time out, forget. */
 #include "waiters.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "lease.h"
@@ -57,6 +59,10 @@ struct get *get_next_fresh(void) {
     struct list *node = list_pop_front(&waiters.fresh);
 
     return node == NULL ? NULL : LIST_ENTRY(node, struct get, in_fresh);
+}
+
+void get_put_back(struct get *g) {
+    list_push_front(&waiters.fresh, &g->in_fresh);
 }
 
 bool get_has_budget(const struct get *g) {
@@ -225,6 +231,16 @@ void get_deliver(struct get *g, const struct job *jobs, size_t count) {
     get_end(g);
 }
 
+void get_refuse(struct get *g, const struct op_error *err) {
+    char text[256];
+    int len = snprintf(text, sizeof text, "DBERR the database refused the claim: %s (SQLSTATE %s)",
+                       err->message, err->sqlstate);
+
+    if (g->refusal == NULL)
+        g->refusal = memcpy(req_alloc(g->req, sizeof text), text,
+                            len < (int)sizeof text ? (size_t)len + 1 : sizeof text);
+}
+
 /* Places stay empty when a claim brought fewer rows than asked for. */
 void get_finish(struct get *g) {
     size_t count = 0;
@@ -239,6 +255,10 @@ void get_finish(struct get *g) {
     }
     free(g->jobs);
     g->jobs = NULL;
+    if (g->refusal != NULL) {
+        get_end_error(g, g->refusal);
+        return;
+    }
     /* A returned job may have been gone; others may still be there. */
     if (!g->has_waited && g->client != NULL && get_has_budget(g))
         get_start(g);

@@ -68,6 +68,7 @@ struct get {
     /* Claiming: places of the reply, each filled by one claimed row, or not. */
     struct job *jobs;
     size_t places;
+    char *refusal;  /* the error of a claim that the database refused */
     size_t pending; /* places whose claim is under way */
     size_t wait_count;
     struct wait waits[]; /* in the order of the command */
@@ -84,6 +85,8 @@ void waiters_init(void);
 
 /* A get over queues[count]; r->client must be there. Its fields are set by the caller. */
 struct get *get_new(struct req *r, struct queue *const *queues, size_t count);
+/* It was not its turn yet: the oldest again. */
+void get_put_back(struct get *g);
 /* May one of its queues have a ready job? */
 bool get_has_budget(const struct get *g);
 /* Takes part in the next flight. */
@@ -98,6 +101,8 @@ struct get *get_first_waiting(struct queue *q);
 void get_claim(struct get *g);
 /* Another place in the reply. */
 size_t get_add_place(struct get *g);
+/* A claim for it was refused: with no job from others it ends with that error. */
+void get_refuse(struct get *g, const struct op_error *err);
 /* Claims for it have ended: replies what came, or waits again. */
 void get_finish(struct get *g);
 /* Delivers count jobs and ends the get. */

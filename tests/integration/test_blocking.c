@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <libpq-fe.h>
 
 #define CROWD 100
 
@@ -164,6 +165,8 @@ static void test_client_that_goes_while_waiting(void **state) {
 
 /* The job and the end of the one who waits for it arrive in the same moment. The
  * job must be there for the next one, at once: not only after its retry time. */
+/* The job comes back at once, or after its retry time in the rare case that it had
+ * already been written to the client that goes. */
 static void test_client_that_goes_as_its_job_arrives(void **state) {
     redisContext *c = client_open();
 
@@ -173,7 +176,7 @@ static void test_client_that_goes_as_its_job_arrives(void **state) {
         const char *id;
 
         open_waiter(&w, "moment", 1);
-        later(c, "ADDJOB moment %d 0 RETRY 100", i);
+        later(c, "ADDJOB moment %d 0 RETRY 2", i);
         if (i % 2) {
             wire_reset(&w);
             id = next_reply(c) + 1;
@@ -186,9 +189,37 @@ static void test_client_that_goes_as_its_job_arrives(void **state) {
             id = next_reply(c) + 1;
         }
         EVENTUALLY(blocked_clients() == 0);
-        expect(c, text_of("[[\"moment\" \"%s\" \"%d\"]]", id, i), "GETJOB TIMEOUT 3000 FROM moment");
+        expect(c, text_of("[[\"moment\" \"%s\" \"%d\"]]", id, i), "GETJOB TIMEOUT 15000 FROM moment");
         expect(c, ":1", "ACKJOB %s", id);
     }
+    redisFree(c);
+}
+
+/* A lock keeps the insert from its end while the client that was to get the job goes. */
+static void test_client_that_goes_while_its_job_is_inserted(void **state) {
+    redisContext *c = client_open(), *adder = client_open();
+    PGconn *other = PQconnectdb(server.database);
+    long long released = info_number(c, "jobs_released"), handoffs = info_number(c, "handoffs");
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    open_waiter(&w, "inserted", 1);
+    PQclear(PQexec(other, "begin; lock table pgdisque.job in exclusive mode"));
+    later(adder, "ADDJOB inserted x 0 RETRY 100");
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(adder, &done), REDIS_OK);
+    EVENTUALLY(blocked_clients() == 0);
+    wire_reset(&w);
+    EVENTUALLY(info_number(c, "connected_clients") == 2);
+    PQclear(PQexec(other, "commit"));
+    id = next_reply(adder) + 1;
+    expect(c, text_of("[[\"inserted\" \"%s\" \"x\"]]", id), "GETJOB TIMEOUT 15000 FROM inserted");
+    assert_int_equal(info_number(c, "handoffs"), handoffs + 1);
+    assert_int_equal(info_number(c, "jobs_released"), released + 1);
+    expect(c, ":1", "ACKJOB %s", id);
+    PQfinish(other);
+    redisFree(adder);
     redisFree(c);
 }
 
@@ -356,6 +387,7 @@ int main(void) {
         cmocka_unit_test(test_many_timeouts_at_once),
         cmocka_unit_test(test_client_that_goes_while_waiting),
         cmocka_unit_test(test_client_that_goes_as_its_job_arrives),
+        cmocka_unit_test(test_client_that_goes_while_its_job_is_inserted),
         cmocka_unit_test(test_crowd_that_goes_as_jobs_arrive),
         cmocka_unit_test(test_commands_behind_a_waiting_getjob),
         cmocka_unit_test(test_pause_out_and_back_wakes),

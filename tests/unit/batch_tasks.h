@@ -38,6 +38,7 @@ static inline void trial_begin(struct params *p) {
 
 static inline void trial_encode(struct params *p, struct task *t) {
     assert_int_equal(t->first_row, p->rows);
+    assert_true(p->rows == 0 || !t->op->alone);
     assert_int_equal(t->state, TASK_QUEUED);
     for (uint32_t i = 0; i < t->rows; i++)
         params_int8(p, 0, trial_of(t)->id);
