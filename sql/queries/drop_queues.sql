@@ -7,6 +7,8 @@ with gone as (
     using unnest($1::integer[]) as d (queue_id)
     where q.id = d.queue_id
       and q.pause = 0
+      -- Another server may know the queue's number and be about to add a job under it.
+      and (select count(*) from pgdisque.node) <= 1
       and not exists (select from pgdisque.job as j where j.queue_id = q.id)
     returning q.id
 ),
