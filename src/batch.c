@@ -231,6 +231,7 @@ static void committed(struct flight *f, const struct db_result *result) {
         for (size_t k = 0; k < part->count; k++) {
             part->tasks[k]->state = TASK_IDLE;
             part->tasks[k]->company = 0;
+            part->tasks[k]->failures = 0;
         }
         part->op->done(part->tasks, part->count, result->rows[i]);
     }

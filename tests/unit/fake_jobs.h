@@ -272,4 +272,15 @@ static inline int fake_jobs_stop(void **state) {
     return 0;
 }
 
+/* GETJOB COUNT count FROM queues, as the command starts it. */
+static inline void ask_for(int number, const char *queues, int64_t count) {
+    struct get *g = new_get(number, queues);
+
+    g->count = count;
+    if (get_has_budget(g))
+        get_start(g);
+    else
+        get_wait(g);
+}
+
 #endif

@@ -13,16 +13,6 @@ static void insert_jobs(const char *queue, int count) {
         insert_job(queue, 0);
 }
 
-static void ask(int number, const char *queues, int64_t count) {
-    struct get *g = new_get(number, queues);
-
-    g->count = count;
-    if (get_has_budget(g))
-        get_start(g);
-    else
-        get_wait(g);
-}
-
 /* The client's connection is closed for good. */
 static void gone(int number) {
     struct client *c = &getters[number].client;
@@ -61,7 +51,7 @@ static void test_walk(void **state) {
     (void)state;
     insert_jobs("q1", 5);
     fake_fly_all();
-    ask(1, "q1", 3);
+    ask_for(1, "q1", 3);
     batch_flush();
     assert_int_equal(fake_hot()->sent, 1);
     st = statement(0, SQL_CLAIM_WALK);
@@ -75,7 +65,7 @@ static void test_walk(void **state) {
     assert_true(frontier("q1").id == fake_jobs[2].key.id);
     assert_rests("q1", 2);
     assert_true(lease_known(fake_jobs[2].key.id));
-    ask(1, "q1", 1);
+    ask_for(1, "q1", 1);
     batch_flush();
     assert_true(fake_scalar(statement(0, SQL_CLAIM_WALK), 2) == fake_jobs[2].key.id);
     fake_fly();
@@ -87,7 +77,7 @@ static void test_short_walk(void **state) {
     insert_jobs("q1", 2);
     fake_fly_all();
     queue_named("q1")->len = 4;
-    ask(1, "q1", 4);
+    ask_for(1, "q1", 4);
     batch_flush();
     fake_fly();
     assert_replies("1:q1=0,q1=1");
@@ -101,9 +91,9 @@ static void test_shared_walk(void **state) {
     (void)state;
     insert_jobs("q1", 6);
     fake_fly_all();
-    ask(2, "q1", 2);
-    ask(1, "q1", 1);
-    ask(3, "q1", 2);
+    ask_for(2, "q1", 2);
+    ask_for(1, "q1", 1);
+    ask_for(3, "q1", 2);
     batch_flush();
     assert_int_equal(fake_hot()->sent, 1);
     assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_WALK), 3), 5);
@@ -115,12 +105,12 @@ static void test_shared_walk(void **state) {
 /* Who waited is served before who has just come, one job each. */
 static void test_waiting_before_fresh(void **state) {
     (void)state;
-    ask(1, "q1", 5);
-    ask(2, "q1", 1);
+    ask_for(1, "q1", 5);
+    ask_for(2, "q1", 1);
     insert_jobs("q1", 4);
     batch_flush();
     fake_fly();
-    ask(3, "q1", 9);
+    ask_for(3, "q1", 9);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1 3:q1=2,q1=3");
     assert_rests("q1", 0);
@@ -131,7 +121,7 @@ static void test_more_gets_than_jobs(void **state) {
     insert_jobs("q1", 2);
     fake_fly_all();
     for (int i = 1; i <= 4; i++)
-        ask(i, "q1", 1);
+        ask_for(i, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1");
     assert_waiting("q1", "3 4");
@@ -145,7 +135,7 @@ static void test_more_gets_than_jobs(void **state) {
 static void test_more_jobs_than_counted(void **state) {
     (void)state;
     for (int i = 1; i <= 3; i++)
-        ask(i, "q1", 1);
+        ask_for(i, "q1", 1);
     insert_jobs("q1", 3);
     batch_flush();
     fake_fly();
@@ -160,7 +150,7 @@ static void test_queues_in_turn(void **state) {
     insert_jobs("q2", 5);
     insert_jobs("q3", 2);
     fake_fly_all();
-    ask(1, "q3 q1 q2", 6);
+    ask_for(1, "q3 q1 q2", 6);
     batch_flush();
     assert_int_equal(fake_hot()->sent, 3);
     fake_fly();
@@ -173,7 +163,7 @@ static void test_no_more_than_a_batch(void **state) {
     config.batch_max = 10;
     insert_jobs("q1", 30);
     fake_fly_all();
-    ask(1, "q1", 1000000);
+    ask_for(1, "q1", 1000000);
     batch_flush();
     assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_WALK), 3), 10);
     fake_fly();
@@ -186,7 +176,7 @@ static void test_paused(void **state) {
     insert_jobs("q1", 1);
     fake_fly_all();
     queue_set_pause(queue_named("q1"), PAUSE_OUT);
-    ask(1, "q1", 1);
+    ask_for(1, "q1", 1);
     assert_int_equal(fake_fly_all(), 0);
     assert_waiting("q1", "1");
     queue_set_pause(queue_named("q1"), 0);
@@ -203,11 +193,11 @@ static void test_returned_before_the_frontier(void **state) {
     (void)state;
     insert_jobs("q1", 6);
     fake_fly_all();
-    ask(1, "q1", 4);
+    ask_for(1, "q1", 4);
     fake_fly_all();
     fake_end_lease(&fake_jobs[3]);
     fake_end_lease(&fake_jobs[1]);
-    ask(2, "q1", 3);
+    ask_for(2, "q1", 3);
     batch_flush();
     assert_int_equal(fake_hot()->sent, 2);
     st = statement(0, SQL_CLAIM_KEYS);
@@ -225,12 +215,12 @@ static void test_returned_and_gone(void **state) {
     (void)state;
     insert_jobs("q1", 3);
     fake_fly_all();
-    ask(1, "q1", 2);
+    ask_for(1, "q1", 2);
     fake_fly_all();
     fake_end_lease(&fake_jobs[0]);
     fake_jobs[0].gone = true;
     queue_named("q1")->len--;
-    ask(2, "q1", 1);
+    ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=2");
     assert_rests("q1", 0);
@@ -241,12 +231,12 @@ static void test_keys_of_many_queues_in_one_statement(void **state) {
     for (int i = 0; i < 3; i++)
         insert_jobs(i == 0 ? "q1" : i == 1 ? "q2" : "q3", 1);
     fake_fly_all();
-    ask(1, "q1 q2 q3", 3);
+    ask_for(1, "q1 q2 q3", 3);
     fake_fly_all();
     for (int i = 0; i < 3; i++)
         fake_end_lease(&fake_jobs[i]);
-    ask(2, "q3 q1", 2);
-    ask(3, "q2", 1);
+    ask_for(2, "q3 q1", 2);
+    ask_for(3, "q2", 1);
     batch_flush();
     assert_int_equal(fake_hot()->sent, 1);
     assert_int_equal(fake_elements(statement(0, SQL_CLAIM_KEYS), 0), 3);
@@ -259,12 +249,12 @@ static void test_priority_before_the_frontier(void **state) {
     (void)state;
     insert_jobs("q1", 3);
     fake_fly_all();
-    ask(1, "q1", 2);
+    ask_for(1, "q1", 2);
     fake_fly_all();
     insert_job("q1", -5);
     fake_fly_all();
     assert_int_equal(queue_named("q1")->returned_count, 1);
-    ask(2, "q1", 1);
+    ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=3");
 }
@@ -274,7 +264,7 @@ static void test_priority_before_the_frontier(void **state) {
 /* The walk did not see what the flight's own adds did not bring. */
 static void test_added_while_a_walk_is_under_way(void **state) {
     (void)state;
-    ask(1, "q1", 1);
+    ask_for(1, "q1", 1);
     queue_walk_from(queue_named("q1"), frontier("q1"));
     batch_flush();
     statement(0, SQL_CLAIM_WALK);
@@ -297,11 +287,11 @@ static void test_frontier_passes_an_add(void **state) {
     late->task = (struct task){ .op = &op_insert, .rows = 1 };
     list_init(&late->task.node);
     queue_named("q1")->len = 2;
-    ask(1, "q1", 2);
+    ask_for(1, "q1", 2);
     fake_fly_all();
     assert_true(frontier("q1").id == late->key.id);
     queue_named("q1")->len = 0;
-    ask(2, "q1", 1);
+    ask_for(2, "q1", 1);
     batch_add(&late->task);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1");
@@ -313,12 +303,12 @@ static void test_lease_that_ends_just_now(void **state) {
     (void)state;
     insert_jobs("q1", 1);
     fake_fly_all();
-    ask(1, "q1", 1);
+    ask_for(1, "q1", 1);
     fake_fly_all();
     assert_rests("q1", 0);
     fake_jobs[0].leased = false;
     queue_rewind(queue_named("q1"));
-    ask(2, "q1", 1);
+    ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=0");
     assert_rests("q1", 0);
@@ -329,17 +319,17 @@ static void test_rewound_while_a_walk_is_under_way(void **state) {
     (void)state;
     insert_jobs("q1", 3);
     fake_fly_all();
-    ask(1, "q1", 2);
+    ask_for(1, "q1", 2);
     fake_fly_all();
     fake_jobs[0].leased = false;
     lease_remove(fake_jobs[0].key.id);
-    ask(2, "q1", 2);
+    ask_for(2, "q1", 2);
     batch_flush();
     queue_rewind(queue_named("q1"));
     queue_named("q1")->len++;
     fake_fly();
     fake_fly_all();
-    ask(3, "q1", 1);
+    ask_for(3, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=2 3:q1=0");
 }
@@ -350,9 +340,9 @@ static void test_gone_while_claiming(void **state) {
     (void)state;
     insert_jobs("q1", 2);
     fake_fly_all();
-    ask(1, "q1", 1);
-    ask(2, "q1", 1);
-    ask(3, "q1", 1);
+    ask_for(1, "q1", 1);
+    ask_for(2, "q1", 1);
+    ask_for(3, "q1", 1);
     batch_flush();
     gone(1);
     assert_int_equal(getters[1].ends, 0);
@@ -369,15 +359,15 @@ static void test_unsent_jobs_come_back(void **state) {
     (void)state;
     insert_jobs("q1", 3);
     fake_fly_all();
-    ask(1, "q1", 2);
+    ask_for(1, "q1", 2);
     fake_fly_all();
     getters[1].client.unsent[0].offset = 0;
     getters[1].client.bytes_out = getters[1].client.unsent[1].offset = 1;
     gone(1);
     fake_fly_all();
-    ask(2, "q1", 1);
+    ask_for(2, "q1", 1);
     fake_fly_all();
-    ask(3, "q1", 2);
+    ask_for(3, "q1", 2);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=1 3:q1=2");
     assert_waiting("q1", "");
@@ -390,13 +380,13 @@ static void test_refused(void **state) {
     (void)state;
     insert_jobs("q1", 2);
     fake_fly_all();
-    ask(1, "q1", 1);
-    ask(2, "q1", 1);
+    ask_for(1, "q1", 1);
+    ask_for(2, "q1", 1);
     batch_flush();
     fake_fail(fake_hot(), 0, "XX001");
     assert_replies("1:-DBERR 2:-DBERR");
     assert_rests("q1", 2);
-    ask(3, "q1", 2);
+    ask_for(3, "q1", 2);
     fake_fly_all();
     assert_replies("3:q1=0,q1=1");
 }
@@ -405,16 +395,16 @@ static void test_refused_keys(void **state) {
     (void)state;
     insert_jobs("q1", 3);
     fake_fly_all();
-    ask(1, "q1", 2);
+    ask_for(1, "q1", 2);
     fake_fly_all();
     fake_end_lease(&fake_jobs[0]);
     fake_end_lease(&fake_jobs[1]);
-    ask(2, "q1", 3);
+    ask_for(2, "q1", 3);
     batch_flush();
     fake_fail(fake_hot(), 0, "XX001");
     assert_replies("1:q1=0,q1=1 2:-DBERR");
     assert_rests("q1", 3);
-    ask(3, "q1", 3);
+    ask_for(3, "q1", 3);
     fake_fly_all();
     assert_replies("3:q1=0,q1=1,q1=2");
 }
@@ -424,10 +414,10 @@ static void test_claims_are_repeated(void **state) {
     (void)state;
     insert_jobs("q1", 2);
     fake_fly_all();
-    ask(1, "q1", 1);
+    ask_for(1, "q1", 1);
     fake_fly_all();
     fake_end_lease(&fake_jobs[0]);
-    ask(2, "q1", 2);
+    ask_for(2, "q1", 2);
     batch_flush();
     fake_fail(fake_hot(), 1, "40001");
     fake_fly_all();
@@ -438,7 +428,7 @@ static void test_claims_are_repeated(void **state) {
 static void test_waiting_get_keeps_its_place(void **state) {
     (void)state;
     for (int i = 1; i <= 3; i++)
-        ask(i, "q1", 1);
+        ask_for(i, "q1", 1);
     insert_jobs("q1", 1);
     batch_flush();
     fake_fly();
@@ -457,7 +447,7 @@ static void test_lost(void **state) {
     (void)state;
     insert_jobs("q1", 3);
     fake_fly_all();
-    ask(1, "q1", 2);
+    ask_for(1, "q1", 2);
     batch_flush();
     fake_run(fake_hot(), rows);
     PQclear(rows[0]);
@@ -470,7 +460,7 @@ static void test_lost(void **state) {
     queue_named("q1")->len = 0;
     fake_end_lease(&fake_jobs[0]);
     fake_end_lease(&fake_jobs[1]);
-    ask(2, "q1", 2);
+    ask_for(2, "q1", 2);
     fake_fly_all();
     assert_replies("2:q1=0,q1=1");
 }

@@ -9,16 +9,6 @@
 #include <cmocka.h>
 #include "fake_jobs.h"
 
-static void ask(int number, const char *queues, int64_t count) {
-    struct get *g = new_get(number, queues);
-
-    g->count = count;
-    if (get_has_budget(g))
-        get_start(g);
-    else
-        get_wait(g);
-}
-
 /* More queues than statements in a flight, with one job each. */
 static void ask_for_200_queues(int number) {
     char names[2000] = "", queue[16];
@@ -30,7 +20,7 @@ static void ask_for_200_queues(int number) {
         insert_job(queue, 0);
     }
     fake_fly_all();
-    ask(number, names, 200);
+    ask_for(number, names, 200);
 }
 
 static void test_claims_of_one_get_in_one_flight(void **state) {
@@ -60,10 +50,10 @@ static void test_walk_is_refused_for_ever(void **state) {
     insert_job("q1", 0);
     insert_job("q1", 0);
     fake_fly_all();
-    ask(1, "q1", 1);
+    ask_for(1, "q1", 1);
     fake_fly_all();
     fake_end_lease(&fake_jobs[0]);
-    ask(2, "q1", 2);
+    ask_for(2, "q1", 2);
     for (int flights = 0; getters[2].ends == 0; flights++) {
         assert_true(flights < 10);
         batch_flush();
@@ -86,7 +76,7 @@ static void test_many_returned_while_a_walk_is_under_way(void **state) {
     fake_fly_all();
     queue_rewind(q);
     q->len = 2;
-    ask(1, "q1", 2);
+    ask_for(1, "q1", 2);
     batch_flush();
     for (int64_t i = 0; i < 65536; i++)
         queue_job_returned(q, (struct job_key){ 1, 0, first - i });
@@ -101,10 +91,10 @@ static void test_keys_come_back_without_their_client(void **state) {
     (void)state;
     insert_job("q1", 0);
     fake_fly_all();
-    ask(3, "q1", 1);
+    ask_for(3, "q1", 1);
     fake_fly_all();
-    ask(1, "q1", 1);
-    ask(2, "q1", 1);
+    ask_for(1, "q1", 1);
+    ask_for(2, "q1", 1);
     fake_end_lease(&fake_jobs[0]);
     batch_flush();
     getters[1].killed = true;
