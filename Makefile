@@ -59,7 +59,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test check bench format lint map schema install clean deps help FORCE have-deps
+.PHONY: all programs run test check bench soak format lint map schema install clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -107,6 +107,12 @@ bench: ## measure, and print a table; BENCH_ARGS for bench/run
 	@src/deps.sh bench
 	@+$(SUBMAKE) all $(BENCH)
 	@PGDISQUE=$(CURDIR)/$(BIN) bench/run $(BENCH_ARGS)
+
+MINUTES = 60
+soak: ## an hour of load under a forgotten transaction; MINUTES=5 for a short one, SOAK_ARGS for bench/soak
+	@src/deps.sh bench
+	@+$(SUBMAKE) all $(BENCH)
+	@PGDISQUE=$(CURDIR)/$(BIN) bench/soak --minutes $(MINUTES) $(SOAK_ARGS)
 
 ##@ Work on it
 

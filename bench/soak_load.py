@@ -1,0 +1,93 @@
+"""What bench/soak has the server do: bench/load at a rate and flat out, and a bit of everything else."""
+
+import itertools
+import json
+import os
+import subprocess
+import threading
+import time
+
+from soak_server import BENCH, Failure, Replies
+
+QUEUE = "soak"
+ODD_QUEUE = "soak-odds"
+DYING_QUEUE = "soak-dying"
+FIXED = ["--producers", "16", "--consumers", "64"]
+ODD_SECONDS = 0.1
+# Added in each round: ordinary, delayed, with a TTL of its own, and two that nobody will fetch in time.
+ODD_JOBS = ((ODD_QUEUE, "RETRY", "60"), (ODD_QUEUE, "DELAY", "1", "RETRY", "60"),
+            (ODD_QUEUE, "TTL", "600", "RETRY", "60"), (DYING_QUEUE, "TTL", "2"), (DYING_QUEUE, "DELAY", "1", "TTL", "3"))
+
+
+def run_load(server, seconds, *more):
+    """One run of bench/load on the main queue; its figures."""
+    command = [os.path.join(BENCH, "load"), "--port", str(server.port), "--json", "--queue", QUEUE, *FIXED,
+               "--seconds", f"{seconds:g}", *more]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0 or not done.stdout:
+        raise Failure(f"{' '.join(command)}: exit status {done.returncode}\n{server.last_words()}")
+    return json.loads(done.stdout)
+
+
+def probe(server, seconds):
+    """Flat out: how many jobs a second go through all three commands."""
+    return run_load(server, seconds, "--warmup", "0.5")
+
+
+class Odds:
+    """A thread that keeps the rarer paths busy: delays, TTLs, NACK, claims by key, a job that is held."""
+
+    def __init__(self, server):
+        self.server = server
+        self.done = 0
+        self.failure = None
+        self.ending = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def start(self):
+        """The first job of the main queue is taken and kept, so that the queue is never quite empty."""
+        connection = Replies(self.server.port)
+        connection.ask("ADDJOB", QUEUE, "held", 0, "RETRY", 86000)
+        if connection.ask("GETJOB", "NOHANG", "FROM", QUEUE) is None:
+            raise Failure("the first job was not delivered")
+        connection.close()
+        self.thread.start()
+
+    def run(self):
+        try:
+            connection = Replies(self.server.port)
+            for number in itertools.count():
+                if self.ending.wait(ODD_SECONDS):
+                    break
+                self.round(connection, number)
+            connection.close()
+        except (OSError, Failure) as reason:
+            self.failure = reason
+
+    def round(self, connection, number):
+        for queue, *options in ODD_JOBS:
+            connection.send("ADDJOB", queue, f"odd {number}", 0, *options)
+        for _ in ODD_JOBS:
+            connection.read()
+        jobs = connection.ask("GETJOB", "NOHANG", "COUNT", 10, "FROM", ODD_QUEUE) or []
+        ids = [job[1] for job in jobs]
+        if ids and number % 5 == 0:
+            connection.ask("NACK", ids.pop())
+        if ids:
+            self.done += connection.ask("ACKJOB", *ids)
+
+    def stop(self):
+        self.ending.set()
+        self.thread.join(30)
+        if self.failure:
+            raise Failure(f"the odd jobs: {self.failure}")
+
+
+def wait_for(what, seconds, condition):
+    """Polls until condition() is true; the seconds it took, or a Failure."""
+    begin = time.monotonic()
+    while not condition():
+        if time.monotonic() - begin > seconds:
+            raise Failure(f"{what}: not within {seconds:g} s")
+        time.sleep(0.5)
+    return time.monotonic() - begin

@@ -1,0 +1,2 @@
+-- For figures of each statement.
+create extension pg_stat_statements;
