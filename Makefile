@@ -51,8 +51,9 @@ UNIT_TESTS := $(call program,tests/unit/test_*.c)
 SERVER_TESTS := $(call program,tests/sql/test_*.c tests/integration/test_*.c)
 CONFORMANCE_OBJ := $(call object,tests/conformance/*.c)
 CONFORMANCE := $(if $(CONFORMANCE_OBJ),$(BUILD)/tests/conformance/run)
-BENCH_OBJ := $(call object,bench/*.c)
+BENCH_OBJ := $(filter-out %/floor.o,$(call object,bench/*.c))
 BENCH := $(if $(BENCH_OBJ),$(if $(SANITIZE),$(BUILD)/)bench/load)
+FLOOR := $(BUILD)/bench/floor
 C_FILES = $(wildcard src/*.[ch] tests/*/*.[ch] bench/*.[ch])
 
 Q = $(if $(V),,@)
@@ -103,10 +104,11 @@ check: ## what can be checked without running the server, in half a minute
 lint: build/sql_gen.h build/version.h ## look for likely mistakes with cppcheck
 	@tests/check/lint
 
-bench: ## measure, and print a table; BENCH_ARGS for bench/run
+bench: ## measure beside other queues; FULL=1 for an hour of it, BIG=1 for 10M jobs, BENCH_ARGS
 	@src/deps.sh bench
-	@+$(SUBMAKE) all $(BENCH)
-	@PGDISQUE=$(CURDIR)/$(BIN) bench/run $(BENCH_ARGS)
+	@+$(SUBMAKE) all $(BENCH) $(FLOOR)
+	@PGDISQUE=$(CURDIR)/$(BIN) BUILD=$(CURDIR)/$(BUILD) bench/run $(if $(FULL),--full) $(if $(BIG),--big) \
+		$(BENCH_ARGS)
 
 MINUTES = 60
 soak: ## an hour of load under a forgotten transaction; MINUTES=5 for a short one, SOAK_ARGS for bench/soak
@@ -195,5 +197,8 @@ $(CONFORMANCE): $(CONFORMANCE_OBJ) $(SUPPORT_OBJ) $(LIB)
 
 $(BENCH): $(BENCH_OBJ) $(LIB)
 	$(call link,-lhiredis)
+
+$(FLOOR): $(BUILD)/bench/floor.o $(LIB)
+	$(call link)
 
 -include $(shell [ ! -d $(BUILD) ] || find $(BUILD) -name '*.d')

@@ -51,6 +51,7 @@ struct conn {
     struct wire get;
     int get_replies;
     int get_due;
+    int64_t get_since;
     int ack_due;
     int64_t ack_since;
     int64_t ack_confirmed; /* jobs the replies to the present ack confirmed so far */

@@ -55,6 +55,8 @@ static const struct row rows[] = {
     { "queue", KIND_TEXT, AT(queue), 0, 0, "name of the queue; with --queues a number is appended (load)" },
     { "queues", KIND_INT, AT(queues), 1, 1000000, "number of queues (1)" },
     { "retry", KIND_INT, AT(retry), 0, 1 << 30, "RETRY seconds sent with a job (none)" },
+    { "delay", KIND_INT, AT(delay), 1, 1 << 30,
+      "DELAY seconds sent with a job (none; disque only, with --fill)" },
     { "rate", KIND_REAL, AT(rate), 0.001, 1e8, "add so many jobs a second, on a fixed schedule" },
     { "window", KIND_INT, AT(window), 1, 1 << 30,
       "producers wait while so many jobs are not yet acknowledged" },
@@ -163,6 +165,8 @@ static void check_together(void) {
         die("--rate needs producers");
     if (options.producers == 0 && options.consumers == 0 && options.idle_waiters == 0)
         die("nothing to do: no producers, no consumers, no idle waiters");
+    if (options.delay > 0 && (!options.fill || strcmp(options.target, "disque") != 0))
+        die("--delay needs --fill and the target disque");
     if (options.retry > 0 && options.quiet >= 0 && options.quiet < (double)options.retry)
         die("--quiet must be longer than --retry, or jobs on their way back count as lost");
 }

@@ -27,6 +27,7 @@ struct options {
     int64_t body;
     int64_t queues;
     int64_t retry;  /* seconds; -1: not sent */
+    int64_t delay;  /* seconds; 0: not sent */
     int64_t window; /* 0: no limit */
     int64_t idle_waiters;
     int64_t run; /* 0: made up at start, or taken over from the first job seen */

@@ -112,10 +112,13 @@ static void collect_latencies(void) {
                                        "add_mean_us" };
     static const char *const deliver[] = { "deliver_p50_us", "deliver_p95_us", "deliver_p99_us",
                                            "deliver_max_us", "deliver_mean_us" };
+    static const char *const get[] = { "get_p50_us", "get_p95_us", "get_p99_us", "get_max_us",
+                                       "get_mean_us" };
     static const char *const ack[] = { "ack_p50_us", "ack_p95_us", "ack_p99_us", "ack_max_us",
                                        "ack_mean_us" };
     collect_latency(add, &run.add);
     collect_latency(deliver, &run.deliver);
+    collect_latency(get, &run.get);
     collect_latency(ack, &run.ack);
 }
 
@@ -213,6 +216,7 @@ static void print_text(void) {
         puts("  latency               p50        p95        p99        max");
     print_latency("add reply", &run.add);
     print_latency("add->delivery", &run.deliver);
+    print_latency("get reply", &run.get);
     print_latency("ack reply", &run.ack);
     printf("  load's CPU     %10.0f %% of a core, %.2f us a job\n", value("load_cpu_percent"),
            value("load_cpu_us_per_job"));

@@ -27,6 +27,7 @@ struct run {
 
     uint64_t sent;      /* adds */
     uint64_t in_flight; /* adds without reply */
+    uint64_t gets;      /* without reply, of consumers */
     uint64_t deliveries;
     uint64_t stale_acks; /* acks of jobs that the server did not know any more */
     uint64_t foreign;    /* deliveries of other runs' jobs */
@@ -41,6 +42,7 @@ struct run {
     struct mark begin; /* when measuring began */
     struct histogram add;
     struct histogram deliver;
+    struct histogram get; /* that brought a job, the wait for it included */
     struct histogram ack;
 };
 

@@ -37,18 +37,23 @@ static int disque_setup(const struct conn *c, struct wire *out) {
     return add_auth(out);
 }
 
+static void add_option(struct wire *out, const char *name, int64_t value) {
+    char text[24];
+    snprintf(text, sizeof(text), "%lld", (long long)value);
+    wire_bulk_text(out, name);
+    wire_bulk_text(out, text);
+}
+
 static void disque_add(const char *queue, struct wire *before, struct wire *after) {
-    char retry[24];
-    wire_array(before, options.retry >= 0 ? 6 : 4);
+    wire_array(before, 4 + (options.retry >= 0 ? 2 : 0) + (options.delay > 0 ? 2 : 0));
     wire_bulk_text(before, "ADDJOB");
     wire_bulk_text(before, queue);
     split_at_body(before, after);
     wire_bulk_text(after, "0");
-    if (options.retry < 0)
-        return;
-    snprintf(retry, sizeof(retry), "%lld", (long long)options.retry);
-    wire_bulk_text(after, "RETRY");
-    wire_bulk_text(after, retry);
+    if (options.retry >= 0)
+        add_option(after, "RETRY", options.retry);
+    if (options.delay > 0)
+        add_option(after, "DELAY", options.delay);
 }
 
 static int disque_get(const struct conn *c, struct wire *out) {

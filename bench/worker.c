@@ -175,9 +175,26 @@ static void add_reply(struct conn *c, const char *reply) {
         histogram_record(&run.add, run.now - flight.since);
 }
 
-static void start_get(struct conn *c) {
+static void send_get(struct conn *c) {
     wire_append(&c->out, wire_ptr(&c->get), wire_len(&c->get));
     c->get_due += c->get_replies;
+    c->get_since = run.now;
+}
+
+/* A drain of some of a queue's jobs asks for no more than these: what the server
+ * delivers to a connection that closes is away for as long as a lease. */
+static bool enough_asked_for(void) {
+    uint64_t coming = run.gets * (uint64_t)options.count;
+    if (!options.drain || options.verify || options.jobs == 0)
+        return false;
+    return ledger.delivered + coming >= (uint64_t)options.jobs;
+}
+
+static void start_get(struct conn *c) {
+    if (enough_asked_for())
+        return;
+    run.gets++;
+    send_get(c);
 }
 
 static void start_ack(struct conn *c) {
@@ -278,6 +295,9 @@ static void get_reply(struct conn *c, const char *reply) {
         run.target->read_get(c, reply);
     if (--c->get_due > 0)
         return;
+    run.gets--;
+    if (c->held_count > 0 && run.measuring)
+        histogram_record(&run.get, run.now - c->get_since);
     if (c->held_count > 0)
         start_ack(c);
     else if (!c->stalled)
@@ -299,7 +319,7 @@ static void idle_reply(struct conn *c, const char *reply) {
     if (run.target->is_error(reply))
         got_error(c, "an idle waiter", reply);
     if (--c->get_due <= 0 && !c->stalled)
-        start_get(c);
+        send_get(c);
 }
 
 static void handle(struct conn *c, const char *reply) {
@@ -337,12 +357,18 @@ void worker_resume(struct conn *c) {
         return;
     if (c->role == ROLE_PRODUCER)
         fill(c);
-    else if (c->get_due == 0 && c->ack_due == 0)
+    else if (c->get_due > 0 || c->ack_due > 0)
+        return;
+    else if (c->role == ROLE_IDLE)
+        send_get(c);
+    else
         start_get(c);
 }
 
 void worker_abandon(struct conn *c) {
     while (c->flight_count > 0)
         give_up_add(c, take_flight(c).seq);
+    if (c->role == ROLE_CONSUMER && c->get_due > 0)
+        run.gets--;
     drop_held(c);
 }

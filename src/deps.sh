@@ -69,10 +69,19 @@ group_test() {
     need "Python 3" python3 command -v python3
 }
 
+has_redis() {
+    command -v redis-server || command -v valkey-server
+}
+
 group_bench() {
     group_run
     need_libraries hiredis:libhiredis-dev
     need "Python 3" python3 command -v python3
+    need "a Redis server" redis-server has_redis
+    need beanstalkd beanstalkd command -v beanstalkd
+    need Node.js nodejs command -v node
+    need npm npm command -v npm
+    need gnuplot gnuplot-nox command -v gnuplot
 }
 
 group_check() {
@@ -115,11 +124,24 @@ fi
 # Debian's server package makes and starts a cluster of its own when it is new. We
 # run our own, so it is told not to; a cluster that exists already is left alone.
 no_cluster=/etc/postgresql-common/createcluster.d/pgdisque.conf
+# The same for servers that Debian starts as soon as they are installed.
+no_start=/usr/sbin/policy-rc.d
+made=
+trap '[ -z "$made" ] || $root rm -f $made' EXIT
 case $packages in
 *postgres-server*)
     $root mkdir -p "${no_cluster%/*}"
     echo 'create_main_cluster = false' | $root tee "$no_cluster" >/dev/null
-    trap '$root rm -f "$no_cluster"' EXIT
+    made=$no_cluster
+    ;;
+esac
+case $packages in
+*redis-server* | *beanstalkd*)
+    if [ ! -e $no_start ]; then
+        printf '#!/bin/sh\nexit 101\n' | $root tee $no_start >/dev/null
+        $root chmod 755 $no_start
+        made="$made $no_start"
+    fi
     ;;
 esac
 
