@@ -30,8 +30,9 @@ def run_load(server, seconds, *more):
 
 
 def probe(server, seconds):
-    """Flat out: how many jobs a second go through all three commands."""
-    return run_load(server, seconds, "--warmup", "0.5")
+    """Flat out: how many jobs a second go through all three commands. With fewer consumers a backlog
+    builds up, so that jobs are claimed rather than handed over."""
+    return run_load(server, seconds, "--warmup", "0.5", "--producers", "50", "--consumers", "50")
 
 
 class Odds:

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "cmd_job.h"
 #include "command.h"
+#include "dead_rows.h"
 #include "job_expiry.h"
 #include "lease.h"
 #include "load.h"
@@ -20,7 +21,12 @@
 #define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
 #define SECOND_TICKS 10
 #define GC_TICKS 100
+#define COUNTERS_HELD_TICKS 600 /* in place of a second, when so many dead rows of them stay: */
+#define COUNTERS_DEAD 300
+#define COUNTERS_DEAD_EACH 20          /* and so many a queue */
 #define FULL_WALK_PARTS 6              /* of the queues every ten seconds */
+#define FULL_WALK_ROWS 100000          /* to pass over these takes less than a tenth of a second */
+#define DEAR_WALK_ROUNDS 10            /* when there are more: once in so many rounds, if at all */
 #define IDLE_QUEUE_US (300 * US_PER_S) /* as Disque's queue.c */
 /* A clock of the database that moved by more than this was set. */
 #define CLOCK_STEP_US US_PER_S
@@ -181,21 +187,44 @@ static bool is_unused(const struct queue *q) {
            clock_mono() - q->named_us > IDLE_QUEUE_US;
 }
 
+/* To make sure that a queue is empty takes a look at all of its dead rows. */
 static void forget_unused_queues(void) {
+    if (dead_rows_of_jobs() > FULL_WALK_ROWS)
+        return;
     QUEUE_EACH(q) {
         if (is_unused(q))
             queue_forget(q);
     }
 }
 
+/* A walk passes over all that is dead, leased or delayed, and everybody waits for it. Where that is
+ * much it has to be known that there is something to find. */
+static bool wants_full_walk(const struct queue *q, uint64_t round) {
+    if (q->id == 0 || q->total <= 0)
+        return false;
+    if (dead_rows_of_jobs() + q->total - q->len <= FULL_WALK_ROWS)
+        return true;
+    return round % DEAR_WALK_ROUNDS == 0 && queue_misses_jobs(q);
+}
+
 /* The rare full walk, a safety net: a row that somebody else had locked while a
  * walk went by is found again within a minute. */
 static void rewind_some_queues(void) {
+    uint64_t tens = cron.ticks / GC_TICKS;
+
     QUEUE_EACH(q) {
-        if (q->id != 0 && q->total > 0 &&
-            q->slot % FULL_WALK_PARTS == cron.ticks / GC_TICKS % FULL_WALK_PARTS)
+        if (q->slot % FULL_WALK_PARTS == tens % FULL_WALK_PARTS && wants_full_walk(q, tens / FULL_WALK_PARTS))
             queue_rewind(q);
     }
+}
+
+/* ---- counters ---- */
+
+/* Once a second. When vacuum cannot remove what that leaves behind, once a minute. */
+static bool counters_are_due(void) {
+    bool held_back = dead_rows_of_counters() > COUNTERS_DEAD + COUNTERS_DEAD_EACH * (int64_t)queue_count();
+
+    return cron.ticks % (held_back ? COUNTERS_HELD_TICKS : SECOND_TICKS) == 0;
 }
 
 /* ---- the turn ---- */
@@ -206,13 +235,14 @@ static void tick(void) {
     clients_cron();
     if (cron.ticks % SECOND_TICKS == 0) {
         ask_clock();
+        dead_rows_ask();
         load_retry();
     }
     if (command_is_loading())
         return;
     if (cron.ticks % EXPIRY_TICKS == 0)
         expiry_in_order();
-    if (cron.ticks % SECOND_TICKS == 0)
+    if (counters_are_due())
         queue_save_counters();
     if (cron.ticks % GC_TICKS == 0) {
         forget_unused_queues();

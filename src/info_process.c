@@ -12,6 +12,7 @@
 #include "config.h"
 #include "connection.h"
 #include "db.h"
+#include "dead_rows.h"
 #include "embedded.h"
 #include "info.h"
 #include "node.h"
@@ -160,6 +161,8 @@ static void database(struct buf *out) {
     buf_printf(out, "database_version:%d\r\ndatabase_connected:%d\r\n", db_server_version(),
                batch_connected(LANE_HOT));
     info_line(out, "database_last_error", db_last_error());
+    buf_printf(out, "database_dead_rows:%lld\r\n",
+               (long long)(dead_rows_of_jobs() + dead_rows_of_counters()));
 }
 
 static double ratio(uint64_t part, uint64_t whole) {

@@ -12,8 +12,10 @@
 
 /* Rows of one statement; when there were as many, there may be more. */
 #define LIMIT 1000
-/* An insert may be committed later than its wake_at; this far back is looked again. */
-#define LATE_US (10 * US_PER_S)
+/* Another server's insert may be committed later than its wake_at: now and then a look begins this far back.
+ * Not each of them: while vacuum is held back it passes over all that was due in that time. */
+#define LATE_US (20 * US_PER_S)
+#define LOOK_BACK_US (10 * US_PER_S)
 #define RETRY_US US_PER_S
 #define LOCKED_US (100 * US_PER_MS)
 /* Queues swept in one statement; more of them take turns. */
@@ -30,6 +32,7 @@ static struct {
     bool failed;
     int64_t from;
     int64_t now; /* of the look under way */
+    int64_t looked_back;
     int64_t next_at;
 } wake = {
     .expired = { .op = &op_wake_expired, .rows = 1 },
@@ -47,12 +50,23 @@ void expiry_wake_at(int64_t us) {
 }
 
 void expiry_rewind(void) {
-    wake.from = TIME_BEGINNING;
+    wake.from = wake.looked_back = TIME_BEGINNING;
     wake.next_at = clock_db();
 }
 
 int64_t expiry_next_wake(void) {
     return wake.busy ? INT64_MAX : wake.next_at;
+}
+
+/* Sets the beginning of this look back, if that is to be. */
+static void look_back(void) {
+    int64_t now = clock_db();
+
+    if (now - LOOK_BACK_US < wake.looked_back)
+        return;
+    wake.looked_back = now;
+    if (now - LATE_US < wake.from)
+        wake.from = now - LATE_US;
 }
 
 void expiry_wake(void) {
@@ -62,6 +76,7 @@ void expiry_wake(void) {
     wake.more = false;
     wake.failed = false;
     wake.next_at = TIME_NEVER;
+    look_back();
     batch_add(&wake.expired);
     batch_add(&wake.due);
     batch_add(&wake.next);
@@ -135,16 +150,17 @@ static void next_encode(struct params *p, struct task *t) {
     params_set_time(p, 0, wake.from);
 }
 
+/* The next look begins where the first row is left, so that it does not pass over the dead ones of this look. */
 static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     if (PQntuples(rows) > 0)
         expiry_wake_at(row_time(rows, 0, 0));
+    if (!wake.failed)
+        wake.from = wake.next_at <= wake.now ? wake.next_at - 1 : wake.now;
     /* What is due and was not taken is locked by somebody. */
     if (!wake.more && wake.next_at <= wake.now)
         wake.next_at = wake.now + LOCKED_US;
-    if (!wake.more && !wake.failed && wake.now - LATE_US > wake.from)
-        wake.from = wake.now - LATE_US;
     wake.busy = false;
 }
 

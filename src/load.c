@@ -184,11 +184,13 @@ static void leases_done(struct task **tasks, size_t count, const PGresult *rows)
     lease_review_end();
 }
 
+/* A queue that the counts do not name has no jobs: what comes will have newer ids, or comes by its key. */
 static void forget_counts(void) {
+    struct job_key now = { .rank = 0, .id = job_id_at(clock_db()) };
+
     QUEUE_EACH(q) {
         q->len = q->total = 0;
-        q->returned_count = 0;
-        q->behind = false;
+        queue_walk_after(q, now);
     }
 }
 
@@ -204,8 +206,9 @@ static void load_count(const PGresult *rows, int row) {
     q->len = row_int8(rows, row, 2);
     q->swept_id = row_null(rows, row, 3) ? job_id_at(clock_db()) : row_int8(rows, row, 3) - 1;
     q->shown = q->shown || q->len > 0;
+    /* Not from the queue's beginning: dead rows may lie there by the million. */
     if (q->len > 0)
-        queue_rewind(q);
+        queue_walk_after(q, (struct job_key){ q->id, row_int2(rows, row, 4), row_int8(rows, row, 5) - 1 });
 }
 
 static void counts_done(struct task **tasks, size_t count, const PGresult *rows) {

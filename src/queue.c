@@ -251,6 +251,18 @@ void queue_rewind(struct queue *q) {
     queue_walk_from(q, beginning);
 }
 
+void queue_walk_after(struct queue *q, struct job_key key) {
+    q->returned_count = 0;
+    q->frontier = key;
+    q->behind = q->len > 0;
+    q->rewinds++;
+    queue_signal(q);
+}
+
+bool queue_misses_jobs(const struct queue *q) {
+    return q->len > 0 && !q->behind && q->returned_count == 0 && q->claiming == 0;
+}
+
 struct job_key queue_first_key(const struct queue *q) {
     struct job_key first = q->frontier;
 

@@ -107,6 +107,11 @@ void queue_return_key(struct queue *q, struct job_key key);
 void queue_walk_from(struct queue *q, struct job_key key);
 /* Nothing is known: the next claim walks from the beginning. */
 void queue_rewind(struct queue *q);
+/* Nothing that is ready lies at or before this key, and nothing has returned; len says whether
+ * there is something behind it. */
+void queue_walk_after(struct queue *q, struct job_key key);
+/* Jobs are counted as queued, but there is none where claims look. */
+bool queue_misses_jobs(const struct queue *q);
 /* After this key a reader has to look for ready jobs: the frontier or before. */
 struct job_key queue_first_key(const struct queue *q);
 /* Somebody waits and there may be something: look before the next flight. */
@@ -119,7 +124,7 @@ void queue_set_pause(struct queue *q, unsigned pause);
 /* How many queues are paused in. */
 size_t queue_paused_in(void);
 
-/* Counts jobs entering and leaving; the difference is saved once a second. */
+/* Counts jobs entering and leaving; the difference is saved about once a second. */
 void queue_count_in(struct queue *q);
 void queue_count_out(struct queue *q, int64_t jobs);
 /* Takes a queue whose counters are to be saved, or NULL. */

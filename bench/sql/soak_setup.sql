@@ -37,3 +37,6 @@ insert into soak.held (n)
 values (1);
 
 prepare transaction 'soak';
+
+-- All that was written for this is on the disk before the first minute.
+checkpoint;

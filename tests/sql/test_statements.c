@@ -273,7 +273,10 @@ static const struct stmt_case cases[] = {
       .rows = "2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 -" },
     { SQL_LOAD_COUNTS, "all jobs, and those queued; what is due is not counted before it is woken",
       .jobs = ALL_STATES "; 2/0/1 wake=13:00:00; 2/0/4 ready=12:00:30 owner=3; 3/0/1 wake=13:00:00",
-      .params = { NOW }, .rows = "1 8 4 1; 2 2 1 4; 3 1 1 -" },
+      .params = { NOW }, .rows = "1 8 4 1 0 1; 2 2 1 4 0 1; 3 1 1 - 0 1" },
+    { SQL_LOAD_COUNTS, "the first that are queued: not what is leased, by rank and by id apart",
+      .jobs = "1/0/3; 1/-2/9; 1/0/2 ready=12:00:30 owner=3; 2/0/1 ready=12:00:30 owner=3", .params = { NOW },
+      .rows = "1 3 2 2 -2 3; 2 1 0 1 - -" },
     { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
     { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
       .rows = "1 0 2 12:00:30 3; 1 0 8 infinity 3" },
@@ -354,6 +357,7 @@ static const struct stmt_case cases[] = {
     { SQL_LOAD_SECRET, "is there from the beginning, and only once",
       .setup = "update pgdisque.secret set key = '0123456789abcdef'", .rows = "\"0123456789abcdef\"" },
     { SQL_CLOCK, "answers", .rows = ANY },
+    { SQL_DEAD_ROWS, "answers", .rows = ANY },
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

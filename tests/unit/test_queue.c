@@ -384,6 +384,37 @@ static void test_walk_from(void **state) {
     assert_ptr_equal(queue_next_signalled(), q);
 }
 
+/* As the database has counted: neither further back nor for nothing. */
+static void test_walk_after(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    queue_job_returned(q, key_of(0, 3));
+    queue_walk_after(q, key_of(0, 200));
+    assert_true(same_key(q->frontier, key_of(0, 200)));
+    assert_int_equal(q->returned_count, 0);
+    assert_true(q->behind && !queue_misses_jobs(q));
+    assert_int_equal(q->rewinds, 1);
+    q->len = 0;
+    queue_walk_after(q, key_of(0, 100));
+    assert_true(same_key(q->frontier, key_of(0, 100)));
+    assert_int_equal(queue_budget(q), 0);
+}
+
+static void test_misses_jobs(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    assert_false(queue_misses_jobs(q));
+    q->len = 1;
+    assert_true(queue_misses_jobs(q));
+    q->claiming = 1;
+    assert_false(queue_misses_jobs(q));
+    q->claiming = 0;
+    queue_return_key(q, key_of(0, 1));
+    assert_false(queue_misses_jobs(q));
+}
+
 static void test_first_key(void **state) {
     struct queue *q = open_queue("q", 7);
 
@@ -552,6 +583,8 @@ int main(void) {
         TEST(test_budget_of_a_wrong_count),
         TEST(test_rewind),
         TEST(test_walk_from),
+        TEST(test_walk_after),
+        TEST(test_misses_jobs),
         TEST(test_first_key),
         TEST(test_first_key_of_any),
         TEST(test_signals),

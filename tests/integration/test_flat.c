@@ -1,0 +1,138 @@
+/* What must not get slower while somebody's old transaction keeps all dead rows in the tables. */
+#include "fixture.h"
+
+#define JOBS 1000
+#define DEAD 5000
+#define COUNTER_WRITES 1000
+
+static PGconn *holder;
+
+static int hold(void **state) {
+    (void)state;
+    holder = postgres_connect(server.database);
+    PQclear(PQexec(holder, "begin isolation level repeatable read"));
+    PQclear(PQexec(holder, "select count(*) from pgdisque.job"));
+    return 0;
+}
+
+static int let_go(void **state) {
+    (void)state;
+    PQfinish(holder);
+    return 0;
+}
+
+static long long inserted(void) {
+    return postgres_number(server.database,
+                           "select n_tup_ins from pg_stat_user_tables where relname = 'job'");
+}
+
+/* Entries that scans have met in an index so far. A session tells of its figures about once a second, and of all
+ * it has until then: so the next news of an insert brings what is to be known. */
+static long long entries_read(redisContext *c, const char *index) {
+    long long before = inserted();
+
+    EVENTUALLY((add_job(c, "news", "x", "TTL 600"), inserted() > before));
+    return postgres_number(
+        server.database,
+        text_of("select idx_tup_read from pg_stat_user_indexes where indexrelname = '%s'", index));
+}
+
+/* Many looks for what is due, each of which could pass over all that was due in the last seconds. */
+static void test_delays(void **state) {
+    redisContext *c = client_open();
+    long long before = entries_read(c, "job_wake"), read;
+
+    (void)state;
+    for (int i = 0; i < JOBS; i++)
+        add_job(c, "delays", "x", "DELAY 1");
+    EVENTUALLY(number(c, "QLEN delays") == JOBS);
+    read = entries_read(c, "job_wake") - before;
+    /* Three statements look; a job has an entry for its delay and one for its end; once in a while it is looked back. */
+    if (read > 12 * JOBS)
+        fail_msg("%lld index entries for %d jobs", read, JOBS);
+    redisFree(c);
+}
+
+static void bury(redisContext *c, const char *queue, int count) {
+    for (int i = 0; i < count; i++)
+        later(c, "ADDJOB %s x 0", queue);
+    for (int i = 0; i < count; i++)
+        later(c, "ACKJOB %s", next_reply(c) + 1);
+    for (int i = 0; i < count; i++)
+        expect_next(c, ":1");
+}
+
+static redisContext *restart(redisContext *c) {
+    redisFree(c);
+    assert_int_equal(server_stop(&server), 0);
+    server_resume(&server);
+    return client_open();
+}
+
+/* The first claims of a new server have no frontier to begin at. */
+static void test_restart(void **state) {
+    redisContext *c = client_open();
+    long long before, read;
+
+    (void)state;
+    add_job(c, "drained", "x", "");
+    bury(c, "drained", DEAD);
+    bury(c, "left", DEAD);
+    add_job(c, "left", "a", "");
+    expect(c, ":1", "ACKJOB %s", get_job(c, "drained", "x"));
+    c = restart(c);
+    before = entries_read(c, "job_pkey");
+    get_job(c, "left", "a");
+    add_job(c, "drained", "b", "");
+    get_job(c, "drained", "b");
+    read = entries_read(c, "job_pkey") - before;
+    if (read > DEAD / 10)
+        fail_msg("%lld index entries read for two jobs", read);
+    redisFree(c);
+}
+
+/* Writes the counters so often as if hours had passed, and waits until the server knows. */
+static void wear_out_counters(redisContext *c) {
+    postgres_query(server.database, text_of("do $$ begin for i in 1..%d loop "
+                                            "update pgdisque.queue_counter set jobs_out = jobs_out; "
+                                            "end loop; end $$",
+                                            COUNTER_WRITES));
+    EVENTUALLY(info_number(c, "database_dead_rows") ==
+               postgres_number(server.database,
+                               "select pg_stat_get_dead_tuples('pgdisque.job'::regclass) + "
+                               "pg_stat_get_dead_tuples('pgdisque.queue_counter'::regclass)"));
+}
+
+static long long saved_jobs_in(const char *queue) {
+    return postgres_number(server.database,
+                           text_of("select coalesce(sum(c.jobs_in), 0) from pgdisque.queue_counter as c "
+                                   "join pgdisque.queue as q on q.id = c.queue_id where q.name = '%s'",
+                                   queue));
+}
+
+/* What each second leaves behind stays: so it is written less often, but in the end it is. */
+static void test_counters(void **state) {
+    redisContext *c = client_open();
+    long long saved;
+
+    (void)state;
+    add_job(c, "counted", "x", "");
+    EVENTUALLY(saved_jobs_in("counted") == 1);
+    wear_out_counters(c);
+    saved = saved_jobs_in("counted");
+    add_job(c, "counted", "x", "");
+    HOLDS_FOR(2500, saved_jobs_in("counted") == saved);
+    c = restart(c);
+    assert_int_equal(saved_jobs_in("counted"), saved + 1);
+    redisFree(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_delays, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_restart, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_counters, hold, let_go),
+    };
+
+    return RUN_SUITE("flat", tests);
+}
