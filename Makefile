@@ -51,6 +51,9 @@ UNIT_TESTS := $(call program,tests/unit/test_*.c)
 SERVER_TESTS := $(call program,tests/sql/test_*.c tests/integration/test_*.c)
 CONFORMANCE_OBJ := $(call object,tests/conformance/*.c)
 CONFORMANCE := $(if $(CONFORMANCE_OBJ),$(BUILD)/tests/conformance/run)
+FAULT_OBJ := $(call object,tests/fault/*.c)
+FAULT := $(BUILD)/tests/fault/clients $(BUILD)/tests/fault/slow_sync.so
+MUTANTS := $(call program,tests/fault/mutants/*.c)
 BENCH_OBJ := $(filter-out %/floor.o,$(call object,bench/*.c))
 BENCH := $(if $(BENCH_OBJ),$(if $(SANITIZE),$(BUILD)/)bench/load)
 FLOOR := $(BUILD)/bench/floor
@@ -60,7 +63,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test check bench soak format lint map schema install clean deps help FORCE have-deps
+.PHONY: all programs run test fault fault-long fault-mutants check bench soak format lint map schema install clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -96,6 +99,19 @@ test: ## run all tests; SANITIZE=address,undefined for the sanitizers, TEST_ARGS
 	@+$(SUBMAKE) programs
 	@BUILD=$(CURDIR)/$(BUILD) PGDISQUE=$(CURDIR)/$(BIN) BENCH=$(CURDIR)/$(BENCH) SANITIZE=$(SANITIZE) tests/run $(TEST_ARGS)
 
+fault: ## do bad things to the server under load, and check what clients saw; FAULT_ARGS for tests/fault/run
+	@src/deps.sh fault
+	@+$(SUBMAKE) $(BIN) $(FAULT)
+	@BUILD=$(CURDIR)/$(BUILD) PGDISQUE=$(CURDIR)/$(BIN) tests/fault/run $(FAULT_ARGS)
+
+fault-mutants: ## check the checker of make fault: servers made wrong must not get through
+	@src/deps.sh fault
+	@+$(SUBMAKE) $(FAULT) $(MUTANTS)
+	@BUILD=$(CURDIR)/$(BUILD) tests/fault/run --mutants $(FAULT_ARGS)
+
+fault-long: ## the same with every kind of fault, for half an hour
+	@+$(MAKE) --no-print-directory fault FAULT_ARGS='--long $(FAULT_ARGS)'
+
 check: ## what can be checked without running the server, in half a minute
 	@src/deps.sh check
 	@+$(SUBMAKE) all
@@ -130,7 +146,7 @@ map: ## list the source files by layer, each with its job
 help: ## show this
 	@awk 'BEGIN { FS = ":.*## " } \
 	     /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	     /^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	     /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 # What the programs are made of
 
@@ -194,6 +210,17 @@ $(SERVER_TESTS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJ) $(LIB)
 
 $(CONFORMANCE): $(CONFORMANCE_OBJ) $(SUPPORT_OBJ) $(LIB)
 	$(call link,-lcmocka -lhiredis)
+
+$(BUILD)/tests/fault/clients: $(FAULT_OBJ) $(LIB)
+	$(call link,-lhiredis)
+
+# A mutant stands before functions of the server; its first line names them.
+$(MUTANTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/src/main.o $(LIB)
+	$(call link,$(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n '1s/.*wraps: \(.*\) \*\//\1/p' $*.c)))
+
+$(BUILD)/tests/fault/slow_sync.so: tests/fault/preload/slow_sync.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
 $(BENCH): $(BENCH_OBJ) $(LIB)
 	$(call link,-lhiredis)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Names what is missing to build, run, test or check the project, and installs it.
 #
-#   deps.sh [--name-only] group...       groups: build run test check bench
+#   deps.sh [--name-only] group...       groups: build run test fault check bench
 #
 # What counts is that a thing works, not which package it came from; only the
 # installing knows Debian's packages. Nothing is done when nothing is missing.
@@ -71,6 +71,18 @@ group_test() {
 
 has_redis() {
     command -v redis-server || command -v valkey-server
+}
+
+has_faketime() {
+    ls /usr/lib/*/faketime/libfaketimeMT.so.1
+}
+
+group_fault() {
+    group_run
+    need_libraries hiredis:libhiredis-dev
+    need "Python 3" python3 command -v python3
+    need libfaketime libfaketime has_faketime
+    need "the command ip" iproute2 command -v ip
 }
 
 group_bench() {

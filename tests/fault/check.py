@@ -1,0 +1,291 @@
+"""Judges a history: I1 to I14 of what a queue server promises, as far as its commands allow.
+
+Two kinds of bounds. The hard ones follow from the order of the lines alone and hold
+whatever happened. The tight ones also assume that nothing stood still, and count
+only where no fault was near.
+"""
+import bisect
+import collections
+
+from history import FOREVER, History
+from nemesis import DATABASE, SERVER
+
+S = 1000000
+# Between two replies that the server wrote one after the other, as the clients see it.
+JITTER = S // 2
+# Clocks are read at different moments.
+EPSILON = S // 20
+# After a fault: reconnecting with back-off, recovery, what had gathered.
+AFTERMATH = 4 * S
+# I14: the first success after the end of a fault, and answers beyond their time limit.
+FIRST_SUCCESS = 5 * S
+OVERDUE = 1 * S
+
+
+class Verdict:
+    def __init__(self):
+        self.wrong = []  # (invariant, text)
+        self.counts = collections.Counter()
+        self.longest_stall = 0
+        self.by_invariant = collections.Counter()
+
+    def add(self, invariant, text):
+        self.by_invariant[invariant] += 1
+        if self.by_invariant[invariant] <= 5:
+            self.wrong.append((invariant, text))
+
+
+class Checker:
+    """gentle: no client died and nothing else went wrong, so that nothing is excused."""
+
+    def __init__(self, path, faults, left, load_end=FOREVER, gentle=False, slow=1):
+        self.load_end = load_end
+        self.history = History(path)
+        self.jobs = self.history.jobs.values()
+        self.faults = sorted((f for f in faults if f["excuses"]), key=lambda f: f["begin"])
+        self.left = {int(row["id"]): row for row in left}  # rows of the table in the end, by internal id
+        self.gentle, self.slow = gentle, slow
+        self.verdict = None
+        self.clock_us = clock_steps(faults)
+
+    def run(self, verdict):
+        self.verdict = verdict
+        for check in (self.check_bodies, self.check_ids, self.check_loss, self.check_at_most_once,
+                      self.check_after_ack, self.check_leases, self.check_times, self.check_order,
+                      self.check_counters, self.check_answers, self.check_recovery):
+            check()
+        self.count()
+
+    def wrong(self, invariant, text, job=None, ops=()):
+        ops = list(ops) or (job.ops()[-12:] if job else [])
+        head = f" (job {job.token}, queue {job.queue}, RETRY {job.retry})" if job else ""
+        self.verdict.add(invariant, text + head + "".join(f"\n      {op}" for op in ops))
+
+    def disturbed(self, begin, end, *excuses):
+        """Was there a fault with one of these excuses, or its aftermath, between the two times?"""
+        return any(f["begin"] <= end and begin <= f["end"] + AFTERMATH and
+                   (not excuses or set(excuses) & set(f["excuses"])) for f in self.faults)
+
+    # ---- I2, I3: nothing comes that was not added, and each comes under one ID ----
+
+    def check_bodies(self):
+        for delivery in self.history.strangers:
+            self.wrong("I2", "a body that nobody sent", ops=[delivery.op])
+        for job in self.jobs:
+            for d in job.deliveries:
+                if d.queue != job.queue or d.queue not in d.op.args[2]:
+                    self.wrong("I2", f"delivered from queue {d.queue}", job)
+            if job.deliveries and job.op.kind == "f" and not job.op.reply.startswith("NOREPL"):
+                self.wrong("I2", "delivered although ADDJOB was refused", job)
+        for op in self.history.unknown_ids:
+            self.wrong("I2", "a command on an ID that no delivery brought", ops=[op])
+
+    def check_ids(self):
+        for job in self.jobs:
+            if len(job.ids) > 1:
+                self.wrong("I3", f"one job under {len(job.ids)} IDs", job)
+            if any(self.history.by_id[job_id] is not job for job_id in job.ids):
+                self.wrong("I3", "an ID of two jobs", job)
+
+    # ---- I1: what was confirmed is delivered until it is acknowledged ----
+
+    def check_loss(self):
+        for job in self.jobs:
+            self.check_outcome(job)
+
+    def check_outcome(self, job):
+        counts = self.verdict.counts
+        gone = any(op.kind != "f" for op in job.acks)
+        if job.op.kind != "o":
+            counts["adds unknown" if job.op.kind == "u" else "adds refused"] += 1
+            return
+        counts["jobs added"] += 1
+        if gone:
+            counts["jobs acknowledged"] += 1
+            self.check_ack_known(job)
+        elif job.ttl_us != FOREVER:
+            counts["jobs expired"] += 1
+        elif job.retry == 0:
+            self.check_loss_at_most_once(job)
+        else:
+            told = "" if job.deliveries else ", never delivered"
+            self.wrong("I1", self.missing(job) + told, job)
+
+    def missing(self, job):
+        """A job that should have come: it is gone, or nobody gives it out."""
+        row = self.left.get(internal_id(next(iter(job.ids))))
+        self.verdict.counts["stuck" if row else "lost"] += 1
+        if row is None:
+            return "lost: not in the table any more"
+        return "stuck: in the table as " + ", ".join(f"{k} {v}" for k, v in row.items())
+
+    def check_loss_at_most_once(self, job):
+        if job.deliveries:
+            self.verdict.counts["at most once, delivered and not acknowledged"] += 1
+        elif not self.gentle:
+            self.verdict.counts["at most once, lost with a client or connection"] += 1
+        else:
+            self.wrong("I1", self.missing(job) + ", never delivered", job)
+
+    def check_ack_known(self, job):
+        """The first acknowledgement of a job finds it, if nobody can have removed it before."""
+        first = min(job.acks, key=lambda op: op.end)
+        if (first.kind != "o" or first.count() != 0 or len(first.ids) > 1 or job.ttl_us != FOREVER or
+                any(op is not first and op.begin < first.end for op in job.acks)):
+            return
+        if not self.disturbed(first.begin, first.end):
+            self.wrong("I1", "the first acknowledgement did not find the job", job)
+
+    # ---- I4, I5 ----
+
+    def check_at_most_once(self):
+        for job in self.jobs:
+            if job.retry == 0 and len(job.deliveries) > 1:
+                self.verdict.counts["doubled, not explained"] += 1
+                self.wrong("I4", f"RETRY 0, delivered {len(job.deliveries)} times", job)
+
+    def check_after_ack(self):
+        for job in self.jobs:
+            acked = min((op.end for op in job.acks if op.kind == "o"), default=FOREVER)
+            for d in job.deliveries:
+                if d.op.begin > acked or d.op.end > acked + JITTER * self.slow:
+                    self.verdict.counts["doubled, not explained"] += 1
+                    self.wrong("I5", "delivered after its acknowledgement", job)
+
+    # ---- I6: two deliveries are RETRY apart ----
+
+    def check_leases(self):
+        for job in self.jobs:
+            if job.retry > 0:
+                for before, after in zip(job.deliveries, job.deliveries[1:]):
+                    self.check_pair(job, before, after)
+                for op in job.postpones:
+                    self.check_postponed(job, op)
+
+    def check_pair(self, job, before, after):
+        counts = self.verdict.counts
+        earliest = max(before.op.begin, job.op.begin + job.delay_us)
+        if before.op is after.op:
+            self.wrong("I6", "twice in one reply", job)
+        elif self.requeued(job, before.op.begin, after.op.end):
+            counts["redelivered after NACK or ENQUEUE"] += 1
+            return
+        elif after.op.end - earliest < job.retry_us - EPSILON - self.clock_us:
+            self.wrong("I6", f"again {(after.op.end - earliest) / S:.3f} s after the first could begin", job)
+        elif (after.op.end - before.op.end < job.retry_us - JITTER * self.slow - self.clock_us and
+              not self.disturbed(earliest, after.op.end)):
+            self.wrong("I6", f"again after {(after.op.end - before.op.end) / S:.3f} s", job)
+        else:
+            counts["redelivered after RETRY"] += 1
+            return
+        counts["doubled, not explained"] += 1
+
+    def requeued(self, job, begin, end):
+        """Did NACK or ENQUEUE put it back in between? One that found nothing counts only when its
+        number may be too low, which is after a lost connection to the database."""
+        return any(op.begin <= end and op.end >= begin and op.kind != "f" and
+                   (op.kind == "u" or op.count() != 0 or self.disturbed(op.begin, op.end, DATABASE))
+                   for op in job.requeues)
+
+    def check_postponed(self, job, op):
+        """WORKING and DEQUEUE begin the retry time anew."""
+        if op.kind != "o" or op.count() == 0:
+            return
+        # Of two that were answered one after the other, the later was done later.
+        after = [d for d in job.deliveries if d.op.end > op.end + JITTER * self.slow]
+        if not after or self.requeued(job, op.begin, after[0].op.end):
+            return
+        early = job.retry_us - EPSILON - self.clock_us - (after[0].op.end - op.begin)
+        if early > 0:
+            self.wrong("I6", f"delivered {early / S:.3f} s before the end of a {op.verb}", job)
+
+    # ---- I7: not before DELAY, not after TTL ----
+
+    def check_times(self):
+        for job in self.jobs:
+            for d in job.deliveries[:1]:
+                if d.op.end < job.op.begin + job.delay_us - EPSILON - self.clock_us:
+                    self.wrong("I7", "delivered before its DELAY was over", job)
+            if job.ttl_us != FOREVER and job.op.kind == "o":
+                self.check_ttl(job)
+
+    def check_ttl(self, job):
+        over = job.op.end + job.ttl_us + self.clock_us
+        for d in job.deliveries:
+            late = d.op.begin > over + S or (d.op.end > over + S and not self.disturbed(over - S, d.op.end))
+            if late:
+                self.wrong("I7", "delivered after its TTL was over", job)
+
+    # ---- I8: order, where one adds and one takes ----
+
+    def check_order(self):
+        queue = max((job.queue for job in self.jobs if job.maxlen == 0), default=0)
+        first = sorted((j.deliveries[0].op.end, j.token) for j in self.jobs if j.queue == queue and j.deliveries)
+        inversions = sum(a[1] > b[1] for a, b in zip(first, first[1:]))
+        self.verdict.counts["inversions"] += inversions
+        if inversions and self.gentle:
+            self.wrong("I8", f"{inversions} inversions among {len(first)} jobs of the ordered queue")
+
+    # ---- I11: counters of a job ----
+
+    def check_counters(self):
+        for job in self.jobs:
+            nacks = [op for op in job.requeues if op.verb == "n"]
+            for returns, d in enumerate(job.deliveries):
+                if d.nacks is not None:
+                    self.check_counter(job, nacks, returns, d)
+
+    def check_counter(self, job, nacks, returns, d):
+        least = sum(op.kind == "o" and op.count() > 0 and op.end < d.op.begin for op in nacks)
+        most = sum(op.kind != "f" and op.begin < d.op.end for op in nacks)
+        if not least <= d.nacks <= most:
+            self.wrong("I11", f"nacks {d.nacks}, but {least} to {most} were sent", job)
+        if d.nacks + d.extras < returns:
+            self.wrong("I11", f"delivery {returns + 1} says nacks {d.nacks}, additional-deliveries {d.extras}", job)
+
+    # ---- I14: everybody is answered in time, and soon again after a fault ----
+
+    def check_answers(self):
+        before = {}  # when the connection's earlier commands had been answered
+        for op in self.history.ops.values():
+            if op.reply in ("end", "never ended"):
+                self.wrong("I14", "never answered", ops=[op])
+            elif op.verb == "g" and op.kind == "o":
+                self.check_overdue(op, max(op.args[1], 0), 0, ())
+            elif op.verb == "a" and op.kind != "u" and op.args[5] > 0:
+                self.check_overdue(op, op.args[5], before.get(op.conn, 0), (SERVER,))
+            before[op.conn] = max(before.get(op.conn, 0), op.end)
+
+    def check_overdue(self, op, ms, not_before, excuses):
+        """ADDJOB's ms-timeout is kept even when the database is away, but replies come in order."""
+        over = max(op.begin + ms * 1000, not_before) + OVERDUE * self.slow
+        if op.end > over and not self.disturbed(over - OVERDUE - ms * 1000, op.end, *excuses):
+            self.wrong("I14", f"answered {(op.end - over + OVERDUE) / S:.1f} s after its time limit", ops=[op])
+
+    def check_recovery(self):
+        good = sorted(op.end for op in self.history.ops.values()
+                      if op.kind == "o" and (op.verb == "a" or op.verb in "kn"))
+        self.verdict.longest_stall = max((b - a for a, b in zip(good, good[1:]) if b < self.load_end), default=0)
+        for i, fault in enumerate(self.faults):
+            following = self.faults[i + 1]["begin"] if i + 1 < len(self.faults) else FOREVER
+            at = bisect.bisect(good, fault["end"])
+            took = (good[at] if at < len(good) else FOREVER) - fault["end"]
+            if took > FIRST_SUCCESS * self.slow and fault["end"] + FIRST_SUCCESS < following and good:
+                self.wrong("I14", f"after {fault['name']} nothing succeeded for {min(took, 999 * S) / S:.1f} s")
+
+    def count(self):
+        counts = self.verdict.counts
+        counts["operations"] = len(self.history.ops)
+        counts["deliveries"] = sum(len(job.deliveries) for job in self.jobs)
+        counts["jobs checked"] = len(self.history.jobs)
+
+
+def clock_steps(faults):
+    """By how much the database's clock may be off at most, in microseconds."""
+    return int(2 * S * sum(abs(f["args"]["seconds"]) for f in faults if f["args"].get("whose") == "postgres"))
+
+
+def internal_id(job_id):
+    """The id of the row: the first eight bytes of the middle part of the ID."""
+    import base64
+    return int.from_bytes(base64.b64decode(job_id[11:35])[:8], "big")

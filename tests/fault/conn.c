@@ -1,0 +1,285 @@
+/* A client's connection: commands out, replies in, both into the history. */
+#include "conn.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "books.h"
+#include "history.h"
+
+#define AGAIN_US 30000
+#define AFTER_ERROR_US 20000
+
+uint64_t conn_sent, conn_good;
+
+static struct event_base *base;
+static struct sockaddr_in address;
+static uint64_t ops;
+static unsigned numbers;
+
+static void on_event(evutil_socket_t fd, short what, void *arg);
+
+void conn_init(struct event_base *event_base, const char *host, int port) {
+    base = event_base;
+    address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    if (inet_pton(AF_INET, host, &address.sin_addr) != 1) {
+        fprintf(stderr, "%s is no address\n", host);
+        exit(2);
+    }
+}
+
+void conn_wake_at(struct conn *c, int64_t at) {
+    int64_t wait = at - history_clock();
+    struct timeval tv = { 0, 0 };
+
+    if (wait > 0)
+        tv = (struct timeval){ wait / 1000000, wait % 1000000 };
+    event_add(c->timer, &tv);
+}
+
+bool conn_idle(const struct conn *c) {
+    return c->count == 0;
+}
+
+/* ---- connecting and breaking ---- */
+
+static void watch(struct conn *c, bool write) {
+    if (c->io != NULL)
+        event_free(c->io);
+    c->io = event_new(base, c->fd, (short)(EV_PERSIST | EV_READ | (write ? EV_WRITE : 0)), on_event, c);
+    event_add(c->io, NULL);
+}
+
+static void open_socket(struct conn *c) {
+    int one = 1;
+
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (c->fd < 0) {
+        perror("socket");
+        exit(2);
+    }
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    c->number = ++numbers;
+    c->reader = redisReaderCreate();
+    if (connect(c->fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EINPROGRESS)
+        watch(c, true);
+    else
+        conn_kill(c, "cannot connect");
+}
+
+static void forget_pending(struct conn *c, const char *why) {
+    int64_t now = history_clock();
+
+    for (; c->count > 0; c->count--, c->first++) {
+        const struct pending *p = &c->pending[c->first % CONN_DEPTH];
+
+        history_line('u', now, p->op);
+        history_print(" %s", why);
+        history_end();
+    }
+}
+
+void conn_kill(struct conn *c, const char *why) {
+    if (c->fd < 0)
+        return;
+    event_free(c->io);
+    c->io = NULL;
+    close(c->fd);
+    c->fd = -1;
+    c->connected = false;
+    redisReaderFree(c->reader);
+    c->reader = NULL;
+    buf_reset(&c->out, 65536);
+    forget_pending(c, why);
+    c->role->lost(c);
+    c->not_before = 0;
+    conn_wake_at(c, history_clock() + AGAIN_US);
+}
+
+/* ---- reading ---- */
+
+static void log_element(const redisReply *job) {
+    const struct redisReply *id = job->element[1];
+
+    history_print(" %d:%s:%lld", books_queue(job->element[0]->str, job->element[0]->len), id->str,
+                  books_token(job->element[2]->str, job->element[2]->len));
+    if (job->elements >= 7)
+        history_print(":%lld:%lld", job->element[4]->integer, job->element[6]->integer);
+}
+
+static void log_reply(uint64_t op, const redisReply *r) {
+    bool failed = r->type == REDIS_REPLY_ERROR;
+
+    history_line(failed ? 'f' : 'o', history_clock(), op);
+    if (r->type == REDIS_REPLY_INTEGER)
+        history_print(" %lld", r->integer);
+    else if (r->type == REDIS_REPLY_STATUS || failed)
+        history_print(" %s", r->str);
+    else if (r->type == REDIS_REPLY_ARRAY)
+        for (size_t i = 0; i < r->elements; i++)
+            log_element(r->element[i]);
+    history_end();
+}
+
+static void take_reply(struct conn *c, const redisReply *r) {
+    struct pending p = c->pending[c->first % CONN_DEPTH];
+
+    log_reply(p.op, r);
+    c->first++;
+    c->count--;
+    if (r->type == REDIS_REPLY_ERROR) {
+        c->not_before = history_clock() + AFTER_ERROR_US;
+        c->role->lost(c);
+        return;
+    }
+    conn_good++;
+    c->role->reply(c, p.verb, r);
+}
+
+/* False when the connection is gone. */
+static bool take_replies(struct conn *c) {
+    void *reply;
+
+    while (c->fd >= 0) {
+        if (redisReaderGetReply(c->reader, &reply) != REDIS_OK || (reply != NULL && c->count == 0)) {
+            conn_kill(c, "broken framing");
+            return false;
+        }
+        if (reply == NULL)
+            return true;
+        take_reply(c, reply);
+        freeReplyObject(reply);
+    }
+    return false;
+}
+
+static bool read_some(struct conn *c) {
+    char bytes[65536];
+    ssize_t n = read(c->fd, bytes, sizeof bytes);
+
+    if (n < 0 && errno == EAGAIN)
+        return true;
+    if (n <= 0) {
+        conn_kill(c, n == 0 ? "closed" : strerror(errno));
+        return false;
+    }
+    redisReaderFeed(c->reader, bytes, (size_t)n);
+    return take_replies(c);
+}
+
+/* ---- writing ---- */
+
+static bool write_some(struct conn *c) {
+    while (buf_len(&c->out) > 0) {
+        ssize_t n = write(c->fd, buf_ptr(&c->out), buf_len(&c->out));
+
+        if (n < 0 && errno == EAGAIN) {
+            watch(c, true);
+            return true;
+        }
+        if (n <= 0) {
+            conn_kill(c, strerror(errno));
+            return false;
+        }
+        buf_consume(&c->out, (size_t)n);
+    }
+    return true;
+}
+
+void conn_begin(struct conn *c, char verb, uint64_t token) {
+    struct pending *p = &c->pending[(c->first + c->count++) % CONN_DEPTH];
+
+    *p = (struct pending){ .op = ++ops, .verb = verb, .token = token };
+    conn_sent++;
+    history_line('i', history_clock(), p->op);
+    history_print(" %u %c", c->number, verb);
+}
+
+void conn_send(struct conn *c, int argc, const struct slice *argv) {
+    history_end();
+    buf_printf(&c->out, "*%d\r\n", argc);
+    for (int i = 0; i < argc; i++) {
+        buf_printf(&c->out, "$%zu\r\n", argv[i].len);
+        buf_append(&c->out, argv[i].ptr, argv[i].len);
+        buf_append(&c->out, "\r\n", 2);
+    }
+}
+
+/* ---- events ---- */
+
+static bool finish_connect(struct conn *c) {
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) {
+        conn_kill(c, "cannot connect");
+        return false;
+    }
+    c->connected = true;
+    return true;
+}
+
+static void step(struct conn *c) {
+    if (!c->connected)
+        return;
+    if (c->not_before > history_clock()) {
+        conn_wake_at(c, c->not_before);
+        return;
+    }
+    c->role->step(c);
+    if (c->connected)
+        write_some(c);
+}
+
+static void on_event(evutil_socket_t fd, short what, void *arg) {
+    struct conn *c = arg;
+
+    (void)fd;
+    if (!c->connected && !finish_connect(c))
+        return;
+    if (what & EV_WRITE) {
+        watch(c, false);
+        if (!write_some(c))
+            return;
+    }
+    if ((what & EV_READ) && !read_some(c))
+        return;
+    step(c);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg) {
+    struct conn *c = arg;
+
+    (void)fd;
+    (void)what;
+    if (c->fd < 0)
+        open_socket(c);
+    else
+        step(c);
+}
+
+struct conn *conn_new(const struct conn_role *role, unsigned serial, void *data) {
+    struct conn *c = xcalloc(1, sizeof *c);
+
+    c->role = role;
+    c->serial = serial;
+    c->data = data;
+    c->fd = -1;
+    c->timer = event_new(base, -1, 0, on_timer, c);
+    conn_wake_at(c, history_clock());
+    return c;
+}
+
+void conn_free(struct conn *c) {
+    conn_kill(c, "end");
+    event_free(c->timer);
+    buf_free(&c->out);
+    free(c);
+}

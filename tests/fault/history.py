@@ -1,0 +1,124 @@
+"""Reads the history that the clients wrote: one Op per command, one Job per ADDJOB."""
+
+FOREVER = 1 << 62
+
+WORDS = {"k": "ACKJOB", "f": "FASTACK", "d": "DELJOB", "n": "NACK", "e": "ENQUEUE", "w": "WORKING", "x": "DEQUEUE",
+         "a": "ADDJOB", "g": "GETJOB"}
+ACKS, REQUEUES, POSTPONES = "kfd", "ne", "wx"
+
+
+class Op:
+    """A command. kind: o ok, f failed without effect, u nobody knows; end is when that was known."""
+
+    __slots__ = ("number", "conn", "verb", "begin", "end", "kind", "reply", "ids", "args")
+
+    def __init__(self, number, conn, verb, begin):
+        self.number, self.conn, self.verb, self.begin = number, conn, verb, begin
+        self.end, self.kind, self.reply = FOREVER, "u", "never ended"
+        self.ids, self.args = (), ()
+
+    def count(self):
+        """The integer it replied, or None."""
+        return int(self.reply) if self.kind == "o" and self.reply.lstrip("-").isdigit() else None
+
+    def __str__(self):
+        what = " ".join(self.ids) if self.ids else " ".join(map(str, self.args))
+        took = "" if self.end == FOREVER else f" +{(self.end - self.begin) / 1e3:.1f} ms"
+        return f"{self.begin / 1e6:.6f}{took} [{self.conn}] {WORDS[self.verb]} {what} -> {self.kind} {self.reply[:200]}"
+
+
+class Delivery:
+    __slots__ = ("op", "queue", "id", "token", "nacks", "extras")
+
+    def __init__(self, op, text):
+        queue, self.id, token, *counters = text.split(":")
+        self.op, self.queue, self.token = op, int(queue), int(token)
+        self.nacks, self.extras = (int(counters[0]), int(counters[1])) if counters else (None, None)
+
+
+class Job:
+    """An ADDJOB, and all that was done about its job. Times in microseconds."""
+
+    def __init__(self, op):
+        self.op = op
+        self.token, self.queue, self.retry, self.delay, self.ttl, self.timeout, self.maxlen = op.args
+        self.retry_us, self.delay_us = self.retry * 1000000, self.delay * 1000000
+        self.ttl_us = self.ttl * 1000000 or FOREVER
+        self.ids = set()
+        self.deliveries, self.acks, self.requeues, self.postpones = [], [], [], []
+
+    def ops(self):
+        seen = {id(op): op for op in [self.op, *(d.op for d in self.deliveries), *self.acks, *self.requeues,
+                                      *self.postpones]}
+        return sorted(seen.values(), key=lambda op: op.begin)
+
+
+class History:
+    def __init__(self, path):
+        self.ops = {}
+        self.jobs = {}         # by token
+        self.strangers = []    # deliveries of bodies that no client made
+        self.unknown_ids = []  # commands on IDs that no delivery brought: there should be none
+        with open(path, errors="replace") as lines:
+            for line in lines:
+                self.read(line)
+        self.connect()
+
+    def read(self, line):
+        words = line.rstrip("\n").split(" ")
+        kind, at, number = words[0], int(words[1]), int(words[2])
+        if kind == "i":
+            self.ops[number] = self.invocation(Op(number, int(words[3]), words[4], at), words[5:])
+            return
+        op = self.ops[number]
+        op.end, op.kind, op.reply = at, kind, " ".join(words[3:])
+
+    def invocation(self, op, words):
+        if op.verb == "a":
+            op.args = tuple(int(w) for w in words)
+            self.jobs[op.args[0]] = Job(op)
+        elif op.verb == "g":
+            op.args = (int(words[0]), int(words[1]), frozenset(int(q) for q in words[2].split(",")))
+        else:
+            op.ids = tuple(words)
+        return op
+
+    def connect(self):
+        """Ties deliveries and commands on IDs to the jobs."""
+        by_id = self.by_id = {}
+        for op in self.ops.values():
+            if op.verb == "a" and op.kind == "o":
+                self.meet(by_id, op.reply, self.jobs[op.args[0]])
+        for op in self.ops.values():
+            if op.verb == "g" and op.kind == "o":
+                for text in op.reply.split():
+                    self.deliver(by_id, Delivery(op, text))
+        for op in self.ops.values():
+            for job_id in op.ids:
+                self.act(by_id, op, job_id)
+        for job in self.jobs.values():
+            job.deliveries.sort(key=lambda d: d.op.end)
+
+    @staticmethod
+    def meet(by_id, job_id, job):
+        job.ids.add(job_id)
+        by_id.setdefault(job_id, job)
+
+    def deliver(self, by_id, delivery):
+        job = self.jobs.get(delivery.token)
+        if job is None:
+            self.strangers.append(delivery)
+            return
+        self.meet(by_id, delivery.id, job)
+        job.deliveries.append(delivery)
+
+    def act(self, by_id, op, job_id):
+        job = by_id.get(job_id)
+        if job is None:
+            self.unknown_ids.append(op)
+        elif op.verb in ACKS:
+            job.acks.append(op)
+        elif op.verb in REQUEUES:
+            job.requeues.append(op)
+        else:
+            job.postpones.append(op)

@@ -1,0 +1,300 @@
+"""What goes wrong: each fault is a function that does it, and undoes it in the end.
+
+A schedule is a list of (seconds of peace before it, name, arguments), made from a
+seed beforehand, so that the same seed makes the same schedule.
+"""
+import contextlib
+import random
+import signal
+import time
+
+from proxy import TO_DATABASE, TO_SERVER, Trap
+from world import Failure, now_us, send_signal, until
+
+# What a fault may excuse: the server was gone or stood still, the database was.
+SERVER, DATABASE, FROZEN, CLOCK = "server", "database", "frozen", "clock"
+
+FAULTS = {}
+
+
+def fault(*excuses):
+    def register(function):
+        function.excuses = excuses
+        FAULTS[function.__name__] = function
+        return function
+    return register
+
+
+class Nemesis:
+    """Carries out a schedule on a world, and keeps the record of what it did when."""
+
+    def __init__(self, world, say):
+        self.world, self.say = world, say
+        self.record = []  # {name, args, begin, end, excuses}
+
+    def run(self, schedule):
+        for i, (peace, name, args) in enumerate(schedule):
+            self.rest(peace)
+            self.say(f"{i + 1}/{len(schedule)} {name} {short(args)}")
+            self.strike(name, args)
+
+    def strike(self, name, args):
+        entry = {"name": name, "args": args, "begin": now_us(), "end": None, "excuses": FAULTS[name].excuses}
+        self.record.append(entry)
+        try:
+            FAULTS[name](self.world, **args)
+        finally:
+            entry["end"] = now_us()
+
+    def rest(self, seconds):
+        time.sleep(seconds)
+        self.world.server.expect_alive()
+
+
+def short(args):
+    return " ".join(f"{key}={value:.3g}" if isinstance(value, float) else f"{key}={value}"
+                    for key, value in args.items())
+
+
+@fault()
+def nothing(world):
+    """For comparison."""
+
+
+# ---- the server ----
+
+@fault(SERVER)
+def kill_server(world, down):
+    world.server.kill()
+    time.sleep(down)
+    world.server.start()
+
+
+@fault(SERVER)
+def restart_server(world):
+    world.note_stop(world.server.terminate(seconds=8))
+    world.server.start()
+
+
+@fault(SERVER, FROZEN)
+def freeze_server(world, seconds):
+    with frozen([world.server.process.pid], seconds):
+        pass
+
+
+@contextlib.contextmanager
+def frozen(pids, seconds):
+    for pid in pids:
+        send_signal(pid, signal.SIGSTOP)
+    try:
+        yield
+        time.sleep(seconds)
+    finally:
+        for pid in pids:
+            send_signal(pid, signal.SIGCONT)
+
+
+# ---- Postgres ----
+
+def pick(world, kind, which):
+    pids = sorted(world.postgres.pids(kind))
+    return pids[which % len(pids)] if pids else None
+
+
+@fault(DATABASE, FROZEN)
+def freeze_postgres(world, kind, seconds):
+    with frozen(world.postgres.pids(kind), seconds):
+        pass
+
+
+@fault(DATABASE)
+def kill_postgres(world, kind, which, down):
+    """kill -9 of one process. Without its postmaster Postgres has to be started again."""
+    pid = pick(world, kind, which)
+    if kind == "postmaster":
+        world.postgres.kill()
+        time.sleep(down)
+        world.postgres.start()
+    elif pid is not None:
+        send_signal(pid, signal.SIGKILL)
+        world.postgres.wait_ready()
+
+
+@fault(DATABASE)
+def restart_postgres(world, how, down):
+    """Restarted as by pg_ctl, immediately or fast."""
+    world.postgres.stop(signal.SIGQUIT if how == "immediate" else signal.SIGINT)
+    time.sleep(down)
+    world.postgres.start()
+
+
+@fault(DATABASE)
+def terminate_sessions(world):
+    ask_sessions(world, "pg_terminate_backend")
+
+
+@fault(DATABASE)
+def cancel_statements(world, times):
+    for _ in range(times):
+        ask_sessions(world, "pg_cancel_backend")
+
+
+def ask_sessions(world, function):
+    with contextlib.suppress(Failure):
+        world.postgres.sql(f"select {function}(pid) from pg_stat_activity where application_name like 'pgdisque %'")
+
+
+@fault(SERVER, DATABASE)
+def power_cut(world, held, down):
+    """Server and Postgres end at once, while a transaction is held back before its commit."""
+    if world.proxy:
+        world.proxy.hold("S")
+        world.proxy.holding.wait(2)
+        time.sleep(held)
+    else:
+        for pid in world.postgres.pids("backend"):
+            send_signal(pid, signal.SIGSTOP)
+        time.sleep(held)
+    world.server.kill()
+    world.postgres.kill()
+    if world.proxy:
+        world.proxy.cut_all()
+        world.proxy.release()
+    time.sleep(down)
+    world.postgres.start()
+    world.server.start()
+
+
+# ---- the way between them ----
+
+@fault(DATABASE)
+def cut(world, direction, number, kind=None, partial=False, wait=2.0):
+    """The connection breaks at the n-th message from now."""
+    trap = world.proxy.arm(Trap(direction, number, kind, partial))
+    if not trap.sprung.wait(wait):
+        world.proxy.disarm()
+
+
+@fault(DATABASE)
+def cut_at_each(world, direction, first, last, kind=None, connecting=False):
+    """One cut after the other, each a message later: of the traffic, or of a connection that is being made."""
+    for number in range(first, last + 1):
+        until(world.proxy.is_settled, 20, "transactions are under way again")
+        if connecting:
+            world.proxy.cut_all()
+        cut(world, direction, number, kind, partial=number % 3 == 0, wait=1.0)
+
+
+@fault(DATABASE, FROZEN)
+def hold(world, kind, seconds):
+    """What the server sends is late."""
+    world.proxy.hold(kind)
+    time.sleep(seconds)
+    world.proxy.release()
+
+
+@fault(DATABASE, FROZEN)
+def swallow(world, seconds):
+    """Half-open connections: nothing comes through any more, nobody is told."""
+    world.proxy.swallow(True)
+    time.sleep(seconds)
+    world.proxy.swallow(False)
+
+
+@fault(DATABASE, FROZEN)
+def drop_packets(world, seconds):
+    """The network takes packets and delivers none, both ways."""
+    world.network.drop(True)
+    time.sleep(seconds)
+    world.network.drop(False)
+
+
+# ---- the machine ----
+
+@fault(DATABASE, FROZEN)
+def fill_disk(world, seconds):
+    world.disk.fill()
+    time.sleep(seconds)
+    world.disk.free()
+    until_postgres_runs(world)
+
+
+def until_postgres_runs(world):
+    """Postgres may have given up on a full disk: then it is started again, as a service manager does."""
+    if world.postgres.process.poll() is not None:
+        world.postgres.start()
+    world.postgres.wait_ready()
+
+
+@fault(DATABASE, FROZEN)
+def slow_disk(world, ms, seconds):
+    world.set_sync_delay(ms)
+    time.sleep(seconds)
+    world.set_sync_delay(0)
+
+
+@fault(CLOCK)
+def step_clock(world, whose, seconds, stay):
+    world.set_clock(whose, seconds)
+    time.sleep(stay)
+
+
+@fault(CLOCK)
+def reset_clocks(world):
+    """As after ntpd has found out."""
+    for whose in ("server", "postgres"):
+        world.set_clock(whose, -world.clocks[whose].offset)
+
+
+# ---- schedules ----
+
+def random_fault(rng, kinds):
+    name = rng.choice(kinds)
+    return name, RANDOM_ARGUMENTS[name](rng)
+
+
+RANDOM_ARGUMENTS = {
+    "kill_server": lambda r: {"down": r.uniform(0, 0.5)},
+    "restart_server": lambda r: {},
+    "freeze_server": lambda r: {"seconds": r.uniform(0.1, 3)},
+    "freeze_postgres": lambda r: {"kind": r.choice(["backend", "walwriter", "checkpointer", "postmaster"]),
+                                  "seconds": r.uniform(0.1, 3)},
+    "kill_postgres": lambda r: {"kind": r.choice(["backend", "backend", "walwriter", "checkpointer", "postmaster"]),
+                                "which": r.randrange(8), "down": r.uniform(0, 0.5)},
+    "restart_postgres": lambda r: {"how": r.choice(["immediate", "fast"]), "down": r.uniform(0, 0.5)},
+    "terminate_sessions": lambda r: {},
+    "cancel_statements": lambda r: {"times": r.randint(1, 8)},
+    "power_cut": lambda r: {"held": r.uniform(0.02, 0.3), "down": r.uniform(0, 0.2)},
+    "cut": lambda r: random_cut(r),
+    "hold": lambda r: {"kind": r.choice("SBE"), "seconds": r.uniform(0.1, 2)},
+    "swallow": lambda r: {"seconds": r.uniform(0.2, 1.5)},
+    "drop_packets": lambda r: {"seconds": r.uniform(0.5, 20)},
+    "fill_disk": lambda r: {"seconds": r.uniform(0.5, 2)},
+    "slow_disk": lambda r: {"ms": r.choice([10, 50, 200]), "seconds": r.uniform(0.5, 2)},
+    "step_clock": lambda r: random_step(r),
+}
+
+
+def random_step(rng):
+    """Postgres' clock is what counts for jobs; that of the server should not matter at all."""
+    whose = rng.choice(["server", "postgres"])
+    most = 3600 if whose == "server" else 4
+    return {"whose": whose, "seconds": rng.uniform(-most, most), "stay": rng.uniform(0.5, 2)}
+
+
+def random_cut(rng):
+    """Often right before or behind the commit, sometimes anywhere, connecting included."""
+    direction, kind, most = rng.choice([
+        (TO_DATABASE, "S", 20), (TO_SERVER, "Z", 20), (TO_SERVER, "C", 60), (TO_DATABASE, "E", 60),
+        (TO_DATABASE, None, 200), (TO_SERVER, None, 400), (TO_SERVER, "D", 100)])
+    return {"direction": direction, "number": rng.randint(1, most), "kind": kind, "partial": rng.random() < 0.3}
+
+
+def make_schedule(seed, kinds, count, peace):
+    """count faults of these kinds with peace=(least, most) seconds before each."""
+    rng = random.Random(seed)
+    schedule = []
+    for _ in range(count):
+        name, args = random_fault(rng, kinds)
+        schedule.append((rng.uniform(*peace), name, args))
+    return schedule
