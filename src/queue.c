@@ -234,6 +234,9 @@ void queue_job_ready(struct queue *q, struct job_key key) {
         return;
     }
     q->len++;
+    /* It is the first. What was handed over since the last claim lies between, and may be dead by the million. */
+    if (!q->behind)
+        q->frontier = (struct job_key){ q->id, key.rank, key.id - 1 };
     q->behind = true;
     queue_signal(q);
 }

@@ -34,7 +34,8 @@ struct queue {
     /* Counters. */
     int64_t len;      /* queued: could be delivered now (QLEN) */
     int64_t total;    /* all jobs in any state */
-    int64_t adding;   /* jobs accepted that will be queued by their commit */
+    int64_t adding;    /* jobs accepted that will be queued by their commit, */
+    int64_t inserting; /* and those of them that are under way, and for no waiting client */
     int64_t jobs_in;  /* times a job entered the queue, and was delivered: */
     int64_t jobs_out; /* since this object was made, or as loaded */
     int64_t saved_in; /* what of these the database knows */
@@ -95,7 +96,8 @@ int64_t queue_jobs_total(void);
 /* How many jobs a claim could bring: returned ones, and about how many lie
  * behind the frontier. 0 when it is paused out. */
 int64_t queue_budget(const struct queue *q);
-/* A job was committed as ready at key, outside of the returned set if possible. */
+/* A job was committed as ready at key, outside of the returned set if possible. When nothing was
+ * ready behind the frontier, that moves up to it. */
 void queue_job_ready(struct queue *q, struct job_key key);
 /* A ready job at key came back; claims take it by its key. */
 void queue_job_returned(struct queue *q, struct job_key key);

@@ -62,6 +62,33 @@ static void bury(redisContext *c, const char *queue, int count) {
         expect_next(c, ":1");
 }
 
+/* As long as consumers wait, jobs are handed over and nothing is claimed. Then a job comes for which nobody waits. */
+static void test_handoffs(void **state) {
+    redisContext *c = client_open(), *consumer = client_open();
+    long long before, read;
+
+    (void)state;
+    for (int i = 0; i < JOBS; i++) {
+        later(consumer, "GETJOB FROM handed");
+        later(consumer, "PING");
+    }
+    for (int i = 0; i < JOBS; i++) {
+        const char *id = add_job(c, "handed", "x", "");
+
+        expect_next(consumer, text_of("[[\"handed\" \"%s\" \"x\"]]", id));
+        expect_next(consumer, "+PONG");
+        expect(c, ":1", "ACKJOB %s", id);
+    }
+    before = entries_read(c, "job_pkey");
+    add_job(c, "handed", "last", "");
+    get_job(c, "handed", "last");
+    read = entries_read(c, "job_pkey") - before;
+    if (read > JOBS / 2)
+        fail_msg("%lld index entries read for one job", read);
+    redisFree(consumer);
+    redisFree(c);
+}
+
 static redisContext *restart(redisContext *c) {
     redisFree(c);
     assert_int_equal(server_stop(&server), 0);
@@ -130,6 +157,7 @@ static void test_counters(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_delays, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_handoffs, hold, let_go),
         cmocka_unit_test_setup_teardown(test_restart, hold, let_go),
         cmocka_unit_test_setup_teardown(test_counters, hold, let_go),
     };

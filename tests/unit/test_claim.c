@@ -56,7 +56,8 @@ static void test_walk(void **state) {
     assert_int_equal(fake_hot()->sent, 1);
     st = statement(0, SQL_CLAIM_WALK);
     assert_int_equal(fake_scalar(st, 0), 1);
-    assert_int_equal(fake_scalar(st, 1), INT16_MIN);
+    assert_int_equal(fake_scalar(st, 1), 0);
+    assert_int_equal(fake_scalar(st, 2), fake_jobs[0].key.id - 1);
     assert_int_equal(fake_scalar(st, 3), 3);
     assert_int_equal(fake_scalar(st, 5), 1);
     assert_int_equal(queue_budget(queue_named("q1")), 2);

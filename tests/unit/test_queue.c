@@ -285,11 +285,11 @@ static void test_ready_behind_the_frontier(void **state) {
 
     (void)state;
     assert_int_equal(queue_budget(q), 0);
-    queue_job_ready(q, key_of(0, 1));
-    assert_true(q->behind);
-    q->frontier = key_of(0, 100);
     queue_job_ready(q, key_of(0, 101));
+    assert_true(q->behind && same_key(q->frontier, key_of(0, 100)));
+    queue_job_ready(q, key_of(0, 102));
     queue_job_ready(q, key_of(1, 3));
+    assert_true(same_key(q->frontier, key_of(0, 100)));
     assert_int_equal(q->len, 3);
     assert_int_equal(q->returned_count, 0);
     assert_int_equal(queue_budget(q), 3);
