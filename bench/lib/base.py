@@ -45,7 +45,8 @@ def output_of(command, **options):
     if done.returncode != 0:
         kind = WrongJobs if done.returncode == WRONG_JOBS and "verdict" in done.stdout else Failure
         said = done.stderr.strip()[-1000:] or done.stdout[-500:]
-        raise kind(f"exit status {done.returncode} of {' '.join(command)}\n{said}")
+        name = os.path.basename(command[0])
+        raise kind(f"{name} ended with status {done.returncode}: {said}\nIt was called with: {' '.join(command[1:])}")
     return done.stdout
 
 

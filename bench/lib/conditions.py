@@ -7,11 +7,13 @@ import subprocess
 from lib.base import Failure, WrongJobs, percentile, wait_until
 from lib.processes import OpenTransaction, memory_of
 from lib.shapes import DRAIN, FILL, OVERHEAD, PACE, STRICT, Step
+from lib.starters import start_fresh
 from lib.targets import PgdisqueTarget
 
 # ---- (f): waiters ----
 
 PROBES = 10
+NOBODY = "0 waiting"
 
 
 class Crowd:
@@ -19,7 +21,6 @@ class Crowd:
 
     def __init__(self, target, count, queue):
         self.target, self.count = target, count
-        before = memory_of(target.server.pid)
         command = target.load_command("unused", **{"producers": 0, "consumers": 0, "idle-waiters": count,
                                                    "idle-queue": queue, "seconds": 100000})
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -28,7 +29,6 @@ class Crowd:
         except Failure:
             self.process.kill()
             raise
-        self.bytes_each = (memory_of(target.server.pid) - before) / count
 
     def all_wait(self):
         with self.target.client() as client:
@@ -82,7 +82,7 @@ def probes(target, there, queues):
 
 def variants(scale):
     many = f"{scale.waiters:,}"
-    return [("0 waiting", None, []),
+    return [(NOBODY, None, []),
             (f"{many} waiting on one queue", "idle", ["idle"]),
             (f"{many} waiting on {many} queues", "idle-%d", [f"idle-{i}" for i in (0, scale.waiters // 2)])]
 
@@ -94,7 +94,6 @@ def beside_crowd(bench, target, idle_queue, queues):
         return target.load(bench.new_queue(), **load)
     with crowd(target, scale.waiters, idle_queue) as there:
         result = target.load(bench.new_queue(), **load)
-        result["bytes_per_waiter"] = there.bytes_each
         expected = 0
         if isinstance(target, PgdisqueTarget):
             result.update(probes(target, there, queues))
@@ -105,6 +104,19 @@ def beside_crowd(bench, target, idle_queue, queues):
     return result
 
 
+def memory_run(bench, name, variant):
+    """Bytes for each waiter, in a server that has no memory left over from anything else."""
+    title, idle_queue, _ = variant
+    target = start_fresh(bench, name)
+    try:
+        before = memory_of(target.server.pid)
+        with crowd(target, bench.scale.waiters, idle_queue) as there:
+            yield title, {"bytes_per_waiter": (memory_of(target.server.pid) - before) / there.count}
+            there.leave()
+    finally:
+        target.server.stop()
+
+
 def waiter_run(bench, target, variant):
     name, idle_queue, queues = variant
     yield name, beside_crowd(bench, target, idle_queue, queues)
@@ -113,12 +125,16 @@ def waiter_run(bench, target, variant):
 def waiter_steps(bench):
     scale = bench.scale
     targets = [bench.targets[name] for name in ("pgdisque", "redis-list") if name in bench.targets]
+    for target in targets:
+        for variant in variants(scale)[1:]:
+            yield Step("f", target.name, 1, 3 + scale.waiters / 4000,
+                       lambda name=target.name, variant=variant: memory_run(bench, name, variant))
     for number in range(1, scale.waiter_rounds + 1):
         for target in targets:
             for variant in variants(scale):
                 seconds = scale.seconds + scale.warmup + OVERHEAD
                 if variant[1]:
-                    seconds += scale.waiters / 2500
+                    seconds += scale.waiters / 4000
                 yield Step("f", target.name, number, seconds,
                            lambda target=target, variant=variant: waiter_run(bench, target, variant))
 
@@ -236,7 +252,7 @@ def backlog_steps(bench):
     gets_time = bench.scale.depth_rounds * (bench.scale.depth_gets / 1500 + 1)
     yield Step("g", "pgdisque", 1, gets_time, lambda: on_empty(bench, target))
     for jobs in depths(bench.scale, bench.args.big):
-        full = jobs / PACE["pgdisque"]
+        full = jobs / PACE["pgdisque"] * 2
         yield Step("g", "pgdisque", 1, full + gets_time, lambda jobs=jobs: split_deep(bench, target, jobs))
         yield Step("g", "pgdisque", 1, full * 0.6 + gets_time,
                    lambda jobs=jobs: on_delayed(bench, target, jobs))

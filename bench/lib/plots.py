@@ -39,8 +39,6 @@ def throughput(results, path):
     """Bars with ranges for (a), (b), (c); those in their own mode stand beside each group."""
     groups = [shape for shape in "abc" if results.servers(shape)]
     names = [name for name in TITLES if name in results.servers("a") + results.servers("own")]
-    if not groups:
-        return
     lines, width = [], 1 / (len(names) + 1)
     plots = []
     for i, name in enumerate(names):
@@ -51,10 +49,14 @@ def throughput(results, path):
             if values:
                 x = g + (i - len(names) / 2 + 0.5) * width
                 block.append(f"{x:.4f} {median(values)} {min(values)} {max(values)}")
+        if not block:
+            continue
         lines.append(f"$d{i} << EOD\n" + "\n".join(block) + "\nEOD\n")
         plots.append(f"$d{i} using 1:2:({width * 0.9:.4f}) with boxes linecolor rgb '{colour(i)}'"
                      f" title {quoted(TITLES[name])}")
-        plots.append(f"$d{i} using 1:2:3:4 with yerrorbars pointtype 0 linecolor rgb '#333333' notitle")
+        plots.append(f"$d{i} using 1:2:3:4 with yerrorbars pointtype -1 linecolor rgb '#333333' notitle")
+    if not plots:
+        return
     titles = {"a": "strict 16+64", "b": "strict 50+50", "c": "pipelined 8x32"}
     tics = ", ".join(f"{quoted(titles[shape])} {g}" for g, shape in enumerate(groups))
     settings = f"set style fill solid\nset xrange [-0.6:{len(groups) - 0.4}]\nset yrange [0:*]\n" \
@@ -91,18 +93,30 @@ def bodies(results, path):
     curves = {TITLES[server]: [(BODIES[size], results.median("i", size, server)) for size in BODIES]
               for server in results.servers("i")}
     lines_plot(path, "Jobs a second against the size of the body, strict 16+64", curves,
-               "set logscale xy\nset xlabel 'bytes'\nset format y '%.0f'")
+               "set logscale xy\nset xrange [80:2e6]\nset xlabel 'bytes'\nset format y '%.0f'")
 
 
-def snapshot(results, path):
+WINDOWS = "set yrange [0:*]\nset xtics 1\nset xlabel 'window'"
+
+
+def over_windows(results, figure, scale):
     curves = {}
     for server in results.servers("h"):
         for kind in (FREE, HELD):
             names = [name for name in results.variants("h", server) if name.startswith(kind)]
-            medians = [results.median("h", name, server) for name in names]
-            curves[f"{TITLES[server]}, {kind}"] = list(enumerate(medians, 1))
-    lines_plot(path, "Jobs a second, window by window, beside an open REPEATABLE READ transaction", curves,
-               "set yrange [0:*]\nset xlabel 'window'\nset format y '%.0f'")
+            medians = [results.median("h", name, server, figure) for name in names]
+            curves[f"{TITLES[server]}, {kind}"] = [(i, value and value / scale) for i, value in enumerate(medians, 1)]
+    return curves
+
+
+def snapshot(results, path):
+    lines_plot(path, "Jobs a second, window by window, beside an open REPEATABLE READ transaction",
+               over_windows(results, "through_per_s", 1), WINDOWS)
+
+
+def snapshot_p99(results, path):
+    lines_plot(path, "Add to delivery, p99 in ms, beside an open REPEATABLE READ transaction",
+               over_windows(results, "deliver_p99_us", 1000), WINDOWS)
 
 
 def latency(results, path):
@@ -119,5 +133,5 @@ def draw_all(results, directory):
     if not shutil.which("gnuplot"):
         say("gnuplot is not installed: no plots")
         return
-    for make in (throughput, floor, bodies, snapshot, latency):
+    for make in (throughput, floor, bodies, snapshot, snapshot_p99, latency):
         make(results, os.path.join(directory, f"{make.__name__}.svg"))

@@ -5,7 +5,7 @@ import re
 from collections import namedtuple
 
 from lib.base import median, ratio
-from lib.conditions import FREE, HELD
+from lib.conditions import FREE, HELD, NOBODY
 from lib.shapes import BODIES
 
 
@@ -154,8 +154,10 @@ def latency(results):
 
 
 def waiters(results):
-    for variant in results.variants("f", OURS)[1:]:
-        place, alone = ("f", variant, OURS), ("f", "0 waiting", OURS)
+    for variant in results.variants("f", OURS):
+        if variant == NOBODY:
+            continue
+        place, alone = ("f", variant, OURS), ("f", NOBODY, OURS)
         yield at_least(f"(f) throughput, {variant}", results.ratio(place, alone), 0.9, None,
                        results.ratios(place, alone))
         memory = ratio(results.median(*place, "bytes_per_waiter"), KB)
@@ -182,15 +184,17 @@ def windows(results, variant, figure):
     return [results.median("h", name, OURS, figure) for name in names]
 
 
+def inverse(above, below):
+    return ratio(below, above)
+
+
 def snapshot(results):
     """Higher is better in each ratio: throughput as it is, p99 the other way round."""
-    for figure, title, power in (("through_per_s", "throughput", 1), ("deliver_p99_us", "p99", -1)):
+    for figure, title, better in (("through_per_s", "throughput", ratio), ("deliver_p99_us", "p99", inverse)):
         held, free = windows(results, HELD, figure), windows(results, FREE, figure)
-        last, none = (None, None)
-        if held and free:
-            last, none = (held[-1] / held[0]) ** power, (median(held) / median(free)) ** power
+        last = better(held[-1], held[0]) if held else None
         yield at_least(f"(h) {title}, last window against first", last, 0.95)
-        yield at_least(f"(h) {title}, held against none", none, 0.95)
+        yield at_least(f"(h) {title}, held against none", better(median(held), median(free)), 0.95)
 
 
 def thrift(results):

@@ -67,8 +67,9 @@ FULL = Scale(
     "full", rounds=5, seconds=5.0, warmup=1.0, own_seconds=5.0, floor_seconds=1.0,
     body_rounds=3, body_seconds=4.0, deep=1_000_000, depth_rounds=5, depth_gets=4_000,
     waiters=10_000, waiter_rounds=5, snapshot=600, no_snapshot=180, window=60, sql_snapshot=180)
-# Seconds that a run of the load generator takes on top.
-OVERHEAD = 0.8
+# Seconds that a run of the load generator, or of a library, takes on top.
+OVERHEAD = 0.5
+NODE_OVERHEAD = 1.5
 
 
 def scale_of(args):
@@ -109,7 +110,7 @@ def latency_steps(bench, number):
     scale = bench.scale
     yield from throughput_steps(bench, "e", number)
     for target in nodes(bench):
-        yield Step("e", target.name, number, scale.seconds + scale.warmup + 2,
+        yield Step("e", target.name, number, scale.seconds + scale.warmup + NODE_OVERHEAD,
                    one_call(target.measure, "latency", seconds=scale.seconds, warmup=scale.warmup, body=100))
 
 
@@ -126,7 +127,7 @@ def own_steps(bench, number):
         target = bench.targets["sql"]
         yield Step("own", "sql", number, scale.own_seconds + 1, one_call(target.measure, scale.own_seconds))
     for target in nodes(bench):
-        seconds = scale.own_seconds + scale.warmup + 2.5
+        seconds = scale.own_seconds + scale.warmup + NODE_OVERHEAD
         yield Step("own", target.name, number, seconds,
                    one_call(target.stream, scale.own_seconds, scale.warmup, 100))
         if number <= scale.body_rounds:
@@ -153,18 +154,23 @@ def body_steps(bench):
     for number in range(1, scale.body_rounds + 1):
         for name in BODIES:
             for target in resp(bench) + nodes(bench):
-                more = 2.5 if isinstance(target, NodeTarget) else OVERHEAD
+                more = NODE_OVERHEAD if isinstance(target, NodeTarget) else OVERHEAD
                 yield Step("i", target.name, number, scale.body_seconds * 1.3 + scale.warmup + more,
                            lambda target=target, name=name: body_run(bench, target, name))
 
 
-# Jobs a second, roughly, for the time left.
-PACE = {"pgdisque": 25_000, "redis-list": 70_000, "redis-stream": 50_000, "beanstalkd": 5_000,
-        "graphile": 11_000, "pgboss": 11_000}
+# Jobs a second that are filled or drained, roughly, for the time left.
+PACE = {"pgdisque": 70_000, "redis-list": 150_000, "redis-stream": 120_000, "beanstalkd": 6_000,
+        "graphile": 35_000, "pgboss": 35_000}
+
+
+def depth_of(bench, target):
+    """beanstalkd flushes for each job by itself: a fifth of the jobs, or it takes longer than all the others."""
+    return bench.scale.deep // (5 if target.name == "beanstalkd" else 1)
 
 
 def fill_and_drain(bench, target):
-    jobs = bench.scale.deep
+    jobs = depth_of(bench, target)
     if isinstance(target, NodeTarget):
         result = target.measure("deep", jobs=jobs, batch=1000)
         yield "fill", {"per_s": result["add_per_s"]}
@@ -181,7 +187,7 @@ def depth_steps(bench):
     for target in resp(bench) + nodes(bench):
         # Our own is filled and drained around the measurements of the backlog.
         if target.name != "pgdisque":
-            yield Step("d", target.name, 1, bench.scale.deep / PACE[target.name] + 1,
+            yield Step("d", target.name, 1, depth_of(bench, target) / PACE[target.name] * 2 + 1,
                        lambda target=target: fill_and_drain(bench, target))
 
 

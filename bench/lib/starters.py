@@ -30,9 +30,9 @@ def version_of(*command):
     return re.search(r"\d[\w.]*\.[\w.+-]+|\d+", output_of(list(command))).group(0)
 
 
-def start_pgdisque(bench):
+def start_pgdisque(bench, name="pgdisque"):
     port = free_port()
-    home = os.path.join(bench.base, "pgdisque")
+    home = os.path.join(bench.base, name)
     data = os.path.join(home, "data")
     # The load generator opens more connections than the default allows.
     argv = [pgdisque_path(), "--port", str(port), "--dir", data, "--maxclients", str(MAX_CLIENTS)]
@@ -51,10 +51,10 @@ def start_pgdisque(bench):
 
 
 def start_redis(target):
-    def start(bench):
+    def start(bench, name=target):
         program = installed("redis-server", "valkey-server")
         port = free_port()
-        home = os.path.join(bench.base, target)
+        home = os.path.join(bench.base, name)
         settings = ["--save", "", "--appendonly", "yes", "--appendfsync", "always",
                     "--maxclients", str(MAX_CLIENTS)]
         server = Server(target, home, [program, "--port", str(port), "--dir", home, *settings])
@@ -159,6 +159,12 @@ STARTERS = {
     "pgboss": start_node("pgboss", "pg_boss", "pg-boss", PGBOSS),
     "floor": start_floor,
 }
+
+
+def start_fresh(bench, name):
+    """Another server of the kind, without a past; the caller stops it."""
+    bench.fresh += 1
+    return STARTERS[name](bench, f"{name}-{bench.fresh}")
 
 
 def start_all(bench, names):

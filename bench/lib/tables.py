@@ -1,6 +1,7 @@
 """The summary: a Markdown table for each shape, with medians, ranges and ratios."""
 
 from lib.base import median, ratio
+from lib.conditions import NOBODY
 from lib.results import BATCHES, verdicts
 from lib.shapes import BODIES, TITLES as SHAPE_TITLES
 from lib.targets import TITLES
@@ -78,7 +79,7 @@ INSIDE = {
 def inside(results):
     """What pgdisque did for a job, in every shape with a throughput."""
     header = ["shape", *(title for title, _ in INSIDE.values())]
-    places = [(shape, variant) for shape in "abcedfgi" for variant in results.variants(shape, "pgdisque")]
+    places = [(shape, variant) for shape in "abcedfghi" for variant in results.variants(shape, "pgdisque")]
     lines = []
     for shape, variant in places:
         values = [figure(results.median(shape, variant, "pgdisque", name), decimals)
@@ -132,11 +133,11 @@ def waiters(results):
               "claims for it"]
     lines = []
     for server in results.servers("f"):
-        for variant in results.variants("f", server):
+        for variant in sorted(results.variants("f", server), key=lambda name: name != NOBODY):
             place = ("f", variant, server)
             through = results.values(*place, "through_per_s")
             lines.append([TITLES[server], variant, figure(median(through)), spread(through),
-                          figure(results.ratio(place, ("f", "0 waiting", server)), 2)]
+                          figure(results.ratio(place, ("f", NOBODY, server)), 2)]
                          + [figure(results.median(*place, name))
                             for name in ("bytes_per_waiter", "wakes_per_job", "claims_per_job")])
     return table(header, lines)
@@ -221,6 +222,6 @@ def summary(bench):
             parts.append((SHAPE_TITLES[shape] + more, make(results)))
     parts.append(("Inside pgdisque", inside(results)))
     head = "\n".join(f"- {line}" for line in bench.notes())
-    wrong = "".join(f"\n**FAILED**: {text}\n" for text in bench.failures)
+    wrong = "".join(f"\n**FAILED**: {text.splitlines()[0]}\n" for text in bench.failures)
     sections = "\n".join(f"## {title}\n\n{text}" for title, text in parts)
     return f"# Benchmark, {bench.scale.name} mode\n\n{head}\n{wrong}\n{sections}"

@@ -49,6 +49,9 @@ class RespTarget:
         """Runs the load generator; its result with what the server spent on it."""
         before = self.sample()
         result = json_of(self.load_command(queue, **settings))
+        if result["stale_acks"] or result["foreign"]:
+            raise WrongJobs(f"{result['stale_acks']:.0f} jobs were gone when they were acknowledged,"
+                            f" {result['foreign']:.0f} came from another run")
         result.update(self.spent(before, self.sample(), max(1, result["acked"] or result["added"])))
         return {key: value for key, value in result.items() if isinstance(value, (int, float))}
 
