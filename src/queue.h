@@ -32,13 +32,13 @@ struct queue {
     bool shown;     /* clients see it; not while all its jobs are delayed and never were queued */
 
     /* Counters. */
-    int64_t len;      /* queued: could be delivered now (QLEN) */
-    int64_t total;    /* all jobs in any state */
+    int64_t len;       /* queued: could be delivered now (QLEN) */
+    int64_t total;     /* all jobs in any state */
     int64_t adding;    /* jobs accepted that will be queued by their commit, */
     int64_t inserting; /* and those of them that are under way, and for no waiting client */
-    int64_t jobs_in;  /* times a job entered the queue, and was delivered: */
-    int64_t jobs_out; /* since this object was made, or as loaded */
-    int64_t saved_in; /* what of these the database knows */
+    int64_t jobs_in;   /* times a job entered the queue, and was delivered: */
+    int64_t jobs_out;  /* since this object was made, or as loaded */
+    int64_t saved_in;  /* what of these the database knows */
     int64_t saved_out;
     int64_t created_us;   /* clock_db() */
     int64_t used_us;      /* clock_mono(): a job last queued or fetched */
