@@ -46,7 +46,7 @@ def output_of(command, **options):
         kind = WrongJobs if done.returncode == WRONG_JOBS and "verdict" in done.stdout else Failure
         said = done.stderr.strip()[-1000:] or done.stdout[-500:]
         name = os.path.basename(command[0])
-        raise kind(f"{name} ended with status {done.returncode}: {said}\nIt was called with: {' '.join(command[1:])}")
+        raise kind(f"{name} ended with status {done.returncode}: {said}\nIts words: {' '.join(command[1:])}")
     return done.stdout
 
 

@@ -42,8 +42,7 @@ class Crowd:
             raise Failure(f"the idle clients: {err}")
         result = json.loads(out)
         with self.target.client() as client:
-            gone = lambda: client.info("clients")["blocked_clients"] == 0
-            wait_until(gone, "the idle clients are gone", 30)
+            wait_until(lambda: client.info("clients")["blocked_clients"] == 0, "the idle clients go", 30)
         return result["idle_replies"]
 
 
@@ -304,7 +303,8 @@ def held(bench, target, seconds):
 
 def snapshot_steps(bench):
     scale = bench.scale
-    for name, free, used in (("pgdisque", scale.no_snapshot, scale.snapshot), ("sql", 40, scale.sql_snapshot)):
+    times = (("pgdisque", scale.no_snapshot, scale.snapshot), ("sql", 40, scale.sql_snapshot))
+    for name, free, used in times:
         target = bench.targets.get(name)
         if target is None or not used:
             continue
