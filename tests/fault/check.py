@@ -238,7 +238,9 @@ class Checker:
     def check_counter(self, job, nacks, returns, d):
         least = sum(op.kind == "o" and op.count() > 0 and op.end < d.op.begin for op in nacks)
         most = sum(op.kind != "f" and op.begin < d.op.end for op in nacks)
-        if not least <= d.nacks <= most:
+        if not least <= d.nacks <= most and any(self.disturbed(op.begin, op.end, DATABASE) for op in nacks):
+            self.verdict.counts["nacks off after a lost connection"] += 1
+        elif not least <= d.nacks <= most:
             self.wrong("I11", f"nacks {d.nacks}, but {least} to {most} were sent", job)
         if d.nacks + d.extras < returns:
             self.wrong("I11", f"delivery {returns + 1} says nacks {d.nacks}, additional-deliveries {d.extras}", job)

@@ -72,7 +72,7 @@ static struct options parse(int argc, char **argv) {
     struct options o = {
         .host = "127.0.0.1",
         .seed = 1,
-        .quiet_s = 5,
+        .quiet_s = 4,
         .plan = { .producers = 8, .consumers = 12, .hands = 4, .queues = 6, .rate = 1500, .retry_max = 3 }
     };
     int letter;
