@@ -30,6 +30,7 @@
 #define IDLE_QUEUE_US (300 * US_PER_S) /* as Disque's queue.c */
 /* A clock of the database that moved by more than this was set. */
 #define CLOCK_STEP_US US_PER_S
+#define SLOW_ANSWER_US (50 * US_PER_MS)
 
 static struct {
     int64_t next_tick; /* clock_mono() */
@@ -138,16 +139,18 @@ static void clock_encode(struct params *p, struct task *t) {
     ask.asked_mono = clock_mono_now();
 }
 
-/* The clock stood at the answer about half-way between question and now. */
+/* The clock stood at the answer about half-way between question and now. An answer that took long may have
+ * been given at its very end: our clock may be late then, but never early, which would end leases too soon. */
 static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
     int64_t now = clock_mono_now();
-    int64_t middle = ask.asked_mono + (now - ask.asked_mono) / 2;
-    int64_t skew = row_time(rows, 0, 0) - middle;
+    bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
+    int64_t moment = slow ? now : ask.asked_mono + (now - ask.asked_mono) / 2;
+    int64_t skew = row_time(rows, 0, 0) - moment;
     int64_t step = skew - ask.last_skew;
 
     (void)tasks;
     (void)count;
-    if (now - ask.asked_mono > 50 * US_PER_MS && ask.known)
+    if (slow && ask.known)
         return;
     if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
         log_warning("cron", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
@@ -156,7 +159,7 @@ static void clock_done(struct task **tasks, size_t count, const PGresult *rows) 
     }
     ask.last_skew = skew;
     ask.known = true;
-    clock_sync_db(row_time(rows, 0, 0), middle);
+    clock_sync_db(row_time(rows, 0, 0), moment);
 }
 
 static void clock_fail(struct task *t, const struct op_error *err) {

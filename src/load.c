@@ -24,7 +24,6 @@ static struct {
     struct task queues;
     struct task leases;
     struct task counts;
-    int64_t asked_mono;
     bool loaded;
     bool failed;
     void (*on_loaded)(void);
@@ -80,18 +79,11 @@ static void no_params(struct params *p, struct task *t) {
 
 /* ---- clock, secret, nodes ---- */
 
-static void clock_encode(struct params *p, struct task *t) {
-    (void)p;
-    (void)t;
-    load.asked_mono = clock_mono_now();
-}
-
 static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
-    int64_t now = clock_mono_now();
-
     (void)tasks;
     (void)count;
-    clock_sync_db(row_time(rows, 0, 0), load.asked_mono + (now - load.asked_mono) / 2);
+    /* Late rather than early, since leases end by it; cron.c soon knows better. */
+    clock_sync_db(row_time(rows, 0, 0), clock_mono_now());
 }
 
 static void secret_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -238,7 +230,7 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
                            .done = handler,                  \
                            .fail = load_fail }
 
-LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, clock_encode, clock_done);
+LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, no_params, clock_done);
 LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, no_params, secret_done);
 LOAD_OP(op_register_node, "register_node", SQL_REGISTER_NODE, register_encode, register_done);
 LOAD_OP(op_load_nodes, "load_nodes", SQL_LOAD_NODES, no_params, nodes_done);
