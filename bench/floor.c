@@ -74,22 +74,20 @@ static void send_add(int count, bool handed_over) {
 
     for (int i = 0; i < count; i++) {
         params_int8(&params, 0, next_id + i);
-        params_time(&params, 1, handed_over ? now + RETRY_S * US_PER_S : now);
-        params_time(&params, 2, now + TTL_US);
-        params_null(&params, 3, PARAM_TIME);
-        params_int4(&params, 4, QUEUE);
-        params_int4(&params, 5, RETRY_S);
-        params_int4(&params, 6, 0);
-        params_int2(&params, 7, 0);
-        params_int2(&params, 8, 1);
-        if (handed_over)
-            params_int2(&params, 9, NODE);
-        else
-            params_null(&params, 9, PARAM_INT2);
-        params_bytea(&params, 10, (struct slice){ body, run.body_size });
+        params_bytea(&params, 1, (struct slice){ body, run.body_size });
     }
+    params_set_int4(&params, 2, QUEUE);
+    params_set_int4(&params, 3, RETRY_S);
+    params_set_int2(&params, 4, 0);
+    params_set_int2(&params, 5, 1);
+    params_set_time(&params, 6, handed_over ? now + RETRY_S * US_PER_S : now);
+    params_set_time(&params, 7, now + TTL_US);
+    if (handed_over)
+        params_set_int2(&params, 8, NODE);
+    else
+        params_set_null(&params, 8);
     next_id += count;
-    send_statement(SQL_ADD_JOBS);
+    send_statement(SQL_ADD_JOBS_ALIKE);
 }
 
 static void send_claim(int64_t frontier, int count) {
@@ -103,13 +101,14 @@ static void send_claim(int64_t frontier, int count) {
 }
 
 static void send_ack(void) {
-    for (int i = 0; i < held; i++) {
-        params_int4(&params, 0, QUEUE);
-        params_int2(&params, 1, 0);
+    params_set_int4(&params, 0, QUEUE);
+    params_set_int2(&params, 1, 0);
+    for (int i = 0; i < held; i++)
         params_int8(&params, 2, held_from + i);
-    }
-    params_set_time(&params, 3, wall_us());
-    send_statement(SQL_ACK_JOBS);
+    params_set_int8(&params, 3, held_from);
+    params_set_int8(&params, 4, held_from + held);
+    params_set_time(&params, 5, wall_us());
+    send_statement(SQL_ACK_JOBS_ALIKE);
 }
 
 /* The next statement's result: it must have touched so many rows. */
@@ -298,9 +297,9 @@ static void connect_db(const char *conninfo) {
     if (PQresultStatus(res) != PGRES_TUPLES_OK)
         die("session", PQerrorMessage(run.conn));
     PQclear(res);
-    prepare(SQL_ADD_JOBS);
+    prepare(SQL_ADD_JOBS_ALIKE);
     prepare(SQL_CLAIM_WALK);
-    prepare(SQL_ACK_JOBS);
+    prepare(SQL_ACK_JOBS_ALIKE);
     if (!PQenterPipelineMode(run.conn))
         die("pipeline", PQerrorMessage(run.conn));
 }

@@ -13,16 +13,25 @@
 /* Deadlocks, cancelled statements and the like: how often the same task is tried. */
 #define MAX_TRANSIENT_FAILURES 5
 #define ALONE_MOST 16
+/* More shapes than this in one flight, and the general statement is cheaper. */
+#define ALIKE_MOST 3
+/* Fewer tasks than this are not worth a second flight. */
+#define SPLIT_LEAST 16
 
 struct part {
     struct op *op;
+    void (*done)(struct task **tasks, size_t count, const PGresult *rows);
     struct task **tasks; /* into the flight's array, set when it is complete */
     size_t count;
 };
 
-/* What a lane carries: its statements and whose tasks they are. */
+/* Statements and whose tasks they are. */
 struct flight {
-    struct db_lane *lane;
+    struct db_lane *db;
+    /* Of the tasks that wait and whose operations spread: for how many it has seats. */
+    size_t seats;
+    size_t of;
+    size_t spread_count; /* how many it took */
     struct part parts[DB_MAX_STATEMENTS];
     size_t part_count;
     struct task **tasks;
@@ -30,10 +39,18 @@ struct flight {
     size_t task_cap;
 };
 
+struct lane {
+    struct db_lane *db;
+    size_t queued;                         /* tasks in the queues of its operations */
+    struct flight flights[DB_MAX_FLIGHTS]; /* those under way from the oldest on, in a ring */
+    size_t oldest;
+    size_t lost; /* flights that are to be sent again with the next that is lost */
+};
+
 static struct {
     struct op *const *ops;
     void (*plan)(void);
-    struct flight flights[LANES];
+    struct lane lanes[LANES];
     struct list suspects; /* tasks of failed statements: sent in ever smaller groups */
     bool suspects_flew;   /* the last hot flight was theirs */
 } batch;
@@ -42,24 +59,36 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     batch.ops = ops;
     batch.plan = plan;
     list_init(&batch.suspects);
-    for (size_t i = 0; ops[i] != NULL; i++)
+    for (size_t i = 0; ops[i] != NULL; i++) {
         list_init(&ops[i]->queue);
+        ops[i]->queued = 0;
+    }
+    for (size_t i = 0; i < LANES; i++)
+        batch.lanes[i].queued = 0;
 }
 
 void batch_start(void) {
-    batch.flights[0].lane = db_lane_new("hot", LANE_HOT);
-    batch.flights[1].lane = db_lane_new("side", LANE_SIDE);
+    batch.lanes[0].db = db_lane_new("hot", LANE_HOT);
+    batch.lanes[1].db = db_lane_new("side", LANE_SIDE);
 }
 
 void batch_stop(void) {
     for (size_t i = 0; i < LANES; i++) {
-        db_lane_free(batch.flights[i].lane);
-        free(batch.flights[i].tasks);
+        db_lane_free(batch.lanes[i].db);
+        for (size_t k = 0; k < DB_MAX_FLIGHTS; k++)
+            free(batch.lanes[i].flights[k].tasks);
     }
+}
+
+static void count_queued(struct op *op, int change) {
+    op->queued += (size_t)change;
+    batch.lanes[op->lane == LANE_HOT ? 0 : 1].queued += (size_t)change;
 }
 
 void batch_add(struct task *t) {
     t->state = TASK_QUEUED;
+    t->company = 0;
+    count_queued(t->op, 1);
     list_push_back(&t->op->queue, &t->node);
 }
 
@@ -67,13 +96,15 @@ bool batch_cancel(struct task *t) {
     if (t->state != TASK_QUEUED)
         return false;
     list_remove(&t->node);
+    if (t->company == 0)
+        count_queued(t->op, -1);
     t->state = TASK_IDLE;
     return true;
 }
 
 bool batch_connected(enum lane_kind kind) {
     for (size_t i = 0; i < LANES; i++)
-        if (batch.flights[i].lane->kind == kind && batch.flights[i].lane->state >= DB_READY)
+        if (batch.lanes[i].db->kind == kind && batch.lanes[i].db->state >= DB_READY)
             return true;
     return false;
 }
@@ -83,17 +114,17 @@ bool batch_idle(void) {
         if (!list_empty(&batch.ops[i]->queue))
             return false;
     for (size_t i = 0; i < LANES; i++)
-        if (batch.flights[i].lane->state == DB_FLYING)
+        if (batch.lanes[i].db->state == DB_FLYING)
             return false;
     return list_empty(&batch.suspects);
 }
 
 /* ---- building a flight ---- */
 
-static struct flight *flight_of(const struct db_lane *lane) {
+static struct lane *lane_of(const struct db_lane *db) {
     for (size_t i = 0; i < LANES; i++)
-        if (batch.flights[i].lane == lane)
-            return &batch.flights[i];
+        if (batch.lanes[i].db == db)
+            return &batch.lanes[i];
     return NULL;
 }
 
@@ -104,55 +135,149 @@ static void board(struct flight *f, struct task *t) {
     }
     f->tasks[f->task_count++] = t;
     f->parts[f->part_count].count++;
+    f->spread_count += t->op->spreads;
     list_remove(&t->node);
+    if (t->company == 0)
+        count_queued(t->op, -1);
     t->state = TASK_SENT;
 }
 
-static void encode(struct flight *f, struct params *p, struct task *t) {
+static struct task *first_task(struct op *op) {
+    return LIST_ENTRY(op->queue.next, struct task, node);
+}
+
+static bool has_room_for(const struct params *p, const struct task *t) {
+    return p->rows == 0 || (p->rows + t->rows <= (size_t)config.batch_max &&
+                            p->bytes + t->bytes <= (size_t)config.batch_max_bytes);
+}
+
+static void encode(struct flight *f, struct params *p, struct task *t,
+                   void (*encode_task)(struct params *p, struct task *t)) {
     t->first_row = p->rows;
-    t->op->encode(p, t);
+    encode_task(p, t);
     p->rows += t->rows;
+    p->bytes += t->bytes;
     board(f, t);
 }
 
-static void finish_statement(struct flight *f, struct op *op, const struct params *p) {
-    f->parts[f->part_count].op = op;
-    f->part_count++;
-    stats.rows += p->rows;
-    if (p->rows > stats.batch_max_rows)
-        stats.batch_max_rows = p->rows;
-    db_statement(f->lane, op->stmt);
+/* Tasks in the statement being built. */
+static size_t boarded(const struct flight *f) {
+    return f->parts[f->part_count].count;
 }
 
-static void begin_statement(struct flight *f, struct op *op, struct params *p) {
+static size_t seats_for(const struct flight *f, const struct op *op) {
+    return op->spreads ? (op->queued * f->seats + f->of - 1) / f->of : SIZE_MAX;
+}
+
+static void finish_statement(struct flight *f, struct op *op, const struct op_alike *alike) {
+    size_t rows = db_params(f->db)->rows;
+
+    f->parts[f->part_count].op = op;
+    f->parts[f->part_count].done = alike != NULL ? alike->done : op->done;
+    f->part_count++;
+    stats.rows += rows;
+    if (rows > stats.batch_max_rows)
+        stats.batch_max_rows = rows;
+    db_statement(f->db, alike != NULL ? alike->stmt : op->stmt);
+}
+
+static struct params *begin_statement(struct flight *f, struct op *op) {
+    struct params *p = db_params(f->db);
+
     f->parts[f->part_count].count = 0;
     if (op->begin != NULL)
         op->begin(p);
+    return p;
 }
 
 /* As many of the operation's tasks as fit; the rest waits for the next flight. */
 static void add_statement(struct flight *f, struct op *op) {
-    struct params *p = db_params(f->lane);
-    size_t bytes = 0;
+    struct params *p = begin_statement(f, op);
+    size_t seats = seats_for(f, op);
 
-    begin_statement(f, op, p);
-    do {
-        struct task *t = LIST_ENTRY(op->queue.next, struct task, node);
+    do
+        encode(f, p, first_task(op), op->encode);
+    while (!op->alone && !list_empty(&op->queue) && boarded(f) < seats && has_room_for(p, first_task(op)));
+    finish_statement(f, op, NULL);
+}
 
-        if (p->rows > 0 &&
-            (p->rows + t->rows > (size_t)config.batch_max || bytes + t->bytes > config.batch_max_bytes))
+/* ---- tasks of one shape ---- */
+
+static bool same_shape(const struct op_shape *x, const struct op_shape *y) {
+    return x->a == y->a && x->b == y->b;
+}
+
+/* Do the operation's tasks have few shapes, the first one among them? Looks at no more
+ * tasks than travel together. */
+static bool few_shapes(const struct op *op) {
+    struct op_shape shapes[ALIKE_MOST], shape;
+    size_t known = 0, left = (size_t)config.batch_max;
+
+    for (struct list *n = op->queue.next; n != &op->queue && left > 0; n = n->next, left--) {
+        size_t i = 0;
+
+        if (!op->alike->shape(LIST_ENTRY(n, struct task, node), &shape))
+            return false;
+        while (i < known && !same_shape(&shapes[i], &shape))
+            i++;
+        if (i == ALIKE_MOST)
+            return false;
+        if (i == known)
+            shapes[known++] = shape;
+    }
+    return true;
+}
+
+/* The first task and those that may go with it, so many at most; tells how many they are.
+ * None when the first has no shape: few_shapes() may have looked less far. */
+static size_t add_alike_statement(struct flight *f, struct op *op, size_t seats) {
+    const struct op_alike *alike = op->alike;
+    struct params *p = db_params(f->db);
+    struct task *first = first_task(op);
+    struct op_shape wanted, shape;
+    struct list *next;
+
+    if (!alike->shape(first, &wanted))
+        return 0;
+    f->parts[f->part_count].count = 0;
+    alike->begin(p, first);
+    for (struct list *n = op->queue.next; n != &op->queue; n = next) {
+        struct task *t = LIST_ENTRY(n, struct task, node);
+
+        next = n->next;
+        if (boarded(f) >= seats || !has_room_for(p, t))
             break;
-        bytes += t->bytes;
-        encode(f, p, t);
-    } while (!op->alone && !list_empty(&op->queue));
-    finish_statement(f, op, p);
+        if (t == first || (alike->shape(t, &shape) && same_shape(&shape, &wanted) &&
+                           (alike->join == NULL || alike->join(first, t))))
+            encode(f, p, t, alike->encode);
+    }
+    finish_statement(f, op, alike);
+    return f->parts[f->part_count - 1].count;
+}
+
+/* May op have another statement in the flight? */
+static bool may_go_on(const struct flight *f, const struct op *op) {
+    return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS;
+}
+
+static void add_alike(struct flight *f, struct op *op) {
+    size_t seats = seats_for(f, op), taken = 1;
+
+    for (size_t left = ALIKE_MOST; left > 0 && taken > 0 && seats > 0 && may_go_on(f, op); left--) {
+        taken = add_alike_statement(f, op, seats);
+        seats -= taken;
+    }
 }
 
 /* Statements of an alone operation are bounded, so that all operations find room. */
 static void add_op(struct flight *f, struct op *op) {
     size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
 
-    for (; left > 0 && !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS; left--)
+    if (op->alike != NULL && few_shapes(op)) {
+        add_alike(f, op);
+        return;
+    }
+    for (; left > 0 && may_go_on(f, op); left--)
         add_statement(f, op);
 }
 
@@ -162,18 +287,17 @@ static void add_suspects(struct flight *f) {
     struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
     struct op *op = first->op;
     uint32_t company = first->company;
-    struct params *p = db_params(f->lane);
+    struct params *p = begin_statement(f, op);
 
     stats.suspect_flights++;
-    begin_statement(f, op, p);
     for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
         struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
 
         if (t->op != op || t->company != company || (i > 0 && op->alone))
             break;
-        encode(f, p, t);
+        encode(f, p, t, op->encode);
     }
-    finish_statement(f, op, p);
+    finish_statement(f, op, NULL);
 }
 
 /* Suspects and all others take turns, so that nobody waits for the guilty. */
@@ -184,18 +308,18 @@ static bool is_turn_of_suspects(void) {
 
 static void build(struct flight *f) {
     f->part_count = f->task_count = 0;
-    if (f->lane->kind == LANE_HOT && is_turn_of_suspects()) {
+    if (f->db->kind == LANE_HOT && is_turn_of_suspects()) {
         add_suspects(f);
         return;
     }
-    if (f->lane->kind == LANE_HOT)
+    if (f->db->kind == LANE_HOT)
         batch.plan();
     for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (batch.ops[i]->lane == f->lane->kind)
+        if (batch.ops[i]->lane == f->db->kind)
             add_op(f, batch.ops[i]);
 }
 
-static void on_landed(struct db_lane *lane, const struct db_result *result);
+static void on_landed(struct db_lane *db, const struct db_result *result);
 
 static void take_off(struct flight *f) {
     struct task **tasks = f->tasks;
@@ -204,22 +328,58 @@ static void take_off(struct flight *f) {
         f->parts[i].tasks = tasks;
         tasks += f->parts[i].count;
     }
-    db_send(f->lane, on_landed);
+    db_send(f->db, on_landed);
+}
+
+static size_t waiting_to_spread(const struct db_lane *db) {
+    size_t count = 0;
+
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (batch.ops[i]->lane == db->kind && batch.ops[i]->spreads)
+            count += batch.ops[i]->queued;
+    return count;
+}
+
+/* With two flights under way the database goes from one to the next while we deal with
+ * what the last one brought. That pays when both are about as large: of the tasks that can
+ * be spread, the next takes so many that as many are left, and it does not start with much
+ * less than the other carries. */
+static bool share_out(const struct lane *lane, struct flight *f) {
+    const struct flight *other = f->db->flying > 0 ? &lane->flights[lane->oldest] : NULL;
+    size_t flying = other == NULL ? 0 : other->spread_count;
+    size_t waiting = waiting_to_spread(f->db);
+
+    f->seats = f->of = 1;
+    f->spread_count = 0;
+    if (other != NULL && lane->queued * 3 < other->task_count)
+        return false;
+    if (waiting > flying && waiting + flying >= SPLIT_LEAST) {
+        f->seats = (waiting + flying + 1) / 2;
+        f->of = waiting;
+    }
+    return true;
+}
+
+static void lane_flush(struct lane *lane) {
+    while (db_has_room(lane->db)) {
+        struct flight *f = &lane->flights[(lane->oldest + lane->db->flying) % DB_MAX_FLIGHTS];
+
+        f->db = lane->db;
+        if (!share_out(lane, f))
+            return;
+        build(f);
+        /* Nothing else to send: the suspects need not wait for their turn. */
+        if (f->part_count == 0 && f->db->kind == LANE_HOT && !list_empty(&batch.suspects))
+            build(f);
+        if (f->part_count == 0)
+            return;
+        take_off(f);
+    }
 }
 
 void batch_flush(void) {
-    for (size_t i = 0; i < LANES; i++) {
-        struct flight *f = &batch.flights[i];
-
-        if (f->lane->state != DB_READY)
-            continue;
-        build(f);
-        /* Nothing else to send: the suspects need not wait for their turn. */
-        if (f->part_count == 0 && f->lane->kind == LANE_HOT && !list_empty(&batch.suspects))
-            build(f);
-        if (f->part_count > 0)
-            take_off(f);
-    }
+    for (size_t i = 0; i < LANES; i++)
+        lane_flush(&batch.lanes[i]);
 }
 
 /* ---- a flight's end ---- */
@@ -233,7 +393,7 @@ static void committed(struct flight *f, const struct db_result *result) {
             part->tasks[k]->company = 0;
             part->tasks[k]->failures = 0;
         }
-        part->op->done(part->tasks, part->count, result->rows[i]);
+        part->done(part->tasks, part->count, result->rows[i]);
     }
 }
 
@@ -243,12 +403,25 @@ static void send_again(struct task *t, bool unknown) {
     if (t->op->again != NULL && !t->op->again(t, unknown))
         return;
     t->state = TASK_QUEUED;
+    if (t->company == 0)
+        count_queued(t->op, 1);
     list_push_front(t->company > 0 ? &batch.suspects : &t->op->queue, &t->node);
 }
 
-static void lost(struct flight *f) {
-    for (size_t i = f->task_count; i-- > 0;)
-        send_again(f->tasks[i], true);
+/* Flights are lost together. We are told of the oldest first, but deal with the newest
+ * first, when we have been told of all. */
+static void lost(struct lane *lane) {
+    if (lane->db->flying > 0) {
+        lane->lost++;
+        return;
+    }
+    for (size_t n = 0; n <= lane->lost; n++) {
+        struct flight *f = &lane->flights[(lane->oldest + DB_MAX_FLIGHTS - 1 - n) % DB_MAX_FLIGHTS];
+
+        for (size_t i = f->task_count; i-- > 0;)
+            send_again(f->tasks[i], true);
+    }
+    lane->lost = 0;
 }
 
 /* Classes 40 (rolled back), 55 (not in state), 57 (cancelled by an operator). */
@@ -290,13 +463,15 @@ static void failed(struct flight *f, const struct db_result *result) {
     }
 }
 
-static void on_landed(struct db_lane *lane, const struct db_result *result) {
-    struct flight *f = flight_of(lane);
+static void on_landed(struct db_lane *db, const struct db_result *result) {
+    struct lane *lane = lane_of(db);
+    struct flight *f = &lane->flights[lane->oldest];
 
+    lane->oldest = (lane->oldest + 1) % DB_MAX_FLIGHTS;
     if (result->outcome == DB_COMMITTED)
         committed(f, result);
     else if (result->outcome == DB_FAILED)
         failed(f, result);
     else
-        lost(f);
+        lost(lane);
 }

@@ -558,16 +558,6 @@ void client_push(struct client *c, const void *bytes, size_t len) {
     client_touch(c);
 }
 
-bool client_alive(struct client *c) {
-    char byte;
-    ssize_t got;
-
-    if (c->state == CLIENT_DEAD || c->eof)
-        return false;
-    got = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
 /* ---- time ---- */
 
 static void check_client(struct client *c) {

@@ -108,8 +108,6 @@ void client_kill(struct client *c, const char *reason);
 void client_close_after_replies(struct client *c);
 /* Bytes outside of requests and replies (MONITOR, push messages). */
 void client_push(struct client *c, const void *bytes, size_t len);
-/* Is the peer still there? Asks the socket; for one who waited long. */
-bool client_alive(struct client *c);
 /* There may be something to write, or to close: look at it at the turn's end. */
 void client_touch(struct client *c);
 /* Replies now and lets r go on as an orphan: its reply is complete, but a task of

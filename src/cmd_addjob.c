@@ -46,6 +46,7 @@ struct add {
     int64_t wake_at; /* TIME_NEVER: none */
     struct get *to;  /* inserted for this waiting client, */
     int64_t until;   /* leased until then */
+    bool unhanded;   /* under way to the queue, for whoever comes; counted there */
     bool given_up;   /* the client was told so; what was inserted is removed */
 };
 
@@ -190,13 +191,13 @@ void cmd_addjob(struct req *r) {
 
 /* ---- the statement ---- */
 
-/* The client that has waited longest gets the job by its insert, when nothing
- * else is, or is about to be, ready before it. */
+/* The client that has waited longest gets the job by its insert, when nothing else is
+ * ready before it, and who else waits suffices for what is about to be. */
 static struct get *find_taker(const struct add *a) {
     struct queue *q = a->q;
 
-    if (is_delayed(a) || a->given_up || list_empty(&q->waiters) || (q->pause & PAUSE_OUT) ||
-        q->claiming > 0 || queue_budget(q) > 0)
+    if (is_delayed(a) || a->given_up || q->waiter_count <= q->inserting || (q->pause & PAUSE_OUT) ||
+        queue_budget(q) > 0)
         return NULL;
     return get_first_waiting(q);
 }
@@ -214,14 +215,30 @@ static void encode_times(struct params *p, const struct add *a) {
         params_time(p, 3, a->wake_at);
 }
 
+static void give_to(struct add *a, struct get *g) {
+    get_claim(g);
+    g->pending++;
+    a->to = g;
+    a->until = lease_end(a);
+}
+
+/* Decides, once, who gets the job; true when somebody does. */
+static bool hand(struct add *a) {
+    struct get *g;
+
+    if (a->to == NULL && !a->unhanded && a->req->task.op == &op_add_jobs && (g = find_taker(a)) != NULL)
+        give_to(a, g);
+    if (a->to == NULL && !a->unhanded && !is_delayed(a)) {
+        a->unhanded = true;
+        a->q->inserting++;
+    }
+    return a->to != NULL;
+}
+
 static void add_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
+    bool handed = hand(a);
 
-    if (a->to == NULL && t->op == &op_add_jobs && (a->to = find_taker(a)) != NULL) {
-        get_claim(a->to);
-        a->to->pending++;
-        a->until = lease_end(a);
-    }
     params_int8(p, 0, a->key.id);
     encode_times(p, a);
     params_int4(p, 4, a->key.queue_id);
@@ -229,11 +246,55 @@ static void add_encode(struct params *p, struct task *t) {
     params_int4(p, 6, (int32_t)a->opt.delay);
     params_int2(p, 7, a->key.rank);
     params_int2(p, 8, (int16_t)a->opt.replicate);
-    if (a->to != NULL)
+    if (handed)
         params_int2(p, 9, (int16_t)node_self()->number);
     else
         params_null(p, 9, PARAM_INT2);
     params_bytea(p, 10, a->req->argv[2]);
+}
+
+/* ---- many alike ---- */
+
+static bool add_shape(const struct task *t, struct op_shape *shape) {
+    const struct add *a = REQ_OF_TASK(t)->data;
+
+    shape->a = (int64_t)a->key.queue_id << 32 | a->opt.retry;
+    shape->b = (int64_t)a->key.rank << 32 | a->opt.replicate;
+    return a->wake_at == TIME_NEVER;
+}
+
+static void alike_begin(struct params *p, struct task *first) {
+    struct add *a = REQ_OF_TASK(first)->data;
+    bool handed = hand(a);
+
+    params_set_int4(p, 2, a->key.queue_id);
+    params_set_int4(p, 3, (int32_t)a->opt.retry);
+    params_set_int2(p, 4, a->key.rank);
+    params_set_int2(p, 5, (int16_t)a->opt.replicate);
+    params_set_time(p, 6, handed ? a->until : a->ready_at);
+    params_set_time(p, 7, job_created_us(0) + JOB_DEFAULT_TTL * US_PER_S);
+    if (handed)
+        params_set_int2(p, 8, (int16_t)node_self()->number);
+    else
+        params_set_null(p, 8);
+}
+
+/* Those for waiting clients go together, with one end of their leases; and so do the others. */
+static bool alike_join(const struct task *first, struct task *t) {
+    const struct add *f = REQ_OF_TASK(first)->data;
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    if (hand(a) != (f->to != NULL))
+        return false;
+    a->until = f->until;
+    return true;
+}
+
+static void alike_encode(struct params *p, struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    params_int8(p, 0, a->key.id);
+    params_bytea(p, 1, a->req->argv[2]);
 }
 
 /* ---- the end ---- */
@@ -266,6 +327,12 @@ static void hand_over(struct add *a) {
     }
     claim_release(a->key, a->until);
     get_wait(g);
+}
+
+/* No longer under way. */
+static void landed(struct add *a) {
+    a->q->inserting -= a->unhanded;
+    a->unhanded = false;
 }
 
 static void committed(struct add *a) {
@@ -305,6 +372,7 @@ static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct add *a = REQ_OF_TASK(tasks[i])->data;
 
+        landed(a);
         leave(a);
         committed(a);
         finish(a);
@@ -319,6 +387,7 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
     for (size_t i = 0; i < count; i++) {
         struct add *a = REQ_OF_TASK(tasks[i])->data;
 
+        landed(a);
         leave(a);
         if (next < PQntuples(rows) && row_int8(rows, next, 0) == a->key.id) {
             next++;
@@ -332,6 +401,7 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
 static void withdraw(struct add *a) {
     struct get *g = a->to;
 
+    landed(a);
     a->to = NULL;
     if (g != NULL && --g->pending == 0)
         get_wait(g);
@@ -354,10 +424,21 @@ static bool add_again(struct task *t, bool unknown) {
     return true;
 }
 
+static const struct op_alike add_alike = {
+    .stmt = SQL_ADD_JOBS_ALIKE,
+    .shape = add_shape,
+    .begin = alike_begin,
+    .join = alike_join,
+    .encode = alike_encode,
+    .done = add_done,
+};
+
 struct op op_add_jobs = {
     .name = "add_jobs",
     .stmt = SQL_ADD_JOBS,
     .lane = LANE_HOT,
+    .spreads = true,
+    .alike = &add_alike,
     .encode = add_encode,
     .done = add_done,
     .fail = add_fail,
@@ -389,6 +470,7 @@ static void give_up(struct add *a) {
     }
     batch_cancel(&r->task);
     list_remove(&a->parked.node);
+    withdraw(a);
     leave(a);
     req_end(r);
 }

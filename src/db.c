@@ -1,4 +1,4 @@
-/* Lanes: non-blocking libpq connections in pipeline mode, one flight at a time. */
+/* Lanes: non-blocking libpq connections in pipeline mode, flights that land in order. */
 #include "db.h"
 
 #include <stdio.h>
@@ -85,13 +85,12 @@ static void arm_timer(struct db_lane *lane, int64_t us) {
 
 /* ---- going down ---- */
 
-static void clear_results(struct db_lane *lane) {
-    for (size_t i = 0; i < lane->collected; i++)
-        PQclear(lane->results[i]);
-    lane->collected = 0;
-    lane->sent = 0;
-    lane->failed = false;
-    lane->broken = false;
+static void flight_clear(struct db_flight *f) {
+    for (size_t i = 0; i < f->collected; i++)
+        PQclear(f->results[i]);
+    f->collected = 0;
+    f->sent = 0;
+    f->failed = false;
 }
 
 static void disconnect(struct db_lane *lane) {
@@ -107,16 +106,38 @@ static void disconnect(struct db_lane *lane) {
     lane->conn = NULL;
 }
 
-static void land(struct db_lane *lane, const struct db_result *result) {
-    void (*on_landed)(struct db_lane *, const struct db_result *) = lane->on_landed;
+static struct db_flight *oldest(struct db_lane *lane) {
+    return &lane->flights[lane->oldest];
+}
 
-    lane->on_landed = NULL;
-    on_landed(lane, result);
+/* Where the next statement goes. */
+static struct db_flight *in_making(struct db_lane *lane) {
+    return &lane->flights[(lane->oldest + lane->flying) % DB_MAX_FLIGHTS];
+}
+
+/* The oldest flight is over. */
+static void land(struct db_lane *lane, const struct db_result *result) {
+    struct db_flight *f = oldest(lane);
+
+    lane->oldest = (lane->oldest + 1) % DB_MAX_FLIGHTS;
+    lane->flying--;
+    f->on_landed(lane, result);
+    flight_clear(f);
+}
+
+static void all_lost(struct db_lane *lane) {
+    while (lane->flying > 0) {
+        struct db_result lost = { .outcome = DB_LOST, .count = oldest(lane)->sent };
+
+        stats.flights_lost++;
+        land(lane, &lost);
+    }
+    flight_clear(in_making(lane));
+    lane->broken = false;
 }
 
 static void lane_down(struct db_lane *lane, const char *why) {
     bool was_up = lane->state >= DB_READY;
-    bool was_flying = lane->state == DB_FLYING;
 
     remember_error(why);
     /* A Postgres that is just starting takes some tries; that is nothing to warn of. */
@@ -127,13 +148,7 @@ static void lane_down(struct db_lane *lane, const char *why) {
     lane->state = DB_DOWN;
     arm_timer(lane, lane->backoff_us);
     lane->backoff_us = lane->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : lane->backoff_us * 2;
-    if (was_flying) {
-        struct db_result lost = { .outcome = DB_LOST, .count = lane->sent };
-
-        stats.flights_lost++;
-        land(lane, &lost);
-    }
-    clear_results(lane);
+    all_lost(lane);
     if (was_up) {
         stats.db_disconnects++;
         db.hooks->on_down(lane);
@@ -339,59 +354,59 @@ static void preparing_step(struct db_lane *lane) {
 
 /* ---- a flight ---- */
 
-static void note_error(struct db_lane *lane, const PGresult *res) {
+static void note_error(struct db_flight *f, const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
-    if (lane->failed)
+    if (f->failed)
         return;
-    lane->failed = true;
-    lane->failed_at = lane->collected;
-    snprintf(lane->sqlstate, sizeof lane->sqlstate, "%s", state != NULL ? state : "XX000");
-    snprintf(lane->message, sizeof lane->message, "%s", text != NULL ? text : PQresultErrorMessage(res));
+    f->failed = true;
+    f->failed_at = f->collected;
+    snprintf(f->sqlstate, sizeof f->sqlstate, "%s", state != NULL ? state : "XX000");
+    snprintf(f->message, sizeof f->message, "%s", text != NULL ? text : PQresultErrorMessage(res));
 }
 
-static void flight_done(struct db_lane *lane) {
+static void flight_done(struct db_lane *lane, struct db_flight *f) {
     struct db_result result = {
-        .outcome = lane->failed ? DB_FAILED : DB_COMMITTED,
-        .count = lane->sent,
-        .rows = lane->results,
-        .failed_at = lane->failed_at,
-        .error = { lane->sqlstate, lane->message },
+        .outcome = f->failed ? DB_FAILED : DB_COMMITTED,
+        .count = f->sent,
+        .rows = f->results,
+        .failed_at = f->failed_at,
+        .error = { f->sqlstate, f->message },
     };
 
-    if (lane->failed) {
+    if (f->failed) {
         stats.flights_failed++;
         log_warning(who(lane), "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)",
-                    lane->failed_at + 1, lane->sent, lane->message, lane->sqlstate);
+                    f->failed_at + 1, f->sent, f->message, f->sqlstate);
     }
-    lane->state = DB_READY;
+    lane->state = lane->flying > 1 ? DB_FLYING : DB_READY;
     land(lane, &result);
-    clear_results(lane);
 }
 
 /* The commit itself may fail too: then the Sync's place holds the error. */
+static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *res) {
+    if (res != NULL && is_error(res))
+        note_error(f, res);
+    if (res != NULL && f->collected < f->sent)
+        f->results[f->collected++] = res;
+    else
+        PQclear(res);
+    if (PQstatus(lane->conn) == CONNECTION_BAD)
+        lane_broken(lane);
+}
+
 static void flying_step(struct db_lane *lane) {
     while (lane->state == DB_FLYING && !PQisBusy(lane->conn)) {
         PGresult *res = PQgetResult(lane->conn);
-        ExecStatusType status = PQresultStatus(res);
 
         if (res == NULL && PQstatus(lane->conn) == CONNECTION_OK)
             continue;
-        if (status == PGRES_PIPELINE_SYNC) {
+        if (PQresultStatus(res) == PGRES_PIPELINE_SYNC) {
             PQclear(res);
-            flight_done(lane);
-            return;
-        }
-        if (res != NULL && is_error(res))
-            note_error(lane, res);
-        if (res != NULL && lane->collected < lane->sent)
-            lane->results[lane->collected++] = res;
-        else
-            PQclear(res);
-        if (PQstatus(lane->conn) == CONNECTION_BAD) {
-            lane_broken(lane);
-            return;
+            flight_done(lane, oldest(lane));
+        } else {
+            flight_result(lane, oldest(lane), res);
         }
     }
 }
@@ -416,7 +431,6 @@ static void lane_step(struct db_lane *lane) {
 }
 
 struct params *db_params(struct db_lane *lane) {
-    params_reset(&lane->params);
     return &lane->params;
 }
 
@@ -426,15 +440,17 @@ void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
     int formats[PARAMS_MAX];
 
     params_finish(&lane->params, values, lengths, formats);
-    lane->sent++;
+    in_making(lane)->sent++;
     stats.statements++;
     if (PQsendQueryPrepared(lane->conn, sql_texts[stmt].name, lane->params.columns, values, lengths, formats,
                             1) != 1)
         lane->broken = true;
+    params_reset(&lane->params);
 }
 
 void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {
-    lane->on_landed = on_landed;
+    in_making(lane)->on_landed = on_landed;
+    lane->flying++;
     lane->state = DB_FLYING;
     stats.flights++;
     if (lane->broken || PQpipelineSync(lane->conn) != 1 || !flush(lane))
@@ -462,7 +478,8 @@ struct db_lane *db_lane_new(const char *name, enum lane_kind kind) {
 
 void db_lane_free(struct db_lane *lane) {
     disconnect(lane);
-    clear_results(lane);
+    for (size_t i = 0; i < DB_MAX_FLIGHTS; i++)
+        flight_clear(&lane->flights[i]);
     event_free(lane->retry_event);
     params_free(&lane->params);
     free(lane);

@@ -12,10 +12,15 @@
 
 /*
  * A few non-blocking libpq connections in pipeline mode, called lanes. A lane
- * carries one flight at a time: statements followed by one Sync, which makes
- * them one transaction with one commit. Its end is told once, when the Sync's
+ * carries flights: statements followed by one Sync, which makes them one
+ * transaction with one commit. A flight's end is told once, when the Sync's
  * result is there (committed or not) or the connection died (unknown): never
  * on a statement's own result, which comes before the commit.
+ *
+ * A second flight may be sent while the first is under way: the database goes
+ * on with it at once, rather than wait until we have heard of the first. They
+ * are executed, and land, in the order in which they were sent; when one fails,
+ * the next is executed all the same.
  *
  * A lane that is down reconnects by itself, with back-off. The first to
  * connect brings the schema up to date; every connection prepares all
@@ -27,7 +32,7 @@
     X(DB_MIGRATING, "migrating")                \
     X(DB_PREPARING, "preparing")                \
     X(DB_READY, "ready")                        \
-    X(DB_FLYING, "flying") /* a flight is under way */
+    X(DB_FLYING, "flying") /* flights are under way */
 
 enum db_state {
 #define X(id, name) id,
@@ -36,12 +41,15 @@ enum db_state {
 };
 
 #define DB_MAX_STATEMENTS 256 /* in one flight */
+#define DB_MAX_FLIGHTS 2      /* under way on one lane */
 
 enum db_outcome {
     DB_COMMITTED,
     DB_FAILED, /* rolled back: error says why, failed_at which statement */
     DB_LOST,   /* the connection died: committed or not, nobody knows */
 };
+
+struct db_lane;
 
 struct db_result {
     enum db_outcome outcome;
@@ -51,12 +59,23 @@ struct db_result {
     struct op_error error;
 };
 
+/* A flight, as far as the connection is concerned. */
+struct db_flight {
+    /* Its end; set by db_send(). */
+    void (*on_landed)(struct db_lane *lane, const struct db_result *result);
+    size_t sent;
+    size_t collected;
+    PGresult *results[DB_MAX_STATEMENTS];
+    bool failed;
+    size_t failed_at;
+    char sqlstate[6];
+    char message[512];
+};
+
 struct db_lane {
     const char *name; /* "hot", "side": for logs */
     enum lane_kind kind;
     enum db_state state;
-    /* The end of the flight; set by db_send(). */
-    void (*on_landed)(struct db_lane *lane, const struct db_result *result);
     /* Private. */
     PGconn *conn;
     struct event *io_event;
@@ -65,16 +84,11 @@ struct db_lane {
     int64_t backoff_us;
     struct migrate *migrate;
     PGresult *step_result; /* of the migration step under way */
-    /* The flight. */
     struct params params;
     bool broken; /* a statement could not be sent */
-    size_t sent;
-    size_t collected;
-    PGresult *results[DB_MAX_STATEMENTS];
-    bool failed;
-    size_t failed_at;
-    char sqlstate[6];
-    char message[512];
+    struct db_flight flights[DB_MAX_FLIGHTS];
+    size_t oldest; /* of those under way */
+    size_t flying;
 };
 
 struct db_hooks {
@@ -88,12 +102,16 @@ void db_init(struct event_base *base, const char *conninfo, const struct db_hook
 struct db_lane *db_lane_new(const char *name, enum lane_kind kind);
 void db_lane_free(struct db_lane *lane);
 
-/* The parameters to fill for the next statement, empty. */
+/* May another flight be sent? */
+static inline bool db_has_room(const struct db_lane *lane) {
+    return lane->state >= DB_READY && lane->flying < DB_MAX_FLIGHTS;
+}
+/* The parameters of the next statement, to be filled. */
 struct params *db_params(struct db_lane *lane);
 /* Adds a statement with db_params() to the flight. One that cannot be sent breaks
  * the lane, and db_send() reports the flight as lost. */
 void db_statement(struct db_lane *lane, enum sql_stmt stmt);
-/* Sends the flight. The lane must be ready and have at least one statement. */
+/* Sends the flight. The lane must have room, and the flight a statement. */
 void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *));
 
 /* Why the last connection failed, or "". */

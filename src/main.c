@@ -209,12 +209,9 @@ static void write_pidfile(void) {
         log_warning("server", "cannot write the pid file %s", config.pidfile);
 }
 
+/* Without libevent's precise timer, which is a system call in every turn. */
 static void start_loop(void) {
-    struct event_config *ec = event_config_new();
-
-    event_config_set_flag(ec, EVENT_BASE_FLAG_PRECISE_TIMER);
-    server.base = event_base_new_with_config(ec);
-    event_config_free(ec);
+    server.base = event_base_new();
     if (server.base == NULL)
         refuse("cannot make an event loop");
     server.timer = evtimer_new(server.base, on_timer, NULL);

@@ -22,7 +22,7 @@
 struct task;
 
 enum lane_kind {
-    LANE_HOT,  /* changes jobs; in order, one flight at a time */
+    LANE_HOT,  /* changes jobs; flights in order */
     LANE_SIDE, /* reads and upkeep that need not wait for a flush */
 };
 
@@ -32,12 +32,35 @@ struct op_error {
     const char *message;  /* the database's primary message */
 };
 
+/* What tasks have in common that may share an alike statement: equal bit by bit. */
+struct op_shape {
+    int64_t a;
+    int64_t b;
+};
+
+/* A cheaper form of an operation's statement, for tasks of one shape. It takes what the
+ * tasks have in common as scalars, and only the rest as arrays. */
+struct op_alike {
+    enum sql_stmt stmt;
+    /* The shape of t; false when it needs the general statement. */
+    bool (*shape)(const struct task *t, struct op_shape *shape);
+    /* Sets the scalar parameters; first is the first task, not yet encoded. */
+    void (*begin)(struct params *p, struct task *first);
+    /* May t, of the same shape as first, go with it? True: it is encoded at once. NULL: always. */
+    bool (*join)(const struct task *first, struct task *t);
+    void (*encode)(struct params *p, struct task *t);
+    void (*done)(struct task **tasks, size_t count, const PGresult *rows);
+};
+
 struct op {
     const char *name; /* for INFO and logs */
     enum sql_stmt stmt;
     enum lane_kind lane;
     bool alone;  /* every task is a statement of its own */
     size_t most; /* such statements in one flight; 0: some */
+    /* Its tasks may be spread over two flights: no other operation's rely on their order. */
+    bool spreads;
+    const struct op_alike *alike; /* NULL: there is only the general statement */
     /* Sets the scalar parameters; NULL when there are none. */
     void (*begin)(struct params *p);
     /* Appends the rows of t (at least one) to the statement's parameters. */
@@ -53,8 +76,9 @@ struct op {
      * been committed. False when t was ended or given up here instead. NULL: t is
      * simply sent again. */
     bool (*again)(struct task *t, bool unknown);
-    /* Runtime part: tasks that wait, oldest first. Owned by batch.c. */
+    /* Runtime part: tasks that wait, oldest first, and how many. Owned by batch.c. */
     struct list queue;
+    size_t queued;
 };
 
 #define TASK_STATES(X)                                                      \

@@ -34,9 +34,11 @@ void params_reset(struct params *p) {
         p->column[i].elem = 0;
         p->column[i].count = 0;
         p->column[i].nulls = false;
+        p->column[i].null = false;
     }
     p->columns = 0;
     p->rows = 0;
+    p->bytes = 0;
 }
 
 void params_free(struct params *p) {
@@ -143,6 +145,10 @@ void params_set_text(struct params *p, int col, const char *value) {
     set_scalar(p, col, value, strlen(value));
 }
 
+void params_set_null(struct params *p, int col) {
+    use_column(p, col)->null = true;
+}
+
 void params_ensure_int4_array(struct params *p, int col) {
     array_column(p, col, OID_INT4);
 }
@@ -165,7 +171,7 @@ void params_finish(struct params *p, const char *values[PARAMS_MAX], int lengths
         if (c->elem != 0)
             finish_array(c);
         /* libpq takes a NULL value for SQL's null: an empty text is not that. */
-        values[i] = c->bytes.data != NULL ? buf_ptr(&c->bytes) : "";
+        values[i] = c->null ? NULL : c->bytes.data != NULL ? buf_ptr(&c->bytes) : "";
         lengths[i] = (int)buf_len(&c->bytes);
         formats[i] = 1;
     }

@@ -25,12 +25,14 @@ struct param {
     Oid elem;      /* element type of an array; 0: scalar or unused */
     int32_t count; /* elements */
     bool nulls;    /* some element is null */
+    bool null;     /* a scalar that is null */
 };
 
 struct params {
     struct param column[PARAMS_MAX];
-    int columns; /* in use: 1 + the highest */
-    size_t rows; /* kept by the batch: rows encoded so far */
+    int columns;  /* in use: 1 + the highest */
+    size_t rows;  /* kept by the batch: rows encoded so far, */
+    size_t bytes; /* and about how many bytes they take */
 };
 
 /* Empties p for the next statement; large memory is given back. */
@@ -56,6 +58,7 @@ void params_set_int8(struct params *p, int col, int64_t value);
 void params_set_bool(struct params *p, int col, bool value);
 void params_set_time(struct params *p, int col, int64_t us);
 void params_set_text(struct params *p, int col, const char *value);
+void params_set_null(struct params *p, int col);
 /* An empty array of int4, for a column to which no element was appended. */
 void params_ensure_int4_array(struct params *p, int col);
 

@@ -125,13 +125,14 @@ void get_wait(struct get *g) {
     }
 }
 
+/* One who hung up in this turn is still in the list. Of one who does so later, what was
+ * claimed for it is put back. */
 struct get *get_first_waiting(struct queue *q) {
     while (!list_empty(&q->waiters)) {
         struct get *g = LIST_ENTRY(q->waiters.next, struct wait, node)->get;
 
-        if (client_alive(g->client))
+        if (g->client->state != CLIENT_DEAD)
             return g;
-        client_kill(g->client, "peer closed while it waited for a job");
         waiters_client_gone(g->client);
     }
     return NULL;

@@ -38,7 +38,7 @@ static void test_adders_share_transactions(void **state) {
     }
     /* One that was waiting, one with all others, and some of the upkeep. */
     assert_in_range(info_number(c, "flights") - flights, 2, 10);
-    assert_true(info_number(c, "batch_max_rows") >= ADDERS / 2);
+    assert_true(info_number(c, "batch_max_rows") >= ADDERS / 4);
     assert_int_equal(number(c, "QLEN batch"), ADDERS + 1);
     PQfinish(other);
     redisFree(c);

@@ -269,7 +269,7 @@ static int expand(const char *const *params, const char *values[STATEMENT_PARAMS
     int count = 0;
 
     for (; params[count]; count++)
-        values[count] = with_day(params[count]);
+        values[count] = strcmp(params[count], "NULL") == 0 ? NULL : with_day(params[count]);
     return count;
 }
 

@@ -8,8 +8,9 @@
 
 /*
  * Operations for tests of the batch: a and b; c, of which every task is a statement of its
- * own; s on the side lane; and r, which an a becomes when its flight was lost. What happens
- * to tasks is written to a log: "done:a1,a2 fail:b1(22P02)".
+ * own; s on the side lane; r, which an a becomes when its flight was lost; and m, which has
+ * a statement for tasks of one shape. What happens to tasks is written to a log:
+ * "done:a1,a2 fail:b1(22P02)".
  */
 struct trial {
     struct task task;
@@ -19,6 +20,8 @@ struct trial {
     int ends;
     const char *failed; /* the SQLSTATE it failed with, or NULL */
     bool gives_up;      /* again() ends it */
+    int shape;          /* of an m; 0: none */
+    int side;           /* an m goes only with those of its side */
 };
 
 static struct buf trial_log;
@@ -69,11 +72,52 @@ static inline void trial_fail(struct task *task, const struct op_error *err) {
 
 static bool trial_again(struct task *task, bool unknown);
 
+/* ---- tasks of one shape ---- */
+
+static inline bool trial_shape(const struct task *t, struct op_shape *shape) {
+    const struct trial *m = CONTAINER_OF(t, const struct trial, task);
+
+    *shape = (struct op_shape){ m->shape / 10, m->shape % 10 };
+    return m->shape != 0;
+}
+
+static inline void trial_alike_begin(struct params *p, struct task *first) {
+    assert_int_equal(p->rows, 0);
+    assert_int_equal(first->state, TASK_QUEUED);
+    params_set_int4(p, 1, trial_of(first)->shape);
+    trial_begins++;
+}
+
+static inline bool trial_join(const struct task *first, struct task *t) {
+    const struct trial *x = CONTAINER_OF(first, const struct trial, task);
+
+    assert_int_equal(x->shape, trial_of(t)->shape);
+    assert_int_equal(t->state, TASK_QUEUED);
+    return x->side == trial_of(t)->side;
+}
+
+static inline void trial_alike_done(struct task **tasks, size_t count, const PGresult *rows) {
+    buf_printf(&trial_log, " alike");
+    trial_done(tasks, count, rows);
+}
+
+static const struct op_alike trial_alike = {
+    .stmt = SQL_ACK_JOBS_ALIKE,
+    .shape = trial_shape,
+    .begin = trial_alike_begin,
+    .join = trial_join,
+    .encode = trial_encode,
+    .done = trial_alike_done,
+};
+
+/* ---- the operations ---- */
+
 #define TRIAL_OP(variable, text, where, single, statement, repeat) \
     static struct op variable = { .name = text,                    \
                                   .stmt = statement,               \
                                   .lane = where,                   \
                                   .alone = single,                 \
+                                  .spreads = true,                 \
                                   .begin = trial_begin,            \
                                   .encode = trial_encode,          \
                                   .done = trial_done,              \
@@ -85,8 +129,9 @@ TRIAL_OP(op_r, "r", LANE_HOT, false, SQL_ADD_JOBS_AGAIN, trial_again);
 TRIAL_OP(op_b, "b", LANE_HOT, false, SQL_ACK_JOBS, NULL);
 TRIAL_OP(op_c, "c", LANE_HOT, true, SQL_CLAIM_WALK, trial_again);
 TRIAL_OP(op_s, "s", LANE_SIDE, false, SQL_SHOW_JOBS, NULL);
+TRIAL_OP(op_m, "m", LANE_HOT, false, SQL_REQUEUE_JOBS, NULL);
 
-static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, NULL };
+static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m, NULL };
 
 static bool trial_again(struct task *task, bool unknown) {
     struct trial *t = trial_of(task);
@@ -115,6 +160,7 @@ static inline void trial_planned(void) {
 static inline int trial_group_start(void **state) {
     (void)state;
     config_defaults();
+    op_m.alike = &trial_alike;
     batch_init(trial_ops, trial_planned);
     batch_start();
     return fake_db.lanes[HOT]->kind == LANE_HOT && fake_db.lanes[SIDE]->kind == LANE_SIDE ? 0 : -1;
@@ -131,7 +177,7 @@ static inline int trial_group_stop(void **state) {
 #define BAD_COMMIT "23505"
 
 #define TRIALS 400
-static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS];
+static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS], m[TRIALS];
 
 static inline void trial_init(struct trial *t, struct op *op, int id) {
     *t = (struct trial){ .id = id, .name = op->name[0], .task = { .op = op, .rows = 1, .bytes = 10 } };
@@ -146,15 +192,14 @@ static inline int trial_start(void **state) {
     trial_plan = NULL;
     trial_on_done = NULL;
     batch_init(trial_ops, trial_planned);
-    for (size_t i = 0; i < fake_db.lane_count; i++) {
-        fake_forget_flight(fake_db.lanes[i]);
-        fake_db.lanes[i]->state = DB_READY;
-    }
+    for (size_t i = 0; i < fake_db.lane_count; i++)
+        fake_forget_flights(fake_db.lanes[i]);
     for (int i = 0; i < TRIALS; i++) {
         trial_init(&a[i], &op_a, i);
         trial_init(&b[i], &op_b, i);
         trial_init(&c[i], &op_c, i);
         trial_init(&s[i], &op_s, i);
+        trial_init(&m[i], &op_m, i);
     }
     buf_reset(&trial_log, SIZE_MAX);
     return 0;
@@ -164,32 +209,58 @@ static inline void add(struct trial *t) {
     batch_add(&t->task);
 }
 
+static inline void add_many(struct trial *pool, int from, int to) {
+    for (int i = from; i <= to; i++)
+        add(&pool[i]);
+}
+
 /* The place of the operation in trial_ops. */
 static inline size_t trial_op_of(enum sql_stmt stmt) {
     size_t op = 0;
 
+    if (stmt == SQL_ACK_JOBS_ALIKE)
+        stmt = SQL_REQUEUE_JOBS;
     while (trial_ops[op]->stmt != stmt)
         assert_non_null(trial_ops[++op]);
     return op;
 }
 
-/* What lane i carries: "a1,2 b1", one word a statement, a number a row. */
-static inline const char *trial_flight(size_t i) {
-    static char text[8192];
-    const struct db_lane *lane = fake_db.lanes[i];
+/* The ids in the statement; "1-4" for four and more that follow each other. */
+static inline size_t trial_rows(char *text, size_t size, const struct fake_statement *st) {
     size_t len = 0;
 
+    assert_int_equal(fake_elements(st, 0), st->rows);
+    for (size_t n = 0, last; n < st->rows; n = last + 1) {
+        int id = (int)fake_element(st, 0, n);
+
+        for (last = n; last + 1 < st->rows && fake_element(st, 0, last + 1) == id + (int)(last + 1 - n);)
+            last++;
+        if (last - n < 3)
+            last = n;
+        len += (size_t)snprintf(text + len, size - len, "%s%d", n > 0 ? "," : "", id);
+        if (last > n)
+            len += (size_t)snprintf(text + len, size - len, "-%d", id + (int)(last - n));
+        assert_true(len < size);
+    }
+    return len;
+}
+
+/* What flight n of lane i carries, from the oldest on: "a1,2 b1-9 m/7:1", one word a statement,
+ * a number a row; behind a stroke the shape of those of one shape. */
+static inline const char *trial_flight(size_t i, size_t n) {
+    static char text[8192];
+    const struct db_lane *lane = fake_db.lanes[i];
+    size_t len = 0, count = n < lane->flying ? lane->flights[fake_place(lane, n)].sent : 0;
+
     text[0] = '\0';
-    for (size_t k = 0; k < lane->sent; k++) {
-        const struct fake_statement *st = fake_sent(lane, k);
+    for (size_t k = 0; k < count; k++) {
+        const struct fake_statement *st = fake_sent_by(lane, n, k);
 
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", k > 0 ? " " : "",
                                 trial_ops[trial_op_of(st->stmt)]->name);
-        assert_int_equal(fake_elements(st, 0), st->rows);
-        for (size_t n = 0; n < st->rows; n++)
-            len += (size_t)snprintf(text + len, sizeof text - len, "%s%d", n > 0 ? "," : "",
-                                    (int)fake_element(st, 0, n));
-        assert_true(len < sizeof text);
+        if (st->stmt == SQL_ACK_JOBS_ALIKE)
+            len += (size_t)snprintf(text + len, sizeof text - len, "/%d:", (int)fake_scalar(st, 1));
+        len += trial_rows(text + len, sizeof text - len, st);
     }
     return text;
 }
@@ -206,10 +277,11 @@ static inline const char *trial_events(void) {
     return text;
 }
 
-#define assert_flight(lane, expected) assert_string_equal(trial_flight(lane), expected)
+#define assert_flight(lane, expected) assert_string_equal(trial_flight(lane, 0), expected)
+#define assert_second_flight(lane, expected) assert_string_equal(trial_flight(lane, 1), expected)
 #define assert_events(expected) assert_string_equal(trial_events(), expected)
 
-/* ---- how flights end ---- */
+/* ---- how flights end: the oldest; or, when the connection is lost, all ---- */
 
 static inline void commit(size_t lane) {
     fake_commit_empty(fake_db.lanes[lane]);
@@ -220,7 +292,7 @@ static inline void fail_at(size_t lane, size_t at, const char *sqlstate) {
 }
 
 static inline void fail_commit(size_t lane, const char *sqlstate) {
-    fake_fail(fake_db.lanes[lane], fake_db.lanes[lane]->sent, sqlstate);
+    fake_fail(fake_db.lanes[lane], fake_count(fake_db.lanes[lane]), sqlstate);
 }
 
 static inline void lose(size_t lane) {
@@ -229,15 +301,15 @@ static inline void lose(size_t lane) {
 }
 
 static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
-    static const struct trial *const pools[] = { a, a, b, c, s };
+    static const struct trial *const pools[] = { a, a, b, c, s, m };
 
     assert_true(id >= 0 && id < TRIALS);
     return &pools[trial_op_of(stmt)][id];
 }
 
-/* The first statement with a row that is refused so; lane->sent: there is none. */
+/* The first statement with a row that is refused so; fake_count(lane): there is none. */
 static inline size_t find_refused(const struct db_lane *lane, const char *sqlstate) {
-    for (size_t i = 0; i < lane->sent; i++) {
+    for (size_t i = 0; i < fake_count(lane); i++) {
         const struct fake_statement *st = fake_sent(lane, i);
 
         for (size_t n = 0; n < st->rows; n++) {
@@ -247,18 +319,49 @@ static inline size_t find_refused(const struct db_lane *lane, const char *sqlsta
                 return i;
         }
     }
-    return lane->sent;
+    return fake_count(lane);
 }
 
 static inline void judge(struct db_lane *lane) {
     size_t bad = find_refused(lane, BAD_DATA);
 
-    if (bad < lane->sent)
+    if (bad < fake_count(lane))
         fake_fail(lane, bad, BAD_DATA);
-    else if (find_refused(lane, BAD_COMMIT) < lane->sent)
-        fake_fail(lane, lane->sent, BAD_COMMIT);
+    else if (find_refused(lane, BAD_COMMIT) < fake_count(lane))
+        fake_fail(lane, fake_count(lane), BAD_COMMIT);
     else
         fake_commit_empty(lane);
+}
+
+/* Until nothing is left to be done; tells how many flights that took. */
+static inline int fly_all(void) {
+    int flights = 0;
+
+    for (batch_flush(); !batch_idle(); batch_flush()) {
+        assert_true(flights < 1000);
+        for (size_t i = 0; i < fake_db.lane_count; i++) {
+            if (fake_db.lanes[i]->state == DB_FLYING) {
+                judge(fake_db.lanes[i]);
+                flights++;
+            }
+        }
+    }
+    return flights;
+}
+
+/* The next flight of the hot lane must be this, and is committed. */
+static inline void assert_flies(const char *expected) {
+    batch_flush();
+    assert_flight(HOT, expected);
+    commit(HOT);
+}
+
+static inline void assert_all_ended(void) {
+    batch_flush();
+    assert_flight(HOT, "");
+    assert_true(batch_idle());
+    for (size_t i = 0; trial_ops[i] != NULL; i++)
+        assert_int_equal(trial_ops[i]->queued, 0);
 }
 
 #endif

@@ -11,13 +11,13 @@
 
 /*
  * Lanes without a database: db.h, for the one file of a test program that includes this. The
- * test reads what was sent, and lands each flight as it wants.
+ * test reads what was sent, and lands each flight as it wants, the oldest first.
  */
 struct fake_statement {
     enum sql_stmt stmt;
     size_t rows;
     int columns;
-    struct slice column[PARAMS_MAX]; /* as sent, binary */
+    struct slice column[PARAMS_MAX]; /* as sent, binary; the pointer is NULL for a scalar that is null */
 };
 
 #define FAKE_LANES 2
@@ -25,7 +25,7 @@ struct fake_statement {
 static struct {
     struct db_lane *lanes[FAKE_LANES];
     size_t lane_count;
-    struct fake_statement sent[FAKE_LANES][DB_MAX_STATEMENTS];
+    struct fake_statement sent[FAKE_LANES][DB_MAX_FLIGHTS][DB_MAX_STATEMENTS];
     bool send_fails; /* the connection is found broken by the next db_send() */
 } fake_db;
 
@@ -48,78 +48,110 @@ struct db_lane *db_lane_new(const char *name, enum lane_kind kind) {
     return lane;
 }
 
-static inline void fake_forget_flight(struct db_lane *lane) {
-    struct fake_statement *sent = fake_db.sent[fake_lane_index(lane)];
+/* Flight n of those under way, from the oldest on; or, after these, the one in the making. */
+static inline size_t fake_place(const struct db_lane *lane, size_t n) {
+    return (lane->oldest + n) % DB_MAX_FLIGHTS;
+}
 
-    for (size_t i = 0; i < lane->sent; i++)
+static inline void fake_forget(struct db_lane *lane, size_t place) {
+    struct fake_statement *sent = fake_db.sent[fake_lane_index(lane)][place];
+
+    for (size_t i = 0; i < lane->flights[place].sent; i++)
         for (int k = 0; k < sent[i].columns; k++)
             free((char *)sent[i].column[k].ptr);
-    lane->sent = 0;
+    lane->flights[place].sent = 0;
+}
+
+/* As if nothing had ever been sent. */
+static inline void fake_forget_flights(struct db_lane *lane) {
+    for (size_t i = 0; i < DB_MAX_FLIGHTS; i++)
+        fake_forget(lane, i);
+    params_reset(&lane->params);
+    lane->flying = 0;
+    lane->state = DB_READY;
 }
 
 void db_lane_free(struct db_lane *lane) {
     size_t i = fake_lane_index(lane);
 
-    fake_forget_flight(lane);
+    fake_forget_flights(lane);
     fake_db.lanes[i] = fake_db.lanes[--fake_db.lane_count];
     params_free(&lane->params);
     free(lane);
 }
 
 struct params *db_params(struct db_lane *lane) {
-    assert_int_equal(lane->state, DB_READY);
-    params_reset(&lane->params);
+    assert_true(db_has_room(lane));
     return &lane->params;
 }
 
 void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
-    struct fake_statement *s = &fake_db.sent[fake_lane_index(lane)][lane->sent++];
+    size_t place = fake_place(lane, lane->flying), at = lane->flights[place].sent++;
+    struct fake_statement *s = &fake_db.sent[fake_lane_index(lane)][place][at];
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX], formats[PARAMS_MAX];
 
-    assert_true(lane->sent <= DB_MAX_STATEMENTS);
+    assert_true(db_has_room(lane) && at < DB_MAX_STATEMENTS);
     params_finish(&lane->params, values, lengths, formats);
     *s = (struct fake_statement){ .stmt = stmt, .rows = lane->params.rows, .columns = lane->params.columns };
     for (int i = 0; i < s->columns; i++)
-        s->column[i] = (struct slice){ xmemdup(values[i], (size_t)lengths[i]), (size_t)lengths[i] };
+        if (values[i] != NULL)
+            s->column[i] = (struct slice){ xmemdup(values[i], (size_t)lengths[i]), (size_t)lengths[i] };
+    params_reset(&lane->params);
 }
 
 /* ---- the end of a flight ---- */
 
+/* Statements of the oldest flight; 0: none is under way. */
+static inline size_t fake_count(const struct db_lane *lane) {
+    return lane->flying == 0 ? 0 : lane->flights[lane->oldest].sent;
+}
+
 static inline void fake_land(struct db_lane *lane, const struct db_result *result) {
-    void (*on_landed)(struct db_lane *, const struct db_result *) = lane->on_landed;
+    size_t place = lane->oldest;
 
-    assert_int_equal(lane->state, DB_FLYING);
-    lane->state = result->outcome == DB_LOST ? DB_DOWN : DB_READY;
-    lane->on_landed = NULL;
-    on_landed(lane, result);
-    fake_forget_flight(lane);
+    assert_true(lane->flying > 0);
+    lane->oldest = fake_place(lane, 1);
+    lane->flying--;
+    lane->flights[place].on_landed(lane, result);
+    fake_forget(lane, place);
 }
 
-/* The connection died; db_lane.state tells when it is there again. */
+/* The connection died, and with it all that was under way; db_lane.state tells when it is
+ * there again. */
 static inline void fake_lose(struct db_lane *lane) {
-    struct db_result lost = { .outcome = DB_LOST, .count = lane->sent };
+    assert_int_equal(lane->state, DB_FLYING);
+    lane->state = DB_DOWN;
+    while (lane->flying > 0) {
+        struct db_result lost = { .outcome = DB_LOST, .count = fake_count(lane) };
 
-    fake_land(lane, &lost);
+        fake_land(lane, &lost);
+    }
 }
 
-/* at: the statement that failed; lane->sent: the commit. */
+static inline void fake_end(struct db_lane *lane, const struct db_result *result) {
+    assert_int_equal(lane->state, DB_FLYING);
+    lane->state = lane->flying > 1 ? DB_FLYING : DB_READY;
+    fake_land(lane, result);
+}
+
+/* at: the statement that failed; fake_count(): the commit. */
 static inline void fake_fail(struct db_lane *lane, size_t at, const char *sqlstate) {
     struct db_result failed = {
-        .outcome = DB_FAILED, .count = lane->sent, .failed_at = at, .error = { sqlstate, "refused" }
+        .outcome = DB_FAILED, .count = fake_count(lane), .failed_at = at, .error = { sqlstate, "refused" }
     };
 
-    fake_land(lane, &failed);
+    fake_end(lane, &failed);
 }
 
 /* Takes the results; NULL: a result without rows. They are gone afterwards. */
 static inline void fake_commit(struct db_lane *lane, PGresult **rows) {
-    struct db_result done = { .outcome = DB_COMMITTED, .count = lane->sent, .rows = rows };
+    struct db_result done = { .outcome = DB_COMMITTED, .count = fake_count(lane), .rows = rows };
 
     for (size_t i = 0; i < done.count; i++)
         if (rows[i] == NULL)
             rows[i] = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
-    fake_land(lane, &done);
+    fake_end(lane, &done);
     for (size_t i = 0; i < done.count; i++) {
         PQclear(rows[i]);
         rows[i] = NULL;
@@ -133,9 +165,11 @@ static inline void fake_commit_empty(struct db_lane *lane) {
 }
 
 void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {
-    assert_int_equal(lane->state, DB_READY);
-    assert_true(lane->sent > 0);
-    lane->on_landed = on_landed;
+    struct db_flight *f = &lane->flights[fake_place(lane, lane->flying)];
+
+    assert_true(db_has_room(lane) && f->sent > 0);
+    f->on_landed = on_landed;
+    lane->flying++;
     lane->state = DB_FLYING;
     if (fake_db.send_fails)
         fake_lose(lane);
@@ -143,9 +177,16 @@ void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const str
 
 /* ---- what was sent ---- */
 
+/* Statement i of flight n under way. */
+static inline const struct fake_statement *fake_sent_by(const struct db_lane *lane, size_t n, size_t i) {
+    size_t place = fake_place(lane, n);
+
+    assert_true(n < lane->flying && i < lane->flights[place].sent);
+    return &fake_db.sent[fake_lane_index(lane)][place][i];
+}
+
 static inline const struct fake_statement *fake_sent(const struct db_lane *lane, size_t i) {
-    assert_true(i < lane->sent);
-    return &fake_db.sent[fake_lane_index(lane)][i];
+    return fake_sent_by(lane, 0, i);
 }
 
 static inline int64_t fake_number(struct slice bytes) {

@@ -190,10 +190,10 @@ static inline PGresult *fake_release(const struct fake_statement *st) {
     return res;
 }
 
-/* Runs what the lane carries, to be landed later, or lost. */
-static inline void fake_run(const struct db_lane *lane, PGresult **rows) {
-    for (size_t i = 0; i < lane->sent; i++) {
-        const struct fake_statement *st = fake_sent(lane, i);
+/* Runs flight n of the lane, from the oldest on, to be landed later, or lost. */
+static inline void fake_run(const struct db_lane *lane, size_t n, PGresult **rows) {
+    for (size_t i = 0; i < lane->flights[fake_place(lane, n)].sent; i++) {
+        const struct fake_statement *st = fake_sent_by(lane, n, i);
 
         rows[i] = st->stmt == SQL_ADD_JOBS     ? fake_insert(st)
                   : st->stmt == SQL_CLAIM_WALK ? fake_walk(st)
@@ -212,7 +212,7 @@ static inline void fake_fly(void) {
     PGresult *rows[DB_MAX_STATEMENTS];
 
     assert_int_equal(fake_hot()->state, DB_FLYING);
-    fake_run(fake_hot(), rows);
+    fake_run(fake_hot(), 0, rows);
     fake_commit(fake_hot(), rows);
 }
 

@@ -21,7 +21,6 @@
 struct getter {
     struct client client;
     struct get *get; /* while it is under way */
-    bool gone;       /* the peer has closed */
     bool killed;
     int ends; /* of all its requests */
 };
@@ -40,13 +39,15 @@ static inline int getter_number(const struct getter *g) {
 
 /* ---- client.h ---- */
 
-bool client_alive(struct client *c) {
-    return !getter_of(c)->gone && !getter_of(c)->killed;
+static inline void getter_returns(int number) {
+    getters[number].killed = false;
+    getters[number].client.state = CLIENT_OPEN;
 }
 
-void client_kill(struct client *c, const char *reason) {
-    assert_non_null(reason);
-    getter_of(c)->killed = true;
+/* Its socket is closed, which it is not asked for before the turn's end. */
+static inline void getter_hangs_up(int number) {
+    getters[number].killed = true;
+    getters[number].client.state = CLIENT_DEAD;
 }
 
 struct list *client_list(enum client_state state) {

@@ -53,7 +53,7 @@ static void test_walk(void **state) {
     fake_fly_all();
     ask_for(1, "q1", 3);
     batch_flush();
-    assert_int_equal(fake_hot()->sent, 1);
+    assert_int_equal(fake_count(fake_hot()), 1);
     st = statement(0, SQL_CLAIM_WALK);
     assert_int_equal(fake_scalar(st, 0), 1);
     assert_int_equal(fake_scalar(st, 1), 0);
@@ -96,7 +96,7 @@ static void test_shared_walk(void **state) {
     ask_for(1, "q1", 1);
     ask_for(3, "q1", 2);
     batch_flush();
-    assert_int_equal(fake_hot()->sent, 1);
+    assert_int_equal(fake_count(fake_hot()), 1);
     assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_WALK), 3), 5);
     fake_fly();
     assert_replies("2:q1=0,q1=1 1:q1=2 3:q1=3,q1=4");
@@ -153,7 +153,7 @@ static void test_queues_in_turn(void **state) {
     fake_fly_all();
     ask_for(1, "q3 q1 q2", 6);
     batch_flush();
-    assert_int_equal(fake_hot()->sent, 3);
+    assert_int_equal(fake_count(fake_hot()), 3);
     fake_fly();
     assert_replies("1:q3=6,q1=0,q2=1,q3=7,q2=2,q2=3");
     assert_rests("q2", 2);
@@ -200,7 +200,7 @@ static void test_returned_before_the_frontier(void **state) {
     fake_end_lease(&fake_jobs[1]);
     ask_for(2, "q1", 3);
     batch_flush();
-    assert_int_equal(fake_hot()->sent, 2);
+    assert_int_equal(fake_count(fake_hot()), 2);
     st = statement(0, SQL_CLAIM_KEYS);
     assert_int_equal(fake_elements(st, 2), 2);
     assert_true(fake_element(st, 2, 0) == fake_jobs[1].key.id);
@@ -239,7 +239,7 @@ static void test_keys_of_many_queues_in_one_statement(void **state) {
     ask_for(2, "q3 q1", 2);
     ask_for(3, "q2", 1);
     batch_flush();
-    assert_int_equal(fake_hot()->sent, 1);
+    assert_int_equal(fake_count(fake_hot()), 1);
     assert_int_equal(fake_elements(statement(0, SQL_CLAIM_KEYS), 0), 3);
     fake_fly();
     assert_replies("1:q1=0,q2=1,q3=2 2:q3=2,q1=0 3:q2=1");
@@ -450,7 +450,7 @@ static void test_lost(void **state) {
     fake_fly_all();
     ask_for(1, "q1", 2);
     batch_flush();
-    fake_run(fake_hot(), rows);
+    fake_run(fake_hot(), 0, rows);
     PQclear(rows[0]);
     fake_lose(fake_hot());
     assert_replies("");

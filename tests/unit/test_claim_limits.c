@@ -58,7 +58,7 @@ static void test_walk_is_refused_for_ever(void **state) {
         assert_true(flights < 10);
         batch_flush();
         assert_int_equal(fake_hot()->state, DB_FLYING);
-        if (fake_hot()->sent == 2)
+        if (fake_count(fake_hot()) == 2)
             fake_fail(fake_hot(), 1, "XX001");
         else
             fake_fly();

@@ -190,17 +190,6 @@ static void test_gone_before_the_reply(void **state) {
     later_end(1);
 }
 
-static void test_alive(void **state) {
-    (void)state;
-    assert_true(client_alive(client_of(&p)));
-    peer_send_some(&p, SLICE("ECHO"));
-    assert_true(client_alive(client_of(&p)));
-    peer_send(&p, " a\r\n");
-    assert_got(&p, "$1\r\na\r\n");
-    peer_close(&p);
-    assert_false(client_alive(client_of(&p)));
-}
-
 /* ---- killed ---- */
 
 static void test_killed_by_its_command(void **state) {
@@ -243,7 +232,6 @@ static void test_killed_from_outside(void **state) {
     assert_int_equal(client_of(&p)->state, CLIENT_DEAD);
     client_touch(client_of(&p));
     client_close_after_replies(client_of(&p));
-    assert_false(client_alive(client_of(&p)));
     later_end(1);
     turns();
     assert_closed(&p);
@@ -374,7 +362,6 @@ int main(void) {
         TEST(test_no_more_input_after_much),
         TEST(test_gone),
         TEST(test_gone_before_the_reply),
-        TEST(test_alive),
         TEST(test_killed_by_its_command),
         TEST(test_killed_and_held),
         TEST(test_killed_when_resumed),

@@ -17,8 +17,9 @@
 #include "node.h"
 #include "stats.h"
 
-/* Columns of add_jobs.sql. */
-enum { ADD_ID, ADD_READY_AT, ADD_OWNER = 9, ADD_BODY };
+/* Columns of add_jobs.sql, and of add_jobs_alike.sql. */
+enum { ADD_ID, ADD_READY_AT, ADD_OWNER = 9 };
+enum { ALIKE_READY_AT = 6, ALIKE_OWNER = 8 };
 
 static struct op *const ops[] = { &op_add_jobs,   &op_add_jobs_again, &op_ack_jobs, &op_release,
                                   &op_claim_keys, &op_claim_walk,     NULL };
@@ -92,8 +93,19 @@ static void add(const char *words) {
     cmd_addjob(r);
 }
 
+/* The statement that adds a job of the flight; its row counts from there on. */
+static const struct fake_statement *adding(size_t *row) {
+    const struct fake_statement *st = fake_sent(hot(), 0);
+
+    for (size_t i = 0; *row >= st->rows; st = fake_sent(hot(), ++i))
+        *row -= st->rows;
+    return st;
+}
+
 static void assert_owner(size_t row, bool owned) {
-    struct slice owner = fake_element_bytes(fake_sent(hot(), 0), ADD_OWNER, row);
+    const struct fake_statement *st = adding(&row);
+    bool alike = st->stmt == SQL_ADD_JOBS_ALIKE;
+    struct slice owner = alike ? st->column[ALIKE_OWNER] : fake_element_bytes(st, ADD_OWNER, row);
 
     assert_int_equal(owner.ptr != NULL, owned);
     if (owned)
@@ -114,8 +126,8 @@ static void test_handoff(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 body 0 RETRY 60");
     batch_flush();
-    assert_int_equal(hot()->sent, 1);
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_ADD_JOBS);
+    assert_int_equal(fake_count(hot()), 1);
+    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_ADD_JOBS_ALIKE);
     assert_owner(0, true);
     assert_waiting("q1", "");
     assert_replies("");
@@ -165,10 +177,44 @@ static void test_at_most_once(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 a 0 RETRY 0");
     batch_flush();
-    assert_true(fake_element(fake_sent(hot(), 0), ADD_READY_AT, 0) == INT64_MAX);
+    assert_true(fake_scalar(fake_sent(hot(), 0), ALIKE_READY_AT) == INT64_MAX);
     commit();
     assert_replies("1:q1=a add:D");
     assert_int_equal(lease_count(), 0);
+}
+
+/* A job with a TTL of its own takes the general statement. */
+static void test_with_a_ttl(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    add("ADDJOB q1 a 0 RETRY 0 TTL 100");
+    add("ADDJOB q1 b 0 RETRY 0 TTL 100");
+    batch_flush();
+    assert_int_equal(fake_count(hot()), 1);
+    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_ADD_JOBS);
+    assert_owner(0, true);
+    assert_owner(1, false);
+    assert_true(fake_element(fake_sent(hot(), 0), ADD_READY_AT, 0) == INT64_MAX);
+    assert_true(fake_element(fake_sent(hot(), 0), ADD_READY_AT, 1) < INT64_MAX);
+    commit();
+    assert_replies("1:q1=a add:D add:D");
+}
+
+/* Jobs alike, but only some for waiting clients: these have a statement of their own. */
+static void test_alike_but_for_the_owner(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    for (int i = 0; i < 4; i++)
+        add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_int_equal(fake_count(hot()), 2);
+    for (size_t i = 0; i < 4; i++)
+        assert_owner(i, i < 2);
+    assert_int_equal(queue_named("q1")->inserting, 2);
+    commit();
+    assert_replies("1:q1=a add:D 2:q1=a add:D add:D add:D");
+    assert_int_equal(queue_named("q1")->inserting, 0);
 }
 
 /* ---- not in one step ---- */
@@ -180,7 +226,7 @@ static void test_not_past_a_ready_job(void **state) {
     queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 5 });
     add("ADDJOB q1 a 0");
     batch_flush();
-    assert_int_equal(hot()->sent, 2);
+    assert_int_equal(fake_count(hot()), 2);
     assert_owner(0, false);
     assert_int_equal(fake_sent(hot(), 1)->stmt, SQL_CLAIM_KEYS);
     fake_fail(hot(), 0, "22000");
@@ -201,21 +247,45 @@ static void test_not_past_a_job_that_nobody_was_told_of(void **state) {
     assert_waiting("q1", "1");
 }
 
-/* The claim for the first may come back with nothing; then the second is not the next. */
-static void test_not_past_a_claim(void **state) {
+/* What is being claimed is not to be had any more; who waits behind gets the next. */
+static void test_next_to_a_claim(void **state) {
     (void)state;
     wait_for(1, "q1");
     wait_for(2, "q1");
     queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 5 });
     add("ADDJOB q1 a 0");
     batch_flush();
-    assert_owner(0, false);
-    assert_waiting("q1", "2");
+    assert_owner(0, true);
+    assert_waiting("q1", "");
     fake_fail(hot(), 0, "22000");
     assert_waiting("q1", "1 2");
     batch_flush();
     commit();
     assert_replies("add:DBERR");
+}
+
+/* The job under way is for the one who waits since; the next job is not. */
+static void test_not_past_a_job_under_way(void **state) {
+    (void)state;
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    wait_for(1, "q1");
+    add("ADDJOB q1 b 0");
+    batch_flush();
+    assert_int_equal(hot()->flying, 2);
+    assert_null(fake_sent_by(hot(), 1, 0)->column[ALIKE_OWNER].ptr);
+    assert_waiting("q1", "1");
+    wait_for(2, "q1");
+    wait_for(3, "q1");
+    commit();
+    add("ADDJOB q1 c 0");
+    fake_fail(hot(), 0, "22000");
+    assert_replies("add:D add:DBERR");
+    assert_int_equal(queue_named("q1")->inserting, 0);
+    batch_flush();
+    commit();
+    waiters_end_all(NULL);
+    getter_replies();
 }
 
 static void test_not_of_a_paused_queue(void **state) {
@@ -248,10 +318,10 @@ static void test_not_to_one_who_has_gone(void **state) {
     (void)state;
     wait_for(1, "q1");
     wait_for(2, "q1");
-    getters[1].gone = true;
+    getter_hangs_up(1);
     add("ADDJOB q1 a 0");
     batch_flush();
-    assert_true(getters[1].killed);
+    assert_int_equal(getters[1].ends, 1);
     commit();
     assert_replies("2:q1=a add:D");
 }
@@ -260,7 +330,7 @@ static void test_not_to_one_who_has_gone(void **state) {
 
 static void assert_released(void) {
     batch_flush();
-    assert_int_equal(hot()->sent, 1);
+    assert_int_equal(fake_count(hot()), 1);
     assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_RELEASE_JOBS);
     assert_int_equal(fake_elements(fake_sent(hot(), 0), 0), 1);
 }
@@ -383,6 +453,28 @@ static void test_not_sent_in_time(void **state) {
     assert_int_equal(queue_named("q1")->users, 1);
 }
 
+/* It was decided for whom it is when the statement was built that it did not get into. */
+static void test_passed_over_and_not_sent_in_time(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    wait_for(2, "q2");
+    add("ADDJOB q1 a 0");
+    add("ADDJOB q1 b 0");
+    add("ADDJOB q2 c 0");
+    add("ADDJOB q2 d 100");
+    batch_flush();
+    assert_int_equal(hot()->flying, 1);
+    assert_int_equal(fake_count(hot()), 3);
+    assert_int_equal(queue_named("q2")->inserting, 1);
+    addjob_expire(clock_mono() + 100 * US_PER_MS);
+    assert_int_equal(queue_named("q2")->inserting, 0);
+    assert_int_equal(queue_named("q2")->adding, 1);
+    assert_replies("add:NOREPL");
+    commit();
+    assert_replies("1:q1=a add:D add:D 2:q2=c add:D");
+    assert_int_equal(queue_named("q1")->inserting, 0);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(void) {
@@ -391,9 +483,12 @@ int main(void) {
         TEST(test_order_of_arrival),
         TEST(test_more_jobs_than_waiters),
         TEST(test_at_most_once),
+        TEST(test_with_a_ttl),
+        TEST(test_alike_but_for_the_owner),
         TEST(test_not_past_a_ready_job),
         TEST(test_not_past_a_job_that_nobody_was_told_of),
-        TEST(test_not_past_a_claim),
+        TEST(test_next_to_a_claim),
+        TEST(test_not_past_a_job_under_way),
         TEST(test_not_of_a_paused_queue),
         TEST(test_not_of_a_delayed_job),
         TEST(test_not_to_one_who_has_gone),
@@ -404,6 +499,7 @@ int main(void) {
         TEST(test_flight_is_lost),
         TEST(test_lost_goes_while_nobody_knows),
         TEST(test_not_sent_in_time),
+        TEST(test_passed_over_and_not_sent_in_time),
     };
 
     return cmocka_run_group_tests_name("handoff", tests, group_start, group_stop);

@@ -208,6 +208,25 @@ static void test_scalars(void **state) {
     assert_param(7, "");
 }
 
+/* Not an empty value; and only until the next statement. */
+static void test_null_scalar(void **state) {
+    (void)state;
+    params_set_int4(&p, 0, 7);
+    params_set_null(&p, 1);
+    params_set_text(&p, 2, "");
+    finish();
+    assert_int_equal(p.columns, 3);
+    assert_param(0, "\0\0\0\x07");
+    assert_null(wire.values[1]);
+    assert_param(2, "");
+    params_reset(&p);
+    params_set_int2(&p, 0, 1);
+    params_set_int2(&p, 1, 2);
+    finish();
+    assert_param(0, "\0\x01");
+    assert_param(1, "\0\x02");
+}
+
 static void test_scalar_is_set_once(void **state) {
     (void)state;
     params_set_text(&p, 0, "a long one");
@@ -348,13 +367,21 @@ static void test_there_and_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_integers),       TEST(test_times),
-        TEST(test_bytes),          TEST(test_nulls),
-        TEST(test_empty_array),    TEST(test_columns_in_any_order),
-        TEST(test_many_elements),  TEST(test_big_element),
-        TEST(test_scalars),        TEST(test_scalar_is_set_once),
-        TEST(test_reset),          TEST(test_memory),
-        TEST(test_rows),           TEST(test_rows_at_the_limits),
+        TEST(test_integers),
+        TEST(test_times),
+        TEST(test_bytes),
+        TEST(test_nulls),
+        TEST(test_empty_array),
+        TEST(test_columns_in_any_order),
+        TEST(test_many_elements),
+        TEST(test_big_element),
+        TEST(test_scalars),
+        TEST(test_scalar_is_set_once),
+        TEST(test_null_scalar),
+        TEST(test_reset),
+        TEST(test_memory),
+        TEST(test_rows),
+        TEST(test_rows_at_the_limits),
         TEST(test_there_and_back),
     };
 

@@ -1,0 +1,236 @@
+/* Tasks of one shape: when they travel in the cheaper statement, and who goes with whom. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "batch_tasks.h"
+
+/* m[1] ... with these shapes, a digit pair each; "00": none. */
+static void add_shapes(const char *shapes) {
+    for (int i = 1; *shapes != '\0'; i++, shapes += 3) {
+        m[i].shape = atoi(shapes);
+        add(&m[i]);
+        if (shapes[2] == '\0')
+            return;
+    }
+}
+
+static void test_one_shape(void **state) {
+    (void)state;
+    add_shapes("11 11 11");
+    batch_flush();
+    assert_flight(HOT, "m/11:1,2,3");
+    assert_int_equal(trial_begins, 1);
+    assert_int_equal(m[3].task.first_row, 2);
+    commit(HOT);
+    assert_events("alike done:m1,m2,m3");
+    assert_all_ended();
+}
+
+/* They differ in one half of the shape or the other. */
+static void test_few_shapes(void **state) {
+    (void)state;
+    add_shapes("11 12 21 11 21");
+    add(&a[1]);
+    batch_flush();
+    assert_flight(HOT, "a1 m/11:1,4 m/12:2 m/21:3,5");
+    assert_int_equal(m[4].task.first_row, 1);
+    assert_int_equal(m[5].task.first_row, 1);
+    commit(HOT);
+    assert_events("done:a1 alike done:m1,m4 alike done:m2 alike done:m3,m5");
+    assert_all_ended();
+}
+
+static void test_many_shapes(void **state) {
+    (void)state;
+    add_shapes("11 12 13 14 11");
+    assert_flies("m1-5");
+    assert_events("done:m1,m2,m3,m4,m5");
+    assert_all_ended();
+}
+
+static void test_one_without_a_shape(void **state) {
+    (void)state;
+    add_shapes("11 11 00 11");
+    assert_flies("m1-4");
+    add_shapes("00");
+    assert_flies("m1");
+    assert_events("done:m1,m2,m3,m4 done:m1");
+    assert_all_ended();
+}
+
+/* ---- going together ---- */
+
+static void test_refused_go_for_themselves(void **state) {
+    (void)state;
+    m[2].side = m[4].side = 1;
+    add_shapes("11 11 11 11");
+    assert_flies("m/11:1,3 m/11:2,4");
+    assert_events("alike done:m1,m3 alike done:m2,m4");
+    assert_all_ended();
+}
+
+/* Those for whom there is no statement left wait for the next flight. */
+static void test_refused_too_often(void **state) {
+    (void)state;
+    for (int i = 1; i <= 6; i++)
+        m[i].side = (i - 1) % 5;
+    add_shapes("11 11 11 11 11 11");
+    batch_flush();
+    assert_flight(HOT, "m/11:1,6 m/11:2 m/11:3");
+    assert_second_flight(HOT, "m/11:4 m/11:5");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+static bool never_join(const struct task *first, struct task *t) {
+    (void)first;
+    (void)t;
+    fail();
+    return false;
+}
+
+/* Only those of the same shape are asked; and nobody has to be. */
+static void test_who_is_asked(void **state) {
+    struct op_alike other = trial_alike;
+
+    (void)state;
+    other.join = never_join;
+    op_m.alike = &other;
+    add_shapes("11 12 13");
+    assert_flies("m/11:1 m/12:2 m/13:3");
+    other.join = NULL;
+    m[2].side = 1;
+    add_shapes("11 11");
+    assert_flies("m/11:1,2");
+    op_m.alike = &trial_alike;
+    assert_all_ended();
+}
+
+/* ---- limits ---- */
+
+static void test_most_rows(void **state) {
+    (void)state;
+    config.batch_max = 3;
+    m[2].task.rows = 2;
+    add_shapes("11 11 11 11 11 11");
+    assert_flies("m/11:1,2,2 m/11:3,4,5 m/11:6");
+    m[2].task.rows = 7;
+    add_shapes("11 11 11");
+    assert_flies("m/11:1 m/11:2,2,2,2,2,2,2 m/11:3");
+    assert_all_ended();
+}
+
+static void test_most_bytes(void **state) {
+    (void)state;
+    config.batch_max_bytes = 100;
+    m[1].task.bytes = 60;
+    m[2].task.bytes = 40;
+    m[3].task.bytes = 1;
+    m[4].task.bytes = 5000;
+    add_shapes("11 11 11 11");
+    assert_flies("m/11:1,2 m/11:3 m/11:4");
+    assert_all_ended();
+}
+
+/* Shapes are looked at only as far as one statement reaches; behind it may stand anything. */
+static void test_without_a_shape_behind_the_most(void **state) {
+    (void)state;
+    config.batch_max = 3;
+    add_shapes("11 11 11 00 11");
+    batch_flush();
+    assert_flight(HOT, "m/11:1,2,3");
+    assert_second_flight(HOT, "m4,5");
+    commit(HOT);
+    commit(HOT);
+    assert_events("alike done:m1,m2,m3 done:m4,m5");
+    assert_all_ended();
+}
+
+static void test_split_over_two_flights(void **state) {
+    (void)state;
+    for (int i = 1; i <= 20; i++) {
+        m[i].shape = 11;
+        add(&m[i]);
+    }
+    batch_flush();
+    assert_flight(HOT, "m/11:1-10");
+    assert_second_flight(HOT, "m/11:11-20");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+/* All shapes together have the operation's share. */
+static void test_shapes_split_over_two_flights(void **state) {
+    (void)state;
+    for (int i = 1; i <= 20; i++) {
+        m[i].shape = i <= 6 ? 11 : i <= 14 ? 12 : 13;
+        add(&m[i]);
+    }
+    batch_flush();
+    assert_flight(HOT, "m/11:1-6 m/12:7-10");
+    assert_second_flight(HOT, "m/12:11-14 m/13:15-20");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+/* ---- failures ---- */
+
+static void test_suspects_take_the_general_one(void **state) {
+    (void)state;
+    add_shapes("11 11 12");
+    batch_flush();
+    assert_flight(HOT, "m/11:1,2 m/12:3");
+    fail_at(HOT, 0, BAD_DATA);
+    batch_flush();
+    assert_flight(HOT, "m1");
+    fail_at(HOT, 0, BAD_DATA);
+    assert_flies("m/12:3");
+    assert_flies("m2");
+    assert_events("fail:m1(" BAD_DATA ") alike done:m3 done:m2");
+    assert_all_ended();
+}
+
+static void test_lost(void **state) {
+    (void)state;
+    add_shapes("11 12 11");
+    batch_flush();
+    lose(HOT);
+    m[4].shape = 12;
+    add(&m[4]);
+    batch_flush();
+    /* Those of the first statement stood before those of the second. */
+    assert_flight(HOT, "m/11:1,3 m/12:2,4");
+    commit(HOT);
+    assert_events("alike done:m1,m3 alike done:m2,m4");
+    assert_all_ended();
+}
+
+#define TEST(fn) cmocka_unit_test_setup(fn, trial_start)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_one_shape),
+        TEST(test_few_shapes),
+        TEST(test_many_shapes),
+        TEST(test_one_without_a_shape),
+        TEST(test_refused_go_for_themselves),
+        TEST(test_refused_too_often),
+        TEST(test_who_is_asked),
+        TEST(test_most_rows),
+        TEST(test_most_bytes),
+        TEST(test_without_a_shape_behind_the_most),
+        TEST(test_split_over_two_flights),
+        TEST(test_shapes_split_over_two_flights),
+        TEST(test_suspects_take_the_general_one),
+        TEST(test_lost),
+    };
+
+    return cmocka_run_group_tests_name("batch alike", tests, trial_group_start, trial_group_stop);
+}

@@ -1,0 +1,496 @@
+/* Two flights under way on a lane: when the second goes, who is in it, and how they land. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "batch_tasks.h"
+
+/* Sends this one as a flight of its own; how many are under way then. */
+static size_t send_one(struct trial *t) {
+    add(t);
+    batch_flush();
+    return fake_db.lanes[HOT]->flying;
+}
+
+static size_t hot_flights(void) {
+    batch_flush();
+    return fake_db.lanes[HOT]->flying;
+}
+
+/* ---- landing ---- */
+
+static void test_land_in_order(void **state) {
+    (void)state;
+    assert_int_equal(send_one(&a[1]), 1);
+    assert_int_equal(send_one(&b[1]), 2);
+    assert_flight(HOT, "a1");
+    assert_second_flight(HOT, "b1");
+    assert_int_equal(send_one(&a[2]), 2);
+    assert_int_equal(a[2].task.state, TASK_QUEUED);
+    commit(HOT);
+    assert_events("done:a1");
+    assert_int_equal(b[1].task.state, TASK_SENT);
+    assert_int_equal(hot_flights(), 2);
+    assert_flight(HOT, "b1");
+    assert_second_flight(HOT, "a2");
+    commit(HOT);
+    assert_events("done:b1");
+    assert_false(batch_idle());
+    commit(HOT);
+    assert_events("done:a2");
+    assert_all_ended();
+}
+
+/* More than go around the ring once, with two under way all the time. */
+static void test_one_after_the_other(void **state) {
+    char expected[32];
+
+    (void)state;
+    send_one(&a[0]);
+    for (int i = 1; i < 20; i++) {
+        assert_int_equal(send_one(&a[i]), 2);
+        commit(HOT);
+        snprintf(expected, sizeof expected, "done:a%d", i - 1);
+        assert_events(expected);
+    }
+    commit(HOT);
+    assert_events("done:a19");
+    assert_all_ended();
+}
+
+static PGresult *result_of(int64_t number) {
+    PGresult *res = fake_rows(1);
+
+    fake_set_int(res, 0, 0, 8, number);
+    return res;
+}
+
+static int64_t seen_rows[3];
+
+static void note_rows(struct task **tasks, size_t count, const PGresult *rows) {
+    for (size_t i = 0; i < count; i++)
+        seen_rows[trial_of(tasks[i])->id] = row_int8(rows, 0, 0);
+}
+
+/* What the second flight brings is for its own tasks. */
+static void test_results(void **state) {
+    PGresult *first[] = { result_of(100) }, *second[] = { result_of(200) };
+
+    (void)state;
+    op_a.done = note_rows;
+    send_one(&a[1]);
+    send_one(&a[2]);
+    fake_commit(fake_db.lanes[HOT], first);
+    assert_int_equal(seen_rows[1], 100);
+    assert_int_equal(seen_rows[2], 0);
+    fake_commit(fake_db.lanes[HOT], second);
+    assert_int_equal(seen_rows[2], 200);
+    op_a.done = trial_done;
+}
+
+/* ---- failures ---- */
+
+static void send_two_and_two(void) {
+    add(&a[1]);
+    add(&a[2]);
+    batch_flush();
+    add(&a[3]);
+    add(&b[1]);
+    assert_int_equal(hot_flights(), 2);
+}
+
+static void test_first_fails(void **state) {
+    (void)state;
+    send_two_and_two();
+    fail_at(HOT, 0, "40001");
+    assert_events("again:a2 again:a1");
+    assert_flight(HOT, "a3 b1");
+    add(&a[4]);
+    assert_int_equal(hot_flights(), 2);
+    assert_second_flight(HOT, "a1,2,4");
+    commit(HOT);
+    assert_events("done:a3 done:b1");
+    commit(HOT);
+    assert_events("done:a1,a2,a4");
+    assert_all_ended();
+}
+
+static void test_second_fails(void **state) {
+    (void)state;
+    send_two_and_two();
+    commit(HOT);
+    fail_at(HOT, 1, BAD_DATA);
+    assert_events("done:a1,a2 fail:b1(" BAD_DATA ") again:a3");
+    assert_flies("a3");
+    assert_all_ended();
+}
+
+static void test_both_fail(void **state) {
+    (void)state;
+    add_many(a, 1, 4);
+    batch_flush();
+    add_many(b, 1, 4);
+    assert_int_equal(hot_flights(), 2);
+    a[3].refused = b[2].refused = BAD_DATA;
+    assert_in_range(fly_all(), 4, 14);
+    for (int i = 1; i <= 4; i++) {
+        assert_int_equal(a[i].ends, 1);
+        assert_int_equal(b[i].ends, 1);
+        assert_int_equal(a[i].failed != NULL, i == 3);
+        assert_int_equal(b[i].failed != NULL, i == 2);
+    }
+    assert_all_ended();
+}
+
+/* Every task again, and once, in the order in which they came. */
+static void test_both_lost(void **state) {
+    (void)state;
+    send_two_and_two();
+    add(&b[2]);
+    add(&c[1]);
+    fake_lose(fake_db.lanes[HOT]);
+    assert_events("again:a3? again:a2? again:a1?");
+    assert_false(batch_idle());
+    assert_int_equal(hot_flights(), 0);
+    fake_db.lanes[HOT]->state = DB_READY;
+    assert_flies("r1,2,3 b1,2 c1");
+    assert_events("done:r1,r2,r3 done:b1,b2 done:c1");
+    assert_all_ended();
+}
+
+static void test_both_lost_again_and_again(void **state) {
+    (void)state;
+    add_many(b, 1, 40);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(hot_flights(), 2);
+        assert_flight(HOT, "b1-20");
+        assert_second_flight(HOT, "b21-40");
+        lose(HOT);
+    }
+    assert_int_equal(hot_flights(), 2);
+    commit(HOT);
+    lose(HOT);
+    assert_int_equal(hot_flights(), 2);
+    assert_flight(HOT, "b21-30");
+    assert_second_flight(HOT, "b31-40");
+    commit(HOT);
+    commit(HOT);
+    for (int i = 1; i <= 40; i++)
+        assert_int_equal(b[i].ends, 1);
+    assert_all_ended();
+}
+
+/* The second cannot be sent, because the connection has gone; so the first is lost too. */
+static void test_sending_the_second_fails(void **state) {
+    (void)state;
+    send_one(&b[1]);
+    fake_db.send_fails = true;
+    assert_int_equal(send_one(&b[2]), 0);
+    fake_db.send_fails = false;
+    assert_int_equal(b[1].task.state, TASK_QUEUED);
+    fake_db.lanes[HOT]->state = DB_READY;
+    assert_flies("b1,2");
+    assert_events("done:b1,b2");
+    assert_all_ended();
+}
+
+static void test_lanes_are_lost_apart(void **state) {
+    (void)state;
+    send_one(&b[1]);
+    send_one(&b[2]);
+    add(&s[1]);
+    batch_flush();
+    lose(SIDE);
+    assert_flight(HOT, "b1");
+    commit(HOT);
+    commit(HOT);
+    assert_events("done:b1 done:b2");
+    batch_flush();
+    assert_flight(SIDE, "s1");
+    commit(SIDE);
+    assert_events("done:s1");
+}
+
+/* ---- suspects ---- */
+
+/* They fly alone, and the others beside them. */
+static void test_suspects_beside_others(void **state) {
+    (void)state;
+    add_many(a, 1, 4);
+    batch_flush();
+    fail_at(HOT, 0, BAD_DATA);
+    add_many(b, 1, 3);
+    assert_int_equal(hot_flights(), 2);
+    assert_flight(HOT, "a1,2");
+    assert_second_flight(HOT, "b1,2,3");
+    commit(HOT);
+    /* What waits is more than half of what flies, so the next goes: it is the suspects' turn. */
+    add_many(b, 4, 5);
+    assert_int_equal(hot_flights(), 2);
+    assert_second_flight(HOT, "a3,4");
+    commit(HOT);
+    assert_int_equal(hot_flights(), 2);
+    assert_second_flight(HOT, "b4,5");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+/* They wait while there is nothing to fly beside. */
+static void test_suspects_wait_alone(void **state) {
+    (void)state;
+    add_many(a, 1, 4);
+    batch_flush();
+    fail_at(HOT, 0, BAD_DATA);
+    assert_int_equal(hot_flights(), 1);
+    assert_flight(HOT, "a1,2");
+    commit(HOT);
+    assert_flies("a3,4");
+    assert_all_ended();
+}
+
+/* They are not counted among those that wait. */
+static void test_suspect_is_taken_back(void **state) {
+    (void)state;
+    add_many(a, 1, 2);
+    batch_flush();
+    fail_at(HOT, 0, BAD_DATA);
+    assert_true(batch_cancel(&a[1].task));
+    assert_flies("a2");
+    add_many(a, 3, 17);
+    assert_int_equal(hot_flights(), 1);
+    assert_flight(HOT, "a3-17");
+    commit(HOT);
+    assert_all_ended();
+}
+
+/* Who was given up as a suspect comes back as one of many. */
+static void test_given_up_suspect_comes_back(void **state) {
+    (void)state;
+    add_many(a, 1, 2);
+    a[1].gives_up = a[2].gives_up = true;
+    batch_flush();
+    fail_at(HOT, 0, BAD_DATA);
+    assert_events("again:a2 again:a1");
+    add_many(a, 1, 2);
+    assert_flies("a1,2");
+    assert_all_ended();
+}
+
+/* ---- how tasks are shared out ---- */
+
+static void test_few_are_not_split(void **state) {
+    (void)state;
+    add_many(a, 1, 15);
+    assert_int_equal(hot_flights(), 1);
+    assert_flight(HOT, "a1-15");
+    commit(HOT);
+    assert_all_ended();
+}
+
+static void test_many_are_split_evenly(void **state) {
+    (void)state;
+    add_many(a, 1, 16);
+    assert_int_equal(hot_flights(), 2);
+    assert_flight(HOT, "a1-8");
+    assert_second_flight(HOT, "a9-16");
+    commit(HOT);
+    commit(HOT);
+    add_many(b, 1, 17);
+    assert_int_equal(hot_flights(), 2);
+    assert_flight(HOT, "b1-9");
+    assert_second_flight(HOT, "b10-17");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+/* An operation that does not spread goes at once, however many share the lane with it. */
+static void test_some_do_not_spread(void **state) {
+    (void)state;
+    op_b.spreads = false;
+    add_many(a, 1, 20);
+    add_many(b, 1, 20);
+    assert_int_equal(hot_flights(), 2);
+    op_b.spreads = true;
+    assert_flight(HOT, "a1-10 b1-20");
+    assert_second_flight(HOT, "a11-20");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+static void test_those_taken_back_do_not_count(void **state) {
+    (void)state;
+    add_many(a, 1, 20);
+    for (int i = 6; i <= 15; i++)
+        assert_true(batch_cancel(&a[i].task));
+    assert_int_equal(hot_flights(), 1);
+    assert_flight(HOT, "a1-5,16-20");
+    commit(HOT);
+    assert_all_ended();
+}
+
+/* The second flight leaves some behind when it would become larger than what is left. */
+static void test_second_leaves_some_behind(void **state) {
+    (void)state;
+    add_many(a, 1, 2);
+    batch_flush();
+    add_many(a, 3, 22);
+    assert_int_equal(hot_flights(), 2);
+    assert_second_flight(HOT, "a3-13");
+    commit(HOT);
+    assert_int_equal(hot_flights(), 2);
+    assert_second_flight(HOT, "a14-22");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+static void test_small_one_waits(void **state) {
+    (void)state;
+    add_many(a, 1, 10);
+    batch_flush();
+    add_many(b, 1, 3);
+    assert_int_equal(hot_flights(), 1);
+    assert_int_equal(trial_plans, 1);
+    add(&b[4]);
+    assert_int_equal(hot_flights(), 2);
+    assert_second_flight(HOT, "b1-4");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+/* However small, it goes when nothing is under way any more. */
+static void test_small_one_goes_at_last(void **state) {
+    (void)state;
+    add_many(a, 1, 20);
+    assert_int_equal(hot_flights(), 2);
+    add(&b[1]);
+    commit(HOT);
+    assert_int_equal(hot_flights(), 1);
+    assert_int_equal(b[1].task.state, TASK_QUEUED);
+    commit(HOT);
+    assert_flies("b1");
+    assert_all_ended();
+}
+
+/* Each operation's tasks are split, not the operations; statements of their own are not. */
+static void test_each_operation_has_its_share(void **state) {
+    (void)state;
+    add_many(a, 1, 20);
+    add_many(b, 1, 10);
+    add_many(c, 1, 2);
+    assert_int_equal(hot_flights(), 2);
+    assert_flight(HOT, "a1-10 b1-5 c1 c2");
+    assert_second_flight(HOT, "a11-20 b6-10");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+static void test_one_among_many(void **state) {
+    (void)state;
+    add_many(a, 1, 100);
+    add(&b[1]);
+    assert_int_equal(hot_flights(), 2);
+    assert_flight(HOT, "a1-51 b1");
+    assert_second_flight(HOT, "a52-100");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+/* Others keep coming, and more of them; a single one is not passed over. */
+static void test_nobody_starves(void **state) {
+    int next = 40, flights = 0;
+
+    (void)state;
+    add_many(a, 0, 39);
+    batch_flush();
+    add(&b[1]);
+    while (b[1].ends == 0) {
+        assert_true(++flights <= 3);
+        commit(HOT);
+        for (int i = 0; i < 30; i++)
+            add(&a[next++]);
+        batch_flush();
+    }
+    fly_all();
+    for (int i = 0; i < next; i++)
+        assert_int_equal(a[i].ends, 1);
+    assert_all_ended();
+}
+
+static void test_lanes_are_split_apart(void **state) {
+    (void)state;
+    add_many(s, 1, 20);
+    add_many(a, 1, 12);
+    batch_flush();
+    assert_flight(HOT, "a1-12");
+    assert_second_flight(HOT, "");
+    assert_flight(SIDE, "s1-10");
+    assert_second_flight(SIDE, "s11-20");
+    commit(SIDE);
+    commit(HOT);
+    commit(SIDE);
+    assert_all_ended();
+}
+
+static void plan_some(void) {
+    trial_plan = NULL;
+    add_many(c, 1, 3);
+    add_many(b, 1, 3);
+}
+
+/* What is planned meanwhile was not counted, and is shared out like the others. */
+static void test_planned_are_shared_out(void **state) {
+    (void)state;
+    trial_plan = plan_some;
+    add_many(a, 1, 20);
+    assert_int_equal(hot_flights(), 2);
+    assert_flight(HOT, "a1-10 b1,2 c1 c2 c3");
+    assert_second_flight(HOT, "a11-20 b3");
+    commit(HOT);
+    commit(HOT);
+    assert_all_ended();
+}
+
+#define TEST(fn) cmocka_unit_test_setup(fn, trial_start)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_land_in_order),
+        TEST(test_one_after_the_other),
+        TEST(test_results),
+        TEST(test_first_fails),
+        TEST(test_second_fails),
+        TEST(test_both_fail),
+        TEST(test_both_lost),
+        TEST(test_both_lost_again_and_again),
+        TEST(test_sending_the_second_fails),
+        TEST(test_lanes_are_lost_apart),
+        TEST(test_suspects_beside_others),
+        TEST(test_suspects_wait_alone),
+        TEST(test_suspect_is_taken_back),
+        TEST(test_given_up_suspect_comes_back),
+        TEST(test_few_are_not_split),
+        TEST(test_many_are_split_evenly),
+        TEST(test_some_do_not_spread),
+        TEST(test_those_taken_back_do_not_count),
+        TEST(test_second_leaves_some_behind),
+        TEST(test_small_one_waits),
+        TEST(test_small_one_goes_at_last),
+        TEST(test_each_operation_has_its_share),
+        TEST(test_one_among_many),
+        TEST(test_nobody_starves),
+        TEST(test_lanes_are_split_apart),
+        TEST(test_planned_are_shared_out),
+    };
+
+    return cmocka_run_group_tests_name("batch flights", tests, trial_group_start, trial_group_stop);
+}
