@@ -460,6 +460,7 @@ static void test_passed_over_and_not_sent_in_time(void **state) {
     wait_for(2, "q2");
     add("ADDJOB q1 a 0");
     add("ADDJOB q1 b 0");
+    add("ADDJOB q1 b 0");
     add("ADDJOB q2 c 0");
     add("ADDJOB q2 d 100");
     batch_flush();
@@ -471,7 +472,7 @@ static void test_passed_over_and_not_sent_in_time(void **state) {
     assert_int_equal(queue_named("q2")->adding, 1);
     assert_replies("add:NOREPL");
     commit();
-    assert_replies("1:q1=a add:D add:D 2:q2=c add:D");
+    assert_replies("1:q1=a add:D add:D add:D 2:q2=c add:D");
     assert_int_equal(queue_named("q1")->inserting, 0);
 }
 
