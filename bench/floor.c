@@ -101,14 +101,13 @@ static void send_claim(int64_t frontier, int count) {
 }
 
 static void send_ack(void) {
-    params_set_int4(&params, 0, QUEUE);
-    params_set_int2(&params, 1, 0);
-    for (int i = 0; i < held; i++)
+    for (int i = 0; i < held; i++) {
+        params_int4(&params, 0, QUEUE);
+        params_int2(&params, 1, 0);
         params_int8(&params, 2, held_from + i);
-    params_set_int8(&params, 3, held_from);
-    params_set_int8(&params, 4, held_from + held);
-    params_set_time(&params, 5, wall_us());
-    send_statement(SQL_ACK_JOBS_ALIKE);
+    }
+    params_set_time(&params, 3, wall_us());
+    send_statement(SQL_ACK_JOBS);
 }
 
 /* The next statement's result: it must have touched so many rows. */
@@ -299,7 +298,7 @@ static void connect_db(const char *conninfo) {
     PQclear(res);
     prepare(SQL_ADD_JOBS_ALIKE);
     prepare(SQL_CLAIM_WALK);
-    prepare(SQL_ACK_JOBS_ALIKE);
+    prepare(SQL_ACK_JOBS);
     if (!PQenterPipelineMode(run.conn))
         die("pipeline", PQerrorMessage(run.conn));
 }

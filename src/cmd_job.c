@@ -60,65 +60,10 @@ static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
     job_ids_reply_hits(tasks, count);
 }
 
-/* Jobs of one queue and rank that were added within the same 16 ms, as nearly always. */
-#define ALIKE_BITS 26
-
-static bool ack_shape(const struct task *t, struct op_shape *shape) {
-    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
-    struct job_key first = ids->keys[0];
-
-    *shape =
-        (struct op_shape){ (int64_t)first.queue_id << 32 | (uint16_t)first.rank, first.id >> ALIKE_BITS };
-    for (size_t i = 1; i < ids->count; i++)
-        if (ids->keys[i].queue_id != first.queue_id || ids->keys[i].rank != first.rank ||
-            ids->keys[i].id >> ALIKE_BITS != shape->b)
-            return false;
-    return true;
-}
-
-static void ack_alike_begin(struct params *p, struct task *first) {
-    struct job_key key = job_ids(REQ_OF_TASK(first))->keys[0];
-    int64_t least = key.id >> ALIKE_BITS << ALIKE_BITS;
-
-    params_set_int4(p, 0, key.queue_id);
-    params_set_int2(p, 1, key.rank);
-    params_set_int8(p, 3, least);
-    params_set_int8(p, 4, least | ((INT64_C(1) << ALIKE_BITS) - 1));
-    params_set_time(p, 5, clock_db());
-}
-
-static void ack_alike_encode(struct params *p, struct task *t) {
-    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
-
-    for (size_t i = 0; i < ids->count; i++)
-        params_int8(p, 2, ids->keys[i].id);
-}
-
-static void ack_alike_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct job_key key = job_ids(REQ_OF_TASK(tasks[0]))->keys[0];
-
-    job_ids_count_hits(tasks, count, rows);
-    for (int i = 0; i < PQntuples(rows); i++) {
-        key.id = row_int8(rows, i, 0);
-        forget_job(key, row_time(rows, i, 1));
-    }
-    stats.jobs_acked += (uint64_t)PQntuples(rows);
-    job_ids_reply_hits(tasks, count);
-}
-
-static const struct op_alike ack_alike = {
-    .stmt = SQL_ACK_JOBS_ALIKE,
-    .shape = ack_shape,
-    .begin = ack_alike_begin,
-    .encode = ack_alike_encode,
-    .done = ack_alike_done,
-};
-
 struct op op_ack_jobs = {
     .name = "ack_jobs",
     .stmt = SQL_ACK_JOBS,
     .lane = LANE_HOT,
-    .alike = &ack_alike,
     .begin = set_now,
     .encode = job_ids_encode,
     .done = ack_done,

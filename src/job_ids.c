@@ -1,8 +1,6 @@
 /* Commands over job IDs: from IDs to keys, rows, and back to requests. */
 #include "job_ids.h"
 
-#include <stdlib.h>
-
 #include "lease.h"
 
 /* Most commands carry one ID, and all of them few. */
@@ -75,71 +73,6 @@ struct req *job_ids_find(struct task **tasks, size_t count, int32_t ordinal, str
     }
     *key = job_ids(REQ_OF_TASK(tasks[low]))->keys[row - tasks[low]->first_row];
     return REQ_OF_TASK(tasks[low]);
-}
-
-/* ---- by id ---- */
-
-struct mention {
-    int64_t id;
-    size_t order;
-    struct job_ids *by;
-};
-
-static int compare_mentions(const void *x, const void *y) {
-    const struct mention *a = x, *b = y;
-
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
-
-static void list_mentions(struct mention *m, struct task **tasks, size_t count) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        struct job_ids *ids = job_ids(REQ_OF_TASK(tasks[i]));
-
-        for (size_t k = 0; k < ids->count; k++, n++)
-            m[n] = (struct mention){ ids->keys[k].id, n, ids };
-    }
-}
-
-/* The first who named the id. */
-static struct job_ids *first_mention(const struct mention *m, size_t count, int64_t id) {
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (m[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return m[low].by;
-}
-
-static void count_mentions(struct task **tasks, size_t count, size_t total, const PGresult *rows) {
-    struct mention *m = xmalloc(total * sizeof *m);
-
-    list_mentions(m, tasks, count);
-    qsort(m, total, sizeof *m, compare_mentions);
-    for (int i = 0; i < PQntuples(rows); i++)
-        first_mention(m, total, row_int8(rows, i, 0))->hits++;
-    free(m);
-}
-
-void job_ids_count_hits(struct task **tasks, size_t count, const PGresult *rows) {
-    size_t total = 0;
-
-    for (size_t i = 0; i < count; i++)
-        total += job_ids(REQ_OF_TASK(tasks[i]))->count;
-    if ((size_t)PQntuples(rows) < total) {
-        count_mentions(tasks, count, total, rows);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        job_ids(REQ_OF_TASK(tasks[i]))->hits = (int64_t)job_ids(REQ_OF_TASK(tasks[i]))->count;
 }
 
 bool job_ids_again(struct task *t, bool unknown) {

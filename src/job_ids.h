@@ -38,8 +38,6 @@ void job_ids_unhold(const struct req *r);
 void job_ids_encode(struct params *p, struct task *t);
 /* The request and the key of a row by its ordinal (from 1). */
 struct req *job_ids_find(struct task **tasks, size_t count, int32_t ordinal, struct job_key *key);
-/* Counts hits from a statement that returns ids, each once, in column 0. */
-void job_ids_count_hits(struct task **tasks, size_t count, const PGresult *rows);
 /* op.again: remembers that the first try may have been committed. */
 bool job_ids_again(struct task *t, bool unknown);
 /* Replies hits and ends, or as the error says. */

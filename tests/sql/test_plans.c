@@ -30,7 +30,6 @@ struct planned {
 
 static const struct planned planned[] = {
     { SQL_ACK_JOBS, HOT, KEYS ", now()" },
-    { SQL_ACK_JOBS_ALIKE, HOT, "1, 0, '{8,9}', 0, 63, now()" },
     { SQL_ADD_JOBS, HOT | WRITE, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_ADD_JOBS_ALIKE, HOT | WRITE, "'{}', '{}', 1, 60, 0, 1, now(), now(), null" },
     { SQL_ADD_JOBS_AGAIN, HOT, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },

@@ -102,7 +102,7 @@ static inline void trial_alike_done(struct task **tasks, size_t count, const PGr
 }
 
 static const struct op_alike trial_alike = {
-    .stmt = SQL_ACK_JOBS_ALIKE,
+    .stmt = SQL_ADD_JOBS_ALIKE,
     .shape = trial_shape,
     .begin = trial_alike_begin,
     .join = trial_join,
@@ -218,7 +218,7 @@ static inline void add_many(struct trial *pool, int from, int to) {
 static inline size_t trial_op_of(enum sql_stmt stmt) {
     size_t op = 0;
 
-    if (stmt == SQL_ACK_JOBS_ALIKE)
+    if (stmt == SQL_ADD_JOBS_ALIKE)
         stmt = SQL_REQUEUE_JOBS;
     while (trial_ops[op]->stmt != stmt)
         assert_non_null(trial_ops[++op]);
@@ -258,7 +258,7 @@ static inline const char *trial_flight(size_t i, size_t n) {
 
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", k > 0 ? " " : "",
                                 trial_ops[trial_op_of(st->stmt)]->name);
-        if (st->stmt == SQL_ACK_JOBS_ALIKE)
+        if (st->stmt == SQL_ADD_JOBS_ALIKE)
             len += (size_t)snprintf(text + len, sizeof text - len, "/%d:", (int)fake_scalar(st, 1));
         len += trial_rows(text + len, sizeof text - len, st);
     }
