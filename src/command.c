@@ -162,10 +162,12 @@ static bool joins_adds(const struct client *c, const struct req *r, const struct
     return order_of(last, ORDER_ADD);
 }
 
+/* Not an add, though that stands before it in a flight: there may be no seat for the add in this one. Who
+ * acknowledges a job behind the ones that follow from it must not lose those. */
 static bool joins_acks(const struct client *c, const struct req *r, const struct req *last) {
     (void)c;
     (void)r;
-    return order_of(last, ORDER_ACK) || (order_of(last, ORDER_ADD) && last->task.state == TASK_QUEUED);
+    return order_of(last, ORDER_ACK);
 }
 
 static bool joins_same_reads(const struct client *c, const struct req *r, const struct req *last) {
@@ -173,8 +175,8 @@ static bool joins_same_reads(const struct client *c, const struct req *r, const 
     return last->cmd == r->cmd;
 }
 
-/* Not so here: an add may be under way before the last ack. The oldest come
- * first, since they are the ones that are sent. */
+/* Not so here: some of the acks may be under way. The oldest come first, since they
+ * are the ones that are sent. */
 static bool joins_unsent_acks(const struct client *c, const struct req *r, const struct req *last) {
     (void)last;
     LIST_EACH(node, &c->reqs) {

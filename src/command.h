@@ -33,7 +33,7 @@ enum command_flag {
 enum command_order {
     ORDER_ALONE, /* waits until every earlier request has ended */
     ORDER_ADD,   /* joins adds */
-    ORDER_ACK,   /* joins acks, and adds that are not sent yet */
+    ORDER_ACK,   /* joins acks */
     ORDER_GET,   /* joins acks that are not sent yet */
     ORDER_READ,  /* joins reads of the same command */
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <libpq-fe.h>
 
 static void test_mixed_pipeline_in_order(void **state) {
     redisContext *c = client_open();
@@ -46,6 +47,27 @@ static void test_add_then_get_gets_it(void **state) {
         assert_int_equal(id[0], '+');
         expect_next(c, text_of("[[\"addget\" \"%s\" \"%d\"]]", id + 1, i));
     }
+    redisFree(c);
+}
+
+/* Who acknowledges a job behind those that follow from it never loses these, whatever happens in between:
+ * they are committed before. */
+static void test_adds_are_there_before_the_ack(void **state) {
+    redisContext *c = client_open();
+    PGconn *other = PQconnectdb(server.database);
+    const char *id = add_job(c, "chain", "first", "");
+
+    (void)state;
+    PQclear(PQexec(other, "begin; select from pgdisque.job where body = 'first' for update"));
+    for (int i = 0; i < 40; i++)
+        later(c, "ADDJOB chain %d 0", i);
+    later(c, "ACKJOB %s", id);
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(next_reply(c)[0], '+');
+    PQclear(PQexec(other, "commit"));
+    expect_next(c, ":1");
+    assert_int_equal(number(c, "QLEN chain"), 40);
+    PQfinish(other);
     redisFree(c);
 }
 
@@ -284,6 +306,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mixed_pipeline_in_order),
         cmocka_unit_test(test_add_then_get_gets_it),
+        cmocka_unit_test(test_adds_are_there_before_the_ack),
         cmocka_unit_test(test_ack_then_get_does_not_get_it),
         cmocka_unit_test(test_get_then_ack_then_nack),
         cmocka_unit_test(test_queue_commands_see_what_went_before),
