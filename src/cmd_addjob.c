@@ -196,7 +196,7 @@ void cmd_addjob(struct req *r) {
 static struct get *find_taker(const struct add *a) {
     struct queue *q = a->q;
 
-    if (is_delayed(a) || a->given_up || q->waiter_count <= q->inserting || (q->pause & PAUSE_OUT) ||
+    if (is_delayed(a) || a->given_up || q->waiter_count <= q->inserting || queue_is_shut(q) ||
         queue_budget(q) > 0)
         return NULL;
     return get_first_waiting(q);
@@ -219,10 +219,10 @@ static void give_to(struct add *a, struct get *g) {
     get_claim(g);
     g->pending++;
     a->to = g;
-    a->until = lease_end(a);
 }
 
-/* Decides, once, who gets the job; true when somebody does. */
+/* Decides, once, who gets the job; true when somebody does. The lease begins when it is sent:
+ * it may have been left for another flight before. */
 static bool hand(struct add *a) {
     struct get *g;
 
@@ -232,6 +232,8 @@ static bool hand(struct add *a) {
         a->unhanded = true;
         a->q->inserting++;
     }
+    if (a->to != NULL)
+        a->until = lease_end(a);
     return a->to != NULL;
 }
 

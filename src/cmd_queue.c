@@ -233,6 +233,7 @@ struct pause {
     struct parked parked;
     struct queue *q;
     unsigned flags;
+    bool counted; /* in q->pausing */
 };
 
 /* Computed from left to right from nothing. False for an unknown word. */
@@ -310,11 +311,21 @@ void cmd_pause(struct req *r) {
     req_end(r);
 }
 
+/* A flight may be sent behind this one before it is known to be committed. */
 static void pause_encode(struct params *p, struct task *t) {
-    const struct pause *pause = REQ_OF_TASK(t)->data;
+    struct pause *pause = REQ_OF_TASK(t)->data;
 
+    if (!pause->counted && (pause->flags & PAUSE_OUT)) {
+        pause->counted = true;
+        pause->q->pausing++;
+    }
     params_int4(p, 0, pause->q->id);
     params_int2(p, 1, (int16_t)pause->flags);
+}
+
+static void pause_end(struct pause *p) {
+    p->q->users--;
+    p->q->pausing -= p->counted;
 }
 
 static void pause_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -323,7 +334,7 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
         struct req *r = REQ_OF_TASK(tasks[i]);
         struct pause *p = r->data;
 
-        p->q->users--;
+        pause_end(p);
         queue_set_pause(p->q, p->flags);
         p->q->shown = true;
         p->q->used_us = clock_mono();
@@ -336,7 +347,8 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
 static void pause_fail(struct task *t, const struct op_error *err) {
     struct pause *p = REQ_OF_TASK(t)->data;
 
-    p->q->users--;
+    pause_end(p);
+    queue_signal(p->q);
     req_db_error(REQ_OF_TASK(t), err);
 }
 

@@ -200,7 +200,7 @@ int64_t queue_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->returned_count;
     int64_t walk = 0;
 
-    if (q->pause & PAUSE_OUT)
+    if (queue_is_shut(q))
         return 0;
     if (q->behind) {
         walk = q->len - returned - q->claiming;

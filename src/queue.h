@@ -29,6 +29,7 @@ struct queue {
     int32_t id;     /* 0: has no row in the database yet */
     uint32_t slot;  /* place in the table that QSCAN walks */
     unsigned pause; /* enum queue_pause */
+    int pausing;    /* under way to be paused out: what is sent behind that takes no job */
     bool shown;     /* clients see it; not while all its jobs are delayed and never were queued */
 
     /* Counters. */
@@ -94,7 +95,7 @@ uint32_t queue_slots(void);
 int64_t queue_jobs_total(void);
 
 /* How many jobs a claim could bring: returned ones, and about how many lie
- * behind the frontier. 0 when it is paused out. */
+ * behind the frontier. 0 when it is shut. */
 int64_t queue_budget(const struct queue *q);
 /* A job was committed as ready at key, outside of the returned set if possible. When nothing was
  * ready behind the frontier, that moves up to it. */
@@ -123,6 +124,10 @@ struct queue *queue_next_signalled(void);
 
 /* Changes q->pause, which is not to be set otherwise. */
 void queue_set_pause(struct queue *q, unsigned pause);
+/* May no job be sent for: it is paused out, or about to be. */
+static inline bool queue_is_shut(const struct queue *q) {
+    return (q->pause & PAUSE_OUT) != 0 || q->pausing > 0;
+}
 /* How many queues are paused in. */
 size_t queue_paused_in(void);
 

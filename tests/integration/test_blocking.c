@@ -223,6 +223,38 @@ static void test_client_that_goes_while_its_job_is_inserted(void **state) {
     redisFree(c);
 }
 
+/* What is sent behind a PAUSE is given to nobody, though it is not known yet that the PAUSE was committed. */
+static void test_nothing_is_handed_over_behind_a_pause(void **state) {
+    redisContext *c = client_open();
+    PGconn *other = PQconnectdb(server.database);
+    struct wire waiter, pauser, adder;
+    long long commands, asked = 0;
+
+    (void)state;
+    expect(c, ":1", "ACKJOB %s", add_job(c, "behind", "x", ""));
+    open_waiter(&waiter, "behind", 1);
+    raw_open(&pauser);
+    raw_open(&adder);
+    PQclear(PQexec(other, "begin; select from pgdisque.queue where name = 'behind' for update"));
+    commands = info_number(c, "commands_processed");
+    wire_words(&pauser, "PAUSE", "behind", "out", NULL);
+    EVENTUALLY(info_number(c, "commands_processed") >= commands + 1 + ++asked);
+    wire_words(&adder, "ADDJOB", "behind", "y", "0", NULL);
+    EVENTUALLY(info_number(c, "commands_processed") >= commands + 2 + ++asked);
+    PQclear(PQexec(other, "commit"));
+    raw_expect(&pauser, "+out");
+    EVENTUALLY(number(c, "QLEN behind") == 1);
+    assert_int_equal(blocked_clients(), 1);
+    assert_int_equal(wire_pending(&waiter), 0);
+    expect(c, "+none", "PAUSE behind none");
+    EVENTUALLY(number(c, "QLEN behind") == 0);
+    wire_close(&waiter);
+    wire_close(&pauser);
+    wire_close(&adder);
+    PQfinish(other);
+    redisFree(c);
+}
+
 /* Twenty who wait get twenty jobs and go, all in the same moment. */
 static void stampede(redisContext *c, const char *queue) {
     struct wire crowd[20];
@@ -388,6 +420,7 @@ int main(void) {
         cmocka_unit_test(test_client_that_goes_while_waiting),
         cmocka_unit_test(test_client_that_goes_as_its_job_arrives),
         cmocka_unit_test(test_client_that_goes_while_its_job_is_inserted),
+        cmocka_unit_test(test_nothing_is_handed_over_behind_a_pause),
         cmocka_unit_test(test_crowd_that_goes_as_jobs_arrive),
         cmocka_unit_test(test_commands_behind_a_waiting_getjob),
         cmocka_unit_test(test_pause_out_and_back_wakes),
