@@ -40,8 +40,8 @@
 /* Files besides clients: listeners, log, database, the loop's own. */
 #define SPARE_FILES 64
 
-/* The order of statements within a transaction. Adds come before acks and claims,
- * so that a client's pipelined commands take effect in its order. Claims come last: there
+/* The order of statements within a transaction. Acks come before claims, so that
+ * a client's pipelined commands take effect in its order. Claims come last: there
  * may be so many of them that other statements find no room behind. */
 static struct op *const operations[] = {
     &op_load_clock,      &op_load_secret,   &op_register_node, &op_load_nodes,   &op_load_queues,
@@ -116,6 +116,9 @@ static bool is_stopped(void) {
     }
     if (!server.stopping)
         return false;
+    /* What the last clients did has to be counted, too. */
+    if (client_count() == 0)
+        queue_save_counters();
     return clock_mono() > server.deadline ||
            (client_count() == 0 && (batch_idle() || !batch_connected(LANE_HOT)));
 }

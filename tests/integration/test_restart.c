@@ -228,7 +228,7 @@ static void test_kill_under_load(void **state) {
 }
 
 /* SIGTERM in the middle: whatever was executed is answered or not in the database
- * twice; what was answered is there. */
+ * twice; what was answered is there, and what is there was counted. */
 static void test_term_under_load(void **state) {
     redisContext *c = client_open();
     long long added = 0;
@@ -248,6 +248,7 @@ static void test_term_under_load(void **state) {
     server_resume(&server);
     c = client_open();
     assert_true(number(c, "QLEN termload") >= added);
+    assert_string_equal(queue_field(c, "termload", "jobs-in"), text_of("%lld", number(c, "QLEN termload")));
     redisFree(c);
 }
 
