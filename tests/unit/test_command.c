@@ -296,7 +296,7 @@ static const struct {
     { { "ackjob" }, { QUEUED }, "addjob q b 0", false },
     { { "getjob" }, { QUEUED }, "addjob q b 0", false },
     { { "addjob", "ackjob" }, { QUEUED, DONE }, "addjob q b 0", true },
-    { { "addjob" }, { QUEUED }, "ackjob id", true },
+    { { "addjob" }, { QUEUED }, "ackjob id", false },
     { { "addjob" }, { IDLE }, "ackjob id", false },
     { { "addjob" }, { SENT }, "ackjob id", false },
     { { "ackjob" }, { QUEUED }, "fastack id", true },
