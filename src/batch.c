@@ -340,10 +340,16 @@ static size_t waiting_to_spread(const struct db_lane *db) {
     return count;
 }
 
+/* A second flight starts when it carries as much as the first. */
+static bool is_worth_it(const struct lane *lane, const struct flight *other, size_t waiting) {
+    if (waiting + other->spread_count > 0)
+        return waiting >= other->spread_count;
+    return lane->queued >= other->task_count;
+}
+
 /* With two flights under way the database goes from one to the next while we deal with
  * what the last one brought. That pays when both are about as large: of the tasks that can
- * be spread, the next takes so many that as many are left, and it does not start with much
- * less than the other carries. */
+ * be spread, the next takes so many that as many are left. */
 static bool share_out(const struct lane *lane, struct flight *f) {
     const struct flight *other = f->db->flying > 0 ? &lane->flights[lane->oldest] : NULL;
     size_t flying = other == NULL ? 0 : other->spread_count;
@@ -351,10 +357,11 @@ static bool share_out(const struct lane *lane, struct flight *f) {
 
     f->seats = f->of = 1;
     f->spread_count = 0;
-    if (other != NULL && lane->queued * 3 < other->task_count)
+    if (other != NULL && !is_worth_it(lane, other, waiting))
         return false;
     if (waiting > flying && waiting + flying >= SPLIT_LEAST) {
-        f->seats = (waiting + flying + 1) / 2;
+        /* Of an odd number the second takes one more, not one less. */
+        f->seats = (waiting + flying + (other != NULL)) / 2;
         f->of = waiting;
     }
     return true;

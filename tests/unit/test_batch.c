@@ -257,6 +257,7 @@ static void test_most_statements(void **state) {
     assert_int_equal(b[1].task.state, TASK_SENT);
     commit(HOT);
     assert_int_equal(c[15].task.state, TASK_IDLE);
+    batch_flush();
     assert_int_equal(fake_count(fake_db.lanes[HOT]), 16);
     assert_int_equal(c[31].task.state, TASK_SENT);
     assert_int_equal(c[32].task.state, TASK_QUEUED);
