@@ -46,16 +46,18 @@ static void ask(struct task *t) {
         batch_add(t);
 }
 
-void load_start(void) {
-    if (!load.loaded) {
-        ask(&load.clock);
-        ask(&load.secret);
-        ask(&load.node);
-        ask(&load.nodes);
-        ask(&load.queues);
-    }
+static void ask_for_jobs(void) {
     ask(&load.leases);
     ask(&load.counts);
+}
+
+/* The clock first, in a flight of its own: its answer is as old as its flight is long, and what
+ * is leased by a late clock comes back too soon when that is set right. */
+void load_start(void) {
+    if (load.loaded)
+        ask_for_jobs();
+    else
+        ask(&load.clock);
 }
 
 /* Some other server took the same number at the same moment, or the database is
@@ -84,6 +86,13 @@ static void clock_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)count;
     /* Late rather than early, since leases end by it; cron.c soon knows better. */
     clock_sync_db(row_time(rows, 0, 0), clock_mono_now());
+    if (load.loaded)
+        return;
+    ask(&load.secret);
+    ask(&load.node);
+    ask(&load.nodes);
+    ask(&load.queues);
+    ask_for_jobs();
 }
 
 static void secret_done(struct task **tasks, size_t count, const PGresult *rows) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <libpq-fe.h>
 
 /* The same tests run for both ends. */
 static bool hard;
@@ -252,6 +253,34 @@ static void test_term_under_load(void **state) {
     redisFree(c);
 }
 
+/* However long loading takes, a lease given right after it has its full length. */
+static void test_leases_after_a_slow_start(void **state) {
+    const char *waits = "select count(*) from pg_locks where not granted";
+    PGconn *other = PQconnectdb(server.database);
+    struct server slow;
+    redisContext *c;
+    int64_t delivered;
+
+    (void)state;
+    /* The number that the new server is about to take. */
+    PQclear(PQexec(other, "begin; insert into pgdisque.node (number, id)"
+                          " select max(number) + 1, repeat('0', 40) from pgdisque.node"));
+    server_spawn(&slow, server.database, NULL);
+    EVENTUALLY(postgres_number(server.database, waits) == 1);
+    HOLDS_FOR(600, postgres_number(server.database, waits) == 1);
+    PQclear(PQexec(other, "rollback"));
+    PQfinish(other);
+    server_wait_ready(&slow);
+    c = client_open_on(&slow);
+    add_job(c, "slowstart", "a", "RETRY 2");
+    delivered = now_ms();
+    get_job(c, "slowstart", "a");
+    EVENTUALLY(number(c, "QLEN slowstart") == 1);
+    assert_in_range(now_ms() - delivered, 1950, EVENTUALLY_MS);
+    redisFree(c);
+    assert_int_equal(server_stop(&slow), 0);
+}
+
 static void test_blocked_clients_at_the_end(void **state) {
     struct wire w;
 
@@ -313,6 +342,7 @@ int main(void) {
         cmocka_unit_test(test_kill_check_identity_survives),
         cmocka_unit_test(test_kill_under_load),
         cmocka_unit_test(test_term_under_load),
+        cmocka_unit_test(test_leases_after_a_slow_start),
         cmocka_unit_test(test_blocked_clients_at_the_end),
         cmocka_unit_test(test_two_servers_start_at_once),
     };
