@@ -118,7 +118,7 @@ static void split_keys(struct claim *walk) {
     size_t count = q->returned_count < walk->slot_count ? q->returned_count : walk->slot_count;
     struct claim *keys;
 
-    if (count == 0 || q->keys_claim != NULL)
+    if (count == 0 || (q->keys_claim != NULL && q->keys_claim->task.state == TASK_QUEUED))
         return;
     keys = claim_new(q);
     keys->keys = xmalloc(count * sizeof *keys->keys);
@@ -266,22 +266,29 @@ static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
     claim_free(c);
 }
 
+static void forget_keys_claim(const struct claim *c) {
+    if (c->q->keys_claim == c)
+        c->q->keys_claim = NULL;
+}
+
 static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct claim *c = CONTAINER_OF(tasks[i], struct claim, task);
 
         c->rows = xmalloc(c->slot_count * sizeof *c->rows);
+        c->q->landing = c;
     }
     for (int i = 0; i < PQntuples(rows); i++) {
         struct queue *q = queue_find_id(row_int4(rows, i, 0));
 
-        if (q != NULL && q->keys_claim != NULL)
-            read_row(q->keys_claim, rows, i, 1);
+        if (q != NULL && q->landing != NULL)
+            read_row(q->landing, rows, i, 1);
     }
     for (size_t i = 0; i < count; i++) {
         struct claim *c = CONTAINER_OF(tasks[i], struct claim, task);
 
-        c->q->keys_claim = NULL;
+        c->q->landing = NULL;
+        forget_keys_claim(c);
         c->q->claiming -= (int64_t)c->slot_count;
         deal(c);
         after_claim(c->q);
@@ -332,7 +339,7 @@ static void give_up(struct claim *c, bool unknown) {
     if (c->keys != NULL) {
         for (size_t i = 0; i < c->slot_count; i++)
             queue_return_key(q, c->keys[i]);
-        q->keys_claim = NULL;
+        forget_keys_claim(c);
         queue_signal(q);
     }
     q->claiming -= (int64_t)c->slot_count;

@@ -55,7 +55,8 @@ struct queue {
     size_t returned_cap;
     int64_t claiming;         /* rows asked for by claims under way */
     struct claim *plan;       /* of the flight being built; claim.c */
-    struct claim *keys_claim; /* by key, under way; claim.c */
+    struct claim *keys_claim; /* the last one by key that is under way, and the one */
+    struct claim *landing;    /* whose rows are being read; claim.c */
 
     /* Waiting. */
     struct list waiters; /* struct wait, in order of arrival */

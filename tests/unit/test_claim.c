@@ -227,6 +227,26 @@ static void test_returned_and_gone(void **state) {
     assert_rests("q1", 0);
 }
 
+/* With one claim by key under way, the next takes what came back as well, rather than walk past it. */
+static void test_keys_behind_keys(void **state) {
+    (void)state;
+    insert_jobs("q1", 3);
+    fake_fly_all();
+    ask_for(1, "q1", 2);
+    fake_fly_all();
+    fake_end_lease(&fake_jobs[0]);
+    fake_end_lease(&fake_jobs[1]);
+    ask_for(2, "q1", 1);
+    batch_flush();
+    insert_jobs("q2", 1);
+    ask_for(3, "q1", 1);
+    batch_flush();
+    assert_int_equal(fake_hot()->flying, 2);
+    fake_fly_all();
+    assert_replies("1:q1=0,q1=1 2:q1=0 3:q1=1");
+    assert_rests("q1", 1);
+}
+
 static void test_keys_of_many_queues_in_one_statement(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++)
@@ -481,6 +501,7 @@ int main(void) {
         TEST(test_paused),
         TEST(test_returned_before_the_frontier),
         TEST(test_returned_and_gone),
+        TEST(test_keys_behind_keys),
         TEST(test_keys_of_many_queues_in_one_statement),
         TEST(test_priority_before_the_frontier),
         TEST(test_added_while_a_walk_is_under_way),
