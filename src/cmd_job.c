@@ -95,6 +95,15 @@ static void requeue_encode(struct params *p, struct task *t) {
     job_ids_encode(p, t);
     for (size_t i = 0; i < job_ids(r)->count; i++)
         params_int4(p, 3, r->cmd->handler == cmd_nack);
+    job_ids(r)->sent_us = clock_db();
+}
+
+static void requeued(struct queue *q, struct job_key key) {
+    lease_remove(key.id);
+    if (q == NULL)
+        return;
+    queue_count_in(q);
+    queue_job_returned(q, key);
 }
 
 static void requeue_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -104,13 +113,19 @@ static void requeue_done(struct task **tasks, size_t count, const PGresult *rows
         struct queue *q = queue_find_id(key.queue_id);
 
         job_ids(r)->hits++;
-        lease_remove(key.id);
-        if (q == NULL)
-            continue;
-        queue_count_in(q);
-        queue_job_returned(q, key);
+        requeued(q, key);
     }
     job_ids_reply_hits(tasks, count);
+}
+
+/* What the first try has done is found by its time. The second is of a statement of its own from
+ * now on, whatever becomes of it. */
+static bool requeue_again(struct task *t, bool unknown) {
+    if (unknown) {
+        t->op = &op_requeue_again;
+        job_ids(REQ_OF_TASK(t))->lost_us = clock_db();
+    }
+    return true;
 }
 
 struct op op_requeue_jobs = {
@@ -121,7 +136,49 @@ struct op op_requeue_jobs = {
     .encode = requeue_encode,
     .done = requeue_done,
     .fail = job_ids_fail,
-    .again = job_ids_again,
+    .again = requeue_again,
+};
+
+static void requeue_again_begin(struct params *p) {
+    params_set_time(p, 6, clock_db());
+    params_set_int2(p, 7, (int16_t)node_self()->number);
+}
+
+static void requeue_again_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+
+    job_ids_encode(p, t);
+    for (size_t i = 0; i < job_ids(r)->count; i++) {
+        params_int4(p, 3, r->cmd->handler == cmd_nack);
+        params_time(p, 4, job_ids(r)->sent_us);
+        params_time(p, 5, job_ids(r)->lost_us);
+    }
+}
+
+/* Columns: ordinal, was_queued. What was queued already has been counted when the server connected. */
+static void requeue_again_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct queue *q = queue_find_id(key.queue_id);
+
+        job_ids(r)->hits++;
+        requeued(q, key);
+        if (q != NULL && row_bool(rows, i, 1))
+            q->len--;
+    }
+    job_ids_reply_hits(tasks, count);
+}
+
+struct op op_requeue_again = {
+    .name = "requeue_jobs_again",
+    .stmt = SQL_REQUEUE_JOBS_AGAIN,
+    .lane = LANE_HOT,
+    .begin = requeue_again_begin,
+    .encode = requeue_again_encode,
+    .done = requeue_again_done,
+    .fail = job_ids_fail,
+    .again = requeue_again,
 };
 
 void cmd_nack(struct req *r) {

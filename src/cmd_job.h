@@ -9,6 +9,7 @@ extern struct op op_add_jobs;
 extern struct op op_add_jobs_again;
 extern struct op op_ack_jobs;
 extern struct op op_requeue_jobs;
+extern struct op op_requeue_again;
 extern struct op op_dequeue_jobs;
 extern struct op op_working_jobs;
 

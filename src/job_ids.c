@@ -80,8 +80,8 @@ bool job_ids_again(struct task *t, bool unknown) {
     return true;
 }
 
-/* Jobs that we had leased and that the second try did not find as they were: the
- * first one has done it. Counters are right again when load.c has read them. */
+/* Jobs that we had leased and that the second try did not find: the first one has removed
+ * them. Counters are right again when load.c has read them. */
 static void count_first_try(const struct req *r) {
     for (size_t i = 0; i < job_ids(r)->count; i++)
         if (lease_remove(job_ids(r)->keys[i].id))

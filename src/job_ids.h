@@ -16,6 +16,10 @@
 struct job_ids {
     int64_t hits; /* jobs the statement did something with */
     bool unknown; /* sent again: the first try may have been committed */
+    /* Of NACK and ENQUEUE, clock_db(): when the first try that may have been committed was sent, and when
+     * the last one's loss was known. */
+    int64_t sent_us;
+    int64_t lost_us;
     size_t count;
     struct job_key keys[];
 };
@@ -38,7 +42,7 @@ void job_ids_unhold(const struct req *r);
 void job_ids_encode(struct params *p, struct task *t);
 /* The request and the key of a row by its ordinal (from 1). */
 struct req *job_ids_find(struct task **tasks, size_t count, int32_t ordinal, struct job_key *key);
-/* op.again: remembers that the first try may have been committed. */
+/* op.again for what removes jobs: remembers that the first try may have been committed. */
 bool job_ids_again(struct task *t, bool unknown);
 /* Replies hits and ends, or as the error says. */
 void job_ids_reply_hits(struct task **tasks, size_t count);

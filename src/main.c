@@ -44,13 +44,15 @@
  * a client's pipelined commands take effect in its order. Claims come last: there
  * may be so many of them that other statements find no room behind. */
 static struct op *const operations[] = {
-    &op_load_clock,      &op_load_secret,   &op_register_node, &op_load_nodes,   &op_load_queues,
-    &op_flush_all,       &op_unpause_all,   &op_open_queues,   &op_pause_queues, &op_add_jobs,
-    &op_add_jobs_again,  &op_ack_jobs,      &op_requeue_jobs,  &op_dequeue_jobs, &op_working_jobs,
-    &op_release,         &op_postpone,      &op_wake_expired,  &op_wake_due,     &op_wake_next,
-    &op_expire_in_order, &op_drop_queues,   &op_load_leases,   &op_load_counts,  &op_claim_keys,
-    &op_claim_walk,      &op_show_jobs,     &op_peek_first,    &op_peek_last,    &op_scan_jobs,
-    &op_scan_queue,      &op_save_counters, &op_clock,         &op_dead_rows,    NULL,
+    &op_load_clock,    &op_load_secret,     &op_register_node,  &op_load_nodes,
+    &op_load_queues,   &op_flush_all,       &op_unpause_all,    &op_open_queues,
+    &op_pause_queues,  &op_add_jobs,        &op_add_jobs_again, &op_ack_jobs,
+    &op_requeue_again, &op_requeue_jobs,    &op_dequeue_jobs,   &op_working_jobs,
+    &op_release,       &op_postpone,        &op_wake_expired,   &op_wake_due,
+    &op_wake_next,     &op_expire_in_order, &op_drop_queues,    &op_load_leases,
+    &op_load_counts,   &op_claim_keys,      &op_claim_walk,     &op_show_jobs,
+    &op_peek_first,    &op_peek_last,       &op_scan_jobs,      &op_scan_queue,
+    &op_save_counters, &op_clock,           &op_dead_rows,      NULL,
 };
 
 static struct {

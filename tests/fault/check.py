@@ -8,7 +8,7 @@ import bisect
 import collections
 
 from history import FOREVER, History
-from nemesis import DATABASE, SERVER
+from nemesis import SERVER
 
 S = 1000000
 # Between two replies that the server wrote one after the other, as the clients see it.
@@ -181,10 +181,9 @@ class Checker:
         counts["doubled, not explained"] += 1
 
     def requeued(self, job, begin, end):
-        """Did NACK or ENQUEUE put it back in between? One that found nothing counts only when its
-        number may be too low, which is after a lost connection to the database."""
+        """Did NACK or ENQUEUE put it back in between?"""
         return any(op.begin <= end and op.end >= begin and op.kind != "f" and
-                   (op.kind == "u" or op.count() != 0 or self.disturbed(op.begin, op.end, DATABASE))
+                   (op.kind == "u" or op.count() != 0)
                    for op in job.requeues)
 
     def check_postponed(self, job, op):
@@ -238,9 +237,7 @@ class Checker:
     def check_counter(self, job, nacks, returns, d):
         least = sum(op.kind == "o" and op.count() > 0 and op.end < d.op.begin for op in nacks)
         most = sum(op.kind != "f" and op.begin < d.op.end for op in nacks)
-        if not least <= d.nacks <= most and any(self.disturbed(op.begin, op.end, DATABASE) for op in nacks):
-            self.verdict.counts["nacks off after a lost connection"] += 1
-        elif not least <= d.nacks <= most:
+        if not least <= d.nacks <= most:
             self.wrong("I11", f"nacks {d.nacks}, but {least} to {most} were sent", job)
         if d.nacks + d.extras < returns:
             self.wrong("I11", f"delivery {returns + 1} says nacks {d.nacks}, additional-deliveries {d.extras}", job)

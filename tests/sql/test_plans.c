@@ -54,6 +54,7 @@ static const struct planned planned[] = {
     { SQL_REGISTER_NODE, 0, "'a', 'b', 1" },
     { SQL_RELEASE_JOBS, HOT, KEYS ", now(), 1" },
     { SQL_REQUEUE_JOBS, HOT, KEYS ", '{0,1}', now()" },
+    { SQL_REQUEUE_JOBS_AGAIN, HOT, KEYS ", '{0,1}', '{now,now}', '{now,now}', now(), 1" },
     { SQL_SAVE_COUNTERS, 0, "'{1}', '{1}', '{1}'" },
     { SQL_SCAN_JOBS, HOT, "1, 0, 5, 10, now(), true" },
     { SQL_SCAN_QUEUE, HOT, "1, 0, 5, 10, now(), true" },

@@ -196,6 +196,20 @@ static void two_nacks_count_once(void **state) {
     expect_jobs("1/0/1 ready=12:00:00 nacks=1");
 }
 
+/* The session of the first try may still be at it. */
+static void a_second_try_sees_what_the_first_did(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 deliveries=1 owner=1");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW), "1");
+    assert_string_equal(walk(a, "1", "1"), "1");
+    SEND(b, SQL_REQUEUE_JOBS_AGAIN, "{1}", "{0}", "{1}", "{1}", "{" NOW "}", "{@12:00:10}", "@12:00:20", "1");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "1 f");
+    expect_jobs("1/0/1 ready=12:00:00 deliveries=1 nacks=1");
+}
+
 static void a_dequeue_does_not_take_what_was_claimed(void **state) {
     (void)state;
     given("1/0/1");
@@ -393,6 +407,7 @@ int main(void) {
         SESSIONS(an_ack_that_failed_leaves_the_job_to_the_other),
         SESSIONS(a_nack_after_an_ack_does_nothing),
         SESSIONS(two_nacks_count_once),
+        SESSIONS(a_second_try_sees_what_the_first_did),
         SESSIONS(a_dequeue_does_not_take_what_was_claimed),
         SESSIONS(working_extends_a_job_that_just_changed),
         SESSIONS(working_after_an_ack_finds_nothing),

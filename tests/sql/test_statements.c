@@ -20,6 +20,7 @@
 #define NO_KEYS "{}", "{}", "{}"
 #define NODE_2 "2222222222222222222222222222222222222222"
 #define NODE_7 "7777777777777777777777777777777777777777"
+#define TIMES_12(t) "{" t "," t "," t "," t "," t "," t "," t "," t "," t "," t "," t "," t "}"
 /* For results that no text can foretell. */
 #define ANY "*"
 /* Before and behind every job. */
@@ -144,6 +145,38 @@ static const struct stmt_case cases[] = {
       .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{1,2,3,4,1}", "{0,1,0,0,0}", NOW }, .rows = "1; 2; 3",
       .left = "1/0/1 ready=12:00:00 deliveries=1 extras=1; 1/0/2 ready=12:00:00 deliveries=1 nacks=1; "
               "1/0/3 ready=12:00:00 wake=13:00:00 delay=300; 1/0/4 ready=12:00:30 expires=12:00:00 owner=3" },
+    { SQL_REQUEUE_JOBS_AGAIN, "NACK: what the first try has not done; what it has done is found and left",
+      /* 2: done. 3, 12: done, and leased by a flight that is lost. 4: done, and given out since.
+       * 5: not done, and its lease has ended. 9: leased by another node. */
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 nacks=1; "
+              "1/0/3 ready=12:00:40 deliveries=2 nacks=1 owner=9; "
+              "1/0/4 ready=12:00:51 deliveries=2 nacks=1 owner=9; 1/0/5 ready=11:59:45 deliveries=1 owner=9; "
+              "1/0/6 ready=12:05:00 wake=12:05:00 delay=300; 1/0/7 ready=11:59:45 wake=11:59:45 delay=300; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=9; "
+              "1/0/9 ready=12:00:45 deliveries=1 owner=3; 1/0/10; "
+              "1/0/11 ready=11:59:40 expires=12:00:00 deliveries=1 nacks=1; "
+              "1/0/12 ready=11:59:48 retry=5 deliveries=2 nacks=1 owner=9",
+      .params = { "{1,1,1,1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9,10,11,12}",
+                  "{1,1,1,1,1,1,1,1,1,1,1,1}", TIMES_12("@11:59:40"), TIMES_12("@11:59:50"), NOW, "9" },
+      .rows = "1 f; 12 t; 2 t; 3 f; 6 f",
+      .left = "1/0/1 ready=11:59:40 deliveries=1 nacks=1; 1/0/2 ready=11:59:40 deliveries=1 nacks=1; "
+              "1/0/3 ready=11:59:40 deliveries=1 nacks=1; "
+              "1/0/4 ready=12:00:51 deliveries=2 nacks=1 owner=9; 1/0/5 ready=11:59:45 deliveries=1 owner=9; "
+              "1/0/6 ready=11:59:40 wake=13:00:00 delay=300 nacks=1; "
+              "1/0/7 ready=11:59:45 wake=11:59:45 delay=300; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=9; "
+              "1/0/9 ready=12:00:45 deliveries=1 owner=3; 1/0/10; "
+              "1/0/11 ready=11:59:40 expires=12:00:00 deliveries=1 nacks=1; "
+              "1/0/12 ready=11:59:40 retry=5 deliveries=1 nacks=1" },
+    { SQL_REQUEUE_JOBS_AGAIN, "ENQUEUE counts one additional delivery; an id given twice counts once",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 extras=1; "
+              "1/0/3 ready=12:00:40 deliveries=2 extras=1 owner=9",
+      .params = { "{1,1,1,1}", "{0,0,0,0}", "{1,2,3,1}", "{0,0,0,0}",
+                  "{@11:59:40,@11:59:40,@11:59:40,@11:59:40}", "{@11:59:50,@11:59:50,@11:59:50,@11:59:50}",
+                  NOW, "9" },
+      .rows = "1 f; 2 t; 3 f",
+      .left = "1/0/1 ready=11:59:40 deliveries=1 extras=1; 1/0/2 ready=11:59:40 deliveries=1 extras=1; "
+              "1/0/3 ready=11:59:40 deliveries=1 extras=1" },
     { SQL_DEQUEUE_JOBS, "what is queued, for its retry time or for ever",
       .jobs = ALL_STATES "; 1/0/9 retry=0",
       .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", NOW, "9" },
