@@ -15,6 +15,11 @@
 #define BACKOFF_LAST_US (2 * US_PER_S)
 #define PATIENCE_US (500 * US_PER_MS)
 #define CONNECT_TIMEOUT_US (10 * US_PER_S)
+/* So long a lane may be silent, idle or not; then it is asked, and so often. */
+#define QUIET_US (3 * US_PER_S)
+/* Between two looks at a session that seems to wait for us. */
+#define DOUBT_US US_PER_S
+#define DOUBTS 2
 
 static struct {
     struct event_base *base;
@@ -25,6 +30,7 @@ static struct {
 } db;
 
 static void lane_step(struct db_lane *lane);
+static void stir(struct db_lane *lane);
 
 static const char *const state_names[] = {
 #define X(id, name) name,
@@ -62,9 +68,13 @@ static void remember_error(const char *text) {
 /* ---- events ---- */
 
 static void on_io(evutil_socket_t fd, short what, void *arg) {
+    struct db_lane *lane = arg;
+
     (void)fd;
     (void)what;
-    lane_step(arg);
+    if (lane->state >= DB_READY)
+        stir(lane);
+    lane_step(lane);
 }
 
 static void watch(struct db_lane *lane, bool write) {
@@ -102,6 +112,9 @@ static void disconnect(struct db_lane *lane) {
     lane->step_result = NULL;
     free(lane->migrate);
     lane->migrate = NULL;
+    probe_stop(&lane->probe);
+    lane->beating = false;
+    lane->doubts = 0;
     PQfinish(lane->conn);
     lane->conn = NULL;
 }
@@ -162,6 +175,96 @@ static void lane_broken(struct db_lane *lane) {
     lane_down(lane, why);
 }
 
+static bool flush(struct db_lane *lane) {
+    int left = PQflush(lane->conn);
+
+    if (left < 0)
+        return false;
+    if ((left > 0) != lane->want_write)
+        watch(lane, left > 0);
+    return true;
+}
+
+struct session_name {
+    char text[64];
+};
+
+static struct session_name session_name(const char *what) {
+    struct session_name name;
+
+    snprintf(name.text, sizeof name.text, "pgdisque %.8s %s", node_self()->id, what);
+    return name;
+}
+
+/* What stands before dbname can be overridden by the user's conninfo; the name of the
+ * session cannot. */
+static PGconn *connect_start(const char *what) {
+    static const char *const keys[] = { "keepalives_idle",  "keepalives_interval",
+                                        "keepalives_count", "tcp_user_timeout",
+                                        "dbname",           "application_name",
+                                        "client_encoding",  NULL };
+    struct session_name name = session_name(what);
+    const char *values[] = { "5", "3", "3", "10000", db.conninfo, name.text, "SQL_ASCII", NULL };
+    PGconn *conn = PQconnectStartParams(keys, values, 1);
+
+    if (conn == NULL)
+        log_fatal("db", "out of memory");
+    return conn;
+}
+
+/* ---- deaf connections ---- */
+
+static bool awaits_answer(const struct db_lane *lane) {
+    return lane->beating || lane->flying > 0;
+}
+
+/* A sign of life, or the begin of waiting for one. */
+static void stir(struct db_lane *lane) {
+    lane->stirred_us = clock_mono();
+    lane->doubts = 0;
+    if (probe_is_running(&lane->probe)) {
+        probe_stop(&lane->probe);
+        arm_timer(lane, QUIET_US);
+    }
+}
+
+static void on_answer(void *arg, enum probe_answer answer) {
+    struct db_lane *lane = arg;
+
+    if (answer == PROBE_SILENCE) {
+        lane_down(lane, "no answer, nor to a second connection");
+        return;
+    }
+    if (answer == PROBE_WORKS)
+        lane->doubts = 0;
+    if (answer == PROBE_WAITS && ++lane->doubts == DOUBTS) {
+        lane_down(lane, "no answer, while the session waits: the connection is deaf");
+        return;
+    }
+    arm_timer(lane, answer == PROBE_WORKS ? QUIET_US : DOUBT_US);
+}
+
+/* A Sync alone: the session answers it without a transaction. */
+static void beat(struct db_lane *lane) {
+    stir(lane);
+    lane->beating = true;
+    arm_timer(lane, QUIET_US);
+    if (PQpipelineSync(lane->conn) != 1 || !flush(lane))
+        lane_broken(lane);
+}
+
+static void look_after(struct db_lane *lane) {
+    int64_t left = lane->stirred_us + QUIET_US - clock_mono();
+
+    if (left > 0)
+        arm_timer(lane, left);
+    else if (!awaits_answer(lane))
+        beat(lane);
+    else
+        probe_start(&lane->probe, db.base, connect_start("probe"), session_name(lane->name).text, on_answer,
+                    lane);
+}
+
 /* ---- connecting ---- */
 
 static void on_notice(void *arg, const PGresult *res) {
@@ -171,25 +274,9 @@ static void on_notice(void *arg, const PGresult *res) {
     log_verbose(who(lane), "%s: %s", PQresultErrorField(res, PG_DIAG_SEVERITY), text != NULL ? text : "");
 }
 
-/* What stands before dbname can be overridden by the user's conninfo; the name of the
- * session cannot. */
-static PGconn *connect_start(const struct db_lane *lane) {
-    static const char *const keys[] = { "keepalives_idle",  "keepalives_interval",
-                                        "keepalives_count", "tcp_user_timeout",
-                                        "dbname",           "application_name",
-                                        "client_encoding",  NULL };
-    char name[64];
-    const char *values[] = { "5", "3", "3", "10000", db.conninfo, name, "SQL_ASCII", NULL };
-
-    snprintf(name, sizeof name, "pgdisque %.8s %s", node_self()->id, lane->name);
-    return PQconnectStartParams(keys, values, 1);
-}
-
 static void lane_connect(struct db_lane *lane) {
     lane->state = DB_CONNECTING;
-    lane->conn = connect_start(lane);
-    if (lane->conn == NULL)
-        log_fatal(who(lane), "out of memory");
+    lane->conn = connect_start(lane->name);
     if (PQstatus(lane->conn) == CONNECTION_BAD) {
         lane_broken(lane);
         return;
@@ -208,16 +295,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
         lane_connect(lane);
     else if (lane->state < DB_READY)
         lane_down(lane, "no answer in time");
-}
-
-static bool flush(struct db_lane *lane) {
-    int left = PQflush(lane->conn);
-
-    if (left < 0)
-        return false;
-    if ((left > 0) != lane->want_write)
-        watch(lane, left > 0);
-    return true;
+    else
+        look_after(lane);
 }
 
 static bool migrate_send(struct db_lane *lane) {
@@ -309,8 +388,9 @@ static void migrating_step(struct db_lane *lane) {
 }
 
 static void lane_ready(struct db_lane *lane) {
-    event_del(lane->retry_event);
     lane->state = DB_READY;
+    stir(lane);
+    arm_timer(lane, QUIET_US);
     lane->backoff_us = BACKOFF_FIRST_US;
     db.last_error[0] = '\0';
     stats.db_connects++;
@@ -396,13 +476,22 @@ static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *r
         lane_broken(lane);
 }
 
+static void beating_step(struct db_lane *lane, PGresult *res) {
+    lane->beating = PQresultStatus(res) != PGRES_PIPELINE_SYNC;
+    PQclear(res);
+    if (PQstatus(lane->conn) == CONNECTION_BAD)
+        lane_broken(lane);
+}
+
 static void flying_step(struct db_lane *lane) {
-    while (lane->state == DB_FLYING && !PQisBusy(lane->conn)) {
+    while (lane->state >= DB_READY && awaits_answer(lane) && !PQisBusy(lane->conn)) {
         PGresult *res = PQgetResult(lane->conn);
 
         if (res == NULL && PQstatus(lane->conn) == CONNECTION_OK)
             continue;
-        if (PQresultStatus(res) == PGRES_PIPELINE_SYNC) {
+        if (lane->beating) {
+            beating_step(lane, res);
+        } else if (PQresultStatus(res) == PGRES_PIPELINE_SYNC) {
             PQclear(res);
             flight_done(lane, oldest(lane));
         } else {
@@ -426,7 +515,7 @@ static void lane_step(struct db_lane *lane) {
         migrating_step(lane);
     else if (lane->state == DB_PREPARING)
         preparing_step(lane);
-    else if (lane->state == DB_FLYING)
+    else if (lane->state >= DB_READY)
         flying_step(lane);
 }
 
@@ -449,6 +538,8 @@ void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
 }
 
 void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {
+    if (!awaits_answer(lane))
+        stir(lane);
     in_making(lane)->on_landed = on_landed;
     lane->flying++;
     lane->state = DB_FLYING;

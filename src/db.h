@@ -8,6 +8,7 @@
 #include <libpq-fe.h>
 #include "op.h"
 #include "params.h"
+#include "probe.h"
 #include "sql_gen.h"
 
 /*
@@ -21,6 +22,12 @@
  * on with it at once, rather than wait until we have heard of the first. They
  * are executed, and land, in the order in which they were sent; when one fails,
  * the next is executed all the same.
+ *
+ * A connection may be deaf: it lives, and nothing comes through. A lane that has
+ * heard nothing for some seconds looks at its session over another connection
+ * (probe.h). One that is at work is left alone, however long that takes; one that
+ * waits for us at two looks has not heard of our flight, or we have not heard its
+ * answer, and the connection is given up. An idle lane sends a heartbeat.
  *
  * A lane that is down reconnects by itself, with back-off. The first to
  * connect brings the schema up to date; every connection prepares all
@@ -89,6 +96,10 @@ struct db_lane {
     struct db_flight flights[DB_MAX_FLIGHTS];
     size_t oldest; /* of those under way */
     size_t flying;
+    int64_t stirred_us; /* clock_mono(): the last sign of life, or the begin of waiting for one */
+    bool beating;       /* a heartbeat is under way, before all flights */
+    unsigned doubts;    /* looks that found the session waiting, one after the other */
+    struct probe probe;
 };
 
 struct db_hooks {

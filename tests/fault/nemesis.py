@@ -14,6 +14,9 @@ from world import Failure, now_us, send_signal, until
 # What a fault may excuse: the server was gone or stood still, the database was.
 SERVER, DATABASE, FROZEN, CLOCK = "server", "database", "frozen", "clock"
 
+# Until a deaf connection has been given up, and another one carries transactions.
+NOTICED_S = 15
+
 FAULTS = {}
 
 
@@ -195,10 +198,11 @@ def hold(world, kind, seconds):
 
 @fault(DATABASE, FROZEN)
 def swallow(world, seconds):
-    """Half-open connections: nothing comes through any more, nobody is told."""
+    """Half-open connections: nothing comes through any more, nobody is told. The server has to notice it."""
     world.proxy.swallow(True)
     time.sleep(seconds)
     world.proxy.swallow(False)
+    until(world.proxy.is_settled, NOTICED_S, "the server has noticed that its connections are deaf")
 
 
 @fault(DATABASE, FROZEN)

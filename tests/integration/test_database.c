@@ -1,9 +1,12 @@
 /* The database goes away and comes back; and one row that it does not want. */
 #include "fixture.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <libpq-fe.h>
 
 /* A test that failed may have left it stopped. */
 static int ensure_database(void **state) {
@@ -231,6 +234,93 @@ static void test_terminated_connections(void **state) {
     redisFree(c);
 }
 
+/* ---- connections that live, and nothing comes through ---- */
+
+/* How long may it take until it is noticed. */
+#define DEAF_MS 15000
+/* Silence, and two looks at the session. */
+#define LOOKS_MS 6000
+
+/* The process that serves the hot lane; 0: there is none. */
+static pid_t hot_session(void) {
+    char *text = postgres_query(server.database, "select coalesce(max(pid), 0) from pg_stat_activity"
+                                                 " where application_name like 'pgdisque % hot'"
+                                                 " and datname = current_database()");
+    pid_t pid = (pid_t)atoi(text);
+
+    free(text);
+    return pid;
+}
+
+static void test_deaf_connection_with_a_job_under_way(void **state) {
+    redisContext *c = client_open();
+    long long before = info_number(c, "db_disconnects");
+    struct wire w;
+    struct value *v;
+    pid_t pid = hot_session();
+
+    (void)state;
+    raw_open(&w);
+    assert_true(pid > 0 && kill(pid, SIGSTOP) == 0);
+    wire_words(&w, "ADDJOB", "deaf", "x", "0", NULL);
+    if (!WAIT_UNTIL(info_number(c, "db_disconnects") > before, DEAF_MS))
+        fail_msg("not noticed");
+    assert_int_equal(wire_pending(&w), 0);
+    /* Until it has ended nobody knows what it does with what it has received. */
+    kill(pid, SIGCONT);
+    v = wire_reply(&w, DEAF_MS);
+    assert_non_null(v);
+    assert_int_equal(v->type, '+');
+    value_free(v);
+    assert_int_equal(number(c, "QLEN deaf"), 1);
+    assert_int_not_equal(hot_session(), pid);
+    wire_close(&w);
+    redisFree(c);
+}
+
+static void test_deaf_connection_of_an_idle_server(void **state) {
+    redisContext *c = client_open();
+    long long before = info_number(c, "db_disconnects");
+    pid_t pid = hot_session();
+
+    (void)state;
+    assert_true(pid > 0 && kill(pid, SIGSTOP) == 0);
+    if (!WAIT_UNTIL(info_number(c, "db_disconnects") > before, DEAF_MS))
+        fail_msg("not noticed");
+    kill(pid, SIGCONT);
+    EVENTUALLY(hot_session() != 0 && hot_session() != pid);
+    add_job(c, "heartbeat", "x", "");
+    redisFree(c);
+}
+
+/* A statement that waits, be it for ever, is not given up. */
+static void test_long_statement_is_left_alone(void **state) {
+    redisContext *c = client_open();
+    long long before = info_number(c, "db_disconnects");
+    PGconn *user = PQconnectdb(server.database);
+    pid_t pid = hot_session();
+    struct wire w;
+    struct value *v;
+
+    (void)state;
+    raw_open(&w);
+    PQclear(PQexec(user, "begin; lock table pgdisque.job in share mode"));
+    wire_words(&w, "ADDJOB", "locked", "x", "0", NULL);
+    HOLDS_FOR(LOOKS_MS, wire_pending(&w) == 0);
+    assert_int_equal(hot_session(), pid);
+    PQclear(PQexec(user, "commit"));
+    v = wire_reply(&w, DEAF_MS);
+    assert_non_null(v);
+    assert_int_equal(v->type, '+');
+    value_free(v);
+    assert_int_equal(info_number(c, "db_disconnects"), before);
+    PQfinish(user);
+    wire_close(&w);
+    redisFree(c);
+}
+
+/* ---- what the database refuses ---- */
+
 static void test_cancelled_statements(void **state) {
     redisContext *c = client_open();
 
@@ -307,6 +397,9 @@ int main(void) {
         cmocka_unit_test_setup(test_immediate_restart_under_load, ensure_database),
         cmocka_unit_test_setup(test_consumers_across_a_restart, ensure_database),
         cmocka_unit_test_setup(test_terminated_connections, ensure_database),
+        cmocka_unit_test_setup(test_deaf_connection_with_a_job_under_way, ensure_database),
+        cmocka_unit_test_setup(test_deaf_connection_of_an_idle_server, ensure_database),
+        cmocka_unit_test_setup(test_long_statement_is_left_alone, ensure_database),
         cmocka_unit_test_setup(test_cancelled_statements, ensure_database),
         cmocka_unit_test_setup(test_bad_row_fails_alone, ensure_database),
         cmocka_unit_test_setup(test_bad_row_for_a_waiting_client, ensure_database),
