@@ -208,8 +208,10 @@ static bool same_shape(const struct op_shape *x, const struct op_shape *y) {
 }
 
 /* Do the operation's tasks have few shapes, the first one among them? Looks at no more
- * tasks than travel together. */
-static bool few_shapes(const struct op *op) {
+ * tasks than travel together. When not all find a seat they must have one: or those of the
+ * first shape would overtake older ones of another. */
+static bool few_shapes(const struct flight *f, const struct op *op) {
+    size_t most = seats_for(f, op) < op->queued ? 1 : ALIKE_MOST;
     struct op_shape shapes[ALIKE_MOST], shape;
     size_t known = 0, left = (size_t)config.batch_max;
 
@@ -220,7 +222,7 @@ static bool few_shapes(const struct op *op) {
             return false;
         while (i < known && !same_shape(&shapes[i], &shape))
             i++;
-        if (i == ALIKE_MOST)
+        if (i == most)
             return false;
         if (i == known)
             shapes[known++] = shape;
@@ -273,7 +275,7 @@ static void add_alike(struct flight *f, struct op *op) {
 static void add_op(struct flight *f, struct op *op) {
     size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
 
-    if (op->alike != NULL && few_shapes(op)) {
+    if (op->alike != NULL && few_shapes(f, op)) {
         add_alike(f, op);
         return;
     }

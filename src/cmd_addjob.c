@@ -191,13 +191,13 @@ void cmd_addjob(struct req *r) {
 
 /* ---- the statement ---- */
 
-/* The client that has waited longest gets the job by its insert, when nothing else is
- * ready before it, and who else waits suffices for what is about to be. */
+/* The client that has waited longest gets the job by its insert, when nothing else is, or is
+ * about to be, ready before it. */
 static struct get *find_taker(const struct add *a) {
     struct queue *q = a->q;
 
-    if (is_delayed(a) || a->given_up || q->waiter_count <= q->inserting || queue_is_shut(q) ||
-        queue_budget(q) > 0)
+    if (is_delayed(a) || a->given_up || list_empty(&q->waiters) || q->inserting > 0 || q->claiming > 0 ||
+        queue_is_shut(q) || queue_budget(q) > 0)
         return NULL;
     return get_first_waiting(q);
 }

@@ -266,8 +266,8 @@ static void test_leases_after_a_slow_start(void **state) {
     PQclear(PQexec(other, "begin; insert into pgdisque.node (number, id)"
                           " select max(number) + 1, repeat('0', 40) from pgdisque.node"));
     server_spawn(&slow, server.database, NULL);
-    EVENTUALLY(postgres_number(server.database, waits) == 1);
-    HOLDS_FOR(600, postgres_number(server.database, waits) == 1);
+    EVENTUALLY(postgres_number(server.database, waits) >= 1);
+    HOLDS_FOR(600, postgres_number(server.database, waits) >= 1);
     PQclear(PQexec(other, "rollback"));
     PQfinish(other);
     server_wait_ready(&slow);

@@ -247,16 +247,16 @@ static void test_not_past_a_job_that_nobody_was_told_of(void **state) {
     assert_waiting("q1", "1");
 }
 
-/* What is being claimed is not to be had any more; who waits behind gets the next. */
-static void test_next_to_a_claim(void **state) {
+/* Somebody is about to get an older job: nobody gets this one before. */
+static void test_not_past_a_claim(void **state) {
     (void)state;
     wait_for(1, "q1");
     wait_for(2, "q1");
     queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 5 });
     add("ADDJOB q1 a 0");
     batch_flush();
-    assert_owner(0, true);
-    assert_waiting("q1", "");
+    assert_owner(0, false);
+    assert_waiting("q1", "2");
     fake_fail(hot(), 0, "22000");
     assert_waiting("q1", "1 2");
     batch_flush();
@@ -488,7 +488,7 @@ int main(void) {
         TEST(test_alike_but_for_the_owner),
         TEST(test_not_past_a_ready_job),
         TEST(test_not_past_a_job_that_nobody_was_told_of),
-        TEST(test_next_to_a_claim),
+        TEST(test_not_past_a_claim),
         TEST(test_not_past_a_job_under_way),
         TEST(test_not_of_a_paused_queue),
         TEST(test_not_of_a_delayed_job),
