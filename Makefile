@@ -29,15 +29,15 @@ endif
 
 # Asked for once, when first needed: `make run` must work before pkg-config is installed.
 once = $(eval $(1) := $(2))$($(1))
-PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags libpq libevent_core libsodium))
-PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs libpq libevent_core libsodium))
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags libpq libevent_core libsodium hiredis libcrypto))
+PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs libpq libevent_core libsodium hiredis libcrypto))
 
 STD = -std=gnu11 -D_GNU_SOURCE
 INCLUDES = -Isrc -Ibuild $(PKG_CFLAGS)
 COMPILE = $(CC) $(STD) $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE $(NEAR) $(INCLUDES)
 LINK = $(CC) $(CFLAGS) $(HARDEN) $(LDFLAGS) -pie -Wl,-z,relro,-z,now
 
-SQL := $(sort $(wildcard sql/*.sql sql/queries/*.sql sql/migrations/*.sql)) \
+SQL := $(sort $(wildcard sql/*.sql sql/api/*.sql sql/queries/*.sql sql/doctor/*.sql sql/migrations/*.sql)) \
        $(wildcard conf/embedded-postgresql.conf)
 SRC := $(sort $(wildcard src/*.c))
 # Everything but main, as an archive: a test that brings its own db.c does not get ours.
@@ -83,6 +83,7 @@ install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, sy
 		install -m 644 conf/pgdisque.conf $(DESTDIR)$(SYSCONFDIR)/pgdisque/pgdisque.conf
 	sed -e 's,@BINDIR@,$(PREFIX)/bin,' -e 's,@SYSCONFDIR@,$(SYSCONFDIR),' conf/pgdisque.service \
 		> $(DESTDIR)$(UNITDIR)/pgdisque.service
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/pgdisque sql/by-hand/*.sql
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/pgdisque/README.md
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/pgdisque/LICENSE
 
@@ -109,7 +110,7 @@ fault-mutants: ## check the checker of make fault: servers made wrong must not g
 	@+$(SUBMAKE) $(FAULT) $(MUTANTS)
 	@BUILD=$(CURDIR)/$(BUILD) tests/fault/run --mutants $(FAULT_ARGS)
 
-fault-long: ## the same with every kind of fault, for half an hour
+fault-long: ## the same with every kind of fault, for three quarters of an hour
 	@+$(MAKE) --no-print-directory fault FAULT_ARGS='--long $(FAULT_ARGS)'
 
 check: ## what can be checked without running the server, in half a minute
@@ -174,7 +175,7 @@ build/version.h: FORCE
 	PGDISQUE_GIT_SHA1 "$(GIT_SHA1)"\n#define PGDISQUE_GIT_DIRTY $(GIT_DIRTY))
 
 # The directories tell of files that came or went.
-build/sql_gen.stamp: src/sql_gen.sh $(SQL) $(wildcard sql sql/queries sql/migrations conf)
+build/sql_gen.stamp: src/sql_gen.sh $(SQL) $(wildcard sql sql/api sql/queries sql/doctor sql/migrations conf)
 	$(Q)src/sql_gen.sh build
 	@touch $@
 
@@ -202,28 +203,30 @@ endef
 $(BIN): $(BUILD)/src/main.o $(LIB)
 	$(call link)
 
+# The linker's options for functions that a program puts its own before; its first line names them.
+wraps = $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n '1s/.*wraps: \(.*\) \*\//\1/p' $(1).c))
+
 $(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(LIB)
-	$(call link,-lcmocka)
+	$(call link,-lcmocka $(call wraps,$*))
 
 $(SERVER_TESTS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJ) $(LIB)
-	$(call link,-lcmocka -lhiredis)
+	$(call link,-lcmocka)
 
 $(CONFORMANCE): $(CONFORMANCE_OBJ) $(SUPPORT_OBJ) $(LIB)
-	$(call link,-lcmocka -lhiredis)
+	$(call link,-lcmocka)
 
 $(BUILD)/tests/fault/clients: $(FAULT_OBJ) $(LIB)
-	$(call link,-lhiredis)
+	$(call link)
 
-# A mutant stands before functions of the server; its first line names them.
 $(MUTANTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/src/main.o $(LIB)
-	$(call link,$(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n '1s/.*wraps: \(.*\) \*\//\1/p' $*.c)))
+	$(call link,$(call wraps,$*))
 
 $(BUILD)/tests/fault/slow_sync.so: tests/fault/preload/slow_sync.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
 $(BENCH): $(BENCH_OBJ) $(LIB)
-	$(call link,-lhiredis)
+	$(call link)
 
 $(FLOOR): $(BUILD)/bench/floor.o $(LIB)
 	$(call link)

@@ -5,20 +5,22 @@ begin isolation level read committed;
 
 select pg_catalog.pg_advisory_xact_lock(7711, 1);
 
+-- Who may not make them can still run on what somebody else has made.
 do $$
 begin
     if pg_catalog.to_regnamespace('pgdisque') is null then
         create schema pgdisque;
     end if;
+    if pg_catalog.to_regclass('pgdisque.migration') is null then
+        create table pgdisque.migration (
+            version    integer primary key,
+            name       text not null,
+            breaking   boolean not null,
+            applied_at timestamptz not null default pg_catalog.now()
+        );
+    end if;
 end
 $$;
-
-create table if not exists pgdisque.migration (
-    version    integer primary key,
-    name       text not null,
-    breaking   boolean not null,
-    applied_at timestamptz not null default pg_catalog.now()
-);
 
 select m.version, m.breaking
 from pgdisque.migration as m

@@ -2,6 +2,762 @@
 
 CREATE SCHEMA pgdisque;
 
+CREATE TYPE pgdisque.changed_job AS (
+	queue_id integer,
+	rank smallint,
+	id bigint,
+	ready_at timestamp with time zone,
+	wake_at timestamp with time zone,
+	owner smallint,
+	retry integer,
+	last boolean,
+	next_at timestamp with time zone
+);
+
+CREATE TABLE pgdisque.api (
+    digest text NOT NULL,
+    schema oid NOT NULL,
+    only_row boolean DEFAULT true NOT NULL,
+    CONSTRAINT api_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE pgdisque.bucket (
+    tokens double precision DEFAULT 0 NOT NULL,
+    settled_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    queue_id integer NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE pgdisque.dead_job (
+    id bigint NOT NULL,
+    died_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    attempts integer NOT NULL,
+    backoff integer,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    error bytea,
+    unique_key bytea,
+    body bytea NOT NULL
+)
+WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.1', toast.vacuum_truncate=off);
+ALTER TABLE ONLY pgdisque.dead_job ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.dead_path (
+    version bigint DEFAULT 0 NOT NULL,
+    only_row boolean DEFAULT true NOT NULL,
+    CONSTRAINT dead_path_only_row_check CHECK (only_row)
+)
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000');
+
+CREATE TABLE pgdisque.finished (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+PARTITION BY LIST (bucket);
+ALTER TABLE ONLY pgdisque.finished ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_0 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_0 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_0 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_1 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_1 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_1 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_10 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_10 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_10 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_11 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_11 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_11 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_12 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_12 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_12 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_13 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_13 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_13 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_14 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_14 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_14 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_15 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_15 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_15 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_16 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_16 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_16 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_17 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_17 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_17 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_18 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_18 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_18 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_19 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_19 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_19 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_2 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_2 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_2 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_20 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_20 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_20 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_21 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_21 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_21 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_22 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_22 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_22 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_23 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_23 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_23 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_24 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_24 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_24 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_25 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_25 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_25 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_26 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_26 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_26 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_27 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_27 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_27 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_3 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_3 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_3 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_4 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_4 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_4 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_5 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_5 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_5 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_6 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_6 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_6 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_7 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_7 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_7 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_8 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_8 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_8 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.finished_9 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    extras integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.finished_9 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.finished_9 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.flight (
+    node smallint NOT NULL,
+    flight bigint NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
+
 CREATE TABLE pgdisque.job (
     id bigint NOT NULL,
     ready_at timestamp with time zone NOT NULL,
@@ -17,11 +773,34 @@ CREATE TABLE pgdisque.job (
     replicate smallint DEFAULT 1 NOT NULL,
     owner smallint,
     body bytea NOT NULL,
-    CONSTRAINT job_delay_check CHECK ((delay >= 0)),
-    CONSTRAINT job_retry_check CHECK ((retry >= 0))
+    unique_key bytea,
+    unique_until timestamp with time zone,
+    worker text,
+    slot integer,
+    attempts integer,
+    backoff integer,
+    leased_at timestamp with time zone,
+    deadqueue bytea,
+    error bytea,
+    group_key bytea
 )
 WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2', toast.vacuum_truncate=off);
 ALTER TABLE ONLY pgdisque.job ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.job_group (
+    id bigint,
+    turn bigint DEFAULT 0 NOT NULL,
+    used_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    queue_id integer NOT NULL,
+    rank smallint,
+    key bytea NOT NULL,
+    ranks smallint[],
+    ids bigint[],
+    tokens double precision,
+    settled_at timestamp with time zone,
+    next_at timestamp with time zone
+)
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
 
 CREATE TABLE pgdisque.migration (
     version integer NOT NULL,
@@ -36,15 +815,28 @@ CREATE TABLE pgdisque.node (
     addr text DEFAULT ''::text NOT NULL,
     port integer DEFAULT 0 NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
+    seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    left_at timestamp with time zone,
+    leaving boolean DEFAULT false NOT NULL,
     CONSTRAINT node_id_check CHECK ((id ~ '^[0-9a-f]{40}$'::text)),
     CONSTRAINT node_number_check CHECK (((number >= 1) AND (number <= 1023)))
-);
+)
+WITH (fillfactor='50');
+
+CREATE SEQUENCE pgdisque.node_run
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
 CREATE TABLE pgdisque.queue (
     id integer NOT NULL,
     name bytea NOT NULL,
     pause smallint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    front smallint,
+    CONSTRAINT queue_front_check CHECK ((front = ANY (ARRAY[1, 2]))),
     CONSTRAINT queue_pause_check CHECK (((pause >= 0) AND (pause <= 3)))
 );
 
@@ -64,12 +856,242 @@ ALTER TABLE pgdisque.queue ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE pgdisque.queue_setting (
+    queue_id integer NOT NULL,
+    name text NOT NULL,
+    value bytea NOT NULL
+);
+
+CREATE TABLE pgdisque.schedule (
+    id bigint NOT NULL,
+    revision bigint DEFAULT 1 NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone,
+    maxlen bigint,
+    retry integer NOT NULL,
+    ttl integer NOT NULL,
+    delay integer NOT NULL,
+    priority smallint NOT NULL,
+    missed smallint NOT NULL,
+    cron text NOT NULL,
+    name bytea NOT NULL,
+    queue bytea NOT NULL,
+    body bytea NOT NULL,
+    attempts integer,
+    backoff integer,
+    deadqueue bytea
+)
+WITH (fillfactor='50', autovacuum_vacuum_threshold='200');
+
+ALTER TABLE pgdisque.schedule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME pgdisque.schedule_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE pgdisque.secret (
     key bytea NOT NULL,
     only_row boolean DEFAULT true NOT NULL,
     CONSTRAINT secret_key_check CHECK ((length(key) = 16)),
     CONSTRAINT secret_only_row_check CHECK (only_row)
 );
+
+CREATE TABLE pgdisque.slot (
+    id bigint,
+    turn bigint DEFAULT 0 NOT NULL,
+    queue_id integer NOT NULL,
+    n integer NOT NULL,
+    rank smallint
+)
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0');
+
+CREATE SEQUENCE pgdisque.sql_job
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE SEQUENCE pgdisque.sql_message
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE pgdisque.unique_key (
+    id bigint NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    rank smallint NOT NULL,
+    key bytea NOT NULL
+);
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_0 FOR VALUES IN ('0');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_1 FOR VALUES IN ('1');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_10 FOR VALUES IN ('10');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_11 FOR VALUES IN ('11');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_12 FOR VALUES IN ('12');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_13 FOR VALUES IN ('13');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_14 FOR VALUES IN ('14');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_15 FOR VALUES IN ('15');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_16 FOR VALUES IN ('16');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_17 FOR VALUES IN ('17');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_18 FOR VALUES IN ('18');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_19 FOR VALUES IN ('19');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_2 FOR VALUES IN ('2');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_20 FOR VALUES IN ('20');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_21 FOR VALUES IN ('21');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_22 FOR VALUES IN ('22');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_23 FOR VALUES IN ('23');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_24 FOR VALUES IN ('24');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_25 FOR VALUES IN ('25');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_26 FOR VALUES IN ('26');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_27 FOR VALUES IN ('27');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_3 FOR VALUES IN ('3');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_4 FOR VALUES IN ('4');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_5 FOR VALUES IN ('5');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_6 FOR VALUES IN ('6');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_7 FOR VALUES IN ('7');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_8 FOR VALUES IN ('8');
+
+ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_9 FOR VALUES IN ('9');
+
+ALTER TABLE ONLY pgdisque.api
+    ADD CONSTRAINT api_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY pgdisque.bucket
+    ADD CONSTRAINT bucket_pkey PRIMARY KEY (queue_id);
+
+ALTER TABLE ONLY pgdisque.dead_path
+    ADD CONSTRAINT dead_path_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY pgdisque.dead_job
+    ADD CONSTRAINT dead_pkey PRIMARY KEY (queue_id, rank, id);
+
+ALTER TABLE ONLY pgdisque.finished
+    ADD CONSTRAINT finished_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_0
+    ADD CONSTRAINT finished_0_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_10
+    ADD CONSTRAINT finished_10_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_11
+    ADD CONSTRAINT finished_11_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_12
+    ADD CONSTRAINT finished_12_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_13
+    ADD CONSTRAINT finished_13_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_14
+    ADD CONSTRAINT finished_14_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_15
+    ADD CONSTRAINT finished_15_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_16
+    ADD CONSTRAINT finished_16_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_17
+    ADD CONSTRAINT finished_17_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_18
+    ADD CONSTRAINT finished_18_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_19
+    ADD CONSTRAINT finished_19_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_1
+    ADD CONSTRAINT finished_1_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_20
+    ADD CONSTRAINT finished_20_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_21
+    ADD CONSTRAINT finished_21_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_22
+    ADD CONSTRAINT finished_22_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_23
+    ADD CONSTRAINT finished_23_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_24
+    ADD CONSTRAINT finished_24_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_25
+    ADD CONSTRAINT finished_25_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_26
+    ADD CONSTRAINT finished_26_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_27
+    ADD CONSTRAINT finished_27_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_2
+    ADD CONSTRAINT finished_2_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_3
+    ADD CONSTRAINT finished_3_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_4
+    ADD CONSTRAINT finished_4_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_5
+    ADD CONSTRAINT finished_5_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_6
+    ADD CONSTRAINT finished_6_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_7
+    ADD CONSTRAINT finished_7_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_8
+    ADD CONSTRAINT finished_8_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.finished_9
+    ADD CONSTRAINT finished_9_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.flight
+    ADD CONSTRAINT flight_pkey PRIMARY KEY (node, flight);
+
+ALTER TABLE ONLY pgdisque.job_group
+    ADD CONSTRAINT job_group_pkey PRIMARY KEY (queue_id, key);
 
 ALTER TABLE ONLY pgdisque.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (queue_id, rank, id);
@@ -89,10 +1111,88 @@ ALTER TABLE ONLY pgdisque.queue_counter
 ALTER TABLE ONLY pgdisque.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY pgdisque.queue_setting
+    ADD CONSTRAINT queue_setting_pkey PRIMARY KEY (queue_id, name);
+
+ALTER TABLE ONLY pgdisque.schedule
+    ADD CONSTRAINT schedule_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY pgdisque.secret
     ADD CONSTRAINT secret_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY pgdisque.slot
+    ADD CONSTRAINT slot_pkey PRIMARY KEY (queue_id, n);
+
+ALTER TABLE ONLY pgdisque.unique_key
+    ADD CONSTRAINT unique_key_pkey PRIMARY KEY (queue_id, key);
+
+CREATE INDEX job_in_group ON pgdisque.job USING btree (queue_id, group_key, rank, id) WHERE (group_key IS NOT NULL);
+
+CREATE UNIQUE INDEX job_unique ON pgdisque.job USING btree (queue_id, unique_key) WHERE (unique_key IS NOT NULL);
 
 CREATE INDEX job_wake ON pgdisque.job USING btree (wake_at) WHERE (wake_at IS NOT NULL);
 
 CREATE UNIQUE INDEX queue_name ON pgdisque.queue USING btree (sha256(name));
+
+CREATE UNIQUE INDEX schedule_name ON pgdisque.schedule USING btree (sha256(name));
+
+CREATE INDEX schedule_next ON pgdisque.schedule USING btree (next_at);
+
+CREATE INDEX unique_key_until ON pgdisque.unique_key USING btree (until);
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_0_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_10_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_11_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_12_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_13_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_14_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_15_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_16_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_17_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_18_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_19_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_1_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_20_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_21_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_22_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_23_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_24_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_25_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_26_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_27_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_2_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_3_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_4_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_5_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_6_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_7_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_8_pkey;
+
+ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_9_pkey;
 

@@ -3,7 +3,7 @@
 select
     set_config('search_path', 'pg_catalog, pg_temp', false),
     set_config('default_transaction_isolation', 'read committed', false),
-    set_config('synchronous_commit', 'on', false),
+    set_config('client_min_messages', 'warning', false),
     set_config('plan_cache_mode', 'force_generic_plan', false),
     set_config('enable_seqscan', 'off', false),
     set_config('enable_bitmapscan', 'off', false),

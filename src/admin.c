@@ -5,8 +5,11 @@
 #include "job_expiry.h"
 #include "lease.h"
 #include "log.h"
+#include "news.h"
+#include "node.h"
 #include "queue.h"
 #include "waiters.h"
+#include "waitjob.h"
 
 static struct task unpause = { .op = &op_unpause_all, .rows = 1 };
 
@@ -23,14 +26,23 @@ static void no_params(struct params *p, struct task *t) {
     (void)t;
 }
 
-static void flush_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)count;
-    (void)rows;
+void admin_flushed(void) {
     log_warning("admin", "all jobs were removed by a client");
     lease_clear();
     queue_clear();
+    /* What others had counted before, and tell now, comes on top. */
+    if (node_has_company())
+        queue_doubt_all();
     waiters_end_all(NULL);
+    waitjob_look_all();
     expiry_rewind();
+}
+
+static void flush_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)count;
+    (void)rows;
+    admin_flushed();
+    news_say(NEWS_FLUSHED);
     req_ok(REQ_OF_TASK(tasks[0]));
 }
 

@@ -12,4 +12,7 @@ extern struct op op_unpause_all;
 /* Removes all jobs, hides all queues, ends waiting GETJOBs; replies OK, ends r. */
 void admin_flush_all(struct req *r);
 
+/* All jobs were removed, here or at another server. */
+void admin_flushed(void);
+
 #endif

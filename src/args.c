@@ -47,6 +47,8 @@ bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, v
         if (o != NULL) {
             if (!take(r, &at, o, spec, out))
                 return false;
+        } else if (spec->stop != NULL && *spec->stop == '\0') {
+            break;
         } else if (spec->other == NULL) {
             req_error(r, "%s", spec->unknown);
             return false;

@@ -29,7 +29,7 @@ struct arg_option {
 struct arg_spec {
     const struct arg_option *options;
     size_t count;
-    const char *stop;    /* a word that ends the options, or NULL */
+    const char *stop;    /* a word that ends the options; "": any that is none does; or NULL */
     const char *unknown; /* error for other words and for missing values */
     /* Takes a word that is no option; false when it has replied. NULL: unknown. */
     bool (*other)(struct req *r, int *at, void *out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch_impl.h"
 #include "clock.h"
 #include "config.h"
 #include "log.h"
@@ -13,31 +14,10 @@
 /* Deadlocks, cancelled statements and the like: how often the same task is tried. */
 #define MAX_TRANSIENT_FAILURES 5
 #define ALONE_MOST 16
-/* More shapes than this in one flight, and the general statement is cheaper. */
+/* More kinds of tasks than this in one flight, and the general statement is cheaper. */
 #define ALIKE_MOST 3
 /* Fewer tasks than this are not worth a second flight. */
 #define SPLIT_LEAST 16
-
-struct part {
-    struct op *op;
-    void (*done)(struct task **tasks, size_t count, const PGresult *rows);
-    struct task **tasks; /* into the flight's array, set when it is complete */
-    size_t count;
-};
-
-/* Statements and whose tasks they are. */
-struct flight {
-    struct db_lane *db;
-    /* Of the tasks that wait and whose operations spread: for how many it has seats. */
-    size_t seats;
-    size_t of;
-    size_t spread_count; /* how many it took */
-    struct part parts[DB_MAX_STATEMENTS];
-    size_t part_count;
-    struct task **tasks;
-    size_t task_count;
-    size_t task_cap;
-};
 
 struct lane {
     struct db_lane *db;
@@ -47,22 +27,28 @@ struct lane {
     size_t lost; /* flights that are to be sent again with the next that is lost */
 };
 
+/* Kinds of flights on the hot lane; they take turns, so that nobody waits for the guilty, nor for who is in
+ * no hurry. */
+enum turn { TURN_ORDINARY, TURN_SUSPECTS, TURN_BUNDLES, TURN_ASYNC, TURN_REPLICATED, TURNS };
+
 static struct {
     struct op *const *ops;
     void (*plan)(void);
     struct lane lanes[LANES];
     struct list suspects; /* tasks of failed statements: sent in ever smaller groups */
-    bool suspects_flew;   /* the last hot flight was theirs */
+    enum turn turn;       /* of the last hot flight */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
     batch.ops = ops;
     batch.plan = plan;
     list_init(&batch.suspects);
+    bundles_init();
     for (size_t i = 0; ops[i] != NULL; i++) {
         list_init(&ops[i]->queue);
         ops[i]->queued = 0;
     }
+    batch.turn = TURN_ORDINARY;
     for (size_t i = 0; i < LANES; i++)
         batch.lanes[i].queued = 0;
 }
@@ -74,9 +60,12 @@ void batch_start(void) {
 
 void batch_stop(void) {
     for (size_t i = 0; i < LANES; i++) {
-        db_lane_free(batch.lanes[i].db);
-        for (size_t k = 0; k < DB_MAX_FLIGHTS; k++)
-            free(batch.lanes[i].flights[k].tasks);
+        struct lane *lane = &batch.lanes[i];
+
+        /* What is under way ends with the process. */
+        for (size_t k = lane->db->flying; k < DB_MAX_FLIGHTS; k++)
+            free(lane->flights[(lane->oldest + k) % DB_MAX_FLIGHTS].tasks);
+        db_lane_free(lane->db);
     }
 }
 
@@ -85,7 +74,15 @@ static void count_queued(struct op *op, int change) {
     batch.lanes[op->lane == LANE_HOT ? 0 : 1].queued += (size_t)change;
 }
 
+void batch_count_bundled(long change) {
+    batch.lanes[0].queued += (size_t)change;
+}
+
 void batch_add(struct task *t) {
+    if (t->bundle != NULL) {
+        t->bundle->on_joined(t->bundle);
+        return;
+    }
     t->state = TASK_QUEUED;
     t->company = 0;
     count_queued(t->op, 1);
@@ -116,7 +113,7 @@ bool batch_idle(void) {
     for (size_t i = 0; i < LANES; i++)
         if (batch.lanes[i].db->state == DB_FLYING)
             return false;
-    return list_empty(&batch.suspects);
+    return list_empty(&batch.suspects) && !bundles_wait();
 }
 
 /* ---- building a flight ---- */
@@ -135,9 +132,9 @@ static void board(struct flight *f, struct task *t) {
     }
     f->tasks[f->task_count++] = t;
     f->parts[f->part_count].count++;
-    f->spread_count += t->op->spreads;
+    f->spread_count += t->op->spreads && t->bundle == NULL;
     list_remove(&t->node);
-    if (t->company == 0)
+    if (t->company == 0 && t->bundle == NULL)
         count_queued(t->op, -1);
     t->state = TASK_SENT;
 }
@@ -173,6 +170,7 @@ static void finish_statement(struct flight *f, struct op *op, const struct op_al
     size_t rows = db_params(f->db)->rows;
 
     f->parts[f->part_count].op = op;
+    f->parts[f->part_count].bundle = NULL;
     f->parts[f->part_count].done = alike != NULL ? alike->done : op->done;
     f->part_count++;
     stats.rows += rows;
@@ -190,6 +188,16 @@ static struct params *begin_statement(struct flight *f, struct op *op) {
     return p;
 }
 
+void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct task *const *tasks,
+                     size_t count) {
+    struct params *p = begin_statement(f, op);
+
+    for (size_t i = 0; i < count; i++)
+        encode(f, p, tasks[i], op->encode);
+    finish_statement(f, op, NULL);
+    f->parts[f->part_count - 1].bundle = b;
+}
+
 /* As many of the operation's tasks as fit; the rest waits for the next flight. */
 static void add_statement(struct flight *f, struct op *op) {
     struct params *p = begin_statement(f, op);
@@ -201,60 +209,97 @@ static void add_statement(struct flight *f, struct op *op) {
     finish_statement(f, op, NULL);
 }
 
-/* ---- tasks of one shape ---- */
+/* ---- tasks of one kind ---- */
 
-static bool same_shape(const struct op_shape *x, const struct op_shape *y) {
-    return x->a == y->a && x->b == y->b;
+/* Tasks of one kind are one statement: those of a shape, or those that have none. */
+struct task_kind {
+    bool alike;
+    struct op_shape shape;
+};
+
+static struct task_kind kind_of(const struct op *op, const struct task *t) {
+    struct task_kind kind;
+
+    kind.alike = op->alike->shape(t, &kind.shape);
+    return kind;
 }
 
-/* Do the operation's tasks have few shapes, the first one among them? Looks at no more
- * tasks than travel together. When not all find a seat they must have one: or those of the
- * first shape would overtake older ones of another. */
-static bool few_shapes(const struct flight *f, const struct op *op) {
-    size_t most = seats_for(f, op) < op->queued ? 1 : ALIKE_MOST;
-    struct op_shape shapes[ALIKE_MOST], shape;
-    size_t known = 0, left = (size_t)config.batch_max;
+static bool same_kind(const struct task_kind *x, const struct task_kind *y) {
+    return x->alike == y->alike && (!x->alike || (x->shape.a == y->shape.a && x->shape.b == y->shape.b));
+}
 
-    for (struct list *n = op->queue.next; n != &op->queue && left > 0; n = n->next, left--) {
+/* Of the tasks that wait, how many may have a seat: no more than travel together. */
+static size_t scope_of(const struct flight *f, const struct op *op) {
+    size_t seats = seats_for(f, op);
+
+    seats = seats < op->queued ? seats : op->queued;
+    return seats < (size_t)config.batch_max ? seats : (size_t)config.batch_max;
+}
+
+static bool all_fit(const struct op *op, size_t scope) {
+    size_t rows = 0, bytes = 0;
+
+    for (struct list *n = op->queue.next; scope > 0; n = n->next, scope--) {
+        const struct task *t = LIST_ENTRY(n, struct task, node);
+
+        rows += t->rows;
+        bytes += t->bytes;
+    }
+    return rows <= (size_t)config.batch_max && bytes <= (size_t)config.batch_max_bytes;
+}
+
+/* Of how many kinds the first tasks are; 0: they go better by the general statement. When there are several
+ * kinds all must fit, or those of one would overtake older ones of another. */
+static size_t count_kinds(const struct flight *f, const struct op *op, size_t scope) {
+    struct task_kind kinds[ALIKE_MOST], kind;
+    size_t known = 0;
+    size_t left = scope;
+
+    for (struct list *n = op->queue.next; left > 0; n = n->next, left--) {
         size_t i = 0;
 
-        if (!op->alike->shape(LIST_ENTRY(n, struct task, node), &shape))
-            return false;
-        while (i < known && !same_shape(&shapes[i], &shape))
+        kind = kind_of(op, LIST_ENTRY(n, struct task, node));
+        while (i < known && !same_kind(&kinds[i], &kind))
             i++;
-        if (i == most)
-            return false;
+        if (i == ALIKE_MOST)
+            return 0;
         if (i == known)
-            shapes[known++] = shape;
+            kinds[known++] = kind;
     }
-    return true;
+    if (known == 1)
+        return kinds[0].alike;
+    return f->part_count + known <= DB_MAX_STATEMENTS && all_fit(op, scope) ? known : 0;
 }
 
-/* The first task and those that may go with it, so many at most; tells how many they are.
- * None when the first has no shape: few_shapes() may have looked less far. */
-static size_t add_alike_statement(struct flight *f, struct op *op, size_t seats) {
-    const struct op_alike *alike = op->alike;
-    struct params *p = db_params(f->db);
+static void encode_kind(struct flight *f, struct params *p, struct task *t, bool alike) {
+    encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
+}
+
+/* The first task, and those of the scope that go with it, up to one that finds no room: what is younger must not
+ * overtake it. */
+static void add_kind(struct flight *f, struct op *op, size_t *scope) {
     struct task *first = first_task(op);
-    struct op_shape wanted, shape;
-    struct list *next;
+    struct task_kind wanted = kind_of(op, first), kind;
+    struct params *p = wanted.alike ? db_params(f->db) : begin_statement(f, op);
+    struct list *next = &first->node;
+    size_t left = *scope;
 
-    if (!alike->shape(first, &wanted))
-        return 0;
     f->parts[f->part_count].count = 0;
-    alike->begin(p, first);
-    for (struct list *n = op->queue.next; n != &op->queue; n = next) {
-        struct task *t = LIST_ENTRY(n, struct task, node);
+    if (wanted.alike)
+        op->alike->begin(p, first);
+    for (; left > 0; left--) {
+        struct task *t = LIST_ENTRY(next, struct task, node);
 
-        next = n->next;
-        if (boarded(f) >= seats || !has_room_for(p, t))
+        next = next->next;
+        kind = kind_of(op, t);
+        if (!same_kind(&kind, &wanted))
+            continue;
+        if (!has_room_for(p, t))
             break;
-        if (t == first || (alike->shape(t, &shape) && same_shape(&shape, &wanted) &&
-                           (alike->join == NULL || alike->join(first, t))))
-            encode(f, p, t, alike->encode);
+        encode_kind(f, p, t, wanted.alike);
     }
-    finish_statement(f, op, alike);
-    return f->parts[f->part_count - 1].count;
+    *scope -= boarded(f);
+    finish_statement(f, op, wanted.alike ? op->alike : NULL);
 }
 
 /* May op have another statement in the flight? */
@@ -262,25 +307,40 @@ static bool may_go_on(const struct flight *f, const struct op *op) {
     return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS;
 }
 
-static void add_alike(struct flight *f, struct op *op) {
-    size_t seats = seats_for(f, op), taken = 1;
+static void decide(const struct op *op, size_t scope) {
+    for (struct list *n = op->queue.next; op->alike->decide != NULL && scope > 0; n = n->next, scope--)
+        op->alike->decide(LIST_ENTRY(n, struct task, node));
+}
 
-    for (size_t left = ALIKE_MOST; left > 0 && taken > 0 && seats > 0 && may_go_on(f, op); left--) {
-        taken = add_alike_statement(f, op, seats);
-        seats -= taken;
-    }
+/* False when the general statement is better for all. */
+static bool add_kinds(struct flight *f, struct op *op) {
+    size_t scope = scope_of(f, op);
+    size_t kinds;
+
+    decide(op, scope);
+    kinds = count_kinds(f, op, scope);
+    for (size_t left = kinds; left > 0; left--)
+        add_kind(f, op, &scope);
+    return kinds > 0;
 }
 
 /* Statements of an alone operation are bounded, so that all operations find room. */
 static void add_op(struct flight *f, struct op *op) {
     size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
 
-    if (op->alike != NULL && few_shapes(f, op)) {
-        add_alike(f, op);
+    if (op->alike != NULL && may_go_on(f, op) && add_kinds(f, op))
         return;
-    }
     for (; left > 0 && may_go_on(f, op); left--)
         add_statement(f, op);
+}
+
+/* When a commit of the kind counts as done. */
+enum durability batch_durability(enum commit_kind kind) {
+    enum durability set = (enum durability)config.durability;
+
+    if (kind == COMMIT_ASYNC)
+        return DURABILITY_ASYNC;
+    return kind == COMMIT_REPLICATED && set > DURABILITY_REMOTE_WRITE ? DURABILITY_REMOTE_FLUSH : set;
 }
 
 /* The first suspects, as many as may travel together. Nobody else is in the flight,
@@ -289,9 +349,11 @@ static void add_suspects(struct flight *f) {
     struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
     struct op *op = first->op;
     uint32_t company = first->company;
-    struct params *p = begin_statement(f, op);
+    struct params *p;
 
     stats.suspect_flights++;
+    db_begin(f->db, batch_durability(op->commit));
+    p = begin_statement(f, op);
     for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
         struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
 
@@ -302,23 +364,56 @@ static void add_suspects(struct flight *f) {
     finish_statement(f, op, NULL);
 }
 
-/* Suspects and all others take turns, so that nobody waits for the guilty. */
-static bool is_turn_of_suspects(void) {
-    batch.suspects_flew = !batch.suspects_flew && !list_empty(&batch.suspects);
-    return batch.suspects_flew;
+static bool goes_with(const struct op *op, enum commit_kind kind) {
+    return op->commit == kind || op->commit == COMMIT_ANY;
 }
 
-static void build(struct flight *f) {
-    f->part_count = f->task_count = 0;
-    if (f->db->kind == LANE_HOT && is_turn_of_suspects()) {
-        add_suspects(f);
+static void add_ops(struct flight *f, enum commit_kind kind) {
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (batch.ops[i]->lane == f->db->kind && goes_with(batch.ops[i], kind))
+            add_op(f, batch.ops[i]);
+}
+
+void batch_companions(struct flight *f) {
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (batch.ops[i]->commit == COMMIT_ANY)
+            add_op(f, batch.ops[i]);
+}
+
+static void add_those_of(enum turn turn, struct flight *f) {
+    static const enum commit_kind kinds[] = {
+        [TURN_ORDINARY] = COMMIT_ORDINARY,
+        [TURN_ASYNC] = COMMIT_ASYNC,
+        [TURN_REPLICATED] = COMMIT_REPLICATED,
+    };
+
+    if (turn == TURN_SUSPECTS) {
+        if (!list_empty(&batch.suspects))
+            add_suspects(f);
         return;
     }
-    if (f->db->kind == LANE_HOT)
+    if (turn == TURN_BUNDLES) {
+        bundles_board(f);
+        return;
+    }
+    if (turn == TURN_ORDINARY)
         batch.plan();
-    for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (batch.ops[i]->lane == f->db->kind)
-            add_op(f, batch.ops[i]);
+    db_begin(f->db, batch_durability(kinds[turn]));
+    add_ops(f, kinds[turn]);
+}
+
+/* Who has nothing to send loses the turn. */
+static void build(struct flight *f) {
+    f->part_count = f->task_count = 0;
+    f->bundled = false;
+    if (f->db->kind != LANE_HOT) {
+        add_ops(f, COMMIT_ORDINARY);
+        return;
+    }
+    for (int i = 0; i < TURNS && f->part_count == 0; i++) {
+        batch.turn = (batch.turn + 1) % TURNS;
+        add_those_of(batch.turn, f);
+    }
 }
 
 static void on_landed(struct db_lane *db, const struct db_result *result);
@@ -377,9 +472,6 @@ static void lane_flush(struct lane *lane) {
         if (!share_out(lane, f))
             return;
         build(f);
-        /* Nothing else to send: the suspects need not wait for their turn. */
-        if (f->part_count == 0 && f->db->kind == LANE_HOT && !list_empty(&batch.suspects))
-            build(f);
         if (f->part_count == 0)
             return;
         take_off(f);
@@ -393,21 +485,26 @@ void batch_flush(void) {
 
 /* ---- a flight's end ---- */
 
-static void committed(struct flight *f, const struct db_result *result) {
-    for (size_t i = 0; i < f->part_count; i++) {
-        struct part *part = &f->parts[i];
-
-        for (size_t k = 0; k < part->count; k++) {
-            part->tasks[k]->state = TASK_IDLE;
-            part->tasks[k]->company = 0;
-            part->tasks[k]->failures = 0;
-        }
-        part->done(part->tasks, part->count, result->rows[i]);
+void batch_part_done(const struct part *part, const PGresult *rows) {
+    for (size_t i = 0; i < part->count; i++) {
+        part->tasks[i]->state = TASK_IDLE;
+        part->tasks[i]->company = 0;
+        part->tasks[i]->failures = 0;
     }
+    part->done(part->tasks, part->count, rows);
+}
+
+static void committed(struct flight *f, const struct db_result *result) {
+    if (f->bundled) {
+        bundles_committed(f, result->rows);
+        return;
+    }
+    for (size_t i = 0; i < f->part_count; i++)
+        batch_part_done(&f->parts[i], result->rows[i]);
 }
 
 /* Callers go from the last task to the first, so that the order stays. */
-static void send_again(struct task *t, bool unknown) {
+void batch_send_again(struct task *t, bool unknown) {
     t->state = TASK_IDLE;
     if (t->op->again != NULL && !t->op->again(t, unknown))
         return;
@@ -415,6 +512,15 @@ static void send_again(struct task *t, bool unknown) {
     if (t->company == 0)
         count_queued(t->op, 1);
     list_push_front(t->company > 0 ? &batch.suspects : &t->op->queue, &t->node);
+}
+
+static void lost_flight(struct flight *f) {
+    if (f->bundled) {
+        bundles_lost(f);
+        return;
+    }
+    for (size_t i = f->task_count; i-- > 0;)
+        batch_send_again(f->tasks[i], true);
 }
 
 /* Flights are lost together. We are told of the oldest first, but deal with the newest
@@ -427,21 +533,20 @@ static void lost(struct lane *lane) {
     for (size_t n = 0; n <= lane->lost; n++) {
         struct flight *f = &lane->flights[(lane->oldest + DB_MAX_FLIGHTS - 1 - n) % DB_MAX_FLIGHTS];
 
-        for (size_t i = f->task_count; i-- > 0;)
-            send_again(f->tasks[i], true);
+        lost_flight(f);
     }
     lane->lost = 0;
 }
 
 /* Classes 40 (rolled back), 55 (not in state), 57 (cancelled by an operator). */
-static bool is_transient(const char *sqlstate) {
+bool batch_is_transient(const char *sqlstate) {
     return strncmp(sqlstate, "40", 2) == 0 || strncmp(sqlstate, "55", 2) == 0 ||
            strncmp(sqlstate, "57", 2) == 0;
 }
 
 /* A task whose own statement failed: again in half the company, or not at all. */
 static void failed_task(struct task *t, size_t company, const struct op_error *error) {
-    bool transient = is_transient(error->sqlstate) && ++t->failures < MAX_TRANSIENT_FAILURES;
+    bool transient = batch_is_transient(error->sqlstate) && ++t->failures < MAX_TRANSIENT_FAILURES;
 
     t->state = TASK_IDLE;
     if (!transient && company <= 1) {
@@ -451,13 +556,17 @@ static void failed_task(struct task *t, size_t company, const struct op_error *e
     }
     if (!transient)
         t->company = (uint32_t)(company / 2 > 0 ? company / 2 : 1);
-    send_again(t, false);
+    batch_send_again(t, false);
 }
 
 /* When no statement failed but the commit did, every part is suspect. */
 static void failed(struct flight *f, const struct db_result *result) {
     bool at_commit = result->failed_at >= f->part_count;
 
+    if (f->bundled) {
+        bundles_failed(f, &result->error);
+        return;
+    }
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
         bool guilty = at_commit || i == result->failed_at;
@@ -467,7 +576,7 @@ static void failed(struct flight *f, const struct db_result *result) {
             if (guilty)
                 failed_task(part->tasks[k], company, &result->error);
             else
-                send_again(part->tasks[k], false);
+                batch_send_again(part->tasks[k], false);
         }
     }
 }

@@ -14,8 +14,9 @@
  * gathers on while none is.
  *
  * When a flight fails, the tasks of the statement that failed are sent again in
- * halves, quarters and so on, so that only those at fault fail; these flights and
- * those of all others take turns.
+ * halves, quarters and so on, so that only those at fault fail; these flights,
+ * those of operations that commit in another way (op.commit), and those of all
+ * others take turns.
  * When a connection dies, what was under way is sent again, each operation
  * knowing what that takes (op.again).
  */

@@ -1,47 +1,22 @@
 /* Claiming: plan which gets can be served, lease rows for them, deal the rows out. */
-#include "claim.h"
+#include "claim_impl.h"
 
 #include <stdlib.h>
 
 #include "batch.h"
+#include "bury.h"
 #include "clock.h"
 #include "config.h"
 #include "lease.h"
 #include "node.h"
 #include "stats.h"
 
-/* A place in the reply of a get that the claim is to fill. */
-struct slot {
-    struct get *get;
-    size_t place;
-};
-
-struct claim {
-    struct task task;
-    struct queue *q;
-    struct slot *slots;
-    size_t slot_count;
-    size_t slot_cap;
-    struct job_key *keys; /* claim by key: as many as slots */
-    struct job *rows;
-    size_t row_count;
-    /* Walk: what was known when it was sent. */
-    struct job_key start; /* the frontier */
-    uint64_t rewinds;
-    int64_t horizon; /* last id made; all ids in the walk are older or equal */
-    struct list in_plan;
-};
-
-/* All claims of a get travel in one flight, whose results live together: so what is
- * planned for a flight is what fits. */
-#define MAX_WALKS 100
-
 static struct list planned = { &planned, &planned };
 static int planned_queues;
 static int planned_total;
 
 static bool has_room(void) {
-    return planned_queues < MAX_WALKS && planned_total < config.batch_max;
+    return planned_queues < CLAIM_MOST && planned_total < config.batch_max;
 }
 
 /* ---- planning ---- */
@@ -56,6 +31,7 @@ static struct claim *claim_new(struct queue *q) {
     c->q = q;
     list_init(&c->task.node);
     list_init(&c->in_plan);
+    list_init(&c->walk.node);
     return c;
 }
 
@@ -77,34 +53,102 @@ static void plan_row(struct queue *q, struct get *g) {
     add_slot(q->plan, (struct slot){ g, get_add_place(g) });
 }
 
-/* One job for each waiting get, the longest waiting first, while there may be some. */
+static bool has_more(struct queue *q) {
+    return queue_budget(q) > planned_rows(q);
+}
+
+bool claim_may_find(struct queue *q) {
+    return has_more(q);
+}
+
+/* Who takes in a way of its own. */
+static size_t plan_own(struct get *g, struct queue *q) {
+    size_t rows = g->kind->plan(g, q);
+
+    planned_total += (int)rows;
+    planned_queues += rows > 0;
+    return rows;
+}
+
+/* One job for the get that has waited longest; then it is the next signalled queue's turn. */
 static void plan_waiting(struct queue *q) {
     struct get *g;
 
-    while (has_room() && queue_budget(q) > planned_rows(q) && (g = get_first_waiting(q)) != NULL) {
-        get_claim(g);
-        plan_row(q, g);
+    if (!has_more(q) || (g = get_first_waiting(q)) == NULL)
+        return;
+    if (g->kind != NULL) {
+        if (plan_own(g, q) > 0 && has_more(q))
+            queue_signal(q);
+        return;
     }
-    if (!has_room())
+    get_claim(g);
+    plan_row(q, g);
+    if (has_more(q))
         queue_signal(q);
+}
+
+/* Those that fit a pattern take turns, whoever asks. */
+static bool is_open_for_more(struct queue *q) {
+    return !q->opening && has_more(q);
+}
+
+static bool plan_from(struct get *g, struct get_source from) {
+    struct queue *q = from.q;
+
+    if (q == NULL && (q = glob_find(from.glob, is_open_for_more)) != NULL)
+        glob_served(from.glob, q);
+    if (q == NULL || !has_more(q))
+        return false;
+    plan_row(q, g);
+    return true;
+}
+
+static bool may_serve(const struct wait *w) {
+    return w->from.q != NULL ? has_more(w->from.q) : glob_find(w->from.glob, is_open_for_more) != NULL;
+}
+
+static uint64_t *served(const struct wait *w) {
+    return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
+}
+
+/* One that has nothing left owes no turn to others. */
+static void note_served(const struct wait *w) {
+    static uint64_t turns;
+
+    *served(w) = may_serve(w) ? ++turns : 0;
+}
+
+/* The leftmost, but those that had more when they were served let others go first: always from the left, those
+ * behind a deep queue would get nothing from clients that take one job at a time. */
+static size_t first_in_turn(const struct get *g) {
+    size_t first = g->wait_count;
+
+    if (g->wait_count == 1)
+        return 0;
+    for (size_t i = 0; i < g->wait_count; i++) {
+        const struct wait *w = &g->waits[i];
+
+        if ((first == g->wait_count || *served(w) < *served(&g->waits[first])) && may_serve(w))
+            first = i;
+    }
+    return first == g->wait_count ? 0 : first;
 }
 
 /* One job from each queue in turn, until there are enough or a whole pass found none. */
 static void plan_fresh(struct get *g) {
     int64_t wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
-    bool found = true;
+    size_t at = first_in_turn(g), in_vain = 0;
 
-    while (found && wanted > 0) {
-        found = false;
-        for (size_t i = 0; i < g->wait_count && wanted > 0 && has_room(); i++) {
-            struct queue *q = g->waits[i].q;
-
-            if (queue_budget(q) <= planned_rows(q))
-                continue;
-            plan_row(q, g);
-            found = true;
+    while (in_vain < g->wait_count && wanted > 0 && has_room()) {
+        if (plan_from(g, g->waits[at].from)) {
+            if (g->wait_count > 1)
+                note_served(&g->waits[at]);
+            in_vain = 0;
             wanted--;
+        } else {
+            in_vain++;
         }
+        at = at + 1 < g->wait_count ? at + 1 : 0;
     }
     if (g->places > 0)
         get_claim(g);
@@ -115,29 +159,33 @@ static void plan_fresh(struct get *g) {
 /* The first slots are filled by key, because returned jobs come before the frontier. */
 static void split_keys(struct claim *walk) {
     struct queue *q = walk->q;
-    size_t count = q->returned_count < walk->slot_count ? q->returned_count : walk->slot_count;
+    size_t most = q->returned_count < walk->slot_count ? q->returned_count : walk->slot_count;
+    size_t count = 0;
+    struct job_key key;
     struct claim *keys;
 
-    if (count == 0 || (q->keys_claim != NULL && q->keys_claim->task.state == TASK_QUEUED))
+    if ((q->keys_claim != NULL && q->keys_claim->task.state == TASK_QUEUED) || most == 0 ||
+        !queue_take_returned(q, &key))
         return;
     keys = claim_new(q);
-    keys->keys = xmalloc(count * sizeof *keys->keys);
-    for (size_t i = 0; i < count; i++) {
-        if (!queue_take_returned(q, &keys->keys[i]))
-            break;
-        add_slot(keys, walk->slots[i]);
-    }
+    keys->keys = xmalloc(most * sizeof *keys->keys);
+    do {
+        keys->keys[count] = key;
+        add_slot(keys, walk->slots[count++]);
+    } while (count < most && queue_take_returned(q, &key));
     walk->slot_count -= count;
     for (size_t i = 0; i < walk->slot_count; i++)
         walk->slots[i] = walk->slots[i + count];
     q->keys_claim = keys;
     q->claiming += (int64_t)count;
+    keys->key_count = count;
     keys->task.op = &op_claim_keys;
     keys->task.rows = (uint32_t)count;
     batch_add(&keys->task);
 }
 
-static void claim_free(struct claim *c) {
+void claim_free(struct claim *c) {
+    queue_end_walk(&c->walk);
     free(c->slots);
     free(c->keys);
     free(c->rows);
@@ -146,6 +194,10 @@ static void claim_free(struct claim *c) {
 
 static void send_planned(struct claim *walk) {
     walk->q->plan = NULL;
+    if (walk->q->limited) {
+        claim_limited(walk);
+        return;
+    }
     split_keys(walk);
     if (walk->slot_count == 0) {
         claim_free(walk);
@@ -170,7 +222,10 @@ void claim_plan(void) {
             get_put_back(g);
             break;
         }
-        plan_fresh(g);
+        if (g->kind == NULL)
+            plan_fresh(g);
+        else if (plan_own(g, NULL) == 0)
+            get_wait(g);
     }
     while ((node = list_pop_front(&planned)) != NULL)
         send_planned(LIST_ENTRY(node, struct claim, in_plan));
@@ -184,17 +239,18 @@ static int compare_rows(const void *a, const void *b) {
     return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
 }
 
-/* Columns from rank on, the same for both statements. */
-static void read_row(struct claim *c, const PGresult *res, int row, int col) {
+void claim_read_row(struct claim *c, const PGresult *res, int row, int col) {
     c->rows[c->row_count++] = (struct job){
         .q = c->q,
         .key = { c->q->id, row_int2(res, row, col), row_int8(res, row, col + 1) },
         .ready_at = row_time(res, row, col + 2),
+        .lease_us = row_time(res, row, col + 2) - c->sent_us,
         .expires_at = row_time(res, row, col + 3),
         .retry = row_int4(res, row, col + 4),
         .nacks = row_int4(res, row, col + 5),
         .extras = row_int4(res, row, col + 6),
         .body = row_bytes(res, row, col + 7),
+        .last = !row_null(res, row, col + 8) && row_bool(res, row, col + 8),
     };
 }
 
@@ -203,20 +259,32 @@ static void slot_ended(struct slot s) {
         get_finish(s.get);
 }
 
-/* The rows in key order to the slots in planned order. A job whose client has
- * gone meanwhile is put back. */
-static void deal(struct claim *c) {
+static void deal_row(struct claim *c, const struct job *job, struct slot s) {
+    /* A lease that ends just now has not been counted as queued yet. */
+    if (!lease_replace(job->key.id))
+        queue_count_len(c->q, -1);
+    if (s.get != NULL && s.get->client != NULL)
+        s.get->jobs[s.place] = *job;
+    else
+        claim_release(job->key, job->ready_at, job->last);
+}
+
+/* It has had its last attempt before, and whoever was to bury it has not: it was not leased, nor counted. */
+static bool is_spent(const struct job *job) {
+    return job->last && job->lease_us <= 0;
+}
+
+void claim_deal(struct claim *c) {
+    size_t dealt = 0;
+
     qsort(c->rows, c->row_count, sizeof *c->rows, compare_rows);
     for (size_t i = 0; i < c->row_count; i++) {
-        struct slot s = i < c->slot_count ? c->slots[i] : (struct slot){ 0 };
-
-        /* A lease that ends just now has not been counted as queued yet. */
-        if (!lease_remove(c->rows[i].key.id))
-            c->q->len--;
-        if (s.get != NULL && s.get->client != NULL)
-            s.get->jobs[s.place] = c->rows[i];
-        else
-            claim_release(c->rows[i].key, c->rows[i].ready_at);
+        if (is_spent(&c->rows[i])) {
+            bury_job(c->rows[i].key, NULL, NULL);
+            continue;
+        }
+        deal_row(c, &c->rows[i], dealt < c->slot_count ? c->slots[dealt] : (struct slot){ 0 });
+        dealt++;
     }
     for (size_t i = 0; i < c->slot_count; i++)
         slot_ended(c->slots[i]);
@@ -233,22 +301,32 @@ static void after_claim(struct queue *q) {
 
 /* A walk that brought all that was asked for stopped at its last row, and one that
  * did not has seen everything up to its horizon: flights go one after the other, so
- * nothing became ready behind its back. When the frontier was set back meanwhile,
- * somebody wants another look. */
-static void advance_frontier(struct claim *c) {
-    struct queue *q = c->q;
-    struct job_key end = { .rank = 0, .id = c->horizon };
+ * nothing became ready behind its back, but what other servers have told of. When the
+ * frontier was set back meanwhile, somebody wants another look. */
+void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_key *last, bool to_the_end) {
+    struct job_key end = { .rank = 0, .id = w->horizon };
 
-    if (q->rewinds != c->rewinds) {
+    if (q->rewinds != w->rewinds) {
         q->behind = true;
         return;
     }
-    if (c->row_count >= c->slot_count)
-        end = c->rows[c->row_count - 1].key;
-    else
+    if (to_the_end)
         q->behind = false;
+    else if (last != NULL)
+        end = *last;
+    else
+        return;
+    if (!job_key_before(end, w->heard)) {
+        end = w->heard;
+        end.id--;
+        q->behind = true;
+    }
     if (job_key_before(q->frontier, end))
         q->frontier = end;
+}
+
+void claim_advance(struct claim *c, const struct job *last, bool to_the_end) {
+    claim_walked(c->q, &c->walk, last == NULL ? NULL : &last->key, to_the_end);
 }
 
 static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -258,10 +336,12 @@ static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     c->rows = xmalloc(((size_t)n + 1) * sizeof *c->rows);
     for (int i = 0; i < n; i++)
-        read_row(c, rows, i, 0);
+        claim_read_row(c, rows, i, 0);
     c->q->claiming -= (int64_t)c->slot_count;
-    deal(c);
-    advance_frontier(c);
+    claim_deal(c);
+    for (int i = 0; i < n; i++)
+        queue_forget_returned(c->q, c->rows[i].key);
+    claim_advance(c, n > 0 ? &c->rows[n - 1] : NULL, c->row_count < c->slot_count);
     after_claim(c->q);
     claim_free(c);
 }
@@ -282,7 +362,7 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
         struct queue *q = queue_find_id(row_int4(rows, i, 0));
 
         if (q != NULL && q->landing != NULL)
-            read_row(q->landing, rows, i, 1);
+            claim_read_row(q->landing, rows, i, 1);
     }
     for (size_t i = 0; i < count; i++) {
         struct claim *c = CONTAINER_OF(tasks[i], struct claim, task);
@@ -290,7 +370,7 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
         c->q->landing = NULL;
         forget_keys_claim(c);
         c->q->claiming -= (int64_t)c->slot_count;
-        deal(c);
+        claim_deal(c);
         after_claim(c->q);
         claim_free(c);
     }
@@ -298,18 +378,35 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
 
 /* ---- parameters ---- */
 
-static void walk_encode(struct params *p, struct task *t) {
-    struct claim *c = CONTAINER_OF(t, struct claim, task);
+/* All ids in the walk are older or equal. What another server makes is younger than its message about
+ * it, whenever that comes; so late we need not look for it. */
+#define UNTOLD_US (100 * US_PER_MS)
 
-    c->start = c->q->frontier;
-    c->rewinds = c->q->rewinds;
-    c->horizon = job_id_last();
+static int64_t horizon(void) {
+    int64_t others = node_has_company() ? job_id_at(clock_db() - UNTOLD_US) : 0;
+
+    return others > job_id_last() ? others : job_id_last();
+}
+
+void claim_note_walk(struct queue *q, struct queue_walk *w) {
+    queue_begin_walk(q, w);
+    w->horizon = horizon();
+}
+
+void claim_begin_walk(struct params *p, struct claim *c) {
+    claim_note_walk(c->q, &c->walk);
+    c->sent_us = clock_db();
+    c->rooms = c->q->rooms;
     params_set_int4(p, 0, c->q->id);
     params_set_int2(p, 1, c->q->frontier.rank);
     params_set_int8(p, 2, c->q->frontier.id);
     params_set_int4(p, 3, (int32_t)c->slot_count);
     params_set_time(p, 4, clock_db());
     params_set_int2(p, 5, (int16_t)node_self()->number);
+}
+
+static void walk_encode(struct params *p, struct task *t) {
+    claim_begin_walk(p, CONTAINER_OF(t, struct claim, task));
 }
 
 static void set_now_and_node(struct params *p) {
@@ -326,6 +423,7 @@ static void encode_key(struct params *p, struct job_key key) {
 static void keys_encode(struct params *p, struct task *t) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
+    c->sent_us = clock_db();
     for (size_t i = 0; i < c->slot_count; i++)
         encode_key(p, c->keys[i]);
 }
@@ -336,20 +434,18 @@ static void keys_encode(struct params *p, struct task *t) {
 static void give_up(struct claim *c, bool unknown) {
     struct queue *q = c->q;
 
-    if (c->keys != NULL) {
-        for (size_t i = 0; i < c->slot_count; i++)
-            queue_return_key(q, c->keys[i]);
-        forget_keys_claim(c);
-        queue_signal(q);
-    }
+    for (size_t i = 0; i < c->key_count; i++)
+        queue_return_key(q, c->keys[i]);
+    forget_keys_claim(c);
+    queue_signal(q);
     q->claiming -= (int64_t)c->slot_count;
     if (unknown)
         queue_rewind(q);
-    else if (c->keys == NULL)
-        queue_walk_from(q, c->start);
+    else if (c->task.op != &op_claim_keys)
+        queue_walk_from(q, c->walk.start);
 }
 
-static bool claim_again(struct task *t, bool unknown) {
+bool claim_again(struct task *t, bool unknown) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
     give_up(c, unknown);
@@ -359,7 +455,7 @@ static bool claim_again(struct task *t, bool unknown) {
     return false;
 }
 
-static void claim_fail(struct task *t, const struct op_error *err) {
+void claim_fail(struct task *t, const struct op_error *err) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
     give_up(c, false);
@@ -386,7 +482,7 @@ struct op op_claim_walk = {
     .stmt = SQL_CLAIM_WALK,
     .lane = LANE_HOT,
     .alone = true,
-    .most = MAX_WALKS,
+    .most = CLAIM_MOST,
     .encode = walk_encode,
     .done = walk_done,
     .fail = claim_fail,
@@ -400,10 +496,8 @@ struct release {
     struct job_key key;
 };
 
-void claim_release(struct job_key key, int64_t until) {
+static void release(struct job_key key) {
     struct release *r = xcalloc(1, sizeof *r);
-
-    lease_add(key, until);
 
     r->key = key;
     r->task.op = &op_release;
@@ -413,11 +507,25 @@ void claim_release(struct job_key key, int64_t until) {
     batch_add(&r->task);
 }
 
+void claim_release(struct job_key key, int64_t until, bool last) {
+    lease_add(key, until);
+    if (last)
+        lease_set_last(key.id);
+    release(key);
+}
+
+/* One whose lease is over, or that is gone, there is nothing to be put back of. */
+static bool is_leased(const struct delivery *d) {
+    return d->until == TIME_NEVER || lease_known(d->key.id);
+}
+
 void claim_release_unsent(struct client *c) {
-    for (size_t i = 0; i < c->unsent_count; i++)
-        if (c->unsent[i].offset >= c->bytes_out)
-            claim_release(c->unsent[i].key, c->unsent[i].until);
-    c->unsent_count = 0;
+    for (size_t i = 0; i < c->unsent_count; i++) {
+        const struct delivery *d = &c->unsent[i];
+
+        if (d->offset >= c->bytes_out && d->copy == NULL && is_leased(d))
+            release(d->key);
+    }
 }
 
 static void release_encode(struct params *p, struct task *t) {

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "files.h"
 #include "log.h"
 #include "sockets.h"
 #include "stats.h"
@@ -33,6 +34,7 @@ static struct {
     uint64_t last_id;
     size_t count; /* open and closing */
     int64_t pause_until;
+    bool pause_writes_only;
 } clients;
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);
@@ -77,8 +79,13 @@ static void make_ready(struct client *c) {
         list_push_back(&clients.ready, &c->in_ready);
 }
 
-void client_pause_until(int64_t mono_us) {
+bool client_writes_paused(void) {
+    return clock_mono() < clients.pause_until;
+}
+
+void client_pause_until(int64_t mono_us, bool writes_only) {
     clients.pause_until = mono_us;
+    clients.pause_writes_only = writes_only;
     if (mono_us != 0)
         return;
     LIST_EACH(node, &clients.states[CLIENT_OPEN])
@@ -129,7 +136,7 @@ static void refuse(int fd, const char *error) {
 void client_accept(int fd, bool unix_socket) {
     struct client *c;
 
-    if (clients.count >= (size_t)config.maxclients) {
+    if (clients.count >= (size_t)config.maxclients || files_are_few(fd)) {
         refuse(fd, "-ERR max number of clients reached\r\n");
         return;
     }
@@ -323,15 +330,19 @@ static bool offer(struct client *c, struct req *r) {
 }
 
 /* Who does not read gets no more to read, and is closed if that goes on. */
+static const struct output_limit *output_limit_of(const struct client *c) {
+    return &config.output_limit[c->pubsub != NULL ? OUTPUT_PUBSUB : OUTPUT_NORMAL];
+}
+
 static bool is_flooded(const struct client *c) {
-    size_t soft = config.output_limit[OUTPUT_NORMAL].soft;
+    size_t soft = output_limit_of(c)->soft;
 
     return soft > 0 && buf_len(&c->out) > soft;
 }
 
 static bool may_take(const struct client *c) {
     return c->state == CLIENT_OPEN && c->req_count < config.client_pipeline_max && !is_flooded(c) &&
-           clock_mono() >= clients.pause_until;
+           (clients.pause_writes_only || !client_writes_paused());
 }
 
 static void process_input(struct client *c) {
@@ -466,7 +477,7 @@ bool clients_pending(void) {
 /* ---- writing ---- */
 
 static bool over_output_limit(struct client *c) {
-    const struct output_limit *limit = &config.output_limit[OUTPUT_NORMAL];
+    const struct output_limit *limit = output_limit_of(c);
     size_t len = buf_len(&c->out);
 
     if (is_limited(c) && len > UNAUTH_OUTPUT)
@@ -561,7 +572,7 @@ void client_push(struct client *c, const void *bytes, size_t len) {
 /* ---- time ---- */
 
 static void check_client(struct client *c) {
-    bool waits = c->get != NULL || c->monitor;
+    bool waits = c->get != NULL || c->monitor || c->pubsub != NULL;
 
     if (config.timeout > 0 && !waits && c->req_count == 0 &&
         clock_mono() - c->last_active_us > config.timeout * US_PER_S)
@@ -578,7 +589,7 @@ void clients_cron(void) {
     LIST_EACH_SAFE(node, &clients.states[CLIENT_CLOSING])
         check_client(LIST_ENTRY(node, struct client, in_state));
     if (resumed)
-        client_pause_until(0);
+        client_pause_until(0, false);
 }
 
 void client_shutdown(void) {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <event2/event.h>
-#include <uthash.h>
 #include "buf.h"
+#include "hash.h"
 #include "list.h"
 #include "req.h"
 #include "resp.h"
@@ -55,10 +55,13 @@ struct client {
     struct list reqs; /* requests not yet ended or not yet written, oldest first */
     int req_count;
     struct req *held;       /* the next command, which waits until earlier ones have ended */
-    bool blocked;           /* its last request waits in GETJOB */
+    bool blocked;           /* its last request waits in GETJOB or WAITJOB */
+    bool may_wait;          /* its last request will wait, when it has what it needs for that */
     bool eof;               /* the peer closed its side: no more input will come */
     bool paused;            /* is not read, because too much waits already */
     struct get *get;        /* its GETJOB under way, or NULL; see waiters.h */
+    struct job_wait *wait;  /* its WAITJOB under way, or NULL; see waitjob.h */
+    struct worker *worker;  /* who it is as a worker, or NULL; see worker.h */
     int64_t created_us;     /* clock_mono() */
     int64_t last_active_us; /* clock_mono() of the last byte read or command */
     int64_t over_soft_us;   /* since when over the soft output limit; 0: not */
@@ -74,11 +77,15 @@ struct client {
     bool no_touch;
     bool monitor;
     enum client_reply_mode reply_mode;
+    int job_id_reply; /* enum job_id_reply, of config.h */
     struct list in_monitors;
     char *name; /* NULL: none */
     char *lib_name;
     char *lib_ver;
     const struct command *last_cmd;
+    struct pubsub *pubsub; /* what it listens to, or NULL; pubsub.h */
+    struct multi *multi;   /* what came since MULTI, or NULL; multi.h */
+    struct exec *exec;     /* its EXEC under way, or NULL */
 
     uint64_t bytes_in;
     uint64_t bytes_out;      /* written to the socket */
@@ -91,7 +98,7 @@ struct client_hooks {
     /* A whole command was read. The hook runs it, or returns false to have it
      * offered again when one of the client's requests has ended. */
     bool (*on_command)(struct client *c, struct req *r);
-    /* Does it wait for a job, so that there is nobody to give it to when it has gone? */
+    /* Does it wait for a job, or for the end of one, so that there is nobody to tell when it has gone? */
     bool (*is_waiting)(const struct client *c);
     void (*on_close)(struct client *c);   /* once, when the socket is closed */
     void (*on_written)(struct client *c); /* all output has reached the socket */
@@ -113,8 +120,10 @@ void client_touch(struct client *c);
 /* Replies now and lets r go on as an orphan: its reply is complete, but a task of
  * it is still under way. req_end() comes later. */
 void client_detach(struct req *r);
-/* CLIENT PAUSE: no client's command runs before then (clock_mono()). */
-void client_pause_until(int64_t mono_us);
+/* CLIENT PAUSE: no client's command runs before then (clock_mono()); or only none that changes something,
+ * which is for the hook to see to. */
+void client_pause_until(int64_t mono_us, bool writes_only);
+bool client_writes_paused(void);
 
 struct client *client_by_id(uint64_t id);
 /* All open and closing clients, in order of arrival. */

@@ -12,6 +12,8 @@ static bool stale = true;
 
 /* A clock that was set back by more than this is followed. */
 #define MAX_STANDSTILL_US US_PER_S
+/* Estimates differ by less. One that is further ahead may not know yet that the clock was set back. */
+#define MAX_LEAD_US (250 * US_PER_MS)
 
 static int64_t read_clock(clockid_t id) {
     struct timespec now;
@@ -58,6 +60,11 @@ int64_t clock_db(void) {
 
 int64_t clock_mono_now(void) {
     return read_clock(CLOCK_MONOTONIC);
+}
+
+void clock_db_reached(int64_t db_us) {
+    if (db_us > clock_db() && db_us - last_db < MAX_LEAD_US)
+        last_db = db_us;
 }
 
 void clock_sync_db(int64_t db_us, int64_t mono_us) {

@@ -24,6 +24,9 @@ int64_t clock_mono_now(void);
 
 /* The database's clock stood at db_us when ours stood at mono_us. */
 void clock_sync_db(int64_t db_us, int64_t mono_us);
+/* Another server says that by its estimate the database's clock has come as far: what is over by its clock is
+ * over by ours. Estimates are some milliseconds apart; what is much further ahead is left alone. */
+void clock_db_reached(int64_t db_us);
 
 #define US_PER_MS INT64_C(1000)
 #define US_PER_S INT64_C(1000000)

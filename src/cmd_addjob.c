@@ -2,129 +2,87 @@
 #include <limits.h>
 #include <string.h>
 
+#include "add.h"
 #include "args.h"
 #include "batch.h"
+#include "bundle.h"
 #include "claim.h"
 #include "clock.h"
 #include "cmd_job.h"
 #include "command.h"
+#include "connection.h"
+#include "events.h"
 #include "heap.h"
 #include "job_expiry.h"
+#include "job_group.h"
 #include "job_ids.h"
 #include "node.h"
 #include "queue.h"
 #include "queue_row.h"
+#include "settings.h"
+#include "standbys.h"
 #include "stats.h"
 #include "waiters.h"
 
 /* About what a row takes besides its body. */
 #define ROW_BYTES 120
-#define DEFAULT_RETRY 300
 
 #define NOREPL_TIMEOUT "NOREPL Timeout reached before replicating to the requested number of nodes"
-#define NOREPL_NODES "NOREPL Not enough reachable nodes for the requested replication level"
-
-/* What the client asked for; seconds. */
-struct add_options {
-    int64_t replicate;
-    int64_t ttl;
-    int64_t retry;
-    int64_t delay;
-    int64_t maxlen;
-    bool async;
-};
-
-struct add {
-    struct req *req;
-    struct parked parked;      /* while the queue has no row yet */
-    struct heap_item deadline; /* clock_mono() */
-    struct queue *q;
-    struct add_options opt;
-    struct job_key key;
-    int64_t expires_at;
-    int64_t ready_at;
-    int64_t wake_at; /* TIME_NEVER: none */
-    struct get *to;  /* inserted for this waiting client, */
-    int64_t until;   /* leased until then */
-    bool unhanded;   /* under way to the queue, for whoever comes; counted there */
-    bool given_up;   /* the client was told so; what was inserted is removed */
-};
 
 static struct heap deadlines;
 
+/* It enters the queue later: when its delay is over, or its group lets it go. */
 static bool is_delayed(const struct add *a) {
-    return a->opt.delay > 0;
-}
-
-/* ---- options ---- */
-
-static const struct arg_option options[] = {
-    { "REPLICATE", ARG_INT, offsetof(struct add_options, replicate), 1, 65535,
-      "ERR REPLICATE must be between 1 and 65535" },
-    { "TTL", ARG_INT, offsetof(struct add_options, ttl), 1, INT64_MAX, "ERR TTL must be a number > 0" },
-    { "RETRY", ARG_INT, offsetof(struct add_options, retry), 0, INT64_MAX,
-      "ERR RETRY time must be a non negative number" },
-    { "DELAY", ARG_INT, offsetof(struct add_options, delay), 0, INT64_MAX,
-      "ERR DELAY time must be a non negative number" },
-    { "MAXLEN", ARG_INT, offsetof(struct add_options, maxlen), 1, INT64_MAX,
-      "ERR MAXLEN must be a positive number" },
-    { "ASYNC", ARG_FLAG, offsetof(struct add_options, async), 0, 0, NULL },
-};
-
-static const struct arg_spec spec = { options, LENGTH(options), NULL, SYNTAX_ERROR, NULL };
-
-static int64_t at_most(int64_t value, int64_t limit) {
-    return value < limit ? value : limit;
-}
-
-/* A tenth of the TTL, at least one second and at most five minutes. */
-static int64_t default_retry(int64_t ttl) {
-    int64_t retry = at_most(ttl / 10, DEFAULT_RETRY);
-
-    return retry > 0 ? retry : 1;
-}
-
-/* Seconds beyond 68 years mean no more than these. */
-static void limit_seconds(struct add_options *o) {
-    o->ttl = at_most(o->ttl, INT32_MAX);
-    o->delay = at_most(o->delay, INT32_MAX);
-    if (o->retry < 0)
-        o->retry = default_retry(o->ttl);
-    o->retry = at_most(o->retry, INT32_MAX);
-}
-
-/* In Disque's order (job.c, addjobCommand). */
-static const char *option_conflict(const struct add_options *o) {
-    if (o->replicate > 1 && o->retry == 0)
-        return "ERR With RETRY set to 0 please explicitly set  REPLICATE to 1 (at-most-once delivery)";
-    if (o->delay >= o->ttl)
-        return "ERR The specified DELAY is greater than TTL. Job refused since would never be delivered";
-    if (o->replicate > 1)
-        return NOREPL_NODES;
-    if (node_self()->leaving)
-        return NOREPL_NODES ", since I'm unable to hold a copy of the message for the following reason: "
-                            "I'm leaving the cluster";
-    return NULL;
-}
-
-static const char *queue_refusal(const struct queue *q, const struct add_options *o) {
-    if (o->maxlen > 0 && q->len + q->adding >= o->maxlen)
-        return "MAXLEN Queue is already longer than the specified MAXLEN count";
-    if (q->pause & PAUSE_IN)
-        return "PAUSED Queue paused in input, try later";
-    return NULL;
+    return a->opt.delay > 0 || addjob_has_group(&a->opt);
 }
 
 /* ---- on the way ---- */
 
-static void enter(struct add *a) {
+/* One that asks for standbys does not get less by being ASYNC; and the ID of a unique job may be told to
+ * others, who did not ask for less. */
+static struct op *op_of(const struct add_options *o) {
+    if (o->unique.ptr != NULL)
+        return o->replicate > 1 ? &op_unique_replicated : &op_add_unique;
+    if (addjob_has_group(o))
+        return o->replicate > 1 ? &op_grouped_replicated : &op_add_grouped;
+    if (o->replicate > 1)
+        return &op_add_replicated;
+    return o->async ? &op_add_async : &op_add_jobs;
+}
+
+/* Does it expire in key order, among all those that do? */
+static bool is_plain(const struct add_options *o) {
+    return o->delay == 0 && o->ttl == JOB_DEFAULT_TTL && o->priority == 0;
+}
+
+struct job_key addjob_key(const struct queue *q, const struct add_options *o, int64_t now) {
+    return (struct job_key){ q->id, (int16_t)-o->priority, job_new_id(now, node_self()->number) };
+}
+
+struct job_times addjob_times(const struct add_options *o, int64_t id, int64_t now) {
+    struct job_times at = {
+        .ready_at = now + o->delay * US_PER_S,
+        .expires_at = job_created_us(id) + o->ttl * US_PER_S,
+        .wake_at = TIME_NEVER,
+    };
+
+    if (!is_plain(o))
+        at.wake_at = o->delay > 0 ? at.ready_at : at.expires_at;
+    return at;
+}
+
+static void make_key(struct add *a) {
     int64_t now = clock_db();
 
-    a->key = (struct job_key){ a->q->id, 0, job_new_id(now, node_self()->number) };
-    a->expires_at = job_created_us(a->key.id) + a->opt.ttl * US_PER_S;
-    a->ready_at = is_delayed(a) ? now + a->opt.delay * US_PER_S : now;
-    a->wake_at = is_delayed(a) ? a->ready_at : a->opt.ttl != JOB_DEFAULT_TTL ? a->expires_at : TIME_NEVER;
-    a->req->task.op = &op_add_jobs;
+    a->key = addjob_key(a->q, &a->opt, now);
+    a->at = addjob_times(&a->opt, a->key.id, now);
+}
+
+static void enter(struct add *a) {
+    make_key(a);
+    a->req->task.op = op_of(&a->opt);
+    if (a->req->task.bundle != NULL)
+        a->req->task.bundle->ahead |= a->key.rank != 0;
     batch_add(&a->req->task);
 }
 
@@ -133,7 +91,7 @@ static void on_open(struct parked *p, struct queue *q) {
     enter(CONTAINER_OF(p, struct add, parked));
 }
 
-static void leave(struct add *a) {
+void add_left(struct add *a) {
     heap_remove(&deadlines, &a->deadline);
     a->q->users--;
     if (!is_delayed(a))
@@ -143,7 +101,7 @@ static void leave(struct add *a) {
 static void on_open_failed(struct parked *p, const struct op_error *err) {
     struct add *a = CONTAINER_OF(p, struct add, parked);
 
-    leave(a);
+    add_left(a);
     req_db_error(a->req, err);
 }
 
@@ -152,10 +110,13 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
 
     r->data = a;
     r->task.rows = 1;
-    r->task.bytes = r->argv[2].len + ROW_BYTES;
+    r->task.bytes = r->argv[2].len + opt->unique.len + opt->deadqueue.len + opt->group.len + ROW_BYTES;
     *a = (struct add){ .req = r, .q = q, .opt = *opt, .parked = { .go = on_open, .fail = on_open_failed } };
+    addjob_keep(r, &a->opt);
     list_init(&a->parked.node);
-    if (timeout_ms > 0)
+    list_init(&a->lost.node);
+    /* A transaction is not taken apart: EXEC waits for its commit. */
+    if (timeout_ms > 0 && r->task.bundle == NULL)
         heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
     q->users++;
     if (!is_delayed(a))
@@ -167,22 +128,23 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
 }
 
 void cmd_addjob(struct req *r) {
-    struct add_options opt = { .replicate = 1, .ttl = JOB_DEFAULT_TTL, .retry = -1 };
+    struct add_options opt = ADD_OPTIONS_UNSAID;
     const char *refusal;
     struct queue *q;
     int64_t timeout_ms;
     int end;
 
-    if (!args_parse_or_reply(r, 4, &spec, &opt, &end) || !args_timeout_or_reply(r, r->argv[3], &timeout_ms))
+    if (!args_parse_or_reply(r, 4, &addjob_spec, &opt, &end) ||
+        !args_timeout_or_reply(r, r->argv[3], &timeout_ms))
         return;
-    limit_seconds(&opt);
-    refusal = option_conflict(&opt);
+    addjob_settle(&opt, queue_find(r->argv[1]));
+    refusal = addjob_conflict(&opt, r->argv[1]);
     if (refusal != NULL) {
         req_error(r, "%s", refusal);
         return;
     }
     q = queue_get(r->argv[1]);
-    refusal = queue_refusal(q, &opt);
+    refusal = addjob_refusal(q, &opt);
     if (refusal != NULL)
         req_error(r, "%s", refusal);
     else
@@ -192,27 +154,38 @@ void cmd_addjob(struct req *r) {
 /* ---- the statement ---- */
 
 /* The client that has waited longest gets the job by its insert, when nothing else is, or is
- * about to be, ready before it. */
+ * about to be, ready before it. A unique job may turn out not to be inserted. */
 static struct get *find_taker(const struct add *a) {
     struct queue *q = a->q;
+    struct get *g;
 
-    if (is_delayed(a) || a->given_up || list_empty(&q->waiters) || q->inserting > 0 || q->claiming > 0 ||
-        queue_is_shut(q) || queue_budget(q) > 0)
+    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.bundle != NULL ||
+        !queue_is_awaited(q) || q->inserting > 0 || q->claiming > 0 || queue_is_shut(q) || q->limited ||
+        queue_budget(q) > 0)
         return NULL;
-    return get_first_waiting(q);
+    g = get_first_waiting(q);
+    return g != NULL && g->kind == NULL ? g : NULL;
+}
+
+/* The first one. As the statements that claim it make those that follow: up to an eighth longer than it
+ * was said, so that jobs that failed together do not come back together. */
+static int64_t backoff_us(const struct add *a) {
+    int64_t us = a->opt.attempts == 1 ? 0 : a->opt.backoff * US_PER_S;
+
+    return at_most(us + us / 8 * (a->key.id % 1000) / 1000, 3600 * US_PER_S);
 }
 
 static int64_t lease_end(const struct add *a) {
-    return a->opt.retry == 0 ? TIME_NEVER : clock_db() + a->opt.retry * US_PER_S;
+    return a->opt.retry == 0 ? TIME_NEVER : clock_db() + a->opt.retry * US_PER_S + backoff_us(a);
 }
 
 static void encode_times(struct params *p, const struct add *a) {
-    params_time(p, 1, a->to != NULL ? a->until : a->ready_at);
-    params_time(p, 2, a->expires_at);
-    if (a->wake_at == TIME_NEVER)
+    params_time(p, 1, addjob_has_group(&a->opt) ? TIME_NEVER : a->to != NULL ? a->until : a->at.ready_at);
+    params_time(p, 2, a->at.expires_at);
+    if (a->at.wake_at == TIME_NEVER)
         params_null(p, 3, PARAM_TIME);
     else
-        params_time(p, 3, a->wake_at);
+        params_time(p, 3, a->at.wake_at);
 }
 
 static void give_to(struct add *a, struct get *g) {
@@ -226,7 +199,7 @@ static void give_to(struct add *a, struct get *g) {
 static bool hand(struct add *a) {
     struct get *g;
 
-    if (a->to == NULL && !a->unhanded && a->req->task.op == &op_add_jobs && (g = find_taker(a)) != NULL)
+    if (a->to == NULL && !a->unhanded && !a->again && (g = find_taker(a)) != NULL)
         give_to(a, g);
     if (a->to == NULL && !a->unhanded && !is_delayed(a)) {
         a->unhanded = true;
@@ -237,10 +210,30 @@ static bool hand(struct add *a) {
     return a->to != NULL;
 }
 
-static void add_encode(struct params *p, struct task *t) {
+static void int_or_null(struct params *p, int col, int64_t value) {
+    if (value > 0)
+        params_int4(p, col, (int32_t)value);
+    else
+        params_null(p, col, PARAM_INT4);
+}
+
+void add_encode_attempts(struct params *p, int col, const struct add_options *o) {
+    int_or_null(p, col, o->attempts);
+    int_or_null(p, col + 1, o->backoff);
+    if (o->deadqueue.ptr != NULL)
+        params_bytea(p, col + 2, o->deadqueue);
+    else
+        params_null(p, col + 2, PARAM_BYTEA);
+}
+
+void add_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
     bool handed = hand(a);
 
+    /* In the order of the commands, whichever queue had its row first. */
+    if (t->bundle != NULL)
+        make_key(a);
+    a->lost.flight = flight_mark(t);
     params_int8(p, 0, a->key.id);
     encode_times(p, a);
     params_int4(p, 4, a->key.queue_id);
@@ -253,16 +246,18 @@ static void add_encode(struct params *p, struct task *t) {
     else
         params_null(p, 9, PARAM_INT2);
     params_bytea(p, 10, a->req->argv[2]);
+    add_encode_attempts(p, 11, &a->opt);
 }
 
 /* ---- many alike ---- */
 
+/* Those for waiting clients go together, with one end of their leases; and so do the others. */
 static bool add_shape(const struct task *t, struct op_shape *shape) {
     const struct add *a = REQ_OF_TASK(t)->data;
 
     shape->a = (int64_t)a->key.queue_id << 32 | a->opt.retry;
-    shape->b = (int64_t)a->key.rank << 32 | a->opt.replicate;
-    return a->wake_at == TIME_NEVER;
+    shape->b = a->key.rank * (INT64_C(1) << 32) + a->opt.replicate * 2 + (a->to != NULL);
+    return a->at.wake_at == TIME_NEVER && !addjob_has_attempts(&a->opt);
 }
 
 static void alike_begin(struct params *p, struct task *first) {
@@ -273,7 +268,7 @@ static void alike_begin(struct params *p, struct task *first) {
     params_set_int4(p, 3, (int32_t)a->opt.retry);
     params_set_int2(p, 4, a->key.rank);
     params_set_int2(p, 5, (int16_t)a->opt.replicate);
-    params_set_time(p, 6, handed ? a->until : a->ready_at);
+    params_set_time(p, 6, handed ? a->until : a->at.ready_at);
     params_set_time(p, 7, job_created_us(0) + JOB_DEFAULT_TTL * US_PER_S);
     if (handed)
         params_set_int2(p, 8, (int16_t)node_self()->number);
@@ -281,20 +276,15 @@ static void alike_begin(struct params *p, struct task *first) {
         params_set_null(p, 8);
 }
 
-/* Those for waiting clients go together, with one end of their leases; and so do the others. */
-static bool alike_join(const struct task *first, struct task *t) {
-    const struct add *f = REQ_OF_TASK(first)->data;
-    struct add *a = REQ_OF_TASK(t)->data;
-
-    if (hand(a) != (f->to != NULL))
-        return false;
-    a->until = f->until;
-    return true;
+/* In their order, whatever their shapes: clients are served in theirs. */
+static void alike_decide(struct task *t) {
+    (void)hand(REQ_OF_TASK(t)->data);
 }
 
 static void alike_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
+    a->lost.flight = flight_mark(t);
     params_int8(p, 0, a->key.id);
     params_bytea(p, 1, a->req->argv[2]);
 }
@@ -316,7 +306,9 @@ static void hand_over(struct add *a) {
         .q = a->q,
         .key = a->key,
         .ready_at = a->until,
-        .expires_at = a->expires_at,
+        .lease_us = a->opt.retry * US_PER_S + backoff_us(a),
+        .last = a->opt.attempts == 1,
+        .expires_at = a->at.expires_at,
         .retry = (int32_t)a->opt.retry,
         .body = a->req->argv[2],
     };
@@ -327,45 +319,63 @@ static void hand_over(struct add *a) {
         get_deliver(g, &job, 1);
         return;
     }
-    claim_release(a->key, a->until);
+    claim_release(a->key, a->until, job.last);
     get_wait(g);
 }
 
-/* No longer under way. */
-static void landed(struct add *a) {
+void add_landed(struct add *a) {
     a->q->inserting -= a->unhanded;
     a->unhanded = false;
 }
 
-static void committed(struct add *a) {
+void addjob_count(struct queue *q, struct job_key key, const struct job_times *at) {
     stats.jobs_added++;
     /* In an empty queue nothing before this job can expire. */
-    if (a->q->total++ == 0 || a->key.id <= a->q->swept_id)
-        a->q->swept_id = a->key.id - 1;
-    if (a->wake_at != TIME_NEVER)
-        expiry_wake_at(a->wake_at);
+    if (q->total == 0 || key.id <= q->swept_id)
+        q->swept_id = key.id - 1;
+    queue_count_total(q, 1);
+    if (at->wake_at != TIME_NEVER)
+        expiry_wake_at(at->wake_at);
+}
+
+static void grouped_encode(struct params *p, struct task *t) {
+    const struct add *a = REQ_OF_TASK(t)->data;
+
+    add_encode(p, t);
+    params_bytea(p, ADD_PARAMS, a->opt.group);
+}
+
+void add_committed(struct add *a) {
+    addjob_count(a->q, a->key, &a->at);
+    if (events_wanted(a->q))
+        event_of_job(a->q, EVENT_ADDED, a->key, a->at.expires_at, (int32_t)a->opt.retry);
+    if (addjob_has_group(&a->opt))
+        group_next(a->key.queue_id, a->opt.group);
     if (is_delayed(a))
         return;
-    queue_count_in(a->q);
+    queue_count_in(a->q, 1);
     if (a->to != NULL)
         hand_over(a);
     else
         queue_job_ready(a->q, a->key);
 }
 
-static void reply_id(struct add *a) {
+void add_reply_id(struct add *a, struct job_key key, int64_t expires_at, int32_t retry) {
     char id[JOBID_LEN + 1];
 
-    job_format_id(id, a->key, a->expires_at, (int32_t)a->opt.retry);
+    job_format_id(id, key, expires_at, retry);
     id[JOBID_LEN] = '\0';
-    reply_status(a->req, id);
+    if (connection_wants_bulk_ids(a->req->client))
+        reply_bulk_str(a->req, id);
+    else
+        reply_status(a->req, id);
 }
 
 static void finish(struct add *a) {
     if (a->given_up)
         remove_job(a->key);
     else
-        reply_id(a);
+        add_reply_id(a, a->key, a->at.expires_at, (int32_t)a->opt.retry);
     req_end(a->req);
 }
 
@@ -374,9 +384,9 @@ static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct add *a = REQ_OF_TASK(tasks[i])->data;
 
-        landed(a);
-        leave(a);
-        committed(a);
+        add_landed(a);
+        add_left(a);
+        add_committed(a);
         finish(a);
     }
 }
@@ -389,11 +399,11 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
     for (size_t i = 0; i < count; i++) {
         struct add *a = REQ_OF_TASK(tasks[i])->data;
 
-        landed(a);
-        leave(a);
+        add_landed(a);
+        add_left(a);
         if (next < PQntuples(rows) && row_int8(rows, next, 0) == a->key.id) {
             next++;
-            committed(a);
+            add_committed(a);
         }
         finish(a);
     }
@@ -403,68 +413,125 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
 static void withdraw(struct add *a) {
     struct get *g = a->to;
 
-    landed(a);
+    add_landed(a);
     a->to = NULL;
     if (g != NULL && --g->pending == 0)
         get_wait(g);
 }
 
-static void add_fail(struct task *t, const struct op_error *err) {
+void add_fail(struct task *t, const struct op_error *err) {
     struct add *a = REQ_OF_TASK(t)->data;
 
     withdraw(a);
-    leave(a);
+    add_left(a);
     req_db_error(a->req, err);
 }
 
-/* A job whose insert may have been committed is inserted if it is not there.
- * If it was there for a waiting client, its lease is given back by load.c. */
+/* Inserts what is not there. */
+static void make_again(struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    a->again = true;
+    if (addjob_has_group(&a->opt))
+        return;
+    t->op = t->op->commit == COMMIT_REPLICATED ? &op_add_replicated_again : &op_add_jobs_again;
+}
+
+/* If it was committed its lease, if any, is given back by load.c, which has counted it as well. */
+static void on_known(struct lost_task *l, enum flight_fate fate) {
+    struct add *a = CONTAINER_OF(l, struct add, lost);
+    struct task *t = &a->req->task;
+
+    l->flight = 0;
+    if (fate == FLIGHT_UNKNOWN)
+        make_again(t);
+    if (fate != FLIGHT_COMMITTED) {
+        batch_add(t);
+        return;
+    }
+    add_left(a);
+    finish(a);
+}
+
+/* A job whose insert may have been committed is inserted if it is not there, or else if it never was. */
 static bool add_again(struct task *t, bool unknown) {
-    withdraw(REQ_OF_TASK(t)->data);
-    if (unknown)
-        t->op = &op_add_jobs_again;
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    withdraw(a);
+    if (!unknown)
+        return true;
+    if (a->lost.flight != 0) {
+        a->lost.on_known = on_known;
+        flight_ask(&a->lost);
+        return false;
+    }
+    make_again(t);
     return true;
+}
+
+void add_answer_lost(struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    add_landed(a);
+    add_left(a);
+    finish(a);
 }
 
 static const struct op_alike add_alike = {
     .stmt = SQL_ADD_JOBS_ALIKE,
     .shape = add_shape,
     .begin = alike_begin,
-    .join = alike_join,
+    .decide = alike_decide,
     .encode = alike_encode,
     .done = add_done,
 };
 
-struct op op_add_jobs = {
-    .name = "add_jobs",
-    .stmt = SQL_ADD_JOBS,
-    .lane = LANE_HOT,
-    .spreads = true,
-    .alike = &add_alike,
-    .encode = add_encode,
-    .done = add_done,
-    .fail = add_fail,
-    .again = add_again,
-};
+#define ADD_OP(variable, text, how, ...)                   \
+    struct op variable = { .name = text,                   \
+                           .stmt = SQL_ADD_JOBS,           \
+                           .lane = LANE_HOT,               \
+                           .commit = how,                  \
+                           .alike = &add_alike,            \
+                           .encode = add_encode,           \
+                           .done = add_done,               \
+                           .fail = add_fail,               \
+                           .again = add_again,             \
+                           .shares = true,                 \
+                           .answer_lost = add_answer_lost, \
+                           __VA_ARGS__ }
 
-struct op op_add_jobs_again = {
-    .name = "add_jobs_again",
-    .stmt = SQL_ADD_JOBS_AGAIN,
-    .lane = LANE_HOT,
-    .encode = add_encode,
-    .done = add_again_done,
-    .fail = add_fail,
-    .again = add_again,
-};
+#define ADD_AGAIN_OP(variable, text, statement, how, encoder, ...) \
+    struct op variable = { .name = text,                           \
+                           .stmt = statement,                      \
+                           .lane = LANE_HOT,                       \
+                           .commit = how,                          \
+                           .encode = encoder,                      \
+                           .done = add_again_done,                 \
+                           .fail = add_fail,                       \
+                           .again = add_again,                     \
+                           __VA_ARGS__ }
+
+ADD_OP(op_add_jobs, "add_jobs", COMMIT_ORDINARY, .spreads = true);
+ADD_OP(op_add_async, "add_async", COMMIT_ASYNC, .spreads = false);
+ADD_OP(op_add_replicated, "add_replicated", COMMIT_REPLICATED, .spreads = false);
+ADD_AGAIN_OP(op_add_jobs_again, "add_jobs_again", SQL_ADD_JOBS_AGAIN, COMMIT_ORDINARY, add_encode,
+             .shares = false);
+ADD_AGAIN_OP(op_add_replicated_again, "add_replicated_again", SQL_ADD_JOBS_AGAIN, COMMIT_REPLICATED,
+             add_encode, .shares = false);
+ADD_AGAIN_OP(op_add_grouped, "add_grouped", SQL_ADD_GROUPED, COMMIT_ORDINARY, grouped_encode, .shares = true,
+             .answer_lost = add_answer_lost);
+ADD_AGAIN_OP(op_grouped_replicated, "grouped_replicated", SQL_ADD_GROUPED, COMMIT_REPLICATED, grouped_encode,
+             .shares = true, .answer_lost = add_answer_lost);
 
 /* ---- ms-timeout ---- */
 
-/* One that is under way cannot be taken back: it is removed when it lands. */
+/* One that is under way cannot be taken back: it is removed when it lands, unless it is unique. */
 static void give_up(struct add *a) {
     struct req *r = a->req;
 
     reply_error(r, NOREPL_TIMEOUT);
-    if (r->task.state == TASK_SENT || r->task.op == &op_add_jobs_again) {
+    if (r->task.state == TASK_SENT || (r->task.state == TASK_QUEUED && a->again) ||
+        !list_empty(&a->lost.node)) {
         heap_remove(&deadlines, &a->deadline);
         a->given_up = true;
         client_detach(r);
@@ -473,7 +540,7 @@ static void give_up(struct add *a) {
     batch_cancel(&r->task);
     list_remove(&a->parked.node);
     withdraw(a);
-    leave(a);
+    add_left(a);
     req_end(r);
 }
 

@@ -2,9 +2,13 @@
 #include <string.h>
 #include "clock.h"
 #include "command.h"
+#include "config.h"
 #include "connection.h"
+#include "multi.h"
+#include "pubsub.h"
 #include "subcommand.h"
 #include "waiters.h"
+#include "waitjob.h"
 
 #define NOT_AN_INTEGER "ERR value is not an integer or out of range"
 
@@ -18,10 +22,8 @@ static void write_flags(const struct client *c, char *out) {
         bool set;
         char letter;
     } flags[] = {
-        { c->monitor, 'O' },
-        { c->blocked, 'b' },
-        { c->state == CLIENT_CLOSING, 'c' },
-        { c->state == CLIENT_DEAD, 'A' },
+        { c->monitor, 'O' },     { c->multi != NULL, 'x' },           { c->pubsub != NULL, 'P' },
+        { c->blocked, 'b' },     { c->state == CLIENT_CLOSING, 'c' }, { c->state == CLIENT_DEAD, 'A' },
         { c->unix_socket, 'U' },
     };
     char *at = out;
@@ -50,23 +52,41 @@ static void write_client(struct buf *out, const struct client *c) {
     buf_printf(out, " qbuf=%zu qbuf-free=%zu obl=%zu oll=0 omem=%zu events=%s cmd=%s", buf_len(&c->in),
                c->in.cap - buf_len(&c->in), buf_len(&c->out), c->out.cap, c->write_armed ? "rw" : "r",
                c->last_cmd == NULL ? "NULL" : c->last_cmd->name);
-    buf_printf(out, " laddr=%s db=0 sub=0 psub=0 multi=-1 tot-mem=%zu user=default redir=-1 resp=%d",
-               c->laddr, sizeof *c + c->in.cap + c->out.cap, c->proto);
+    buf_printf(out,
+               " laddr=%s db=0 sub=%zu psub=%zu ssub=0 multi=%d watch=0 tot-mem=%zu user=default redir=-1",
+               c->laddr, pubsub_count(c, PUBSUB_CHANNEL), pubsub_count(c, PUBSUB_PATTERN), multi_queued(c),
+               sizeof *c + c->in.cap + c->out.cap);
+    buf_printf(out, " argv-mem=0 multi-mem=0 rbs=%zu rbp=%zu resp=%d", c->out.cap, buf_len(&c->out),
+               c->proto);
     buf_printf(out, " lib-name=%s lib-ver=%s tot-net-in=%llu tot-net-out=%llu reqs=%d\n",
                text_or_empty(c->lib_name), text_or_empty(c->lib_ver), (unsigned long long)c->bytes_in,
                (unsigned long long)c->bytes_out, c->req_count);
 }
 
-static void list_all(struct req *r) {
+/* What Redis calls the kinds of clients; there are none of the others. */
+enum client_type { TYPE_ANY, TYPE_NORMAL, TYPE_PUBSUB, TYPE_OTHER };
+
+static enum client_type type_of(const struct client *c) {
+    return c->pubsub != NULL ? TYPE_PUBSUB : TYPE_NORMAL;
+}
+
+static void list_those(struct req *r, enum client_type type) {
     static const enum client_state states[] = { CLIENT_OPEN, CLIENT_CLOSING };
     struct buf text = { 0 };
 
     for (size_t i = 0; i < LENGTH(states); i++) {
         LIST_EACH(node, client_list(states[i])) {
-            write_client(&text, LIST_ENTRY(node, struct client, in_state));
+            const struct client *c = LIST_ENTRY(node, struct client, in_state);
+
+            if (type == TYPE_ANY || type_of(c) == type)
+                write_client(&text, c);
         }
     }
     req_text(r, &text);
+}
+
+static void list_all(struct req *r) {
+    list_those(r, TYPE_ANY);
 }
 
 static void list_ids(struct req *r) {
@@ -88,13 +108,19 @@ static void list_ids(struct req *r) {
     req_text(r, &text);
 }
 
-/* What Redis calls the kinds of clients; all of ours are of the first. */
-static bool client_type_or_reply(struct req *r, struct slice name, bool *normal) {
-    static const char *const types[] = { "normal", "master", "replica", "slave", "pubsub" };
+static bool client_type_or_reply(struct req *r, struct slice name, enum client_type *type) {
+    static const struct {
+        const char *name;
+        enum client_type type;
+    } types[] = { { "normal", TYPE_NORMAL },
+                  { "pubsub", TYPE_PUBSUB },
+                  { "master", TYPE_OTHER },
+                  { "replica", TYPE_OTHER },
+                  { "slave", TYPE_OTHER } };
 
     for (size_t i = 0; i < LENGTH(types); i++) {
-        if (slice_is(name, types[i])) {
-            *normal = i == 0;
+        if (slice_is(name, types[i].name)) {
+            *type = types[i].type;
             return true;
         }
     }
@@ -103,16 +129,10 @@ static bool client_type_or_reply(struct req *r, struct slice name, bool *normal)
 }
 
 static void list_of_type(struct req *r) {
-    bool normal;
+    enum client_type type;
 
-    if (!client_type_or_reply(r, r->argv[3], &normal))
-        return;
-    if (normal) {
-        list_all(r);
-        return;
-    }
-    reply_bulk_str(r, "");
-    req_end(r);
+    if (client_type_or_reply(r, r->argv[3], &type))
+        list_those(r, type);
 }
 
 static void client_list_some(struct req *r) {
@@ -184,7 +204,7 @@ struct kill {
     int64_t id; /* 0: any */
     const struct slice *addr;
     const struct slice *laddr;
-    bool nobody; /* of a type that no client has */
+    enum client_type type;
     bool skip_me;
 };
 
@@ -196,12 +216,7 @@ static bool kill_id(struct req *r, struct kill *k, const struct slice *value) {
 }
 
 static bool kill_type(struct req *r, struct kill *k, const struct slice *value) {
-    bool normal;
-
-    if (!client_type_or_reply(r, *value, &normal))
-        return false;
-    k->nobody = k->nobody || !normal;
-    return true;
+    return client_type_or_reply(r, *value, &k->type);
 }
 
 static bool kill_addr(struct req *r, struct kill *k, const struct slice *value) {
@@ -250,7 +265,7 @@ static bool kill_option_or_reply(struct req *r, struct kill *k, int i) {
 }
 
 static bool is_meant(const struct kill *k, const struct client *c, const struct client *me) {
-    if (k->nobody || (k->skip_me && c == me))
+    if ((k->type != TYPE_ANY && k->type != type_of(c)) || (k->skip_me && c == me))
         return false;
     if (k->id != 0 && (uint64_t)k->id != c->id)
         return false;
@@ -308,21 +323,22 @@ static void client_kill_where(struct req *r) {
 static void client_pause(struct req *r) {
     int64_t ms;
 
-    /* WRITE would let reads pass; a pause of all commands keeps its promise as well. */
-    if (r->argc == 4 && !slice_is(r->argv[3], "all") && !slice_is(r->argv[3], "write"))
+    bool writes_only = r->argc == 4 && slice_is(r->argv[3], "write");
+
+    if (r->argc == 4 && !writes_only && !slice_is(r->argv[3], "all"))
         req_error(r, "ERR CLIENT PAUSE mode must be WRITE or ALL");
     else if (!parse_int_disque(r->argv[2], &ms) || ms > PAUSE_MAX_MS)
         req_error(r, "ERR timeout is not an integer or out of range");
     else if (ms < 0)
         req_error(r, "ERR timeout is negative");
     else {
-        client_pause_until(clock_mono() + ms * US_PER_MS);
+        client_pause_until(clock_mono() + ms * US_PER_MS, writes_only);
         req_ok(r);
     }
 }
 
 static void client_unpause(struct req *r) {
-    client_pause_until(0);
+    client_pause_until(0, false);
     req_ok(r);
 }
 
@@ -367,6 +383,27 @@ static void client_no_touch(struct req *r) {
     set_switch(r, &r->client->no_touch);
 }
 
+/* For who makes something else of statuses: phpredis' rawCommand() makes true of them. */
+static void client_job_id_reply(struct req *r) {
+    static const struct {
+        const char *word;
+        enum job_id_reply reply;
+    } replies[] = {
+#define X(id, name) { name, id },
+        JOB_ID_REPLIES(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < LENGTH(replies); i++) {
+        if (!slice_is(r->argv[2], replies[i].word))
+            continue;
+        r->client->job_id_reply = replies[i].reply;
+        req_ok(r);
+        return;
+    }
+    req_error(r, "ERR syntax error");
+}
+
 static void client_unblock(struct req *r) {
     struct client *c;
     bool error = false;
@@ -384,7 +421,7 @@ static void client_unblock(struct req *r) {
         return;
     }
     c = id > 0 ? client_by_id((uint64_t)id) : NULL;
-    req_int(r, c != NULL && waiters_unblock(c, error));
+    req_int(r, c != NULL && (waiters_unblock(c, error) || waitjob_unblock(c, error)));
 }
 
 /* What Redis has besides (TRACKING, CACHING, MAINT_NOTIFICATIONS, ...) must be an
@@ -406,6 +443,7 @@ void cmd_client(struct req *r) {
         { "NO-EVICT", 1, 1, client_no_evict },
         { "NO-TOUCH", 1, 1, client_no_touch },
         { "UNBLOCK", 1, 2, client_unblock },
+        { "JOB-ID-REPLY", 1, 1, client_job_id_reply },
     };
 
     if (!subcommand_run(r, members, LENGTH(members)))

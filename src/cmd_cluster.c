@@ -1,47 +1,49 @@
 /* CLUSTER: the servers of the database. They find each other through it, so there is nobody to meet or forget. */
 #include <arpa/inet.h>
 #include "admin.h"
+#include "batch.h"
 #include "command.h"
 #include "connection.h"
 #include "node.h"
+#include "node_row.h"
+#include "stats.h"
 #include "subcommand.h"
 #include "waiters.h"
 
-static size_t node_count(void) {
-    size_t count;
-
-    (void)node_all(&count);
-    return count;
-}
-
 /* This server is among the known, but not among the reachable ones, as in Disque. */
 static void cluster_info(struct req *r) {
-    size_t count = node_count();
     struct buf text = { 0 };
+    size_t count, reachable;
 
+    (void)node_known(&count);
+    (void)node_all(&reachable);
     buf_printf(
         &text,
         "cluster_state:ok\r\ncluster_known_nodes:%zu\r\ncluster_reachable_nodes:%zu\r\ncluster_size:%zu\r\n"
-        "cluster_stats_messages_sent:0\r\ncluster_stats_messages_received:0\r\n",
-        count, count - 1, count);
+        "cluster_stats_messages_sent:%llu\r\ncluster_stats_messages_received:%llu\r\n",
+        count, reachable - 1, count, (unsigned long long)stats.news_told,
+        (unsigned long long)stats.news_heard);
     req_text(r, &text);
 }
 
 static const char *node_flags(const struct node *n) {
     if (n == node_self())
         return n->leaving ? "myself,leaving" : "myself";
+    if (!n->live)
+        return "fail";
     return n->leaving ? "leaving" : "noflags";
 }
 
 static void cluster_nodes(struct req *r) {
     size_t count;
-    const struct node *const *nodes = node_all(&count);
+    struct node *const *nodes = node_known(&count);
     struct buf text = { 0 };
 
     for (size_t i = 0; i < count; i++) {
         struct node_address a = connection_node_address(r->client, nodes[i]);
 
-        buf_printf(&text, "%s %s:%s %s 0 0 connected\n", nodes[i]->id, a.host, a.port, node_flags(nodes[i]));
+        buf_printf(&text, "%s %s:%s %s 0 0 %s\n", nodes[i]->id, a.host, a.port, node_flags(nodes[i]),
+                   i == 0 || nodes[i]->live ? "connected" : "disconnected");
     }
     req_text(r, &text);
 }
@@ -64,6 +66,7 @@ static void cluster_set_leaving(struct req *r) {
         return;
     }
     node_self()->leaving = leaving;
+    node_row_beat();
     if (leaving)
         waiters_end_all(WAITERS_LEAVING);
     req_ok(r);
@@ -93,9 +96,9 @@ static void cluster_meet(struct req *r) {
         req_ok(r);
 }
 
-static const struct node *node_by_id(struct slice id) {
+static struct node *node_by_id(struct slice id) {
     size_t count;
-    const struct node *const *nodes = node_all(&count);
+    struct node *const *nodes = node_known(&count);
 
     for (size_t i = 0; i < count; i++) {
         if (slice_is(id, nodes[i]->id))
@@ -104,9 +107,17 @@ static const struct node *node_by_id(struct slice id) {
     return NULL;
 }
 
+static void forget_row(struct req *r, struct node *n) {
+    r->data = n;
+    r->task.op = &op_forget_node;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+/* One that lives is in the database, where all the others see it: it is not forgotten. */
 static void cluster_forget(struct req *r) {
     struct slice id = r->argv[2];
-    const struct node *n = node_by_id(id);
+    struct node *n = node_by_id(id);
 
     if (id.len != NODE_ID_LEN)
         req_error(r, "ERR Invalid node identifier");
@@ -114,8 +125,10 @@ static void cluster_forget(struct req *r) {
         req_error(r, "ERR Unknown node %.*s", (int)id.len, id.ptr);
     else if (n == node_self())
         req_error(r, "ERR I tried hard but I can't forget myself...");
-    else
+    else if (n->live)
         req_ok(r);
+    else
+        forget_row(r, n);
 }
 
 /* The node ID stays with HARD, too: it is in the IDs of jobs that clients may still hold. */

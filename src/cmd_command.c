@@ -1,7 +1,9 @@
 /* COMMAND: what the table of commands says, for clients and for hints in redis-cli. */
-#include <string.h>
+#include <ctype.h>
+#include <stdio.h>
 #include "command.h"
 #include "command_docs.h"
+#include "command_keys.h"
 #include "subcommand.h"
 
 /* Since which version of ours; the command table has been as it is from the first on. */
@@ -13,11 +15,11 @@ static const struct flag_name {
 } flag_names[] = {
     { CMD_WRITE, "write" },    { CMD_READONLY, "readonly" }, { CMD_DENYOOM, "denyoom" },
     { CMD_ADMIN, "admin" },    { CMD_LOADING, "loading" },   { CMD_FAST, "fast" },
-    { CMD_NOAUTH, "no_auth" }, { CMD_BLOCKING, "blocking" },
+    { CMD_NOAUTH, "no_auth" }, { CMD_BLOCKING, "blocking" }, { CMD_NO_MULTI, "no_multi" },
 };
 
-static void reply_flags(struct req *r, unsigned flags) {
-    size_t count = 0;
+static void reply_flags(struct req *r, unsigned flags, bool movable) {
+    size_t count = movable;
 
     for (size_t i = 0; i < LENGTH(flag_names); i++)
         count += (flags & flag_names[i].flag) != 0;
@@ -26,17 +28,61 @@ static void reply_flags(struct req *r, unsigned flags) {
         if (flags & flag_names[i].flag)
             reply_status(r, flag_names[i].name);
     }
+    if (movable)
+        reply_status(r, "movablekeys");
 }
 
-/* Name, arity, flags, and that there are no keys. */
+/* Categories: those of Redis that the flags stand for, and the group. */
+#define CATEGORIES_MAX 8
+
+static size_t categories_of(const struct command *cmd, const char *out[CATEGORIES_MAX]) {
+    const struct {
+        const char *name;
+        bool in;
+    } categories[] = {
+        { "write", cmd->flags & CMD_WRITE },       { "read", cmd->flags & CMD_READONLY },
+        { "fast", cmd->flags & CMD_FAST },         { "slow", !(cmd->flags & CMD_FAST) },
+        { "blocking", cmd->flags & CMD_BLOCKING }, { "admin", cmd->flags & CMD_ADMIN },
+        { "dangerous", cmd->flags & CMD_ADMIN },
+    };
+    size_t count = 0;
+
+    for (size_t i = 0; i < LENGTH(categories); i++) {
+        if (categories[i].in)
+            out[count++] = categories[i].name;
+    }
+    out[count++] = cmd->group;
+    return count;
+}
+
+static void reply_categories(struct req *r, const struct command *cmd) {
+    const char *categories[CATEGORIES_MAX];
+    size_t count = categories_of(cmd, categories);
+
+    reply_array(r, count);
+    for (size_t i = 0; i < count; i++) {
+        char text[32];
+
+        snprintf(text, sizeof text, "@%s", categories[i]);
+        reply_status(r, text);
+    }
+}
+
+/* As Redis 7 has them; tips, key specifications and subcommands are left empty. */
 static void reply_entry(struct req *r, const struct command *cmd) {
-    reply_array(r, 6);
+    struct key_range keys = command_key_range(cmd);
+
+    reply_array(r, 10);
     reply_bulk_str(r, cmd->name);
     reply_int(r, cmd->arity);
-    reply_flags(r, cmd->flags);
-    reply_int(r, 0);
-    reply_int(r, 0);
-    reply_int(r, 0);
+    reply_flags(r, cmd->flags, keys.movable);
+    reply_int(r, keys.first);
+    reply_int(r, keys.last);
+    reply_int(r, keys.step);
+    reply_categories(r, cmd);
+    reply_array(r, 0);
+    reply_array(r, 0);
+    reply_array(r, 0);
 }
 
 static void command_all(struct req *r) {
@@ -56,14 +102,66 @@ static void command_count(struct req *r) {
     req_int(r, (int64_t)count);
 }
 
-static void command_list(struct req *r) {
-    size_t count;
+static bool of_all(const struct command *cmd, struct slice what) {
+    (void)cmd;
+    (void)what;
+    return true;
+}
+
+static bool of_category(const struct command *cmd, struct slice what) {
+    const char *categories[CATEGORIES_MAX];
+    size_t count = categories_of(cmd, categories);
+
+    for (size_t i = 0; i < count; i++) {
+        if (slice_is(what, categories[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool of_pattern(const struct command *cmd, struct slice what) {
+    return glob_match(what, slice_str(cmd->name), true);
+}
+
+/* There are no modules. */
+static bool of_module(const struct command *cmd, struct slice what) {
+    (void)cmd;
+    (void)what;
+    return false;
+}
+
+static void list_those(struct req *r, bool (*wanted)(const struct command *, struct slice),
+                       struct slice what) {
+    size_t count, found = 0;
     const struct command *all = command_table(&count);
 
-    reply_array(r, count);
     for (size_t i = 0; i < count; i++)
-        reply_bulk_str(r, all[i].name);
+        found += wanted(&all[i], what);
+    reply_array(r, found);
+    for (size_t i = 0; i < count; i++) {
+        if (wanted(&all[i], what))
+            reply_bulk_str(r, all[i].name);
+    }
     req_end(r);
+}
+
+static void command_list(struct req *r) {
+    list_those(r, of_all, SLICE(""));
+}
+
+static void command_list_some(struct req *r) {
+    static const struct {
+        const char *word;
+        bool (*wanted)(const struct command *, struct slice);
+    } filters[] = { { "module", of_module }, { "aclcat", of_category }, { "pattern", of_pattern } };
+
+    for (size_t i = 0; i < LENGTH(filters); i++) {
+        if (!slice_is(r->argv[2], "filterby") || !slice_is(r->argv[3], filters[i].word))
+            continue;
+        list_those(r, filters[i].wanted, r->argv[4]);
+        return;
+    }
+    req_error(r, "ERR syntax error");
 }
 
 static void command_info(struct req *r) {
@@ -86,23 +184,22 @@ static void reply_pair(struct req *r, const char *name, struct slice value) {
     reply_bulk(r, value);
 }
 
+static void to_lower(char *text) {
+    for (; *text != '\0'; text++)
+        *text = (char)tolower((unsigned char)*text);
+}
+
 /* Literals are named by themselves in lower case, groups by their kind. */
 static void reply_arg_name(struct req *r, const struct doc_arg *a) {
     char lower[64];
-    size_t len = a->token.len < sizeof lower ? a->token.len : sizeof lower;
 
     if (a->name.len > 0) {
         reply_pair(r, "name", a->name);
         return;
     }
-    if (len == 0) {
-        reply_pair(r, "name", slice_str(doc_type_name(a->type)));
-        return;
-    }
-    for (size_t i = 0; i < len; i++)
-        lower[i] =
-            a->token.ptr[i] >= 'A' && a->token.ptr[i] <= 'Z' ? (char)(a->token.ptr[i] + 32) : a->token.ptr[i];
-    reply_pair(r, "name", (struct slice){ lower, len });
+    snprintf(lower, sizeof lower, "%.*s", (int)a->token.len, a->token.ptr);
+    to_lower(lower);
+    reply_pair(r, "name", slice_str(a->token.len == 0 ? doc_type_name(a->type) : lower));
 }
 
 static void reply_arg_flags(struct req *r, const struct doc_arg *a) {
@@ -141,16 +238,75 @@ static void reply_args(struct req *r, const struct doc *doc, short first, short 
         reply_arg(r, doc, &doc->args[i]);
 }
 
-static void reply_docs(struct req *r, const struct command *cmd) {
-    struct doc doc;
-    bool args = doc_parse(cmd->args, &doc) && doc.children > 0;
-
-    reply_bulk_str(r, cmd->name);
-    reply_map(r, 3 + (size_t)args);
+static void reply_head(struct req *r, const struct command *cmd, size_t more) {
+    reply_map(r, 3 + more);
     reply_pair(r, "summary", slice_str(cmd->summary));
     reply_pair(r, "since", slice_str(SINCE));
     reply_pair(r, "group", slice_str(cmd->group));
-    if (args)
+}
+
+/* A family such as CONFIG: its synopsis is one choice, and each alternative begins with a word. The
+ * place of the first, or -1. */
+static short family_of(const struct doc *doc) {
+    const struct doc_arg *choice = &doc->args[doc->first];
+
+    if (doc->children != 1 || choice->type != DOC_ONEOF || choice->token.len > 0)
+        return -1;
+    for (short i = choice->first; i >= 0; i = doc->args[i].next) {
+        const struct doc_arg *a = &doc->args[i];
+
+        if ((a->type == DOC_BLOCK ? doc->args[a->first].token.len : a->token.len) == 0)
+            return -1;
+    }
+    return choice->first;
+}
+
+/* The word is the member's name, and what stands behind it are its arguments. */
+static void reply_member(struct req *r, const struct command *cmd, struct doc *doc, short place) {
+    struct doc_arg *a = &doc->args[place];
+    struct doc_arg *first = a->type == DOC_BLOCK ? &doc->args[a->first] : a;
+    struct doc_arg word = *first;
+    short count = a->type == DOC_BLOCK ? a->children : 1;
+    short from = a->type == DOC_BLOCK ? a->first : place;
+    char name[64];
+
+    snprintf(name, sizeof name, "%s|%.*s", cmd->name, (int)word.token.len, word.token.ptr);
+    to_lower(name);
+    reply_bulk_str(r, name);
+    if (word.type == DOC_PURE_TOKEN) {
+        count--;
+        from = word.next;
+    }
+    if (a->type != DOC_BLOCK)
+        a->next = -1;
+    first->token = SLICE("");
+    reply_head(r, cmd, count > 0);
+    if (count > 0)
+        reply_args(r, doc, from, count);
+    *first = word;
+}
+
+static void reply_members(struct req *r, const struct command *cmd, struct doc *doc, short first) {
+    size_t count = 0;
+
+    for (short i = first; i >= 0; i = doc->args[i].next)
+        count++;
+    reply_bulk_str(r, "subcommands");
+    reply_map(r, count);
+    for (short i = first; i >= 0; i = doc->args[i].next)
+        reply_member(r, cmd, doc, i);
+}
+
+static void reply_docs(struct req *r, const struct command *cmd) {
+    struct doc doc;
+    bool args = doc_parse(cmd->args, &doc) && doc.children > 0;
+    short family = args ? family_of(&doc) : -1;
+
+    reply_bulk_str(r, cmd->name);
+    reply_head(r, cmd, args);
+    if (family >= 0)
+        reply_members(r, cmd, &doc, family);
+    else if (args)
         reply_args(r, &doc, doc.first, doc.children);
 }
 
@@ -181,17 +337,41 @@ static void command_docs_of(struct req *r) {
 }
 
 static void command_getkeys(struct req *r) {
-    if (command_lookup(r->argv[2]) == NULL)
+    const struct command *cmd = command_lookup(r->argv[2]);
+    struct key_range range;
+    int *places = req_alloc(r, (size_t)r->argc * sizeof *places);
+    int count;
+
+    if (cmd == NULL) {
         req_error(r, "ERR Invalid command specified");
-    else
+        return;
+    }
+    range = command_key_range(cmd);
+    if (range.first == 0 && !range.movable) {
         req_error(r, "ERR The command has no key arguments");
+        return;
+    }
+    if (!command_arity_fits(cmd, r->argc - 2)) {
+        req_error(r, "ERR Invalid number of arguments specified for command");
+        return;
+    }
+    count = command_find_keys(cmd, r->argc - 2, r->argv + 2, places);
+    if (count == 0) {
+        req_error(r, "ERR Invalid arguments specified for command");
+        return;
+    }
+    reply_array(r, (size_t)count);
+    for (int i = 0; i < count; i++)
+        reply_bulk(r, r->argv[2 + places[i]]);
+    req_end(r);
 }
 
 void cmd_command(struct req *r) {
     static const struct subcommand members[] = {
-        { "COUNT", 0, 0, command_count },   { "LIST", 0, 0, command_list },
-        { "INFO", 0, -1, command_info },    { "DOCS", 0, 0, command_docs_all },
-        { "DOCS", 1, -1, command_docs_of }, { "GETKEYS", 1, -1, command_getkeys },
+        { "COUNT", 0, 0, command_count },    { "LIST", 0, 0, command_list },
+        { "LIST", 3, 3, command_list_some }, { "INFO", 0, 0, command_all },
+        { "INFO", 1, -1, command_info },     { "DOCS", 0, 0, command_docs_all },
+        { "DOCS", 1, -1, command_docs_of },  { "GETKEYS", 1, -1, command_getkeys },
     };
 
     if (r->argc == 1)

@@ -1,18 +1,24 @@
 /* Commands about the connection itself: HELLO AUTH PING ECHO SELECT RESET QUIT. */
 #include <string.h>
+#include "clock.h"
 #include "command.h"
 #include "config.h"
 #include "connection.h"
 #include "log.h"
 #include "monitor.h"
+#include "multi.h"
 #include "node.h"
+#include "pubsub.h"
 #include "stats.h"
 
 /* HELLO's format version in Disque's dialect. */
 #define HELLO_FORMAT 1
 /* Low is good; clients avoid a node with 100. */
 #define PRIORITY_GOOD "1"
+#define PRIORITY_SUSPECTED "10"
 #define PRIORITY_LEAVING "100"
+/* A server that lives tells so every second. */
+#define SUSPECTED_US (2500 * US_PER_MS)
 
 /* Compares without telling by its time where the difference is. */
 static bool password_is_right(struct slice given) {
@@ -76,6 +82,12 @@ void cmd_auth(struct req *r) {
 
 /* Disque's HELLO: who I am, and all nodes. */
 
+static const char *priority(const struct node *n) {
+    if (n->leaving)
+        return PRIORITY_LEAVING;
+    return n != node_self() && clock_mono() - n->heard_us > SUSPECTED_US ? PRIORITY_SUSPECTED : PRIORITY_GOOD;
+}
+
 static void reply_node(struct req *r, const struct node *n) {
     struct node_address a = connection_node_address(r->client, n);
 
@@ -83,12 +95,12 @@ static void reply_node(struct req *r, const struct node *n) {
     reply_bulk_str(r, n->id);
     reply_bulk_str(r, a.host);
     reply_bulk_str(r, a.port);
-    reply_bulk_str(r, n->leaving ? PRIORITY_LEAVING : PRIORITY_GOOD);
+    reply_bulk_str(r, priority(n));
 }
 
 static void hello_nodes(struct req *r) {
     size_t count;
-    const struct node *const *nodes = node_all(&count);
+    struct node *const *nodes = node_all(&count);
 
     if (!command_authenticated(r->client)) {
         req_error(r, "NOAUTH Authentication required.");
@@ -198,7 +210,11 @@ void cmd_ping(struct req *r) {
         req_error(r, "ERR wrong number of arguments for 'ping' command");
         return;
     }
-    if (r->argc == 2)
+    if (r->client->pubsub != NULL && r->proto == 2) {
+        reply_array(r, 2);
+        reply_bulk_str(r, "pong");
+        reply_bulk(r, r->argc == 2 ? r->argv[1] : SLICE(""));
+    } else if (r->argc == 2)
         reply_bulk(r, r->argv[1]);
     else
         reply_status(r, "PONG");
@@ -215,7 +231,7 @@ void cmd_select(struct req *r) {
 
     if (!parse_int_strict(r->argv[1], &index))
         req_error(r, "ERR value is not an integer or out of range");
-    else if (index != 0)
+    else if (index < 0 || index >= config.databases)
         req_error(r, "ERR DB index is out of range");
     else
         req_ok(r);
@@ -225,11 +241,14 @@ void cmd_reset(struct req *r) {
     struct client *c = r->client;
 
     monitor_stop(c);
+    multi_discard(c);
+    pubsub_unsubscribe_all(c);
     connection_set_text(&c->name, SLICE(""));
     c->authenticated = false;
     c->redis_handshake = false;
     c->no_evict = false;
     c->no_touch = false;
+    c->job_id_reply = JOB_ID_AS_SET;
     c->reply_mode = REPLY_ON;
     c->proto = 2;
     r->proto = 2;

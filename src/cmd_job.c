@@ -1,21 +1,26 @@
-/* Commands on jobs by ID: ACKJOB FASTACK DELJOB NACK ENQUEUE DEQUEUE WORKING. */
+/* Commands on jobs by ID: NACK ENQUEUE DEQUEUE WORKING. */
 #include "cmd_job.h"
 
+#include "args.h"
 #include "batch.h"
+#include "bury.h"
 #include "clock.h"
+#include "cmd_dead.h"
 #include "command.h"
+#include "job_expiry.h"
 #include "job_ids.h"
 #include "lease.h"
+#include "news.h"
 #include "node.h"
 #include "queue.h"
+#include "queue_limits.h"
 #include "stats.h"
+#include "worker.h"
 
 /* ---- shared ---- */
 
-/* Parses the IDs and joins op's next statement; no known ID at all is no job. */
-static void start_ids(struct req *r, struct op *op) {
-    if (!job_ids_or_reply(r, 1))
-        return;
+/* Joins op's next statement; no known ID at all is no job. */
+static void send_ids(struct req *r, struct op *op) {
     if (job_ids(r)->count == 0) {
         req_int(r, 0);
         return;
@@ -25,97 +30,136 @@ static void start_ids(struct req *r, struct op *op) {
     batch_add(&r->task);
 }
 
-static void set_now(struct params *p) {
-    params_set_time(p, 3, clock_db());
+static void start_ids(struct req *r, struct op *op) {
+    if (job_ids_or_reply(r, 1, r->argc))
+        send_ids(r, op);
 }
 
 static void set_now_and_node(struct params *p) {
-    set_now(p);
+    params_set_time(p, 3, clock_db());
     params_set_int2(p, 4, (int16_t)node_self()->number);
-}
-
-/* ---- ACKJOB ---- */
-
-/* Queued jobs are those without a lease, delay or end of their own ahead. */
-static void forget_job(struct job_key key, int64_t queued_since) {
-    struct queue *q = queue_find_id(key.queue_id);
-    bool leased = lease_remove(key.id);
-
-    if (q == NULL)
-        return;
-    q->total--;
-    if (!leased && queued_since <= clock_db())
-        q->len--;
-}
-
-static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
-
-        job_ids(r)->hits++;
-        forget_job(key, row_time(rows, i, 1));
-    }
-    stats.jobs_acked += (uint64_t)PQntuples(rows);
-    job_ids_reply_hits(tasks, count);
-}
-
-struct op op_ack_jobs = {
-    .name = "ack_jobs",
-    .stmt = SQL_ACK_JOBS,
-    .lane = LANE_HOT,
-    .begin = set_now,
-    .encode = job_ids_encode,
-    .done = ack_done,
-    .fail = job_ids_fail,
-    .again = job_ids_again,
-};
-
-void cmd_ackjob(struct req *r) {
-    start_ids(r, &op_ack_jobs);
-}
-
-void cmd_fastack(struct req *r) {
-    start_ids(r, &op_ack_jobs);
-}
-
-void cmd_deljob(struct req *r) {
-    start_ids(r, &op_ack_jobs);
 }
 
 /* ---- NACK, ENQUEUE ---- */
 
 static void requeue_begin(struct params *p) {
-    params_set_time(p, 4, clock_db());
+    params_set_time(p, 6, clock_db());
+}
+
+/* Columns nack, delay, error of one row. */
+static void encode_how(struct params *p, const struct req *r) {
+    const struct job_ids *ids = job_ids(r);
+
+    params_int4(p, 3, r->cmd->handler == cmd_nack);
+    if (ids->seconds == NO_SECONDS)
+        params_null(p, 4, PARAM_INT4);
+    else
+        params_int4(p, 4, (int32_t)ids->seconds);
+    if (ids->error.ptr == NULL)
+        params_null(p, 5, PARAM_BYTEA);
+    else
+        params_bytea(p, 5, ids->error);
 }
 
 static void requeue_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
 
     job_ids_encode(p, t);
+    job_ids_encode_tokens(p, 7, t);
     for (size_t i = 0; i < job_ids(r)->count; i++)
-        params_int4(p, 3, r->cmd->handler == cmd_nack);
+        encode_how(p, r);
     job_ids(r)->sent_us = clock_db();
 }
 
+/* Of another server's lease, or a delay, that server is told. */
+static void end_lease(struct job_key key, int64_t row_until) {
+    if (!queue_end_lease(key, row_until))
+        news_lease(NEWS_MOVED, key, row_until);
+}
+
 static void requeued(struct queue *q, struct job_key key) {
-    lease_remove(key.id);
-    if (q == NULL)
+    if (q == NULL) {
+        news_uncounted(key.queue_id);
+        news_returned(key);
         return;
-    queue_count_in(q);
+    }
+    queue_count_in(q, 1);
     queue_job_returned(q, key);
 }
 
+void job_put_back(struct job_key key, int64_t row_until, bool last) {
+    end_lease(key, row_until);
+    if (last)
+        bury_job(key, NULL, NULL);
+    else
+        requeued(queue_find_id(key.queue_id), key);
+}
+
+/* All jobs of the request have arrived where they belong. */
+static void requeue_end(struct req *r) {
+    if (r->cmd->handler == cmd_enqueue)
+        dead_revive_or_reply(r);
+    else
+        job_ids_end(r);
+}
+
+static void on_buried(void *arg) {
+    struct req *r = arg;
+
+    if (--job_ids(r)->dying == 0)
+        requeue_end(r);
+}
+
+/* Columns from col on: wake_at, last. False when it has entered no queue. */
+static bool has_entered(struct req *r, struct job_key key, const PGresult *rows, int row, int col) {
+    if (r->cmd->handler == cmd_nack)
+        job_ids_event(r, EVENT_NACKED, key);
+    if (row_bool(rows, row, col + 1)) {
+        job_ids(r)->dying++;
+        bury_job(key, on_buried, r);
+        return false;
+    }
+    if (row_null(rows, row, col))
+        return true;
+    expiry_wake_at(row_time(rows, row, col));
+    if (queue_find_id(key.queue_id) != NULL)
+        limits_room(queue_find_id(key.queue_id));
+    return false;
+}
+
+static void requeue_ends(struct task **tasks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+
+        job_ids_settle(r);
+        if (job_ids(r)->dying == 0)
+            requeue_end(r);
+    }
+}
+
+/* The ordinal is in the first column, and this one is null where a token is stale. */
+static bool is_stale(struct task **tasks, size_t count, const PGresult *rows, int row, int col) {
+    if (!row_null(rows, row, col))
+        return false;
+    job_ids_set_stale(tasks, count, row_int4(rows, row, 0));
+    return true;
+}
+
+/* Columns: ordinal, was_until, wake_at, last. */
 static void requeue_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
         struct queue *q = queue_find_id(key.queue_id);
 
+        if (is_stale(tasks, count, rows, i, 1))
+            continue;
         job_ids(r)->hits++;
-        requeued(q, key);
+        end_lease(key, row_time(rows, i, 1));
+        if (has_entered(r, key, rows, i, 2))
+            requeued(q, key);
     }
-    job_ids_reply_hits(tasks, count);
+    requeue_ends(tasks, count);
 }
 
 /* What the first try has done is found by its time. The second is of a statement of its own from
@@ -137,37 +181,47 @@ struct op op_requeue_jobs = {
     .done = requeue_done,
     .fail = job_ids_fail,
     .again = requeue_again,
+    .answer_lost = job_ids_unknown,
 };
 
 static void requeue_again_begin(struct params *p) {
-    params_set_time(p, 6, clock_db());
-    params_set_int2(p, 7, (int16_t)node_self()->number);
+    params_set_time(p, 8, clock_db());
+    params_set_int2(p, 9, (int16_t)node_self()->number);
 }
 
 static void requeue_again_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
 
     job_ids_encode(p, t);
+    job_ids_encode_tokens(p, 10, t);
     for (size_t i = 0; i < job_ids(r)->count; i++) {
-        params_int4(p, 3, r->cmd->handler == cmd_nack);
-        params_time(p, 4, job_ids(r)->sent_us);
-        params_time(p, 5, job_ids(r)->lost_us);
+        encode_how(p, r);
+        params_time(p, 6, job_ids(r)->sent_us);
+        params_time(p, 7, job_ids(r)->lost_us);
     }
 }
 
-/* Columns: ordinal, was_queued. What was queued already has been counted when the server connected. */
+/* Columns: ordinal, was_queued, was_until, wake_at, last. What was queued already has been counted when
+ * the server connected; and what the first try had put back another server may have given out since. */
 static void requeue_again_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
         struct queue *q = queue_find_id(key.queue_id);
 
+        if (is_stale(tasks, count, rows, i, 2))
+            continue;
         job_ids(r)->hits++;
+        end_lease(key, row_time(rows, i, 2));
+        if (!has_entered(r, key, rows, i, 3))
+            continue;
         requeued(q, key);
         if (q != NULL && row_bool(rows, i, 1))
-            q->len--;
+            queue_count_len(q, -1);
     }
-    job_ids_reply_hits(tasks, count);
+    for (size_t i = 0; i < count; i++)
+        job_ids(REQ_OF_TASK(tasks[i]))->unsure = node_has_company();
+    requeue_ends(tasks, count);
 }
 
 struct op op_requeue_again = {
@@ -179,10 +233,40 @@ struct op op_requeue_again = {
     .done = requeue_again_done,
     .fail = job_ids_fail,
     .again = requeue_again,
+    .answer_lost = job_ids_unknown,
 };
 
+struct nack_options {
+    int64_t delay;
+    struct slice error;
+};
+
+#define ERROR_MAX 8192
+
+static const struct arg_option nack_words[] = {
+    { "DELAY", ARG_INT, offsetof(struct nack_options, delay), 0, INT32_MAX,
+      "ERR DELAY must be a number of seconds from 0 to 2147483647" },
+    { "ERROR", ARG_BYTES, offsetof(struct nack_options, error), 0, 0, NULL },
+};
+
+static const struct arg_spec nack_spec = { nack_words, LENGTH(nack_words), "", SYNTAX_ERROR, NULL };
+
 void cmd_nack(struct req *r) {
-    start_ids(r, &op_requeue_jobs);
+    struct nack_options o = { .delay = NO_SECONDS };
+    int from;
+
+    if (!args_parse_or_reply(r, 1, &nack_spec, &o, &from))
+        return;
+    if (o.error.len > ERROR_MAX) {
+        req_error(r, "ERR ERROR is longer than %d bytes", ERROR_MAX);
+        return;
+    }
+    if (!job_ids_tokens_or_reply(r, from, r->argc))
+        return;
+    job_ids(r)->seconds = o.delay;
+    job_ids(r)->error = o.error;
+    r->task.bytes += job_ids(r)->count * o.error.len;
+    send_ids(r, &op_requeue_jobs);
 }
 
 void cmd_enqueue(struct req *r) {
@@ -191,6 +275,13 @@ void cmd_enqueue(struct req *r) {
 
 /* ---- DEQUEUE ---- */
 
+static void leave_queue(struct queue *q, struct job_key key) {
+    if (q != NULL)
+        queue_count_len(q, -1);
+    else
+        news_uncounted(key.queue_id);
+}
+
 static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
@@ -198,9 +289,9 @@ static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows
         struct queue *q = queue_find_id(key.queue_id);
 
         job_ids(r)->hits++;
+        if (!queue_end_lease(key, row_time(rows, i, 2)))
+            leave_queue(q, key);
         lease_add(key, row_time(rows, i, 1));
-        if (q != NULL)
-            q->len--;
     }
     job_ids_reply_hits(tasks, count);
 }
@@ -213,6 +304,7 @@ struct op op_dequeue_jobs = {
     .encode = job_ids_encode,
     .done = dequeue_done,
     .fail = job_ids_fail,
+    .answer_lost = job_ids_leased,
 };
 
 void cmd_dequeue(struct req *r) {
@@ -222,20 +314,37 @@ void cmd_dequeue(struct req *r) {
 /* ---- WORKING ---- */
 
 static void working_begin(struct params *p) {
-    params_set_time(p, 4, clock_db());
-    params_set_int2(p, 5, (int16_t)node_self()->number);
+    params_set_time(p, 5, clock_db());
+    params_set_int2(p, 6, (int16_t)node_self()->number);
 }
 
 static void working_encode(struct params *p, struct task *t) {
-    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+    struct job_ids *ids = job_ids(REQ_OF_TASK(t));
 
     job_ids_encode(p, t);
     params_time(p, 3, job_created_us(ids->keys[0].id));
+    if (ids->seconds == NO_SECONDS)
+        params_null(p, 4, PARAM_INT4);
+    else
+        params_int4(p, 4, (int32_t)ids->seconds);
+    job_ids_encode_tokens(p, 7, t);
+    if (REQ_OF_TASK(t)->client == NULL)
+        params_null(p, 8, PARAM_BYTEA);
+    else
+        params_bytea(p, 8, slice_str(worker_name(worker_of(REQ_OF_TASK(t)->client))));
+    ids->sent_us = clock_db();
 }
 
-/* Columns: ordinal, retry, ready_at, too_late, was_queued. */
+/* The row's lease began when it was sent, the client's begins now. */
+static void lease_anew(const struct req *r, struct job_key key, int64_t row_until, bool last) {
+    lease_add_row(key, clock_db() + row_until - job_ids(r)->sent_us, row_until);
+    if (last)
+        lease_set_last(key.id);
+}
+
+/* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last. */
 static void worked(struct req *r, struct job_key key, const PGresult *rows, int row) {
-    int32_t retry = row_int4(rows, row, 1);
+    int32_t lease = row_int4(rows, row, 1);
     struct queue *q = queue_find_id(key.queue_id);
 
     job_ids(r)->hits++;
@@ -245,12 +354,14 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
                     "delivery.");
         return;
     }
-    reply_int(r, retry);
-    if (retry == 0)
+    reply_int(r, lease);
+    if (lease == 0)
         return;
-    if (q != NULL && row_bool(rows, row, 4) && !lease_known(key.id))
-        q->len--;
-    lease_add(key, clock_db() + retry * US_PER_S);
+    if (!row_bool(rows, row, 4))
+        end_lease(key, row_time(rows, row, 5));
+    else if (!queue_end_lease(key, row_time(rows, row, 5)))
+        leave_queue(q, key);
+    lease_anew(r, key, row_time(rows, row, 2), row_bool(rows, row, 6));
 }
 
 static void working_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -258,13 +369,16 @@ static void working_done(struct task **tasks, size_t count, const PGresult *rows
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
 
-        worked(r, key, rows, i);
+        if (!is_stale(tasks, count, rows, i, 1))
+            worked(r, key, rows, i);
     }
     for (size_t i = 0; i < count; i++) {
         struct req *r = REQ_OF_TASK(tasks[i]);
 
         job_ids_unhold(r);
-        if (job_ids(r)->hits == 0)
+        if (job_ids(r)->stale > 0)
+            reply_error(r, TOKEN_ERROR);
+        else if (job_ids(r)->hits == 0)
             reply_error(r, "NOJOB Job not known in the context of this node.");
         req_end(r);
     }
@@ -278,11 +392,23 @@ struct op op_working_jobs = {
     .encode = working_encode,
     .done = working_done,
     .fail = job_ids_fail,
+    .answer_lost = job_ids_leased,
 };
 
 void cmd_working(struct req *r) {
-    if (!job_ids_or_reply(r, 1))
+    int64_t seconds = NO_SECONDS;
+
+    if (r->argc > 3) {
+        req_error(r, SYNTAX_ERROR);
         return;
+    }
+    if (r->argc == 3 && (!parse_int_disque(r->argv[2], &seconds) || seconds < 1 || seconds > INT32_MAX)) {
+        req_error(r, "ERR WORKING takes a number of seconds from 1 to 2147483647");
+        return;
+    }
+    if (!job_ids_tokens_or_reply(r, 1, 2))
+        return;
+    job_ids(r)->seconds = seconds;
     if (job_ids(r)->count == 0) {
         req_error(r, "NOJOB Job not known in the context of this node.");
         return;

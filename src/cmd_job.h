@@ -3,18 +3,35 @@
 #define CMD_JOB_H
 
 #include <stdint.h>
+#include "jobid.h"
 #include "op.h"
 
 extern struct op op_add_jobs;
+extern struct op op_add_async;
+extern struct op op_add_replicated;
 extern struct op op_add_jobs_again;
+extern struct op op_add_replicated_again;
+extern struct op op_add_grouped;
+extern struct op op_grouped_replicated;
+extern struct op op_add_unique;
+extern struct op op_unique_replicated;
+extern struct op op_prune_keys;
 extern struct op op_ack_jobs;
+extern struct op op_ack_tokens;
+extern struct op op_finish_jobs;
 extern struct op op_requeue_jobs;
 extern struct op op_requeue_again;
 extern struct op op_dequeue_jobs;
 extern struct op op_working_jobs;
+extern struct op op_rerank_jobs;
 
+/* A statement has put a job back into its queue, whose lease would have ended then; last: it had its last attempt,
+ * and is buried. */
+void job_put_back(struct job_key key, int64_t row_until, bool last);
 /* Ends ADDJOBs whose ms-timeout is over, with -NOREPL. */
 void addjob_expire(int64_t mono_us);
+/* Forgets keys that outlived their jobs and whose time is over. */
+void add_unique_prune(void);
 /* When the next one's is over (clock_mono()), INT64_MAX if none's. */
 int64_t addjob_next_deadline(void);
 

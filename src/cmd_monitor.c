@@ -10,10 +10,12 @@
 
 static struct list monitors = { &monitors, &monitors };
 
-static void write_line(struct buf *line, const struct client *c, const struct req *r) {
+/* Redis' clients look for a database's number, for which Disque has no place. */
+static void write_line(struct buf *line, const struct client *c, const struct req *r, bool redis) {
     int64_t now = clock_unix();
 
-    buf_printf(line, "+%lld.%06lld [%s]", (long long)(now / US_PER_S), (long long)(now % US_PER_S), c->addr);
+    buf_printf(line, "+%lld.%06lld [%s%s]", (long long)(now / US_PER_S), (long long)(now % US_PER_S),
+               redis ? "0 " : "", c->addr);
     for (int i = 0; i < r->argc; i++) {
         buf_append(line, " ", 1);
         buf_append_str(line,
@@ -23,17 +25,21 @@ static void write_line(struct buf *line, const struct client *c, const struct re
 }
 
 void monitor_feed(const struct client *c, const struct req *r) {
-    static struct buf line;
+    static struct buf lines[2];
 
     if (list_empty(&monitors))
         return;
-    buf_reset(&line, LINE_KEPT);
-    write_line(&line, c, r);
+    buf_reset(&lines[false], LINE_KEPT);
+    buf_reset(&lines[true], LINE_KEPT);
     LIST_EACH(node, &monitors) {
         struct client *watcher = LIST_ENTRY(node, struct client, in_monitors);
+        bool redis = watcher->redis_handshake;
 
-        if (watcher != c || r->cmd->handler != cmd_reset)
-            client_push(watcher, buf_ptr(&line), buf_len(&line));
+        if (watcher == c && r->cmd->handler == cmd_reset)
+            continue;
+        if (buf_len(&lines[redis]) == 0)
+            write_line(&lines[redis], c, r, redis);
+        client_push(watcher, buf_ptr(&lines[redis]), buf_len(&lines[redis]));
     }
 }
 

@@ -1,15 +1,20 @@
 /* Commands on queues answered from memory: GETJOB QLEN QSTAT QSCAN PAUSE. */
 #include "cmd_queue.h"
 
-#include <stdio.h>
-
 #include "args.h"
 #include "batch.h"
 #include "clock.h"
 #include "command.h"
+#include "config.h"
+#include "get_inside.h"
+#include "globs.h"
+#include "news.h"
 #include "node.h"
 #include "queue.h"
+#include "queue_limits.h"
 #include "queue_row.h"
+#include "scan.h"
+#include "settings.h"
 #include "waiters.h"
 
 /* ---- GETJOB ---- */
@@ -17,6 +22,7 @@
 struct get_options {
     bool nohang;
     bool with_counters;
+    bool with_tokens;
     int64_t timeout_ms;
     int64_t count;
 };
@@ -37,33 +43,65 @@ static bool take_timeout(struct req *r, int *at, void *out) {
 static const struct arg_option get_words[] = {
     { "NOHANG", ARG_FLAG, offsetof(struct get_options, nohang), 0, 0, NULL },
     { "WITHCOUNTERS", ARG_FLAG, offsetof(struct get_options, with_counters), 0, 0, NULL },
+    { "WITHTOKENS", ARG_FLAG, offsetof(struct get_options, with_tokens), 0, 0, NULL },
     { "COUNT", ARG_INT, offsetof(struct get_options, count), 1, INT64_MAX,
       "ERR COUNT must be a number greater than zero" },
 };
 
 static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", SYNTAX_ERROR, take_timeout };
 
-/* A claim for another get may be bringing more than that one takes. */
-static bool is_being_claimed(const struct get *g) {
-    for (size_t i = 0; i < g->wait_count; i++)
-        if (g->waits[i].q->claiming > 0)
-            return true;
-    return false;
+static struct slice unescaped(struct req *r, struct slice name) {
+    char *plain = req_alloc(r, name.len);
+
+    return (struct slice){ plain, glob_unescape(name, plain) };
 }
 
+/* NULL, or why there cannot be such a source. */
+static const char *find_source(struct req *r, struct slice name, struct get_source *source) {
+    bool special = glob_is_special(name);
+
+    if (!special || !glob_is_pattern(name)) {
+        source->q = queue_get(special ? unescaped(r, name) : name);
+        source->q->shown = true;
+        return NULL;
+    }
+    if (name.len > GLOB_TEXT_MAX)
+        return "ERR a pattern has at most 1024 bytes";
+    source->glob = glob_use(name);
+    return source->glob == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
+}
+
+/* NULL when an error was replied. */
 static struct get *make_get(struct req *r, int first_queue) {
     size_t count = (size_t)(r->argc - first_queue);
-    struct queue **queues = req_alloc(r, count * sizeof(struct queue *));
+    struct get_source *sources = req_alloc(r, count * sizeof *sources);
+    const char *error = NULL;
+    size_t found = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        queues[i] = queue_get(r->argv[first_queue + (int)i]);
-        queues[i]->shown = true;
+    while (found < count && error == NULL) {
+        error = find_source(r, r->argv[first_queue + (int)found], &sources[found]);
+        found += error == NULL;
     }
-    return get_new(r, queues, count);
+    if (error == NULL)
+        return get_new(r, sources, count);
+    for (size_t i = 0; i < found; i++)
+        if (sources[i].glob != NULL)
+            glob_leave(sources[i].glob);
+    req_error(r, "%s", error);
+    return NULL;
+}
+
+int64_t limited_timeout(int64_t ms) {
+    int64_t most = config.getjob_max_block;
+
+    if (most > 0 && (ms == 0 || ms > most))
+        return most;
+    return ms < INT64_MAX / US_PER_MS / 2 ? ms : 0;
 }
 
 void cmd_getjob(struct req *r) {
     struct get_options o = { .count = 1 };
+    int64_t timeout_ms;
     struct get *g;
     int from;
 
@@ -73,19 +111,22 @@ void cmd_getjob(struct req *r) {
         req_error(r, SYNTAX_ERROR);
         return;
     }
+    if (r->task.bundle != NULL) {
+        get_inside(r, from + 1, o.count,
+                   (o.with_counters ? JOBS_WITH_COUNTERS : 0) | (o.with_tokens ? JOBS_WITH_TOKENS : 0));
+        return;
+    }
+    timeout_ms = limited_timeout(o.timeout_ms);
     g = make_get(r, from + 1);
+    if (g == NULL)
+        return;
     g->nohang = o.nohang;
     g->with_counters = o.with_counters;
+    g->with_tokens = o.with_tokens;
     g->count = o.count;
-    /* A timeout beyond some centuries is none. */
-    if (o.timeout_ms > 0 && o.timeout_ms < INT64_MAX / US_PER_MS / 2)
-        g->deadline.due = clock_mono() + o.timeout_ms * US_PER_MS;
-    if (get_has_budget(g) || is_being_claimed(g))
-        get_start(g);
-    else if (!g->nohang && node_self()->leaving)
-        get_end_error(g, WAITERS_LEAVING);
-    else
-        get_wait(g);
+    if (timeout_ms > 0)
+        g->deadline.due = clock_mono() + timeout_ms * US_PER_MS;
+    get_begin(g);
 }
 
 /* ---- QLEN, QSTAT ---- */
@@ -99,7 +140,7 @@ static struct queue *find_shown(struct slice name) {
 void cmd_qlen(struct req *r) {
     const struct queue *q = queue_find(r->argv[1]);
 
-    req_int(r, q == NULL ? 0 : q->len);
+    req_int(r, q == NULL ? 0 : queue_len(q));
 }
 
 static const char *pause_name(unsigned pause) {
@@ -113,21 +154,17 @@ static void pair_int(struct req *r, const char *name, int64_t value) {
     reply_int(r, value);
 }
 
-void cmd_qstat(struct req *r) {
-    const struct queue *q = find_shown(r->argv[1]);
+static void reply_stat(struct req *r, const struct queue *q) {
+    bool per_group = limits_are_per_group(q);
+    size_t kept = setting_in_force(q, SETTING_RETENTION) > 0 ? 2 : 0;
 
-    if (q == NULL) {
-        reply_null_array(r);
-        req_end(r);
-        return;
-    }
-    reply_array(r, 20);
+    reply_array(r, (q->limited || per_group ? 28 : 22) + kept);
     reply_bulk_str(r, "name");
     reply_bulk(r, q->name);
-    pair_int(r, "len", q->len);
+    pair_int(r, "len", queue_len(q));
     pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
     pair_int(r, "idle", (clock_mono() - q->used_us) / US_PER_S);
-    pair_int(r, "blocked", q->waiter_count);
+    pair_int(r, "blocked", q->waiter_count + globs_waiters(q));
     reply_bulk_str(r, "import-from");
     reply_array(r, 0);
     pair_int(r, "import-rate", 0);
@@ -135,8 +172,85 @@ void cmd_qstat(struct req *r) {
     pair_int(r, "jobs-out", q->jobs_out);
     reply_bulk_str(r, "pause");
     reply_bulk_str(r, pause_name(q->pause));
+    pair_int(r, "dead", q->dead > 0 ? q->dead : 0);
+    if (!q->limited && !per_group)
+        return;
+    pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
+    pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
+    if (per_group)
+        pair_int(r, "per-group", 1);
+}
+
+/* Behind all others. */
+static void reply_retention(struct req *r, const struct queue *q) {
+    int64_t seconds = setting_in_force(q, SETTING_RETENTION);
+
+    if (seconds > 0)
+        pair_int(r, "retention", seconds);
+}
+
+/* Of a limited queue it is counted in the database how many jobs are running. */
+void cmd_qstat(struct req *r) {
+    struct queue *q = find_shown(r->argv[1]);
+
+    if (q == NULL) {
+        reply_null_array(r);
+        req_end(r);
+        return;
+    }
+    if (q->limited) {
+        q->users++;
+        r->data = q;
+        r->task.op = &op_running_jobs;
+        r->task.rows = 1;
+        batch_add(&r->task);
+        return;
+    }
+    reply_stat(r, q);
+    reply_retention(r, q);
     req_end(r);
 }
+
+static void running_begin(struct params *p) {
+    params_set_time(p, 1, clock_db());
+}
+
+static void running_encode(struct params *p, struct task *t) {
+    const struct queue *q = REQ_OF_TASK(t)->data;
+
+    params_int4(p, 0, q->id);
+}
+
+static void running_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+        struct queue *q = r->data;
+
+        q->users--;
+        reply_stat(r, q);
+        if (q->limited)
+            pair_int(r, "running", row_int8(rows, (int)i, 1));
+        reply_retention(r, q);
+        req_end(r);
+    }
+}
+
+static void running_fail(struct task *t, const struct op_error *err) {
+    struct queue *q = REQ_OF_TASK(t)->data;
+
+    q->users--;
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+struct op op_running_jobs = {
+    .name = "running_jobs",
+    .stmt = SQL_RUNNING_JOBS,
+    .lane = LANE_SIDE,
+    .begin = running_begin,
+    .encode = running_encode,
+    .done = running_done,
+    .fail = running_fail,
+};
 
 /* ---- QSCAN ---- */
 
@@ -181,49 +295,33 @@ static const struct arg_option scan_words[] = {
 
 static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, SCAN_ERROR, take_cursor };
 
-static bool is_wanted(const struct queue *q, const struct scan_options *o) {
-    return q->shown && (o->minlen < 0 || q->len >= o->minlen) && (o->maxlen < 0 || q->len <= o->maxlen) &&
-           o->importrate <= 0;
+static bool is_wanted(const struct queue *q, const void *how) {
+    const struct scan_options *o = how;
+
+    return q->shown && !q->hidden && (o->minlen < 0 || q->len >= o->minlen) &&
+           (o->maxlen < 0 || q->len <= o->maxlen) && o->importrate <= 0;
 }
 
-/* Looks at slots from *slot on, and leaves it at the first not looked at. */
-static size_t scan_slots(uint32_t *slot, const struct scan_options *o, struct slice *names) {
-    int64_t count = o->count > 0 ? o->count : 1;
-    int64_t effort = count < INT64_MAX / SCAN_EFFORT ? count * SCAN_EFFORT : INT64_MAX;
-    size_t found = 0;
-
-    for (; *slot < queue_slots(); (*slot)++) {
-        const struct queue *q = queue_at(*slot);
-
-        if (!o->busyloop && ((int64_t)found >= count || effort-- <= 0))
-            break;
-        if (q != NULL && is_wanted(q, o))
-            names[found++] = q->name;
-    }
-    return found;
+static int64_t at_least_one(int64_t count) {
+    return count > 0 ? count : 1;
 }
 
 void cmd_qscan(struct req *r) {
     struct scan_options o = { .count = 100, .minlen = -1, .maxlen = -1 };
     struct slice *names;
-    char cursor[24];
-    uint32_t slot, most;
+    int64_t effort;
+    uint32_t slot;
     size_t found;
     int end;
 
     if (!args_parse_or_reply(r, 1, &scan_spec, &o, &end))
         return;
-    slot = o.cursor >= 0 && o.cursor < queue_slots() ? (uint32_t)o.cursor : o.cursor == 0 ? 0 : queue_slots();
-    most = o.busyloop || o.count > queue_slots() ? queue_slots() : o.count > 0 ? (uint32_t)o.count : 1;
-    names = req_alloc(r, (most + 1) * sizeof *names);
-    found = scan_slots(&slot, &o, names);
-    snprintf(cursor, sizeof cursor, "%u", slot < queue_slots() ? slot : 0);
-    reply_array(r, 2);
-    reply_bulk_str(r, cursor);
-    reply_array(r, found);
-    for (size_t i = 0; i < found; i++)
-        reply_bulk(r, names[i]);
-    req_end(r);
+    slot = scan_slot(o.cursor);
+    o.count = o.busyloop ? INT64_MAX : at_least_one(o.count);
+    effort = o.count < INT64_MAX / SCAN_EFFORT ? o.count * SCAN_EFFORT : INT64_MAX;
+    names = req_alloc(r, scan_room(o.count) * sizeof *names);
+    found = scan_queues(&slot, o.count, effort, is_wanted, &o, names);
+    scan_reply(r, slot, names, found);
 }
 
 /* ---- PAUSE ---- */
@@ -303,7 +401,8 @@ void cmd_pause(struct req *r) {
         req_error(r, SYNTAX_ERROR);
         return;
     }
-    if (changes && flags != now) {
+    /* Another server may have paused it a moment ago. */
+    if (changes && (flags != now || node_has_company())) {
         start_pause(r, flags);
         return;
     }
@@ -339,6 +438,7 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
         p->q->shown = true;
         p->q->used_us = clock_mono();
         queue_signal(p->q);
+        news_row(p->q->id);
         reply_status(r, pause_name(p->flags));
         req_end(r);
     }

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "cmd_queue.h"
 #include "command.h"
+#include "finished.h"
 #include "job_ids.h"
 #include "job_view.h"
 #include "queue.h"
@@ -17,7 +18,7 @@ static void read_fail(struct task *t, const struct op_error *err) {
 /* ---- SHOW ---- */
 
 void cmd_show(struct req *r) {
-    if (!job_ids_or_reply(r, 1))
+    if (!job_ids_or_reply(r, 1, r->argc))
         return;
     if (job_ids(r)->count == 0) {
         reply_null_bulk(r);
@@ -45,8 +46,9 @@ static void show_done(struct task **tasks, size_t count, const PGresult *rows) {
         struct req *r = REQ_OF_TASK(tasks[i]);
 
         if (job_ids(r)->hits == 0)
-            reply_null_bulk(r);
-        req_end(r);
+            finished_show(r);
+        else
+            req_end(r);
     }
 }
 
@@ -146,11 +148,13 @@ struct op op_peek_last = {
 
 #define SCAN_PAGE_MAX 10000
 
-#define JOB_SCAN_STATES(X)   \
-    X(SCAN_ACTIVE, "active") \
-    X(SCAN_QUEUED, "queued") \
-    X(SCAN_ACKED, "acked")   \
-    X(SCAN_WAIT_REPL, "wait-repl")
+#define JOB_SCAN_STATES(X)         \
+    X(SCAN_ACTIVE, "active")       \
+    X(SCAN_QUEUED, "queued")       \
+    X(SCAN_ACKED, "acked")         \
+    X(SCAN_WAIT_REPL, "wait-repl") \
+    X(SCAN_DEAD, "dead")           \
+    X(SCAN_FINISHED, "done")
 
 enum {
 #define X(id, name) id,
@@ -164,6 +168,9 @@ static const char *const state_names[] = {
 #undef X
 };
 
+/* The living come first, then the dead, then those that are done, if they are asked for. */
+enum scan_stage { STAGE_LIVING, STAGE_DEAD, STAGE_FINISHED, STAGE_END };
+
 struct job_scan {
     int64_t count;
     bool busyloop;
@@ -172,6 +179,7 @@ struct job_scan {
     int64_t cursor;
     unsigned states; /* bits; none: all */
     bool whole;      /* REPLY all */
+    enum scan_stage stage;
     const struct queue *q;
     struct job_key after;
     struct buf found; /* replies of the jobs found so far */
@@ -184,27 +192,30 @@ struct job_scan {
 
 static struct {
     int64_t cursor;
+    enum scan_stage stage;
     struct job_key after;
 } cursors[CURSORS];
 
-static int64_t cursor_new(struct job_key after) {
+static int64_t cursor_new(const struct job_scan *s) {
     static int64_t last;
 
     /* Numbers from before a restart must not be taken for new ones. */
     last = last == 0 ? clock_unix() / US_PER_MS : last + 1;
     cursors[last % CURSORS].cursor = last;
-    cursors[last % CURSORS].after = after;
+    cursors[last % CURSORS].stage = s->stage;
+    cursors[last % CURSORS].after = s->after;
     return last;
 }
 
-static bool cursor_find(int64_t cursor, struct job_key *after) {
-    if (cursor == 0) {
-        *after = (struct job_key){ INT32_MIN, INT16_MIN, 0 };
+static bool cursor_find(struct job_scan *s) {
+    if (s->cursor == 0) {
+        s->after = (struct job_key){ INT32_MIN, INT16_MIN, 0 };
         return true;
     }
-    if (cursor < 0 || cursors[cursor % CURSORS].cursor != cursor)
+    if (s->cursor < 0 || cursors[s->cursor % CURSORS].cursor != s->cursor)
         return false;
-    *after = cursors[cursor % CURSORS].after;
+    s->stage = cursors[s->cursor % CURSORS].stage;
+    s->after = cursors[s->cursor % CURSORS].after;
     return true;
 }
 
@@ -277,8 +288,38 @@ static void reply_scan(struct req *r, int64_t cursor) {
     req_end(r);
 }
 
+static struct op *scan_op(const struct job_scan *s) {
+    if (s->stage == STAGE_FINISHED)
+        return &op_scan_finished;
+    if (s->stage == STAGE_DEAD)
+        return s->q != NULL ? &op_scan_dead_queue : &op_scan_dead;
+    return s->q != NULL ? &op_scan_queue : &op_scan_jobs;
+}
+
+static struct job_key scan_beginning(const struct job_scan *s) {
+    return (struct job_key){ s->q != NULL ? s->q->id : INT32_MIN, INT16_MIN, 0 };
+}
+
+/* Is anything of that stage asked for? */
+static bool wants_stage(const struct job_scan *s, enum scan_stage stage) {
+    if (stage == STAGE_LIVING)
+        return s->states == 0 || (s->states & ~(1u << SCAN_DEAD | 1u << SCAN_FINISHED)) != 0;
+    return (s->states & 1u << (stage == STAGE_DEAD ? SCAN_DEAD : SCAN_FINISHED)) != 0;
+}
+
+/* To the first stage from this one on that is wanted. */
+static void find_stage(struct job_scan *s) {
+    while (s->stage != STAGE_END && !wants_stage(s, s->stage))
+        s->stage++;
+}
+
 static void start_scan(struct req *r, struct job_scan *s) {
     r->data = s;
+    find_stage(s);
+    if (s->stage == STAGE_END) {
+        reply_scan(r, 0);
+        return;
+    }
     if (s->queue.ptr != NULL) {
         s->q = queue_find(s->queue);
         if (s->q == NULL || s->q->id == 0) {
@@ -286,9 +327,9 @@ static void start_scan(struct req *r, struct job_scan *s) {
             return;
         }
         if (s->cursor == 0)
-            s->after = (struct job_key){ s->q->id, INT16_MIN, 0 };
+            s->after = scan_beginning(s);
     }
-    r->task.op = s->q != NULL ? &op_scan_queue : &op_scan_jobs;
+    r->task.op = scan_op(s);
     r->task.rows = 1;
     batch_add(&r->task);
 }
@@ -300,7 +341,7 @@ void cmd_jscan(struct req *r) {
     s->count = 100;
     if (!args_parse_or_reply(r, 1, &scan_spec, s, &end))
         return;
-    if (!cursor_find(s->cursor, &s->after)) {
+    if (!cursor_find(s)) {
         req_error(r, "ERR invalid cursor: it is unknown or too old, begin again with 0");
         return;
     }
@@ -320,8 +361,14 @@ static void scan_encode(struct params *p, struct task *t) {
     params_set_int2(p, 1, s->after.rank);
     params_set_int8(p, 2, s->after.id);
     params_set_int4(p, 3, page_size(s));
+    if (s->stage == STAGE_DEAD) {
+        params_set_bool(p, 4, s->whole);
+        return;
+    }
     params_set_time(p, 4, clock_db());
     params_set_bool(p, 5, s->whole);
+    if (s->stage == STAGE_FINISHED)
+        params_set_int4(p, 6, s->q != NULL ? s->q->id : INT32_MAX);
 }
 
 /* The reply of one job, built in the request's buffer and moved to the found. */
@@ -341,6 +388,8 @@ static void add_found(struct req *r, struct job_scan *s, const struct job_view *
 static bool state_matches(const struct job_scan *s, const struct job_view *v) {
     unsigned state = job_view_is_queued(v) ? SCAN_QUEUED : SCAN_ACTIVE;
 
+    if (s->stage != STAGE_LIVING)
+        return true;
     return s->states == 0 || (s->states & (1u << state)) != 0;
 }
 
@@ -352,16 +401,24 @@ static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
 
     (void)count;
     for (int i = 0; i < n; i++) {
-        struct job_view v = job_view_read(rows, i, 0);
+        struct job_view v =
+            s->stage == STAGE_FINISHED ? job_view_read_finished(rows, i, 0) : job_view_read(rows, i, 0);
 
         s->after = v.key;
         if (state_matches(s, &v))
             add_found(r, s, &v);
     }
+    if (!more) {
+        s->stage++;
+        find_stage(s);
+        more = s->stage != STAGE_END;
+        s->after = scan_beginning(s);
+        r->task.op = scan_op(s);
+    }
     if (more && s->busyloop)
         batch_add(&r->task);
     else
-        reply_scan(r, more ? cursor_new(s->after) : 0);
+        reply_scan(r, more ? cursor_new(s) : 0);
 }
 
 static void scan_fail(struct task *t, const struct op_error *err) {
@@ -384,6 +441,36 @@ struct op op_scan_jobs = {
 struct op op_scan_queue = {
     .name = "scan_queue",
     .stmt = SQL_SCAN_QUEUE,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};
+
+struct op op_scan_dead = {
+    .name = "scan_dead",
+    .stmt = SQL_SCAN_DEAD,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};
+
+struct op op_scan_dead_queue = {
+    .name = "scan_dead_queue",
+    .stmt = SQL_SCAN_DEAD_QUEUE,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};
+
+struct op op_scan_finished = {
+    .name = "scan_finished",
+    .stmt = SQL_SCAN_FINISHED,
     .lane = LANE_SIDE,
     .alone = true,
     .encode = scan_encode,

@@ -1,4 +1,4 @@
-/* TIME, SHUTDOWN, DEBUG, and what only has a meaning with an append only file. */
+/* TIME, ROLE, SHUTDOWN, DEBUG, and what only has a meaning with an append only file. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -26,6 +26,15 @@ void cmd_time(struct req *r) {
     reply_bulk_str(r, text);
     snprintf(text, sizeof text, "%lld", (long long)(now % US_PER_S));
     reply_bulk_str(r, text);
+    req_end(r);
+}
+
+/* Redis' view: a primary without replicas. */
+void cmd_role(struct req *r) {
+    reply_array(r, 3);
+    reply_bulk_str(r, "master");
+    reply_int(r, 0);
+    reply_array(r, 0);
     req_end(r);
 }
 

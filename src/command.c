@@ -8,6 +8,7 @@
 #include "latency.h"
 #include "log.h"
 #include "monitor.h"
+#include "multi.h"
 #include "slowlog.h"
 #include "stats.h"
 
@@ -215,13 +216,12 @@ struct run {
 };
 
 static struct run *runs;
-static void (*client_on_end)(struct req *r); /* the same for the requests of all clients */
 
 static void finish(struct req *r) {
     r->done = true;
     if (r->failed)
         command_stats(r->cmd)->failed++;
-    client_on_end(r);
+    r->owner_on_end(r);
 }
 
 static void on_end(struct req *r) {
@@ -258,14 +258,14 @@ static void note_latency(const struct command *cmd, int64_t usec) {
         latency_add(cmd->flags & CMD_FAST ? "fast-command" : "command", clock_unix() / US_PER_S, ms);
 }
 
-static void run(struct client *c, struct req *r) {
+void command_run(struct client *c, struct req *r) {
     struct run self = { .r = r, .outer = runs };
     struct command_stats *counted = command_stats(r->cmd);
     int64_t start, usec;
 
     monitor_feed(c, r);
     c->last_cmd = r->cmd;
-    client_on_end = r->on_end;
+    r->owner_on_end = r->on_end;
     r->on_end = on_end;
     r->started_us = clock_mono();
     runs = &self;
@@ -307,6 +307,12 @@ static bool refuse(struct client *c, struct req *r) {
         reply_error(r, "NOAUTH Authentication required.");
     else if (loading && !(r->cmd->flags & CMD_LOADING))
         reply_error(r, "LOADING pgdisque is connecting to its database");
+    else if (c->pubsub != NULL && c->proto == 2 && !(r->cmd->flags & CMD_LISTENING))
+        reply_error(
+            r,
+            "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
+            "allowed in this context",
+            r->cmd->name);
     else
         return false;
     command_stats(r->cmd)->rejected++;
@@ -329,17 +335,26 @@ static void take(struct client *c) {
     c->last_active_us = clock_mono();
 }
 
+/* CLIENT PAUSE ... WRITE; a transaction may have anything in it. */
+static bool is_paused(const struct req *r) {
+    return ((r->cmd->flags & CMD_WRITE) || r->cmd->handler == cmd_exec) && client_writes_paused();
+}
+
 bool command_exec(struct client *c, struct req *r) {
     prepare(c, r);
     if (r->cmd == NULL)
         reply_unknown(c, r);
     else if (!refuse(c, r)) {
-        if (!command_may_start(c, r))
+        if (!command_may_start(c, r) || is_paused(r))
             return false;
         take(c);
-        run(c, r);
+        if (multi_takes(c, r))
+            req_end(r);
+        else
+            command_run(c, r);
         return true;
     }
+    multi_spoil(c);
     take(c);
     req_end(r);
     return true;

@@ -21,6 +21,9 @@ enum command_flag {
     CMD_FAST = 1 << 5,
     CMD_NOAUTH = 1 << 6, /* also before AUTH */
     CMD_BLOCKING = 1 << 7,
+    CMD_NO_MULTI = 1 << 8,   /* refused between MULTI and EXEC */
+    CMD_LISTENING = 1 << 10, /* also while a RESP2 client listens to channels */
+    CMD_JOINS = 1 << 9,      /* its statement, of the request's own task, can be part of a transaction */
 };
 
 /*
@@ -44,7 +47,7 @@ struct command {
     unsigned flags;   /* enum command_flag */
     enum command_order order;
     void (*handler)(struct req *r);
-    const char *group;   /* "job", "queue", "connection", "server", "cluster" */
+    const char *group;   /* "job", "queue", "key", "connection", "server", "cluster" ... */
     const char *args;    /* synopsis after the name */
     const char *summary; /* one sentence */
 };
@@ -67,6 +70,8 @@ void command_init(void);
 /* The hook for client.h: checks and runs one request. False: not yet, see
  * enum command_order; offer it again when a request of the client has ended. */
 bool command_exec(struct client *c, struct req *r);
+/* Calls the handler of r, whose cmd is known and may run, and counts it. */
+void command_run(struct client *c, struct req *r);
 /* May r, whose cmd is known, start beside what is under way for c? */
 bool command_may_start(const struct client *c, const struct req *r);
 /* Does arity allow argc arguments, the name included? */

@@ -20,6 +20,20 @@ static const struct config_name debug_access[] = {
         { NULL, 0 },
 };
 
+static const struct config_name job_id_replies[] = {
+#define X(id, name) { name, id },
+    JOB_ID_REPLIES(X)
+#undef X
+        { NULL, 0 },
+};
+
+static const struct config_name durabilities[] = {
+#define X(id, name, setting) { name, id },
+    DURABILITIES(X)
+#undef X
+        { NULL, 0 },
+};
+
 static const struct config_name log_levels[] = {
 #define X(id, name, mark) { name, id },
     LOG_LEVELS(X)
@@ -34,6 +48,8 @@ static const struct config_name syslog_facilities[] = {
     { "local5", LOG_LOCAL5 }, { "local6", LOG_LOCAL6 },
     { "local7", LOG_LOCAL7 }, { NULL, 0 },
 };
+
+static const struct config_name never[] = { { "no", 0 }, { NULL, 0 } };
 
 static const struct config_name maxmemory_policies[] = { { "acks", 0 }, { "noeviction", 1 }, { NULL, 0 } };
 

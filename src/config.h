@@ -38,6 +38,20 @@ struct output_limit {
     int soft_seconds;
 };
 
+/* When a commit counts as done, the strongest first: the option's word, and Postgres' synchronous_commit. */
+#define DURABILITIES(X)                                        \
+    X(DURABILITY_REMOTE_APPLY, "remote-apply", "remote_apply") \
+    X(DURABILITY_REMOTE_FLUSH, "remote-flush", "on")           \
+    X(DURABILITY_REMOTE_WRITE, "remote-write", "remote_write") \
+    X(DURABILITY_LOCAL, "local", "local")                      \
+    X(DURABILITY_ASYNC, "async", "off")
+
+enum durability {
+#define X(id, name, setting) id,
+    DURABILITIES(X)
+#undef X
+};
+
 #define DEBUG_ACCESS(X) \
     X(DEBUG_NO, "no")   \
     X(DEBUG_YES, "yes") \
@@ -46,6 +60,18 @@ struct output_limit {
 enum debug_access {
 #define X(id, name) id,
     DEBUG_ACCESS(X)
+#undef X
+};
+
+/* How ADDJOB tells the ID; clients may have another wish. */
+#define JOB_ID_REPLIES(X)      \
+    X(JOB_ID_STATUS, "status") \
+    X(JOB_ID_BULK, "bulk")
+
+enum job_id_reply {
+    JOB_ID_AS_SET, /* no wish */
+#define X(id, name) id,
+    JOB_ID_REPLIES(X)
 #undef X
 };
 

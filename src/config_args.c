@@ -95,10 +95,15 @@ static void help_option(FILE *out, const struct config_option *o) {
 void config_help(FILE *out) {
     fputs("Usage: pgdisque [conf-file] [--option value]...\n"
           "       pgdisque [conf-file] [--option value]... --check\n"
+          "       pgdisque doctor [--lines] [conf-file] [--option value]...\n"
+          "       pgdisque health [conf-file] [--option value]...\n"
           "       pgdisque --help | --version\n"
           "\n"
-          "--check reads the configuration, reaches the database, and exits. Options are\n"
-          "shown with their defaults; those given here come after the file and win.\n",
+          "--check reads the configuration, reaches the database, and exits. doctor says what\n"
+          "is wrong with the database and what to do; its status is 1 for warnings, 2 for\n"
+          "errors. health lets a job go through the running server; its status is 1 when none\n"
+          "does. Options are shown with their defaults; those given here come after the\n"
+          "file and win.\n",
           out);
     for (size_t i = 0; i < LENGTH(help_rows); i++) {
         if (help_rows[i].section)

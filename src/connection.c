@@ -49,6 +49,12 @@ struct node_address connection_node_address(const struct client *c, const struct
     return a;
 }
 
+bool connection_wants_bulk_ids(const struct client *c) {
+    int wish = c == NULL ? JOB_ID_AS_SET : c->job_id_reply;
+
+    return (wish == JOB_ID_AS_SET ? config.job_id_reply : wish) == JOB_ID_BULK;
+}
+
 static bool is_loopback(const char *addr) {
     return strncmp(addr, "127.", 4) == 0 || strncmp(addr, "[::1]", 5) == 0 || strncmp(addr, "::1:", 4) == 0 ||
            strncmp(addr, "[::ffff:127.", 12) == 0;

@@ -32,6 +32,8 @@ struct node_address {
 /* Where c can reach n. This server's own address is the announced one, or else
  * the one that c is connected to. */
 struct node_address connection_node_address(const struct client *c, const struct node *n);
+/* Does c, which may have gone, want IDs as bulks? */
+bool connection_wants_bulk_ids(const struct client *c);
 /* Is c on this machine? */
 bool connection_is_local(const struct client *c);
 /* May it run what destroys (enable-debug-command)? */

@@ -4,23 +4,38 @@
 #include <stdlib.h>
 
 #include "batch.h"
+#include "bury.h"
 #include "clock.h"
 #include "cmd_job.h"
 #include "command.h"
 #include "dead_rows.h"
+#include "finished.h"
+#include "flight_mark.h"
+#include "globs.h"
+#include "health.h"
 #include "job_expiry.h"
+#include "job_group.h"
 #include "lease.h"
 #include "load.h"
 #include "log.h"
+#include "node.h"
+#include "peers.h"
 #include "queue.h"
+#include "queue_limits.h"
 #include "queue_row.h"
+#include "recount.h"
+#include "schedule.h"
+#include "standbys.h"
 #include "stats.h"
 #include "waiters.h"
+#include "waitjob.h"
+#include "worker_rows.h"
 
 #define TICK_US (100 * US_PER_MS)
 #define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
 #define SECOND_TICKS 10
 #define GC_TICKS 100
+#define PRUNE_ROUNDS 6          /* keys: once a minute */
 #define COUNTERS_HELD_TICKS 600 /* in place of a second, when so many dead rows of them stay: */
 #define COUNTERS_DEAD 300
 #define COUNTERS_DEAD_EACH 20          /* and so many a queue */
@@ -46,16 +61,16 @@ struct postpone {
 
 /* Timers put nothing into a queue that is paused in; the job is kept out of it
  * for another retry time. */
-static void postpone(struct job_key key) {
+static void postpone(const struct lease_end *end) {
     struct postpone *p = xcalloc(1, sizeof *p);
 
-    p->key = key;
+    p->key = end->key;
     p->task.op = &op_postpone;
     p->task.rows = 1;
     list_init(&p->task.node);
     /* Until that is written it counts as leased, as before. */
-    lease_add(key, clock_db());
-    lease_hold(key.id);
+    lease_add_row(p->key, clock_db(), end->row_until_us);
+    lease_hold(p->key.id);
     batch_add(&p->task);
 }
 
@@ -107,20 +122,25 @@ struct op op_postpone = {
 
 /* Nothing is written when a lease ends: the row says since when it is ready. */
 static void end_leases(void) {
-    struct job_key key;
+    struct lease_end end;
 
-    while (lease_take_ended(clock_db(), &key)) {
-        struct queue *q = queue_find_id(key.queue_id);
+    while (lease_take_ended(clock_db(), &end)) {
+        struct queue *q = queue_find_id(end.key.queue_id);
 
-        if (q == NULL)
+        if (q == NULL || (end.owner != 0 && !peers_inherits(end.owner)))
             continue;
+        if (end.last) {
+            bury_job(end.key, NULL, NULL);
+            continue;
+        }
         if (q->pause & PAUSE_IN) {
-            postpone(key);
+            postpone(&end);
             continue;
         }
         stats.jobs_requeued++;
-        queue_count_in(q);
-        queue_job_returned(q, key);
+        lease_end_counted(&end);
+        queue_count_in(q, 1);
+        queue_job_returned(q, end.key);
     }
 }
 
@@ -140,7 +160,8 @@ static void clock_encode(struct params *p, struct task *t) {
 }
 
 /* The clock stood at the answer about half-way between question and now. An answer that took long may have
- * been given at its very end: our clock may be late then, but never early, which would end leases too soon. */
+ * been given at its very end: our clock may be late then, but never early, which would end leases too soon. What
+ * shows that it is later than we thought is a better one nevertheless. */
 static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
     int64_t now = clock_mono_now();
     bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
@@ -150,12 +171,12 @@ static void clock_done(struct task **tasks, size_t count, const PGresult *rows) 
 
     (void)tasks;
     (void)count;
-    if (slow && ask.known)
+    if (slow && ask.known && skew <= ask.last_skew)
         return;
     if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
         log_warning("cron", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
                     (double)step / US_PER_S);
-        load_start();
+        load_again();
     }
     ask.last_skew = skew;
     ask.known = true;
@@ -185,14 +206,17 @@ static void ask_clock(void) {
 /* ---- queues nobody uses ---- */
 
 static bool is_unused(const struct queue *q) {
-    return q->total == 0 && q->users == 0 && q->pause == 0 && q->claiming == 0 && !q->opening &&
-           list_empty(&q->parked) && list_empty(&q->in_dirty) && clock_mono() - q->used_us > IDLE_QUEUE_US &&
-           clock_mono() - q->named_us > IDLE_QUEUE_US;
+    return q->total == 0 && q->dead == 0 && q->users == 0 && q->pause == 0 && q->settings == NULL &&
+           q->claiming == 0 && !q->opening && list_empty(&q->parked) && list_empty(&q->in_dirty) &&
+           clock_mono() - q->used_us > IDLE_QUEUE_US && clock_mono() - q->named_us > IDLE_QUEUE_US;
 }
 
-/* To make sure that a queue is empty takes a look at all of its dead rows. */
+/* Other servers may know their numbers. To make sure that a queue is empty takes a look at all of its dead rows. */
 static void forget_unused_queues(void) {
-    if (dead_rows_of_jobs() > FULL_WALK_ROWS)
+    size_t known;
+
+    (void)node_known(&known);
+    if (known > 1 || dead_rows_of_jobs() > FULL_WALK_ROWS)
         return;
     QUEUE_EACH(q) {
         if (is_unused(q))
@@ -227,7 +251,7 @@ static void rewind_some_queues(void) {
 static bool counters_are_due(void) {
     bool held_back = dead_rows_of_counters() > COUNTERS_DEAD + COUNTERS_DEAD_EACH * (int64_t)queue_count();
 
-    return cron.ticks % (held_back ? COUNTERS_HELD_TICKS : SECOND_TICKS) == 0;
+    return cron.ticks % (held_back && !recount_is_pending() ? COUNTERS_HELD_TICKS : SECOND_TICKS) == 0;
 }
 
 /* ---- the turn ---- */
@@ -236,19 +260,34 @@ static void tick(void) {
     cron.ticks++;
     stats_sample(clock_mono());
     clients_cron();
+    peers_tick();
     if (cron.ticks % SECOND_TICKS == 0) {
         ask_clock();
         dead_rows_ask();
+        flight_forget();
+        standbys_ask();
         load_retry();
     }
     if (command_is_loading())
         return;
+    queue_open_again();
+    if (cron.ticks % SECOND_TICKS == 0) {
+        groups_look();
+        lease_second();
+        finished_tick();
+    }
+    worker_rows_write();
     if (cron.ticks % EXPIRY_TICKS == 0)
         expiry_in_order();
     if (counters_are_due())
         queue_save_counters();
     if (cron.ticks % GC_TICKS == 0) {
         forget_unused_queues();
+        if (cron.ticks % (GC_TICKS * PRUNE_ROUNDS) == 0) {
+            add_unique_prune();
+            groups_prune();
+        }
+        globs_forget_unused();
         rewind_some_queues();
     }
 }
@@ -259,11 +298,16 @@ void cron_turn(void) {
         tick();
     }
     waiters_expire(clock_mono());
+    waitjob_turn(clock_mono());
     addjob_expire(clock_mono());
+    health_turn(clock_mono());
     if (command_is_loading())
         return;
     end_leases();
     expiry_wake();
+    schedule_turn();
+    limits_turn();
+    groups_turn();
 }
 
 static int64_t least(int64_t a, int64_t b) {
@@ -271,9 +315,11 @@ static int64_t least(int64_t a, int64_t b) {
 }
 
 int64_t cron_wait(void) {
-    int64_t mono =
-        least(least(cron.next_tick, waiters_next_deadline()), addjob_next_deadline()) - clock_mono();
-    int64_t db = least(lease_next_end(), expiry_next_wake());
+    int64_t mono = least(least(cron.next_tick, least(waiters_next_deadline(), waitjob_next_due())),
+                         least(least(addjob_next_deadline(), limits_next_turn()),
+                               least(health_next_due(), least(groups_next_turn(), peers_next_due())))) -
+                   clock_mono();
+    int64_t db = least(least(lease_next_end(), expiry_next_wake()), schedule_next_turn());
     int64_t wait = command_is_loading() || db == INT64_MAX ? mono : least(mono, db - clock_db());
 
     return wait > 0 ? wait : 0;

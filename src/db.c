@@ -1,36 +1,30 @@
 /* Lanes: non-blocking libpq connections in pipeline mode, flights that land in order. */
-#include "db.h"
+#include "db_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "hosts.h"
 #include "log.h"
-#include "migrate.h"
-#include "node.h"
+#include "session.h"
 #include "stats.h"
 
 #define BACKOFF_FIRST_US (20 * US_PER_MS)
 #define BACKOFF_LAST_US (2 * US_PER_S)
 #define PATIENCE_US (500 * US_PER_MS)
-#define CONNECT_TIMEOUT_US (10 * US_PER_S)
 /* So long a lane may be silent, idle or not; then it is asked, and so often. */
 #define QUIET_US (3 * US_PER_S)
 /* Between two looks at a session that seems to wait for us. */
 #define DOUBT_US US_PER_S
 #define DOUBTS 2
 
-static struct {
-    struct event_base *base;
-    const char *conninfo;
-    const struct db_hooks *hooks;
-    int server_version;
-    char last_error[512];
-} db;
+struct db db;
 
 static void lane_step(struct db_lane *lane);
 static void stir(struct db_lane *lane);
+static void go_on(struct db_lane *lane);
 
 static const char *const state_names[] = {
 #define X(id, name) name,
@@ -50,7 +44,7 @@ int db_server_version(void) {
     return db.server_version;
 }
 
-static const char *who(const struct db_lane *lane) {
+const char *lane_who(const struct db_lane *lane) {
     static char text[48];
 
     snprintf(text, sizeof text, "db %s", lane->name);
@@ -77,7 +71,7 @@ static void on_io(evutil_socket_t fd, short what, void *arg) {
     lane_step(lane);
 }
 
-static void watch(struct db_lane *lane, bool write) {
+void lane_watch(struct db_lane *lane, bool write) {
     short what = (short)(EV_PERSIST | EV_READ | (write ? EV_WRITE : 0));
 
     if (lane->io_event != NULL)
@@ -87,7 +81,7 @@ static void watch(struct db_lane *lane, bool write) {
     event_add(lane->io_event, NULL);
 }
 
-static void arm_timer(struct db_lane *lane, int64_t us) {
+void lane_arm_timer(struct db_lane *lane, int64_t us) {
     struct timeval tv = { us / US_PER_S, us % US_PER_S };
 
     event_add(lane->retry_event, &tv);
@@ -100,7 +94,7 @@ static void flight_clear(struct db_flight *f) {
         PQclear(f->results[i]);
     f->collected = 0;
     f->sent = 0;
-    f->failed = false;
+    f->sets_durability = f->failed = false;
 }
 
 static void disconnect(struct db_lane *lane) {
@@ -138,10 +132,25 @@ static void land(struct db_lane *lane, const struct db_result *result) {
     flight_clear(f);
 }
 
+static void want_fence(struct db_lane *lane, enum durability durability) {
+    if (lane->fence == FENCE_NONE)
+        lane->fence_durability = durability;
+    if (durability < lane->fence_durability)
+        lane->fence_durability = durability;
+    if (lane->fence_durability <= DURABILITY_REMOTE_WRITE)
+        lane->fence = FENCE_WANTED;
+}
+
+/* A fence that was sent is lost as well. */
 static void all_lost(struct db_lane *lane) {
+    lane->arrived = 0;
+    lane->wait_cancelled = false;
+    if (lane->fence == FENCE_SENT)
+        lane->fence = FENCE_WANTED;
     while (lane->flying > 0) {
         struct db_result lost = { .outcome = DB_LOST, .count = oldest(lane)->sent };
 
+        want_fence(lane, oldest(lane)->durability);
         stats.flights_lost++;
         land(lane, &lost);
     }
@@ -149,18 +158,21 @@ static void all_lost(struct db_lane *lane) {
     lane->broken = false;
 }
 
-static void lane_down(struct db_lane *lane, const char *why) {
+void lane_down(struct db_lane *lane, const char *why) {
     bool was_up = lane->state >= DB_READY;
+    bool all_tried = was_up || place_next(lane);
+    int64_t delay = all_tried ? lane->backoff_us : BACKOFF_FIRST_US;
 
     remember_error(why);
     /* A Postgres that is just starting takes some tries; that is nothing to warn of. */
-    log_line(was_up || lane->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, who(lane),
+    log_line(was_up || lane->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, lane_who(lane),
              "%s while %s: %s; next try in %d ms", was_up ? "connection lost" : "cannot connect",
-             db_state_name(lane->state), db.last_error, (int)(lane->backoff_us / US_PER_MS));
+             db_state_name(lane->state), db.last_error, (int)(delay / US_PER_MS));
     disconnect(lane);
     lane->state = DB_DOWN;
-    arm_timer(lane, lane->backoff_us);
-    lane->backoff_us = lane->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : lane->backoff_us * 2;
+    lane_arm_timer(lane, delay);
+    if (all_tried)
+        lane->backoff_us = lane->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : lane->backoff_us * 2;
     all_lost(lane);
     if (was_up) {
         stats.db_disconnects++;
@@ -168,54 +180,36 @@ static void lane_down(struct db_lane *lane, const char *why) {
     }
 }
 
-static void lane_broken(struct db_lane *lane) {
+void lane_broken(struct db_lane *lane) {
     char why[512];
 
+    if (lane->state == DB_CHECKING && pooler_lost(&lane->pooler)) {
+        disconnect(lane);
+        lane_connect(lane);
+        return;
+    }
     snprintf(why, sizeof why, "%s", PQerrorMessage(lane->conn));
     lane_down(lane, why);
 }
 
-static bool flush(struct db_lane *lane) {
+bool lane_send_all(struct db_lane *lane) {
     int left = PQflush(lane->conn);
 
     if (left < 0)
         return false;
     if ((left > 0) != lane->want_write)
-        watch(lane, left > 0);
+        lane_watch(lane, left > 0);
     return true;
-}
-
-struct session_name {
-    char text[64];
-};
-
-static struct session_name session_name(const char *what) {
-    struct session_name name;
-
-    snprintf(name.text, sizeof name.text, "pgdisque %.8s %s", node_self()->id, what);
-    return name;
-}
-
-/* What stands before dbname can be overridden by the user's conninfo; the name of the
- * session cannot. */
-static PGconn *connect_start(const char *what) {
-    static const char *const keys[] = { "keepalives_idle",  "keepalives_interval",
-                                        "keepalives_count", "tcp_user_timeout",
-                                        "dbname",           "application_name",
-                                        "client_encoding",  NULL };
-    struct session_name name = session_name(what);
-    const char *values[] = { "5", "3", "3", "10000", db.conninfo, name.text, "SQL_ASCII", NULL };
-    PGconn *conn = PQconnectStartParams(keys, values, 1);
-
-    if (conn == NULL)
-        log_fatal("db", "out of memory");
-    return conn;
 }
 
 /* ---- deaf connections ---- */
 
 static bool awaits_answer(const struct db_lane *lane) {
-    return lane->beating || lane->flying > 0;
+    return lane->beating || lane->flying > lane->arrived || lane->fence == FENCE_SENT;
+}
+
+bool lane_hangs(const struct db_lane *lane) {
+    return lane->state >= DB_READY && awaits_answer(lane) && clock_mono() - lane->stirred_us >= QUIET_US;
 }
 
 /* A sign of life, or the begin of waiting for one. */
@@ -224,32 +218,38 @@ static void stir(struct db_lane *lane) {
     lane->doubts = 0;
     if (probe_is_running(&lane->probe)) {
         probe_stop(&lane->probe);
-        arm_timer(lane, QUIET_US);
+        lane_arm_timer(lane, QUIET_US);
     }
 }
 
-static void on_answer(void *arg, enum probe_answer answer) {
-    struct db_lane *lane = arg;
+/* Does the session wait for us, or is there none? One at work waits for a lock, the disk, a standby. */
+static bool session_waits(const PGresult *res) {
+    return PQgetisnull(res, 0, 0) || PQgetvalue(res, 0, 0)[0] == 't';
+}
 
-    if (answer == PROBE_SILENCE) {
+static void on_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
+    struct db_lane *lane = arg;
+    bool waits = outcome == PROBE_ANSWER && session_waits(res);
+
+    if (outcome == PROBE_SILENCE) {
         lane_down(lane, "no answer, nor to a second connection");
         return;
     }
-    if (answer == PROBE_WORKS)
+    if (outcome == PROBE_ANSWER && !waits)
         lane->doubts = 0;
-    if (answer == PROBE_WAITS && ++lane->doubts == DOUBTS) {
+    if (waits && ++lane->doubts == DOUBTS) {
         lane_down(lane, "no answer, while the session waits: the connection is deaf");
         return;
     }
-    arm_timer(lane, answer == PROBE_WORKS ? QUIET_US : DOUBT_US);
+    lane_arm_timer(lane, outcome == PROBE_ANSWER && !waits ? QUIET_US : DOUBT_US);
 }
 
 /* A Sync alone: the session answers it without a transaction. */
 static void beat(struct db_lane *lane) {
     stir(lane);
     lane->beating = true;
-    arm_timer(lane, QUIET_US);
-    if (PQpipelineSync(lane->conn) != 1 || !flush(lane))
+    lane_arm_timer(lane, QUIET_US);
+    if (PQpipelineSync(lane->conn) != 1 || !lane_send_all(lane))
         lane_broken(lane);
 }
 
@@ -257,33 +257,12 @@ static void look_after(struct db_lane *lane) {
     int64_t left = lane->stirred_us + QUIET_US - clock_mono();
 
     if (left > 0)
-        arm_timer(lane, left);
+        lane_arm_timer(lane, left);
     else if (!awaits_answer(lane))
         beat(lane);
     else
-        probe_start(&lane->probe, db.base, connect_start("probe"), session_name(lane->name).text, on_answer,
-                    lane);
-}
-
-/* ---- connecting ---- */
-
-static void on_notice(void *arg, const PGresult *res) {
-    const struct db_lane *lane = arg;
-    const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-
-    log_verbose(who(lane), "%s: %s", PQresultErrorField(res, PG_DIAG_SEVERITY), text != NULL ? text : "");
-}
-
-static void lane_connect(struct db_lane *lane) {
-    lane->state = DB_CONNECTING;
-    lane->conn = connect_start(lane->name);
-    if (PQstatus(lane->conn) == CONNECTION_BAD) {
-        lane_broken(lane);
-        return;
-    }
-    PQsetNoticeReceiver(lane->conn, on_notice, lane);
-    arm_timer(lane, CONNECT_TIMEOUT_US);
-    watch(lane, true);
+        probe_start(&lane->probe, db.base, session_connect(lane->host, "probe"), sql_probe,
+                    session_name(lane->name).text, on_looked, lane);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg) {
@@ -294,145 +273,33 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
     if (lane->state == DB_DOWN)
         lane_connect(lane);
     else if (lane->state < DB_READY)
-        lane_down(lane, "no answer in time");
+        lane_connect_timer(lane);
     else
         look_after(lane);
 }
 
-static bool migrate_send(struct db_lane *lane) {
-    const struct migrate *m = lane->migrate;
-    int sent = m->count > 0 ? PQsendQueryParams(lane->conn, m->text, m->count, NULL, m->values, NULL, NULL, 0)
-                            : PQsendQuery(lane->conn, m->text);
-
-    return sent == 1 && flush(lane);
+void lane_ready(struct db_lane *lane) {
+    lane->state = DB_READY;
+    lane->wanted = lane->durability;
+    stir(lane);
+    lane_arm_timer(lane, QUIET_US);
+    lane->backoff_us = BACKOFF_FIRST_US;
+    db.last_error[0] = '\0';
+    stats.db_connects++;
+    log_notice(lane_who(lane), "connected to PostgreSQL %d.%d%s%s", db.server_version / 10000,
+               db.server_version % 10000, hosts_count() > 1 ? " at " : "",
+               hosts_count() > 1 ? hosts_name(lane->host) : "");
+    db.hooks->on_ready(lane);
+    go_on(lane);
 }
 
-/* One Sync for the session's settings and all statements. */
-static bool prepare_send(struct db_lane *lane) {
-    bool ok = PQenterPipelineMode(lane->conn) == 1 &&
-              PQsendQueryParams(lane->conn, sql_session, 0, NULL, NULL, NULL, NULL, 0) == 1 &&
-              PQsendQueryParams(lane->conn, sql_takeover, 0, NULL, NULL, NULL, NULL, 0) == 1;
+/* ---- a flight ---- */
 
-    for (int i = 0; ok && i < SQL_COUNT; i++)
-        ok = PQsendPrepare(lane->conn, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;
-    lane->state = DB_PREPARING;
-    return ok && PQpipelineSync(lane->conn) == 1 && flush(lane);
-}
-
-static void migrate_step(struct db_lane *lane) {
-    switch (migrate_next(lane->migrate, lane->step_result)) {
-    case MIGRATE_SEND:
-        if (!migrate_send(lane))
-            lane_broken(lane);
-        break;
-    case MIGRATE_DONE:
-        if (!prepare_send(lane))
-            lane_broken(lane);
-        break;
-    case MIGRATE_REFUSE:
-        log_fatal(who(lane), "%s", lane->migrate->error);
-    }
-}
-
-static void connected(struct db_lane *lane) {
-    PQsetnonblocking(lane->conn, 1);
-    db.server_version = PQserverVersion(lane->conn);
-    if (db.server_version < 140000)
-        log_fatal(who(lane), "the database server is PostgreSQL %d: 14 or newer is needed",
-                  db.server_version / 10000);
-    watch(lane, false);
-    lane->state = DB_MIGRATING;
-    lane->migrate = xcalloc(1, sizeof *lane->migrate);
-    migrate_step(lane);
-}
-
-static void connecting_step(struct db_lane *lane) {
-    switch (PQconnectPoll(lane->conn)) {
-    case PGRES_POLLING_READING:
-        watch(lane, false);
-        break;
-    case PGRES_POLLING_WRITING:
-        watch(lane, true);
-        break;
-    case PGRES_POLLING_OK:
-        connected(lane);
-        break;
-    default:
-        lane_broken(lane);
-    }
-}
-
-static bool is_error(const PGresult *res) {
+bool result_is_error(const PGresult *res) {
     ExecStatusType status = PQresultStatus(res);
 
     return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
 }
-
-/* A statement list gives several results; the last one counts. */
-static void migrating_step(struct db_lane *lane) {
-    while (!PQisBusy(lane->conn)) {
-        PGresult *res = PQgetResult(lane->conn);
-
-        if (res == NULL) {
-            migrate_step(lane);
-            return;
-        }
-        if (is_error(res)) {
-            PQclear(res);
-            lane_broken(lane);
-            return;
-        }
-        PQclear(lane->step_result);
-        lane->step_result = res;
-    }
-}
-
-static void lane_ready(struct db_lane *lane) {
-    lane->state = DB_READY;
-    stir(lane);
-    arm_timer(lane, QUIET_US);
-    lane->backoff_us = BACKOFF_FIRST_US;
-    db.last_error[0] = '\0';
-    stats.db_connects++;
-    log_notice(who(lane), "connected to PostgreSQL %d.%d", db.server_version / 10000,
-               db.server_version % 10000);
-    db.hooks->on_ready(lane);
-}
-
-/* Is this takeover.sql's result, and does an earlier session still run? */
-static bool left_behind(const PGresult *res) {
-    if (PQresultStatus(res) != PGRES_TUPLES_OK || strcmp(PQfname(res, 0), "gone") != 0)
-        return false;
-    for (int i = 0; i < PQntuples(res); i++)
-        if (PQgetvalue(res, i, 0)[0] != 't')
-            return true;
-    return false;
-}
-
-static void preparing_step(struct db_lane *lane) {
-    while (!PQisBusy(lane->conn)) {
-        PGresult *res = PQgetResult(lane->conn);
-        ExecStatusType status = PQresultStatus(res);
-        bool error = res != NULL && is_error(res);
-        bool taken_over = !left_behind(res);
-
-        PQclear(res);
-        if (!taken_over) {
-            lane_down(lane, "the session before this one does not end");
-            return;
-        }
-        if (error || PQstatus(lane->conn) == CONNECTION_BAD) {
-            lane_broken(lane);
-            return;
-        }
-        if (status == PGRES_PIPELINE_SYNC) {
-            lane_ready(lane);
-            return;
-        }
-    }
-}
-
-/* ---- a flight ---- */
 
 static void note_error(struct db_flight *f, const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
@@ -446,7 +313,8 @@ static void note_error(struct db_flight *f, const PGresult *res) {
     snprintf(f->message, sizeof f->message, "%s", text != NULL ? text : PQresultErrorMessage(res));
 }
 
-static void flight_done(struct db_lane *lane, struct db_flight *f) {
+static void flight_done(struct db_lane *lane) {
+    struct db_flight *f = oldest(lane);
     struct db_result result = {
         .outcome = f->failed ? DB_FAILED : DB_COMMITTED,
         .count = f->sent,
@@ -457,23 +325,114 @@ static void flight_done(struct db_lane *lane, struct db_flight *f) {
 
     if (f->failed) {
         stats.flights_failed++;
-        log_warning(who(lane), "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)",
+        log_warning(lane_who(lane), "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)",
                     f->failed_at + 1, f->sent, f->message, f->sqlstate);
     }
     lane->state = lane->flying > 1 ? DB_FLYING : DB_READY;
+    lane->arrived--;
     land(lane, &result);
+}
+
+/* ---- the fence ---- */
+
+static void send_fence(struct db_lane *lane) {
+    const char *values[] = { durability_setting(lane->fence_durability) };
+
+    stir(lane);
+    lane->fence = FENCE_SENT;
+    if (PQsendQueryPrepared(lane->conn, sql_texts[SQL_FENCE].name, 1, values, NULL, NULL, 1) != 1 ||
+        PQpipelineSync(lane->conn) != 1 || !lane_send_all(lane))
+        lane_broken(lane);
+}
+
+/* Sends the fence that is wanted, or lands what no fence holds back. */
+static void go_on(struct db_lane *lane) {
+    if (lane->fence == FENCE_WANTED)
+        send_fence(lane);
+    while (lane->fence == FENCE_NONE && lane->arrived > 0)
+        flight_done(lane);
+}
+
+/* One that was cancelled is sent again, for as long as it takes. */
+static void fence_result(struct db_lane *lane, PGresult *res) {
+    const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+    bool cancelled = state != NULL && strncmp(state, "57", 2) == 0;
+    bool error = res != NULL && result_is_error(res);
+
+    lane->wait_cancelled = lane->wait_cancelled || cancelled;
+    PQclear(res);
+    if (PQstatus(lane->conn) == CONNECTION_BAD || (error && !cancelled))
+        lane_broken(lane);
+}
+
+static void fence_done(struct db_lane *lane) {
+    lane->fence = lane->wait_cancelled ? FENCE_WANTED : FENCE_NONE;
+    lane->wait_cancelled = false;
+    go_on(lane);
+}
+
+/* ---- results ---- */
+
+/* The flight whose results come next; NULL: it is the fence. */
+static struct db_flight *incoming(struct db_lane *lane) {
+    if (lane->arrived == lane->flying)
+        return NULL;
+    return &lane->flights[(lane->oldest + lane->arrived) % DB_MAX_FLIGHTS];
+}
+
+static void flight_arrived(struct db_lane *lane, const struct db_flight *f) {
+    if (lane->wait_cancelled) {
+        stats.standby_waits_cancelled++;
+        log_warning(lane_who(lane),
+                    "a commit's wait for its standbys was cancelled: its answers are held back "
+                    "until these have it");
+        if (lane->fence != FENCE_SENT)
+            want_fence(lane, f->durability);
+    }
+    lane->wait_cancelled = false;
+    lane->arrived++;
+    go_on(lane);
+}
+
+/* Not the session that was prepared: a pooler has given us another one. */
+static bool is_another_session(const PGresult *res) {
+    const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+    return state != NULL && strcmp(state, "26000") == 0;
 }
 
 /* The commit itself may fail too: then the Sync's place holds the error. */
 static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *res) {
-    if (res != NULL && is_error(res))
+    bool lost = is_another_session(res);
+
+    if (res != NULL && result_is_error(res))
         note_error(f, res);
-    if (res != NULL && f->collected < f->sent)
+    if (res != NULL && !f->sets_durability && f->collected < f->sent)
         f->results[f->collected++] = res;
     else
         PQclear(res);
-    if (PQstatus(lane->conn) == CONNECTION_BAD)
+    if (res != NULL)
+        f->sets_durability = false;
+    if (lost)
+        lane_down(lane, "the session does not know our statements");
+    else if (PQstatus(lane->conn) == CONNECTION_BAD)
         lane_broken(lane);
+}
+
+static void on_result(struct db_lane *lane, struct db_flight *f, PGresult *res) {
+    bool ends = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
+
+    if (!ends && f != NULL)
+        flight_result(lane, f, res);
+    else if (!ends)
+        fence_result(lane, res);
+    else {
+        PQclear(res);
+        if (f != NULL)
+            flight_arrived(lane, f);
+        else
+            fence_done(lane);
+    }
 }
 
 static void beating_step(struct db_lane *lane, PGresult *res) {
@@ -489,33 +448,21 @@ static void flying_step(struct db_lane *lane) {
 
         if (res == NULL && PQstatus(lane->conn) == CONNECTION_OK)
             continue;
-        if (lane->beating) {
+        if (lane->beating)
             beating_step(lane, res);
-        } else if (PQresultStatus(res) == PGRES_PIPELINE_SYNC) {
-            PQclear(res);
-            flight_done(lane, oldest(lane));
-        } else {
-            flight_result(lane, oldest(lane), res);
-        }
+        else
+            on_result(lane, incoming(lane), res);
     }
 }
 
 static void lane_step(struct db_lane *lane) {
-    if (lane->state == DB_CONNECTING) {
-        connecting_step(lane);
+    if (lane->state == DB_DOWN)
         return;
-    }
-    if (lane->conn == NULL)
-        return;
-    if (!PQconsumeInput(lane->conn) || !flush(lane)) {
+    if (lane->state < DB_READY)
+        lane_connect_step(lane);
+    else if (!PQconsumeInput(lane->conn) || !lane_send_all(lane))
         lane_broken(lane);
-        return;
-    }
-    if (lane->state == DB_MIGRATING)
-        migrating_step(lane);
-    else if (lane->state == DB_PREPARING)
-        preparing_step(lane);
-    else if (lane->state >= DB_READY)
+    else
         flying_step(lane);
 }
 
@@ -523,13 +470,31 @@ struct params *db_params(struct db_lane *lane) {
     return &lane->params;
 }
 
+/* Before the flight's first statement, when its durability is not that of the session. */
+static void set_durability(struct db_lane *lane, struct db_flight *f) {
+    if (f->sent > 0)
+        return;
+    f->durability = lane->wanted;
+    if (f->durability == lane->durability)
+        return;
+    f->sets_durability = true;
+    if (!send_durability(lane->conn, lane->wanted, true))
+        lane->broken = true;
+}
+
+void db_begin(struct db_lane *lane, enum durability durability) {
+    lane->wanted = durability;
+}
+
 void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
+    struct db_flight *f = in_making(lane);
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX];
     int formats[PARAMS_MAX];
 
     params_finish(&lane->params, values, lengths, formats);
-    in_making(lane)->sent++;
+    set_durability(lane, f);
+    f->sent++;
     stats.statements++;
     if (PQsendQueryPrepared(lane->conn, sql_texts[stmt].name, lane->params.columns, values, lengths, formats,
                             1) != 1)
@@ -543,8 +508,9 @@ void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const str
     in_making(lane)->on_landed = on_landed;
     lane->flying++;
     lane->state = DB_FLYING;
+    lane->wanted = lane->durability;
     stats.flights++;
-    if (lane->broken || PQpipelineSync(lane->conn) != 1 || !flush(lane))
+    if (lane->broken || PQpipelineSync(lane->conn) != 1 || !lane_send_all(lane))
         lane_broken(lane);
 }
 
@@ -552,8 +518,8 @@ void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const str
 
 void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks) {
     db.base = base;
-    db.conninfo = conninfo;
     db.hooks = hooks;
+    place_init(conninfo);
 }
 
 struct db_lane *db_lane_new(const char *name, enum lane_kind kind) {
@@ -563,11 +529,13 @@ struct db_lane *db_lane_new(const char *name, enum lane_kind kind) {
     lane->kind = kind;
     lane->backoff_us = BACKOFF_FIRST_US;
     lane->retry_event = event_new(db.base, -1, 0, on_timer, lane);
+    place_add(lane);
     lane_connect(lane);
     return lane;
 }
 
 void db_lane_free(struct db_lane *lane) {
+    place_remove(lane);
     disconnect(lane);
     for (size_t i = 0; i < DB_MAX_FLIGHTS; i++)
         flight_clear(&lane->flights[i]);

@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <event2/event.h>
 #include <libpq-fe.h>
+#include "config.h"
 #include "op.h"
 #include "params.h"
+#include "pooler.h"
 #include "probe.h"
 #include "sql_gen.h"
 
@@ -29,13 +31,15 @@
  * waits for us at two looks has not heard of our flight, or we have not heard its
  * answer, and the connection is given up. An idle lane sends a heartbeat.
  *
- * A lane that is down reconnects by itself, with back-off. The first to
- * connect brings the schema up to date; every connection prepares all
+ * A lane that is down reconnects by itself, with back-off. It makes sure that
+ * the session is its own (pooler.h). The first to connect brings the schema up to date; every connection prepares all
  * statements before it is ready.
  */
 #define DB_STATES(X)                            \
     X(DB_DOWN, "down") /* waits to try again */ \
     X(DB_CONNECTING, "connecting")              \
+    X(DB_CHECKING, "checking")                  \
+    X(DB_IDENTIFYING, "identifying")            \
     X(DB_MIGRATING, "migrating")                \
     X(DB_PREPARING, "preparing")                \
     X(DB_READY, "ready")                        \
@@ -47,8 +51,16 @@ enum db_state {
 #undef X
 };
 
-#define DB_MAX_STATEMENTS 256 /* in one flight */
-#define DB_MAX_FLIGHTS 2      /* under way on one lane */
+#define DB_MAX_STATEMENTS 1024 /* in one flight */
+#define DB_MAX_FLIGHTS 2       /* under way on one lane */
+
+/*
+ * A commit that waited for its standbys in vain, because somebody cancelled the wait, is a commit here
+ * and not there. Its flight, and all after it, are held back, until a fence has passed: a transaction
+ * that writes to the log and whose wait nobody cancelled. The same goes for what a lost flight may
+ * have committed: it must not be found there, and answered, before the standbys have it.
+ */
+enum db_fence { FENCE_NONE, FENCE_WANTED, FENCE_SENT };
 
 enum db_outcome {
     DB_COMMITTED,
@@ -70,6 +82,8 @@ struct db_result {
 struct db_flight {
     /* Its end; set by db_send(). */
     void (*on_landed)(struct db_lane *lane, const struct db_result *result);
+    enum durability durability;
+    bool sets_durability; /* by a statement before all others, of which nobody hears */
     size_t sent;
     size_t collected;
     PGresult *results[DB_MAX_STATEMENTS];
@@ -85,20 +99,30 @@ struct db_lane {
     enum db_state state;
     /* Private. */
     PGconn *conn;
+    size_t host;        /* of hosts.h */
+    unsigned tried;     /* hosts since one was accepted */
+    long long timeline; /* of the database there; 0: not known */
     struct event *io_event;
     bool want_write;
     struct event *retry_event;
     int64_t backoff_us;
+    struct pooler pooler;
     struct migrate *migrate;
-    PGresult *step_result; /* of the migration step under way */
+    PGresult *step_result; /* of the step under way of checking or migrating */
     struct params params;
-    bool broken; /* a statement could not be sent */
+    bool broken;                /* a statement could not be sent */
+    enum durability durability; /* of the session, */
+    enum durability wanted;     /* and of the flight in the making */
     struct db_flight flights[DB_MAX_FLIGHTS];
     size_t oldest; /* of those under way */
     size_t flying;
-    int64_t stirred_us; /* clock_mono(): the last sign of life, or the begin of waiting for one */
-    bool beating;       /* a heartbeat is under way, before all flights */
-    unsigned doubts;    /* looks that found the session waiting, one after the other */
+    int64_t stirred_us;  /* clock_mono(): the last sign of life, or the begin of waiting for one */
+    size_t arrived;      /* flights from the oldest on that have ended, and are held back */
+    bool wait_cancelled; /* of the transaction that ends next */
+    enum db_fence fence;
+    enum durability fence_durability;
+    bool beating;    /* a heartbeat is under way, before all flights */
+    unsigned doubts; /* looks that found the session waiting, one after the other */
     struct probe probe;
 };
 
@@ -107,7 +131,8 @@ struct db_hooks {
     void (*on_down)(struct db_lane *lane);  /* after on_landed, when a flight was under way */
 };
 
-/* conninfo stays the caller's. Each lane's session has a name of its own, by this
+/* conninfo may name several hosts: all lanes are on that which is a primary. When another one has been promoted
+ * since, they move there, and flights that got no answer are lost; a former primary is refused. Each lane's session has a name of its own, by this
  * server's node ID, and ends what is left of an earlier one under that name. */
 void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks);
 struct db_lane *db_lane_new(const char *name, enum lane_kind kind);
@@ -115,8 +140,11 @@ void db_lane_free(struct db_lane *lane);
 
 /* May another flight be sent? */
 static inline bool db_has_room(const struct db_lane *lane) {
-    return lane->state >= DB_READY && lane->flying < DB_MAX_FLIGHTS;
+    return lane->state >= DB_READY && lane->flying < DB_MAX_FLIGHTS && lane->fence == FENCE_NONE;
 }
+/* Says, before its first statement, when the commit of the next flight counts as done; without it that is as
+ * the session was set up when it connected. */
+void db_begin(struct db_lane *lane, enum durability durability);
 /* The parameters of the next statement, to be filled. */
 struct params *db_params(struct db_lane *lane);
 /* Adds a statement with db_params() to the flight. One that cannot be sent breaks
@@ -125,6 +153,13 @@ void db_statement(struct db_lane *lane, enum sql_stmt stmt);
 /* Sends the flight. The lane must have room, and the flight a statement. */
 void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *));
 
+/* Has a standby taken the primary's place since this was asked last? It may lack what it had not received. */
+bool db_was_promoted(void);
+/* The host of the lanes, and how its database counts promotions; 0: not known. */
+const char *db_host(void);
+/* The same as a number, for session_connect(). */
+size_t db_host_number(void);
+long long db_timeline(void);
 /* Why the last connection failed, or "". */
 const char *db_last_error(void);
 /* Version of the server as 150018, 0 before the first connection. */

@@ -51,7 +51,8 @@ group_build() {
     need "the C library's headers" libc6-dev has_header stdlib.h
     need make make command -v make
     need pkg-config pkg-config command -v pkg-config
-    need_libraries libpq:libpq-dev libevent_core:libevent-dev libsodium:libsodium-dev
+    need_libraries libpq:libpq-dev libevent_core:libevent-dev libsodium:libsodium-dev hiredis:libhiredis-dev \
+        libcrypto:libssl-dev
     need "the header uthash.h" uthash-dev has_header uthash.h
 }
 
@@ -63,10 +64,23 @@ group_run() {
 
 group_test() {
     group_run
-    need_libraries hiredis:libhiredis-dev cmocka:libcmocka-dev
+    need_libraries cmocka:libcmocka-dev
     need Node.js nodejs command -v node
     need npm npm command -v npm
     need "Python 3" python3 command -v python3
+    need "redis for Python" python3-redis /usr/bin/python3 -c 'import redis'
+    need "Celery for Python" python3-celery /usr/bin/python3 -c 'import celery'
+    need "RQ for Python" python3-rq /usr/bin/python3 -c 'import rq'
+    need "Redis for Perl" libredis-perl perl -MRedis -e 1
+    need "redis for Ruby" ruby-redis ruby -rredis -e 1
+    need "redis for PHP" php-redis php -r 'new Redis();'
+    need PHP php-cli command -v php
+    need PgBouncer pgbouncer has_pgbouncer
+    need "a Redis server" redis-server has_redis
+}
+
+has_pgbouncer() {
+    [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer
 }
 
 has_redis() {
@@ -79,7 +93,6 @@ has_faketime() {
 
 group_fault() {
     group_run
-    need_libraries hiredis:libhiredis-dev
     need "Python 3" python3 command -v python3
     need libfaketime libfaketime has_faketime
     need "the command ip" iproute2 command -v ip
@@ -87,7 +100,6 @@ group_fault() {
 
 group_bench() {
     group_run
-    need_libraries hiredis:libhiredis-dev
     need "Python 3" python3 command -v python3
     need "a Redis server" redis-server has_redis
     need beanstalkd beanstalkd command -v beanstalkd
@@ -148,7 +160,7 @@ case $packages in
     ;;
 esac
 case $packages in
-*redis-server* | *beanstalkd*)
+*redis-server* | *beanstalkd* | *pgbouncer*)
     if [ ! -e $no_start ]; then
         printf '#!/bin/sh\nexit 101\n' | $root tee $no_start >/dev/null
         $root chmod 755 $no_start

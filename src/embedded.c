@@ -51,21 +51,17 @@ static char *socket_dir(void) {
 }
 
 /* hostaddr, because PGHOSTADDR in the environment would lead elsewhere. */
-static char *make_conninfo(void) {
+static char *make_conninfo(const char *dir) {
     char quoted[2 * SOCKET_DIR_MAX + 1];
-    char *dir = socket_dir();
-    char *conninfo;
     size_t len = 0;
 
-    for (const char *c = dir; *c; c++) {
+    for (const char *c = dir; *c && len < sizeof quoted - 2; c++) {
         if (*c == '\'' || *c == '\\')
             quoted[len++] = '\\';
         quoted[len++] = *c;
     }
     quoted[len] = '\0';
-    free(dir);
-    conninfo = xasprintf("host='%s' hostaddr='' port=" PORT " user=pgdisque dbname=postgres", quoted);
-    return conninfo;
+    return xasprintf("host='%s' hostaddr='' port=" PORT " user=pgdisque dbname=postgres", quoted);
 }
 
 /* SIGINT is Postgres' fast shutdown: sessions end, a checkpoint is written. */
@@ -166,11 +162,15 @@ static bool watch_children(struct event_base *base) {
 }
 
 static bool start(struct event_base *base, char *err, size_t err_size) {
+    char *dir;
+
     if (!watch_children(base))
         return pgproc_fail(err, err_size, "cannot watch for the end of child processes");
     if (!prepare(err, err_size))
         return false;
-    embedded.conninfo = make_conninfo();
+    dir = socket_dir();
+    embedded.conninfo = make_conninfo(dir);
+    free(dir);
     embedded.backoff_ms = BACKOFF_MIN_MS;
     if (!run_postgres())
         return pgproc_fail(err, err_size, "cannot start Postgres: %s", strerror(errno));
@@ -182,6 +182,10 @@ bool embedded_start(struct event_base *base, char *err, size_t err_size) {
         return true;
     forget_all();
     return false;
+}
+
+char *embedded_visit(const char *dir) {
+    return make_conninfo(dir);
 }
 
 const char *embedded_conninfo(void) {

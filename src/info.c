@@ -2,14 +2,19 @@
 #include "info.h"
 
 #include <string.h>
+#include "clock.h"
 #include "command.h"
 #include "config.h"
 #include "node.h"
+#include "pubsub.h"
 #include "queue.h"
+#include "scan.h"
+#include "standbys.h"
 #include "stats.h"
 #include "waiters.h"
+#include "waitjob.h"
 
-static void largest(enum client_state state, int *requests, size_t *input) {
+static void largest(enum client_state state, int *requests, size_t *input, size_t *output) {
     LIST_EACH(node, client_list(state)) {
         const struct client *c = LIST_ENTRY(node, struct client, in_state);
 
@@ -17,22 +22,30 @@ static void largest(enum client_state state, int *requests, size_t *input) {
             *requests = c->req_count;
         if (buf_len(&c->in) > *input)
             *input = buf_len(&c->in);
+        if (buf_len(&c->out) > *output)
+            *output = buf_len(&c->out);
     }
 }
 
 static void clients_section(struct buf *out) {
     int requests = 0;
-    size_t input = 0;
+    size_t input = 0, output = 0;
 
-    largest(CLIENT_OPEN, &requests, &input);
-    largest(CLIENT_CLOSING, &requests, &input);
+    largest(CLIENT_OPEN, &requests, &input, &output);
+    largest(CLIENT_CLOSING, &requests, &input, &output);
     buf_printf(out, "connected_clients:%zu\r\n", client_count());
     buf_printf(out, "client_longest_output_list:%d\r\nclient_biggest_input_buf:%zu\r\n", requests, input);
-    buf_printf(out, "blocked_clients:%zu\r\nmaxclients:%d\r\n", waiters_blocked(), config.maxclients);
+    buf_printf(out, "client_recent_max_input_buffer:%zu\r\nclient_recent_max_output_buffer:%zu\r\n", input,
+               output);
+    buf_printf(out, "blocked_clients:%zu\r\nmaxclients:%d\r\n", waiters_blocked() + waitjob_count(),
+               config.maxclients);
+    buf_printf(out, "pubsub_clients:%zu\r\n", pubsub_clients());
+    buf_append_str(out, "cluster_connections:0\r\ntracking_clients:0\r\n");
 }
 
 static void jobs_section(struct buf *out) {
-    buf_printf(out, "registered_jobs:%lld\r\n", (long long)queue_jobs_total());
+    buf_printf(out, "registered_jobs:%lld\r\ndead_jobs:%lld\r\n", (long long)queue_jobs_total(),
+               (long long)queue_jobs_dead());
 }
 
 /* Those that clients see. */
@@ -42,7 +55,7 @@ static size_t shown_queues(void) {
     for (uint32_t slot = 0; slot < queue_slots(); slot++) {
         const struct queue *q = queue_at(slot);
 
-        count += q != NULL && q->shown;
+        count += q != NULL && q->shown && !q->hidden;
     }
     return count;
 }
@@ -56,10 +69,14 @@ static void persistence_section(struct buf *out) {
     buf_printf(out, "loading:%d\r\n", command_is_loading());
     buf_printf(out, "aof_enabled:%d\r\naof_state:%s\r\n", config.appendonly,
                config.appendonly ? "on" : "off");
+    standbys_info(out);
     buf_append_str(out, "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
                         "aof_last_rewrite_time_sec:-1\r\naof_current_rewrite_time_sec:-1\r\n"
                         "aof_last_bgrewrite_status:ok\r\naof_last_write_status:ok\r\n"
-                        "rdb_bgsave_in_progress:0\r\nrdb_last_bgsave_status:ok\r\n");
+                        "rdb_changes_since_last_save:0\r\nrdb_bgsave_in_progress:0\r\n"
+                        "rdb_last_bgsave_status:ok\r\nrdb_last_bgsave_time_sec:-1\r\n"
+                        "rdb_current_bgsave_time_sec:-1\r\nasync_loading:0\r\n");
+    buf_printf(out, "rdb_last_save_time:%lld\r\n", (long long)(clock_unix() / US_PER_S));
 }
 
 static void stats_section(struct buf *out) {
@@ -73,19 +90,29 @@ static void stats_section(struct buf *out) {
     buf_printf(out,
                "rejected_connections:%llu\r\nexpired_keys:%llu\r\nevicted_keys:0\r\nlatest_fork_usec:0\r\n",
                (unsigned long long)stats.connections_rejected, (unsigned long long)stats.jobs_expired);
+    buf_printf(out, "keyspace_hits:%llu\r\nkeyspace_misses:%llu\r\n",
+               (unsigned long long)stats.jobs_delivered, (unsigned long long)stats.claims_empty);
+    buf_printf(out, "total_error_replies:%llu\r\nacl_access_denied_auth:%llu\r\n",
+               (unsigned long long)stats.errors_replied, (unsigned long long)stats.auth_failures);
+    buf_printf(out, "pubsub_channels:%zu\r\npubsub_patterns:%zu\r\n", pubsub_topics(PUBSUB_CHANNEL),
+               pubsub_topics(PUBSUB_PATTERN));
+    buf_append_str(out, "sync_full:0\r\nsync_partial_ok:0\r\nsync_partial_err:0\r\nevicted_clients:0\r\n"
+                        "migrate_cached_sockets:0\r\n");
 }
 
 static void replication_section(struct buf *out) {
-    buf_append_str(out, "role:master\r\nconnected_slaves:0\r\n");
+    buf_append_str(out, "role:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n");
+    buf_printf(out, "master_replid:%s\r\n", node_self()->id);
+    buf_append_str(out, "master_repl_offset:0\r\nsecond_repl_offset:-1\r\nrepl_backlog_active:0\r\n"
+                        "repl_backlog_size:0\r\nrepl_backlog_histlen:0\r\n");
 }
 
 static void cluster_section(struct buf *out) {
     buf_append_str(out, "cluster_enabled:0\r\n");
 }
 
-/* What shows keys shows the queues. */
 static void keyspace_section(struct buf *out) {
-    buf_printf(out, "db0:keys=%zu,expires=0,avg_ttl=0\r\n", shown_queues());
+    buf_printf(out, "db0:keys=%zu,expires=0,avg_ttl=0\r\n", keys_count());
 }
 
 static void commandstats_section(struct buf *out) {
@@ -122,6 +149,7 @@ static const struct section {
     { "Replication", replication_section, true },
     { "CPU", info_cpu, true },
     { "Commandstats", commandstats_section, false },
+    { "Errorstats", stats_errors_info, false },
     { "Cluster", cluster_section, true },
     { "Pgdisque", info_pgdisque, true },
     { "Keyspace", keyspace_section, true },

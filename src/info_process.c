@@ -16,6 +16,7 @@
 #include "embedded.h"
 #include "info.h"
 #include "node.h"
+#include "peers.h"
 #include "stats.h"
 #include "version.h"
 
@@ -81,6 +82,9 @@ static void versions(struct buf *out) {
     buf_printf(out, "disque_git_dirty:%d\r\n", PGDISQUE_GIT_DIRTY);
     info_line(out, "disque_build_id", PGDISQUE_VERSION);
     info_line(out, "redis_version", REDIS_COMPAT_VERSION);
+    info_line(out, "redis_git_sha1", PGDISQUE_GIT_SHA1);
+    buf_printf(out, "redis_git_dirty:%d\r\n", PGDISQUE_GIT_DIRTY);
+    info_line(out, "redis_build_id", PGDISQUE_VERSION);
     info_line(out, "redis_mode", "standalone");
 }
 
@@ -93,8 +97,9 @@ void info_server(struct buf *out) {
     buf_printf(out, "gcc_version:%d.%d.%d\r\n", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
     buf_printf(out, "process_id:%ld\r\nrun_id:%s\r\ntcp_port:%d\r\n", (long)getpid(), process.run_id,
                config.port);
-    buf_printf(out, "uptime_in_seconds:%lld\r\nuptime_in_days:%lld\r\nhz:%d\r\n", (long long)uptime,
-               (long long)(uptime / 86400), config.hz);
+    buf_printf(out, "server_time_usec:%lld\r\nio_threads_active:0\r\n", (long long)clock_unix());
+    buf_printf(out, "uptime_in_seconds:%lld\r\nuptime_in_days:%lld\r\nhz:%d\r\nconfigured_hz:%d\r\n",
+               (long long)uptime, (long long)(uptime / 86400), config.hz, config.hz);
     executable(out);
     info_line(out, "config_file", config_file() == NULL ? "" : config_file());
 }
@@ -119,6 +124,10 @@ static size_t allocated(void) {
     return m.uordblks + m.hblkhd > 0 ? m.uordblks + m.hblkhd : resident();
 }
 
+static size_t system_memory(void) {
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 void info_memory(struct buf *out) {
     size_t used = allocated(), rss = resident();
 
@@ -130,6 +139,9 @@ void info_memory(struct buf *out) {
     info_human(out, "used_memory_rss_human", rss);
     buf_printf(out, "used_memory_peak:%zu\r\n", process.peak_memory);
     info_human(out, "used_memory_peak_human", process.peak_memory);
+    buf_printf(out, "total_system_memory:%zu\r\n", system_memory());
+    info_human(out, "total_system_memory_human", system_memory());
+    buf_append_str(out, "used_memory_lua:0\r\nused_memory_scripts:0\r\n");
     buf_printf(out, "maxmemory:%zu\r\n", config.maxmemory);
     info_human(out, "maxmemory_human", config.maxmemory);
     info_line(out, "maxmemory_policy", "noeviction"); /* whatever is set: jobs are never evicted */
@@ -160,6 +172,8 @@ static void database(struct buf *out) {
         buf_printf(out, "database_process_id:%ld\r\n", (long)embedded_pid());
     buf_printf(out, "database_version:%d\r\ndatabase_connected:%d\r\n", db_server_version(),
                batch_connected(LANE_HOT));
+    info_line(out, "database_host", embedded ? "" : db_host());
+    buf_printf(out, "database_timeline:%lld\r\n", db_timeline());
     info_line(out, "database_last_error", db_last_error());
     buf_printf(out, "database_dead_rows:%lld\r\n",
                (long long)(dead_rows_of_jobs() + dead_rows_of_counters()));
@@ -183,6 +197,7 @@ void info_pgdisque(struct buf *out) {
 
     (void)node_all(&nodes);
     info_line(out, "pgdisque_version", PGDISQUE_VERSION);
+    info_line(out, "other_servers", peers_state());
     buf_printf(out, "node_id:%s\r\nnode_number:%u\r\nnodes:%zu\r\nleaving:%d\r\n", self->id,
                (unsigned)self->number, nodes, self->leaving);
     database(out);

@@ -5,9 +5,11 @@
 
 #include "batch.h"
 #include "clock.h"
+#include "events.h"
 #include "jobid.h"
-#include "lease.h"
+#include "news.h"
 #include "queue.h"
+#include "settings.h"
 #include "stats.h"
 
 /* Rows of one statement; when there were as many, there may be more. */
@@ -92,27 +94,22 @@ static void expired_encode(struct params *p, struct task *t) {
     params_set_int4(p, 2, LIMIT);
 }
 
-/* Takes an expired job out of the books; queued_since tells whether it was counted as queued. */
-static void expire(struct job_key key, int64_t queued_since) {
-    struct queue *q = queue_find_id(key.queue_id);
-    bool leased = lease_remove(key.id);
+/* Columns: queue_id, rank, id, queued_since, expires_at, retry. */
+static void expire(const PGresult *rows, int row) {
+    struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
+    const struct queue *q = queue_find_id(key.queue_id);
 
     stats.jobs_expired++;
-    if (q == NULL)
-        return;
-    q->total--;
-    if (!leased && queued_since <= clock_db())
-        q->len--;
+    queue_count_gone(key, row_time(rows, row, 3));
+    if (events_wanted(q))
+        event_of_job(q, EVENT_EXPIRED, key, row_time(rows, row, 4), row_int4(rows, row, 5));
 }
 
 static void expired_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
-
-        expire(key, row_time(rows, i, 3));
-    }
+    for (int i = 0; i < PQntuples(rows); i++)
+        expire(rows, i);
     wake.more |= PQntuples(rows) >= LIMIT;
 }
 
@@ -137,9 +134,14 @@ static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
         struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
         struct queue *q = queue_find_id(key.queue_id);
 
-        if (q == NULL || row_time(rows, i, 3) > wake.now)
+        if (row_time(rows, i, 3) > wake.now)
             continue;
-        queue_count_in(q);
+        if (q == NULL) {
+            news_uncounted(key.queue_id);
+            news_returned(key);
+            continue;
+        }
+        queue_count_in(q, 1);
         queue_job_returned(q, key);
     }
     wake.more |= PQntuples(rows) >= LIMIT;
@@ -243,6 +245,7 @@ void expiry_in_order(void) {
 static void sweep_begin(struct params *p) {
     params_set_int8(p, 3, sweep_to);
     params_set_int4(p, 4, LIMIT);
+    params_set_time(p, 5, clock_db());
 }
 
 static void sweep_encode(struct params *p, struct task *t) {
@@ -261,11 +264,8 @@ static void sweep_end(struct sweep *s) {
 /* A queue with as many as the limit may have more: it is swept again from the
  * same place, which costs little, because what was found is gone. */
 static void sweep_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
-
-        expire(key, row_time(rows, i, 3));
-    }
+    for (int i = 0; i < PQntuples(rows); i++)
+        expire(rows, i);
     for (size_t i = 0; i < count; i++) {
         struct sweep *s = CONTAINER_OF(tasks[i], struct sweep, task);
         struct queue *q = queue_find_id(s->queue_id);

@@ -1,4 +1,4 @@
-/* layer 4 */
+/* layer 3 */
 #ifndef JOB_EXPIRY_H
 #define JOB_EXPIRY_H
 
@@ -11,8 +11,6 @@
  * order of their keys, so a range of ids finds them. No table is ever scanned,
  * and what is dead already is passed over once.
  */
-#define JOB_DEFAULT_TTL 86400 /* seconds */
-
 extern struct op op_wake_expired;
 extern struct op op_wake_due;
 extern struct op op_wake_next;

@@ -19,10 +19,28 @@ struct job_view {
     int32_t extras;
     int16_t replicate;
     struct slice body;
+    /* Of what is shown by SHOW and JSCAN. */
+    bool has_attempts; /* any of these is set: */
+    int32_t deliveries;
+    int32_t attempts; /* 0: no limit */
+    int32_t backoff;
+    struct slice deadqueue; /* ptr NULL: none */
+    struct slice error;
+    int64_t died_at;         /* 0: it lives */
+    struct slice unique_key; /* ptr NULL: none */
+    struct slice group_key;
+    /* Of one that is done, and kept; deliveries and error are known as well. */
+    bool finished;
+    int64_t finished_at;
+    int64_t keep_until;
+    struct slice worker; /* who said so */
+    struct slice result; /* ptr NULL: none */
 };
 
-/* Reads a row of show_jobs, peek_* or scan_*, whose columns begin at col. */
+/* Reads a row of show_jobs, peek_* (whose columns end with the body) or scan_*, whose columns begin at col. */
 struct job_view job_view_read(const PGresult *rows, int row, int col);
+/* The same of show_finished or scan_finished. */
+struct job_view job_view_read_finished(const PGresult *rows, int row, int col);
 bool job_view_is_queued(const struct job_view *v);
 /* Replies the array of SHOW. */
 void job_view_reply_all(struct req *r, const struct job_view *v);

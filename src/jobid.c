@@ -18,8 +18,13 @@ static int64_t compose(int64_t ms, uint16_t node, int64_t counter) {
     return ms << (NODE_BITS + COUNTER_BITS) | (int64_t)(node & NODE_MASK) << COUNTER_BITS | counter;
 }
 
+/* Of a job that was put before all others, the number as it was made. */
+static int64_t made(int64_t id) {
+    return id < 0 ? -id : id;
+}
+
 static int64_t id_ms(int64_t id) {
-    return id >> (NODE_BITS + COUNTER_BITS);
+    return made(id) >> (NODE_BITS + COUNTER_BITS);
 }
 
 /* The next number in the millisecond of last_id, or else in the one after it. */
@@ -54,11 +59,11 @@ int64_t job_created_us(int64_t id) {
 }
 
 uint16_t job_id_node(int64_t id) {
-    return (uint16_t)(id >> COUNTER_BITS & NODE_MASK);
+    return (uint16_t)(made(id) >> COUNTER_BITS & NODE_MASK);
 }
 
 uint16_t job_id_counter(int64_t id) {
-    return (uint16_t)(id & COUNTER_MAX);
+    return (uint16_t)(made(id) & COUNTER_MAX);
 }
 
 /* ---- Base64: 18 bytes are 24 characters, without padding ---- */
@@ -138,6 +143,22 @@ static void make_mac(const char *text, const unsigned char key[KEY_LEN], unsigne
     memcpy(mac, hash, MAC_LEN);
 }
 
+/* No ID's input begins with a blank, as these texts do. */
+uint64_t jobid_seal(struct slice text) {
+    unsigned char hash[crypto_shorthash_BYTES];
+    uint64_t seal = 0;
+
+    crypto_shorthash(hash, (const unsigned char *)text.ptr, text.len, mac_key);
+    for (size_t i = 0; i < sizeof hash; i++)
+        seal = seal << 8 | hash[i];
+    return seal;
+}
+
+void jobid_derive_key(const char *purpose, unsigned char key[JOBID_DERIVED_LEN]) {
+    crypto_generichash(key, JOBID_DERIVED_LEN, (const unsigned char *)purpose, strlen(purpose), mac_key,
+                       sizeof mac_key);
+}
+
 /* Big-endian numbers of size bytes. */
 static void put_number(unsigned char *out, size_t size, uint64_t value) {
     while (size > 0) {
@@ -204,4 +225,18 @@ enum jobid_check jobid_parse(struct slice text, struct job_key *key) {
     key->queue_id = (int32_t)get_number(raw + 8, 4);
     key->rank = (int16_t)-raw[12];
     return JOBID_OK;
+}
+
+static bool parse_token(struct slice text, int64_t *token) {
+    return text.ptr[0] == ':' && parse_int_strict((struct slice){ text.ptr + 1, text.len - 1 }, token) &&
+           *token > 0;
+}
+
+enum jobid_check jobid_parse_token(struct slice text, struct job_key *key, int64_t *token) {
+    *token = 0;
+    if (text.len <= JOBID_LEN)
+        return jobid_parse(text, key);
+    if (!parse_token((struct slice){ text.ptr + JOBID_LEN, text.len - JOBID_LEN }, token))
+        return JOBID_BAD;
+    return jobid_parse((struct slice){ text.ptr, JOBID_LEN }, key);
 }

@@ -14,6 +14,9 @@
  *
  *     41 bits milliseconds since 2020-01-01 | 10 bits node number | 12 bits counter
  *
+ * One that is put before all that are there has the negative of such a number, so that the youngest of those
+ * is the first.
+ *
  * The ID clients see (format: Disque's job.c) carries the whole primary key and
  * a keyed MAC, so that a job is found without a lookup and no ID can be guessed:
  *
@@ -40,6 +43,13 @@ static inline bool job_key_before(struct job_key a, struct job_key b) {
 /* The secret that the MACs are made with: from the database, the same for all servers. */
 void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]);
 
+/* A keyed hash of a text by the same secret. The text begins with a blank. */
+uint64_t jobid_seal(struct slice text);
+
+/* A key for another purpose that follows from the secret, and tells nothing of it. */
+#define JOBID_DERIVED_LEN 32
+void jobid_derive_key(const char *purpose, unsigned char key[JOBID_DERIVED_LEN]);
+
 /* The next id of node at db_us (clock_db()); always greater than the one before. */
 int64_t job_new_id(int64_t db_us, uint16_t node);
 int64_t job_id_last(void);
@@ -49,6 +59,12 @@ int64_t job_id_at(int64_t us);
 int64_t job_created_us(int64_t id);
 uint16_t job_id_node(int64_t id);
 uint16_t job_id_counter(int64_t id);
+
+/* Tells a delivery of a job from the ones before: one of the two grows whenever the job comes back. The
+ * statements that take tokens compute it as well. */
+static inline int64_t job_token(int32_t nacks, int32_t extras) {
+    return INT64_C(1) + nacks + extras;
+}
 
 /* Writes JOBID_LEN characters (no NUL). node_id: the adding node's hex ID. */
 void jobid_format(char out[JOBID_LEN], struct job_key key, const char *node_id, int64_t ttl_s,
@@ -60,5 +76,7 @@ enum jobid_check {
     JOBID_BAD,     /* not an ID: -BADID */
 };
 enum jobid_check jobid_parse(struct slice text, struct job_key *key);
+/* The same, with or without a token behind it: ID:token. Without: 0. */
+enum jobid_check jobid_parse_token(struct slice text, struct job_key *key, int64_t *token);
 
 #endif

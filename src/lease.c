@@ -2,7 +2,8 @@
 #include "lease.h"
 
 #include <stdlib.h>
-#include <uthash.h>
+#include <string.h>
+#include "hash.h"
 
 #include "heap.h"
 #include "util.h"
@@ -12,13 +13,21 @@ struct lease {
     struct job_key key;
     struct heap_item end;
     int64_t until_us;
+    int64_t row_until_us; /* tells it from other leases of the job */
     unsigned holds;
-    uint64_t told; /* the last review, or the one to come, that it passes */
+    uint16_t owner; /* another server, or 0 */
+    bool last;
+    uint64_t told;         /* the last review, or the one to come, that it passes */
+    struct worker *worker; /* who has it, until that is written, or NULL */
+    uint64_t second;       /* when it began */
 };
 
 static struct lease *leases;
 static struct heap ends;
 static uint64_t review;
+/* The hash keeps them in the order of their beginnings. The names of all before this one are written. */
+static struct lease *unwritten;
+static uint64_t seconds;
 
 static struct lease *find(int64_t id) {
     struct lease *l;
@@ -27,25 +36,82 @@ static struct lease *find(int64_t id) {
     return l;
 }
 
-void lease_add(struct job_key key, int64_t until_us) {
+static void forget_worker(struct lease *l) {
+    if (l->worker != NULL)
+        worker_unref(l->worker);
+    l->worker = NULL;
+}
+
+static void append(struct lease *l) {
+    l->second = seconds;
+    HASH_ADD(hh, leases, key.id, sizeof l->key.id, l);
+    if (unwritten == NULL)
+        unwritten = l;
+}
+
+static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until_us, uint16_t owner) {
     struct lease *l = find(key.id);
 
     if (until_us == INT64_MAX) {
         lease_remove(key.id);
-        return;
+        return NULL;
     }
     if (l == NULL) {
         l = xcalloc(1, sizeof *l);
         l->key = key;
-        HASH_ADD(hh, leases, key.id, sizeof l->key.id, l);
+        append(l);
     }
     l->until_us = until_us;
+    l->row_until_us = row_until_us;
+    l->owner = owner;
+    l->last = false;
     l->told = review;
+    forget_worker(l);
     if (l->holds == 0)
         heap_set(&ends, &l->end, until_us);
+    return l;
+}
+
+void lease_add(struct job_key key, int64_t until_us) {
+    (void)add(key, until_us, until_us, 0);
+}
+
+void lease_add_row(struct job_key key, int64_t until_us, int64_t row_until_us) {
+    (void)add(key, until_us, row_until_us, 0);
+}
+
+void lease_add_foreign(struct job_key key, int64_t until_us, uint16_t owner) {
+    (void)add(key, until_us, until_us, owner);
+}
+
+static void move_to_end(struct lease *l) {
+    if (unwritten == l)
+        unwritten = l->hh.next;
+    HASH_DEL(leases, l);
+    append(l);
+}
+
+void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, struct worker *to) {
+    struct lease *l = add(key, until_us, row_until_us, 0);
+
+    if (l == NULL)
+        return;
+    if (l->second != seconds)
+        move_to_end(l);
+    l->worker = worker_ref(to);
+}
+
+void lease_set_last(int64_t id) {
+    struct lease *l = find(id);
+
+    if (l != NULL)
+        l->last = true;
 }
 
 static void drop(struct lease *l) {
+    if (unwritten == l)
+        unwritten = l->hh.next;
+    forget_worker(l);
     heap_remove(&ends, &l->end);
     HASH_DEL(leases, l);
     free(l);
@@ -60,8 +126,102 @@ bool lease_remove(int64_t id) {
     return true;
 }
 
+bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us) {
+    struct lease *l = find(id);
+    bool same = l != NULL && l->row_until_us == row_until_us;
+
+    *other_us = l == NULL || same ? 0 : l->row_until_us;
+    if (l != NULL)
+        drop(l);
+    return same;
+}
+
+/* ---- leases of a moment ago ---- */
+
+/* Others are heard within milliseconds. */
+#define PAST_LEASES 4096
+
+static struct past {
+    int64_t id;
+    int64_t row_until_us;
+    enum lease_past what;
+} past[PAST_LEASES];
+static size_t past_next;
+
+static void remember(int64_t id, int64_t row_until_us, enum lease_past what) {
+    past[past_next++ % PAST_LEASES] = (struct past){ id, row_until_us, what };
+}
+
+bool lease_replace(int64_t id) {
+    struct lease *l = find(id);
+
+    if (l == NULL)
+        return false;
+    remember(id, l->row_until_us, LEASE_REPLACED);
+    drop(l);
+    return true;
+}
+
+enum lease_past lease_revoke(int64_t id, int64_t row_until_us) {
+    struct lease *l = find(id);
+
+    if (l != NULL && l->row_until_us == row_until_us) {
+        drop(l);
+        return LEASE_HELD;
+    }
+    for (size_t i = 0; i < PAST_LEASES; i++) {
+        enum lease_past what = past[i].what;
+
+        if (past[i].id != id || past[i].row_until_us != row_until_us)
+            continue;
+        past[i] = (struct past){ 0 };
+        return what;
+    }
+    return LEASE_UNKNOWN;
+}
+
 bool lease_known(int64_t id) {
     return find(id) != NULL;
+}
+
+/* ---- names of workers ---- */
+
+void lease_second(void) {
+    seconds++;
+}
+
+static bool is_due(const struct lease *l) {
+    return seconds - l->second >= 2;
+}
+
+static size_t write_name(struct lease *l, lease_see *see, void *arg) {
+    if (l->worker == NULL)
+        return 0;
+    see(arg, l->key, l->row_until_us, worker_name(l->worker));
+    forget_worker(l);
+    return 1;
+}
+
+size_t lease_write_names(size_t most, lease_see *see, void *arg) {
+    size_t count = 0;
+    struct lease *l;
+
+    for (; count < most && unwritten != NULL && is_due(unwritten); unwritten = unwritten->hh.next)
+        count += write_name(unwritten, see, arg);
+    if (!workers_have_gone())
+        return count;
+    for (l = unwritten; count < most && l != NULL; l = l->hh.next)
+        if (l->worker != NULL && worker_is_gone(l->worker))
+            count += write_name(l, see, arg);
+    if (l == NULL)
+        workers_were_seen();
+    return count;
+}
+
+void lease_each_unwritten(const char *name, lease_see *see, void *arg) {
+    for (struct lease *l = unwritten; l != NULL; l = l->hh.next)
+        if (l->worker != NULL && (name == NULL || strcmp(worker_name(l->worker), name) == 0))
+            see(arg, l->key, l->row_until_us, worker_name(l->worker));
 }
 
 void lease_hold(int64_t id) {
@@ -80,16 +240,20 @@ void lease_unhold(int64_t id) {
         heap_set(&ends, &l->end, l->until_us);
 }
 
-bool lease_take_ended(int64_t now_us, struct job_key *key) {
+bool lease_take_ended(int64_t now_us, struct lease_end *end) {
     struct heap_item *first = heap_first(&ends);
     struct lease *l;
 
     if (first == NULL || first->due > now_us)
         return false;
     l = CONTAINER_OF(first, struct lease, end);
-    *key = l->key;
+    *end = (struct lease_end){ l->key, l->row_until_us, l->owner, l->last };
     drop(l);
     return true;
+}
+
+void lease_end_counted(const struct lease_end *end) {
+    remember(end->key.id, end->row_until_us, LEASE_ENDED);
 }
 
 int64_t lease_next_end(void) {

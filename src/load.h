@@ -15,18 +15,27 @@
  */
 extern struct op op_load_clock;
 extern struct op op_load_secret;
+extern struct op op_prune_nodes;
 extern struct op op_register_node;
 extern struct op op_load_nodes;
 extern struct op op_load_queues;
 extern struct op op_load_leases;
+extern struct op op_load_dead;
 extern struct op op_load_counts;
 
 /* A hot lane is ready: loads all, or what may have changed. Does nothing while
  * it is under way. */
 void load_start(void);
+/* The same when nothing was lost, but the clock was set. */
+void load_again(void);
 /* Asks again for what failed; about once a second. */
 void load_retry(void);
-/* Called once, when all is loaded. */
-void load_on_loaded(void (*fn)(void));
+/* The servers' rows have changed. */
+void load_nodes(void);
+/* This server's row is gone. */
+void load_register(void);
+/* on_loaded is called once, when all is loaded; on_reloaded after every lost connection, when what
+ * may have changed is. */
+void load_hooks(void (*on_loaded)(void), void (*on_reloaded)(void));
 
 #endif

@@ -4,56 +4,202 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
 
 #include "admin.h"
 #include "batch.h"
+#include "bury.h"
 #include "claim.h"
 #include "client.h"
 #include "clock.h"
+#include "cmd_dead.h"
 #include "cmd_job.h"
+#include "cmd_key.h"
+#include "cmd_list.h"
+#include "cmd_multi.h"
 #include "cmd_queue.h"
+#include "cmd_schedule.h"
+#include "cmd_workers.h"
 #include "command.h"
 #include "config.h"
 #include "cron.h"
 #include "db.h"
 #include "dead_rows.h"
+#include "doctor.h"
+#include "doctor_line.h"
 #include "embedded.h"
+#include "export_line.h"
+#include "files.h"
+#include "finished.h"
+#include "flight_mark.h"
+#include "get_inside.h"
+#include "health.h"
+#include "health_line.h"
+#include "import_line.h"
 #include "job_expiry.h"
+#include "job_group.h"
 #include "latency.h"
+#include "list_front.h"
+#include "list_pages.h"
 #include "load.h"
 #include "log.h"
 #include "monitor.h"
+#include "multi.h"
 #include "node.h"
+#include "node_row.h"
+#include "peer_queues.h"
+#include "peers.h"
+#include "pop.h"
+#include "pop_inside.h"
+#include "popped.h"
+#include "pubsub.h"
+#include "push.h"
 #include "queue.h"
+#include "queue_restore.h"
 #include "queue_row.h"
+#include "recount.h"
+#include "schedule.h"
 #include "server.h"
 #include "sockets.h"
+#include "standbys.h"
 #include "version.h"
 #include "waiters.h"
+#include "waitjob.h"
+#include "worker.h"
+#include "worker_rows.h"
 
 #define DRAIN_US (5 * US_PER_S)
 #define CHECK_US (10 * US_PER_S)
-/* Files besides clients: listeners, log, database, the loop's own. */
-#define SPARE_FILES 64
 
 /* The order of statements within a transaction. Acks come before claims, so that
  * a client's pipelined commands take effect in its order. Claims come last: there
  * may be so many of them that other statements find no room behind. */
+/* clang-format off */
 static struct op *const operations[] = {
-    &op_load_clock,    &op_load_secret,     &op_register_node,  &op_load_nodes,
-    &op_load_queues,   &op_flush_all,       &op_unpause_all,    &op_open_queues,
-    &op_pause_queues,  &op_add_jobs,        &op_add_jobs_again, &op_ack_jobs,
-    &op_requeue_again, &op_requeue_jobs,    &op_dequeue_jobs,   &op_working_jobs,
-    &op_release,       &op_postpone,        &op_wake_expired,   &op_wake_due,
-    &op_wake_next,     &op_expire_in_order, &op_drop_queues,    &op_load_leases,
-    &op_load_counts,   &op_claim_keys,      &op_claim_walk,     &op_show_jobs,
-    &op_peek_first,    &op_peek_last,       &op_scan_jobs,      &op_scan_queue,
-    &op_save_counters, &op_clock,           &op_dead_rows,      NULL,
+    &op_restore_queues,
+    &op_load_clock,
+    &op_load_secret,
+    &op_prune_nodes,
+    &op_register_node,
+    &op_load_nodes,
+    &op_look_queues,
+    &op_find_queues,
+    &op_load_queues,
+    &op_flush_all,
+    &op_unpause_all,
+    &op_open_queues,
+    &op_pause_queues,
+    &op_set_settings,
+    &op_reset_settings,
+    &op_find_fronts,
+    &op_push,
+    &op_push_again,
+    &op_add_jobs,
+    &op_add_async,
+    &op_add_replicated,
+    &op_add_jobs_again,
+    &op_add_replicated_again,
+    &op_add_grouped,
+    &op_grouped_replicated,
+    /* Behind the others, which do not wait for keys. */
+    &op_add_unique,
+    &op_unique_replicated,
+    &op_remove_first,
+    &op_remove_last,
+    &op_set_element,
+    &op_trim_list,
+    &op_empty_list,
+    &op_date_list,
+    &op_rename_list,
+    /* Behind those that leave a mark in their flight. */
+    &op_mark_flight,
+    &op_put_schedule,
+    &op_drop_schedule,
+    &op_fire_schedules,
+    &op_find_groups,
+    &op_next_in_groups,
+    /* Before the other: who says twice that a job is done is to find the result kept. */
+    &op_finish_jobs,
+    &op_ack_jobs,
+    &op_ack_tokens,
+    &op_requeue_again,
+    &op_requeue_jobs,
+    &op_rerank_jobs,
+    &op_dequeue_jobs,
+    &op_working_jobs,
+    &op_bury_jobs,
+    &op_revive_jobs,
+    &op_revive_queue,
+    &op_delete_dead,
+    &op_release,
+    &op_name_workers,
+    &op_release_held,
+    &op_put_back,
+    &op_push_if_any,
+    &op_pop_inside,
+    &op_move_first_inside,
+    &op_move_last_inside,
+    &op_postpone,
+    &op_wake_expired,
+    &op_wake_due,
+    &op_wake_next,
+    &op_expire_in_order,
+    &op_drop_queues,
+    /* Before leases that are gone are forgotten: they tell what a lost flight had done. */
+    &op_find_flights,
+    &op_load_leases,
+    &op_load_dead,
+    &op_load_counts,
+    &op_claim_keys,
+    &op_health_claim,
+    &op_claim_walk,
+    &op_claim_inside,
+    &op_claim_limited,
+    &op_pop_first,
+    &op_pop_last,
+    &op_move_first,
+    &op_move_last,
+    &op_list_first,
+    &op_list_last,
+    &op_find_first,
+    &op_find_last,
+    &op_list_life,
+    &op_show_jobs,
+    &op_show_finished,
+    &op_look_jobs,
+    &op_recall,
+    &op_list_workers,
+    &op_find_held,
+    &op_peek_first,
+    &op_peek_last,
+    &op_scan_jobs,
+    &op_scan_queue,
+    &op_scan_finished,
+    &op_running_jobs,
+    &op_scan_dead,
+    &op_scan_dead_queue,
+    &op_save_counters,
+    &op_count_queues,
+    &op_inherit_leases,
+    &op_beat_node,
+    &op_leave_node,
+    &op_forget_node,
+    &op_due_schedules,
+    &op_list_schedules,
+    &op_forget_flights,
+    &op_clock,
+    &op_prune_keys,
+    &op_stuck_groups,
+    &op_prune_groups,
+    &op_dead_rows,
+    &op_standbys,
+    &op_over_finished,
+    &op_empty_finished,
+    NULL,
 };
+/* clang-format on */
 
 static struct {
     struct event_base *base;
@@ -66,26 +212,37 @@ static struct {
 
 /* ---- hooks between the layers ---- */
 
-static void on_client_close(struct client *c) {
-    waiters_client_gone(c);
-    claim_release_unsent(c);
-    monitor_stop(c);
+static bool is_waiting(const struct client *c) {
+    return waiters_has(c) || waitjob_has(c);
 }
 
-static void on_client_written(struct client *c) {
-    c->unsent_count = 0;
+static void on_client_close(struct client *c) {
+    waiters_client_gone(c);
+    waitjob_client_gone(c);
+    exec_client_gone(c);
+    multi_discard(c);
+    pubsub_unsubscribe_all(c);
+    claim_release_unsent(c);
+    worker_leave(c);
+    popped_put_back_unsent(c);
+    monitor_stop(c);
 }
 
 static const struct client_hooks client_hooks = {
     .on_command = command_exec,
-    .is_waiting = waiters_has,
+    .is_waiting = is_waiting,
     .on_close = on_client_close,
-    .on_written = on_client_written,
+    .on_written = popped_forget_unsent,
 };
 
 static void on_lane_ready(struct db_lane *lane) {
-    if (lane->kind == LANE_HOT)
-        load_start();
+    if (lane->kind != LANE_HOT)
+        return;
+    if (db_was_promoted())
+        queue_restore();
+    load_start();
+    peers_reconnected();
+    schedule_look();
 }
 
 static void on_lane_down(struct db_lane *lane) {
@@ -100,11 +257,12 @@ void server_stop(void) {
     if (server.stopping)
         return;
     log_notice("server", "stopping: %zu clients, %zu of them waiting for jobs", client_count(),
-               waiters_blocked());
+               waiters_blocked() + waitjob_count());
     server.stopping = true;
     server.deadline = clock_mono() + DRAIN_US;
     sockets_stop_listening();
     waiters_end_all(NULL);
+    waitjob_end_all();
     LIST_EACH_SAFE(node, client_list(CLIENT_OPEN))
         client_close_after_replies(LIST_ENTRY(node, struct client, in_state));
     queue_save_counters();
@@ -121,8 +279,10 @@ static bool is_stopped(void) {
     /* What the last clients did has to be counted, too. */
     if (client_count() == 0)
         queue_save_counters();
+    if (client_count() == 0 && batch_idle())
+        peers_leave();
     return clock_mono() > server.deadline ||
-           (client_count() == 0 && (batch_idle() || !batch_connected(LANE_HOT)));
+           (client_count() == 0 && ((batch_idle() && peers_idle()) || !batch_connected(LANE_HOT)));
 }
 
 static void on_stop_signal(evutil_socket_t number, short what, void *arg) {
@@ -170,6 +330,7 @@ static void run(void) {
         clients_resume();
         batch_flush();
         clients_flush();
+        peers_turn();
         clients_reap();
     }
 }
@@ -181,19 +342,11 @@ static _Noreturn void refuse(const char *why) {
     exit(1);
 }
 
-static void raise_file_limit(void) {
-    struct rlimit limit;
-    rlim_t wanted = (rlim_t)config.maxclients + SPARE_FILES;
+static void limit_clients(void) {
+    char err[256];
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted ? wanted : limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur >= wanted)
-        return;
-    config.maxclients = (int)limit.rlim_cur - SPARE_FILES;
-    log_warning("server", "the limit of open files allows only %d clients; raise it (ulimit -n %llu)",
-                config.maxclients, (unsigned long long)wanted);
+    if (!files_prepare(err, sizeof err))
+        refuse(err);
 }
 
 static void on_log_changed(void) {
@@ -216,6 +369,7 @@ static void write_pidfile(void) {
 
 /* Without libevent's precise timer, which is a system call in every turn. */
 static void start_loop(void) {
+    event_set_mem_functions(xmalloc, xrealloc, free);
     server.base = event_base_new();
     if (server.base == NULL)
         refuse("cannot make an event loop");
@@ -245,6 +399,7 @@ static void on_loaded(void) {
         server_stop();
         return;
     }
+    peers_loaded();
     if (config.port != 0)
         log_notice("server", "ready on %s port %d; try: redis-cli -p %d ADDJOB hello world 0", host,
                    config.port, config.port);
@@ -258,7 +413,7 @@ static void start(void) {
 
     start_loop();
     clock_turn();
-    raise_file_limit();
+    limit_clients();
     client_init(server.base, &client_hooks);
     queue_init();
     waiters_init();
@@ -272,11 +427,15 @@ static void start(void) {
     conninfo = start_database();
     if (!node_load(config.dir, config.port, err, sizeof err))
         refuse(err);
-    load_on_loaded(on_loaded);
+    load_hooks(on_loaded, peers_confess);
     config_on_change("loglevel", on_log_changed);
+    config_on_change("maxclients", limit_clients);
     command_init();
     db_init(server.base, conninfo, &db_hooks);
+    doctor_init(server.base);
     batch_start();
+    if (!server.check)
+        peers_start(server.base);
     write_pidfile();
     clock_turn();
     if (server.check)
@@ -285,6 +444,7 @@ static void start(void) {
 
 static void stop(void) {
     client_shutdown();
+    peers_stop();
     batch_stop();
     embedded_stop();
     if (config.pidfile[0] != '\0')
@@ -296,6 +456,14 @@ int main(int argc, char **argv) {
     enum config_action action;
     char err[512];
 
+    if (doctor_line_asked(argc, argv))
+        return doctor_line(argc, argv);
+    if (export_line_asked(argc, argv))
+        return export_line(argc, argv);
+    if (health_line_asked(argc, argv))
+        return health_line(argc, argv);
+    if (import_line_asked(argc, argv))
+        return import_line(argc, argv);
     if (!config_parse_args(argc, argv, &action, err, sizeof err))
         refuse(err);
     if (action == CONFIG_HELP) {

@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sodium.h>
 
 #include "sql_gen.h"
 
-enum { STEP_OPEN, STEP_APPLY, STEP_RECORD, STEP_CLOSE, STEP_DONE };
+enum { STEP_OPEN, STEP_APPLY, STEP_RECORD, STEP_API, STEP_API_RECORD, STEP_CLOSE, STEP_DONE };
 
 static enum migrate_status ask(struct migrate *m, const char *text, int step) {
     m->text = text;
@@ -39,9 +40,30 @@ static bool read_versions(struct migrate *m, const PGresult *applied) {
 static enum migrate_status apply_or_finish(struct migrate *m) {
     if (m->next < sql_migration_count)
         return ask(m, sql_migrations[m->next].text, STEP_RECORD);
-    if (sql_api[0] != '\0')
-        return ask(m, sql_api, STEP_CLOSE);
-    return ask(m, sql_migrate_close, STEP_DONE);
+    return ask(m, sql_migrate_api, STEP_API);
+}
+
+static void make_digest(struct migrate *m) {
+    unsigned char hash[crypto_generichash_BYTES_MIN];
+
+    crypto_generichash(hash, sizeof hash, (const unsigned char *)sql_api, strlen(sql_api), NULL, 0);
+    hex_encode(hash, sizeof hash, m->digest);
+}
+
+/* The functions for SQL are made anew only when their text has changed, or what they stand on: to replace them
+ * each time would make all sessions of applications plan again. */
+static enum migrate_status make_api(struct migrate *m, const PGresult *known) {
+    make_digest(m);
+    if (m->next == m->first && PQntuples(known) == 1 && strcmp(PQgetvalue(known, 0, 0), m->digest) == 0)
+        return ask(m, sql_migrate_close, STEP_DONE);
+    return ask(m, sql_api, STEP_API_RECORD);
+}
+
+static enum migrate_status record_api(struct migrate *m) {
+    ask(m, sql_migrate_api_record, STEP_CLOSE);
+    m->values[0] = m->digest;
+    m->count = 1;
+    return MIGRATE_SEND;
 }
 
 static enum migrate_status record(struct migrate *m) {
@@ -61,11 +83,18 @@ enum migrate_status migrate_next(struct migrate *m, const PGresult *last) {
     case STEP_OPEN:
         if (last == NULL)
             return ask(m, sql_migrate_open, STEP_OPEN);
-        return read_versions(m, last) ? apply_or_finish(m) : MIGRATE_REFUSE;
+        if (!read_versions(m, last))
+            return MIGRATE_REFUSE;
+        m->first = m->next;
+        return apply_or_finish(m);
     case STEP_APPLY:
         return apply_or_finish(m);
     case STEP_RECORD:
         return record(m);
+    case STEP_API:
+        return make_api(m, last);
+    case STEP_API_RECORD:
+        return record_api(m);
     case STEP_CLOSE:
         return ask(m, sql_migrate_close, STEP_DONE);
     default:

@@ -20,8 +20,10 @@ enum migrate_status {
 };
 
 struct migrate {
-    int step; /* private */
-    int next; /* private: index of the next migration */
+    int step;        /* private */
+    int next;        /* private: index of the next migration, */
+    int first;       /* and of the first one that was missing */
+    char digest[40]; /* private: of sql/api/ */
     const char *text;
     int count;
     const char *values[3];

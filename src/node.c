@@ -16,29 +16,87 @@
 
 static struct node self;
 static struct node *others[NODE_MAX_NUMBER + 1]; /* by number; never freed, so pointers stay good */
+static size_t last;                              /* the highest number of them */
 
 struct node *node_self(void) {
     return &self;
 }
 
-const struct node *node_by_number(uint16_t number) {
+struct node *node_by_number(uint16_t number) {
     if (number == 0 || number > NODE_MAX_NUMBER)
         return NULL;
     return number == self.number ? &self : others[number];
 }
 
-const struct node *const *node_all(size_t *count) {
-    static const struct node *all[NODE_MAX_NUMBER + 2];
-
-    *count = 0;
-    all[(*count)++] = &self;
-    for (size_t i = 1; i <= NODE_MAX_NUMBER; i++) {
-        if (others[i] != NULL && others[i]->live && i != self.number)
-            all[(*count)++] = others[i];
-    }
-    return all;
+static bool runs(const struct node *n) {
+    return n->live;
 }
 
+static bool is_known(const struct node *n) {
+    return n->id[0] != '\0' && !n->left;
+}
+
+/* This server, and those of the others that are as asked for. */
+static struct node *const *list_nodes(bool (*is_wanted)(const struct node *n), size_t *count) {
+    static struct node *list[NODE_MAX_NUMBER + 2];
+
+    *count = 0;
+    list[(*count)++] = &self;
+    for (size_t i = 1; i <= last; i++) {
+        if (others[i] != NULL && i != self.number && is_wanted(others[i]))
+            list[(*count)++] = others[i];
+    }
+    return list;
+}
+
+struct node *const *node_all(size_t *count) {
+    return list_nodes(runs, count);
+}
+
+struct node *const *node_known(size_t *count) {
+    return list_nodes(is_known, count);
+}
+
+bool node_has_company(void) {
+    size_t count;
+
+    (void)node_all(&count);
+    return count > 1;
+}
+
+bool node_is_heir(void) {
+    size_t count;
+    struct node *const *nodes = node_all(&count);
+
+    for (size_t i = 1; i < count; i++)
+        if (nodes[i]->number < self.number)
+            return false;
+    return true;
+}
+
+static void copy_row(struct node *to, const struct node *from) {
+    memcpy(to->id, from->id, sizeof to->id);
+    memcpy(to->addr, from->addr, sizeof to->addr);
+    to->number = from->number;
+    to->port = from->port;
+    to->leaving = from->leaving;
+    to->left = from->left;
+    to->seen_us = from->seen_us;
+}
+
+struct node *node_meet(uint16_t number) {
+    if (number == 0 || number > NODE_MAX_NUMBER)
+        return NULL;
+    if (others[number] == NULL) {
+        others[number] = xcalloc(1, sizeof *others[number]);
+        others[number]->number = number;
+    }
+    if (number > last)
+        last = number;
+    return others[number];
+}
+
+/* A number may belong to another server than it did. */
 void node_learn(const struct node *n) {
     if (n->number == 0 || n->number > NODE_MAX_NUMBER)
         return;
@@ -46,9 +104,12 @@ void node_learn(const struct node *n) {
         self.number = n->number;
         return;
     }
-    if (others[n->number] == NULL)
-        others[n->number] = xmalloc(sizeof(*n));
-    *others[n->number] = *n;
+    copy_row(node_meet(n->number), n);
+}
+
+void node_forget(struct node *n) {
+    n->live = false;
+    n->left = true;
 }
 
 /* ---- The ID file ---- */

@@ -20,10 +20,19 @@
  * fail() when it is certain that it never will be, or by again() giving it up.
  */
 struct task;
+struct bundle;
 
 enum lane_kind {
     LANE_HOT,  /* changes jobs; flights in order */
     LANE_SIDE, /* reads and upkeep that need not wait for a flush */
+};
+
+/* Whose flights an operation's tasks travel in. */
+enum commit_kind {
+    COMMIT_ORDINARY,   /* with all others: durable as configured */
+    COMMIT_ASYNC,      /* with each other: nobody waits for the flush */
+    COMMIT_REPLICATED, /* with each other: durable on the standbys, whatever is configured */
+    COMMIT_ANY,        /* with those for whom they were made while the flight was built */
 };
 
 /* Why a task failed. */
@@ -46,8 +55,9 @@ struct op_alike {
     bool (*shape)(const struct task *t, struct op_shape *shape);
     /* Sets the scalar parameters; first is the first task, not yet encoded. */
     void (*begin)(struct params *p, struct task *first);
-    /* May t, of the same shape as first, go with it? True: it is encoded at once. NULL: always. */
-    bool (*join)(const struct task *first, struct task *t);
+    /* Decides what the shape goes by. Called once for each task that may go, the oldest first, before
+     * the statements are made. NULL: there is nothing to decide. */
+    void (*decide)(struct task *t);
     void (*encode)(struct params *p, struct task *t);
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
 };
@@ -56,10 +66,13 @@ struct op {
     const char *name; /* for INFO and logs */
     enum sql_stmt stmt;
     enum lane_kind lane;
+    enum commit_kind commit;
     bool alone;  /* every task is a statement of its own */
     size_t most; /* such statements in one flight; 0: some */
     /* Its tasks may be spread over two flights: no other operation's rely on their order. */
     bool spreads;
+    /* In a transaction, tasks that follow each other are one statement: they do not mind each other. */
+    bool shares;
     const struct op_alike *alike; /* NULL: there is only the general statement */
     /* Sets the scalar parameters; NULL when there are none. */
     void (*begin)(struct params *p);
@@ -76,6 +89,9 @@ struct op {
      * been committed. False when t was ended or given up here instead. NULL: t is
      * simply sent again. */
     bool (*again)(struct task *t, bool unknown);
+    /* Of a transaction (bundle.h): committed, but the result is lost. Ends t by what else is known. NULL: it
+     * ends by fail(), which has nothing to undo. */
+    void (*answer_lost)(struct task *t);
     /* Runtime part: tasks that wait, oldest first, and how many. Owned by batch.c. */
     struct list queue;
     size_t queued;
@@ -95,6 +111,7 @@ enum task_state {
 struct task {
     struct list node; /* in its operation's queue while queued */
     struct op *op;
+    struct bundle *bundle; /* the transaction it is part of, or NULL; see bundle.h */
     enum task_state state;
     uint8_t failures; /* how often its statement failed for a passing reason */
     uint32_t company; /* after a failure: how many may travel together; 0: any */

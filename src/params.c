@@ -4,6 +4,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "log.h"
+
 #define OID_BYTEA 17
 #define OID_INT8 20
 #define OID_INT4 23
@@ -47,7 +49,10 @@ void params_free(struct params *p) {
     memset(p, 0, sizeof *p);
 }
 
+/* A statement that got one parameter more ends here, and not in the memory behind. */
 static struct param *use_column(struct params *p, int col) {
+    if (col < 0 || col >= PARAMS_MAX)
+        log_fatal("params", "no room for parameter %d of a statement: PARAMS_MAX is %d", col + 1, PARAMS_MAX);
     if (col >= p->columns)
         p->columns = col + 1;
     return &p->column[col];
@@ -94,7 +99,10 @@ void params_time(struct params *p, int col, int64_t us) {
 }
 
 void params_bytea(struct params *p, int col, struct slice value) {
-    memcpy(element(p, col, OID_BYTEA, value.len), value.ptr, value.len);
+    char *at = element(p, col, OID_BYTEA, value.len);
+
+    if (value.len > 0) /* nothing may be nowhere */
+        memcpy(at, value.ptr, value.len);
 }
 
 void params_null(struct params *p, int col, Oid oid) {

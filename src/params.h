@@ -14,9 +14,10 @@
  *
  * A column is either an array, to which every row appends one element, or a
  * scalar, which is set once. Memory is kept from statement to statement.
- * Times are microseconds since 1970; TIME_NEVER is Postgres' infinity.
+ * Times are microseconds since 1970; TIME_NEVER is Postgres' infinity. A column
+ * from PARAMS_MAX on ends the process.
  */
-#define PARAMS_MAX 16
+#define PARAMS_MAX 24
 #define TIME_NEVER INT64_MAX
 #define TIME_BEGINNING INT64_MIN
 
@@ -49,6 +50,9 @@ void params_bytea(struct params *p, int col, struct slice value);
  * case that it is the first. */
 void params_null(struct params *p, int col, Oid oid);
 #define PARAM_INT2 21
+#define PARAM_BYTEA 17
+#define PARAM_INT8 20
+#define PARAM_INT4 23
 #define PARAM_TIME 1184
 
 /* Set scalar column col. */

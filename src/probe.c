@@ -1,10 +1,9 @@
-/* Asks over a connection of its own what another session does: is its connection deaf, or is it at work? */
+/* One question to a database over a connection of its own. */
 #include "probe.h"
 
 #include <stdio.h>
 
 #include "clock.h"
-#include "sql_gen.h"
 
 /* For each step of connecting and asking. */
 #define SILENCE_US (6 * US_PER_S)
@@ -36,19 +35,19 @@ void probe_stop(struct probe *p) {
     p->conn = NULL;
 }
 
-static void answer(struct probe *p, enum probe_answer what) {
+static void end(struct probe *p, enum probe_outcome outcome, const PGresult *res) {
     probe_stop(p);
-    p->on_answer(p->arg, what);
+    p->on_end(p->arg, outcome, res);
 }
 
 static void ask(struct probe *p) {
-    const char *values[] = { p->session };
+    const char *values[] = { p->param };
 
     p->asked = true;
-    if (PQsendQueryParams(p->conn, sql_probe, 1, NULL, values, NULL, NULL, 0) == 1)
+    if (PQsendQueryParams(p->conn, p->sql, p->param[0] != '\0', NULL, values, NULL, NULL, 0) == 1)
         watch(p, EV_READ);
     else
-        answer(p, PROBE_REFUSED);
+        end(p, PROBE_REFUSED, NULL);
 }
 
 static void connecting_step(struct probe *p) {
@@ -63,28 +62,20 @@ static void connecting_step(struct probe *p) {
         ask(p);
         break;
     default:
-        answer(p, PROBE_REFUSED);
+        end(p, PROBE_REFUSED, NULL);
     }
-}
-
-static enum probe_answer read_result(const PGresult *res) {
-    if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) != 1)
-        return PROBE_REFUSED;
-    return PQgetisnull(res, 0, 0) || PQgetvalue(res, 0, 0)[0] == 't' ? PROBE_WAITS : PROBE_WORKS;
 }
 
 static void asking_step(struct probe *p) {
     PGresult *res;
-    enum probe_answer what;
 
     if (PQconsumeInput(p->conn) == 1 && PQisBusy(p->conn)) {
         watch(p, EV_READ);
         return;
     }
     res = PQgetResult(p->conn);
-    what = read_result(res);
+    end(p, PQresultStatus(res) == PGRES_TUPLES_OK ? PROBE_ANSWER : PROBE_REFUSED, res);
     PQclear(res);
-    answer(p, what);
 }
 
 static void on_io(evutil_socket_t fd, short what, void *arg) {
@@ -103,16 +94,16 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
 
     (void)fd;
     (void)what;
-    answer(p, PQstatus(p->conn) == CONNECTION_BAD ? PROBE_REFUSED : PROBE_SILENCE);
+    end(p, PQstatus(p->conn) == CONNECTION_BAD ? PROBE_REFUSED : PROBE_SILENCE, NULL);
 }
 
 /* A connection that failed at once has no socket: the timer tells of it. */
-void probe_start(struct probe *p, struct event_base *base, PGconn *conn, const char *session,
-                 void (*on_answer)(void *arg, enum probe_answer answer), void *arg) {
+void probe_start(struct probe *p, struct event_base *base, PGconn *conn, const char *sql, const char *param,
+                 void (*on_end)(void *arg, enum probe_outcome outcome, const PGresult *res), void *arg) {
     struct timeval at_once = { 0, 0 };
 
-    *p = (struct probe){ .conn = conn, .base = base, .on_answer = on_answer, .arg = arg };
-    snprintf(p->session, sizeof p->session, "%s", session);
+    *p = (struct probe){ .conn = conn, .base = base, .sql = sql, .on_end = on_end, .arg = arg };
+    snprintf(p->param, sizeof p->param, "%s", param);
     p->timer = event_new(base, -1, 0, on_timer, p);
     if (PQstatus(conn) == CONNECTION_BAD)
         event_add(p->timer, &at_once);

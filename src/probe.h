@@ -7,32 +7,33 @@
 #include <libpq-fe.h>
 
 /*
- * Asks the database over a connection of its own what another session of ours does.
- * One look at a time; the connection is closed when the answer is there.
+ * One question to a database over a connection of its own, which is closed when the answer
+ * is there. Neither to connect nor to answer takes for ever.
  */
-enum probe_answer {
-    PROBE_WORKS,   /* it executes something, or waits for a lock, the disk, a standby */
-    PROBE_WAITS,   /* it waits for us, or there is no such session */
-    PROBE_SILENCE, /* nothing comes over this connection either */
-    PROBE_REFUSED, /* it failed: that says nothing about the session */
+enum probe_outcome {
+    PROBE_ANSWER,
+    PROBE_SILENCE, /* nothing comes */
+    PROBE_REFUSED, /* it failed */
 };
 
 struct probe {
-    PGconn *conn; /* NULL: no look is under way */
+    PGconn *conn; /* NULL: no question is under way */
     struct event_base *base;
     struct event *io;
     struct event *timer;
     bool asked;
-    char session[64];
-    void (*on_answer)(void *arg, enum probe_answer answer);
+    const char *sql;
+    char param[64]; /* $1; empty: there is none */
+    /* res: of an answer; gone afterwards. */
+    void (*on_end)(void *arg, enum probe_outcome outcome, const PGresult *res);
     void *arg;
 };
 
-/* Takes over conn, a connection that PQconnectStart() has begun, and looks at the session of that
- * application_name. on_answer() is called once, later, unless probe_stop() comes first. */
-void probe_start(struct probe *p, struct event_base *base, PGconn *conn, const char *session,
-                 void (*on_answer)(void *arg, enum probe_answer answer), void *arg);
-/* Harmless when no look is under way. */
+/* Takes over conn, a connection that has begun. on_end() is called once, later, unless probe_stop()
+ * comes first. */
+void probe_start(struct probe *p, struct event_base *base, PGconn *conn, const char *sql, const char *param,
+                 void (*on_end)(void *arg, enum probe_outcome outcome, const PGresult *res), void *arg);
+/* Harmless when no question is under way. */
 void probe_stop(struct probe *p);
 
 static inline bool probe_is_running(const struct probe *p) {

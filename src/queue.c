@@ -5,6 +5,12 @@
 #include <string.h>
 
 #include "clock.h"
+#include "globs.h"
+#include "lease.h"
+#include "news.h"
+#include "params.h"
+#include "queue_limits.h"
+#include "settings.h"
 
 /* More returned jobs than these are found by walking again from the first. */
 #define RETURNED_MAX 65536
@@ -26,6 +32,7 @@ static const struct job_key beginning = { .rank = INT16_MIN, .id = 0 };
 void queue_init(void) {
     list_init(&queues.ready);
     list_init(&queues.dirty);
+    globs_init();
 }
 
 struct queue *queue_find(struct slice name) {
@@ -58,6 +65,7 @@ static struct queue *queue_new(struct slice name) {
     struct queue *q = xcalloc(1, sizeof *q);
 
     q->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
+    q->hidden = slice_equal(q->name, SLICE(QUEUE_HIDDEN));
     q->frontier = beginning;
     q->created_us = clock_db();
     q->used_us = clock_mono();
@@ -65,9 +73,15 @@ static struct queue *queue_new(struct slice name) {
     list_init(&q->in_ready);
     list_init(&q->waiters);
     list_init(&q->parked);
+    list_init(&q->front_parked);
+    list_init(&q->walks);
+    list_init(&q->in_news);
+    list_init(&q->in_untold);
+    list_init(&q->in_room);
     q->slot = free_slot();
     queues.slots[q->slot] = q;
     HASH_ADD_KEYPTR(by_name, queues.by_name, q->name.ptr, q->name.len, q);
+    globs_meet(q);
     return q;
 }
 
@@ -83,6 +97,8 @@ struct queue *queue_get(struct slice name) {
 void queue_set_id(struct queue *q, int32_t id) {
     if (q->id != 0)
         HASH_DELETE(by_id, queues.by_id, q);
+    if (q->id != id)
+        q->front = END_NONE;
     q->id = id;
     if (id != 0)
         HASH_ADD(by_id, queues.by_id, id, sizeof q->id, q);
@@ -92,11 +108,16 @@ void queue_drop(struct queue *q) {
     queue_set_id(q, 0);
     queue_set_pause(q, 0);
     HASH_DELETE(by_name, queues.by_name, q);
+    globs_part(q);
     queues.slots[q->slot] = NULL;
     if (q->slot < queues.first_free)
         queues.first_free = q->slot;
     list_remove(&q->in_dirty);
     list_remove(&q->in_ready);
+    news_drop(q);
+    limits_drop(q);
+    settings_clear(q);
+    free(q->peers);
     free(q->returned);
     free((char *)q->name.ptr);
     free(q);
@@ -108,10 +129,15 @@ void queue_clear(void) {
     QUEUE_EACH(q) {
         list_remove(&q->in_dirty);
         queue_set_pause(q, 0);
+        settings_clear(q);
         q->shown = !list_empty(&q->waiters);
-        q->len = q->total = q->jobs_in = q->jobs_out = q->saved_in = q->saved_out = 0;
+        q->len = q->total = q->dead = q->jobs_in = q->jobs_out = 0;
+        q->saved_in = q->own.jobs_in;
+        q->saved_out = q->own.jobs_out;
         q->returned_count = 0;
         q->behind = false;
+        q->served = 0;
+        q->front = END_NONE;
         q->created_us = clock_db();
     }
 }
@@ -134,6 +160,14 @@ int64_t queue_jobs_total(void) {
     QUEUE_EACH(q)
     jobs += q->total;
     return jobs;
+}
+
+int64_t queue_jobs_dead(void) {
+    int64_t jobs = 0;
+
+    QUEUE_EACH(q)
+    jobs += q->dead;
+    return jobs > 0 ? jobs : 0;
 }
 
 /* ---- the returned set ---- */
@@ -185,25 +219,99 @@ void queue_return_key(struct queue *q, struct job_key key) {
         walk_from_first_returned(q);
 }
 
-bool queue_take_returned(struct queue *q, struct job_key *key) {
-    if (q->returned_count == 0)
-        return false;
-    *key = q->returned[0];
+static void pop_returned(struct queue *q) {
     q->returned[0] = q->returned[--q->returned_count];
     sift_down(q->returned, q->returned_count, 0);
+}
+
+/* One behind the frontier comes by its key only when no walk is to come: jobs of a higher priority may lie between. */
+bool queue_take_returned(struct queue *q, struct job_key *key) {
+    if (q->returned_count == 0 || (q->behind && job_key_before(q->frontier, q->returned[0])))
+        return false;
+    *key = q->returned[0];
+    pop_returned(q);
     return true;
 }
 
+void queue_forget_returned(struct queue *q, struct job_key key) {
+    while (q->returned_count > 0 && q->returned[0].rank == key.rank && q->returned[0].id == key.id)
+        pop_returned(q);
+}
+
+void queue_remove_returned(struct queue *q, struct job_key key) {
+    size_t at = 0;
+
+    while (at < q->returned_count && (q->returned[at].rank != key.rank || q->returned[at].id != key.id))
+        at++;
+    if (at == q->returned_count)
+        return;
+    q->returned[at] = q->returned[--q->returned_count];
+    sift_down(q->returned, q->returned_count, at);
+    if (at < q->returned_count)
+        sift_up(q->returned, at);
+}
+
+static int compare_keys(const void *a, const void *b) {
+    const struct job_key *x = a, *y = b;
+
+    return job_key_before(*x, *y) ? -1 : job_key_before(*y, *x);
+}
+
+void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t count) {
+    size_t kept = 0;
+
+    if (q->returned_count == 0 || count == 0)
+        return;
+    qsort(keys, count, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < q->returned_count; i++) {
+        struct job_key key = q->returned[i];
+
+        if (bsearch(&key, keys, count, sizeof *keys, compare_keys) != NULL)
+            continue;
+        q->returned[kept] = key;
+        sift_up(q->returned, kept++);
+    }
+    q->returned_count = kept;
+}
+
+/* ---- walks under way ---- */
+
+void queue_begin_walk(struct queue *q, struct queue_walk *w) {
+    w->heard = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
+    w->start = q->frontier;
+    w->rewinds = q->rewinds;
+    list_push_back(&q->walks, &w->node);
+}
+
+void queue_end_walk(struct queue_walk *w) {
+    list_remove(&w->node);
+}
+
+/* The snapshot of a walk under way may be older than what another server has committed. */
+static void note_heard(struct queue *q, struct job_key key) {
+    for (struct list *n = q->walks.next; n != &q->walks; n = n->next) {
+        struct queue_walk *w = LIST_ENTRY(n, struct queue_walk, node);
+
+        if (job_key_before(key, w->heard))
+            w->heard = key;
+    }
+}
+
 /* ---- readiness ---- */
+
+/* So many are worth a look when the counters may be wrong. */
+#define DOUBTFUL_BUDGET 16
 
 int64_t queue_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->returned_count;
     int64_t walk = 0;
 
-    if (queue_is_shut(q))
+    if (queue_is_shut(q) || q->full)
         return 0;
     if (q->behind) {
         walk = q->len - returned - q->claiming;
+        if (q->doubtful && walk < DOUBTFUL_BUDGET - q->claiming)
+            walk = DOUBTFUL_BUDGET - q->claiming;
         /* The count may lag behind; one row is always worth a look. */
         if (walk < 1)
             walk = q->claiming == 0 ? 1 : 0;
@@ -211,8 +319,13 @@ int64_t queue_budget(const struct queue *q) {
     return returned + walk;
 }
 
+bool queue_is_awaited(const struct queue *q) {
+    return !list_empty(&q->waiters) || globs_wait_for(q);
+}
+
 void queue_signal(struct queue *q) {
-    if (!list_empty(&q->waiters) && list_empty(&q->in_ready))
+    globs_note(q);
+    if (list_empty(&q->in_ready) && queue_is_awaited(q))
         list_push_back(&queues.ready, &q->in_ready);
 }
 
@@ -222,23 +335,58 @@ struct queue *queue_next_signalled(void) {
     return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_ready);
 }
 
-void queue_job_returned(struct queue *q, struct job_key key) {
-    q->len++;
+static void note_returned(struct queue *q, struct job_key key) {
+    q->ranked |= key.rank != 0;
     queue_return_key(q, key);
+    limits_heard_room(q);
     queue_signal(q);
 }
 
-void queue_job_ready(struct queue *q, struct job_key key) {
-    if (!job_key_before(q->frontier, key)) {
-        queue_job_returned(q, key);
-        return;
-    }
-    q->len++;
+static void note_ready(struct queue *q, struct job_key key) {
+    q->ranked |= key.rank != 0;
     /* It is the first. What was handed over since the last claim lies between, and may be dead by the million. */
     if (!q->behind)
         q->frontier = (struct job_key){ q->id, key.rank, key.id - 1 };
     q->behind = true;
     queue_signal(q);
+}
+
+static void place_ready(struct queue *q, struct job_key key) {
+    if (job_key_before(q->frontier, key))
+        note_ready(q, key);
+    else
+        note_returned(q, key);
+}
+
+void queue_job_returned(struct queue *q, struct job_key key) {
+    queue_count_len(q, 1);
+    note_returned(q, key);
+    news_returned(key);
+}
+
+void queue_job_moved(struct queue *q, struct job_key from, struct job_key to) {
+    queue_remove_returned(q, from);
+    note_returned(q, to);
+    news_returned(to);
+}
+
+void queue_job_ready(struct queue *q, struct job_key key) {
+    queue_count_len(q, 1);
+    place_ready(q, key);
+    news_ready(q, key);
+}
+
+void queue_heard_ready(struct queue *q, struct job_key key) {
+    note_heard(q, key);
+    place_ready(q, key);
+}
+
+/* Behind the frontier the next walk finds it, if we know of more there: it is not the first. */
+void queue_heard_returned(struct queue *q, struct job_key key) {
+    note_heard(q, key);
+    limits_heard_room(q);
+    if (!q->behind || !job_key_before(q->frontier, key))
+        note_returned(q, key);
 }
 
 void queue_walk_from(struct queue *q, struct job_key key) {
@@ -247,6 +395,14 @@ void queue_walk_from(struct queue *q, struct job_key key) {
     q->behind = true;
     q->rewinds++;
     queue_signal(q);
+}
+
+void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
+    q->ranked |= first.rank != 0;
+    queue_count_len(q, count);
+    queue_walk_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
+    for (; count > 0; count--)
+        news_ready(q, first);
 }
 
 void queue_rewind(struct queue *q) {
@@ -289,25 +445,153 @@ size_t queue_paused_in(void) {
 
 /* ---- counters ---- */
 
+static void changed(struct queue *q) {
+    q->changes++;
+    q->changed_us = clock_mono();
+}
+
+static void own_changed(struct queue *q) {
+    changed(q);
+    news_changed(q);
+}
+
+void queue_count_len(struct queue *q, int64_t change) {
+    q->len += change;
+    q->own.len += change;
+    own_changed(q);
+}
+
+void queue_count_total(struct queue *q, int64_t change) {
+    q->total += change;
+    q->own.total += change;
+    own_changed(q);
+}
+
+void queue_count_dead(struct queue *q, int64_t change) {
+    q->dead += change;
+    q->own.dead += change;
+    q->shown = true;
+    own_changed(q);
+}
+
+/* We hold another lease: somebody has changed the row since. Who did so after its end took the job for
+ * queued, and us for having counted that. */
+bool queue_end_lease(struct job_key key, int64_t row_until) {
+    struct queue *q = queue_find_id(key.queue_id);
+    int64_t other;
+    bool same = lease_remove_row(key.id, row_until, &other);
+
+    if (q != NULL && other != 0 && other <= clock_db()) {
+        queue_count_in(q, 1);
+        queue_count_len(q, 1);
+    }
+    return same;
+}
+
+/* Queued jobs are those without a lease, delay or end of their own ahead. One that is ready later
+ * is delayed, or another server watches its lease. */
+void queue_count_gone(struct job_key key, int64_t queued_since) {
+    struct queue *q = queue_find_id(key.queue_id);
+    bool dying = queued_since == TIME_BEGINNING;
+    bool leased = dying ? lease_remove(key.id) : queue_end_lease(key, queued_since);
+
+    if (!leased && queued_since > clock_db() && queued_since != TIME_NEVER)
+        news_lease(NEWS_GONE, key, queued_since);
+    if (q == NULL) {
+        news_uncounted(key.queue_id);
+        return;
+    }
+    queue_count_total(q, -1);
+    if (!leased && !dying && queued_since <= clock_db())
+        queue_count_len(q, -1);
+    limits_room(q);
+}
+
 static void mark_dirty(struct queue *q) {
     q->used_us = clock_mono();
     if (q->id != 0 && list_empty(&q->in_dirty))
         list_push_back(&queues.dirty, &q->in_dirty);
 }
 
-void queue_count_in(struct queue *q) {
-    q->jobs_in++;
+void queue_count_in(struct queue *q, int64_t jobs) {
+    q->jobs_in += jobs;
+    q->own.jobs_in += jobs;
     q->shown = true;
     mark_dirty(q);
+    own_changed(q);
 }
 
 void queue_count_out(struct queue *q, int64_t jobs) {
     q->jobs_out += jobs;
+    q->own.jobs_out += jobs;
     mark_dirty(q);
+    own_changed(q);
 }
 
 struct queue *queue_next_dirty(void) {
     struct list *node = list_pop_front(&queues.dirty);
 
     return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_dirty);
+}
+
+/* ---- several servers ---- */
+
+static struct queue_share *share_of(struct queue *q, uint16_t node) {
+    for (size_t i = 0; i < q->peer_count; i++)
+        if (q->peers[i].node == node)
+            return &q->peers[i].share;
+    q->peers = xrealloc(q->peers, (q->peer_count + 1) * sizeof *q->peers);
+    q->peers[q->peer_count] = (struct peer_share){ .node = node };
+    return &q->peers[q->peer_count++].share;
+}
+
+void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base) {
+    struct queue_share *known = share_of(q, node);
+
+    if (base) {
+        q->doubtful = true;
+    } else {
+        q->len += share.len - known->len;
+        q->total += share.total - known->total;
+        q->jobs_in += share.jobs_in - known->jobs_in;
+        q->jobs_out += share.jobs_out - known->jobs_out;
+        q->dead += share.dead - known->dead;
+        q->shown |= share.jobs_in > known->jobs_in || q->dead > 0;
+        if (share.jobs_in != known->jobs_in || share.jobs_out != known->jobs_out)
+            q->used_us = clock_mono();
+    }
+    *known = share;
+    changed(q);
+}
+
+static void forget_share(struct queue *q, uint16_t node) {
+    for (size_t i = 0; i < q->peer_count; i++) {
+        if (q->peers[i].node == node) {
+            q->peers[i] = q->peers[--q->peer_count];
+            return;
+        }
+    }
+}
+
+void queue_forget_shares(uint16_t node) {
+    QUEUE_EACH(q)
+    forget_share(q, node);
+}
+
+void queue_doubt_all(void) {
+    QUEUE_EACH(q)
+    q->doubtful = true;
+}
+
+void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
+    q->len = len;
+    q->total = total;
+    changed(q);
+    q->counted = q->changes;
+    q->counted_us = clock_mono();
+}
+
+void queue_set_dead(struct queue *q, int64_t dead) {
+    q->dead = dead;
+    q->shown |= dead > 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "batch.h"
+#include "node.h"
 
 /* A task about one queue, for opening and forgetting it. */
 struct queue_task {
@@ -22,6 +23,9 @@ static struct queue_task *task_new(struct queue *q, struct op *op) {
 }
 
 /* ---- opening ---- */
+
+/* Rows that others were making may wait to be looked for again. */
+static bool some_unopened;
 
 static void start_opening(struct queue *q) {
     q->opening = true;
@@ -62,13 +66,28 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
             continue;
         queue_set_id(q, row_int4(rows, i, 0));
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, 2));
+        /* Others may have made it, and have added jobs that were not told of a queue without a number. */
+        q->behind |= node_has_company();
+        queue_signal(q);
     }
     for (size_t i = 0; i < count; i++) {
         struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
 
         t->q->opening = false;
-        unpark(t->q, NULL);
+        some_unopened |= t->q->id == 0;
+        if (t->q->id != 0)
+            unpark(t->q, NULL);
         free(t);
+    }
+}
+
+void queue_open_again(void) {
+    if (!some_unopened)
+        return;
+    some_unopened = false;
+    QUEUE_EACH(q) {
+        if (!q->opening && !list_empty(&q->parked))
+            start_opening(q);
     }
 }
 
@@ -100,6 +119,10 @@ void queue_forget(struct queue *q) {
     batch_add(&task_new(q, &op_drop_queues)->task);
 }
 
+static void drop_begin(struct params *p) {
+    params_set_text(p, 1, node_self()->id);
+}
+
 static void drop_encode(struct params *p, struct task *t) {
     params_int4(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->id);
 }
@@ -108,12 +131,14 @@ static void drop_encode(struct params *p, struct task *t) {
  * stayed that other servers added. */
 static void dropped(struct queue *q) {
     q->opening = false;
-    if (q->id != 0)
+    if (q->id != 0) {
         unpark(q, NULL);
-    else if (!list_empty(&q->parked))
+        queue_signal(q);
+    } else if (!list_empty(&q->parked)) {
         start_opening(q);
-    else if (q->users == 0)
+    } else if (q->users == 0) {
         queue_drop(q);
+    }
 }
 
 static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -137,6 +162,7 @@ static void drop_fail(struct task *task, const struct op_error *err) {
     (void)err;
     t->q->opening = false;
     unpark(t->q, NULL);
+    queue_signal(t->q);
     free(t);
 }
 
@@ -144,6 +170,7 @@ struct op op_drop_queues = {
     .name = "drop_queues",
     .stmt = SQL_DROP_QUEUES,
     .lane = LANE_HOT,
+    .begin = drop_begin,
     .encode = drop_encode,
     .done = drop_done,
     .fail = drop_fail,
@@ -166,10 +193,10 @@ void queue_save_counters(void) {
         struct counters_task *t = xcalloc(1, sizeof *t);
 
         *t = (struct counters_task){ .queue_id = q->id,
-                                     .jobs_in = q->jobs_in - q->saved_in,
-                                     .jobs_out = q->jobs_out - q->saved_out };
-        q->saved_in = q->jobs_in;
-        q->saved_out = q->jobs_out;
+                                     .jobs_in = q->own.jobs_in - q->saved_in,
+                                     .jobs_out = q->own.jobs_out - q->saved_out };
+        q->saved_in = q->own.jobs_in;
+        q->saved_out = q->own.jobs_out;
         t->task.op = &op_save_counters;
         t->task.rows = 1;
         list_init(&t->task.node);

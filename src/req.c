@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats.h"
+
 struct req_chunk {
     struct req_chunk *next;
 };
@@ -92,6 +94,7 @@ static void reply_verror(struct req *r, const char *fmt, va_list args) {
 
     vsnprintf(text, sizeof text, fmt, args);
     r->failed = true;
+    stats_count_error(text);
     resp_error(r->out, text);
 }
 
@@ -148,6 +151,12 @@ void req_error(struct req *r, const char *fmt, ...) {
 void req_int(struct req *r, int64_t value) {
     reply_int(r, value);
     req_end(r);
+}
+
+void req_answer_lost(struct req *r) {
+    req_error(r,
+              "UNKNOWN this was done with its transaction, but the connection to the database was lost with "
+              "the answer");
 }
 
 void req_text(struct req *r, struct buf *text) {

@@ -21,6 +21,7 @@
  */
 struct client;
 struct command;
+struct exec;
 
 struct req {
     struct list in_client; /* the client's requests, oldest first */
@@ -34,6 +35,7 @@ struct req {
     bool failed;        /* its reply is an error */
     bool silent;        /* CLIENT REPLY OFF or SKIP: no reply leaves */
     int64_t started_us; /* clock_mono() when the handler was called */
+    struct exec *exec;  /* the transaction it is part of, or NULL; multi.h */
     void *data;         /* the handler's own, from req_alloc() */
     /* Private: where the reply is built, and memory. */
     struct buf *out;
@@ -41,6 +43,7 @@ struct req {
     struct req_chunk *chunks;
     struct buf body; /* the input buffer it took over, for large commands */
     void (*on_end)(struct req *r);
+    void (*owner_on_end)(struct req *r); /* while command.c counts the end first */
 };
 
 #define REQ_OF_TASK(t) CONTAINER_OF(t, struct req, task)
@@ -74,6 +77,8 @@ void req_error(struct req *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void req_int(struct req *r, int64_t value);
 /* -DBERR with what the database said. */
 void req_db_error(struct req *r, const struct op_error *err);
+/* -UNKNOWN: of a transaction that was committed, whose results nobody knows. */
+void req_answer_lost(struct req *r);
 /* Replies text as one bulk and frees its memory. */
 void req_text(struct req *r, struct buf *text);
 

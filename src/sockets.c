@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -14,24 +16,50 @@
 #include <unistd.h>
 #include <event2/listener.h>
 
+#include "clock.h"
 #include "config.h"
 #include "log.h"
 
 #define MAX_LISTENERS 16
+/* When thousands connect at once, those who are connected have their turn in between. */
+#define ACCEPTS_PER_TURN 256
+#define ACCEPT_AGAIN_US (100 * US_PER_MS)
 
 static struct {
     struct event_base *base;
     void (*on_accept)(int fd, bool unix_socket);
     struct evconnlistener *listeners[MAX_LISTENERS];
     size_t count;
-    struct event *again; /* accepts anew after file descriptors ran out */
+    struct event *again; /* accepts anew after a pause */
+    bool failing;        /* the last accept() */
+    int64_t turn;        /* clock_mono(): in which accepted were accepted */
+    unsigned accepted;
 } sockets;
+
+/* Nothing is accepted until then. */
+static void pause_all(int64_t us) {
+    struct timeval pause = { us / US_PER_S, us % US_PER_S };
+
+    for (size_t i = 0; i < sockets.count; i++)
+        evconnlistener_disable(sockets.listeners[i]);
+    event_add(sockets.again, &pause);
+}
+
+static void count_accepted(void) {
+    sockets.failing = false;
+    if (sockets.turn != clock_mono())
+        sockets.accepted = 0;
+    sockets.turn = clock_mono();
+    if (++sockets.accepted == ACCEPTS_PER_TURN)
+        pause_all(0);
+}
 
 static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len,
                           void *arg) {
     (void)l;
     (void)len;
     (void)arg;
+    count_accepted();
     sockets.on_accept(fd, sa->sa_family == AF_UNIX);
 }
 
@@ -44,14 +72,14 @@ static void enable_all(evutil_socket_t fd, short what, void *arg) {
 }
 
 /* Out of file descriptors, accept() fails until somebody leaves: a pause keeps
- * the loop from spinning. */
+ * the loop from spinning. Who wants to connect waits, and one line tells of it. */
 static void on_accept_error(struct evconnlistener *l, void *arg) {
-    static const struct timeval pause = { 0, 100000 };
-
+    (void)l;
     (void)arg;
-    log_warning("listen", "cannot accept a connection: %s", strerror(errno));
-    evconnlistener_disable(l);
-    event_add(sockets.again, &pause);
+    if (!sockets.failing)
+        log_warning("listen", "cannot accept connections: %s; trying again and again", strerror(errno));
+    sockets.failing = true;
+    pause_all(ACCEPT_AGAIN_US);
 }
 
 static bool fail(char *err, size_t size, const char *where, const char *advice) {
@@ -237,4 +265,50 @@ void socket_tune(int fd, bool unix_socket) {
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+/* ---- this server's address ---- */
+
+static bool is_wildcard(const struct sockaddr *sa) {
+    if (sa->sa_family == AF_INET)
+        return ((const struct sockaddr_in *)(const void *)sa)->sin_addr.s_addr == htonl(INADDR_ANY);
+    return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr);
+}
+
+static void write_address(const struct sockaddr *sa, char *out, size_t size) {
+    socklen_t len = sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+
+    if (getnameinfo(sa, len, out, (socklen_t)size, NULL, 0, NI_NUMERICHOST) != 0)
+        out[0] = '\0';
+}
+
+/* The first that is not the loopback's. */
+static void machine_address(int family, char *out, size_t size) {
+    struct ifaddrs *all;
+
+    if (getifaddrs(&all) != 0)
+        return;
+    for (const struct ifaddrs *i = all; i != NULL && out[0] == '\0'; i = i->ifa_next)
+        if (i->ifa_addr != NULL && i->ifa_addr->sa_family == family && (i->ifa_flags & IFF_UP) &&
+            !(i->ifa_flags & IFF_LOOPBACK))
+            write_address(i->ifa_addr, out, size);
+    freeifaddrs(all);
+}
+
+void sockets_address(char *out, size_t size) {
+    struct sockaddr_storage storage;
+    struct sockaddr *sa = (struct sockaddr *)&storage;
+
+    snprintf(out, size, "%s", config.announce_ip);
+    for (size_t i = 0; i < sockets.count && out[0] == '\0'; i++) {
+        socklen_t len = sizeof storage;
+
+        if (getsockname(evconnlistener_get_fd(sockets.listeners[i]), sa, &len) != 0 ||
+            sa->sa_family == AF_UNIX)
+            continue;
+        if (is_wildcard(sa))
+            machine_address(sa->sa_family, out, size);
+        else
+            write_address(sa, out, size);
+    }
 }

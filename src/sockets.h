@@ -22,4 +22,8 @@ bool socket_is_local(int fd);
 /* No delay, keepalive by config.tcp_keepalive. */
 void socket_tune(int fd, bool unix_socket);
 
+/* Where others can reach this server: the announced address, the first one it listens on, or one of
+ * this machine when it listens on all. "" when it listens on none. */
+void sockets_address(char *out, size_t size);
+
 #endif

@@ -26,7 +26,7 @@ files() {
 # Names of the files that are neither queries nor migrations; schema.sql is only compared with.
 texts() {
     {
-        printf 'api\nsession\n'
+        printf 'session\n'
         find sql -maxdepth 1 -name '*.sql' ! -name schema.sql -exec basename {} .sql \;
     } | sort -u
 }
@@ -51,6 +51,16 @@ struct sql_text {
 };
 extern const struct sql_text sql_texts[SQL_COUNT];
 
+/* sql/doctor/, what the doctor asks; nothing of it is prepared. */
+enum doctor_stmt {
+$(files sql/doctor | sed -e 's,.*/\(.*\)\.sql$,    DOCTOR_\1\,,' | tr 'a-z' 'A-Z')
+    DOCTOR_COUNT
+};
+extern const struct sql_text doctor_texts[DOCTOR_COUNT];
+
+/* The indexes that the migrations make: table.index, between commas. */
+extern const char sql_indexes[];
+
 /* sql/migrations/, in ascending order. breaking: older servers must not run on the result. */
 struct sql_migration {
     int version;
@@ -60,6 +70,9 @@ struct sql_migration {
 };
 extern const struct sql_migration sql_migrations[];
 extern const int sql_migration_count;
+
+/* sql/api/, all files in the order of their names. */
+extern const char sql_api[];
 
 /* The other files of sql/: sql_session is session.sql. Empty when there is no such file. */
 $(for name in $(texts); do echo "extern const char sql_$name[];"; done)
@@ -81,15 +94,29 @@ migration() {
     echo '    },'
 }
 
-source_file() {
-    printf '/* SQL and settings as C strings: made by src/sql_gen.sh */\n#include "sql_gen.h"\n\n'
-    echo 'const struct sql_text sql_texts[SQL_COUNT] = {'
-    for file in $(files sql/queries); do
+# $1: a directory of statements.
+statements() {
+    for file in $(files "$1"); do
         printf '    { "%s",\n' "$(basename "$file" .sql)"
         literal "$file"
         echo '    },'
     done
-    printf '};\n\nconst struct sql_migration sql_migrations[] = {\n'
+}
+
+# Of sql/schema.sql: primary keys, unique constraints, and indexes.
+indexes() {
+    sed -nE -e '/^ALTER TABLE/{N;s/^ALTER TABLE (ONLY )?pgdisque\.(\w+)\s+ADD CONSTRAINT (\w+) (PRIMARY KEY|UNIQUE).*/\2.\3/p;}' \
+        -e 's/^CREATE (UNIQUE )?INDEX (\w+) ON (ONLY )?pgdisque\.(\w+) .*/\4.\2/p' sql/schema.sql | paste -s -d ,
+}
+
+source_file() {
+    printf '/* SQL and settings as C strings: made by src/sql_gen.sh */\n#include "sql_gen.h"\n\n'
+    echo 'const struct sql_text sql_texts[SQL_COUNT] = {'
+    statements sql/queries
+    printf '};\n\nconst struct sql_text doctor_texts[DOCTOR_COUNT] = {\n'
+    statements sql/doctor
+    printf '};\n\nconst char sql_indexes[] = "%s";\n' "$(indexes)"
+    printf '\nconst struct sql_migration sql_migrations[] = {\n'
     for file in $(files sql/migrations); do
         migration "$file"
     done
@@ -97,7 +124,11 @@ source_file() {
     for name in $(texts); do
         printf '\nconst char sql_%s[] =\n%s;\n' "$name" "$(literal "sql/$name.sql")"
     done
-    printf '\nconst char embedded_conf[] =\n%s;\n' "$(literal conf/embedded-postgresql.conf)"
+    printf '\nconst char sql_api[] =\n'
+    for file in $(files sql/api); do
+        literal "$file"
+    done
+    printf ';\n\nconst char embedded_conf[] =\n%s;\n' "$(literal conf/embedded-postgresql.conf)"
 }
 
 replace_if_changed() {

@@ -2,6 +2,8 @@
 #include "stats.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
 
 struct stats stats;
 
@@ -43,10 +45,57 @@ void stats_info(struct buf *out) {
         buf_printf(out, "%s:%" PRIu64 "\r\n", counters[i].name, *counters[i].value);
 }
 
+/* Errors by their codes. DEBUG ERROR can make up more of them than there are. */
+#define CODES_MAX 64
+#define CODE_SIZE 24
+
+static struct error_code {
+    char code[CODE_SIZE];
+    uint64_t count;
+} codes[CODES_MAX];
+
+static size_t code_count;
+
+static bool is_code(const char *text, size_t len) {
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < 'A' || text[i] > 'Z')
+            return false;
+    }
+    return len > 0 && len < CODE_SIZE;
+}
+
+void stats_count_error(const char *text) {
+    size_t len = strcspn(text, " ");
+    size_t i = 0;
+
+    if (!is_code(text, len)) {
+        text = "ERR";
+        len = strlen(text);
+    }
+    stats.errors_replied++;
+    while (i < code_count && (strncmp(codes[i].code, text, len) != 0 || codes[i].code[len] != '\0'))
+        i++;
+    if (i == CODES_MAX)
+        return;
+    if (i == code_count) {
+        memcpy(codes[i].code, text, len);
+        codes[i].code[len] = '\0';
+        code_count++;
+    }
+    codes[i].count++;
+}
+
+void stats_errors_info(struct buf *out) {
+    for (size_t i = 0; i < code_count; i++)
+        buf_printf(out, "errorstat_%s:count=%" PRIu64 "\r\n", codes[i].code, codes[i].count);
+}
+
 /* The samples go as well: a rate must not span the step down to zero. */
 void stats_reset(void) {
     stats = (struct stats){ 0 };
     taken = 0;
+    memset(codes, 0, sizeof codes);
+    code_count = 0;
 }
 
 void stats_sample(int64_t mono_us) {

@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "clock.h"
+#include "events.h"
 #include "lease.h"
 #include "node.h"
 #include "stats.h"
+
+#define MAX_TRIES 5
 
 static struct {
     struct list fresh;
@@ -25,7 +29,7 @@ size_t waiters_blocked(void) {
     return waiters.blocked;
 }
 
-struct get *get_new(struct req *r, struct queue *const *queues, size_t count) {
+struct get *get_new(struct req *r, const struct get_source *sources, size_t count) {
     struct get *g = req_alloc(r, sizeof *g + count * sizeof(struct wait));
 
     g->req = r;
@@ -35,9 +39,10 @@ struct get *get_new(struct req *r, struct queue *const *queues, size_t count) {
     list_init(&g->in_fresh);
     g->wait_count = count;
     for (size_t i = 0; i < count; i++) {
-        g->waits[i].q = queues[i];
+        g->waits[i].from = sources[i];
         g->waits[i].get = g;
-        queues[i]->users++;
+        if (sources[i].q != NULL)
+            sources[i].q->users++;
         list_init(&g->waits[i].node);
     }
     r->data = g;
@@ -65,38 +70,90 @@ void get_put_back(struct get *g) {
     list_push_front(&waiters.fresh, &g->in_fresh);
 }
 
+struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q)) {
+    for (size_t i = 0; i < g->wait_count; i++) {
+        struct get_source from = g->waits[i].from;
+        struct queue *q = from.q == NULL ? glob_find(from.glob, accept) : accept(from.q) ? from.q : NULL;
+
+        if (q != NULL)
+            return q;
+    }
+    return NULL;
+}
+
+static bool has_budget(struct queue *q) {
+    return queue_budget(q) > 0;
+}
+
 bool get_has_budget(const struct get *g) {
-    for (size_t i = 0; i < g->wait_count; i++)
-        if (queue_budget(g->waits[i].q) > 0)
-            return true;
-    return false;
+    return get_find_queue(g, has_budget) != NULL;
 }
 
 /* ---- waiting ---- */
 
+static struct get *get_of(struct list *node) {
+    return LIST_ENTRY(node, struct wait, node)->get;
+}
+
 /* Nearly always at the end; a get that claimed in vain goes back to its place,
  * which is nearly always the front. */
-static void join(struct wait *w) {
-    struct list *first = w->q->waiters.next;
-    struct list *before = &w->q->waiters;
+static void insert(struct list *waiters_of, struct wait *w) {
+    struct list *first = waiters_of->next;
+    struct list *before = waiters_of;
 
-    if (first != before && LIST_ENTRY(first, struct wait, node)->get->arrival > w->get->arrival)
+    if (first != before && get_of(first)->arrival > w->get->arrival)
         before = first;
-    while (before->prev != &w->q->waiters &&
-           LIST_ENTRY(before->prev, struct wait, node)->get->arrival > w->get->arrival)
+    while (before->prev != waiters_of && get_of(before->prev)->arrival > w->get->arrival)
         before = before->prev;
     list_insert_before(before, &w->node);
-    w->q->joined_by = w->get->arrival;
-    w->q->waiter_count++;
+}
+
+static void join_queue(struct wait *w, struct queue *q) {
+    if (q->joined_by != w->get->arrival) {
+        insert(&q->waiters, w);
+        q->joined_by = w->get->arrival;
+        q->waiter_count++;
+    }
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+}
+
+/* All that may have jobs, since others may be served by the first of them. */
+static bool signal_only(struct queue *q) {
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+    return false;
+}
+
+static void join_glob(struct wait *w, struct glob *glob) {
+    if (glob->joined_by != w->get->arrival) {
+        insert(&glob->waiters, w);
+        glob->joined_by = w->get->arrival;
+        if (glob->waiter_count++ == 0)
+            glob_set_waiting(glob, true);
+    }
+    (void)glob_find(glob, signal_only);
+}
+
+static void leave_glob(struct glob *glob) {
+    glob->joined_by = 0;
+    if (--glob->waiter_count == 0)
+        glob_set_waiting(glob, false);
 }
 
 static void leave_all(struct get *g) {
     for (size_t i = 0; i < g->wait_count; i++) {
-        if (list_empty(&g->waits[i].node))
+        struct wait *w = &g->waits[i];
+
+        if (list_empty(&w->node))
             continue;
-        list_remove(&g->waits[i].node);
-        g->waits[i].q->waiter_count--;
-        g->waits[i].q->joined_by = 0;
+        list_remove(&w->node);
+        if (w->from.q == NULL) {
+            leave_glob(w->from.glob);
+            continue;
+        }
+        w->from.q->waiter_count--;
+        w->from.q->joined_by = 0;
     }
     waiters.blocked--;
     if (g->client != NULL)
@@ -118,19 +175,62 @@ void get_wait(struct get *g) {
     g->client->blocked = true;
     waiters.blocked++;
     for (size_t i = 0; i < g->wait_count; i++) {
-        if (g->waits[i].q->joined_by != g->arrival)
-            join(&g->waits[i]);
-        if (queue_budget(g->waits[i].q) > 0)
-            queue_signal(g->waits[i].q);
+        struct wait *w = &g->waits[i];
+
+        if (w->from.q != NULL)
+            join_queue(w, w->from.q);
+        else
+            join_glob(w, w->from.glob);
     }
+}
+
+/* A claim for another get may be bringing more than that one takes. */
+static bool is_claimed(struct queue *q) {
+    return q->claiming > 0;
+}
+
+/* What another server has just added may not have been told yet. Who waits hears of it; and of what fits
+ * a pattern there may be too much to look at. */
+static void look_anyway(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (g->waits[i].from.q != NULL)
+            g->waits[i].from.q->behind |= g->waits[i].from.q->id != 0;
+}
+
+void get_begin(struct get *g) {
+    if (g->nohang && node_has_company())
+        look_anyway(g);
+    if (get_has_budget(g) || get_find_queue(g, is_claimed) != NULL)
+        get_start(g);
+    else if (!g->nohang && node_self()->leaving)
+        get_end_error(g, WAITERS_LEAVING);
+    else
+        get_wait(g);
+}
+
+static struct get *earlier(struct get *g, struct list *waiters_of) {
+    struct get *first = list_empty(waiters_of) ? NULL : get_of(waiters_of->next);
+
+    return g == NULL || (first != NULL && first->arrival < g->arrival) ? first : g;
+}
+
+/* By its name or by a pattern; but a queue that is about to be forgotten is not held by patterns. */
+static struct get *first_waiting(struct queue *q) {
+    struct get *g = earlier(NULL, &q->waiters);
+    struct glob *glob;
+    uint32_t from = 0;
+
+    while (!q->opening && (glob = globs_next_waiting(q, &from)) != NULL)
+        g = earlier(g, &glob->waiters);
+    return g;
 }
 
 /* One who hung up in this turn is still in the list. Of one who does so later, what was
  * claimed for it is put back. */
 struct get *get_first_waiting(struct queue *q) {
-    while (!list_empty(&q->waiters)) {
-        struct get *g = LIST_ENTRY(q->waiters.next, struct wait, node)->get;
+    struct get *g;
 
+    while ((g = first_waiting(q)) != NULL) {
         if (g->client->state != CLIENT_DEAD)
             return g;
         waiters_client_gone(g->client);
@@ -160,10 +260,16 @@ void get_end(struct get *g) {
     if (g->state == GET_WAITING)
         leave_all(g);
     g->state = GET_DONE;
+    if (g->kind != NULL)
+        g->kind->ended(g);
     list_remove(&g->in_fresh);
     heap_remove(&waiters.deadlines, &g->deadline);
-    for (size_t i = 0; i < g->wait_count; i++)
-        g->waits[i].q->users--;
+    for (size_t i = 0; i < g->wait_count; i++) {
+        if (g->waits[i].from.q != NULL)
+            g->waits[i].from.q->users--;
+        else
+            glob_leave(g->waits[i].from.glob);
+    }
     free(g->jobs);
     g->jobs = NULL;
     if (g->client != NULL)
@@ -171,8 +277,15 @@ void get_end(struct get *g) {
     req_end(r);
 }
 
+static void reply_nothing(struct get *g) {
+    if (g->kind != NULL)
+        g->kind->reply_nothing(g);
+    else
+        reply_null_array(g->req);
+}
+
 void get_end_empty(struct get *g) {
-    reply_null_array(g->req);
+    reply_nothing(g);
     get_end(g);
 }
 
@@ -185,50 +298,75 @@ void job_format_id(char out[JOBID_LEN], struct job_key key, int64_t expires_at, 
     const struct node *n = node_by_number(job_id_node(key.id));
     int64_t ttl_s = (expires_at - job_created_us(key.id)) / US_PER_S;
 
-    jobid_format(out, key, n != NULL ? n->id : "00000000", ttl_s, retry > 0);
+    jobid_format(out, key, n != NULL && n->id[0] != '\0' ? n->id : "00000000", ttl_s, retry > 0);
 }
 
-static void reply_job(struct get *g, const struct job *job) {
+static void reply_job(struct req *r, const struct job *job, unsigned form) {
     char id[JOBID_LEN];
 
     job_format_id(id, job->key, job->expires_at, job->retry);
-    reply_array(g->req, g->with_counters ? 7 : 3);
-    reply_bulk(g->req, job->q->name);
-    reply_bulk(g->req, (struct slice){ id, sizeof id });
-    reply_bulk(g->req, job->body);
-    if (!g->with_counters)
-        return;
-    reply_bulk_str(g->req, "nacks");
-    reply_int(g->req, job->nacks);
-    reply_bulk_str(g->req, "additional-deliveries");
-    reply_int(g->req, job->extras);
+    reply_array(r, 3 + ((form & JOBS_WITH_COUNTERS) ? 4 : 0) + ((form & JOBS_WITH_TOKENS) ? 1 : 0));
+    reply_bulk(r, job->q->name);
+    reply_bulk(r, (struct slice){ id, sizeof id });
+    reply_bulk(r, job->body);
+    if (form & JOBS_WITH_COUNTERS) {
+        reply_bulk_str(r, "nacks");
+        reply_int(r, job->nacks);
+        reply_bulk_str(r, "additional-deliveries");
+        reply_int(r, job->extras);
+    }
+    if (form & JOBS_WITH_TOKENS)
+        reply_int(r, job_token(job->nacks, job->extras));
 }
 
 /* Until the reply is written, the job can be put back as if nothing had happened. */
-static void remember_unsent(struct client *c, const struct job *job) {
+void get_note_unsent(struct client *c, struct delivery d) {
     if (c->unsent_count == c->unsent_cap) {
         c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
         c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
     }
-    c->unsent[c->unsent_count++] =
-        (struct delivery){ job->key, job->ready_at, c->bytes_out + buf_len(&c->out) };
+    d.offset = c->bytes_out + buf_len(&c->out);
+    c->unsent[c->unsent_count++] = d;
 }
 
 /* The row's lease began when the statement was built; the client's begins now. */
 static int64_t lease_end(const struct job *job) {
-    return job->retry == 0 ? INT64_MAX : clock_db() + job->retry * US_PER_S;
+    return job->retry == 0 ? INT64_MAX : clock_db() + job->lease_us;
 }
 
-void get_deliver(struct get *g, const struct job *jobs, size_t count) {
+void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form) {
+    struct worker *worker = worker_of(c);
+
     for (size_t i = 0; i < count; i++)
-        remember_unsent(g->client, &jobs[i]);
-    reply_array(g->req, count);
+        get_note_unsent(c, (struct delivery){ .key = jobs[i].key, .until = jobs[i].ready_at });
+    reply_array(r, count);
     for (size_t i = 0; i < count; i++) {
-        reply_job(g, &jobs[i]);
-        lease_add(jobs[i].key, lease_end(&jobs[i]));
+        reply_job(r, &jobs[i], form);
+        lease_give(jobs[i].key, lease_end(&jobs[i]), jobs[i].ready_at, worker);
+        if (jobs[i].last)
+            lease_set_last(jobs[i].key.id);
         queue_count_out(jobs[i].q, 1);
     }
     stats.jobs_delivered += count;
+    /* The reply is whole: who gets it may listen, too. */
+    for (size_t i = 0; i < count; i++)
+        if (events_wanted(jobs[i].q))
+            event_of_job(jobs[i].q, EVENT_DELIVERED, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
+}
+
+static void deliver_own(struct get *g, const struct job *jobs, size_t count) {
+    g->kind->deliver(g, jobs, count);
+    for (size_t i = 0; i < count; i++)
+        queue_count_out(jobs[i].q, 1);
+    stats.jobs_delivered += count;
+}
+
+void get_deliver(struct get *g, const struct job *jobs, size_t count) {
+    if (g->kind != NULL)
+        deliver_own(g, jobs, count);
+    else
+        jobs_deliver(g->req, g->client, jobs, count,
+                     (g->with_counters ? JOBS_WITH_COUNTERS : 0) | (g->with_tokens ? JOBS_WITH_TOKENS : 0));
     get_end(g);
 }
 
@@ -260,8 +398,8 @@ void get_finish(struct get *g) {
         get_end_error(g, g->refusal);
         return;
     }
-    /* A returned job may have been gone; others may still be there. */
-    if (!g->has_waited && g->client != NULL && get_has_budget(g))
+    /* A returned job may have been gone; others may still be there. But other servers may take them all. */
+    if (!g->has_waited && g->client != NULL && ++g->tries < MAX_TRIES && get_has_budget(g))
         get_start(g);
     else
         get_wait(g);
@@ -277,7 +415,7 @@ static void abandon(struct get *g) {
 }
 
 bool waiters_has(const struct client *c) {
-    return c->get != NULL && !c->get->nohang;
+    return c->may_wait || (c->get != NULL && !c->get->nohang);
 }
 
 void waiters_client_gone(struct client *c) {
@@ -316,18 +454,28 @@ void waiters_end_all(const char *error) {
     }
 }
 
+/* What is taken away for it cannot be had by others any more; and who finds something at once does so however
+ * short its timeout is. It ends in a moment. */
+static bool is_being_served(const struct get *g) {
+    return g->kind != NULL && g->state != GET_WAITING && batch_connected(LANE_HOT);
+}
+
 void waiters_expire(int64_t mono_us) {
     struct heap_item *first;
 
     while ((first = heap_first(&waiters.deadlines)) != NULL && first->due <= mono_us) {
         struct get *g = CONTAINER_OF(first, struct get, deadline);
 
+        if (is_being_served(g)) {
+            heap_remove(&waiters.deadlines, first);
+            continue;
+        }
         if (g->state != GET_CLAIMING) {
             get_end_empty(g);
             continue;
         }
         abandon(g);
-        reply_null_array(g->req);
+        reply_nothing(g);
         client_detach(g->req);
     }
 }

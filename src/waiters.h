@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <libpq-fe.h>
 #include "client.h"
+#include "globs.h"
 #include "heap.h"
 #include "jobid.h"
 #include "list.h"
@@ -39,27 +41,57 @@ enum get_state {
 struct job {
     struct queue *q;
     struct job_key key;
-    int64_t ready_at; /* the lease's end */
+    int64_t ready_at; /* the lease's end in the row */
+    int64_t lease_us; /* how long it lasts */
+    bool last;        /* attempt */
     int64_t expires_at;
     int32_t retry;
     int32_t nacks;
     int32_t extras;
     struct slice body;
+    /* Only of one that was taken away; popped.h. */
+    int32_t deliveries;
+    int row; /* in rows, where there is more about it; NULL: it never was a row */
+    const PGresult *rows;
 };
 
-/* A get in the list of one of its queues. */
+struct get;
+
+/* Commands other than GETJOB that take jobs, and wait for them as it does. */
+struct get_kind {
+    /* Plans what the next flight is to take for g: from q, or, when that is NULL, from the first of its queues
+     * that may have something. How many rows; get_claim() was called when there are any. */
+    size_t (*plan)(struct get *g, struct queue *q);
+    /* Replies the jobs. */
+    void (*deliver)(struct get *g, const struct job *jobs, size_t count);
+    /* Replies that there is none. */
+    void (*reply_nothing)(struct get *g);
+    /* It ends; its reply is complete. */
+    void (*ended)(struct get *g);
+};
+
+/* What a get takes from: a queue, or those that fit a pattern. */
+struct get_source {
+    struct queue *q;   /* NULL: */
+    struct glob *glob; /* used until the get's end */
+};
+
+/* A get in the list of one of its sources. */
 struct wait {
     struct list node;
-    struct queue *q;
+    struct get_source from;
     struct get *get;
 };
 
 struct get {
+    const struct get_kind *kind; /* NULL: GETJOB */
+    void *own;                   /* of the kind */
     struct req *req;
     struct client *client; /* NULL once it has gone */
     enum get_state state;
     bool nohang;
     bool with_counters;
+    bool with_tokens;
     bool has_waited; /* is served one job, whatever count says */
     int64_t count;
     uint64_t arrival;          /* order of arrival */
@@ -70,6 +102,7 @@ struct get {
     size_t places;
     char *refusal;  /* the error of a claim that the database refused */
     size_t pending; /* places whose claim is under way */
+    unsigned tries; /* claims in vain, one after the other */
     size_t wait_count;
     struct wait waits[]; /* in the order of the command */
 };
@@ -77,18 +110,23 @@ struct get {
 /* A delivery whose reply has not reached the socket; client.h keeps them. */
 struct delivery {
     struct job_key key;
-    int64_t until;   /* the lease's end */
-    uint64_t offset; /* of the client's output at which the reply begins, or earlier */
+    int64_t until;       /* the lease's end */
+    struct popped *copy; /* of one that was taken away; popped.h */
+    uint64_t offset;     /* of the client's output at which the reply begins, or earlier */
 };
 
 void waiters_init(void);
 
-/* A get over queues[count]; r->client must be there. Its fields are set by the caller. */
-struct get *get_new(struct req *r, struct queue *const *queues, size_t count);
+/* A get over sources[count]; r->client must be there. Its fields are set by the caller. */
+struct get *get_new(struct req *r, const struct get_source *sources, size_t count);
 /* It was not its turn yet: the oldest again. */
 void get_put_back(struct get *g);
+/* The first of its queues that is accepted, or NULL. */
+struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q));
 /* May one of its queues have a ready job? */
 bool get_has_budget(const struct get *g);
+/* Its fields are set: takes what there may be, or waits. */
+void get_begin(struct get *g);
 /* Takes part in the next flight. */
 void get_start(struct get *g);
 /* Takes the oldest fresh get, or NULL. */
@@ -105,6 +143,11 @@ size_t get_add_place(struct get *g);
 void get_refuse(struct get *g, const struct op_error *err);
 /* Claims for it have ended: replies what came, or waits again. */
 void get_finish(struct get *g);
+/* Replies count jobs to r of c: leased from now on, and put back when c goes before it has them. */
+enum { JOBS_WITH_COUNTERS = 1, JOBS_WITH_TOKENS = 2 };
+void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form);
+/* Of a delivery whose reply comes next. */
+void get_note_unsent(struct client *c, struct delivery d);
 /* Delivers count jobs and ends the get. */
 void get_deliver(struct get *g, const struct job *jobs, size_t count);
 /* Ends with a reply of nothing. */
@@ -113,7 +156,7 @@ void get_end_error(struct get *g, const char *error);
 /* Ends it; its reply is complete. */
 void get_end(struct get *g);
 
-/* Has c a GETJOB under way that may wait? (NOHANG is answered in any case.) */
+/* Has c a GETJOB, or the like, under way that may wait? (NOHANG is answered in any case.) */
 bool waiters_has(const struct client *c);
 /* The client has gone: ends or orphans its get. */
 void waiters_client_gone(struct client *c);

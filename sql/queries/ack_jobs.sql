@@ -1,6 +1,7 @@
 -- Removes jobs, in whatever state they are.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
--- returns: ordinal, queued_since (infinity: it was delayed or leased for ever)
+-- returns: ordinal, queued_since (infinity: it was delayed or leased for ever; -infinity: about to be buried,
+--          see bury_jobs), group_key
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 delete from pgdisque.job as j
@@ -11,4 +12,9 @@ where j.queue_id = any (array[k.queue_id])
   and j.expires_at > $4::timestamptz
 returning
     k.ordinal::integer,
-    case when j.wake_at = j.ready_at then 'infinity' else j.ready_at end as queued_since
+    case
+        when j.wake_at = j.ready_at then 'infinity'
+        when j.deliveries >= j.attempts and j.ready_at <= $4::timestamptz then '-infinity'
+        else j.ready_at
+    end as queued_since,
+    j.group_key

@@ -1,16 +1,26 @@
 -- Leases ready jobs by key: those that came back behind the frontiers of their queues.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
--- returns: queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body; in no order
+-- returns: queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: there is
+--          no last one); in no order. One that has had its last attempt before is not leased: ready_at is not later
+--          than now. It is to be buried.
 -- locks: the rows, skipping what others have locked
 -- index: job_pkey, then by ctid
 update pgdisque.job as j
 set ready_at = case
+        when j.deliveries >= j.attempts then j.ready_at
         when j.retry = 0 then 'infinity'
-        else $4::timestamptz + j.retry * interval '1 second'
+        when j.backoff is null or j.deliveries + 1 >= j.attempts then $4::timestamptz + j.retry * interval '1 second'
+        else $4::timestamptz + interval '1 second' * (
+            j.retry
+            + least(3600, j.backoff * 2 ^ least(j.deliveries, 12)
+                * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
+        )
     end,
-    deliveries = j.deliveries + 1,
-    extras = j.extras + case when j.owner is null then 0 else 1 end,
-    owner = $5::smallint
+    leased_at = case when j.backoff is not null then $4::timestamptz end,
+    deliveries = j.deliveries + case when j.deliveries >= j.attempts then 0 else 1 end,
+    extras = j.extras + case when j.owner is null or j.deliveries >= j.attempts then 0 else 1 end,
+    owner = case when j.deliveries >= j.attempts then j.owner else $5::smallint end,
+    worker = null
 where j.ctid = any (array(
     select r.ctid
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) as k (queue_id, rank, id)
@@ -19,4 +29,5 @@ where j.ctid = any (array(
       and r.expires_at > $4::timestamptz
     for update of r skip locked
 ))
-returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body
+returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body,
+    j.deliveries >= j.attempts as last

@@ -2,18 +2,28 @@
 -- Retry 0 is leased for ever, which makes it at most once. A delayed job enters the queue by wake_due only,
 -- also when its time has come.
 -- params: $1 queue_id, $2 rank, $3 id (the frontier, itself not included), $4 limit, $5 now, $6 node
--- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body; in no order
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: there is
+--          no last one); in no order. One that has had its last attempt before is not leased: ready_at is not later
+--          than now. It is to be buried.
 -- locks: the rows, skipping what others have locked
 -- index: job_pkey, then by ctid. The queue is named only inside: named here too, an empty table's
 -- statistics would have the rows looked for among all of the queue's.
 update pgdisque.job as j
 set ready_at = case
+        when j.deliveries >= j.attempts then j.ready_at
         when j.retry = 0 then 'infinity'
-        else $5::timestamptz + j.retry * interval '1 second'
+        when j.backoff is null or j.deliveries + 1 >= j.attempts then $5::timestamptz + j.retry * interval '1 second'
+        else $5::timestamptz + interval '1 second' * (
+            j.retry
+            + least(3600, j.backoff * 2 ^ least(j.deliveries, 12)
+                * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
+        )
     end,
-    deliveries = j.deliveries + 1,
-    extras = j.extras + case when j.owner is null then 0 else 1 end,
-    owner = $6::smallint
+    leased_at = case when j.backoff is not null then $5::timestamptz end,
+    deliveries = j.deliveries + case when j.deliveries >= j.attempts then 0 else 1 end,
+    extras = j.extras + case when j.owner is null or j.deliveries >= j.attempts then 0 else 1 end,
+    owner = case when j.deliveries >= j.attempts then j.owner else $6::smallint end,
+    worker = null
 where j.ctid = any (array(
     select r.ctid
     from pgdisque.job as r
@@ -26,4 +36,5 @@ where j.ctid = any (array(
     limit $4::integer
     for update skip locked
 ))
-returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body
+returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body,
+    j.deliveries >= j.attempts as last

@@ -1,21 +1,38 @@
--- Forgets queues that have been empty and idle, unless jobs have come meanwhile.
--- params: $1 queue_id
+-- Forgets queues that have been empty and idle, unless jobs or settings have come meanwhile.
+-- params: $1 queue_id, $2 id of this server
 -- returns: id of those forgotten
--- index: queue_pkey, job_pkey, queue_counter_pkey
+-- index: queue_pkey, job_pkey, dead_pkey, unique_key_pkey, queue_setting_pkey, queue_counter_pkey,
+--        finished_0_pkey and those of its like
 with gone as (
     delete from pgdisque.queue as q
     using unnest($1::integer[]) as d (queue_id)
     where q.id = d.queue_id
       and q.pause = 0
+      and not exists (select from pgdisque.queue_setting as s where s.queue_id = q.id)
       -- Another server may know the queue's number and be about to add a job under it.
-      and (select count(*) from pgdisque.node) <= 1
+      and not exists (select from pgdisque.node as n where n.id <> $2::text and n.left_at is null)
+      -- So may any transaction of SQL.
+      and not (select s.is_called from pgdisque.sql_job as s)
       and not exists (select from pgdisque.job as j where j.queue_id = q.id)
+      and not exists (select from pgdisque.unique_key as k where k.queue_id = q.id)
+      and not exists (select from pgdisque.dead_job as d where d.queue_id = q.id)
+      and not exists (select from pgdisque.finished as f where f.queue_id = q.id)
     returning q.id
 ),
 counters as (
     delete from pgdisque.queue_counter as c
     using gone
     where c.queue_id = gone.id
+),
+slots as (
+    delete from pgdisque.slot as s
+    using gone
+    where s.queue_id = gone.id
+),
+tokens as (
+    delete from pgdisque.bucket as b
+    using gone
+    where b.queue_id = gone.id
 )
 select gone.id
 from gone

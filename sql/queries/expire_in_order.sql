@@ -1,6 +1,6 @@
 -- Removes jobs with the default TTL that is over: they expire in key order, so a range of ids holds them.
--- params: $1 queue_id, $2 rank, $3 from_id (itself not included), $4 to_id (included), $5 limit per queue
--- returns: queue_id, rank, id, ready_at
+-- params: $1 queue_id, $2 rank, $3 from_id (itself not included), $4 to_id (included), $5 limit per queue, $6 now
+-- returns: queue_id, rank, id, queued_since (-infinity: it was about to be buried), expires_at, retry
 -- locks: the rows, skipping what others have locked
 -- index: job_pkey, then by ctid
 delete from pgdisque.job as j
@@ -15,9 +15,15 @@ where j.ctid = any (array(
           and o.id > k.from_id
           and o.id <= $4::bigint
           and o.wake_at is null
+          -- What was pushed to a list lives on.
+          and o.expires_at <= $6::timestamptz
         order by o.id
         limit $5::integer
         for update skip locked
     ) as d
 ))
-returning j.queue_id, j.rank, j.id, j.ready_at
+returning
+    j.queue_id, j.rank, j.id,
+    case when j.deliveries >= j.attempts and j.ready_at <= $6::timestamptz then '-infinity' else j.ready_at end
+        as queued_since,
+    j.expires_at, j.retry

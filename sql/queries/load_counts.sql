@@ -10,15 +10,18 @@ select
     count(*) filter (
         where j.ready_at <= $1::timestamptz
           and j.wake_at is distinct from j.ready_at
+          and (j.deliveries >= j.attempts) is not true
     ) as queued,
     min(j.id) filter (where j.wake_at is null) as oldest_id,
     min(j.rank) filter (
         where j.ready_at <= $1::timestamptz
           and j.wake_at is distinct from j.ready_at
+          and (j.deliveries >= j.attempts) is not true
     ) as first_rank,
     min(j.id) filter (
         where j.ready_at <= $1::timestamptz
           and j.wake_at is distinct from j.ready_at
+          and (j.deliveries >= j.attempts) is not true
     ) as first_id
 from pgdisque.job as j
 group by j.queue_id + 0

@@ -10,5 +10,6 @@ where j.queue_id = $1::integer
   and (j.rank, j.id) > ($2::smallint, $3::bigint)
   and j.ready_at <= $5::timestamptz
   and j.expires_at > $5::timestamptz
+  and (j.deliveries >= j.attempts) is not true
 order by j.rank, j.id
 limit $4::integer

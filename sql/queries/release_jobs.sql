@@ -6,7 +6,8 @@
 update pgdisque.job as j
 set ready_at = $4::timestamptz,
     deliveries = j.deliveries - 1,
-    owner = null
+    owner = null,
+    slot = null
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
 where j.queue_id = any (array[k.queue_id])
   and j.rank = k.rank

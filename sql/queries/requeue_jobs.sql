@@ -1,21 +1,67 @@
 -- Puts jobs that are not queued back into their queues: NACK and ENQUEUE. At-most-once jobs (retry 0)
--- only if they were never queued before, which is to say that they are still delayed.
--- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 now
--- returns: ordinal
+-- only if they were never queued before, which is to say that they are still delayed. ENQUEUE gives a job
+-- with attempts all of them anew.
+-- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay (of NACK, seconds; null: as
+--         long as the job's backoff says), $6 error (of NACK; null: none), $7 now,
+--         $8 token (none, 0, or that of the last delivery)
+-- returns: ordinal, was_until (when the lease or the delay would have ended; null: its token is stale, and nothing
+--          was done), wake_at (until when it is delayed; null: queued), last (that was its last attempt: it is
+--          to be buried)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
-update pgdisque.job as j
-set ready_at = $5::timestamptz,
-    wake_at = case when j.wake_at is null then null else j.expires_at end,
-    nacks = j.nacks + k.nack,
-    extras = j.extras + case when k.nack = 0 and j.owner is not null then 1 else 0 end,
-    owner = null
-from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[])
-    with ordinality as k (queue_id, rank, id, nack, ordinal)
-where j.queue_id = any (array[k.queue_id])
-  and j.rank = k.rank
-  and j.id = k.id
-  and j.ready_at > $5::timestamptz
-  and j.expires_at > $5::timestamptz
-  and (j.retry > 0 or j.owner is null)
-returning k.ordinal::integer
+with old as materialized (
+    select
+        k.ordinal, k.nack, k.error, j.queue_id, j.rank, j.id, j.ready_at,
+        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras) as is_stale,
+        k.nack = 1 and coalesce(j.deliveries >= j.attempts, false) as last,
+        case
+            when k.nack = 0 or j.deliveries >= j.attempts or k.delay = 0 then null
+            when k.delay is null and j.backoff is null then null
+            else least(
+                j.expires_at - interval '1 millisecond',
+                $7::timestamptz + interval '1 second' * coalesce(
+                    k.delay,
+                    least(3600, j.backoff * 2 ^ least(greatest(j.deliveries - 1, 0), 12)
+                        * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
+                )
+            )
+        end as wake_at
+    from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $8::bigint[])
+        with ordinality as k (queue_id, rank, id, nack, delay, error, token, ordinal)
+    join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
+    where j.expires_at > $7::timestamptz
+      and (
+          coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras)
+          or (
+              (j.ready_at > $7::timestamptz or (k.nack = 0 and j.deliveries >= j.attempts))
+              and (j.retry > 0 or j.owner is null)
+          )
+      )
+      -- One that waits for its turn in a group goes on waiting.
+      and (j.ready_at < 'infinity' or j.owner is not null or j.group_key is null)
+    for update of j
+),
+requeued as (
+    update pgdisque.job as j
+    set ready_at = coalesce(old.wake_at, $7::timestamptz),
+        wake_at = coalesce(old.wake_at, case when j.wake_at is null then null else j.expires_at end),
+        deliveries = case when old.nack = 0 and j.attempts is not null then 0 else j.deliveries end,
+        nacks = j.nacks + old.nack,
+        extras = j.extras + case when old.nack = 0 and j.owner is not null then 1 else 0 end,
+        owner = null,
+        slot = null,
+        error = coalesce(old.error, j.error)
+    from old
+    -- By key: the row that was waited for may have another place than this statement's snapshot knows.
+    where j.queue_id = any (array[old.queue_id])
+      and j.rank = old.rank
+      and j.id = old.id
+      and not old.is_stale
+    returning old.ordinal, old.ready_at as was_until, old.wake_at, old.last
+)
+select r.ordinal::integer, r.was_until, r.wake_at, r.last
+from requeued as r
+union all
+select o.ordinal::integer, null, null, null
+from old as o
+where o.is_stale

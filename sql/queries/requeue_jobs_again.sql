@@ -1,34 +1,70 @@
 -- Puts jobs back into their queues whose first try may have been committed before the connection died: what
--- that has done is not done twice. It left the job queued since then, or, given out again before anybody
--- knew of the loss, under a lease that nobody has: that counts as if it had never been. A lease that began
--- before the first try shows that the first try did nothing.
--- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 first (now of the first try),
---         $6 lost (when it was known that it is lost), $7 now, $8 node
--- returns: ordinal, was_queued
+-- that has done is not done twice. It left the job queued, or delayed, since then, or, given out again before
+-- anybody knew of the loss, under a lease that nobody has: that counts as if it had never been. A lease that
+-- began before the first try shows that the first try did nothing.
+-- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay, $6 error (as in
+--         requeue_jobs), $7 first (now of the first try), $8 lost (when it was known that it is lost), $9 now,
+--         $10 node, $11 token (as in requeue_jobs)
+-- returns: ordinal, was_queued, was_until (null: its token is stale), wake_at, last (as in requeue_jobs)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
-with old as materialized (
+with found as materialized (
     select
-        k.ordinal, k.nack, k.first, j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.expires_at, j.retry, j.owner,
-        j.owner is null and j.ready_at = k.first as is_done,
-        coalesce(j.owner = $8::smallint, false)
-            and j.ready_at - j.retry * interval '1 second' between k.first and k.lost as is_stray
+        k.ordinal, k.nack, k.error, k.first,
+        j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.expires_at, j.retry, j.owner,
+        j.group_key is not null as is_grouped,
+        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras) as is_other,
+        coalesce(j.deliveries >= j.attempts, false) as last,
+        coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') as leased_at,
+        case
+            when k.nack = 0 or j.deliveries >= j.attempts or k.delay = 0 then null
+            when k.delay is null and j.backoff is null then null
+            else least(
+                j.expires_at - interval '1 millisecond',
+                k.first + interval '1 second' * coalesce(
+                    k.delay,
+                    least(3600, j.backoff * 2 ^ least(greatest(j.deliveries - 1, 0), 12)
+                        * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
+                )
+            )
+        end as delayed_until,
+        coalesce(j.owner = $10::smallint, false)
+            and coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') between k.first and k.lost
+            as is_stray
     from unnest(
-        $1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::timestamptz[], $6::timestamptz[]
-    ) with ordinality as k (queue_id, rank, id, nack, first, lost, ordinal)
+        $1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[],
+        $7::timestamptz[], $8::timestamptz[], $11::bigint[]
+    ) with ordinality as k (queue_id, rank, id, nack, delay, error, first, lost, token, ordinal)
     join pgdisque.job as j
-        on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $7::timestamptz
+        on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $9::timestamptz
     for update of j
+),
+old as materialized (
+    select
+        f.*, f.owner is null and f.ready_at = coalesce(f.delayed_until, f.first) as is_done,
+        -- What was given out again had waited long enough.
+        case when not f.is_stray then f.delayed_until end as delay_until
+    from found as f
 ),
 requeued as (
     update pgdisque.job as j
-    set ready_at = old.first,
-        wake_at = case when old.wake_at is null then null else old.expires_at end,
-        deliveries = j.deliveries - case when old.is_stray then 1 else 0 end,
+    set ready_at = coalesce(old.delay_until, old.first),
+        wake_at = case
+            when old.is_done then old.wake_at
+            when old.delay_until is not null then old.delay_until
+            when old.wake_at is null then null
+            else old.expires_at
+        end,
+        deliveries = case
+            when old.nack = 0 and j.attempts is not null then 0
+            else j.deliveries - case when old.is_stray then 1 else 0 end
+        end,
         nacks = j.nacks + case when old.is_done or old.is_stray then 0 else old.nack end,
         extras = j.extras
             + case when old.nack = 0 and old.owner is not null and not old.is_stray then 1 else 0 end,
-        owner = null
+        owner = null,
+        slot = null,
+        error = coalesce(old.error, j.error)
     from old
     where j.queue_id = any (array[old.queue_id])
       and j.rank = old.rank
@@ -36,14 +72,24 @@ requeued as (
       and (
           old.is_done
           or old.is_stray
-          or (old.ready_at > $7::timestamptz and old.owner is null)
           or (
-              old.ready_at > $7::timestamptz
-              and old.retry > 0
-              and old.ready_at - old.retry * interval '1 second' < old.first
+              not old.is_other
+              and (
+                  (old.ready_at > $9::timestamptz and (old.ready_at < 'infinity' or not old.is_grouped) and old.owner is null)
+                  or (old.ready_at > $9::timestamptz and old.retry > 0 and old.leased_at < old.first)
+                  or (old.nack = 0 and old.last and old.ready_at <= $9::timestamptz)
+              )
           )
       )
-    returning old.ordinal, old.ready_at <= $7::timestamptz as was_queued
+    returning
+        old.ordinal, old.ready_at <= $9::timestamptz and not old.last as was_queued, old.ready_at as was_until,
+        old.delay_until, old.nack = 1 and old.last and not old.is_stray as last
 )
-select r.ordinal::integer, r.was_queued
+select r.ordinal::integer, r.was_queued, r.was_until, r.delay_until as wake_at, r.last
 from requeued as r
+union all
+select o.ordinal::integer, null, null, null, null
+from old as o
+where o.is_other
+  and not o.is_done
+  and not o.is_stray

@@ -1,5 +1,6 @@
--- No queue is paused any more: with flush_all.
+-- No queue is paused any more, and as lists all are as new: with flush_all.
 -- locks: the rows that change
 update pgdisque.queue as q
-set pause = 0
-where q.pause <> 0
+set pause = 0,
+    front = null
+where q.pause <> 0 or q.front is not null

@@ -1,6 +1,7 @@
 -- Removes jobs with a delay or a TTL of their own that is over.
 -- params: $1 from (wake_at later than), $2 now, $3 limit
--- returns: queue_id, rank, id, queued_since (infinity: it was delayed or leased for ever)
+-- returns: queue_id, rank, id, queued_since (infinity: it was delayed or leased for ever; -infinity: about
+--          to be buried), expires_at, retry
 -- locks: the rows, skipping what others have locked
 -- index: job_wake, then by ctid
 delete from pgdisque.job as j
@@ -16,5 +17,9 @@ where j.ctid = any (array(
 ))
 returning
     j.queue_id, j.rank, j.id,
-    case when j.wake_at = j.ready_at and j.wake_at < j.expires_at then 'infinity' else j.ready_at end
-        as queued_since
+    case
+        when j.wake_at = j.ready_at and j.wake_at < j.expires_at then 'infinity'
+        when j.deliveries >= j.attempts and j.ready_at <= $2::timestamptz then '-infinity'
+        else j.ready_at
+    end as queued_since,
+    j.expires_at, j.retry

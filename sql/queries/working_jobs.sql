@@ -1,41 +1,63 @@
 -- Starts the retry time of jobs anew: WORKING. A queued job leaves its queue. Too late, and unchanged,
 -- when half of the TTL is over; unchanged as well when retry is 0.
--- params: $1 queue_id, $2 rank, $3 id, $4 created_at, $5 now, $6 node
--- returns: ordinal, retry, ready_at, too_late, was_queued
+-- params: $1 queue_id, $2 rank, $3 id, $4 created_at, $5 seconds (null: the retry time), $6 now, $7 node,
+--         $8 token (none, 0, or that of the last delivery), $9 worker (who says it, for a job that has no name)
+-- returns: ordinal, lease (seconds the client has; null: its token is stale, and nothing was done), ready_at,
+--          too_late, was_queued, was_until, last (attempt)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with old as materialized (
     select
-        k.ordinal, j.queue_id, j.rank, j.id, j.retry, j.ready_at,
-        $5::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
-        j.ready_at <= $5::timestamptz and j.wake_at is distinct from j.ready_at as was_queued
-    from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[])
-        with ordinality as k (queue_id, rank, id, created_at, ordinal)
+        k.ordinal, j.queue_id, j.rank, j.id, j.retry, j.ready_at, k.worker,
+        coalesce(k.token, 0) <> 0 as has_token,
+        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras) as is_stale,
+        case when j.retry > 0 then coalesce(k.seconds, j.retry) else 0 end as lease,
+        case
+            when j.backoff is null or j.deliveries >= j.attempts then 0
+            else least(3600, j.backoff * 2 ^ least(greatest(j.deliveries - 1, 0), 12)
+                * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
+        end as wait,
+        $6::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
+        j.ready_at <= $6::timestamptz
+            and j.wake_at is distinct from j.ready_at
+            and (j.deliveries >= j.attempts) is not true as was_queued,
+        coalesce(j.deliveries >= j.attempts, false) as last,
+        case when k.seconds is not null or j.backoff is not null then $6::timestamptz end as leased_at
+    from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[], $5::integer[], $8::bigint[], $9::bytea[])
+        with ordinality as k (queue_id, rank, id, created_at, seconds, token, worker, ordinal)
     join pgdisque.job as j
-        on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $5::timestamptz
+        on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $6::timestamptz
+    -- One that waits for its turn in a group goes on waiting.
+    where j.ready_at < 'infinity' or j.owner is not null or j.group_key is null
     for update of j
 ),
 extended as (
     update pgdisque.job as j
-    set ready_at = $5::timestamptz + j.retry * interval '1 second',
+    set ready_at = $6::timestamptz + (old.lease + old.wait) * interval '1 second',
         wake_at = case when j.wake_at is null then null else j.expires_at end,
-        extras = j.extras + case when old.was_queued and j.owner is not null then 1 else 0 end,
-        owner = $6::smallint
+        -- With its token a worker goes on with what nobody else was given: its delivery is the same one.
+        extras = j.extras + case when old.was_queued and j.owner is not null and not old.has_token then 1 else 0 end,
+        worker = coalesce(case when not old.was_queued then j.worker end, convert_from(old.worker, 'UTF8')),
+        owner = $7::smallint,
+        leased_at = old.leased_at
     from old
     -- By key: the row that was waited for may have another place than this statement's snapshot knows.
     where j.queue_id = any (array[old.queue_id])
       and j.rank = old.rank
       and j.id = old.id
+      and not old.is_stale
       and not old.too_late
       and old.retry > 0
 )
 select
     old.ordinal::integer,
-    old.retry,
+    case when not old.is_stale then old.lease end as lease,
     case
         when old.too_late or old.retry = 0 then old.ready_at
-        else $5::timestamptz + old.retry * interval '1 second'
+        else $6::timestamptz + (old.lease + old.wait) * interval '1 second'
     end as ready_at,
     old.too_late,
-    old.was_queued
+    old.was_queued,
+    old.ready_at as was_until,
+    old.last
 from old

@@ -1,0 +1,36 @@
+-- Queues: their numbers and names.
+
+-- The number of a queue, and its pause. One that is not there is made, and null otherwise. Until its maker
+-- commits, others that want it wait; servers do not, they look again (open_queues.sql takes the same lock).
+create or replace function pgdisque.api_queue(
+    name bytea, make boolean, out queue_id integer, out pause smallint, out is_new boolean
+)
+language plpgsql volatile as $$
+begin
+    is_new := false;
+    for step in 1..2 loop
+        select q.id, q.pause into queue_id, api_queue.pause
+        from pgdisque.queue as q
+        where sha256(q.name) = sha256(api_queue.name);
+        exit when found or not make;
+        if step = 1 then
+            perform pg_advisory_xact_lock(7712, hashtext(encode(name, 'hex')));
+        else
+            insert into pgdisque.queue as q (name) values (api_queue.name) returning q.id, q.pause
+            into queue_id, api_queue.pause;
+            is_new := true;
+        end if;
+    end loop;
+end
+$$;
+
+-- Bytes are shown as text, if they are any.
+create or replace function pgdisque.queue_name(name bytea) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+    return convert_from(name, 'UTF8');
+exception
+    when character_not_in_repertoire or untranslatable_character then
+        return encode(name, 'escape');
+end
+$$;

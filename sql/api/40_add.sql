@@ -1,0 +1,241 @@
+-- Adding jobs.
+
+-- What a queue says of jobs that do not say it themselves: QCONFIG.
+create or replace function pgdisque.api_setting(queue_id integer, name text) returns integer
+language sql stable as $$
+    select least(2147483647, convert_from(s.value, 'UTF8')::bigint)::integer
+    from pgdisque.queue_setting as s
+    where s.queue_id = api_setting.queue_id
+      and s.name = api_setting.name
+$$;
+
+create or replace function pgdisque.api_refuse(delay integer, retry integer, ttl integer, priority integer)
+returns void
+language plpgsql immutable as $$
+declare
+    wrong constant text := case
+        when coalesce(delay, -1) < 0 then 'ERR DELAY time must be a non negative number'
+        when retry < 0 then 'ERR RETRY time must be a non negative number'
+        when ttl < 1 then 'ERR TTL must be a number > 0'
+        when delay >= ttl
+            then 'ERR The specified DELAY is greater than TTL. Job refused since would never be delivered'
+        when coalesce(priority, -1) not between 0 and 255 then 'ERR PRIORITY must be between 0 and 255'
+    end;
+begin
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'invalid_parameter_value';
+    end if;
+end
+$$;
+
+-- How often a job may be delivered, and what becomes of it then: as add_options.c.
+create or replace function pgdisque.api_refuse_attempts(
+    queue bytea, retry integer, attempts integer, backoff integer, deadqueue bytea
+) returns void
+language plpgsql immutable as $$
+declare
+    wrong constant text := case
+        when attempts < 0 then 'ERR ATTEMPTS must be a number from 1 to 2147483647'
+        when backoff not between 0 and 3600 then 'ERR BACKOFF must be a number of seconds from 0 to 3600'
+        when retry = 0 and (attempts > 0 or backoff > 0 or deadqueue is not null)
+            then 'ERR ATTEMPTS, BACKOFF and DEADQUEUE need a RETRY greater than 0: a job with RETRY 0 never comes back'
+        when deadqueue is not null and attempts = 0
+            then 'ERR DEADQUEUE needs ATTEMPTS: without a limit no job is ever dead'
+        when deadqueue = queue then 'ERR DEADQUEUE must be another queue than the job''s own'
+    end;
+begin
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'invalid_parameter_value';
+    end if;
+end
+$$;
+
+create or replace function pgdisque.api_refuse_group(group_key bytea, delay integer) returns void
+language plpgsql immutable as $$
+declare
+    wrong constant text := case
+        when length(group_key) not between 1 and 512 then 'ERR GROUP key must have 1 to 512 bytes'
+        when group_key is not null and delay > 0
+            then 'ERR GROUP and DELAY exclude each other: a job of a group comes when those before it have gone'
+    end;
+begin
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'invalid_parameter_value';
+    end if;
+end
+$$;
+
+-- Writes jobs that have all but ids and bodies in common. Those of a group wait to be let go.
+create or replace function pgdisque.api_insert(
+    ids bigint[], bodies bytea[], queue_id integer, added_at timestamptz, delay integer, retry integer, ttl integer,
+    priority integer, attempts integer, backoff integer, deadqueue bytea, group_key bytea
+) returns void
+language sql volatile as $$
+    insert into pgdisque.job
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, group_key, body)
+    select
+        a.id, case when group_key is null then r.ready_at else 'infinity' end, e.expires_at,
+        case when delay > 0 then r.ready_at when priority > 0 or ttl <> 86400 then e.expires_at end,
+        queue_id, retry, delay, -priority, nullif(attempts, 0), nullif(backoff, 0), deadqueue, group_key, a.body
+    from unnest(ids, bodies) as a (id, body)
+    cross join lateral (select pgdisque.api_created_at(a.id) + ttl * interval '1 second') as e (expires_at)
+    -- A server's clock may be a little late, and a claim that did not see the job passes it by.
+    cross join (
+        select added_at + case when delay > 0 then delay else -1 end * interval '1 second'
+    ) as r (ready_at)
+$$;
+
+create or replace function pgdisque.api_tell_added(
+    first_id bigint, count bigint, queue_id integer, is_new boolean, added_at timestamptz, delay integer, ttl integer,
+    priority integer, is_grouped boolean
+) returns void
+language sql volatile as $$
+    select pgdisque.api_tell(
+        case when is_new then array['p' || queue_id] else '{}' end
+        || case
+            when delay > 0 then
+                array['t' || queue_id || ',' || pgdisque.api_us(added_at + delay * interval '1 second')]
+            when priority > 0 or ttl <> 86400 then
+                array['t' || queue_id || ','
+                    || pgdisque.api_us(pgdisque.api_created_at(first_id) + ttl * interval '1 second')]
+            else '{}'
+        end
+        || case
+            when is_grouped then array[
+                pgdisque.api_counted(queue_id, 0, count, 0, 0),
+                pgdisque.api_item('m', queue_id, (-priority)::smallint, first_id)]
+            when delay > 0 then array[pgdisque.api_counted(queue_id, 0, count, 0, 0)]
+            else array[
+                pgdisque.api_counted(queue_id, count, count, count, 0),
+                pgdisque.api_item('a', queue_id, (-priority)::smallint, first_id, count)]
+        end)
+$$;
+
+-- Adds jobs that differ in their bodies only; their IDs, in the order of the bodies.
+create or replace function pgdisque.api_add(
+    queue text, bodies bytea[], delay integer, retry integer, ttl integer, priority integer, wake boolean,
+    attempts integer, backoff integer, deadqueue text, group_key text
+) returns setof text
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+declare
+    group_bytes constant bytea := convert_to(group_key, 'UTF8');
+    added_at constant timestamptz := clock_timestamp();
+    place record;
+    grave bytea := convert_to(deadqueue, 'UTF8');
+    ids bigint[];
+begin
+    perform pgdisque.api_refuse(delay, retry, ttl, priority);
+    perform pgdisque.api_refuse_group(group_bytes, delay);
+    if queue is null or array_position(bodies, null) is not null then
+        raise exception 'ERR queue and job must not be null' using errcode = 'null_value_not_allowed';
+    end if;
+    if coalesce(cardinality(bodies), 0) = 0 then
+        return;
+    end if;
+    place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
+    if place.pause & 1 <> 0 then
+        raise exception 'PAUSED Queue paused in input, try later' using errcode = 'object_not_in_prerequisite_state';
+    end if;
+    ttl := coalesce(ttl, pgdisque.api_setting(place.queue_id, 'ttl'), 86400);
+    retry := coalesce(retry, pgdisque.api_setting(place.queue_id, 'retry'), greatest(1, least(300, ttl / 10)));
+    perform pgdisque.api_refuse(delay, retry, ttl, priority);
+    if retry > 0 then
+        attempts := coalesce(attempts, pgdisque.api_setting(place.queue_id, 'attempts'));
+        backoff := coalesce(backoff, pgdisque.api_setting(place.queue_id, 'backoff'));
+        if attempts > 0 and grave is null then
+            select nullif(s.value, '') into grave
+            from pgdisque.queue_setting as s
+            where s.queue_id = place.queue_id
+              and s.name = 'deadqueue';
+        end if;
+    end if;
+    perform pgdisque.api_refuse_attempts(
+        convert_to(queue, 'UTF8'), retry, coalesce(attempts, 0), coalesce(backoff, 0), grave);
+    ids := array(select pgdisque.api_new_id() from generate_series(1, cardinality(bodies)) order by 1);
+    perform pgdisque.api_insert(
+        ids, bodies, place.queue_id, added_at, delay, retry, ttl, priority, attempts, backoff, grave, group_bytes);
+    if coalesce(wake, true) then
+        perform pgdisque.api_tell_added(
+            ids[1], cardinality(ids), place.queue_id, place.is_new, added_at, delay, ttl, priority,
+            group_bytes is not null);
+    end if;
+    return query
+    select pgdisque.job_id(
+        place.queue_id, (-priority)::smallint, a.id, pgdisque.api_created_at(a.id) + ttl * interval '1 second', retry)
+    from unnest(ids) with ordinality as a (id, ordinal)
+    order by a.ordinal;
+end
+$$;
+
+-- They had no attempts once, and no group, and a call must fit one function only.
+drop function if exists
+    pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text),
+    pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text),
+    pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text),
+    pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text),
+    pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text),
+    pgdisque.api_insert(
+        bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer, integer, integer, bytea),
+    pgdisque.api_tell_added(bigint, bigint, integer, boolean, timestamptz, integer, integer, integer),
+    pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean),
+    pgdisque.add_job(text, text, integer, integer, integer, integer, boolean),
+    pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean),
+    pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean),
+    pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean),
+    pgdisque.api_insert(bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer);
+
+-- Adds a job, or many; their IDs. wake false: servers are not told before wake() is called, and this transaction
+-- takes no lock that others take when they notify.
+create or replace function pgdisque.add_job(
+    queue text, job bytea, delay integer default 0, retry integer default null, ttl integer default null,
+    priority integer default 0, wake boolean default true, attempts integer default null,
+    backoff integer default null, deadqueue text default null, group_key text default null
+) returns text
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.api_add(
+        queue, array[job], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key)
+$$;
+
+create or replace function pgdisque.add_job(
+    queue text, job text, delay integer default 0, retry integer default null, ttl integer default null,
+    priority integer default 0, wake boolean default true, attempts integer default null,
+    backoff integer default null, deadqueue text default null, group_key text default null
+) returns text
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.api_add(
+        queue, array[convert_to(job, 'UTF8')], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key)
+$$;
+
+create or replace function pgdisque.add_jobs(
+    queue text, jobs bytea[], delay integer default 0, retry integer default null, ttl integer default null,
+    priority integer default 0, wake boolean default true, attempts integer default null,
+    backoff integer default null, deadqueue text default null, group_key text default null
+) returns setof text
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.api_add(
+        queue, jobs, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key)
+$$;
+
+create or replace function pgdisque.add_jobs(
+    queue text, jobs text[], delay integer default 0, retry integer default null, ttl integer default null,
+    priority integer default 0, wake boolean default true, attempts integer default null,
+    backoff integer default null, deadqueue text default null, group_key text default null
+) returns setof text
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select pgdisque.api_add(
+        queue,
+        array(select convert_to(j.job, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
+        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key)
+$$;
+
+-- Tells the servers to look at queues to which jobs were added with wake => false: after that was committed.
+create or replace function pgdisque.wake(queues text[]) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform pgdisque.api_tell(array(
+        select 'v' || q.id
+        from unnest(queues) as w (name)
+        join pgdisque.queue as q on sha256(q.name) = sha256(convert_to(w.name, 'UTF8'))));
+end
+$$;

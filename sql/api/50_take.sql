@@ -1,0 +1,153 @@
+-- Taking jobs.
+
+-- How long a job waits that comes back: as in claim_walk.sql.
+create or replace function pgdisque.api_backoff(id bigint, backoff integer, deliveries integer) returns interval
+language sql immutable as $$
+    select interval '1 second' * case
+        when backoff is null then 0
+        else least(3600, backoff * 2 ^ least(greatest(deliveries - 1, 0), 12)
+            * (1 + (hashint8(id + deliveries) & 1023) / 8192.0))
+    end
+$$;
+
+-- Leases up to count ready jobs of a queue between two keys, the first of them not included: claim_walk.sql.
+create or replace function pgdisque.api_claim(
+    queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text
+) returns setof pgdisque.job
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+    taken_at constant timestamptz := clock_timestamp();
+begin
+    return query
+    with taken as (
+        update pgdisque.job as j
+        set ready_at = case
+                when j.retry = 0 then 'infinity'
+                when j.backoff is null or j.deliveries + 1 >= j.attempts then taken_at + j.retry * interval '1 second'
+                else taken_at + j.retry * interval '1 second'
+                    + pgdisque.api_backoff(j.id, j.backoff, j.deliveries + 1)
+            end,
+            leased_at = case when j.backoff is not null then taken_at end,
+            deliveries = j.deliveries + 1,
+            extras = j.extras + case when j.owner is null then 0 else 1 end,
+            owner = 0,
+            worker = api_claim.worker
+        where j.ctid = any (array(
+            select r.ctid
+            from pgdisque.job as r
+            where r.queue_id = api_claim.queue_id
+              and (r.rank, r.id) > (from_rank::smallint, from_id)
+              and (r.rank, r.id) <= (to_rank::smallint, to_id)
+              and r.ready_at <= taken_at
+              and r.expires_at > taken_at
+              and r.wake_at is distinct from r.ready_at
+              and (r.deliveries >= r.attempts) is not true
+            order by r.rank, r.id
+            limit count
+            for update skip locked
+        ))
+        returning j.*
+    )
+    select t.* from taken as t order by t.rank, t.id;
+end
+$$;
+
+-- Where a session goes on in a queue, and when it looks at all of it again. In a setting of the session, so
+-- that a rollback, which puts jobs back, sets it back as well.
+create or replace function pgdisque.api_cursor(
+    queue_id integer, out rank integer, out id bigint, out full_at timestamptz
+)
+language plpgsql stable as $$
+declare
+    known constant text[] := string_to_array(
+        nullif(current_setting('pgdisque.cursor_' || queue_id, true), ''), ',');
+begin
+    rank := coalesce(known[1]::integer, -32768);
+    id := coalesce(known[2]::bigint, 0);
+    full_at := coalesce(to_timestamp(known[3]::double precision), '-infinity');
+end
+$$;
+
+create or replace function pgdisque.api_set_cursor(queue_id integer, rank integer, id bigint, full_at timestamptz)
+returns void
+language sql volatile as $$
+    select set_config(
+        'pgdisque.cursor_' || queue_id, rank || ',' || id || ',' || extract(epoch from full_at), false)
+$$;
+
+-- It had no tokens once, and the columns of a function cannot be replaced.
+do $$
+begin
+    if exists (
+        select
+        from pg_catalog.pg_proc as p
+        where p.oid = to_regprocedure('pgdisque.get_jobs(text, integer, text)')
+          and 'token' <> all (p.proargnames)
+    ) then
+        drop function pgdisque.get_jobs(text, integer, text);
+    end if;
+end
+$$;
+
+-- Takes jobs for a worker. They are leased for their retry times; a rollback puts them back at once. Where the
+-- session's last call ended this one goes on, and now and then it looks at the queue from its beginning for
+-- what has come back, so that it does not pass over all dead rows each time.
+create or replace function pgdisque.get_jobs(queue text, count integer default 1, worker text default null)
+returns table (id text, body bytea, nacks integer, additional_deliveries integer, token bigint)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    place record;
+    place_at record;
+    job pgdisque.job;
+    jobs pgdisque.job[] := '{}';
+    items text[] := '{}';
+    looked_at timestamptz;
+    holder constant text := coalesce(worker, session_user || ' ' || pg_backend_pid());
+begin
+    if coalesce(count, 0) < 1 then
+        raise exception 'ERR COUNT must be a number greater than zero' using errcode = 'invalid_parameter_value';
+    end if;
+    place := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
+    if place.queue_id is null or place.pause & 2 <> 0 then
+        return;
+    end if;
+    place_at := pgdisque.api_cursor(place.queue_id);
+    looked_at := clock_timestamp();
+    if place_at.full_at <= looked_at then
+        jobs := array(select c from pgdisque.api_claim_within(
+            place.queue_id, -32768, 0, place_at.rank, place_at.id, count, holder) as c);
+        -- Twenty times as much is spent on other things.
+        place_at.full_at := looked_at
+            + greatest(interval '1 second', 20 * (clock_timestamp() - looked_at));
+    end if;
+    if cardinality(jobs) < count then
+        jobs := jobs || array(select c from pgdisque.api_claim_within(
+            place.queue_id, place_at.rank, place_at.id, 32767, 9223372036854775807,
+            count - cardinality(jobs), holder) as c);
+    end if;
+    foreach job in array jobs loop
+        if (job.rank, job.id) > (place_at.rank, place_at.id) then
+            place_at.rank := job.rank;
+            place_at.id := job.id;
+        end if;
+        if job.retry > 0 then
+            items := items
+                || pgdisque.api_leased(
+                    job.queue_id, job.rank, job.id, job.ready_at, job.deliveries >= job.attempts);
+        end if;
+        id := pgdisque.job_id(job.queue_id, job.rank, job.id, job.expires_at, job.retry);
+        body := job.body;
+        nacks := job.nacks;
+        additional_deliveries := job.extras;
+        token := pgdisque.api_token(job.nacks, job.extras);
+        return next;
+    end loop;
+    perform pgdisque.api_set_cursor(place.queue_id, place_at.rank, place_at.id, place_at.full_at);
+    if cardinality(jobs) > 0 then
+        perform pgdisque.api_tell(
+            pgdisque.api_counted(place.queue_id, -cardinality(jobs), 0, 0, cardinality(jobs)) || items);
+    end if;
+end
+$$;

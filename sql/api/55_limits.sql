@@ -1,0 +1,194 @@
+-- Taking jobs of a queue with limits: claim_limited.sql, step by step.
+
+-- Jobs of which the lease has ended have their slots still.
+create or replace function pgdisque.api_claim_again(queue_id integer, most integer, count integer, worker text)
+returns setof pgdisque.job
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+    taken_at constant timestamptz := clock_timestamp();
+begin
+    return query
+    with taken as (
+        update pgdisque.job as j
+        set ready_at = case
+                when j.retry = 0 then 'infinity'
+                when j.backoff is null or j.deliveries + 1 >= j.attempts then taken_at + j.retry * interval '1 second'
+                else taken_at + j.retry * interval '1 second'
+                    + pgdisque.api_backoff(j.id, j.backoff, j.deliveries + 1)
+            end,
+            leased_at = case when j.backoff is not null then taken_at end,
+            deliveries = j.deliveries + 1,
+            extras = j.extras + case when j.owner is null then 0 else 1 end,
+            owner = 0,
+            worker = api_claim_again.worker
+        where j.ctid = any (array(
+            select r.ctid
+            from pgdisque.slot as s
+            join pgdisque.job as r
+                on r.queue_id = any (array[s.queue_id]) and r.rank = s.rank and r.id = s.id
+            where s.queue_id = api_claim_again.queue_id
+              and s.n <= most
+              and r.slot = s.n
+              and r.ready_at <= taken_at
+              and r.expires_at > taken_at
+              and (r.deliveries >= r.attempts) is not true
+            limit count
+            for update of r skip locked
+        ))
+        returning j.*
+    )
+    select t.* from taken as t order by t.rank, t.id;
+end
+$$;
+
+-- Locks free slots, to the end of the transaction. None as long as more jobs are running than the limit, which
+-- was lowered.
+create or replace function pgdisque.api_free_slots(queue_id integer, most integer, count integer) returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+    found integer[];
+begin
+    if exists (
+        select
+        from pgdisque.slot as s
+        join pgdisque.job as j on j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
+        where s.queue_id = api_free_slots.queue_id
+          and s.n > most
+          and j.slot = s.n
+          and j.ready_at > clock_timestamp()
+          and j.expires_at > clock_timestamp()
+    ) then
+        return '{}';
+    end if;
+    found := array(
+        select s.n
+        from pgdisque.slot as s
+        where s.queue_id = api_free_slots.queue_id
+          and s.n <= most
+          and not exists (
+              select from pgdisque.job as j
+              where j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
+                and j.slot = s.n and j.expires_at > clock_timestamp())
+        limit count
+        for update of s skip locked);
+    -- By a later look, now that nobody else can take them.
+    return array(
+        select s.n
+        from pgdisque.slot as s
+        where s.queue_id = api_free_slots.queue_id
+          and s.n = any (found)
+          and not exists (
+              select from pgdisque.job as j
+              where j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
+                and j.slot = s.n and j.expires_at > clock_timestamp()));
+end
+$$;
+
+-- How many jobs may be delivered now by a rate. To the end of the transaction nobody else takes any of them.
+create or replace function pgdisque.api_tokens(queue_id integer, rate integer) returns integer
+language sql volatile as $$
+    select coalesce(floor(max(b.tokens))::integer, 0)
+    from (
+        select least(
+            greatest(1, rate / 10.0),
+            b.tokens + rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))) as tokens
+        from pgdisque.bucket as b
+        where b.queue_id = api_tokens.queue_id
+        for update skip locked
+    ) as b
+$$;
+
+create or replace function pgdisque.api_spend(queue_id integer, rate integer, jobs integer) returns void
+language sql volatile as $$
+    update pgdisque.bucket as b
+    set tokens = least(
+            greatest(1, rate / 10.0),
+            b.tokens + rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))) - jobs,
+        settled_at = clock_timestamp()
+    where b.queue_id = api_spend.queue_id
+      and rate > 0
+      and jobs > 0
+$$;
+
+-- api_claim(), of a queue with max-active.
+create or replace function pgdisque.api_claim_slots(
+    queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text,
+    most integer
+) returns setof pgdisque.job
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+    slots integer[];
+    job pgdisque.job;
+begin
+    for job in select c.* from pgdisque.api_claim_again(queue_id, most, api_claim_slots.count, worker) as c loop
+        api_claim_slots.count := api_claim_slots.count - 1;
+        return next job;
+    end loop;
+    -- Slots are locked to the end of the transaction: no more of them than there are jobs.
+    select count(*) into api_claim_slots.count
+    from (
+        select
+        from pgdisque.job as r
+        where r.queue_id = api_claim_slots.queue_id
+          and (r.rank, r.id) > (from_rank::smallint, from_id)
+          and (r.rank, r.id) <= (to_rank::smallint, to_id)
+          and r.ready_at <= clock_timestamp()
+          and r.expires_at > clock_timestamp()
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries >= r.attempts) is not true
+        limit api_claim_slots.count
+    ) as c;
+    slots := pgdisque.api_free_slots(queue_id, most, api_claim_slots.count);
+    for job in
+        select c.*
+        from pgdisque.api_claim(
+            queue_id, from_rank, from_id, to_rank, to_id, cardinality(slots), worker) as c
+    loop
+        job.slot := slots[1];
+        slots := slots[2:];
+        update pgdisque.slot as s
+        set rank = job.rank, id = job.id, turn = s.turn + 1
+        where s.queue_id = job.queue_id
+          and s.n = job.slot;
+        update pgdisque.job as j
+        set slot = job.slot
+        where j.queue_id = job.queue_id
+          and j.rank = job.rank
+          and j.id = job.id;
+        return next job;
+    end loop;
+end
+$$;
+
+-- api_claim(), for queues with or without limits. Those that count for each group are kept by whoever lets its jobs go.
+create or replace function pgdisque.api_claim_within(
+    queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text
+) returns setof pgdisque.job
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+declare
+    is_limited constant boolean := coalesce(pgdisque.api_setting(queue_id, 'per-group'), 0) = 0;
+    most constant integer := case when is_limited then coalesce(pgdisque.api_setting(queue_id, 'max-active'), 0) else 0 end;
+    rate constant integer := case when is_limited then coalesce(pgdisque.api_setting(queue_id, 'rate'), 0) else 0 end;
+    jobs pgdisque.job[];
+begin
+    if rate > 0 then
+        count := least(count, pgdisque.api_tokens(queue_id, rate));
+    end if;
+    jobs := case
+        when most > 0 then array(
+            select c from pgdisque.api_claim_slots(
+                queue_id, from_rank, from_id, to_rank, to_id, count, worker, most) as c)
+        else array(
+            select c from pgdisque.api_claim(queue_id, from_rank, from_id, to_rank, to_id, count, worker) as c)
+    end;
+    perform pgdisque.api_spend(queue_id, rate, cardinality(jobs));
+    return query select j.* from unnest(jobs) as j;
+end
+$$;

@@ -1,0 +1,214 @@
+-- What becomes of jobs that were taken: queued again, worked on for longer, acknowledged (65_finish.sql).
+
+-- What servers are told of jobs that were changed at a time, by how they were before: leases that have ended,
+-- and what is to be counted. what: 'gone', 'again' (queued again or delayed), or 'anew' (their retry times begin).
+-- What has had its last attempt is not queued again but buried, by the server that watches its lease.
+create or replace function pgdisque.api_tell_changed(jobs pgdisque.changed_job[], what text, at timestamptz)
+returns integer
+language plpgsql volatile as $$
+begin
+    perform pgdisque.api_tell(
+        array(
+            select pgdisque.api_item(
+                case what when 'gone' then 'x' else 'l' end, j.queue_id, j.rank, j.id, pgdisque.api_us(j.ready_at))
+            from unnest(jobs) as j
+            where j.owner is not null and j.ready_at > at and j.ready_at < 'infinity'
+        )
+        || array(
+            select pgdisque.api_counted(j.queue_id,
+                case what
+                    when 'again' then count(*) filter (where not j.last and j.next_at is null)
+                    else -count(*) filter (
+                        where j.ready_at <= at and j.wake_at is distinct from j.ready_at and not j.last)
+                end,
+                case what when 'gone' then -count(*) else 0 end,
+                case what when 'again' then count(*) filter (where not j.last and j.next_at is null) else 0 end, 0)
+            from unnest(jobs) as j
+            group by j.queue_id
+        )
+        || array(
+            select case
+                when what = 'anew' or j.last then pgdisque.api_leased(
+                    j.queue_id, j.rank, j.id, coalesce(j.next_at, at), j.last)
+                when j.next_at is null then pgdisque.api_item('k', j.queue_id, j.rank, j.id)
+                else 't' || j.queue_id || ',' || pgdisque.api_us(j.next_at)
+            end
+            from unnest(jobs) as j
+            where what <> 'gone'
+        ));
+    if what = 'again' then
+        -- This session is to find them.
+        perform pgdisque.api_set_cursor(j.queue_id, j.rank, j.id - 1, c.full_at)
+        from (select distinct on (queue_id) * from unnest(jobs) order by queue_id, rank, id) as j
+        cross join lateral pgdisque.api_cursor(j.queue_id) as c
+        where (j.rank, j.id) <= (c.rank, c.id);
+    end if;
+    return coalesce(cardinality(jobs), 0);
+end
+$$;
+
+-- It had neither delay nor error once, and a call must fit one function only.
+drop function if exists pgdisque.nack_jobs(text[]);
+
+-- Queues jobs again that were taken, or are delayed, and counts a NACK; how many they were. delay: seconds, in place
+-- of the backoff. error: why, to be seen in the views. Jobs with retry 0 are at most once: they do not come back.
+-- ID:token as for ack_jobs.
+create or replace function pgdisque.nack_jobs(ids text[], delay integer default null, error text default null)
+returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+    changed_at constant timestamptz := clock_timestamp();
+    jobs pgdisque.changed_job[];
+begin
+    if delay < 0 then
+        raise exception 'ERR DELAY must be a number of seconds from 0 to 2147483647'
+            using errcode = 'invalid_parameter_value';
+    end if;
+    if octet_length(error) > 8192 then
+        raise exception 'ERR ERROR is longer than 8192 bytes' using errcode = 'invalid_parameter_value';
+    end if;
+    with old as materialized (
+        select
+            j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry,
+            coalesce(j.deliveries >= j.attempts, false) as last,
+            case
+                when j.deliveries >= j.attempts or nack_jobs.delay = 0 then null
+                when nack_jobs.delay is not null or j.backoff is not null then least(
+                    j.expires_at - interval '1 millisecond',
+                    changed_at + coalesce(
+                        nack_jobs.delay * interval '1 second', pgdisque.api_backoff(j.id, j.backoff, j.deliveries)))
+            end as next_at
+        from pgdisque.api_keys(ids) as k
+        join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
+        where j.ready_at > changed_at
+          and j.expires_at > changed_at
+          and (j.retry > 0 or j.owner is null)
+          and k.token in (0, pgdisque.api_token(j.nacks, j.extras))
+          and (j.ready_at < 'infinity' or j.owner is not null or j.group_key is null)
+        for update of j
+    ),
+    changed as (
+        update pgdisque.job as j
+        set ready_at = coalesce(old.next_at, changed_at - interval '1 second'),
+            wake_at = coalesce(old.next_at, case when j.wake_at is null then null else j.expires_at end),
+            nacks = j.nacks + 1,
+            error = coalesce(convert_to(nack_jobs.error, 'UTF8'), j.error),
+            owner = null,
+            slot = null,
+            worker = null
+        from old
+        where j.queue_id = any (array[old.queue_id])
+          and j.rank = old.rank
+          and j.id = old.id
+        returning row(old.*)::pgdisque.changed_job as job
+    )
+    select array_agg(c.job) into jobs from changed as c;
+    return pgdisque.api_tell_changed(jobs, 'again', changed_at);
+end
+$$;
+
+-- Begins the retry times of jobs anew; of how many. Not of those with retry 0, nor when half of the TTL is over.
+-- ID:token as for ack_jobs.
+create or replace function pgdisque.working(ids text[], worker text default null) returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+    changed_at constant timestamptz := clock_timestamp();
+    jobs pgdisque.changed_job[];
+begin
+    with old as materialized (
+        select
+            j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry, k.token,
+            coalesce(j.deliveries >= j.attempts, false) as last,
+            changed_at + j.retry * interval '1 second'
+                + case
+                    when j.deliveries >= j.attempts then interval '0'
+                    else pgdisque.api_backoff(j.id, j.backoff, j.deliveries)
+                end as next_at
+        from pgdisque.api_keys(ids) as k
+        join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
+        where j.expires_at > changed_at
+          and j.ready_at < 'infinity'
+          and j.retry > 0
+          and k.token in (0, pgdisque.api_token(j.nacks, j.extras))
+          and changed_at - pgdisque.api_created_at(j.id) <= (j.expires_at - pgdisque.api_created_at(j.id)) / 2
+        for update of j
+    ),
+    changed as (
+        update pgdisque.job as j
+        set ready_at = old.next_at,
+            leased_at = case when j.backoff is not null then changed_at end,
+            wake_at = case when j.wake_at is null then null else j.expires_at end,
+            extras = j.extras
+                + case
+                    when old.ready_at <= changed_at and j.owner is not null and not old.last and old.token = 0 then 1
+                    else 0
+                end,
+            owner = 0,
+            worker = coalesce(working.worker, j.worker, session_user || ' ' || pg_backend_pid())
+        from old
+        where j.queue_id = any (array[old.queue_id])
+          and j.rank = old.rank
+          and j.id = old.id
+        returning row(
+            old.queue_id, old.rank, old.id, old.ready_at, old.wake_at, old.owner, old.retry, old.last,
+            old.next_at)::pgdisque.changed_job as job
+    )
+    select array_agg(c.job) into jobs from changed as c;
+    return pgdisque.api_tell_changed(jobs, 'anew', changed_at);
+end
+$$;
+
+-- Queues everything again that a worker has, or all workers of a node, which for SQL is 0. Looks at all jobs.
+create or replace function pgdisque.api_release(node integer, worker text) returns integer
+language plpgsql volatile as $$
+declare
+    changed_at constant timestamptz := clock_timestamp();
+    jobs pgdisque.changed_job[];
+begin
+    with old as materialized (
+        select
+            j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry,
+            coalesce(j.deliveries >= j.attempts, false) as last, null::timestamptz as next_at
+        from pgdisque.job as j
+        where j.owner is not null
+          and (api_release.node is null or j.owner = api_release.node)
+          and (api_release.worker is null or j.worker = api_release.worker)
+          and j.ready_at > changed_at
+          and j.expires_at > changed_at
+          and j.retry > 0
+        order by j.queue_id, j.rank, j.id
+        for update of j skip locked
+    ),
+    changed as (
+        update pgdisque.job as j
+        set ready_at = changed_at - interval '1 second',
+            extras = j.extras + 1,
+            owner = null,
+            slot = null,
+            worker = null
+        from old
+        where j.queue_id = old.queue_id
+          and j.rank = old.rank
+          and j.id = old.id
+        returning row(old.*)::pgdisque.changed_job as job
+    )
+    select array_agg(c.job) into jobs from changed as c;
+    return pgdisque.api_tell_changed(jobs, 'again', changed_at);
+end
+$$;
+
+-- What a worker, or all clients of a server have taken: all of it comes back at once, but for retry 0; how many
+-- jobs that were.
+create or replace function pgdisque.release_worker(worker text) returns integer
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select case when worker is null then 0 else pgdisque.api_release(null, worker) end
+$$;
+
+create or replace function pgdisque.release_node(node integer) returns integer
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select case when node is null then 0 else pgdisque.api_release(node, null) end
+$$;

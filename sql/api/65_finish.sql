@@ -1,0 +1,109 @@
+-- Jobs that are done.
+
+-- What the servers are told of groups of which a job has gone: of each one that may be next, if any waits.
+create or replace function pgdisque.api_next_in_groups(queue_ids integer[], keys bytea[], at timestamptz) returns text[]
+language sql volatile as $$
+    select array(
+        select n.item
+        from unnest(queue_ids, keys) as g (queue_id, key)
+        cross join lateral (
+            select pgdisque.api_item('m', j.queue_id, j.rank, j.id) as item
+            from pgdisque.job as j
+            where j.queue_id = g.queue_id
+              and j.group_key = g.key
+              and j.group_key is not null
+              and j.ready_at = 'infinity'
+              and j.owner is null
+              and j.expires_at > at
+            order by j.rank, j.id
+            limit 1
+        ) as n)
+$$;
+
+-- It had no result once.
+drop function if exists pgdisque.ack_jobs(text[]);
+
+-- Removes jobs, in whatever state they are; how many there were. An ID with a token behind it, ID:token, means
+-- no job that was put back or delivered again since that token was given. Those of a queue with a retention are kept for so
+-- long, and with a result for a minute in any case: as in finish_jobs.sql, also which table they go to.
+create or replace function pgdisque.ack_jobs(ids text[], result bytea default null) returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+    changed_at constant timestamptz := clock_timestamp();
+    jobs pgdisque.changed_job[];
+    ends text[];
+    group_queues integer[];
+    group_keys bytea[];
+    graves integer[];
+begin
+    with gone as (
+        delete from pgdisque.job as j
+        using pgdisque.api_keys(ids) as k
+        where j.queue_id = any (array[k.queue_id])
+          and j.rank = k.rank
+          and j.id = k.id
+          and j.expires_at > changed_at
+          and k.token in (0, pgdisque.api_token(j.nacks, j.extras))
+        returning j.*
+    ),
+    timed as (
+        select
+            g.*,
+            coalesce(
+                nullif(pgdisque.api_setting(g.queue_id, 'retention'), 0),
+                case when ack_jobs.result is not null then 60 end
+            ) as seconds
+        from gone as g
+    ),
+    kept as (
+        insert into pgdisque.finished as f (
+            id, finished_at, keep_until, expires_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate,
+            bucket, node, worker, error, result, body
+        )
+        select
+            t.id, changed_at, u.keep_until, t.expires_at, t.queue_id, t.retry, t.delay, t.deliveries, t.nacks,
+            t.extras + case when t.owner is not null and t.ready_at <= changed_at then 1 else 0 end, t.rank, t.replicate,
+            c.class * 4 + floor(extract(epoch from u.keep_until))::bigint / (5 << 3 * c.class) % 4,
+            0, coalesce(case when t.owner = 0 then t.worker end, session_user || ' ' || pg_backend_pid()),
+            t.error, ack_jobs.result, t.body
+        from timed as t
+        cross join lateral (select changed_at + t.seconds * interval '1 second' as keep_until) as u
+        cross join lateral (
+            select width_bucket(t.seconds, '{11,81,641,5121,40961,327681}'::integer[]) as class
+        ) as c
+        where t.seconds is not null
+        returning pgdisque.api_item('y', f.queue_id, f.rank, f.id, 2) as item
+    ),
+    groups as (
+        select distinct t.queue_id, t.group_key
+        from timed as t
+        where t.group_key is not null
+    )
+    select
+        (
+            select array_agg(row(
+                t.queue_id, t.rank, t.id, t.ready_at, t.wake_at, t.owner, t.retry,
+                coalesce(t.deliveries >= t.attempts, false), null)::pgdisque.changed_job)
+            from timed as t
+        ),
+        (select array_agg(k.item) from kept as k),
+        (select array_agg(g.queue_id order by g.queue_id, g.group_key) from groups as g),
+        (select array_agg(g.group_key order by g.queue_id, g.group_key) from groups as g)
+    into jobs, ends, group_queues, group_keys;
+    with gone as (
+        delete from pgdisque.dead_job as d
+        using pgdisque.api_keys(ids) as k
+        where d.queue_id = any (array[k.queue_id])
+          and d.rank = k.rank
+          and d.id = k.id
+          and k.token in (0, pgdisque.api_token(d.nacks, d.extras))
+        returning d.queue_id
+    )
+    select array_agg(g.queue_id) into graves from gone as g;
+    -- The servers count those anew.
+    perform pgdisque.api_tell(ends || pgdisque.api_next_in_groups(group_queues, group_keys, changed_at) || array(select distinct 'd' || g from unnest(graves) as g));
+    return pgdisque.api_tell_changed(jobs, 'gone', changed_at) + coalesce(cardinality(graves), 0);
+end
+$$;

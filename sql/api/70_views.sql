@@ -1,0 +1,92 @@
+-- What there is to look at.
+
+-- Every job, dead rows excepted. To name a queue or an id in the condition is what makes it quick.
+create or replace view pgdisque.jobs as
+select
+    pgdisque.job_id(j.queue_id, j.rank, j.id, j.expires_at, j.retry) as id,
+    pgdisque.queue_name(q.name) as queue,
+    case
+        when j.wake_at = j.ready_at then 'delayed'
+        when j.deliveries >= j.attempts and j.ready_at <= clock_timestamp() then 'dying'
+        when j.ready_at <= clock_timestamp() or (j.ready_at = 'infinity' and j.owner is null and j.group_key is not null) then 'queued'
+        else 'active'
+    end as state,
+    -j.rank as priority,
+    timestamptz '2020-01-01 00:00:00+00' + (abs(j.id) >> 22) * interval '1 millisecond' as created_at,
+    j.ready_at, j.expires_at, j.retry, j.delay, j.deliveries, j.nacks,
+    j.extras + case when j.owner is not null and j.ready_at <= clock_timestamp() then 1 else 0 end
+        as additional_deliveries,
+    j.owner as node,
+    case when j.owner is not null then j.worker end as worker,
+    j.body, j.queue_id, j.rank, j.id as number, pgdisque.queue_name(j.group_key) as group_key
+from pgdisque.job as j
+join pgdisque.queue as q on q.id = j.queue_id
+where j.expires_at > clock_timestamp();
+
+-- Jobs that have had their attempts in vain. ENQUEUE and REVIVE queue them again, ack_jobs() removes them.
+create or replace view pgdisque.dead as
+select
+    pgdisque.job_id(d.queue_id, d.rank, d.id, d.expires_at, d.retry) as id,
+    pgdisque.queue_name(q.name) as queue,
+    d.died_at,
+    pgdisque.queue_name(d.error) as error,
+    -d.rank as priority,
+    pgdisque.api_created_at(d.id) as created_at,
+    d.expires_at, d.retry, d.delay, d.deliveries, d.attempts, d.backoff, d.nacks,
+    d.extras as additional_deliveries,
+    d.body, d.queue_id, d.rank, d.id as number
+from pgdisque.dead_job as d
+join pgdisque.queue as q on q.id = d.queue_id;
+
+-- Jobs that are done, for as long as their queues keep them.
+create or replace view pgdisque.done as
+select
+    pgdisque.job_id(f.queue_id, f.rank, f.id, f.expires_at, f.retry) as id,
+    pgdisque.queue_name(q.name) as queue,
+    -f.rank as priority,
+    timestamptz '2020-01-01 00:00:00+00' + (f.id >> 22) * interval '1 millisecond' as created_at,
+    f.finished_at, f.keep_until, f.retry, f.delay, f.deliveries, f.nacks, f.extras as additional_deliveries,
+    f.node, f.worker, pgdisque.queue_name(f.error) as error, f.result, f.body, f.queue_id, f.rank, f.id as number
+from pgdisque.finished as f
+join pgdisque.queue as q on q.id = f.queue_id
+where f.keep_until > clock_timestamp();
+
+-- The counters are saved by the servers, once a second; jobs and queued are counted when they are asked for.
+create or replace view pgdisque.queues as
+select
+    pgdisque.queue_name(q.name) as queue,
+    q.id as queue_id,
+    q.pause & 1 <> 0 as paused_in,
+    q.pause & 2 <> 0 as paused_out,
+    q.created_at,
+    coalesce(c.jobs_in, 0) as jobs_in,
+    coalesce(c.jobs_out, 0) as jobs_out,
+    (select count(*) from pgdisque.job as j where j.queue_id = q.id and j.expires_at > clock_timestamp()) as jobs,
+    (select count(*) from pgdisque.job as j
+     where j.queue_id = q.id
+       and j.expires_at > clock_timestamp()
+       and j.ready_at <= clock_timestamp()
+       and j.wake_at is distinct from j.ready_at
+       and (j.deliveries >= j.attempts) is not true) as queued
+from pgdisque.queue as q
+left join pgdisque.queue_counter as c on c.queue_id = q.id;
+
+create or replace view pgdisque.nodes as
+select n.number, n.id, n.addr, n.port, n.started_at, n.seen_at, n.leaving, n.left_at
+from pgdisque.node as n;
+
+-- Who works on what: how many jobs of a queue each worker has, and when the first of their leases ends. The names of
+-- a server's clients come after they have had a job for a second or two.
+create or replace view pgdisque.workers as
+select
+    j.owner as node,
+    j.worker,
+    pgdisque.queue_name(q.name) as queue,
+    count(*) as jobs,
+    min(j.ready_at) as lease_ends_at
+from pgdisque.job as j
+join pgdisque.queue as q on q.id = j.queue_id
+where j.owner is not null
+  and j.ready_at > clock_timestamp()
+  and j.expires_at > clock_timestamp()
+group by j.owner, j.worker, q.name;

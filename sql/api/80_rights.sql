@@ -1,0 +1,46 @@
+-- Who may do what.
+
+-- Roles are made where that is permitted; where not, an administrator makes them, and then calls this. A role
+-- that has no right on the functions cannot even see the jobs.
+create or replace function pgdisque.grant_roles() returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+    role text;
+begin
+    revoke all on all functions in schema pgdisque from public;
+    foreach role in array array['pgdisque_producer', 'pgdisque_consumer', 'pgdisque_reader', 'pgdisque_server'] loop
+        begin
+            if to_regrole(role) is null then
+                execute format('create role %I nologin', role);
+            end if;
+        exception
+            when insufficient_privilege then continue;
+            -- Servers of other databases make them at the same time.
+            when duplicate_object or unique_violation then null;
+        end;
+        execute format('grant usage on schema pgdisque to %I', role);
+        execute case role
+            when 'pgdisque_producer' then
+                'grant execute on function pgdisque.wake(text[]),'
+                ' pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text),'
+                ' pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text, text),'
+                ' pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),'
+                ' pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text)'
+                ' to pgdisque_producer'
+            when 'pgdisque_consumer' then
+                'grant execute on function pgdisque.get_jobs(text, integer, text), pgdisque.ack_jobs(text[], bytea),'
+                ' pgdisque.nack_jobs(text[], integer, text), pgdisque.working(text[], text), pgdisque.release_worker(text)'
+                ' to pgdisque_consumer'
+            when 'pgdisque_reader' then
+                'grant execute on function pgdisque.queue_name(bytea),'
+                ' pgdisque.job_id(integer, smallint, bigint, timestamptz, integer) to pgdisque_reader;'
+                'grant select on pgdisque.jobs, pgdisque.dead, pgdisque.done, pgdisque.queues, pgdisque.nodes, pgdisque.workers to pgdisque_reader'
+            else
+                'grant select, insert, update, delete, truncate on all tables in schema pgdisque to pgdisque_server;'
+                'grant usage, select, update on all sequences in schema pgdisque to pgdisque_server'
+        end;
+    end loop;
+end
+$$;
+
+select pgdisque.grant_roles();

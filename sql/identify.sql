@@ -1,0 +1,9 @@
+-- Which cluster is this, is it a standby, and how often was one of its standbys promoted?
+-- returns: system, standby, timeline; one row; timeline is null on a standby
+select
+    (select c.system_identifier from pg_catalog.pg_control_system() as c) as system,
+    pg_catalog.pg_is_in_recovery() as standby,
+    case
+        when not pg_catalog.pg_is_in_recovery() then
+            ('x' || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint
+    end as timeline

@@ -1,0 +1,2 @@
+-- Hears what the other servers tell.
+listen pgdisque

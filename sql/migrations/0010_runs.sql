@@ -1,0 +1,3 @@
+-- Numbers the runs of servers. Not by the clock: that may be set back.
+
+create sequence pgdisque.node_run;

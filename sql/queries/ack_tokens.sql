@@ -1,0 +1,36 @@
+-- Removes jobs, in whatever state they are, of which some are named with a token: that has to be the one of
+-- their last delivery. ACKJOB.
+-- params: $1 queue_id, $2 rank, $3 id, $4 token (0: none), $5 now
+-- returns: ordinal, queued_since (as ack_jobs; null: the token is stale, and the job is as it was), group_key
+-- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
+-- index: job_pkey
+with k as materialized (
+    select k.queue_id, k.rank, k.id, k.token, k.ordinal
+    from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::bigint[])
+        with ordinality as k (queue_id, rank, id, token, ordinal)
+),
+gone as (
+    delete from pgdisque.job as j
+    using k
+    where j.queue_id = any (array[k.queue_id])
+      and j.rank = k.rank
+      and j.id = k.id
+      and j.expires_at > $5::timestamptz
+      and k.token in (0, 1::bigint + j.nacks + j.extras)
+    returning
+        k.ordinal,
+        case
+            when j.wake_at = j.ready_at then 'infinity'
+            when j.deliveries >= j.attempts and j.ready_at <= $5::timestamptz then '-infinity'
+            else j.ready_at
+        end as queued_since,
+        j.group_key
+)
+select g.ordinal::integer, g.queued_since, g.group_key
+from gone as g
+union all
+select k.ordinal::integer, null, null
+from k
+join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
+where j.expires_at > $5::timestamptz
+  and k.token not in (0, 1::bigint + j.nacks + j.extras)

@@ -1,0 +1,10 @@
+-- This server lives. Rarely written: as a rule the servers hear each other.
+-- params: $1 id, $2 leaving
+-- returns: number; no row when it was forgotten
+-- index: node_id_key
+update pgdisque.node as n
+set seen_at = now(),
+    left_at = null,
+    leaving = $2::boolean
+where n.id = $1::text
+returning n.number

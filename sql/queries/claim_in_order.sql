@@ -1,0 +1,46 @@
+-- Leases the first ready jobs of some queues, in the order in which these are named: for a transaction, whose
+-- earlier statements may have added them. A HOT update: no indexed column changes.
+-- params: $1 queue_id, $2 rank, $3 id (of each queue the key to begin behind), $4 limit, $5 now, $6 node
+-- returns: ordinal (of the queue), queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body,
+--          last (attempt; null: there is no last one); in no order. What has had its last attempt is passed by.
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey, then by ctid
+with taken as materialized (
+    select k.ordinal, n.queue_id, n.rank, n.id, n.place
+    from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
+    cross join lateral (
+        select r.queue_id, r.rank, r.id, r.ctid as place
+        from pgdisque.job as r
+        where r.queue_id = k.queue_id
+          and (r.rank, r.id) > (k.rank, k.id)
+          and r.ready_at <= $5::timestamptz
+          and r.expires_at > $5::timestamptz
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries >= r.attempts) is not true
+        order by r.rank, r.id
+        limit $4::integer
+        for update skip locked
+    ) as n
+    order by k.ordinal, n.rank, n.id
+    limit $4::integer
+)
+update pgdisque.job as j
+set ready_at = case
+        when j.retry = 0 then 'infinity'
+        when j.backoff is null or j.deliveries + 1 >= j.attempts then $5::timestamptz + j.retry * interval '1 second'
+        else $5::timestamptz + interval '1 second' * (
+            j.retry
+            + least(3600, j.backoff * 2 ^ least(j.deliveries, 12)
+                * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
+        )
+    end,
+    leased_at = case when j.backoff is not null then $5::timestamptz end,
+    deliveries = j.deliveries + 1,
+    extras = j.extras + case when j.owner is null then 0 else 1 end,
+    owner = $6::smallint,
+    worker = null
+from taken as t
+where j.ctid = t.place
+returning
+    t.ordinal::integer, j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body,
+    j.deliveries >= j.attempts as last

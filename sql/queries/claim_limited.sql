@@ -1,0 +1,219 @@
+-- Leases ready jobs of a queue with limits: those that came back, by key, and the next ones behind the frontier.
+-- Where so many may run at once, each is in a slot of its own. A slot is free when the job it was given to last is gone, or
+-- does not hold it any more. One whose lease has ended keeps its slot, and is given out again in that. As long as
+-- more are running than the limit, which was lowered, the slots beyond it are a gate: who has them all may go on.
+-- What another session has just changed shows by its turn, and is left alone. Where so many may be delivered a
+-- second, each takes a token; there are never more of them than come in a tenth of a second, or one. What has had its
+-- last attempt is passed by.
+-- params: $1 queue_id, $2 rank, $3 id (the frontier, itself not included), $4 limit, $5 now, $6 node,
+--         $7 queue_id, $8 rank, $9 id (of those that came back)
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: there is no last one),
+--          walked (it lies behind the frontier), all of them null in the only row when there are none; how many jobs
+--          behind the frontier there was room for; soon (somebody else is just about to change slots, or has the
+--          tokens); wait_ms (until there are enough tokens for some more; null: it is not for them)
+-- locks: the tokens, slots and jobs, skipping what others have locked
+-- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
+with setting as materialized (
+    select
+        coalesce(max(case when s.name = 'max-active' then convert_from(s.value, 'UTF8') end)::integer, 0) as most,
+        coalesce(max(case when s.name = 'rate' then convert_from(s.value, 'UTF8') end)::integer, 0) as rate
+    from pgdisque.queue_setting as s
+    where s.queue_id = $1::integer
+      and s.name in ('max-active', 'rate')
+),
+bucket as materialized (
+    select
+        least(
+            greatest(1, l.rate / 10.0),
+            b.tokens + l.rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))
+        )::double precision as tokens,
+        l.rate
+    from setting as l
+    join pgdisque.bucket as b on b.queue_id = $1::integer
+    where l.rate > 0
+    for update of b skip locked
+),
+slots as materialized (
+    select
+        s.queue_id, s.n, s.turn, s.rank, s.id,
+        l.most = 0 or s.n <= l.most as is_open,
+        j.id is not null as is_held,
+        coalesce(j.ready_at > $5::timestamptz, false) as is_running
+    from setting as l
+    cross join pgdisque.slot as s
+    left join pgdisque.job as j
+        on j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
+        and j.slot = s.n and j.expires_at > $5::timestamptz
+    where s.queue_id = $1::integer
+),
+gate as materialized (
+    select g.n
+    from slots as o
+    join pgdisque.slot as g on g.queue_id = $1::integer and g.n = o.n and g.turn = o.turn
+    where o.is_running
+      and not o.is_open
+    for update of g skip locked
+),
+room as materialized (
+    select
+        least(
+            case
+                when r.beyond = 0 then $4::integer
+                when r.beyond > (select count(*) from gate) then 0
+                else least($4::integer, greatest(0, r.most - r.running))
+            end,
+            case when r.rate > 0 then coalesce((select floor(b.tokens) from bucket as b), 0)::integer end
+        ) as jobs,
+        r.beyond > (select count(*) from gate) or (r.rate > 0 and not exists (select from bucket)) as is_shut,
+        r.most > 0 as has_slots
+    from (
+        select
+            count(*) filter (where s.is_running) as running,
+            count(*) filter (where s.is_running and not s.is_open) as beyond,
+            (select l.most from setting as l) as most,
+            (select l.rate from setting as l) as rate
+        from slots as s
+    ) as r
+),
+own as materialized (
+    select r.ctid as place, s.n
+    from slots as s
+    join pgdisque.job as r on r.queue_id = any (array[s.queue_id]) and r.rank = s.rank and r.id = s.id
+    where s.is_open
+      and s.is_held
+      and not s.is_running
+      and r.slot = s.n
+      and r.ready_at <= $5::timestamptz
+      and r.expires_at > $5::timestamptz
+      and (r.deliveries >= r.attempts) is not true
+    order by s.rank, s.id
+    limit (select m.jobs from room as m)
+    for update of r skip locked
+),
+free as materialized (
+    select f.n
+    from slots as s
+    join pgdisque.slot as f on f.queue_id = $1::integer and f.n = s.n and f.turn = s.turn
+    where s.is_open
+      and not s.is_held
+      and (select m.has_slots from room as m)
+    limit (select m.jobs from room as m) - (select count(*) from own)
+    for update of f skip locked
+),
+places as materialized (
+    select
+        case
+            when m.has_slots then (select count(*) from free)
+            else m.jobs - (select count(*) from own)
+        end as jobs
+    from room as m
+),
+returned as materialized (
+    select r.ctid as place, r.rank, r.id
+    from unnest($7::integer[], $8::smallint[], $9::bigint[]) as k (queue_id, rank, id)
+    join pgdisque.job as r on r.queue_id = any (array[k.queue_id]) and r.rank = k.rank and r.id = k.id
+    where r.ready_at <= $5::timestamptz
+      and r.expires_at > $5::timestamptz
+      and (r.deliveries >= r.attempts) is not true
+      and coalesce(r.slot <> all (array(
+          select s.n from slots as s where s.is_open and s.is_held and not s.is_running)), true)
+    limit (select p.jobs from places as p)
+    for update of r skip locked
+),
+walked as materialized (
+    select r.ctid as place, r.rank, r.id
+    from pgdisque.job as r
+    where r.queue_id = $1::integer
+      and (r.rank, r.id) > ($2::smallint, $3::bigint)
+      and r.ready_at <= $5::timestamptz
+      and r.expires_at > $5::timestamptz
+      and (r.deliveries >= r.attempts) is not true
+      and r.wake_at is distinct from r.ready_at
+      and coalesce(r.slot <> all (array(
+          select s.n from slots as s where s.is_open and s.is_held and not s.is_running)), true)
+      and (r.rank, r.id) <> all (select k.rank, k.id from returned as k)
+    order by r.rank, r.id
+    limit (select p.jobs from places as p) - (select count(*) from returned)
+    for update skip locked
+),
+picked as materialized (
+    select o.place, o.n, true as is_own, false as is_walked
+    from own as o
+    union all
+    select c.place, (array(select f.n from free as f))[c.ordinal], false, c.is_walked
+    from (
+        select b.place, b.is_walked, row_number() over (order by b.rank, b.id) as ordinal
+        from (
+            select k.place, k.rank, k.id, false as is_walked
+            from returned as k
+            union all
+            select w.place, w.rank, w.id, true
+            from walked as w
+        ) as b
+    ) as c
+),
+taken as (
+    update pgdisque.job as j
+    set ready_at = case
+            when j.retry = 0 then 'infinity'
+            when j.backoff is null or j.deliveries + 1 >= j.attempts then $5::timestamptz + j.retry * interval '1 second'
+            else $5::timestamptz + interval '1 second' * (
+                j.retry
+                + least(3600, j.backoff * 2 ^ least(j.deliveries, 12)
+                    * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
+            )
+        end,
+        leased_at = case when j.backoff is not null then $5::timestamptz end,
+        deliveries = j.deliveries + 1,
+        extras = j.extras + case when j.owner is null then 0 else 1 end,
+        owner = $6::smallint,
+        worker = null,
+        slot = p.n
+    from picked as p
+    where j.ctid = p.place
+    returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body,
+        j.deliveries >= j.attempts as last, j.slot, p.is_own, p.is_walked
+),
+filled as (
+    update pgdisque.slot as s
+    set rank = t.rank, id = t.id, turn = s.turn + 1
+    from taken as t
+    where s.queue_id = any (array[$1::integer])
+      and s.n = t.slot
+      and not t.is_own
+),
+passed as (
+    update pgdisque.slot as s
+    set turn = s.turn + 1
+    from gate as g
+    where s.queue_id = any (array[$1::integer])
+      and s.n = g.n
+      and exists (select from picked)
+),
+spent as (
+    update pgdisque.bucket as b
+    set tokens = u.tokens - (select count(*) from picked), settled_at = clock_timestamp()
+    from bucket as u
+    where b.queue_id = $1::integer
+      and exists (select from picked)
+)
+select
+    t.rank, t.id, t.ready_at, t.expires_at, t.retry, t.nacks, t.extras, t.body, t.last, t.is_walked, r.room,
+    r.soon, r.wait_ms
+from (
+    select
+        ((select p.jobs from places as p) - (select count(*) from returned))::integer as room,
+        m.is_shut or (
+            m.has_slots
+            and (select count(*) from own) + (select count(*) from free) < m.jobs
+            and (select count(*) from free) < (select count(*) from slots as s where s.is_open and not s.is_held)
+        ) as soon,
+        (
+            -- For a hundredth of a second at once, so that claims are no more than that.
+            select ceil(1000 * (greatest(1, b.rate / 100.0) - b.tokens + (select count(*) from picked)) / b.rate)
+            from bucket as b
+            where b.tokens - (select count(*) from picked) < 1
+        )::integer as wait_ms
+    from room as m
+) as r
+left join taken as t on true

@@ -1,0 +1,22 @@
+-- How many jobs some queues have, and how many of them are queued: when servers have come or gone, and what each
+-- counted in its memory no longer adds up. Delayed jobs whose time has come are not counted as queued, because
+-- wake_due is about to count them.
+-- params: $1 queue_id, $2 now
+-- returns: queue_id, jobs, queued, jobs_in, jobs_out, dead
+-- index: job_pkey, queue_counter_pkey, dead_pkey
+select
+    k.queue_id, n.jobs, n.queued, coalesce(c.jobs_in, 0) as jobs_in, coalesce(c.jobs_out, 0) as jobs_out,
+    (select count(*) from pgdisque.dead_job as d where d.queue_id = k.queue_id) as dead
+from unnest($1::integer[]) as k (queue_id)
+cross join lateral (
+    select
+        count(*) as jobs,
+        count(*) filter (
+            where j.ready_at <= $2::timestamptz
+              and j.wake_at is distinct from j.ready_at
+              and (j.deliveries >= j.attempts) is not true
+        ) as queued
+    from pgdisque.job as j
+    where j.queue_id = k.queue_id
+) as n
+left join pgdisque.queue_counter as c on c.queue_id = k.queue_id

@@ -1,0 +1,11 @@
+-- The schedules whose ticks come first, due or not.
+-- params: $1 from (next_at not before: so as not to pass over what is dead), $2 limit
+-- returns: id, revision, next_at, cron, queue, missed, retry, ttl, delay, maxlen, priority; in the order of next_at
+-- index: schedule_next
+select
+    s.id, s.revision, s.next_at, s.cron, s.queue, s.missed, s.retry, s.ttl, s.delay, s.maxlen,
+    s.priority
+from pgdisque.schedule as s
+where s.next_at >= $1::timestamptz
+order by s.next_at
+limit $2::integer

@@ -1,0 +1,30 @@
+-- Removes the first of the queued jobs of one queue between two keys: DEL.
+-- params: $1 queue_id, $2 rank, $3 id (the key, itself not included), $4 last rank, $5 last id (included), $6 limit, $7 now
+-- returns: rank, id, end_rank, end_id (the last key of the queue, whatever state it is in), ready_at, expires_at, retry,
+--          group_key; in no order
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey, then by ctid
+with queue_end as materialized (
+    select l.rank, l.id
+    from pgdisque.job as l
+    where l.queue_id = $1::integer
+    order by l.rank desc, l.id desc
+    limit 1
+)
+delete from pgdisque.job as j
+using queue_end as e
+where j.ctid = any (array(
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = $1::integer
+      and (r.rank, r.id) > ($2::smallint, $3::bigint)
+      and (r.rank, r.id) <= ($4::smallint, $5::bigint)
+      and r.ready_at <= $7::timestamptz
+      and r.expires_at > $7::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    order by r.rank, r.id
+    limit $6::integer
+    for update skip locked
+))
+returning j.rank, j.id, e.rank as end_rank, e.id as end_id, j.ready_at, j.expires_at, j.retry, j.group_key

@@ -1,0 +1,8 @@
+-- Queues of which another server told: new ones, or their settings have changed.
+-- params: $1 queue_id
+-- returns: id, name, pause, created_at, setting, value; a row for each setting, side by side, or one with nulls
+-- index: queue_pkey, queue_setting_pkey
+select q.id, q.name, q.pause, q.created_at, s.name as setting, s.value
+from unnest($1::integer[]) as k (queue_id)
+join pgdisque.queue as q on q.id = any (array[k.queue_id])
+left join pgdisque.queue_setting as s on s.queue_id = any (array[q.id])

@@ -1,0 +1,10 @@
+-- The running leases of servers that are gone, and what they should have buried.
+-- params: $1 now, $2 owner (those that live)
+-- returns: queue_id, rank, id, ready_at, owner, last (attempt)
+-- index: none
+select
+    j.queue_id, j.rank, j.id, j.ready_at, coalesce(j.owner, 0::smallint) as owner,
+    coalesce(j.deliveries >= j.attempts, false) as last
+from pgdisque.job as j
+where (j.ready_at > $1::timestamptz and j.owner <> all ($2::integer[]))
+    or (j.ready_at <= $1::timestamptz and j.deliveries >= j.attempts)

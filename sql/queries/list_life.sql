@@ -1,0 +1,25 @@
+-- Until when the one of the queued jobs of a queue lives that lives longest: TTL.
+-- params: $1 queue_id, $2 now, $3 for_ever (who lives longer lives for ever)
+-- returns: expires_at (infinity: for ever; null: none is queued)
+-- index: job_pkey
+select
+    case
+        when exists (
+            select
+            from pgdisque.job as r
+            where r.queue_id = $1::integer
+              and r.ready_at <= $2::timestamptz
+              and r.expires_at > $3::timestamptz
+              and r.wake_at is distinct from r.ready_at
+              and (r.deliveries < r.attempts) is not false
+        ) then 'infinity'
+        else (
+            select max(r.expires_at)
+            from pgdisque.job as r
+            where r.queue_id = $1::integer
+              and r.ready_at <= $2::timestamptz
+              and r.expires_at > $2::timestamptz
+              and r.wake_at is distinct from r.ready_at
+              and (r.deliveries < r.attempts) is not false
+        )
+    end as expires_at

@@ -1,0 +1,21 @@
+-- What has become of jobs: WAITJOB, and ACKJOB after a lost connection. Nulls for those that are not kept.
+-- params: $1 queue_id, $2 rank, $3 id, $4 now
+-- returns: ordinal, lives, finished_at, node, result, is_dead, error; in the order of the parameters
+-- index: job_pkey, dead_pkey, finished_0_pkey and those of its like
+select
+    k.ordinal::integer, j.id is not null as lives, f.finished_at, f.node, f.result, d.id is not null as is_dead, d.error
+from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
+left join pgdisque.job as j
+    on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $4::timestamptz
+left join pgdisque.dead_job as d on d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id
+left join lateral (
+    select e.finished_at, e.node, e.result
+    from pgdisque.finished as e
+    where e.queue_id = any (array[k.queue_id])
+      and e.rank = k.rank
+      and e.id = k.id
+      and e.keep_until > $4::timestamptz
+      and j.id is null
+    -- Of jobs that live the tables of the finished are not looked at.
+    limit 1
+) as f on true

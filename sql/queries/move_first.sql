@@ -1,0 +1,47 @@
+-- Moves the next ready jobs of one queue behind a key to other queues, or to another place in it: RPOPLPUSH, LMOVE.
+-- A moved job stays what it is, but that it has a new place, no key and no slot. Its row goes and comes as another one:
+-- a claim that follows a changed row to its new place would miss what lies between.
+-- One that has had its last attempt is left to be buried.
+-- params: $1 queue_id, $2 rank, $3 id (the key, itself not included), $4 limit, $5 now,
+--         $6 queue_id, $7 id (arrays: the new places, as many as the limit)
+-- returns: ordinal of the place, rank, id, ready_at (as they were), wake_at, body, expires_at, retry
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey, then by ctid
+with found as (
+    select p.ctid, row_number() over () as ordinal
+    from (
+        select r.ctid
+        from pgdisque.job as r
+        where r.queue_id = $1::integer
+          and (r.rank, r.id) > ($2::smallint, $3::bigint)
+          and r.ready_at <= $5::timestamptz
+          and r.expires_at > $5::timestamptz
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries < r.attempts) is not false
+        order by r.rank, r.id
+        limit $4::integer
+        for update skip locked
+    ) as p
+),
+gone as (
+    delete from pgdisque.job as j
+    using found as f
+    join unnest($6::integer[], $7::bigint[]) with ordinality as t (to_queue_id, to_id, ordinal) on t.ordinal = f.ordinal
+    where j.ctid = f.ctid
+    -- One that was put before others does not expire in the order of ids.
+    returning
+        f.ordinal, t.to_queue_id, t.to_id,
+        case when j.wake_at is null and t.to_id > 0 then null else j.expires_at end as to_wake_at,
+        j.*
+),
+moved as (
+    insert into pgdisque.job
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, body,
+         attempts, backoff, deadqueue, error, group_key)
+    select
+        g.to_id, $5::timestamptz, g.expires_at, g.to_wake_at, g.to_queue_id, g.retry, g.delay, g.deliveries,
+        g.nacks, g.extras, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error, g.group_key
+    from gone as g
+)
+select g.ordinal::integer, g.rank, g.id, g.ready_at, g.to_wake_at, g.body, g.expires_at, g.retry
+from gone as g

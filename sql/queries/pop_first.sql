@@ -1,0 +1,24 @@
+-- Takes the next ready jobs of one queue behind a key away, for list commands: delivered and acknowledged at once.
+-- One that has had its last attempt is left to be buried.
+-- params: $1 queue_id, $2 rank, $3 id (the key, itself not included), $4 limit, $5 now
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries,
+--          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key; in no order
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey, then by ctid
+delete from pgdisque.job as j
+where j.ctid = any (array(
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = $1::integer
+      and (r.rank, r.id) > ($2::smallint, $3::bigint)
+      and r.ready_at <= $5::timestamptz
+      and r.expires_at > $5::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    order by r.rank, r.id
+    limit $4::integer
+    for update skip locked
+))
+returning
+    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body, j.deliveries,
+    j.attempts, j.backoff, j.deadqueue, j.error, j.unique_key, j.unique_until, j.group_key

@@ -1,0 +1,70 @@
+-- Takes jobs away from the first of some queues that has any, for list commands in a transaction, whose earlier
+-- statements may have added them. One that has had its last attempt is left to be buried.
+-- params: $1 queue_id, $2 rank, $3 id (of each queue the key to begin behind), $4 side (0: the first ones, 1: the last),
+--         $5 limit, $6 now
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries,
+--          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key, ordinal (of the queue); in no order
+-- locks: the rows, and the first one of that queue, skipping what others have locked
+-- index: job_pkey, then by ctid
+with list as materialized (
+    select l.ordinal, l.queue_id, l.rank, l.id, l.side = 1 as is_last
+    from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::smallint[]) with ordinality
+        as l (queue_id, rank, id, side, ordinal)
+    -- In the order of the parameters, of which no more are looked at than it takes.
+    cross join lateral (
+        select
+        from pgdisque.job as r
+        where r.queue_id = l.queue_id
+          and (r.rank, r.id) > (l.rank, l.id)
+          and r.ready_at <= $6::timestamptz
+          and r.expires_at > $6::timestamptz
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries < r.attempts) is not false
+        order by r.rank, r.id
+        limit 1
+        for update skip locked
+    ) as n
+    limit 1
+),
+taken as materialized (
+    select l.ordinal, n.place
+    from list as l
+    cross join lateral (
+        select r.ctid as place
+        from pgdisque.job as r
+        where not l.is_last
+          and r.queue_id = l.queue_id
+          and (r.rank, r.id) > (l.rank, l.id)
+          and r.ready_at <= $6::timestamptz
+          and r.expires_at > $6::timestamptz
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries < r.attempts) is not false
+        order by r.rank, r.id
+        limit $5::integer
+        for update skip locked
+    ) as n
+    union all
+    select l.ordinal, n.place
+    from list as l
+    cross join lateral (
+        select r.ctid as place
+        from pgdisque.job as r
+        where l.is_last
+          and r.queue_id = l.queue_id
+          and (r.rank, r.id) > (l.rank, l.id)
+          and r.ready_at <= $6::timestamptz
+          and r.expires_at > $6::timestamptz
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries < r.attempts) is not false
+        order by r.rank desc, r.id desc
+        limit $5::integer
+        for update skip locked
+    ) as n
+)
+delete from pgdisque.job as j
+using taken as t
+where j.ctid = t.place
+returning
+    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body, j.deliveries,
+    j.attempts, j.backoff, j.deadqueue, j.error, j.unique_key, j.unique_until, j.group_key,
+    t.ordinal::integer

@@ -1,0 +1,23 @@
+-- Takes the last ready jobs of one queue away, for list commands that pop where others push.
+-- One that has had its last attempt is left to be buried.
+-- params: $1 queue_id, $2 limit, $3 now
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries,
+--          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key; in no order
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey backwards, then by ctid
+delete from pgdisque.job as j
+where j.ctid = any (array(
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = $1::integer
+      and r.ready_at <= $3::timestamptz
+      and r.expires_at > $3::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    order by r.rank desc, r.id desc
+    limit $2::integer
+    for update skip locked
+))
+returning
+    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body, j.deliveries,
+    j.attempts, j.backoff, j.deadqueue, j.error, j.unique_key, j.unique_until, j.group_key

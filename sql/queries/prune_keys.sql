@@ -1,0 +1,14 @@
+-- Forgets keys whose time is over: ADDJOB UNIQUE ... FOR.
+-- params: $1 now, $2 limit
+-- returns: nothing
+-- locks: the rows, skipping what others have locked
+-- index: unique_key_until, then by ctid
+delete from pgdisque.unique_key as k
+where k.ctid = any (array(
+    select d.ctid
+    from pgdisque.unique_key as d
+    where d.until <= $1::timestamptz
+    order by d.until
+    limit $2::integer
+    for update skip locked
+))

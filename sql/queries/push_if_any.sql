@@ -1,0 +1,24 @@
+-- Adds the elements that LPUSHX and RPUSHX push in a transaction: to lists that have some, which earlier statements
+-- may have pushed, or taken.
+-- params: as push_jobs, then $11 now
+-- returns: id of those added, in the order of the parameters
+-- index: job_pkey
+insert into pgdisque.job
+    (id, ready_at, expires_at, wake_at, queue_id, retry, attempts, backoff, deadqueue, body)
+select
+    a.id, a.ready_at, a.expires_at, a.wake_at, a.queue_id, a.retry, a.attempts, a.backoff, a.deadqueue, a.body
+from unnest(
+    $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[], $7::integer[],
+    $8::integer[], $9::bytea[], $10::bytea[]
+) as a (id, ready_at, expires_at, wake_at, queue_id, retry, attempts, backoff, deadqueue, body)
+cross join lateral (
+    select
+    from pgdisque.job as r
+    where r.queue_id = a.queue_id
+      and r.ready_at <= $11::timestamptz
+      and r.expires_at > $11::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    limit 1
+) as l
+returning id

@@ -1,0 +1,31 @@
+-- SCHEDULE: makes or replaces it. The next tick stays when the times stay, so that saying the same thing
+-- again, as programs do at their start, moves nothing.
+-- params: $1 name, $2 cron, $3 queue, $4 body, $5 missed, $6 retry, $7 ttl, $8 delay, $9 maxlen (0: none),
+--         $10 priority, $11 next_at, $12 attempts, $13 backoff (0: none), $14 deadqueue (empty: none); the caller sends
+--         each name once
+-- locks: the rows, in the order of the parameters
+-- index: schedule_name
+insert into pgdisque.schedule as s
+    (name, cron, queue, body, missed, retry, ttl, delay, maxlen, priority, next_at, attempts, backoff, deadqueue)
+select
+    p.name, convert_from(p.cron, 'SQL_ASCII'), p.queue, p.body, p.missed, p.retry, p.ttl, p.delay,
+    nullif(p.maxlen, 0), p.priority, p.next_at, nullif(p.attempts, 0), nullif(p.backoff, 0), nullif(p.deadqueue, '')
+from unnest(
+    $1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::integer[], $7::integer[],
+    $8::integer[], $9::bigint[], $10::smallint[], $11::timestamptz[], $12::integer[], $13::integer[], $14::bytea[]
+) as p (name, cron, queue, body, missed, retry, ttl, delay, maxlen, priority, next_at, attempts, backoff, deadqueue)
+on conflict (sha256(name)) do update
+set cron = excluded.cron,
+    queue = excluded.queue,
+    body = excluded.body,
+    missed = excluded.missed,
+    retry = excluded.retry,
+    ttl = excluded.ttl,
+    delay = excluded.delay,
+    maxlen = excluded.maxlen,
+    priority = excluded.priority,
+    attempts = excluded.attempts,
+    backoff = excluded.backoff,
+    deadqueue = excluded.deadqueue,
+    next_at = case when s.cron = excluded.cron then s.next_at else excluded.next_at end,
+    revision = s.revision + 1

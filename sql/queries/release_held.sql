@@ -1,0 +1,21 @@
+-- Takes jobs from those who have them, and puts them back into their queues: RELEASE. That counts as an additional
+-- delivery. Whose lease has another end by now was given to somebody else, or is still worked on.
+-- params: $1 queue_id, $2 rank, $3 id, $4 until (when the lease ends), $5 now
+-- returns: ordinal, last (it has had its last attempt: it is to be buried)
+-- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
+-- index: job_pkey
+update pgdisque.job as j
+set ready_at = $5::timestamptz,
+    extras = j.extras + 1,
+    owner = null,
+    slot = null
+from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[]) with ordinality
+    as k (queue_id, rank, id, until, ordinal)
+where j.queue_id = any (array[k.queue_id])
+  and j.rank = k.rank
+  and j.id = k.id
+  and j.ready_at = k.until
+  and j.ready_at > $5::timestamptz
+  and j.expires_at > $5::timestamptz
+  and j.owner is not null
+returning k.ordinal::integer, coalesce(j.deliveries >= j.attempts, false) as last

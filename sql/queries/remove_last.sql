@@ -1,0 +1,21 @@
+-- Removes the last queued jobs of one queue that are this text: LREM.
+-- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 limit, $5 now, $6 body (an array of one)
+-- returns: rank, id, ready_at, expires_at, retry, group_key; in no order
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey backwards, then by ctid
+delete from pgdisque.job as j
+where j.ctid = any (array(
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = $1::integer
+      and (r.rank, r.id) > ($2::smallint, $3::bigint)
+      and r.ready_at <= $5::timestamptz
+      and r.expires_at > $5::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+      and r.body = any ($6::bytea[])
+    order by r.rank desc, r.id desc
+    limit $4::integer
+    for update skip locked
+))
+returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key

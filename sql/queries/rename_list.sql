@@ -1,0 +1,78 @@
+-- Moves all queued jobs of one queue to another one, whose queued jobs go: RENAME. They keep their order, and leave keys,
+-- groups and slots behind. A row goes and comes as another one, as in rerank_jobs.
+-- Nothing is done when there are none, or more than the limit in both.
+-- params: $1 from queue_id, $2 to queue_id, $3 sign (-1: the order is turned round), $4 limit, $5 only_new (not if
+--         anything is queued in the other one), $6 now
+-- returns: for each job that has left one of the queues: queue_id, rank, id (as they were), ready_at, expires_at, retry,
+--          group_key, wake_at (of what was moved, as it is now), null; and a row that has nothing but its last column,
+--          outcome: 0 there are none, 1 moved, 2 too many, 3 not the only ones
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey, then by ctid
+with source as materialized (
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = $1::integer
+      and r.ready_at <= $6::timestamptz
+      and r.expires_at > $6::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    order by r.rank, r.id
+    limit $4::integer + 1
+    for update skip locked
+),
+target as materialized (
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = $2::integer
+      and r.ready_at <= $6::timestamptz
+      and r.expires_at > $6::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    order by r.rank, r.id
+    limit $4::integer + 1
+    for update skip locked
+),
+found as materialized (
+    select (select count(*) from source) as moved, (select count(*) from target) as emptied
+),
+decided as materialized (
+    select
+        case
+            when f.moved = 0 then 0
+            when f.emptied > 0 and $5::boolean then 3
+            when f.moved + f.emptied > $4::integer then 2
+            else 1
+        end as outcome
+    from found as f
+),
+emptied as (
+    delete from pgdisque.job as j
+    where j.ctid = any (array(select t.ctid from target as t, decided as d where d.outcome = 1))
+    returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key
+),
+gone as (
+    delete from pgdisque.job as j
+    where j.ctid = any (array(select s.ctid from source as s, decided as d where d.outcome = 1))
+    -- One that is put before others does not expire in the order of ids.
+    returning j.*, case when j.wake_at is null and (j.id < 0 or $3::bigint > 0) then null else j.expires_at end as new_wake_at
+),
+moved as (
+    insert into pgdisque.job
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, body,
+         attempts, backoff, deadqueue, error)
+    select
+        g.id * $3::bigint, $6::timestamptz, g.expires_at, g.new_wake_at, $2::integer, g.retry, g.delay, g.deliveries,
+        g.nacks, g.extras + (g.owner is not null)::integer, g.rank, g.replicate, g.body, g.attempts, g.backoff,
+        g.deadqueue, g.error
+    from gone as g
+)
+select
+    g.queue_id, g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key, g.new_wake_at as wake_at,
+    null::integer as outcome
+from gone as g
+union all
+select e.queue_id, e.rank, e.id, e.ready_at, e.expires_at, e.retry, e.group_key, null, null
+from emptied as e
+union all
+select null, null, null, null, null, null, null, null, d.outcome
+from decided as d

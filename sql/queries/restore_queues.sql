@@ -1,0 +1,30 @@
+-- Makes the rows of queues that a server knows and the database does not: a standby was promoted that had not received them.
+-- params: $1 id, $2 name, $3 pause
+-- returns: restored, strange (queues whose id or name belongs to another one), last_id (of the sequence, when it was moved); one row
+with known as (
+    select k.id, k.name, k.pause
+    from unnest($1::integer[], $2::bytea[], $3::smallint[]) as k (id, name, pause)
+),
+restored as (
+    insert into pgdisque.queue (id, name, pause) overriding system value
+    select k.id, k.name, k.pause
+    from known as k
+    order by k.id
+    on conflict do nothing
+    returning id
+),
+-- The ids that are given next lie behind all of them.
+moved as (
+    select setval(s.name, greatest(nextval(s.name), r.id)) as last_id
+    from (select pg_get_serial_sequence('pgdisque.queue', 'id')) as s (name),
+        (select max(m.id) from restored as m) as r (id)
+    where r.id is not null
+)
+select
+    (select count(*) from restored)::integer as restored,
+    (select count(*)
+     from known as k
+     where exists (select from pgdisque.queue as q where q.id = k.id and q.name <> k.name)
+        or exists (select from pgdisque.queue as q where sha256(q.name) = sha256(k.name) and q.id <> k.id)
+    )::integer as strange,
+    (select m.last_id from moved as m)::bigint as last_id

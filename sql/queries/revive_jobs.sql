@@ -1,0 +1,47 @@
+-- Dead jobs are queued again, with all their attempts: ENQUEUE. The TTL begins anew when it is over. One whose
+-- unique key has been taken since then stays dead.
+-- params: $1 queue_id, $2 rank, $3 id, $4 now
+-- returns: ordinal, expires_at of those that live; in no order
+-- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
+-- index: dead_pkey
+with found as materialized (
+    select
+        k.ordinal, d.*,
+        case
+            when d.expires_at > $4::timestamptz then d.expires_at
+            else $4::timestamptz
+                + (d.expires_at - timestamptz '2020-01-01 00:00:00+00' - (d.id >> 22) * interval '1 millisecond')
+        end as next_expires_at
+    from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
+    join pgdisque.dead_job as d on d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id
+    for update of d
+),
+revived as (
+    insert into pgdisque.job
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, nacks, extras, rank, replicate, attempts,
+         backoff, error, unique_key, body)
+    select
+        f.id, $4::timestamptz, f.next_expires_at, f.next_expires_at, f.queue_id, f.retry, f.delay, f.nacks,
+        f.extras + 1, f.rank, f.replicate, f.attempts, f.backoff, f.error, f.unique_key, f.body
+    from found as f
+    on conflict do nothing
+    returning queue_id, rank, id, expires_at
+),
+gone as (
+    delete from pgdisque.dead_job as d
+    using revived as r
+    where d.queue_id = any (array[r.queue_id])
+      and d.rank = r.rank
+      and d.id = r.id
+)
+-- A join of the two would compare each with each.
+select max(x.ordinal)::integer as ordinal, max(x.expires_at) as expires_at
+from (
+    select f.queue_id, f.rank, f.id, f.ordinal, null::timestamptz as expires_at
+    from found as f
+    union all
+    select r.queue_id, r.rank, r.id, null, r.expires_at
+    from revived as r
+) as x
+group by x.queue_id, x.rank, x.id
+having count(x.expires_at) > 0

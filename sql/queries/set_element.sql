@@ -1,0 +1,59 @@
+-- Gives one of the queued jobs of a queue another body: LSET. One that another session has taken meanwhile is left
+-- as it is. The row goes and comes as another one: a claim that follows a changed row does not find it by its ctid,
+-- and takes what it brings for all there is.
+-- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 now,
+--         $5 place from the first one on, or $6 from the last one on (the other is null), $7 body (an array of one)
+-- returns: rank, id of the job that is there, is_set; nothing when there is none
+-- locks: the row, waiting
+-- index: job_pkey
+with place as materialized (
+    (
+        select r.queue_id, r.rank, r.id
+        from pgdisque.job as r
+        where r.queue_id = $1::integer
+          and (r.rank, r.id) > ($2::smallint, $3::bigint)
+          and r.ready_at <= $4::timestamptz
+          and r.expires_at > $4::timestamptz
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries < r.attempts) is not false
+        order by r.rank, r.id
+        limit case when $5::bigint is null then 0 else 1 end
+        offset $5::bigint
+    )
+    union all
+    (
+        select r.queue_id, r.rank, r.id
+        from pgdisque.job as r
+        where r.queue_id = $1::integer
+          and (r.rank, r.id) > ($2::smallint, $3::bigint)
+          and r.ready_at <= $4::timestamptz
+          and r.expires_at > $4::timestamptz
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries < r.attempts) is not false
+        order by r.rank desc, r.id desc
+        limit case when $6::bigint is null then 0 else 1 end
+        offset $6::bigint
+    )
+), gone as (
+    delete from pgdisque.job as r
+    using place as p
+    where r.queue_id = any (array[p.queue_id])
+      and r.rank = p.rank
+      and r.id = p.id
+      and r.ready_at <= $4::timestamptz
+      and r.expires_at > $4::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    returning r.*
+), changed as (
+    insert into pgdisque.job
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, owner,
+         body, unique_key, unique_until, worker, slot, attempts, backoff, leased_at, deadqueue, error, group_key)
+    select
+        g.id, g.ready_at, g.expires_at, g.wake_at, g.queue_id, g.retry, g.delay, g.deliveries, g.nacks, g.extras, g.rank,
+        g.replicate, g.owner, ($7::bytea[])[1], g.unique_key, g.unique_until, g.worker, g.slot, g.attempts, g.backoff,
+        g.leased_at, g.deadqueue, g.error, g.group_key
+    from gone as g
+)
+select p.rank, p.id, exists (select from gone) as is_set
+from place as p

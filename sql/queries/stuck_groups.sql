@@ -1,0 +1,67 @@
+-- Groups of which a job waits that may be let go: the one before it has expired, was removed by SQL, or by a server that
+-- died before it let the next one go; or nobody has looked since the group, or its queue's limit, is new.
+-- params: $1 now, $2 limit
+-- returns: queue_id, key
+-- index: job_in_group from group to group; job_group_pkey, queue_setting_pkey and job_pkey for each
+with recursive place as (
+    (
+        select j.queue_id, j.group_key as key
+        from pgdisque.job as j
+        where j.group_key is not null
+        order by j.queue_id, j.group_key
+        limit 1
+    )
+    union all
+    select n.queue_id, n.key
+    from place as p
+    cross join lateral (
+        select j.queue_id, j.group_key as key
+        from pgdisque.job as j
+        where j.group_key is not null
+          and (j.queue_id, j.group_key) > (p.queue_id, p.key)
+        order by j.queue_id, j.group_key
+        limit 1
+    ) as n
+)
+select p.queue_id, p.key
+from place as p
+left join pgdisque.job_group as g on g.queue_id = any (array[p.queue_id]) and g.key = p.key
+cross join lateral (
+    select count(*) as jobs
+    from (
+        select g.rank, g.id
+        union all
+        select u.rank, u.id
+        from unnest(g.ranks, g.ids) as u (rank, id)
+    ) as o
+    cross join lateral (
+        select
+        from pgdisque.job as j
+        where j.queue_id = any (array[p.queue_id])
+          and j.rank = o.rank
+          and j.id = o.id
+          and j.expires_at > $1::timestamptz
+        limit 1
+    ) as h
+) as a
+-- Whoever waits for tokens asks for them himself, unless he died.
+where coalesce(g.next_at < $1::timestamptz - interval '1 second', true)
+  and (
+      a.jobs = 0
+      or a.jobs < (
+          select max(convert_from(s.value, 'UTF8')::integer) filter (where s.name = 'max-active')
+          from pgdisque.queue_setting as s
+          where s.queue_id = any (array[p.queue_id])
+            and s.name in ('max-active', 'per-group')
+          having bool_or(s.name = 'per-group' and s.value = '1')
+      )
+  )
+  and exists (
+      select
+      from pgdisque.job as j
+      where j.queue_id = any (array[p.queue_id]) and j.group_key = p.key and j.group_key is not null
+        and j.expires_at > $1::timestamptz
+        and j.ready_at = 'infinity'
+        and j.owner is null
+  )
+limit $2::integer

@@ -1,0 +1,57 @@
+/* layer 4 */
+#ifndef ADD_H
+#define ADD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "add_options.h"
+#include "flight_mark.h"
+#include "heap.h"
+#include "jobid.h"
+#include "op.h"
+#include "queue.h"
+#include "queue_row.h"
+#include "req.h"
+#include "util.h"
+
+/* One ADDJOB on its way: what cmd_addjob.c and the operations of special kinds of jobs share. */
+
+struct add {
+    struct req *req;
+    struct parked parked;      /* while the queue has no row yet */
+    struct heap_item deadline; /* clock_mono() */
+    struct queue *q;
+    struct add_options opt;
+    struct job_key key;
+    struct job_times at;
+    struct get *to;        /* inserted for this waiting client, */
+    int64_t until;         /* leased until then */
+    bool unhanded;         /* under way to the queue, for whoever comes; counted there */
+    bool again;            /* it has been lost once, so that the job may be there already */
+    bool settled;          /* it was committed, and its answer lost: it must not be added again */
+    bool given_up;         /* the client was told so; what was inserted is removed */
+    struct lost_task lost; /* its flight was, and whether that was committed is being asked */
+};
+
+static inline bool add_is_unique(const struct add *a) {
+    return a->opt.unique.ptr != NULL;
+}
+
+/* Parameters of add_jobs.sql, which other statements begin with as well. */
+#define ADD_PARAMS 14
+void add_encode(struct params *p, struct task *t);
+/* Three columns of it: attempts, backoff, deadqueue. */
+void add_encode_attempts(struct params *p, int col, const struct add_options *o);
+/* No longer under way: the statement has ended, */
+void add_landed(struct add *a);
+/* and so has the command, but for its reply. */
+void add_left(struct add *a);
+/* The job is there, inserted just now. */
+void add_committed(struct add *a);
+void add_reply_id(struct add *a, struct job_key key, int64_t expires_at, int32_t retry);
+/* op.fail. */
+void add_fail(struct task *t, const struct op_error *err);
+/* op.answer_lost: load.c has counted the job. */
+void add_answer_lost(struct task *t);
+
+#endif

@@ -1,0 +1,52 @@
+/* layer 3 */
+#ifndef BATCH_IMPL_H
+#define BATCH_IMPL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "bundle.h"
+#include "db.h"
+#include "op.h"
+
+/* How flights are put together: for batch.c, and bundle.c, whose flights are transactions of clients. */
+
+struct part {
+    struct op *op;
+    struct bundle *bundle; /* whose tasks these are, in a flight of bundles */
+    void (*done)(struct task **tasks, size_t count, const PGresult *rows);
+    struct task **tasks; /* into the flight's array, set when it is complete */
+    size_t count;
+};
+
+/* Statements and whose tasks they are. */
+struct flight {
+    struct db_lane *db;
+    bool bundled;
+    /* Of the tasks that wait and whose operations spread: for how many it has seats. */
+    size_t seats;
+    size_t of;
+    size_t spread_count; /* how many it took */
+    struct part parts[DB_MAX_STATEMENTS];
+    size_t part_count;
+    struct task **tasks;
+    size_t task_count;
+    size_t task_cap;
+};
+
+/* When a commit of the kind counts as done. */
+enum durability batch_durability(enum commit_kind kind);
+/* A statement of tasks[count], all of op. */
+void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct task *const *tasks,
+                     size_t count);
+/* The statements of those operations that go with every flight (COMMIT_ANY). */
+void batch_companions(struct flight *f);
+/* The part's tasks end by done(). */
+void batch_part_done(const struct part *part, const PGresult *rows);
+/* t waits again, as its operation says, in front of others. */
+void batch_send_again(struct task *t, bool unknown);
+/* May the error pass by itself? */
+bool batch_is_transient(const char *sqlstate);
+/* So many tasks in bundles wait more, or less. */
+void batch_count_bundled(long change);
+
+#endif

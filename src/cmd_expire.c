@@ -1,0 +1,283 @@
+/* EXPIRE PEXPIRE EXPIREAT PEXPIREAT TTL PTTL EXPIRETIME PEXPIRETIME PERSIST: the jobs that are queued have an end. */
+#include "cmd_key.h"
+
+#include "args.h"
+#include "batch.h"
+#include "clock.h"
+#include "command.h"
+#include "list_pages.h"
+#include "push.h"
+#include "scan.h"
+
+/* What lives longer than 50 years, as elements of lists do, lives for ever. */
+#define FOR_EVER_US (50 * 366 * 86400 * US_PER_S)
+
+#define MS_PER_S 1000
+
+static int64_t now_ms(void) {
+    return clock_db() / US_PER_MS;
+}
+
+/* ---- how long they live ---- */
+
+/* Of the job of a queue that lives longest, clock_db(). */
+#define LIFE_NONE TIME_BEGINNING
+#define LIFE_FOR_EVER TIME_NEVER
+
+struct life {
+    struct queue *q;
+    void (*found)(struct req *r, int64_t until);
+    void *own;
+};
+
+/* own: of found(). */
+static void find_life(struct req *r, struct queue *q, void (*found)(struct req *, int64_t), void *own) {
+    struct life *l = req_alloc(r, sizeof *l);
+
+    *l = (struct life){ q, found, own };
+    q->users++;
+    r->data = l;
+    r->task.op = &op_list_life;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+static void *own_of(const struct req *r) {
+    return ((const struct life *)r->data)->own;
+}
+
+static void life_encode(struct params *p, struct task *t) {
+    const struct life *l = REQ_OF_TASK(t)->data;
+
+    params_set_int4(p, 0, l->q->id);
+    params_set_time(p, 1, clock_db());
+    params_set_time(p, 2, clock_db() + FOR_EVER_US);
+}
+
+static void life_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    const struct life *l = r->data;
+
+    (void)count;
+    l->q->users--;
+    l->found(r, row_null(rows, 0, 0) ? LIFE_NONE : row_time(rows, 0, 0));
+}
+
+static void life_fail(struct task *t, const struct op_error *err) {
+    struct req *r = REQ_OF_TASK(t);
+
+    ((const struct life *)r->data)->q->users--;
+    req_db_error(r, err);
+}
+
+struct op op_list_life = {
+    .name = "list_life",
+    .stmt = SQL_LIST_LIFE,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = life_encode,
+    .done = life_done,
+    .fail = life_fail,
+};
+
+/* ---- TTL and its like ---- */
+
+struct ttl_form {
+    bool absolute;
+    int64_t unit; /* milliseconds */
+};
+
+static void reply_ttl(struct req *r, int64_t until) {
+    const struct ttl_form *form = own_of(r);
+    int64_t ms;
+
+    if (until == LIFE_NONE || until == LIFE_FOR_EVER) {
+        req_int(r, until == LIFE_NONE ? -2 : -1);
+        return;
+    }
+    ms = until / US_PER_MS - (form->absolute ? 0 : now_ms());
+    ms = ms < 0 ? 0 : ms;
+    req_int(r, (ms + form->unit / 2) / form->unit);
+}
+
+static void ttl(struct req *r, bool absolute, int64_t unit) {
+    struct ttl_form *form = req_alloc(r, sizeof *form);
+    struct queue *q = queue_find(r->argv[1]);
+
+    *form = (struct ttl_form){ absolute, unit };
+    if (q == NULL || q->id == 0)
+        req_int(r, -2);
+    else
+        find_life(r, q, reply_ttl, form);
+}
+
+void cmd_ttl(struct req *r) {
+    ttl(r, false, MS_PER_S);
+}
+
+void cmd_pttl(struct req *r) {
+    ttl(r, false, 1);
+}
+
+void cmd_expiretime(struct req *r) {
+    ttl(r, true, MS_PER_S);
+}
+
+void cmd_pexpiretime(struct req *r) {
+    ttl(r, true, 1);
+}
+
+/* ---- EXPIRE and its like ---- */
+
+struct expiring {
+    struct list_pages pages;
+    struct req *req;
+    int64_t at_ms;
+    bool was_key; /* when it began */
+    /* Options. */
+    bool nx;
+    bool xx;
+    bool gt;
+    bool lt;
+};
+
+/* Those that were to end at once, and were removed by a try that was lost, are not found again. */
+static void on_expiring_ended(struct list_pages *p, const struct op_error *error) {
+    const struct expiring *e = CONTAINER_OF(p, struct expiring, pages);
+
+    if (error != NULL)
+        req_db_error(e->req, error);
+    else
+        req_int(e->req, p->jobs > 0 || (p->lost && e->was_key));
+}
+
+static void set_end(struct list_pages *p, int64_t expires_at, int64_t before) {
+    bool for_ever = expires_at - clock_db() > FOR_EVER_US;
+
+    p->op = &op_date_list;
+    p->expires_at = for_ever ? clock_db() + LIST_TTL * US_PER_S : expires_at;
+    p->wake_at = for_ever ? TIME_NEVER : expires_at;
+    p->before = before;
+}
+
+static void begin(struct expiring *e) {
+    int64_t most_ms = now_ms() + LIST_TTL * (int64_t)MS_PER_S;
+    int64_t at = (e->at_ms < most_ms ? e->at_ms : most_ms) * US_PER_MS;
+
+    e->pages.ended = on_expiring_ended;
+    e->was_key = queue_is_key(e->pages.q);
+    if (e->at_ms <= now_ms())
+        e->pages.op = &op_empty_list;
+    else
+        set_end(&e->pages, at, TIME_NEVER);
+    list_pages_begin(&e->pages);
+}
+
+/* Is that what the options ask for? */
+static bool is_wanted(const struct expiring *e, int64_t until) {
+    bool for_ever = until == LIFE_FOR_EVER;
+
+    return !((e->nx && !for_ever) || (e->xx && for_ever) ||
+             (e->gt && (for_ever || e->at_ms <= until / US_PER_MS)) ||
+             (e->lt && !for_ever && e->at_ms >= until / US_PER_MS));
+}
+
+static void on_life(struct req *r, int64_t until) {
+    struct expiring *e = own_of(r);
+
+    if (until != LIFE_NONE && is_wanted(e, until))
+        begin(e);
+    else
+        req_int(r, 0);
+}
+
+static const struct arg_option expire_words[] = {
+    { "NX", ARG_FLAG, offsetof(struct expiring, nx), 0, 0, NULL },
+    { "XX", ARG_FLAG, offsetof(struct expiring, xx), 0, 0, NULL },
+    { "GT", ARG_FLAG, offsetof(struct expiring, gt), 0, 0, NULL },
+    { "LT", ARG_FLAG, offsetof(struct expiring, lt), 0, 0, NULL },
+};
+
+static bool refuse_option(struct req *r, int *at, void *out) {
+    (void)out;
+    req_error(r, "ERR Unsupported option %.*s", (int)r->argv[*at].len, r->argv[*at].ptr);
+    return false;
+}
+
+static const struct arg_spec expire_spec = { expire_words, LENGTH(expire_words), NULL, SYNTAX_ERROR,
+                                             refuse_option };
+
+static bool options_or_reply(struct req *r, struct expiring *e) {
+    int end;
+
+    if (!args_parse_or_reply(r, 3, &expire_spec, e, &end))
+        return false;
+    if (e->nx && (e->xx || e->gt || e->lt))
+        req_error(r, "ERR NX and XX, GT or LT options at the same time are not compatible");
+    else if (e->gt && e->lt)
+        req_error(r, "ERR GT and LT options at the same time are not compatible");
+    else
+        return true;
+    return false;
+}
+
+static bool time_or_reply(struct req *r, struct expiring *e, int64_t base_ms, int64_t unit) {
+    int64_t n;
+
+    if (!parse_int_strict(r->argv[2], &n))
+        req_error(r, NOT_AN_INTEGER);
+    else if (n > INT64_MAX / unit || n < INT64_MIN / unit || n * unit > INT64_MAX - base_ms)
+        req_error(r, "ERR invalid expire time in '%s' command", r->cmd->name);
+    else {
+        e->at_ms = base_ms + n * unit;
+        return true;
+    }
+    return false;
+}
+
+static void expire(struct req *r, int64_t base_ms, int64_t unit) {
+    struct expiring *e = req_alloc(r, sizeof *e);
+
+    e->req = r;
+    if (!options_or_reply(r, e) || !time_or_reply(r, e, base_ms, unit))
+        return;
+    e->pages.q = queue_find(r->argv[1]);
+    if (e->pages.q == NULL || e->pages.q->id == 0)
+        req_int(r, 0);
+    else if (e->nx || e->xx || e->gt || e->lt)
+        find_life(r, e->pages.q, on_life, e);
+    else
+        begin(e);
+}
+
+void cmd_expire(struct req *r) {
+    expire(r, now_ms(), MS_PER_S);
+}
+
+void cmd_pexpire(struct req *r) {
+    expire(r, now_ms(), 1);
+}
+
+void cmd_expireat(struct req *r) {
+    expire(r, 0, MS_PER_S);
+}
+
+void cmd_pexpireat(struct req *r) {
+    expire(r, 0, 1);
+}
+
+/* ---- PERSIST ---- */
+
+void cmd_persist(struct req *r) {
+    struct expiring *e = req_alloc(r, sizeof *e);
+
+    e->req = r;
+    e->pages.ended = on_expiring_ended;
+    e->pages.q = queue_find(r->argv[1]);
+    if (e->pages.q == NULL || e->pages.q->id == 0) {
+        req_int(r, 0);
+        return;
+    }
+    set_end(&e->pages, TIME_NEVER, clock_db() + FOR_EVER_US);
+    list_pages_begin(&e->pages);
+}

@@ -1,0 +1,446 @@
+/* Commands that look at lists: LLEN LINDEX LRANGE LPOS LREM. */
+#include "cmd_list.h"
+
+#include "args.h"
+#include "batch.h"
+#include "clock.h"
+#include "command.h"
+#include "list_front.h"
+#include "list_pages.h"
+#include "node.h"
+#include "scan.h"
+
+void cmd_llen(struct req *r) {
+    const struct queue *q = queue_find(r->argv[1]);
+
+    req_int(r, q == NULL ? 0 : queue_len(q));
+}
+
+/* ---- what they have in common ---- */
+
+enum list_end looking_front(const struct queue *q) {
+    return q->front == END_NONE ? END_RIGHT : q->front;
+}
+
+static void look(struct looking *l) {
+    l->req->task.op = l->from == looking_front(l->q) ? l->at_front : l->at_back;
+    l->req->task.rows = 1;
+    batch_add(&l->req->task);
+}
+
+static void settle(struct looking *l);
+
+/* A queue that has got its row just now has no front yet. */
+static void on_known(struct parked *p, struct queue *q) {
+    struct looking *l = CONTAINER_OF(p, struct looking, parked);
+
+    (void)q;
+    if (l->opening)
+        settle(l);
+    else
+        look(l);
+}
+
+void looking_fail(struct task *t, const struct op_error *err) {
+    struct looking *l = REQ_OF_TASK(t)->data;
+
+    l->q->users--;
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+static void on_unknown(struct parked *p, const struct op_error *err) {
+    struct task *t = &CONTAINER_OF(p, struct looking, parked)->req->task;
+
+    CONTAINER_OF(p, struct looking, parked)->at_front->fail(t, err);
+}
+
+/* Another server may have settled the front without a word; or a command of the same transaction is about to. */
+static void settle(struct looking *l) {
+    l->opening = looking_inside(l) && !queue_is_open(l->q);
+    if (l->opening)
+        queue_park(l->q, &l->parked);
+    else if (l->q->front == END_NONE && (looking_inside(l) || node_has_company()))
+        list_front_park(l->q, END_NONE, &l->parked);
+    else
+        look(l);
+}
+
+void looking_start(struct looking *l) {
+    l->parked.go = on_known;
+    l->parked.fail = on_unknown;
+    list_init(&l->parked.node);
+    list_init(&l->lost.node);
+    l->q->users++;
+    settle(l);
+}
+
+bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct op *at_back) {
+    struct queue *q = queue_find(r->argv[1]);
+
+    l->req = r;
+    l->q = q;
+    l->at_front = at_front;
+    l->at_back = at_back;
+    l->from = END_LEFT;
+    r->data = l;
+    return q != NULL && (q->id != 0 || (looking_inside(l) && q->opening));
+}
+
+/* What other servers have put before all others may not have been told yet, and what the transaction has done is
+ * not counted before its end. */
+static struct job_key first_key(const struct looking *l) {
+    if (node_has_company() || looking_inside(l))
+        return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
+    return queue_first_key(l->q);
+}
+
+void looking_encode(struct params *p, const struct looking *l) {
+    struct job_key first = first_key(l);
+
+    params_set_int4(p, 0, first.queue_id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+}
+
+/* ---- what is changed ---- */
+
+void looking_encode_change(struct params *p, struct looking *l) {
+    l->lost.flight = flight_mark_always(&l->req->task);
+    looking_encode(p, l);
+}
+
+struct job_key looking_count_gone(const struct looking *l, const PGresult *rows, int row) {
+    struct job_key key = { l->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
+
+    queue_remove_returned(l->q, key);
+    list_job_deleted(key, rows, row, 2);
+    return key;
+}
+
+static void end_unknown(struct looking *l) {
+    l->q->users--;
+    req_error(l->req, "UNKNOWN the connection to the database was lost: this was done, or nothing of it");
+}
+
+/* What it has changed is counted when load.c has found it. */
+static void on_fate(struct lost_task *lost, enum flight_fate fate) {
+    struct looking *l = CONTAINER_OF(lost, struct looking, lost);
+    struct task *t = &l->req->task;
+
+    if (fate == FLIGHT_UNDONE)
+        batch_add(t);
+    else if (fate == FLIGHT_COMMITTED)
+        t->op->answer_lost(t);
+    else
+        end_unknown(l);
+}
+
+/* Suspects travel without a mark. */
+bool looking_again(struct task *t, bool unknown) {
+    struct looking *l = REQ_OF_TASK(t)->data;
+
+    if (!unknown)
+        return true;
+    l->lost.on_known = on_fate;
+    if (l->lost.flight != 0)
+        flight_ask(&l->lost);
+    else
+        end_unknown(l);
+    return false;
+}
+
+/* ---- LRANGE, LINDEX ---- */
+
+struct range {
+    struct looking look;
+    int64_t offset;
+    int64_t limit; /* less than 0: none */
+    int64_t drop;  /* so many of the last rows are not wanted */
+    int64_t back;  /* begins so far from the right, though it counts from the left; 0: it does not */
+    bool turned;   /* the rows come the other way round */
+    bool one;      /* replies an element, not an array */
+};
+
+static void set_number(struct params *p, int col, int64_t value) {
+    if (value < 0)
+        params_set_null(p, col);
+    else
+        params_set_int8(p, col, value);
+}
+
+static void list_encode(struct params *p, struct task *t) {
+    const struct range *g = REQ_OF_TASK(t)->data;
+
+    looking_encode(p, &g->look);
+    params_set_int8(p, 3, g->offset);
+    set_number(p, 4, g->limit);
+    params_set_time(p, 5, clock_db());
+}
+
+/* How many rows at the beginning are not wanted. A list that has as many as were asked for is longer than a range
+ * that begins so far back and ends so soon. */
+static int64_t skipped(const struct range *g, int64_t found) {
+    if (g->back == 0 || found < g->back)
+        return 0;
+    return found < g->limit ? found - g->back : found;
+}
+
+static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    const struct range *g = r->data;
+    int64_t found = PQntuples(rows), to = found - g->drop;
+    int from = (int)skipped(g, found), n;
+
+    (void)count;
+    if (g->back > 0 && to > g->limit - g->back)
+        to = g->limit - g->back;
+    n = (int)(to > from ? to - from : 0);
+    g->look.q->users--;
+    if (g->one && n == 0)
+        reply_null_bulk(r);
+    else if (!g->one)
+        reply_array(r, (size_t)n);
+    for (int i = 0; i < n; i++)
+        reply_bulk(r, row_bytes(rows, g->turned ? n - 1 - i : from + i, 0));
+    req_end(r);
+}
+
+#define READ_OP(variable, text, statement, encoder, end) \
+    struct op variable = { .name = text,                 \
+                           .stmt = statement,            \
+                           .lane = LANE_SIDE,            \
+                           .alone = true,                \
+                           .encode = encoder,            \
+                           .done = end,                  \
+                           .fail = looking_fail }
+
+READ_OP(op_list_first, "list_first", SQL_LIST_FIRST, list_encode, list_done);
+READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_encode, list_done);
+
+/* From the left unless both count from the right. What ends so many before the right end is read to that end. */
+static void set_range(struct range *g, int64_t first, int64_t last) {
+    if (first < 0) {
+        g->look.from = END_RIGHT;
+        g->turned = true;
+        g->offset = -last - 1;
+        g->limit = last - first + 1;
+        return;
+    }
+    g->offset = first;
+    g->limit = last < 0 ? -1 : last - first + 1;
+    g->drop = last < 0 ? -last - 1 : 0;
+}
+
+/* In a transaction the length is known when the statement has looked. */
+static void set_range_back(struct range *g, int64_t first, int64_t last) {
+    g->back = -first;
+    g->limit = g->back + last + 1;
+}
+
+int64_t list_index(int64_t index) {
+    return index < -INT32_MAX ? -INT32_MAX : index > INT32_MAX ? INT32_MAX : index;
+}
+
+void cmd_lrange(struct req *r) {
+    struct range *g = req_alloc(r, sizeof *g);
+    bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
+    int64_t first, last;
+
+    if (!parse_int_disque(r->argv[2], &first) || !parse_int_disque(r->argv[3], &last)) {
+        req_error(r, NOT_AN_INTEGER);
+        return;
+    }
+    first = list_index(first);
+    last = list_index(last);
+    /* Whether one counts from the left and the other from the right is a matter of the length. */
+    if (there && first < 0 && last >= 0 && !looking_inside(&g->look))
+        first = first + queue_len(g->look.q) > 0 ? first + queue_len(g->look.q) : 0;
+    if (!there || ((first < 0) == (last < 0) && last < first)) {
+        reply_array(r, 0);
+        req_end(r);
+        return;
+    }
+    if (first < 0 && last >= 0)
+        set_range_back(g, first, last);
+    else
+        set_range(g, first, last);
+    looking_start(&g->look);
+}
+
+void cmd_lindex(struct req *r) {
+    struct range *g = req_alloc(r, sizeof *g);
+    bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
+    int64_t index;
+
+    if (!there || (!looking_inside(&g->look) && !queue_is_key(g->look.q))) {
+        reply_null_bulk(r);
+        req_end(r);
+        return;
+    }
+    if (!parse_int_disque(r->argv[2], &index)) {
+        req_error(r, NOT_AN_INTEGER);
+        return;
+    }
+    g->one = true;
+    set_range(g, list_index(index), list_index(index));
+    looking_start(&g->look);
+}
+
+/* ---- LPOS ---- */
+
+struct finding {
+    struct looking look;
+    int64_t rank;   /* which one, from 1 on; from the right if less than 0 */
+    int64_t count;  /* replies so many, all if 0; less than 0: replies one, not an array */
+    int64_t maxlen; /* how many are looked at; 0: all */
+};
+
+#define NO_RANK_ZERO                                                                                         \
+    "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to " \
+    "start from the end of the list"
+
+static const struct arg_option find_words[] = {
+    { "RANK", ARG_INT, offsetof(struct finding, rank), -INT64_MAX, INT64_MAX, NOT_AN_INTEGER },
+    { "COUNT", ARG_INT, offsetof(struct finding, count), 0, INT64_MAX, "ERR COUNT can't be negative" },
+    { "MAXLEN", ARG_INT, offsetof(struct finding, maxlen), 0, INT64_MAX, "ERR MAXLEN can't be negative" },
+};
+
+static const struct arg_spec find_spec = { find_words, LENGTH(find_words), NULL, SYNTAX_ERROR, NULL };
+
+static void find_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+    const struct finding *f = r->data;
+
+    looking_encode(p, &f->look);
+    set_number(p, 3, f->maxlen == 0 ? -1 : f->maxlen);
+    params_set_time(p, 4, clock_db());
+    params_bytea(p, 5, r->argv[2]);
+    params_set_int8(p, 6, (f->rank < 0 ? -f->rank : f->rank) - 1);
+    set_number(p, 7, f->count < 0 ? 1 : f->count == 0 ? -1 : f->count);
+    params_set_bool(p, 8, f->rank < 0);
+}
+
+/* Columns: place, total. */
+static int64_t index_at(const struct finding *f, const PGresult *rows, int row) {
+    int64_t place = row_int8(rows, row, 0);
+
+    return f->rank < 0 ? row_int8(rows, row, 1) - 1 - place : place;
+}
+
+static void find_nothing(struct req *r) {
+    if (((const struct finding *)r->data)->count < 0)
+        reply_null_bulk(r);
+    else
+        reply_array(r, 0);
+    req_end(r);
+}
+
+static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    const struct finding *f = r->data;
+    int n = PQntuples(rows);
+
+    (void)count;
+    f->look.q->users--;
+    if (n == 0) {
+        find_nothing(r);
+        return;
+    }
+    if (f->count >= 0)
+        reply_array(r, (size_t)n);
+    for (int i = 0; i < n; i++)
+        reply_int(r, index_at(f, rows, i));
+    req_end(r);
+}
+
+READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, find_encode, find_done);
+READ_OP(op_find_last, "find_last", SQL_FIND_LAST, find_encode, find_done);
+
+void cmd_lpos(struct req *r) {
+    struct finding *f = req_alloc(r, sizeof *f);
+    bool there = looking_init(&f->look, r, &op_find_first, &op_find_last);
+    int end;
+
+    f->rank = 1;
+    f->count = -1;
+    if (!args_parse_or_reply(r, 3, &find_spec, f, &end))
+        return;
+    if (f->rank == 0) {
+        req_error(r, NO_RANK_ZERO);
+        return;
+    }
+    if (!there) {
+        find_nothing(r);
+        return;
+    }
+    f->look.from = f->rank < 0 ? END_RIGHT : END_LEFT;
+    looking_start(&f->look);
+}
+
+/* ---- LREM ---- */
+
+struct removal {
+    struct looking look;
+    int32_t limit;
+};
+
+static void remove_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+    struct removal *m = r->data;
+
+    looking_encode_change(p, &m->look);
+    params_set_int4(p, 3, m->limit);
+    params_set_time(p, 4, clock_db());
+    params_bytea(p, 5, r->argv[3]);
+}
+
+static void remove_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    const struct looking *l = r->data;
+
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++)
+        looking_count_gone(l, rows, i);
+    l->q->users--;
+    req_int(r, PQntuples(rows));
+}
+
+static void remove_answer_lost(struct task *t) {
+    const struct looking *l = REQ_OF_TASK(t)->data;
+
+    l->q->users--;
+    req_error(l->req, LIST_LOST);
+}
+
+#define REMOVE_OP(variable, text, statement)        \
+    struct op variable = { .name = text,            \
+                           .stmt = statement,       \
+                           .lane = LANE_HOT,        \
+                           .alone = true,           \
+                           .encode = remove_encode, \
+                           .done = remove_done,     \
+                           .fail = looking_fail,    \
+                           .again = looking_again,  \
+                           .answer_lost = remove_answer_lost }
+
+REMOVE_OP(op_remove_first, "remove_first", SQL_REMOVE_FIRST);
+REMOVE_OP(op_remove_last, "remove_last", SQL_REMOVE_LAST);
+
+void cmd_lrem(struct req *r) {
+    struct removal *m = req_alloc(r, sizeof *m);
+    bool there = looking_init(&m->look, r, &op_remove_first, &op_remove_last);
+    int64_t count;
+
+    if (!parse_int_disque(r->argv[2], &count)) {
+        req_error(r, NOT_AN_INTEGER);
+        return;
+    }
+    if (!there) {
+        req_int(r, 0);
+        return;
+    }
+    count = list_index(count);
+    m->look.from = count < 0 ? END_RIGHT : END_LEFT;
+    m->limit = (int32_t)(count == 0 ? INT32_MAX : count < 0 ? -count : count);
+    looking_start(&m->look);
+}

@@ -1,0 +1,47 @@
+/* layer 3 */
+#ifndef FLIGHT_MARK_H
+#define FLIGHT_MARK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "list.h"
+#include "op.h"
+
+/*
+ * Was a flight committed whose connection died? A server that is alone finds out by what the
+ * flight has done: a job that is there was inserted. With other servers a job that is not there
+ * may have been delivered and acknowledged by one of them meanwhile, and to insert it again
+ * would deliver it twice. So each flight that inserts jobs leaves a row with its number, in the
+ * same transaction, which is removed some time after the answer has come.
+ */
+extern struct op op_mark_flight;
+extern struct op op_find_flights;
+extern struct op op_forget_flights;
+
+/* While t is encoded: the number of its flight, which carries the row. 0: there are no others, or
+ * the flight carries nothing else. */
+int64_t flight_mark(const struct task *t);
+
+/* The same, others or not: for what must not be done twice. 0: t is suspected of failing others. */
+int64_t flight_mark_always(const struct task *t);
+/* The same for a flight that is begun. */
+int64_t flight_mark_begin(void);
+
+enum flight_fate {
+    FLIGHT_UNKNOWN, /* the database does not say */
+    FLIGHT_COMMITTED,
+    FLIGHT_UNDONE,
+};
+
+struct lost_task {
+    struct list node;
+    int64_t flight;
+    void (*on_known)(struct lost_task *l, enum flight_fate fate);
+};
+
+/* Finds out; on_known is called once. */
+void flight_ask(struct lost_task *l);
+/* Once a second. */
+void flight_forget(void);
+
+#endif

@@ -1,0 +1,16 @@
+/* layer 2 */
+#ifndef IMPORT_LINE_H
+#define IMPORT_LINE_H
+
+#include "util.h"
+
+/*
+ * Tasks out of a Redis, on the command line:
+ *
+ *     pgdisque import redis://host:port/db [--to host:port] [--kind name] [option]... [name]...
+ */
+bool import_line_asked(int argc, char **argv);
+/* The exit status: 0 all is moved, 1 some tasks are not understood, 2 it had to stop. */
+int import_line(int argc, char **argv);
+
+#endif

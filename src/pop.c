@@ -1,0 +1,403 @@
+/* Claims of list commands: take jobs from either end of a queue away, or move them. */
+#include "pop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch.h"
+#include "claim.h"
+#include "clock.h"
+#include "config.h"
+#include "events.h"
+#include "job_expiry.h"
+#include "list_front.h"
+#include "node.h"
+#include "popped.h"
+#include "stats.h"
+
+/* Bits of an index into q->pops. */
+enum { POP_LAST = 1, POP_MOVES = 2 };
+
+struct pop_slot {
+    struct get *get;
+    size_t place;
+    int64_t to_id; /* of a move: the job's new id */
+};
+
+struct pop_claim {
+    struct task task;
+    struct queue *q;
+    unsigned kind;
+    struct pop_slot *slots;
+    size_t slot_count;
+    struct job_key *keys; /* returned ones that are looked for; no more than slots */
+    size_t key_count;
+    size_t cap; /* of both */
+    struct job *rows;
+    size_t row_count;
+    struct queue_walk walk;
+};
+
+/* ---- planning ---- */
+
+static struct op *const ops[POP_KINDS] = {
+    [0] = &op_pop_first,
+    [POP_LAST] = &op_pop_last,
+    [POP_MOVES] = &op_move_first,
+    [POP_MOVES | POP_LAST] = &op_move_last,
+};
+
+/* Those of a flight that is being built are joined. */
+static struct pop_claim *claim_of(struct queue *q, unsigned kind) {
+    struct pop_claim *c = q->pops[kind];
+
+    if (c != NULL)
+        return c;
+    c = xcalloc(1, sizeof *c);
+    c->q = q;
+    c->kind = kind;
+    list_init(&c->task.node);
+    list_init(&c->walk.node);
+    c->task.op = ops[kind];
+    c->task.rows = 1;
+    q->pops[kind] = c;
+    batch_add(&c->task);
+    return c;
+}
+
+static void plan_row(struct pop_claim *c, struct get *g) {
+    if (c->slot_count == c->cap) {
+        c->cap = c->cap == 0 ? 8 : c->cap * 2;
+        c->slots = xrealloc(c->slots, c->cap * sizeof *c->slots);
+        c->keys = xrealloc(c->keys, c->cap * sizeof *c->keys);
+    }
+    c->slots[c->slot_count++] = (struct pop_slot){ .get = g, .place = get_add_place(g) };
+    c->q->claiming++;
+    if (c->kind & POP_LAST)
+        c->q->popping_last++;
+    else if (queue_take_returned(c->q, &c->keys[c->key_count]))
+        c->key_count++;
+}
+
+static bool may_find(struct queue *q) {
+    return q->id != 0 && claim_may_find(q) && (q->behind || q->returned_count > q->popping_last);
+}
+
+/* Statements of a flight are not in the order of those who wait: who comes behind another kind waits for the next. */
+static bool is_joined(const struct queue *q, unsigned kind) {
+    for (unsigned other = 0; other < POP_KINDS; other++)
+        if (other != kind && q->pops[other] != NULL)
+            return false;
+    return true;
+}
+
+/* Without knowing which is the front nothing can be taken; who waits is served when it is known. */
+static bool may_pop(struct queue *q, const struct pop *p) {
+    if (!may_find(q))
+        return false;
+    if (q->front == END_NONE)
+        list_front_ask(q, p->from);
+    return q->front != END_NONE;
+}
+
+static struct queue *first_source(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (may_pop(g->waits[i].from.q, g->own))
+            return g->waits[i].from.q;
+    return NULL;
+}
+
+size_t pop_plan(struct get *g, struct queue *q) {
+    const struct pop *p = g->own;
+    size_t wanted = g->count < config.batch_max ? (size_t)g->count : (size_t)config.batch_max;
+    bool fresh = q == NULL;
+    struct pop_claim *c;
+    unsigned kind;
+    size_t rows = 0;
+
+    if (fresh)
+        q = first_source(g);
+    if (q == NULL || !may_pop(q, p))
+        return 0;
+    kind = (p->from != q->front ? POP_LAST : 0) | (p->to != NULL ? POP_MOVES : 0);
+    if (!fresh && !is_joined(q, kind))
+        return 0;
+    get_claim(g);
+    c = claim_of(q, kind);
+    do
+        plan_row(c, g);
+    while (++rows < wanted && may_find(q));
+    return rows;
+}
+
+/* ---- parameters ---- */
+
+/* Behind the frontier, and where what came back lies before it. */
+static struct job_key first_key(const struct pop_claim *c) {
+    struct job_key first = c->q->frontier;
+
+    for (size_t i = 0; i < c->key_count; i++) {
+        if (!job_key_before(first, c->keys[i])) {
+            first = c->keys[i];
+            first.id--;
+        }
+    }
+    return first;
+}
+
+int64_t pop_front_id(void) {
+    return -job_new_id(clock_db(), node_self()->number);
+}
+
+int64_t pop_new_id(const struct pop *p) {
+    return p->to_end == p->to->front ? pop_front_id() : -pop_front_id();
+}
+
+static void encode_places(struct params *p, int col, struct pop_claim *c) {
+    for (size_t i = 0; i < c->slot_count; i++) {
+        const struct pop *pop = c->slots[i].get->own;
+
+        c->slots[i].to_id = pop_new_id(pop);
+        params_int4(p, col, pop->to->id);
+        params_int8(p, col + 1, c->slots[i].to_id);
+    }
+}
+
+static void first_encode(struct params *p, struct task *t) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+    struct job_key first = first_key(c);
+
+    c->q->pops[c->kind] = NULL;
+    claim_note_walk(c->q, &c->walk);
+    params_set_int4(p, 0, c->q->id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+    params_set_int4(p, 3, (int32_t)c->slot_count);
+    params_set_time(p, 4, clock_db());
+    if (c->kind & POP_MOVES)
+        encode_places(p, 5, c);
+}
+
+static void last_encode(struct params *p, struct task *t) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+
+    c->q->pops[c->kind] = NULL;
+    claim_note_walk(c->q, &c->walk);
+    params_set_int4(p, 0, c->q->id);
+    params_set_int4(p, 1, (int32_t)c->slot_count);
+    params_set_time(p, 2, clock_db());
+    if (c->kind & POP_MOVES)
+        encode_places(p, 3, c);
+}
+
+/* ---- the end of a claim ---- */
+
+static void claim_free(struct pop_claim *c) {
+    queue_end_walk(&c->walk);
+    free(c->slots);
+    free(c->keys);
+    free(c->rows);
+    free(c);
+}
+
+/* A get may have several places in a row; who comes after its last one may be gone. */
+static void end_slots(struct pop_claim *c) {
+    c->q->claiming -= (int64_t)c->slot_count;
+    if (c->kind & POP_LAST)
+        c->q->popping_last -= c->slot_count;
+    for (size_t i = 0; i < c->slot_count; i++) {
+        struct get *g = c->slots[i].get;
+
+        if (--g->pending == 0)
+            get_finish(g);
+    }
+}
+
+static bool has_all(const struct pop_claim *c) {
+    return c->row_count >= c->slot_count;
+}
+
+/* Returned jobs that the walk did not come to. Others that it did not bring are gone. */
+static void return_unseen(struct pop_claim *c) {
+    struct job_key last;
+
+    if (!has_all(c))
+        return;
+    last = c->rows[c->row_count - 1].key;
+    for (size_t i = 0; i < c->key_count; i++)
+        if (job_key_before(last, c->keys[i]))
+            queue_return_key(c->q, c->keys[i]);
+}
+
+static void forget_returned(struct pop_claim *c) {
+    for (size_t i = 0; i < c->row_count && c->q->returned_count > 0; i++)
+        queue_remove_returned(c->q, c->rows[i].key);
+}
+
+/* What the walk says of the queue. From the last end it says something only when it came to the first. */
+static void learn(struct pop_claim *c) {
+    forget_returned(c);
+    return_unseen(c);
+    if (!(c->kind & POP_LAST) || !has_all(c))
+        claim_walked(c->q, &c->walk, c->row_count > 0 ? &c->rows[c->row_count - 1].key : NULL, !has_all(c));
+}
+
+static void end_claim(struct pop_claim *c) {
+    struct queue *q = c->q;
+
+    stats.claims++;
+    stats.claimed_rows += c->row_count;
+    stats.claims_empty += c->row_count == 0;
+    end_slots(c);
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+    claim_free(c);
+}
+
+/* ---- taken away ---- */
+
+static int compare_rows(const void *a, const void *b) {
+    const struct job *x = a, *y = b;
+
+    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
+}
+
+static int compare_backwards(const void *a, const void *b) {
+    return compare_rows(b, a);
+}
+
+static void read_rows(struct pop_claim *c, const PGresult *rows) {
+    c->row_count = (size_t)PQntuples(rows);
+    c->rows = xmalloc((c->row_count + 1) * sizeof *c->rows);
+    for (int i = 0; i < PQntuples(rows); i++)
+        c->rows[i] = popped_read(rows, i, c->q);
+    qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
+}
+
+static void give(struct pop_slot s, const struct job *job) {
+    if (s.get->client != NULL)
+        s.get->jobs[s.place] = *job;
+    else
+        popped_put_back(job);
+}
+
+static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
+
+    (void)count;
+    read_rows(c, rows);
+    learn(c);
+    for (size_t i = 0; i < c->row_count; i++) {
+        popped_count_gone(&c->rows[i]);
+        give(c->slots[i], &c->rows[i]);
+    }
+    end_claim(c);
+}
+
+/* ---- moved ---- */
+
+void pop_arrived(const struct pop *p, int64_t id, const PGresult *rows, int i) {
+    struct job_key key = { p->to->id, 0, id };
+    int64_t wake_at = row_null(rows, i, 4) ? TIME_NEVER : row_time(rows, i, 4);
+
+    if (events_wanted(p->to))
+        event_of_job(p->to, EVENT_ADDED, key, row_time(rows, i, 6), row_int4(rows, i, 7));
+    queue_count_total(p->to, 1);
+    queue_count_in(p->to, 1);
+    if (wake_at != TIME_NEVER)
+        expiry_wake_at(wake_at);
+    if (id < 0)
+        queue_job_returned(p->to, key);
+    else
+        queue_job_ready(p->to, key);
+}
+
+/* Columns: ordinal, rank, id, ready_at, wake_at, body, expires_at, retry. One whose client has gone stays where it was moved to: who
+ * died with it is what that list is for. */
+static void read_moved(struct pop_claim *c, const PGresult *rows, int i) {
+    const struct pop_slot *s = &c->slots[row_int4(rows, i, 0) - 1];
+    struct job *job = &c->rows[c->row_count++];
+
+    *job = (struct job){
+        .q = c->q,
+        .key = { c->q->id, row_int2(rows, i, 1), row_int8(rows, i, 2) },
+        .body = row_bytes(rows, i, 5),
+    };
+    queue_count_gone(job->key, row_time(rows, i, 3));
+    events_of_taken(c->q, job->key, row_time(rows, i, 6), row_int4(rows, i, 7));
+    if (s->get->client != NULL)
+        s->get->jobs[s->place] = *job;
+}
+
+static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
+    int n = PQntuples(rows);
+
+    (void)count;
+    c->rows = xmalloc(((size_t)n + 1) * sizeof *c->rows);
+    for (int i = 0; i < n; i++)
+        read_moved(c, rows, i);
+    qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
+    learn(c);
+    /* Who waits for the rest has waited longer than who waits for what was moved. */
+    if (queue_budget(c->q) > 0)
+        queue_signal(c->q);
+    for (int i = 0; i < n; i++) {
+        const struct pop_slot *s = &c->slots[row_int4(rows, i, 0) - 1];
+
+        pop_arrived(s->get->own, s->to_id, rows, i);
+    }
+    end_claim(c);
+}
+
+/* ---- claims that came to nothing ---- */
+
+/* Of a move that may have been committed, both queues are not known any more. */
+static void forget_all(struct pop_claim *c) {
+    queue_rewind(c->q);
+    for (size_t i = 0; i < c->slot_count && (c->kind & POP_MOVES); i++)
+        queue_rewind(((const struct pop *)c->slots[i].get->own)->to);
+}
+
+static void give_up(struct pop_claim *c, bool unknown) {
+    if (c->q->pops[c->kind] == c)
+        c->q->pops[c->kind] = NULL;
+    for (size_t i = 0; i < c->key_count; i++)
+        queue_return_key(c->q, c->keys[i]);
+    if (unknown)
+        forget_all(c);
+    else
+        queue_walk_from(c->q, c->q->frontier);
+    queue_signal(c->q);
+    end_slots(c);
+    claim_free(c);
+}
+
+static bool pop_again(struct task *t, bool unknown) {
+    give_up(CONTAINER_OF(t, struct pop_claim, task), unknown);
+    return false;
+}
+
+static void pop_fail(struct task *t, const struct op_error *err) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+
+    for (size_t i = 0; i < c->slot_count; i++)
+        get_refuse(c->slots[i].get, err);
+    give_up(c, false);
+}
+
+#define POP_OP(variable, text, statement, encoder, end) \
+    struct op variable = { .name = text,                \
+                           .stmt = statement,           \
+                           .lane = LANE_HOT,            \
+                           .alone = true,               \
+                           .most = CLAIM_MOST,          \
+                           .encode = encoder,           \
+                           .done = end,                 \
+                           .fail = pop_fail,            \
+                           .again = pop_again }
+
+POP_OP(op_pop_first, "pop_first", SQL_POP_FIRST, first_encode, pop_done);
+POP_OP(op_pop_last, "pop_last", SQL_POP_LAST, last_encode, pop_done);
+POP_OP(op_move_first, "move_first", SQL_MOVE_FIRST, first_encode, move_done);
+POP_OP(op_move_last, "move_last", SQL_MOVE_LAST, last_encode, move_done);

@@ -1,0 +1,38 @@
+/* layer 4 */
+#ifndef POP_H
+#define POP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <libpq-fe.h>
+#include "client.h"
+#include "op.h"
+#include "queue.h"
+#include "waiters.h"
+
+/*
+ * Claims of list commands: the jobs are taken away, or moved to another list, in one transaction. They wait
+ * and take turns with GETJOB (waiters.h, claim.h). A get of theirs has own = struct pop, and its kind's plan
+ * is pop_plan(). Of each queue and end, all that is popped in a flight is one statement.
+ */
+struct pop {
+    enum list_end from;
+    struct queue *to; /* moved there; NULL: taken away. Has its row, and its front is known. */
+    enum list_end to_end;
+};
+
+extern struct op op_pop_first;
+extern struct op op_pop_last;
+extern struct op op_move_first;
+extern struct op op_move_last;
+
+size_t pop_plan(struct get *g, struct queue *q);
+
+/* A job of its own for what was handed over without ever being one: it comes before all others. */
+int64_t pop_front_id(void);
+/* The id of what is moved now. */
+int64_t pop_new_id(const struct pop *p);
+/* It was committed, as this row of move_first.sql says. */
+void pop_arrived(const struct pop *p, int64_t id, const PGresult *rows, int row);
+
+#endif

@@ -1,0 +1,32 @@
+/* layer 4 */
+#ifndef POPPED_H
+#define POPPED_H
+
+#include <libpq-fe.h>
+#include "client.h"
+#include "op.h"
+#include "waiters.h"
+
+/*
+ * Jobs that list commands have taken away. Until a client has certainly been sent one, a copy is kept, and put
+ * back at its place, as it was, should the client go before. What was handed over without ever being a job, to a
+ * queue without a row, has no place.
+ */
+extern struct op op_put_back;
+
+#define POPPED_COLUMNS 16
+/* A row of pop_first.sql and its like, whose columns are body and so on. The result lives as long as the job. */
+struct job popped_read(const PGresult *rows, int row, struct queue *q);
+/* It is gone, which is committed: counted, told, and the next of its group may come. What was moved has no rows,
+ * and its group is found later. */
+void popped_count_gone(const struct job *job);
+/* The reply with this job comes next. */
+void popped_note_unsent(struct client *c, const struct job *job);
+/* All replies to c are written. */
+void popped_forget_unsent(struct client *c);
+/* c was closed: puts back what it has certainly not received. */
+void popped_put_back_unsent(struct client *c);
+/* Its client had gone before. */
+void popped_put_back(const struct job *job);
+
+#endif

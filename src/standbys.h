@@ -1,0 +1,23 @@
+/* layer 4 */
+#ifndef STANDBYS_H
+#define STANDBYS_H
+
+#include <stdbool.h>
+#include "buf.h"
+#include "op.h"
+
+/*
+ * What an answered commit has behind it: the database's synchronous standbys, as
+ * they were a moment ago. The configured durability asks for them, but it is the
+ * database that says (synchronous_standby_names) whether there are any.
+ */
+extern struct op op_standbys;
+
+/* Asks the database anew. */
+void standbys_ask(void);
+/* Can a commit be on so many standbys before it is answered? False as long as nothing is known. */
+bool standbys_reach(int count);
+/* The lines of INFO about durability, in words as well. */
+void standbys_info(struct buf *out);
+
+#endif

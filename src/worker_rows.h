@@ -1,0 +1,13 @@
+/* layer 3 */
+#ifndef WORKER_ROWS_H
+#define WORKER_ROWS_H
+
+#include "op.h"
+
+/* Writes the names of workers into the rows of what they have had for a while (worker.h). */
+extern struct op op_name_workers;
+
+/* Ten times a second. */
+void worker_rows_write(void);
+
+#endif
