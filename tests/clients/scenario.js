@@ -1,6 +1,7 @@
 'use strict';
 // What every client library must be able to do. A library is given as
-//   connect() -> { call(...words) -> reply or error, close() }
+//   connect() -> { call(...words) -> reply or error, close(),
+//                  multi([words ...]) -> replies or error, subscribe(channel, heard(channel, message)), unsubscribe(channel) }
 const assert = require('node:assert');
 
 const ID = /^D-[0-9a-f]{8}-[A-Za-z0-9+/]{24}-[0-9a-f]{4}$/;
@@ -106,6 +107,39 @@ test('NACK, and the counters', async (c, q) => {
   ]);
 });
 
+test('a transaction: ack this and add that', async (c, q) => {
+  const id = await c.call('ADDJOB', q, 'first', '0');
+  const [acked, next, length, jobs] = await c.multi([
+    ['ACKJOB', id],
+    ['ADDJOB', q, 'second', '0'],
+    ['QLEN', q],
+    ['GETJOB', 'FROM', q],
+  ]);
+  assert.strictEqual(acked, 1);
+  assert.match(next, ID);
+  assert.strictEqual(length, 1);
+  assert.deepStrictEqual(jobs, [[q, next, 'second']]);
+});
+
+test('a transaction of which one command is refused: nothing is done', async (c, q) => {
+  await rejected(c.multi([['ADDJOB', q, 'a', '0'], ['ACKJOB', 'nonsense']]), /EXECABORT.*BADID/);
+  assert.strictEqual(await c.call('QLEN', q), 0);
+  await rejected(c.multi([['ADDJOB', q, 'a', '0'], ['PAUSE', q, 'in']]), /EXECABORT|cannot be part of a transaction/);
+  assert.strictEqual(await c.call('QLEN', q), 0);
+});
+
+test('messages', async (c, q, connect) => {
+  const listener = await connect();
+  const heard = [];
+  await listener.subscribe(q, (channel, message) => heard.push([channel, message]));
+  assert.strictEqual(await c.call('PUBLISH', q, 'hello'), 1);
+  await eventually(async () => heard.length > 0);
+  assert.deepStrictEqual(heard, [[q, 'hello']]);
+  await listener.unsubscribe(q);
+  assert.strictEqual(await c.call('PUBLISH', q, 'hello'), 0);
+  await listener.close();
+});
+
 test('HELLO without arguments lists the nodes', async (c) => {
   const [version, id, node] = await c.call('HELLO');
   assert.strictEqual(version, 1);
@@ -114,7 +148,30 @@ test('HELLO without arguments lists the nodes', async (c) => {
   assert.strictEqual(node[0], id);
 });
 
-async function runScenario(library, connect) {
+test('queues are keys', async (c, q) => {
+  await c.call('ADDJOB', q, 'body', '0');
+  assert.strictEqual(await c.call('TYPE', q), 'list');
+  assert.strictEqual(await c.call('EXISTS', q, 'none'), 1);
+  assert.ok((await c.call('DBSIZE')) > 0);
+  assert.deepStrictEqual(await c.call('KEYS', q), [q]);
+  const [cursor, names] = await c.call('SCAN', '0', 'MATCH', q, 'COUNT', '1000');
+  assert.strictEqual(cursor, '0');
+  assert.deepStrictEqual(names, [q]);
+  assert.deepStrictEqual(await c.call('COMMAND', 'GETKEYS', 'GETJOB', 'NOHANG', 'FROM', q), [q]);
+});
+
+test('IDs as bulks', async (c, q) => {
+  assert.strictEqual(await c.call('CLIENT', 'JOB-ID-REPLY', 'BULK'), 'OK');
+  assert.match(await c.call('ADDJOB', q, 'body', '0'), ID);
+});
+
+test('getjob-max-block ends what would wait for ever', async (c, q) => {
+  assert.strictEqual(await c.call('CONFIG', 'SET', 'getjob-max-block', '50'), 'OK');
+  assert.strictEqual(await c.call('GETJOB', 'FROM', q), null);
+  assert.strictEqual(await c.call('CONFIG', 'SET', 'getjob-max-block', '0'), 'OK');
+});
+
+async function play(library, connect) {
   let failed = 0;
   for (const [i, { name, run }] of tests.entries()) {
     let c;
@@ -130,6 +187,13 @@ async function runScenario(library, connect) {
       if (c) await c.close();
     }
   }
+  return failed;
+}
+
+// Libraries by name, one after the other.
+async function runScenario(libraries) {
+  let failed = 0;
+  for (const [library, connect] of Object.entries(libraries)) failed += await play(library, connect);
   process.exit(failed ? 1 : 0);
 }
 

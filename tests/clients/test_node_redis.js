@@ -1,16 +1,22 @@
 'use strict';
-// The scenario with node-redis, at its defaults.
-const { createClient } = require('redis');
+// The scenario with node-redis, this major version and the one before, at their defaults.
 const { runScenario } = require('./scenario');
 
-async function connect() {
+async function connect({ createClient }) {
   const client = createClient({ url: `redis://127.0.0.1:${process.env.PORT}`, socket: { reconnectStrategy: false } });
   client.on('error', () => {}); // a failed call rejects; nothing else is wanted of it
   await client.connect();
   return {
     call: (...words) => client.sendCommand(words),
     close: () => client.close(),
+    multi: (commands) => {
+      const transaction = client.multi();
+      for (const words of commands) transaction.addCommand(words);
+      return transaction.exec();
+    },
+    subscribe: (channel, heard) => client.subscribe(channel, (message, from) => heard(from, message)),
+    unsubscribe: (channel) => client.unsubscribe(channel),
   };
 }
 
-runScenario('node-redis', connect);
+runScenario({ 'node-redis': () => connect(require('redis')), 'node-redis 5': () => connect(require('redis-5')) });

@@ -37,6 +37,16 @@ check "a wait that ends" '' "$(cli GETJOB TIMEOUT 100 FROM nothing)"
 check "INFO" '.*blocked_clients:0.*' "$(cli INFO)"
 check "repeated with -r" 'PONG~PONG~PONG' "$(cli -r 3 PING)"
 
+check "database 1 is refused" '.*DB index is out of range.*' "$(cli -n 1 QLEN cli 2>&1)"
+
+cli ADDJOB scanned:1 x 0 >/dev/null
+cli ADDJOB scanned:2 x 0 >/dev/null
+check "--scan" 'scanned:1~scanned:2' "$(cli --scan --pattern 'scanned:*' | sort)"
+check "--memkeys" '.*Sampled [1-9][0-9]* keys in the keyspace!.*Biggest   list found .* has [0-9]+ bytes.*' "$(cli --memkeys 2>&1)"
+check "--bigkeys" '.*Sampled [1-9][0-9]* keys in the keyspace!.*Biggest   list found .* has [0-9]+ items.*' \
+    "$(cli --bigkeys 2>&1)"
+check "EXISTS" '2' "$(cli EXISTS scanned:1 scanned:2 none)"
+
 mass() {
     i=0
     while [ $i -lt 500 ]; do

@@ -26,6 +26,14 @@ uint32_t books_random(uint32_t n) {
     return (uint32_t)((mix(state) >> 32) % n);
 }
 
+bool books_one_in(uint32_t n) {
+    return books_random(n) == 0;
+}
+
+int books_between(int low, int high) {
+    return low + (int)books_random((uint32_t)(high - low + 1));
+}
+
 struct slice books_name(int queue) {
     static char names[BOOKS_QUEUES_MOST][24];
     static const char *const forms[] = { "queue %d", "q\xff\xfe%d", "\"'; %d", "q%d" };

@@ -1,6 +1,7 @@
 #ifndef BOOKS_H
 #define BOOKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "util.h"
@@ -28,5 +29,8 @@ long long books_token(const char *body, size_t len);
 /* Random numbers from the seed of the run, below n. */
 void books_seed(uint64_t seed);
 uint32_t books_random(uint32_t n);
+bool books_one_in(uint32_t n);
+/* Both included. */
+int books_between(int low, int high);
 
 #endif

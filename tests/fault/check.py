@@ -1,4 +1,4 @@
-"""Judges a history: I1 to I14 of what a queue server promises, as far as its commands allow.
+"""Judges a history: I1 to I16 of what a queue server promises, as far as its commands allow.
 
 Two kinds of bounds. The hard ones follow from the order of the lines alone and hold
 whatever happened. The tight ones also assume that nothing stood still, and count
@@ -7,7 +7,9 @@ only where no fault was near.
 import bisect
 import collections
 
-from history import FOREVER, History
+import features
+from history import FOREVER, ORDERED, History, internal_id
+import keys
 from nemesis import SERVER
 
 S = 1000000
@@ -22,11 +24,16 @@ FIRST_SUCCESS = 5 * S
 OVERDUE = 1 * S
 
 
+# Errors that are about the job, or ask to come back later, as a server does that starts.
+HARMLESS = ("MAXLEN", "NOJOB", "TOOLATE", "LOADING")
+
+
 class Verdict:
     def __init__(self):
         self.wrong = []  # (invariant, text)
         self.counts = collections.Counter()
         self.longest_stall = 0
+        self.stall_of_others = 0  # while only one of several servers suffered
         self.by_invariant = collections.Counter()
 
     def add(self, invariant, text):
@@ -38,22 +45,26 @@ class Verdict:
 class Checker:
     """gentle: no client died and nothing else went wrong, so that nothing is excused."""
 
-    def __init__(self, path, faults, left, load_end=FOREVER, gentle=False, slow=1):
+    def __init__(self, path, faults, rest, load_end, scenario, slow=1):
         self.load_end = load_end
         self.history = History(path)
         self.jobs = self.history.jobs.values()
+        self.lives = keys.lives(self.jobs)
         self.faults = sorted((f for f in faults if f["excuses"]), key=lambda f: f["begin"])
-        self.left = {int(row["id"]): row for row in left}  # rows of the table in the end, by internal id
-        self.gentle, self.slow = gentle, slow
+        # Rows of the tables in the end, by internal id.
+        self.left, self.dead, self.kept = ({int(row["id"]): row for row in rest[table]} for table in ("left", "dead", "kept"))
+        self.gentle, self.clean, self.slow = scenario.gentle, scenario.clean, slow
+        self.servers = scenario.servers
         self.verdict = None
         self.clock_us = clock_steps(faults)
 
     def run(self, verdict):
         self.verdict = verdict
         for check in (self.check_bodies, self.check_ids, self.check_loss, self.check_at_most_once,
-                      self.check_after_ack, self.check_leases, self.check_times, self.check_order,
-                      self.check_counters, self.check_answers, self.check_recovery):
+                      self.check_after_ack, self.check_leases, self.check_times, self.check_order, self.check_keys,
+                      self.check_counters, self.check_transactions, self.check_answers, self.check_recovery):
             check()
+        features.check(self)
         self.count()
 
     def wrong(self, invariant, text, job=None, ops=()):
@@ -61,10 +72,38 @@ class Checker:
         head = f" (job {job.token}, queue {job.queue}, RETRY {job.retry})" if job else ""
         self.verdict.add(invariant, text + head + "".join(f"\n      {op}" for op in ops))
 
-    def disturbed(self, begin, end, *excuses):
-        """Was there a fault with one of these excuses, or its aftermath, between the two times?"""
+    def disturbed(self, begin, end, *excuses, server=None):
+        """Was there a fault with one of these excuses, or its aftermath, between the two times?
+
+        With a server: one that strikes that server, not only others.
+        """
         return any(f["begin"] <= end and begin <= f["end"] + AFTERMATH and
+                   (server is None or f["server"] in (None, server)) and
                    (not excuses or set(excuses) & set(f["excuses"])) for f in self.faults)
+
+    # ---- I12: what is one transaction is done, or not, as one ----
+
+    def check_transactions(self):
+        for ack, add in self.history.transactions:
+            job, new = self.history.by_id.get(ack.ids[0]), self.history.jobs[add.args[0]]
+            self.verdict.counts["transactions"] += 1
+            if ack.kind != add.kind:
+                self.wrong("I12", "EXEC says that one was done and the other was not", ops=[ack, add])
+            if job is None or not new.deliveries:
+                self.check_undone(ack, add, job, new)
+                continue
+            seen = min(d.op.end for d in new.deliveries)
+            late = [d.op for d in job.deliveries if d.op.begin > seen]
+            if late:
+                self.wrong("I12", "the job was added, and the other is delivered all the same", job, [ack, add, *late[:3]])
+
+    def check_undone(self, ack, add, job, new):
+        """Was the job acknowledged by this, as nothing else can have ended it, and the other one never added?"""
+        if job is None or ack.kind != "u" or job.ttl_us < FOREVER or job.retry == 0 or len(job.acks) > 1:
+            return
+        if any(d.op.begin > ack.begin for d in job.deliveries) or internal_id(ack.ids[0]) in self.left:
+            return
+        self.wrong("I12", "the job was acknowledged, and the other one never came", job, [ack, add])
 
     # ---- I2, I3: nothing comes that was not added, and each comes under one ID ----
 
@@ -73,7 +112,7 @@ class Checker:
             self.wrong("I2", "a body that nobody sent", ops=[delivery.op])
         for job in self.jobs:
             for d in job.deliveries:
-                if d.queue != job.queue or d.queue not in d.op.args[2]:
+                if d.queue not in (job.queue, job.grave or job.queue) or d.queue not in d.op.args[2]:
                     self.wrong("I2", f"delivered from queue {d.queue}", job)
             if job.deliveries and job.op.kind == "f" and not job.op.reply.startswith("NOREPL"):
                 self.wrong("I2", "delivered although ADDJOB was refused", job)
@@ -82,7 +121,7 @@ class Checker:
 
     def check_ids(self):
         for job in self.jobs:
-            if len(job.ids) > 1:
+            if len(job.ids) > (2 if job.grave else 1):
                 self.wrong("I3", f"one job under {len(job.ids)} IDs", job)
             if any(self.history.by_id[job_id] is not job for job_id in job.ids):
                 self.wrong("I3", "an ID of two jobs", job)
@@ -96,6 +135,9 @@ class Checker:
     def check_outcome(self, job):
         counts = self.verdict.counts
         gone = any(op.kind != "f" for op in job.acks)
+        if job.key is not None and job.op.kind == "o" and job.holder is not job:
+            counts["keys taken"] += 1
+            return
         if job.op.kind != "o":
             counts["adds unknown" if job.op.kind == "u" else "adds refused"] += 1
             return
@@ -103,10 +145,14 @@ class Checker:
         if gone:
             counts["jobs acknowledged"] += 1
             self.check_ack_known(job)
+        elif job.attempts and not job.grave and internal_id(job.op.reply) in self.dead:
+            counts["jobs dead"] += 1
         elif job.ttl_us != FOREVER:
             counts["jobs expired"] += 1
         elif job.retry == 0:
             self.check_loss_at_most_once(job)
+        elif job.key is not None and not job.deliveries and keys.is_excused(self, job):
+            counts["keys taken, by a job that is done"] += 1
         else:
             told = "" if job.deliveries else ", never delivered"
             self.wrong("I1", self.missing(job) + told, job)
@@ -148,9 +194,14 @@ class Checker:
         for job in self.jobs:
             acked = min((op.end for op in job.acks if op.kind == "o"), default=FOREVER)
             for d in job.deliveries:
-                if d.op.begin > acked or d.op.end > acked + JITTER * self.slow:
+                if d.op.begin > acked or (d.op.end > acked + JITTER * self.slow and not self.stood_still(d)):
                     self.verdict.counts["doubled, not explained"] += 1
                     self.wrong("I5", "delivered after its acknowledgement", job)
+
+    def stood_still(self, delivery):
+        """May it be older than it looks, because its server got or wrote it late, while another went on?"""
+        op = delivery.op
+        return self.servers > 1 and self.disturbed(op.begin, op.end, server=self.history.servers[op.conn])
 
     # ---- I6: two deliveries are RETRY apart ----
 
@@ -170,6 +221,9 @@ class Checker:
         elif self.requeued(job, before.op.begin, after.op.end):
             counts["redelivered after NACK or ENQUEUE"] += 1
             return
+        elif before.op.end - after.op.begin >= job.retry_us and self.stood_still(after):
+            counts["redelivered after RETRY"] += 1
+            return
         elif after.op.end - earliest < job.retry_us - EPSILON - self.clock_us:
             self.wrong("I6", f"again {(after.op.end - earliest) / S:.3f} s after the first could begin", job)
         elif (after.op.end - before.op.end < job.retry_us - JITTER * self.slow - self.clock_us and
@@ -182,7 +236,7 @@ class Checker:
 
     def requeued(self, job, begin, end):
         """Did NACK or ENQUEUE put it back in between?"""
-        return any(op.begin <= end and op.end >= begin and op.kind != "f" and
+        return any(op.begin <= end and op.done_by() >= begin and op.kind != "f" and
                    (op.kind == "u" or op.count() != 0)
                    for op in job.requeues)
 
@@ -191,7 +245,8 @@ class Checker:
         if op.kind != "o" or op.count() == 0:
             return
         # Of two that were answered one after the other, the later was done later.
-        after = [d for d in job.deliveries if d.op.end > op.end + JITTER * self.slow]
+        after = [d for d in job.deliveries if d.op.end > op.end + JITTER * self.slow and
+                 (d.op.begin > op.end or not self.stood_still(d))]
         if not after or self.requeued(job, op.begin, after[0].op.end):
             return
         early = job.retry_us - EPSILON - self.clock_us - (after[0].op.end - op.begin)
@@ -218,14 +273,21 @@ class Checker:
     # ---- I8: order, where one adds and one takes ----
 
     def check_order(self):
-        queue = max((job.queue for job in self.jobs if job.maxlen == 0), default=0)
-        # In the end all connections take what is left, and see replies of one moment in any order.
-        taken = (j for j in self.jobs if j.queue == queue and j.deliveries)
-        first = sorted((j.deliveries[0].op.end, j.token) for j in taken if j.deliveries[0].op.begin < self.load_end)
-        inversions = sum(a[1] > b[1] for a, b in zip(first, first[1:]))
+        taken = [(job.token, job.deliveries[0].op) for job in self.jobs if job.queue == ORDERED and job.deliveries]
+        inversions, came = 0, FOREVER
+        for _, op in sorted(taken, key=lambda pair: pair[0], reverse=True):
+            # In the end all connections take what is left, and see replies of one moment in any order. But a job
+            # that was asked for when a younger one had come was passed over, then as before.
+            inversions += op.begin > came
+            came = min(came, op.end)
         self.verdict.counts["inversions"] += inversions
         if inversions and self.gentle:
-            self.wrong("I8", f"{inversions} inversions among {len(first)} jobs of the ordered queue")
+            self.wrong("I8", f"{inversions} of {len(taken)} jobs of the ordered queue came after younger ones")
+
+    # ---- I10: keys ----
+
+    def check_keys(self):
+        keys.check(self)
 
     # ---- I11: counters of a job ----
 
@@ -233,7 +295,8 @@ class Checker:
         for job in self.jobs:
             nacks = [op for op in job.requeues if op.verb == "n"]
             for returns, d in enumerate(job.deliveries):
-                if d.nacks is not None:
+                # One that died is a new job, which knows nothing of the end of its last lease.
+                if d.nacks is not None and d.queue == job.queue:
                     self.check_counter(job, nacks, returns, d)
 
     def check_counter(self, job, nacks, returns, d):
@@ -241,7 +304,7 @@ class Checker:
         most = sum(op.kind != "f" and op.begin < d.op.end for op in nacks)
         if not least <= d.nacks <= most:
             self.wrong("I11", f"nacks {d.nacks}, but {least} to {most} were sent", job)
-        if d.nacks + d.extras < returns:
+        if d.nacks + d.extras < returns and not self.stood_still(d):
             self.wrong("I11", f"delivery {returns + 1} says nacks {d.nacks}, additional-deliveries {d.extras}", job)
 
     # ---- I14: everybody is answered in time, and soon again after a fault ----
@@ -251,17 +314,34 @@ class Checker:
         for op in self.history.ops.values():
             if op.reply in ("end", "never ended"):
                 self.wrong("I14", "never answered", ops=[op])
+            elif op.reply == "gave up":
+                self.check_patience(op)
             elif op.verb == "g" and op.kind == "o":
                 self.check_overdue(op, max(op.args[1], 0), 0, ())
             elif op.verb == "a" and op.kind != "u" and op.args[5] > 0:
                 self.check_overdue(op, op.args[5], before.get(op.conn, 0), (SERVER,))
+            if op.kind == "f":
+                self.check_error(op)
             before[op.conn] = max(before.get(op.conn, 0), op.end)
 
     def check_overdue(self, op, ms, not_before, excuses):
         """ADDJOB's ms-timeout is kept even when the database is away, but replies come in order."""
         over = max(op.begin + ms * 1000, not_before) + OVERDUE * self.slow
-        if op.end > over and not self.disturbed(over - OVERDUE - ms * 1000, op.end, *excuses):
+        near = self.disturbed(over - OVERDUE - ms * 1000, op.end, *excuses, server=self.history.servers[op.conn])
+        if op.end > over and not near:
             self.wrong("I14", f"answered {(op.end - over + OVERDUE) / S:.1f} s after its time limit", ops=[op])
+
+    def check_patience(self, op):
+        """A client left a server that owed it an answer for long: only one that could not give it."""
+        self.verdict.counts["gave up"] += 1
+        if not self.disturbed(op.begin, op.end, server=self.history.servers[op.conn]):
+            self.wrong("I14", f"not answered for {(op.end - op.begin) / S:.1f} s", ops=[op])
+
+    def check_error(self, op):
+        code = op.reply.split(" ")[0]
+        self.verdict.counts["errors " + code] += 1
+        if self.clean and code not in HARMLESS:
+            self.wrong("I14", "an error", ops=[op])
 
     def check_recovery(self):
         good = sorted(op.end for op in self.history.ops.values()
@@ -273,6 +353,22 @@ class Checker:
             took = (good[at] if at < len(good) else FOREVER) - fault["end"]
             if took > FIRST_SUCCESS * self.slow and fault["end"] + FIRST_SUCCESS < following and good:
                 self.wrong("I14", f"after {fault['name']} nothing succeeded for {min(took, 999 * S) / S:.1f} s")
+        for fault in self.faults if self.servers > 1 else ():
+            if fault["server"] is not None:
+                self.check_others(fault)
+
+    def check_others(self, fault):
+        """Whatever one server suffers, the clients of the others go on."""
+        begin, end = fault["begin"], fault["end"]
+        asked = [op for op in self.history.ops.values() if op.verb in "akn" and op.begin < end and op.end > begin and
+                 self.history.servers[op.conn] != fault["server"]]
+        good = sorted([begin, end, *(op.end for op in asked if op.kind == "o" and op.end < end)])
+        stall = max((b - max(a, min(op.begin for op in asked if op.end > a))
+                     for a, b in zip(good, good[1:]) if b - a > S and any(op.end > a for op in asked)), default=0)
+        self.verdict.stall_of_others = max(self.verdict.stall_of_others, stall)
+        if stall > FIRST_SUCCESS * self.slow:
+            self.wrong("I14", f"during {fault['name']} at server {fault['server']} nothing succeeded at the others"
+                              f" for {stall / S:.1f} s")
 
     def count(self):
         counts = self.verdict.counts
@@ -284,9 +380,3 @@ class Checker:
 def clock_steps(faults):
     """By how much the database's clock may be off at most, in microseconds."""
     return int(2 * S * sum(abs(f["args"]["seconds"]) for f in faults if f["args"].get("whose") == "postgres"))
-
-
-def internal_id(job_id):
-    """The id of the row: the first eight bytes of the middle part of the ID."""
-    import base64
-    return int.from_bytes(base64.b64decode(job_id[11:35])[:8], "big")

@@ -10,19 +10,22 @@
 #include "books.h"
 #include "conn.h"
 #include "history.h"
+#include "orders.h"
 #include "roles.h"
 
 static const char usage[] =
-    "usage: clients --port n --history file [option n]...\n"
+    "usage: clients --port n [--port n]... --history file [option n]...\n"
+    "  One port for each server on the database.\n"
     "  --host address  --seed n  --producers n  --consumers n  --hands n  --queues n\n"
-    "  --rate jobs-a-second  --retry-max seconds  --quiet seconds  --gentle 1\n"
+    "  --racers n  --rate jobs-a-second  --retry-max seconds  --quiet seconds  --gentle 1\n"
     "Reads words from standard input: stop (begin nothing new; `stopped` is printed when\n"
     "nothing is under way), drain (take all that is left; `drained` is printed when none\n"
     "came for the seconds of --quiet), end. Prints `at added taken acked` twice a second.\n";
 
 struct options {
     const char *host;
-    int port;
+    int ports[CONN_SERVERS_MOST];
+    unsigned servers;
     const char *history;
     uint64_t seed;
     int quiet_s;
@@ -37,17 +40,19 @@ static struct {
 } program;
 
 static const struct option names[] = {
-    { "host", 1, NULL, 'h' },      { "port", 1, NULL, 'p' },      { "history", 1, NULL, 'f' },
-    { "seed", 1, NULL, 's' },      { "producers", 1, NULL, 'P' }, { "consumers", 1, NULL, 'C' },
-    { "hands", 1, NULL, 'H' },     { "queues", 1, NULL, 'Q' },    { "rate", 1, NULL, 'r' },
-    { "retry-max", 1, NULL, 'R' }, { "quiet", 1, NULL, 'q' },     { "gentle", 1, NULL, 'g' },
-    { NULL, 0, NULL, 0 },
+    { "host", 1, NULL, 'h' },   { "port", 1, NULL, 'p' },      { "history", 1, NULL, 'f' },
+    { "seed", 1, NULL, 's' },   { "producers", 1, NULL, 'P' }, { "consumers", 1, NULL, 'C' },
+    { "hands", 1, NULL, 'H' },  { "queues", 1, NULL, 'Q' },    { "rate", 1, NULL, 'r' },
+    { "racers", 1, NULL, 'A' }, { "retry-max", 1, NULL, 'R' }, { "quiet", 1, NULL, 'q' },
+    { "gentle", 1, NULL, 'g' }, { NULL, 0, NULL, 0 },
 };
 
 static int *number_option(struct options *o, int letter) {
     switch (letter) {
     case 'p':
-        return &o->port;
+        if (o->servers < CONN_SERVERS_MOST)
+            return &o->ports[o->servers++];
+        break;
     case 'P':
         return &o->plan.producers;
     case 'C':
@@ -60,12 +65,15 @@ static int *number_option(struct options *o, int letter) {
         return &o->plan.rate;
     case 'R':
         return &o->plan.retry_max;
+    case 'A':
+        return &o->plan.racers;
     case 'q':
         return &o->quiet_s;
     default:
-        fputs(usage, stderr);
-        exit(2);
+        break;
     }
+    fputs(usage, stderr);
+    exit(2);
 }
 
 static struct options parse(int argc, char **argv) {
@@ -89,7 +97,7 @@ static struct options parse(int argc, char **argv) {
         else
             *number_option(&o, letter) = atoi(optarg);
     }
-    if (o.history == NULL || o.port == 0 || o.plan.queues + 2 > BOOKS_QUEUES_MOST) {
+    if (o.history == NULL || o.servers == 0 || o.plan.queues + SPECIAL_QUEUES > BOOKS_QUEUES_MOST) {
         fputs(usage, stderr);
         exit(2);
     }
@@ -141,6 +149,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
+    roles_lose_patience();
     if (program.phase == PHASE_STOP && roles_idle())
         tell("stopped");
     if (program.phase == PHASE_DRAIN && roles_quiet_s() > program.opt.quiet_s)
@@ -171,7 +180,7 @@ int main(int argc, char **argv) {
     program.base = event_base_new();
     books_seed(program.opt.seed);
     history_open(program.opt.history);
-    conn_init(program.base, program.opt.host, program.opt.port);
+    conn_init(program.base, program.opt.host, program.opt.ports, program.opt.servers);
     roles_start(&program.opt.plan);
     run();
     roles_free();

@@ -15,22 +15,29 @@
 
 #define AGAIN_US 30000
 #define AFTER_ERROR_US 20000
+/* Away from home at least so long. */
+#define AWAY_US 1500000
+#define PATIENCE_US 6000000
 
 uint64_t conn_sent, conn_good;
+unsigned conn_servers;
 
 static struct event_base *base;
-static struct sockaddr_in address;
+static struct sockaddr_in addresses[CONN_SERVERS_MOST];
 static uint64_t ops;
 static unsigned numbers;
 
 static void on_event(evutil_socket_t fd, short what, void *arg);
 
-void conn_init(struct event_base *event_base, const char *host, int port) {
+void conn_init(struct event_base *event_base, const char *host, const int *ports, unsigned count) {
     base = event_base;
-    address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-    if (inet_pton(AF_INET, host, &address.sin_addr) != 1) {
-        fprintf(stderr, "%s is no address\n", host);
-        exit(2);
+    conn_servers = count;
+    for (unsigned i = 0; i < count; i++) {
+        addresses[i] = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)ports[i]) };
+        if (inet_pton(AF_INET, host, &addresses[i].sin_addr) != 1) {
+            fprintf(stderr, "%s is no address\n", host);
+            exit(2);
+        }
     }
 }
 
@@ -57,6 +64,7 @@ static void watch(struct conn *c, bool write) {
 }
 
 static void open_socket(struct conn *c) {
+    const struct sockaddr_in *address = &addresses[c->server];
     int one = 1;
 
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -66,8 +74,11 @@ static void open_socket(struct conn *c) {
     }
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     c->number = ++numbers;
+    history_line('s', history_clock(), c->number);
+    history_print(" %u", c->server);
+    history_end();
     c->reader = redisReaderCreate();
-    if (connect(c->fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EINPROGRESS)
+    if (connect(c->fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno == EINPROGRESS)
         watch(c, true);
     else
         conn_kill(c, "cannot connect");
@@ -79,15 +90,17 @@ static void forget_pending(struct conn *c, const char *why) {
     for (; c->count > 0; c->count--, c->first++) {
         const struct pending *p = &c->pending[c->first % CONN_DEPTH];
 
-        history_line('u', now, p->op);
-        history_print(" %s", why);
-        history_end();
+        if (p->is_quiet)
+            continue;
+        for (uint64_t op = p->op; op != 0; op = op == p->op ? p->second : 0) {
+            history_line('u', now, op);
+            history_print(" %s", why);
+            history_end();
+        }
     }
 }
 
-void conn_kill(struct conn *c, const char *why) {
-    if (c->fd < 0)
-        return;
+static void hang_up(struct conn *c, const char *why) {
     event_free(c->io);
     c->io = NULL;
     close(c->fd);
@@ -99,7 +112,32 @@ void conn_kill(struct conn *c, const char *why) {
     forget_pending(c, why);
     c->role->lost(c);
     c->not_before = 0;
-    conn_wake_at(c, history_clock() + AGAIN_US);
+}
+
+void conn_kill(struct conn *c, const char *why) {
+    int64_t now = history_clock();
+
+    if (c->fd < 0)
+        return;
+    hang_up(c, why);
+    c->server = (c->server + 1) % conn_servers;
+    c->home_at = now + AWAY_US + c->serial % 8 * AWAY_US / 8;
+    conn_wake_at(c, now + AGAIN_US);
+}
+
+void conn_go_home(struct conn *c) {
+    if (c->server == c->home || !c->connected || c->count > 0)
+        return;
+    hang_up(c, "goes home");
+    c->server = c->home;
+    conn_wake_at(c, history_clock());
+}
+
+void conn_lose_patience(struct conn *c) {
+    const struct pending *first = &c->pending[c->first % CONN_DEPTH];
+
+    if (conn_servers > 1 && c->count > 0 && history_clock() - first->begun > PATIENCE_US)
+        conn_kill(c, "gave up");
 }
 
 /* ---- reading ---- */
@@ -115,8 +153,9 @@ static void log_element(const redisReply *job) {
 
 static void log_reply(uint64_t op, const redisReply *r) {
     bool failed = r->type == REDIS_REPLY_ERROR;
+    bool unknown = failed && strncmp(r->str, "UNKNOWN", 7) == 0;
 
-    history_line(failed ? 'f' : 'o', history_clock(), op);
+    history_line(unknown ? 'u' : failed ? 'f' : 'o', history_clock(), op);
     if (r->type == REDIS_REPLY_INTEGER)
         history_print(" %lld", r->integer);
     else if (r->type == REDIS_REPLY_STATUS || failed)
@@ -127,15 +166,34 @@ static void log_reply(uint64_t op, const redisReply *r) {
     history_end();
 }
 
+/* Of EXEC: what became of both. */
+static const redisReply *log_both(const struct pending *p, const redisReply *r) {
+    bool done = r->type == REDIS_REPLY_ARRAY && r->elements == 2;
+
+    log_reply(p->op, done ? r->element[0] : r);
+    log_reply(p->second, done ? r->element[1] : r);
+    return done ? r->element[0] : r;
+}
+
 static void take_reply(struct conn *c, const redisReply *r) {
     struct pending p = c->pending[c->first % CONN_DEPTH];
 
-    log_reply(p.op, r);
+    if (p.is_quiet) {
+        c->first++;
+        c->count--;
+        return;
+    }
+    if (p.second != 0)
+        r = log_both(&p, r);
+    else
+        log_reply(p.op, r);
     c->first++;
     c->count--;
     if (r->type == REDIS_REPLY_ERROR) {
         c->not_before = history_clock() + AFTER_ERROR_US;
         c->role->lost(c);
+        if (conn_servers > 1 && strncmp(r->str, "LOADING", 7) == 0)
+            conn_kill(c, "loading");
         return;
     }
     conn_good++;
@@ -195,14 +253,39 @@ static bool write_some(struct conn *c) {
 void conn_begin(struct conn *c, char verb, uint64_t token) {
     struct pending *p = &c->pending[(c->first + c->count++) % CONN_DEPTH];
 
-    *p = (struct pending){ .op = ++ops, .verb = verb, .token = token };
+    *p = (struct pending){ .op = ++ops, .verb = verb, .token = token, .begun = history_clock() };
     conn_sent++;
-    history_line('i', history_clock(), p->op);
+    history_line('i', p->begun, p->op);
     history_print(" %u %c", c->number, verb);
+}
+
+void conn_begin_second(struct conn *c, char verb) {
+    struct pending *p = &c->pending[(c->first + c->count - 1) % CONN_DEPTH];
+
+    p->second = ++ops;
+    conn_sent++;
+    history_end();
+    history_line('t', p->begun, p->op);
+    history_print(" %llu", (unsigned long long)p->second);
+    history_end();
+    history_line('i', p->begun, p->second);
+    history_print(" %u %c", c->number, verb);
+}
+
+static void append(struct conn *c, int argc, const struct slice *argv);
+
+void conn_send_quietly(struct conn *c, int argc, const struct slice *argv) {
+    c->pending[(c->first + c->count++) % CONN_DEPTH] =
+        (struct pending){ .is_quiet = true, .begun = history_clock() };
+    append(c, argc, argv);
 }
 
 void conn_send(struct conn *c, int argc, const struct slice *argv) {
     history_end();
+    append(c, argc, argv);
+}
+
+static void append(struct conn *c, int argc, const struct slice *argv) {
     buf_printf(&c->out, "*%d\r\n", argc);
     for (int i = 0; i < argc; i++) {
         buf_printf(&c->out, "$%zu\r\n", argv[i].len);
@@ -227,6 +310,8 @@ static bool finish_connect(struct conn *c) {
 }
 
 static void step(struct conn *c) {
+    if (c->home_at <= history_clock())
+        conn_go_home(c);
     if (!c->connected)
         return;
     if (c->not_before > history_clock()) {
@@ -270,6 +355,7 @@ struct conn *conn_new(const struct conn_role *role, unsigned serial, void *data)
 
     c->role = role;
     c->serial = serial;
+    c->home = c->server = serial % conn_servers;
     c->data = data;
     c->fd = -1;
     c->timer = event_new(base, -1, 0, on_timer, c);

@@ -9,11 +9,13 @@
 #include "util.h"
 
 /*
- * A client's connection, which comes back by itself when it breaks. Every command it sends and every
- * end goes into the history: what had no reply when the connection broke ended as unknown, and
- * another connection number is used from then on.
+ * A client's connection, which comes back by itself when it breaks: at the next server, if there are
+ * several, and to its own a while later. Every command it sends and every end goes into the history:
+ * what had no reply when the connection broke ended as unknown, and another connection number is used
+ * from then on.
  */
 #define CONN_DEPTH 64
+#define CONN_SERVERS_MOST 8
 
 struct conn;
 
@@ -30,6 +32,9 @@ struct pending {
     uint64_t op;
     char verb;
     uint64_t token; /* of an ADDJOB */
+    bool is_quiet;
+    uint64_t second; /* the other command of an EXEC; 0: it is none */
+    int64_t begun;
 };
 
 struct conn {
@@ -37,6 +42,9 @@ struct conn {
     void *data;      /* the role's */
     unsigned serial; /* which of the role's connections it is */
     unsigned number; /* in the history; changes with every connection */
+    unsigned home;   /* its own server */
+    unsigned server; /* where it is, or is about to go */
+    int64_t home_at; /* when away: it goes home from then on, when nothing is under way */
     int fd;          /* -1: not connected */
     bool connected;
     struct event *io;
@@ -48,12 +56,16 @@ struct conn {
     unsigned first, count;
 };
 
-/* Connects to host:port, at once and after every break. */
-void conn_init(struct event_base *base, const char *host, int port);
+/* Connections go to these ports of the host, each a server; at once and after every break. */
+void conn_init(struct event_base *base, const char *host, const int *ports, unsigned count);
 struct conn *conn_new(const struct conn_role *role, unsigned serial, void *data);
 void conn_free(struct conn *c);
 /* Closes it as a client does that dies; it comes back. */
 void conn_kill(struct conn *c, const char *why);
+/* Where there is another server, one that owes an answer for very long is left, as clients do. */
+void conn_lose_patience(struct conn *c);
+/* Goes home now, if it is away and nothing is under way. */
+void conn_go_home(struct conn *c);
 /* Calls step() at that time (history_clock()). */
 void conn_wake_at(struct conn *c, int64_t at);
 bool conn_idle(const struct conn *c);
@@ -62,7 +74,16 @@ bool conn_idle(const struct conn *c);
 void conn_begin(struct conn *c, char verb, uint64_t token);
 void conn_send(struct conn *c, int argc, const struct slice *argv);
 
+/* A command whose reply says nothing by itself, and is not in the history: MULTI, and what is queued. */
+void conn_send_quietly(struct conn *c, int argc, const struct slice *argv);
+/* Between conn_begin(), with its details, and conn_send(), which sends EXEC: the second command of the
+ * transaction, whose details follow. The reply of the first one goes to the role. */
+void conn_begin_second(struct conn *c, char verb);
+
 /* Commands that were sent, and those that ended with a good reply. */
 extern uint64_t conn_sent, conn_good;
+
+/* How many servers there are. */
+extern unsigned conn_servers;
 
 #endif

@@ -1,10 +1,19 @@
 """Reads the history that the clients wrote: one Op per command, one Job per ADDJOB."""
 
+import base64
+
 FOREVER = 1 << 62
 
 WORDS = {"k": "ACKJOB", "f": "FASTACK", "d": "DELJOB", "n": "NACK", "e": "ENQUEUE", "w": "WORKING", "x": "DEQUEUE",
          "a": "ADDJOB", "g": "GETJOB"}
+# Queues of one purpose, behind the six ordinary ones: orders.h.
+ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, GRAVE, KEPT = range(6, 14)
 ACKS, REQUEUES, POSTPONES = "kfd", "ne", "wx"
+
+
+def internal_id(job_id):
+    """The id of the row: the first eight bytes of the middle part of the ID."""
+    return int.from_bytes(base64.b64decode(job_id[11:35])[:8], "big")
 
 
 class Op:
@@ -16,6 +25,10 @@ class Op:
         self.number, self.conn, self.verb, self.begin = number, conn, verb, begin
         self.end, self.kind, self.reply = FOREVER, "u", "never ended"
         self.ids, self.args = (), ()
+
+    def done_by(self):
+        """A server that stood still may do later what its client no longer waits for."""
+        return FOREVER if self.reply == "gave up" else self.end
 
     def count(self):
         """The integer it replied, or None."""
@@ -41,11 +54,15 @@ class Job:
 
     def __init__(self, op):
         self.op = op
-        self.token, self.queue, self.retry, self.delay, self.ttl, self.timeout, self.maxlen = op.args
+        self.token, self.queue, self.retry, self.delay, self.ttl, self.timeout, self.maxlen, *unique = op.args
+        key, self.key_s, self.attempts, self.group, self.grave = [*unique, 0, 0, 0, 0, 0][:5]
+        self.key = key or None
+        self.holder = None  # with a key: the job whose ID was replied
         self.retry_us, self.delay_us = self.retry * 1000000, self.delay * 1000000
         self.ttl_us = self.ttl * 1000000 or FOREVER
         self.ids = set()
         self.deliveries, self.acks, self.requeues, self.postpones = [], [], [], []
+        self.told = []  # ADDJOBs, of this job's key, that replied its ID
 
     def ops(self):
         seen = {id(op): op for op in [self.op, *(d.op for d in self.deliveries), *self.acks, *self.requeues,
@@ -56,17 +73,27 @@ class Job:
 class History:
     def __init__(self, path):
         self.ops = {}
+        self.servers = {}      # by connection: the number of the one it was made to
         self.jobs = {}         # by token
         self.strangers = []    # deliveries of bodies that no client made
+        self.transactions = [] # pairs of Ops: an ACKJOB, and the ADDJOB that was to be done with it or not at all
         self.unknown_ids = []  # commands on IDs that no delivery brought: there should be none
+        self.pairs = []
         with open(path, errors="replace") as lines:
             for line in lines:
                 self.read(line)
+        self.transactions = [(self.ops[a], self.ops[b]) for a, b in self.pairs]
         self.connect()
 
     def read(self, line):
         words = line.rstrip("\n").split(" ")
         kind, at, number = words[0], int(words[1]), int(words[2])
+        if kind == "s":
+            self.servers[number] = int(words[3])
+            return
+        if kind == "t":
+            self.pairs.append((number, int(words[3])))
+            return
         if kind == "i":
             self.ops[number] = self.invocation(Op(number, int(words[3]), words[4], at), words[5:])
             return
@@ -87,12 +114,15 @@ class History:
         """Ties deliveries and commands on IDs to the jobs."""
         by_id = self.by_id = {}
         for op in self.ops.values():
-            if op.verb == "a" and op.kind == "o":
+            if op.verb == "a" and op.kind == "o" and self.jobs[op.args[0]].key is None:
                 self.meet(by_id, op.reply, self.jobs[op.args[0]])
         for op in self.ops.values():
             if op.verb == "g" and op.kind == "o":
                 for text in op.reply.split():
                     self.deliver(by_id, Delivery(op, text))
+        for job in self.jobs.values():
+            if job.key is not None and job.op.kind == "o":
+                self.find_holder(by_id, job)
         for op in self.ops.values():
             for job_id in op.ids:
                 self.act(by_id, op, job_id)
@@ -103,6 +133,13 @@ class History:
     def meet(by_id, job_id, job):
         job.ids.add(job_id)
         by_id.setdefault(job_id, job)
+
+    def find_holder(self, by_id, job):
+        """An ID that no delivery brought is taken for that of the job itself, which did not come."""
+        if job.op.reply not in by_id:
+            self.meet(by_id, job.op.reply, job)
+        job.holder = by_id[job.op.reply]
+        job.holder.told.append(job.op)
 
     def deliver(self, by_id, delivery):
         job = self.jobs.get(delivery.token)

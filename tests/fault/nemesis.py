@@ -8,6 +8,7 @@ import random
 import signal
 import time
 
+from places import Session
 from proxy import TO_DATABASE, TO_SERVER, Trap
 from world import Failure, now_us, send_signal, until
 
@@ -18,6 +19,11 @@ SERVER, DATABASE, FROZEN, CLOCK = "server", "database", "frozen", "clock"
 NOTICED_S = 15
 
 FAULTS = {}
+
+# How the faults are counted in the end; others are "others".
+SORTS = {"kill_server": "kills", "lose_server": "kills", "kill_postgres": "kills", "power_cut": "kills",
+         "restart_server": "restarts", "restart_postgres": "restarts", "freeze_server": "freezes",
+         "freeze_server_long": "freezes", "freeze_postgres": "freezes", "nothing": None, "cut": None, "cut_at_each": None}
 
 
 def fault(*excuses):
@@ -33,7 +39,7 @@ class Nemesis:
 
     def __init__(self, world, say):
         self.world, self.say = world, say
-        self.record = []  # {name, args, begin, end, excuses}
+        self.record = []  # {name, args, begin, end, excuses, server: the only one it strikes, or None}
 
     def run(self, schedule):
         for i, (peace, name, args) in enumerate(schedule):
@@ -42,7 +48,8 @@ class Nemesis:
             self.strike(name, args)
 
     def strike(self, name, args):
-        entry = {"name": name, "args": args, "begin": now_us(), "end": None, "excuses": FAULTS[name].excuses}
+        entry = {"name": name, "args": args, "begin": now_us(), "end": None, "excuses": FAULTS[name].excuses,
+                 "server": args["server"] % len(self.world.servers) if "server" in args else None}
         self.record.append(entry)
         try:
             FAULTS[name](self.world, **args)
@@ -51,7 +58,8 @@ class Nemesis:
 
     def rest(self, seconds):
         time.sleep(seconds)
-        self.world.server.expect_alive()
+        for server in self.world.live():
+            server.expect_alive()
 
 
 def short(args):
@@ -67,22 +75,35 @@ def nothing(world):
 # ---- the server ----
 
 @fault(SERVER)
-def kill_server(world, down):
-    world.server.kill()
+def kill_server(world, server, down):
+    world.server(server).kill()
     time.sleep(down)
-    world.server.start()
+    world.server(server).start()
 
 
 @fault(SERVER)
-def restart_server(world):
-    world.note_stop(world.server.terminate(seconds=8))
-    world.server.start()
+def lose_server(world, server):
+    """It is killed and does not come back: others have to do its work."""
+    world.server(server).gone = True
+    world.server(server).kill()
+
+
+@fault(SERVER)
+def restart_server(world, server):
+    world.note_stop(world.server(server).terminate(seconds=8))
+    world.server(server).start()
 
 
 @fault(SERVER, FROZEN)
-def freeze_server(world, seconds):
-    with frozen([world.server.process.pid], seconds):
+def freeze_server(world, server, seconds):
+    with frozen([world.server(server).process.pid], seconds):
         pass
+
+
+@fault(SERVER, FROZEN)
+def freeze_server_long(world, server, seconds):
+    """So long that leases end meanwhile, and clients leave."""
+    freeze_server(world, server, seconds)
 
 
 @contextlib.contextmanager
@@ -150,59 +171,150 @@ def ask_sessions(world, function):
 @fault(SERVER, DATABASE)
 def power_cut(world, held, down):
     """Server and Postgres end at once, while a transaction is held back before its commit."""
-    if world.proxy:
-        world.proxy.hold("S")
-        world.proxy.holding.wait(2)
-        time.sleep(held)
-    else:
-        for pid in world.postgres.pids("backend"):
-            send_signal(pid, signal.SIGSTOP)
-        time.sleep(held)
-    world.server.kill()
+    for proxy in world.proxies:
+        proxy.hold("S")
+    for proxy in world.proxies:
+        proxy.holding.wait(2)
+    for pid in world.postgres.pids("backend") if not world.proxies else []:
+        send_signal(pid, signal.SIGSTOP)
+    time.sleep(held)
+    for server in world.live():
+        server.kill()
     world.postgres.kill()
-    if world.proxy:
-        world.proxy.cut_all()
-        world.proxy.release()
+    for proxy in world.proxies:
+        proxy.cut_all()
+        proxy.release()
     time.sleep(down)
     world.postgres.start()
-    world.server.start()
+    for server in world.live():
+        server.start()
 
-
-# ---- the way between them ----
 
 @fault(DATABASE)
-def cut(world, direction, number, kind=None, partial=False, wait=2.0):
+def take_connections(world, seconds, terminate):
+    """Others have all of max_connections; those of the servers, too, if they are terminated."""
+    taken = []
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            take_the_rest(world, taken)
+            if terminate and taken:
+                taken[0].sql(TERMINATE)
+            time.sleep(0.01)
+    finally:
+        for session in taken:
+            session.close()
+
+
+def take_the_rest(world, taken):
+    with contextlib.suppress(OSError):
+        while True:
+            taken.append(Session(world.postgres.socket_path()))
+
+
+TERMINATE = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'pgdisque %'"
+
+
+@fault()
+def hold_snapshot(world):
+    """From now on vacuum removes nothing, until another snapshot takes its place, or the session dies."""
+    if world.snapshot:
+        world.snapshot.close()
+    world.snapshot = until(lambda: open_snapshot(world), 30, "the database takes one more session")
+
+
+def open_snapshot(world):
+    with contextlib.suppress(OSError):
+        session = Session(world.postgres.socket_path())
+        session.sql("begin isolation level repeatable read; select 1")
+        return session
+
+
+@fault(DATABASE)
+def maintain(world, statement):
+    """What operators do: it locks the table for a while."""
+    with contextlib.suppress(Failure):
+        world.postgres.sql(statement)
+
+
+# ---- the standby ----
+
+@fault(DATABASE, FROZEN)
+def promote(world, how, late):
+    """The standby becomes the primary. The old one was killed; or it lives, and is cut off from the standby;
+    somebody may even tell its commits not to wait for that."""
+    old = world.postgres
+    if how == "killed":
+        old.kill()
+    else:
+        for pid in old.pids("walsender"):
+            send_signal(pid, signal.SIGSTOP)
+    if how == "cancelled":
+        cancel_for(world, late)
+    else:
+        time.sleep(late)
+    world.promote()
+    timeline = world.pair.timeline()
+    until(lambda: all(s.info().get("database_timeline") == str(timeline) for s in world.live()), NOTICED_S,
+          "the servers have found the new primary")
+    if how != "killed":
+        old.kill()
+    world.pair.join()
+
+
+@fault(DATABASE, FROZEN)
+def freeze_standby(world, seconds, cancel):
+    """Commits wait for it; some are told to wait no longer."""
+    with frozen(world.postgres.pids("walsender"), 0 if cancel else seconds):
+        if cancel:
+            cancel_for(world, seconds)
+
+
+def cancel_for(world, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        ask_sessions(world, "pg_cancel_backend")
+        time.sleep(0.02)
+
+
+# ---- the way between Postgres and one server ----
+
+@fault(DATABASE)
+def cut(world, server, direction, number, kind=None, partial=False, wait=2.0):
     """The connection breaks at the n-th message from now."""
-    trap = world.proxy.arm(Trap(direction, number, kind, partial))
+    proxy = world.proxy(server)
+    trap = proxy.arm(Trap(direction, number, kind, partial))
     if not trap.sprung.wait(wait):
-        world.proxy.disarm()
+        proxy.disarm()
 
 
 @fault(DATABASE)
-def cut_at_each(world, direction, first, last, kind=None, connecting=False):
+def cut_at_each(world, server, direction, first, last, kind=None, connecting=False):
     """One cut after the other, each a message later: of the traffic, or of a connection that is being made."""
+    proxy = world.proxy(server)
     for number in range(first, last + 1):
-        until(world.proxy.is_settled, 20, "transactions are under way again")
+        until(proxy.is_settled, 20, "transactions are under way again")
         if connecting:
-            world.proxy.cut_all()
-        cut(world, direction, number, kind, partial=number % 3 == 0, wait=1.0)
+            proxy.cut_all()
+        cut(world, server, direction, number, kind, partial=number % 3 == 0, wait=1.0)
 
 
 @fault(DATABASE, FROZEN)
-def hold(world, kind, seconds):
+def hold(world, server, kind, seconds):
     """What the server sends is late."""
-    world.proxy.hold(kind)
+    world.proxy(server).hold(kind)
     time.sleep(seconds)
-    world.proxy.release()
+    world.proxy(server).release()
 
 
 @fault(DATABASE, FROZEN)
-def swallow(world, seconds):
+def swallow(world, server, seconds):
     """Half-open connections: nothing comes through any more, nobody is told. The server has to notice it."""
-    world.proxy.swallow(True)
+    proxy = world.proxy(server)
+    proxy.swallow(True)
     time.sleep(seconds)
-    world.proxy.swallow(False)
-    until(world.proxy.is_settled, NOTICED_S, "the server has noticed that its connections are deaf")
+    proxy.swallow(False)
+    until(proxy.is_settled, NOTICED_S, "the server has noticed that its connections are deaf")
 
 
 @fault(DATABASE, FROZEN)
@@ -239,15 +351,15 @@ def slow_disk(world, ms, seconds):
 
 @fault(CLOCK)
 def step_clock(world, whose, seconds, stay):
-    world.set_clock(whose, seconds)
+    world.set_clock(whose if whose in world.clocks else "server", seconds)
     time.sleep(stay)
 
 
 @fault(CLOCK)
 def reset_clocks(world):
     """As after ntpd has found out."""
-    for whose in ("server", "postgres"):
-        world.set_clock(whose, -world.clocks[whose].offset)
+    for whose, clock in world.clocks.items():
+        world.set_clock(whose, -clock.offset)
 
 
 # ---- schedules ----
@@ -258,9 +370,11 @@ def random_fault(rng, kinds):
 
 
 RANDOM_ARGUMENTS = {
-    "kill_server": lambda r: {"down": r.uniform(0, 0.5)},
-    "restart_server": lambda r: {},
-    "freeze_server": lambda r: {"seconds": r.uniform(0.1, 3)},
+    "kill_server": lambda r: {"server": which(r), "down": r.uniform(0, 0.5)},
+    "lose_server": lambda r: {"server": which(r)},
+    "restart_server": lambda r: {"server": which(r)},
+    "freeze_server": lambda r: {"server": which(r), "seconds": r.uniform(0.1, 3)},
+    "freeze_server_long": lambda r: {"server": which(r), "seconds": r.uniform(4, 12)},
     "freeze_postgres": lambda r: {"kind": r.choice(["backend", "walwriter", "checkpointer", "postmaster"]),
                                   "seconds": r.uniform(0.1, 3)},
     "kill_postgres": lambda r: {"kind": r.choice(["backend", "backend", "walwriter", "checkpointer", "postmaster"]),
@@ -268,10 +382,16 @@ RANDOM_ARGUMENTS = {
     "restart_postgres": lambda r: {"how": r.choice(["immediate", "fast"]), "down": r.uniform(0, 0.5)},
     "terminate_sessions": lambda r: {},
     "cancel_statements": lambda r: {"times": r.randint(1, 8)},
+    "take_connections": lambda r: {"seconds": r.uniform(0.2, 2), "terminate": r.random() < 0.7},
+    "promote": lambda r: {"how": r.choice(["killed", "cut off", "cancelled"]), "late": r.uniform(0, 1)},
+    "freeze_standby": lambda r: {"seconds": r.uniform(0.1, 2), "cancel": r.random() < 0.5},
+    "hold_snapshot": lambda r: {},
+    "maintain": lambda r: {"statement": r.choice(["vacuum full pgdisque.job", "reindex table pgdisque.job",
+                                                  "vacuum freeze pgdisque.job"])},
     "power_cut": lambda r: {"held": r.uniform(0.02, 0.3), "down": r.uniform(0, 0.2)},
     "cut": lambda r: random_cut(r),
-    "hold": lambda r: {"kind": r.choice("SBE"), "seconds": r.uniform(0.1, 2)},
-    "swallow": lambda r: {"seconds": r.uniform(0.2, 1.5)},
+    "hold": lambda r: {"server": which(r), "kind": r.choice("SBE"), "seconds": r.uniform(0.1, 2)},
+    "swallow": lambda r: {"server": which(r), "seconds": r.uniform(0.2, 1.5)},
     "drop_packets": lambda r: {"seconds": r.uniform(0.5, 20)},
     "fill_disk": lambda r: {"seconds": r.uniform(0.5, 2)},
     "slow_disk": lambda r: {"ms": r.choice([10, 50, 200]), "seconds": r.uniform(0.5, 2)},
@@ -279,10 +399,15 @@ RANDOM_ARGUMENTS = {
 }
 
 
+def which(rng):
+    """A server, of one, two or three."""
+    return rng.randrange(6)
+
+
 def random_step(rng):
-    """Postgres' clock is what counts for jobs; that of the server should not matter at all."""
-    whose = rng.choice(["server", "postgres"])
-    most = 3600 if whose == "server" else 4
+    """Postgres' clock is what counts for jobs; those of the servers should not matter at all."""
+    whose = rng.choice(["server", "postgres", "server1"])
+    most = 4 if whose == "postgres" else 3600
     return {"whose": whose, "seconds": rng.uniform(-most, most), "stay": rng.uniform(0.5, 2)}
 
 
@@ -291,7 +416,7 @@ def random_cut(rng):
     direction, kind, most = rng.choice([
         (TO_DATABASE, "S", 20), (TO_SERVER, "Z", 20), (TO_SERVER, "C", 60), (TO_DATABASE, "E", 60),
         (TO_DATABASE, None, 200), (TO_SERVER, None, 400), (TO_SERVER, "D", 100)])
-    return {"direction": direction, "number": rng.randint(1, most), "kind": kind, "partial": rng.random() < 0.3}
+    return {"server": which(rng), "direction": direction, "number": rng.randint(1, most), "kind": kind, "partial": rng.random() < 0.3}
 
 
 def make_schedule(seed, kinds, count, peace):

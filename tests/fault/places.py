@@ -2,13 +2,16 @@
 
 Each says by why_not() what this machine lacks for it, or nothing.
 """
+import contextlib
 import ctypes.util
 import glob
 import os
 import shutil
+import socket
+import struct
 import subprocess
 
-from world import BUILD, Failure, unprivileged
+from world import BUILD, Failure, pg_program, unprivileged, until
 
 
 def command(*words):
@@ -127,6 +130,102 @@ class Clock:
         with open(self.file + ".new", "w") as f:
             f.write(f"{self.offset:+.3f}s\n")
         os.rename(self.file + ".new", self.file)
+
+
+class Session:
+    """A session of somebody else in the same database, which stays as long as it is wanted."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        try:
+            self.socket.settimeout(5)
+            self.socket.connect(path)
+            self.reply = self.socket.makefile("rb")
+            words = b"".join(w + b"\0" for w in (b"user", b"pgdisque", b"database", b"postgres", b""))
+            self.send(b"", struct.pack("!I", 3 << 16) + words)
+        except OSError:
+            self.close()
+            raise
+
+    def send(self, kind, body):
+        """Waits until it has been dealt with. An OSError says why it has not."""
+        self.socket.sendall(kind + struct.pack("!I", len(body) + 4) + body)
+        while True:
+            head = self.reply.read(5)
+            if len(head) < 5:
+                raise OSError("the session has ended")
+            text = self.reply.read(struct.unpack("!I", head[1:])[0] - 4)
+            if head[:1] == b"E":
+                raise OSError(text.replace(b"\0", b" ").decode(errors="replace"))
+            if head[:1] == b"Z":
+                return
+
+    def sql(self, text):
+        self.send(b"Q", text.encode() + b"\0")
+
+    def close(self):
+        self.socket.close()
+
+
+class Pair:
+    """Two Postgres: a primary, and a standby that the primary's commits wait for."""
+
+    NAME = "other"
+    SETTINGS = "wal_level = replica\nmax_wal_senders = 5\nwal_keep_size = 256MB\nhot_standby = on\n"
+
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+        self.dirs = (first.dir, second.dir)
+
+    @staticmethod
+    def why_not():
+        try:
+            pg_program("pg_basebackup")
+        except Failure as e:
+            return str(e)
+        return ""
+
+    def join(self):
+        """The second becomes the standby of the first, whatever it was before."""
+        self.clone()
+        self.second.start()
+        self.first.sql(f"alter system set synchronous_standby_names = '{self.NAME}'")
+        self.first.sql("select pg_reload_conf()")
+        until(lambda: self.first.sql("select 1 from pg_stat_replication where sync_state = 'sync'"), 30,
+              "the standby is synchronous")
+
+    def clone(self):
+        target = self.second.dir
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(target)
+        os.mkdir(target, 0o700)
+        user = self.second.user
+        if user:
+            os.chown(target, user.pw_uid, user.pw_gid)
+        self.run(pg_program("pg_basebackup"), "-D", target, "-h", self.first.dir, "-U", "pgdisque", "-X", "stream",
+                 "-c", "fast", "--no-sync")
+        self.run("touch", os.path.join(target, "standby.signal"))
+        with open(os.path.join(target, "postgresql.user.conf"), "a") as f:
+            f.write(f"primary_conninfo = 'host={self.first.dir} user=pgdisque application_name={self.NAME}'\n")
+        # Nobody stands by it when it is promoted; and the socket lies in the directory that was copied.
+        for name in ("postgresql.auto.conf", ".s.PGSQL.5432.lock"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(target, name))
+
+    def run(self, *words):
+        user = self.second.user
+        done = subprocess.run(words, capture_output=True, text=True, cwd="/", user=user and user.pw_uid,
+                              group=user and user.pw_gid)
+        if done.returncode != 0:
+            raise Failure(" ".join(words) + ": " + done.stderr.strip())
+
+    def promote(self):
+        """The standby is the primary from now on; what the other one is doing is its own affair."""
+        self.second.sql("select pg_promote(true, 60)")
+        self.first, self.second = self.second, self.first
+
+    def timeline(self):
+        return int(self.first.sql("select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int")[0][0])
 
 
 class SlowSync:

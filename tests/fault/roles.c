@@ -9,12 +9,13 @@
 #include "conn.h"
 #include "heap.h"
 #include "history.h"
+#include "orders.h"
+#include "racers.h"
+#include "words.h"
 
 #define ID_LEN 40
 #define TAKE_MOST 100
-#define MAXLEN 20
 #define MS 1000
-#define ARGS_MOST 64
 
 struct producer {
     unsigned depth;
@@ -42,18 +43,10 @@ static struct {
     int count;
     struct heap chores;
     int64_t last_job; /* PHASE_DRAIN */
-    int empty_gets;
+    int empty_gets[CONN_SERVERS_MOST];
 } roles;
 
 uint64_t roles_added, roles_taken, roles_acked;
-
-static int order_queue(void) {
-    return roles.plan.queues;
-}
-
-static int full_queue(void) {
-    return roles.plan.queues + 1;
-}
 
 static void no_reply(struct conn *c, char verb, const redisReply *reply) {
     (void)c;
@@ -65,94 +58,14 @@ static void no_loss(struct conn *c) {
     (void)c;
 }
 
-/* ---- words of a command ---- */
-
-struct words {
-    struct slice argv[ARGS_MOST];
-    char text[ARGS_MOST][24];
-    int count;
-};
-
-static void word(struct words *w, const char *literal) {
-    w->argv[w->count++] = slice_str(literal);
-}
-
-static void word_slice(struct words *w, struct slice s) {
-    w->argv[w->count++] = s;
-}
-
-static void word_int(struct words *w, long long value) {
-    snprintf(w->text[w->count], sizeof w->text[0], "%lld", value);
-    w->argv[w->count] = slice_str(w->text[w->count]);
-    w->count++;
-}
-
-static void word_option(struct words *w, const char *name, long long value) {
-    word(w, name);
-    word_int(w, value);
-}
-
 /* ---- producers ---- */
-
-struct order {
-    int queue;
-    int retry, delay, ttl, timeout_ms, maxlen;
-};
-
-static int one_in(uint32_t n) {
-    return books_random(n) == 0;
-}
-
-static int between(int low, int high) {
-    return low + (int)books_random((uint32_t)(high - low + 1));
-}
-
-static struct order choose_order(const struct conn *c) {
-    struct order o = { .queue = order_queue(), .retry = roles.plan.retry_max };
-
-    if (c->serial == 0)
-        return o;
-    o.queue = between(0, roles.plan.queues - 1);
-    o.retry = one_in(7) ? 0 : between(1, roles.plan.retry_max);
-    o.timeout_ms = one_in(3) ? between(500, 3500) : 0;
-    if (one_in(100)) {
-        o.queue = full_queue();
-        o.maxlen = MAXLEN;
-        return o;
-    }
-    o.delay = one_in(12) ? between(1, 2) : 0;
-    o.ttl = one_in(25) ? between(3, 8) : 0;
-    return o;
-}
-
-static void add_job(struct conn *c) {
-    struct order o = choose_order(c);
-    uint64_t token = books_new_token();
-    struct words w = { .count = 0 };
-
-    conn_begin(c, 'a', token);
-    history_print(" %llu %d %d %d %d %d %d", (unsigned long long)token, o.queue, o.retry, o.delay, o.ttl,
-                  o.timeout_ms, o.maxlen);
-    word(&w, "ADDJOB");
-    word_slice(&w, books_name(o.queue));
-    word_slice(&w, books_body(token));
-    word_int(&w, o.timeout_ms);
-    word_option(&w, "RETRY", o.retry);
-    if (o.delay > 0)
-        word_option(&w, "DELAY", o.delay);
-    if (o.ttl > 0)
-        word_option(&w, "TTL", o.ttl);
-    if (o.maxlen > 0)
-        word_option(&w, "MAXLEN", o.maxlen);
-    conn_send(c, w.count, w.argv);
-}
 
 static void producer_step(struct conn *c) {
     struct producer *p = c->data;
     int64_t interval = (int64_t)roles.plan.producers * 1000000 / roles.plan.rate;
     int64_t now = history_clock();
 
-    if (roles.phase == PHASE_LOAD && !roles.plan.gentle && c->count > 0 && one_in(4000)) {
+    if (roles.phase == PHASE_LOAD && !roles.plan.gentle && c->count > 0 && books_one_in(4000)) {
         conn_kill(c, "died");
         return;
     }
@@ -160,7 +73,7 @@ static void producer_step(struct conn *c) {
     if (p->next < now - 100 * MS)
         p->next = now;
     while (roles.phase == PHASE_LOAD && c->count < p->depth && p->next <= now) {
-        add_job(c);
+        orders_add_job(c);
         p->next += interval;
     }
     if (roles.phase == PHASE_LOAD && c->count < p->depth)
@@ -184,7 +97,7 @@ static void put_off(const char *id, char verb, int ms_least, int ms_most, bool t
     chore->verb = verb;
     chore->then_ack = then_ack;
     memcpy(chore->id, id, ID_LEN);
-    heap_set(&roles.chores, &chore->due, history_clock() + between(ms_least, ms_most) * (int64_t)MS);
+    heap_set(&roles.chores, &chore->due, history_clock() + books_between(ms_least, ms_most) * (int64_t)MS);
 }
 
 static const char *command_of(char verb) {
@@ -293,15 +206,51 @@ static void decide(struct consumer *con, const char *id) {
         }
         roll -= fates[i].weight;
     }
+    /* By another client, perhaps of another server. */
+    if (conn_servers > 1 && roll % 8 == 1) {
+        put_off(id, 'k', 0, 5, false);
+        return;
+    }
     acknowledge(con, id);
     /* Twice, now and then, and by another client. */
     if (roll % 64 == 0)
         ack_later(id);
 }
 
+/* In one transaction: acknowledges the last job, and adds another one. */
+static void pass_on(struct conn *c, struct consumer *con) {
+    const char *id = con->done[--con->done_count];
+    uint64_t token = books_new_token();
+    int queue = orders_queue_to_add(c), retry = books_between(1, roles.plan.retry_max);
+    struct words multi = { .count = 0 }, ack = { .count = 0 }, add = { .count = 0 }, exec = { .count = 0 };
+
+    word(&multi, "MULTI");
+    word(&ack, "ACKJOB");
+    word(&ack, id);
+    word(&add, "ADDJOB");
+    word_slice(&add, books_name(queue));
+    word_slice(&add, books_body(token));
+    word(&add, "0");
+    word_option(&add, "RETRY", retry);
+    word(&exec, "EXEC");
+    conn_send_quietly(c, multi.count, multi.argv);
+    conn_send_quietly(c, ack.count, ack.argv);
+    conn_send_quietly(c, add.count, add.argv);
+    conn_begin(c, 'k', token);
+    history_print(" %s", id);
+    conn_begin_second(c, 'a');
+    history_print(" %llu %d %d 0 0 0 0", (unsigned long long)token, queue, retry);
+    conn_send(c, exec.count, exec.argv);
+}
+
+/* The first consumer takes what a single producer adds, in order. */
+static bool may_pass_on(const struct conn *c) {
+    return roles.phase == PHASE_LOAD && c->serial != 0 && books_one_in(6);
+}
+
 static void ack_done(struct conn *c, struct consumer *con) {
     struct words w = { .count = 0 };
-    int count = con->done_count < ARGS_MOST - 1 ? con->done_count : ARGS_MOST - 1;
+    int count = con->done_count < WORDS_MOST - 1 ? con->done_count : WORDS_MOST - 1;
 
     conn_begin(c, 'k', 0);
     word(&w, "ACKJOB");
@@ -337,17 +286,18 @@ static void get_jobs(struct conn *c, int count, int timeout_ms, const int *queue
 }
 
 static void get_some(struct conn *c, struct consumer *con) {
-    int order = order_queue(), queues[4], count = between(1, 4);
+    int order = orders_queue(QUEUE_ORDER), queues[4], count = books_between(1, 4);
 
     if (c->serial == 0) {
         get_jobs(c, 1, 500, &order, 1);
         return;
     }
     for (int i = 0; i < count; i++)
-        queues[i] = between(0, roles.plan.queues - 1);
-    get_jobs(c, one_in(3) ? between(2, 20) : 1, one_in(5) ? -1 : between(100, 2000), queues, count);
-    if (!roles.plan.gentle && one_in(300)) {
-        con->dies_at = history_clock() + between(0, 200) * (int64_t)MS;
+        queues[i] = orders_queue_to_take(c, roles.plan.racers > 0);
+    get_jobs(c, books_one_in(3) ? books_between(2, 20) : 1, books_one_in(5) ? -1 : books_between(100, 2000),
+             queues, count);
+    if (!roles.plan.gentle && books_one_in(300)) {
+        con->dies_at = history_clock() + books_between(0, 200) * (int64_t)MS;
         conn_wake_at(c, con->dies_at);
     }
 }
@@ -355,9 +305,9 @@ static void get_some(struct conn *c, struct consumer *con) {
 static void get_all(struct conn *c) {
     int queues[BOOKS_QUEUES_MOST];
 
-    for (int i = 0; i < roles.plan.queues + 2; i++)
+    for (int i = 0; i < orders_all_queues(); i++)
         queues[i] = i;
-    get_jobs(c, TAKE_MOST, 300, queues, roles.plan.queues + 2);
+    get_jobs(c, TAKE_MOST, 300, queues, orders_all_queues());
 }
 
 static void consumer_step(struct conn *c) {
@@ -369,12 +319,28 @@ static void consumer_step(struct conn *c) {
     }
     if (c->count > 0 || roles.phase == PHASE_STOP)
         return;
-    if (con->done_count > 0)
+    if (con->done_count > 0 && may_pass_on(c))
+        pass_on(c, con);
+    else if (con->done_count > 0)
         ack_done(c, con);
     else if (roles.phase == PHASE_LOAD)
         get_some(c, con);
     else
         get_all(c);
+}
+
+/* Nobody ever acknowledges these; some workers say so, some do not, and some die of it. */
+static bool is_poison(const redisReply *job) {
+    return books_queue(job->element[0]->str, job->element[0]->len) == orders_queue(QUEUE_POISON);
+}
+
+static void swallow(struct conn *c, struct consumer *con, const char *id) {
+    if (roles.phase == PHASE_LOAD && books_one_in(3))
+        nack(id);
+    else if (roles.phase == PHASE_LOAD && !roles.plan.gentle && books_one_in(10)) {
+        con->dies_at = history_clock();
+        conn_wake_at(c, con->dies_at);
+    }
 }
 
 static void took(struct conn *c, const redisReply *jobs) {
@@ -384,7 +350,9 @@ static void took(struct conn *c, const redisReply *jobs) {
         const char *id = jobs->element[i]->element[1]->str;
 
         roles_taken++;
-        if (roles.phase == PHASE_DRAIN || c->serial == 0)
+        if (is_poison(jobs->element[i]))
+            swallow(c, con, id);
+        else if (roles.phase == PHASE_DRAIN || c->serial == 0)
             acknowledge(con, id);
         else
             decide(con, id);
@@ -394,7 +362,7 @@ static void took(struct conn *c, const redisReply *jobs) {
         c->not_before = history_clock() + 5 * MS;
     if (jobs->elements > 0)
         roles.last_job = history_clock();
-    roles.empty_gets = jobs->elements > 0 ? 0 : roles.empty_gets + 1;
+    roles.empty_gets[c->server] = jobs->elements > 0 ? 0 : roles.empty_gets[c->server] + 1;
 }
 
 static void consumer_reply(struct conn *c, char verb, const redisReply *reply) {
@@ -429,22 +397,29 @@ static void add_producer(int serial) {
 
 void roles_start(const struct plan *plan) {
     roles.plan = *plan;
-    roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands), sizeof(struct conn *));
+    orders_start(plan->queues, plan->retry_max);
+    roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands + plan->racers),
+                          sizeof(struct conn *));
     for (int i = 0; i < plan->producers; i++)
         add_producer(i);
     for (int i = 0; i < plan->consumers; i++)
         add_conn(&consumer, i, xcalloc(1, sizeof(struct consumer)));
     for (int i = 0; i < plan->hands; i++)
         add_conn(&hand, i, NULL);
+    for (int i = 0; i < plan->racers; i++)
+        add_conn(&racer, i, racer_new(orders_queue(QUEUE_KEYS), plan->retry_max));
 }
 
 void roles_set_phase(enum phase phase) {
     roles.phase = phase;
+    racers_run(phase == PHASE_LOAD);
     roles.last_job = history_clock();
-    roles.empty_gets = 0;
-    for (int i = 0; phase == PHASE_DRAIN && i < roles.count; i++)
+    memset(roles.empty_gets, 0, sizeof roles.empty_gets);
+    for (int i = 0; phase == PHASE_DRAIN && i < roles.count; i++) {
+        conn_go_home(roles.conns[i]);
         if (roles.conns[i]->connected)
             conn_wake_at(roles.conns[i], history_clock());
+    }
 }
 
 bool roles_idle(void) {
@@ -456,8 +431,23 @@ bool roles_idle(void) {
 
 double roles_quiet_s(void) {
     int64_t quiet = history_clock() - roles.last_job;
+    bool asked = false;
 
-    return roles.empty_gets < 3 ? 0 : (double)quiet / 1e6;
+    for (int i = 0; i < roles.count; i++) {
+        const struct conn *c = roles.conns[i];
+
+        if (c->role != &consumer || !c->connected)
+            continue;
+        if (roles.empty_gets[c->server] < 3)
+            return 0;
+        asked = true;
+    }
+    return asked ? (double)quiet / 1e6 : 0;
+}
+
+void roles_lose_patience(void) {
+    for (int i = 0; i < roles.count; i++)
+        conn_lose_patience(roles.conns[i]);
 }
 
 void roles_free(void) {

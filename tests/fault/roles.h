@@ -9,7 +9,8 @@
  * What clients do. Producers add jobs of all kinds. Consumers take them, and deal with each as a
  * seeded choice says: acknowledge it, hand it to another client that does so later, perhaps too
  * late, send it back, let it lie, die. Producer and consumer 0 have a queue of their own, in which
- * order can be judged.
+ * order can be judged. Nobody acknowledges what is in the queue of poison. Where there are several
+ * servers, some queues are added to at one and taken from at the others only.
  */
 enum phase {
     PHASE_LOAD,  /* all do their work */
@@ -21,7 +22,8 @@ struct plan {
     int producers;
     int consumers;
     int hands;     /* clients that carry out what consumers put off */
-    int queues;    /* besides the one for order and the one with a MAXLEN */
+    int racers;    /* clients that add jobs with the same keys at the same time */
+    int queues;    /* besides those of orders.h */
     int rate;      /* jobs added a second, by all producers */
     int retry_max; /* seconds */
     bool gentle;   /* no client dies */
@@ -31,8 +33,10 @@ void roles_start(const struct plan *plan);
 void roles_set_phase(enum phase phase);
 /* Is nothing under way? */
 bool roles_idle(void);
-/* Seconds for which, in PHASE_DRAIN, there has been no job, asked again and again. */
+/* Seconds for which, in PHASE_DRAIN, there has been no job, asked again and again of each server. */
 double roles_quiet_s(void);
+/* Leaves servers that do not answer, see conn.h. */
+void roles_lose_patience(void);
 void roles_free(void);
 
 /* For the line of progress. */

@@ -1,10 +1,9 @@
 """The scenarios: which faults, on which ground, how many.
 
 A scenario that needs more than a Postgres and a server names it in needs: proxy,
-disk, network, clock, sync, embedded (the server's own Postgres). Issue by issue more
-grounds are to come: a standby that is promoted, a second server on one database. Such
-a thing is a class in places.py, a word in needs (world_for() in scene.py), and its
-faults in nemesis.py.
+disk, network, clock, sync, standby, embedded (the server's own Postgres), or says how
+many servers there are. A new ground is a class in places.py, a word in needs (World in
+scene.py), and its faults in nemesis.py.
 """
 import dataclasses
 import random
@@ -22,6 +21,8 @@ class Scenario:
     short: bool = True          # part of `make fault`
     gentle: bool = False        # nothing goes wrong, so nothing is excused
     fsync: bool = False
+    servers: int = 1            # on one database
+    clean: bool = False         # clients may have to reconnect, but get no errors
     load: dict = dataclasses.field(default_factory=dict)
     settings: str = ""          # of Postgres
 
@@ -40,10 +41,17 @@ def each_message(seed, scale):
     first = random.Random(seed).randint(1, 3)
 
     def cuts(direction, last, **more):
-        return 0.2, "cut_at_each", {"direction": direction, "first": first, "last": first + last * scale, **more}
+        return 0.2, "cut_at_each", {"server": 0, "direction": direction, "first": first, "last": first + last * scale, **more}
 
     return [cuts(TO_DATABASE, 15), cuts(TO_SERVER, 15), cuts(TO_DATABASE, 8, kind="S"), cuts(TO_SERVER, 8, kind="Z"),
             cuts(TO_DATABASE, 6, connecting=True), cuts(TO_SERVER, 6, connecting=True)]
+
+
+def each_answer(seed, scale):
+    """Breaks before every answer and behind every commit, of one server after the other."""
+    first = random.Random(seed).randint(1, 3)
+    return [(0.2, "cut_at_each", {"server": server, "direction": TO_SERVER, "kind": kind, "first": first,
+                                  "last": first + 7 * scale}) for kind in "ZC" for server in (0, 1)]
 
 
 def clock_steps(seed, scale):
@@ -55,30 +63,88 @@ def power_cuts(seed, scale):
 
 
 def rolling(seed, scale):
-    return make_schedule(seed, ["restart_server"], 6 * scale, (0.3, 0.9))
+    """One after the other, where there are several."""
+    rng = random.Random(seed)
+    return [(rng.uniform(0.3, 0.9), "restart_server", {"server": i}) for i in range(max(6 * scale, 6))]
+
+
+def losing_one(seed, scale):
+    """In the end one server is killed for good, after it has had time to come back from what befell it before."""
+    rng = random.Random(seed)
+    kinds = list(ONE_SERVER) * scale
+    rng.shuffle(kinds)
+    faults = [f for kind in kinds for f in make_schedule(rng.random(), [kind], 1, (0.3, 1.0))]
+    return faults + [(4, "lose_server", {"server": rng.randrange(2)})]
+
+
+def given_up(seed, scale):
+    """One is silent until the others take it for dead, is back for a moment, and dies."""
+    rng = random.Random(seed)
+    ghosts = [(rng.uniform(0.3, 1), name, args) for _ in range(scale - 1) for name, args in (
+        ("freeze_server", {"server": 1, "seconds": rng.uniform(6, 9)}),
+        ("kill_server", {"server": 1, "down": rng.uniform(0, 8)}))]
+    return ghosts + [(0.5, "freeze_server", {"server": 0, "seconds": rng.uniform(7, 9)}),
+                     (rng.uniform(0.3, 0.8), "lose_server", {"server": 0})]
+
+
+# What befalls one server of several.
+ONE_SERVER = ("kill_server", "freeze_server_long", "freeze_server", "restart_server", "cut")
+
+
+def promotions(seed, scale):
+    """The primary is killed, cut off, and cut off while somebody cancels waits for the standby."""
+    rng = random.Random(seed)
+    return [(rng.uniform(0.8, 1.5), "promote", {"how": how, "late": rng.uniform(0.1, 0.5)})
+            for how in ("killed", "cut off", "cancelled") * scale]
 
 
 MIX = ("kill_server", "restart_server", "freeze_server", "freeze_postgres", "kill_postgres", "restart_postgres",
-       "terminate_sessions", "cancel_statements", "power_cut", "cut", "cut", "cut", "hold")
+       "terminate_sessions", "cancel_statements", "power_cut", "cut", "cut", "cut", "hold", "take_connections",
+       "maintain")
+
+
+def mix(kinds, count, peace=(0.1, 1.0)):
+    """At random; and from the beginning vacuum is held back, with a new snapshot now and then."""
+    def schedule(seed, scale):
+        faults = make_schedule(seed, list(kinds), count * scale, peace)
+        return [f for i, fault in enumerate(faults) for f in ([(0, "hold_snapshot", {})] if i % 4 == 0 else []) + [fault]]
+    return schedule
 
 SCENARIOS = [
     Scenario("calm", "no fault: nothing is excused", steady(5), gentle=True),
     Scenario("kill-server", "kill -9 of the server", of_kinds("kill_server", count=7)),
-    Scenario("rolling", "SIGTERM and start again, under load", rolling),
+    Scenario("rolling", "SIGTERM and start again, under load", rolling, short=False),
     Scenario("kill-postgres", "kill -9 of Postgres' processes, immediate restarts, terminated sessions",
              of_kinds("kill_postgres", "restart_postgres", "terminate_sessions", "cancel_statements", count=8)),
+    Scenario("calm-two", "two servers, no fault: nothing is excused", steady(5), gentle=True, servers=2),
+    Scenario("two-servers", "one of two servers is killed, stands still, is restarted, and in the end is lost",
+             losing_one, servers=2),
+    Scenario("ghost", "one of two servers is taken for dead, is back for a moment, and is lost",
+             given_up, servers=2),
+    Scenario("rolling-two", "SIGTERM and start again of two servers in turn, under load", rolling, servers=2,
+             clean=True, load={"gentle": 1}),
+    Scenario("three-mix", "three servers, and all that befalls them and their Postgres",
+             mix(MIX + ONE_SERVER + ("swallow",), 10), servers=3, short=False),
     Scenario("cut", "the connection breaks at every message", each_message),
+    Scenario("cut-two", "one of two servers does not hear what became of a transaction; the other goes on",
+             each_answer, servers=2),
+    Scenario("keys", "64 clients add jobs with the same keys at the same time, at two servers, and all that befalls them",
+             of_kinds("kill_server", "cut", "kill_postgres", "freeze_server", "terminate_sessions", "restart_server",
+                      count=10, peace=(0.2, 0.8)), servers=2, load={"racers": 64, "rate": 400}),
     Scenario("freeze", "SIGSTOP of the server and of Postgres' processes",
              of_kinds("freeze_server", "freeze_postgres", "hold", count=6, peace=(0.2, 0.8))),
     Scenario("power", "server and Postgres end at once, in the middle of a commit", power_cuts),
-    Scenario("mix", "everything that one machine always allows, at random",
-             lambda seed, scale: make_schedule(seed, list(MIX), 8 * scale, (0.1, 1.0))),
+    Scenario("mix", "everything that one machine always allows, at random, while vacuum is held back", mix(MIX, 8)),
+    Scenario("crowded", "others have all connections of the database, or lock the table",
+             of_kinds("take_connections", "maintain", count=6), short=False),
     Scenario("disk", "the disk is full for a while", of_kinds("fill_disk", count=3), needs=("disk",),
              settings="max_wal_size = 64MB\nmin_wal_size = 32MB\n"),
     Scenario("slow-disk", "syncs take long", of_kinds("slow_disk", "kill_server", count=6), needs=("sync",),
              short=False, fsync=True),
     Scenario("clock", "the wall clocks of server and Postgres step",
              clock_steps, needs=("clock",), short=False, load={"quiet": 12}),
+    Scenario("clock-two", "the wall clocks of two servers and their Postgres step",
+             clock_steps, needs=("clock",), servers=2, short=False, load={"quiet": 12}),
     Scenario("embedded", "kill -9 of the server with its own Postgres, and of that",
              of_kinds("kill_server", "kill_postgres", "freeze_postgres", "terminate_sessions", count=6),
              needs=("embedded",), short=False),
@@ -86,4 +152,11 @@ SCENARIOS = [
              of_kinds("swallow", count=2), short=False),
     Scenario("network", "packets to the database are dropped",
              of_kinds("drop_packets", count=3), needs=("network",), short=False),
+    Scenario("promotion", "a standby takes the place of a primary that died, or was cut off", promotions,
+             needs=("standby",)),
+    Scenario("standby", "promotions, standbys that stand still, commits told not to wait for them",
+             of_kinds("promote", "freeze_standby", "freeze_standby", "cancel_statements", "terminate_sessions",
+                      "kill_server", count=6), needs=("standby",), short=False),
+    Scenario("promotion-two", "the same with two servers on the database",
+             of_kinds("promote", "promote", "freeze_standby", "kill_server", count=4), needs=("standby",), servers=2, short=False),
 ]

@@ -4,8 +4,10 @@ import re
 import signal
 import subprocess
 
+import features
 import places
 from check import Checker, Verdict
+from history import FOREVER
 from nemesis import Nemesis
 from proxy import Proxy
 from world import SLOW, Clients, Failure, Postgres, Server, children, now_us, pg_program, until
@@ -13,6 +15,8 @@ from world import SLOW, Clients, Failure, Postgres, Server, children, now_us, pg
 SETTLE_S = 20
 STOP_LIMIT_S = 5
 RSS_LIMIT_MB = 200
+# What a server may add to a full queue before it hears that it is full.
+LATE_MOST = 5
 
 
 class World:
@@ -20,24 +24,66 @@ class World:
 
     def __init__(self, base, scenario):
         self.base, self.scenario = base, scenario
-        self.postgres = self.proxy = self.disk = self.network = self.sync = self.server = None
+        self.postgres = self.pair = self.disk = self.network = self.sync = None
+        self.servers, self.proxies = [], []  # a proxy stands before one server
+        self.snapshot = None  # a session that keeps vacuum from its work
         self.clocks = {}
         self.slowest_stop = 0.0
 
     def start(self):
         needs = self.scenario.needs
         if "clock" in needs:
-            self.clocks = {name: places.Clock(self.base, name) for name in ("server", "postgres")}
+            names = ["postgres", "server", "server1"][:self.scenario.servers + 1]
+            self.clocks = {name: places.Clock(self.base, name) for name in names}
         if "sync" in needs:
             self.sync = places.SlowSync(self.base)
         if "embedded" in needs:
-            self.server = Server(self.base)
-            self.server.start()
-            self.postgres = EmbeddedPostgres(self.server)
+            self.servers = [Server(self.base)]
+            self.servers[0].start()
+            self.postgres = EmbeddedPostgres(self.servers[0])
+            self.set_up_queues()
             return
         self.start_postgres(needs)
-        self.server = Server(self.base, self.conninfo(), self.env("server"))
-        self.server.start()
+        if "standby" in needs:
+            self.start_standby()
+        for number in range(self.scenario.servers):
+            if "proxy" in needs:
+                self.proxies.append(Proxy(self.postgres.socket_path()))
+            self.servers.append(Server(self.base, self.conninfo(), number))
+            self.servers[-1].env.update(self.env(self.servers[-1].name))
+        for server in self.servers:
+            server.launch()
+        for server in self.servers:
+            server.wait_ready()
+        until(self.are_acquainted, 60, "the servers know each other")
+        self.set_up_queues()
+
+    # What QCONFIG says of the queues LIMITED and KEPT of orders.h.
+    SETTINGS = ((b"q11", "max-active", features.MAX_ACTIVE), (b"q\xff\xfe13", "retention", features.RETENTION))
+
+    def set_up_queues(self):
+        for queue, name, value in self.SETTINGS:
+            self.servers[0].ask("QCONFIG", queue, "SET", name, str(value))
+        until(self.queues_are_set_up, 60, "all servers know the settings of the queues")
+
+    def queues_are_set_up(self):
+        return all(str(value) in server.ask("QCONFIG", queue, "GET", name)
+                   for server in self.servers for queue, name, value in self.SETTINGS)
+
+    def are_acquainted(self):
+        """IDs of jobs name their servers, with zeros for one whose row was not read yet."""
+        return all(len([node for node in server.ask("HELLO")[2:] if len(node[0]) == 40]) == len(self.servers)
+                   for server in self.servers)
+
+    def server(self, number):
+        """By a number from a schedule, which need not know how many there are."""
+        return self.servers[number % len(self.servers)]
+
+    def proxy(self, number):
+        return self.proxies[number % len(self.proxies)]
+
+    def live(self):
+        return [server for server in self.servers if not server.gone]
 
     def start_postgres(self, needs):
         settings = self.scenario.settings + ("" if self.scenario.fsync else "fsync = off\n")
@@ -48,14 +94,23 @@ class World:
         if "network" in needs:
             self.network = places.Network()
             settings += "listen_addresses = '*'\n"
+        if "standby" in needs:
+            settings += places.Pair.SETTINGS
         self.postgres = Postgres(self.base, settings, self.env("postgres"), data,
                                  self.network.command() if self.network else None)
         if self.network:
             with open(os.path.join(self.postgres.dir, "pg_hba.conf"), "a") as f:
                 f.write(f"host all all {self.network.HERE}/32 trust\n")
         self.postgres.start()
-        if "proxy" in needs:
-            self.proxy = Proxy(self.postgres.socket_path())
+
+    def start_standby(self):
+        other = Postgres(self.base, self.scenario.settings, data=os.path.join(self.base, "standby"))
+        self.pair = places.Pair(self.postgres, other)
+        self.pair.join()
+
+    def promote(self):
+        self.pair.promote()
+        self.postgres = self.pair.first
 
     def env(self, who):
         env = dict(self.clocks[who].env()) if who in self.clocks else {}
@@ -65,8 +120,10 @@ class World:
 
     def conninfo(self):
         where = f"host={self.postgres.dir}"
-        if self.proxy:
-            where = f"host=127.0.0.1 port={self.proxy.port}"
+        if self.pair:
+            where = "host=" + ",".join(self.pair.dirs)
+        elif self.proxies:
+            where = f"host=127.0.0.1 port={self.proxies[-1].port}"
         elif self.network:
             where = f"host={self.network.THERE} port=5432"
         return where + " user=pgdisque dbname=postgres sslmode=disable gssencmode=disable"
@@ -81,7 +138,9 @@ class World:
         self.slowest_stop = max(self.slowest_stop, seconds)
 
     def stop(self):
-        for thing in (self.server, self.proxy, self.postgres):
+        if self.snapshot:
+            self.snapshot.close()
+        for thing in [*self.servers, *self.proxies, self.postgres, self.pair and self.pair.second]:
             if thing:
                 thing.stop()
         if self.disk:
@@ -149,9 +208,9 @@ class Scene:
 
     def perform(self):
         self.world.start()
-        options = dict(seed=self.seed, gentle=int(self.scenario.gentle))
+        options = dict(seed=self.seed, gentle=int(self.scenario.gentle), hands=4 * self.scenario.servers)
         options.update(self.scenario.load)
-        self.clients = Clients(self.base, self.world.server.port, options)
+        self.clients = Clients(self.base, [s.port for s in self.world.servers], options)
         self.nemesis.run(self.schedule)
         self.nemesis.rest(1.5)
         self.load_end = now_us()
@@ -161,8 +220,8 @@ class Scene:
         self.wait_for("stop", "stopped", 10)
         self.clients.stop()
         self.look_at_the_rest()
-        checker = Checker(self.clients.history, self.nemesis.record, self.left, self.load_end,
-                          self.scenario.gentle, SLOW)
+        rest = {"left": self.left, "dead": self.rows("id, deliveries", "dead_job"), "kept": self.rows("id", "finished")}
+        checker = Checker(self.clients.history, self.nemesis.record, rest, self.load_end, self.scenario, SLOW)
         checker.run(self.verdict)
 
     def end(self):
@@ -188,23 +247,38 @@ class Scene:
              " and j.wake_at is distinct from j.ready_at group by q.name")
 
     def lengths(self):
-        """(queue, QLEN, rows) of all queues where the two differ."""
-        rows = [(bytes.fromhex(name[2:]), int(count)) for name, count in self.world.postgres.sql(self.READY)]
-        told = [(name, self.world.server.ask("QLEN", name), count) for name, count in rows]
-        return [t for t in told if t[1] != f":{t[2]}"]
+        """Where a server's QLEN or QSTAT differs from the table, or from what another server says."""
+        wrong = []
+        for name, count in self.world.postgres.sql(self.READY):
+            queue = bytes.fromhex(name[2:])
+            told = [(s.name, s.ask("QLEN", queue), s.queue(queue)) for s in self.world.live()]
+            wrong += [f"{name} {queue}: QLEN {length}, QSTAT len {stat.get('len')}, rows {count}"
+                      for name, length, stat in told if {length, stat.get("len")} != {f":{count}"}]
+            for field in ("jobs-in", "jobs-out", "pause"):
+                if len({stat.get(field) for _, _, stat in told}) > 1:
+                    wrong.append(f"{queue}: {field} " + ", ".join(f"{name} {stat.get(field)}" for name, _, stat in told))
+        return wrong
 
     def compare_lengths(self):
         """I11 and I9, while nothing is added or taken."""
         try:
-            until(lambda: not self.lengths(), SETTLE_S, "QLEN agrees with the table")
+            until(lambda: not self.lengths(), SETTLE_S, "QLEN and QSTAT agree with the table, at every server")
         except Failure as e:
-            self.verdict.add("I11", f"{e}: {self.lengths()}")
+            self.verdict.add("I11", f"{e}: {'; '.join(self.lengths()[:6])}")
         full = max((int(count) for name, count in self.world.postgres.sql(
             "select q.name, count(*) from pgdisque.queue q join pgdisque.job j on j.queue_id = q.id"
             f" where q.name = '\\x{self.full_queue().hex()}' group by 1")), default=0)
-        # Where clocks step, what is queued by one time is not by the other.
-        if full > 20 and not self.world.clocks:
+        if full > self.most_in_full_queue():
             self.verdict.add("I9", f"{full} jobs in the queue with MAXLEN 20")
+
+    def most_in_full_queue(self):
+        """Servers learn a little late of what others have added. Nothing can be said where one was cut off
+        from the others, nor where clocks step: what is queued by one time is not by the other.
+        """
+        others = self.scenario.servers - 1
+        if self.world.clocks or (others and not self.scenario.gentle and not self.scenario.clean):
+            return FOREVER
+        return 20 + LATE_MOST * others
 
     @staticmethod
     def full_queue():
@@ -214,22 +288,34 @@ class Scene:
             " expires_at > clock_timestamp() as alive, queue_id from pgdisque.job")
     COLUMNS = ("id", "retry", "ready_at", "ready", "owner", "deliveries", "alive", "queue_id")
 
+    def rows(self, columns, table):
+        rows = self.world.postgres.sql(f"select {columns} from pgdisque.{table}")
+        return [dict(zip(columns.split(", "), row)) for row in rows]
+
     def rest_is_known(self):
         """All that is left was given out with RETRY 0, and not acknowledged."""
         self.left = [dict(zip(self.COLUMNS, row)) for row in self.world.postgres.sql(self.REST)]
         return all(row["retry"] == "0" and row["ready_at"] == "infinity" for row in self.left)
 
     def look_at_the_rest(self):
-        """I13: no rows, and the server knows of none."""
+        """I13: no rows, and no server knows of any."""
         try:
             until(self.rest_is_known, 8, "the table is empty")
         except Failure as e:
             odd = [row for row in self.left if row["retry"] != "0" or row["ready_at"] != "infinity"]
             self.verdict.add("I13", f"{e}: {len(odd)} rows, the first of them {odd[:3]}")
-        info = self.world.server.info()
-        if int(info["registered_jobs"]) != len(self.left):
-            self.verdict.add("I13", f"INFO knows {info['registered_jobs']} jobs, the table {len(self.left)}")
-        if self.world.server.rss_mb() > RSS_LIMIT_MB * SLOW:
-            self.verdict.add("I13", f"the server takes {self.world.server.rss_mb():.0f} MB in the end")
+        for server in self.world.live():
+            self.look_at_server(server)
         if self.world.slowest_stop > STOP_LIMIT_S * SLOW:
             self.verdict.add("I14", f"a stop by SIGTERM took {self.world.slowest_stop:.1f} s")
+
+    def look_at_server(self, server):
+        def knows():
+            return int(server.info()["registered_jobs"])
+
+        try:
+            until(lambda: knows() == len(self.left), SETTLE_S, "INFO agrees with the table")
+        except Failure as e:
+            self.verdict.add("I13", f"{e}: the {server.name} knows {knows()} jobs, the table {len(self.left)}")
+        if server.rss_mb() > RSS_LIMIT_MB * SLOW:
+            self.verdict.add("I13", f"the {server.name} takes {server.rss_mb():.0f} MB in the end")

@@ -181,17 +181,32 @@ class Postgres:
         return [line.split("|") for line in done.stdout.splitlines()]
 
 
+def read_reply(file):
+    """A reply of the server: a bulk as its text, an array as a list, anything else as its line."""
+    line = file.readline().rstrip(b"\r\n")
+    if not line:
+        raise OSError("no reply")
+    if line.startswith(b"$") and line != b"$-1":
+        return file.read(int(line[1:]) + 2)[:-2].decode(errors="replace")
+    if line.startswith(b"*") and line != b"*-1":
+        return [read_reply(file) for _ in range(int(line[1:]))]
+    return line.decode(errors="replace")
+
+
 class Server:
     """pgdisque under test. Every end of it that nobody asked for fails the scenario."""
 
-    def __init__(self, base, database=None, env=None):
-        self.dir = os.path.join(base, "server")
+    def __init__(self, base, database=None, number=0):
+        self.name = f"server{number}" if number else "server"
+        self.number = number
+        self.dir = os.path.join(base, self.name)
         os.makedirs(self.dir, exist_ok=True)
         os.chmod(self.dir, 0o755)
-        self.log = os.path.join(base, "server.log")
+        self.log = os.path.join(base, self.name + ".log")
+        self.gone = False  # killed, and nobody starts it again
         self.port = free_port()
         self.database = database
-        self.env = dict(os.environ, **(env or {}))
+        self.env = dict(os.environ)
         self.process = None
 
     def launch(self):
@@ -202,7 +217,10 @@ class Server:
 
     def start(self):
         self.launch()
-        until(self.is_ready, 60, "the server serves")
+        self.wait_ready()
+
+    def wait_ready(self):
+        until(self.is_ready, 60, f"the {self.name} serves")
 
     def is_ready(self):
         self.expect_alive()
@@ -213,26 +231,26 @@ class Server:
 
     def expect_alive(self):
         if self.process.poll() is not None:
-            raise Failure(f"the server ended with status {self.process.returncode}")
+            raise Failure(f"the {self.name} ended with status {self.process.returncode}")
 
     def ask(self, *words, timeout=10):
-        """One command; the first line of its reply, or the whole bulk."""
+        """One command; its reply as read_reply() has it."""
         text = b"*%d\r\n" % len(words)
         for word in (w if isinstance(w, bytes) else w.encode() for w in words):
             text += b"$%d\r\n%s\r\n" % (len(word), word)
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
             s.sendall(text)
-            with s.makefile("rb") as reply:
-                line = reply.readline().rstrip(b"\r\n")
-                if line.startswith(b"$") and line != b"$-1":
-                    return reply.read(int(line[1:])).decode(errors="replace")
-                if not line:
-                    raise OSError("no reply")
-                return line.decode(errors="replace")
+            with s.makefile("rb") as file:
+                return read_reply(file)
 
     def info(self):
         lines = self.ask("INFO", "all").splitlines()
         return dict(line.split(":", 1) for line in lines if ":" in line)
+
+    def queue(self, name):
+        """QSTAT as a dictionary; empty when the server does not know the queue."""
+        reply = self.ask("QSTAT", name)
+        return dict(zip(reply[::2], reply[1::2])) if isinstance(reply, list) else {}
 
     def kill(self):
         self.expect_alive()
@@ -247,9 +265,9 @@ class Server:
         try:
             status = self.process.wait(seconds * SLOW)
         except subprocess.TimeoutExpired:
-            raise Failure(f"the server did not end within {seconds * SLOW} s of SIGTERM") from None
+            raise Failure(f"the {self.name} did not end within {seconds * SLOW} s of SIGTERM") from None
         if status != 0:
-            raise Failure(f"after SIGTERM the server ended with status {status}")
+            raise Failure(f"after SIGTERM the {self.name} ended with status {status}")
         return time.monotonic() - begin
 
     def rss_mb(self):
@@ -269,10 +287,12 @@ class Server:
 class Clients:
     """The process of tests/fault/clients.c."""
 
-    def __init__(self, base, port, options):
+    def __init__(self, base, ports, options):
         self.history = os.path.join(base, "history")
         self.log = os.path.join(base, "clients.log")
-        command = [os.path.join(BUILD, "tests", "fault", "clients"), "--port", str(port), "--history", self.history]
+        command = [os.path.join(BUILD, "tests", "fault", "clients"), "--history", self.history]
+        for port in ports:
+            command += ["--port", str(port)]
         for name, value in options.items():
             command += ["--" + name, str(value)]
         self.figures = [0, 0, 0]

@@ -88,6 +88,32 @@ static void test_add_while_the_database_is_away(void **state) {
     redisFree(c);
 }
 
+/* One that was given up while it was under way is removed when it lands, whoever waits for the ends of jobs. */
+static void test_an_add_that_was_given_up(void **state) {
+    PGconn *lock = postgres_connect(server.database);
+    redisContext *c = client_open();
+    const char *id = add_job(c, "given-up", "stays", "");
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    wire_words(&w, "WAITJOB", id, NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    PQclear(PQexec(lock, "begin; lock pgdisque.job in share mode"));
+    expect_start(c, "-NOREPL ", "ADDJOB given-up goes 300");
+    PQclear(PQexec(lock, "commit"));
+    PQfinish(lock);
+    EVENTUALLY(number(c, "QLEN given-up") == 1 &&
+               postgres_number(server.database,
+                               "select count(*) from pgdisque.job as j join pgdisque.queue as q "
+                               "on q.id = j.queue_id where q.name = 'given-up'") == 1);
+    get_job(c, "given-up", "stays");
+    expect(c, ":1", "ACKJOB %s", id);
+    raw_expect(&w, "[\"done\" $-1]");
+    wire_close(&w);
+    redisFree(c);
+}
+
 static void test_waiting_clients_see_nothing_of_it(void **state) {
     redisContext *c = client_open();
     struct wire w;
@@ -393,6 +419,7 @@ int main(void) {
         cmocka_unit_test_setup(test_database_away_at_start, ensure_database),
         cmocka_unit_test_setup(test_sigterm_while_the_database_is_away, ensure_database),
         cmocka_unit_test_setup(test_add_while_the_database_is_away, ensure_database),
+        cmocka_unit_test_setup(test_an_add_that_was_given_up, ensure_database),
         cmocka_unit_test_setup(test_waiting_clients_see_nothing_of_it, ensure_database),
         cmocka_unit_test_setup(test_immediate_restart_under_load, ensure_database),
         cmocka_unit_test_setup(test_consumers_across_a_restart, ensure_database),

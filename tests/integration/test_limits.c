@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #define MB (1024 * 1024)
@@ -99,6 +100,30 @@ static void test_one_byte_too_many(void **state) {
     redisFree(c);
 }
 
+/* GETJOB takes a name with a * or ? for a pattern, in which a \ stands before what is meant as it is.
+ * To be freed; its length in len. */
+static char *as_pattern(const char *name, size_t *len) {
+    bool special = memchr(name, '*', *len) || memchr(name, '?', *len);
+    char *out = malloc(2 * *len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < *len; i++) {
+        if (special && strchr("*?\\", name[i]) && name[i] != '\0')
+            out[n++] = '\\';
+        out[n++] = name[i];
+    }
+    *len = n;
+    return out;
+}
+
+static redisReply *get_from(redisContext *c, const char *name, size_t len) {
+    char *pattern = as_pattern(name, &len);
+    redisReply *r = redisCommand(c, "GETJOB NOHANG FROM %b", pattern, len);
+
+    free(pattern);
+    return r;
+}
+
 static void check_name(redisContext *c, const char *name, size_t len) {
     redisReply *r = redisCommand(c, "ADDJOB %b x 0", name, len);
 
@@ -108,7 +133,7 @@ static void check_name(redisContext *c, const char *name, size_t len) {
     r = redisCommand(c, "QLEN %b", name, len);
     assert_int_equal(r->integer, 1);
     freeReplyObject(r);
-    r = redisCommand(c, "GETJOB NOHANG FROM %b", name, len);
+    r = get_from(c, name, len);
     assert_int_equal(r->type, REDIS_REPLY_ARRAY);
     assert_int_equal(r->element[0]->element[0]->len, len);
     assert_memory_equal(r->element[0]->element[0]->str, name, len);
@@ -251,6 +276,37 @@ static void test_announced_sizes_take_no_memory(void **state) {
         wire_close(&w[i]);
 }
 
+/* Out of memory, the server ends with one line that says so; started again it has all that was answered.
+ * The sanitizers end it with words of their own. */
+static void test_out_of_memory(void **state) {
+    struct rlimit none = { 1, 1 };
+    struct server s;
+    redisContext *c;
+    char *body = calloc(1, 32 * MB);
+    int status = -1;
+
+    (void)state;
+    if (patience(1) > 1) {
+        free(body);
+        skip();
+    }
+    server_start(&s, postgres_conninfo(&pg, NULL), NULL);
+    c = client_open_on(&s);
+    add_job(c, "q", "a", "");
+    assert_int_equal(prlimit(s.pid, RLIMIT_AS, &none, NULL), 0);
+    assert_null(redisCommand(c, "ADDJOB q %b 0", body, (size_t)32 * MB));
+    EVENTUALLY(has_ended(s.pid, &status));
+    assert_int_equal(status, 1);
+    assert_true(file_contains(s.log, "[memory] out of memory while asking for "));
+    redisFree(c);
+    server_resume(&s);
+    c = client_open_on(&s);
+    assert_int_equal(number(c, "QLEN q"), 1);
+    redisFree(c);
+    free(body);
+    assert_int_equal(server_stop(&s), 0);
+}
+
 static void test_most_arguments(void **state) {
     redisContext *c = client_open();
     const char *id = "D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1";
@@ -384,6 +440,7 @@ int main(void) {
         cmocka_unit_test(test_output_buffer_limits),
         cmocka_unit_test(test_timeout_closes_the_idle_but_not_the_waiting),
         cmocka_unit_test(test_announced_sizes_take_no_memory),
+        cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_most_arguments),
         cmocka_unit_test(test_malformed_input),
     };

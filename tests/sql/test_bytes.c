@@ -78,6 +78,9 @@ static void add(struct job j) {
     else
         params_null(&params, 9, PARAM_INT2);
     params_bytea(&params, 10, j.body);
+    params_null(&params, 11, PARAM_INT4);
+    params_null(&params, 12, PARAM_INT4);
+    params_null(&params, 13, PARAM_BYTEA);
 }
 
 static PGresult *scan(void) {
@@ -209,6 +212,7 @@ static void nodes_are_texts(void **state) {
     params_set_text(&params, 0, "0123456789abcdef0123456789abcdef01234567");
     params_set_text(&params, 1, "");
     params_set_int4(&params, 2, 7711);
+    params_set_int8(&params, 3, 0);
     res = run(SQL_REGISTER_NODE);
     assert_int_equal(row_int2(res, 0, 0), 1);
     PQclear(res);

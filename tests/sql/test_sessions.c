@@ -9,8 +9,15 @@
 #define NODE_1 "1111111111111111111111111111111111111111"
 #define NODE_2 "2222222222222222222222222222222222222222"
 /* add_jobs of one job of queue 1; what test.put() makes. */
-#define ADD(id) \
-    id, "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}", "{x}"
+#define ADD(id)                                                                                      \
+    id, "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}", "{x}", \
+        "{NULL}", "{NULL}", "{NULL}"
+
+/* add_unique likewise. */
+#define ADD_KEY(id, key, until) ADD(id), key, until, NOW, "{NULL}"
+#define ADDED(id) "0 0 " id " 13:00:00 60"
+
+#define NACK_OF_1 "{1}", "{0}", "{1}", "{1}", "{NULL}", "{NULL}", NOW, "{}"
 
 static PGconn *a, *b;
 
@@ -103,7 +110,7 @@ static void a_walk_skips_what_is_being_acknowledged(void **state) {
     (void)state;
     given("1/0/1; 1/0/2");
     begin(a);
-    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00 -");
     assert_string_equal(walk(b, "2", "2"), "2");
     commit(a);
     expect_jobs("1/0/2 ready=12:01:00 deliveries=1 owner=2");
@@ -124,10 +131,10 @@ static void the_expired_are_removed_once(void **state) {
     (void)state;
     given("1/0/1; 1/0/2; 1/0/3 expires=11:00:00 wake=11:00:00; 1/0/4 expires=11:00:00 wake=11:00:00");
     begin(a);
-    assert_string_equal(CALL(a, SQL_EXPIRE_IN_ORDER, "{1}", "{0}", "{0}", "9", "1"), "1 0 1 11:00:00");
-    assert_string_equal(CALL(b, SQL_EXPIRE_IN_ORDER, "{1}", "{0}", "{0}", "9", "9"), "1 0 2 11:00:00");
-    assert_string_equal(CALL(a, SQL_WAKE_EXPIRED, "-infinity", NOW, "1"), "1 0 3 11:00:00");
-    assert_string_equal(CALL(b, SQL_WAKE_EXPIRED, "-infinity", NOW, "9"), "1 0 4 11:00:00");
+    assert_string_equal(ids(CALL(a, SQL_EXPIRE_IN_ORDER, "{1}", "{0}", "{0}", "9", "1", "@13:00"), 2), "1");
+    assert_string_equal(ids(CALL(b, SQL_EXPIRE_IN_ORDER, "{1}", "{0}", "{0}", "9", "9", "@13:00"), 2), "2");
+    assert_string_equal(CALL(a, SQL_WAKE_EXPIRED, "-infinity", NOW, "1"), "1 0 3 11:00:00 11:00:00 60");
+    assert_string_equal(CALL(b, SQL_WAKE_EXPIRED, "-infinity", NOW, "9"), "1 0 4 11:00:00 11:00:00 60");
     commit(a);
     expect_jobs("");
 }
@@ -143,7 +150,7 @@ static void an_ack_waits_for_a_claim(void **state) {
     SEND(b, SQL_ACK_JOBS, "{1,1}", "{0,0}", "{1,2}", NOW);
     assert_true(waits_for_lock(b));
     commit(a);
-    assert_string_equal(call_result(b), "1 12:01:00; 2 11:00:00");
+    assert_string_equal(call_result(b), "1 12:01:00 -; 2 11:00:00 -");
     expect_jobs("");
 }
 
@@ -151,7 +158,7 @@ static void two_acks_count_once(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 owner=1");
     begin(a);
-    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30 -");
     SEND(b, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW);
     assert_true(waits_for_lock(b));
     commit(a);
@@ -163,11 +170,11 @@ static void an_ack_that_failed_leaves_the_job_to_the_other(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 owner=1");
     begin(a);
-    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30 -");
     SEND(b, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW);
     assert_true(waits_for_lock(b));
     sql(a, "rollback");
-    assert_string_equal(call_result(b), "1 12:00:30");
+    assert_string_equal(call_result(b), "1 12:00:30 -");
     expect_jobs("");
 }
 
@@ -175,8 +182,8 @@ static void a_nack_after_an_ack_does_nothing(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 owner=1");
     begin(a);
-    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
-    SEND(b, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW);
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30 -");
+    SEND(b, SQL_REQUEUE_JOBS, NACK_OF_1);
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "");
@@ -188,8 +195,8 @@ static void two_nacks_count_once(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 owner=1");
     begin(a);
-    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW), "1");
-    SEND(b, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW);
+    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, NACK_OF_1), "1 12:00:30 - f");
+    SEND(b, SQL_REQUEUE_JOBS, NACK_OF_1);
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "");
@@ -201,12 +208,13 @@ static void a_second_try_sees_what_the_first_did(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 deliveries=1 owner=1");
     begin(a);
-    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW), "1");
+    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, NACK_OF_1), "1 12:00:30 - f");
     assert_string_equal(walk(a, "1", "1"), "1");
-    SEND(b, SQL_REQUEUE_JOBS_AGAIN, "{1}", "{0}", "{1}", "{1}", "{" NOW "}", "{@12:00:10}", "@12:00:20", "1");
+    SEND(b, SQL_REQUEUE_JOBS_AGAIN, "{1}", "{0}", "{1}", "{1}", "{NULL}", "{NULL}", "{" NOW "}",
+         "{@12:00:10}", "@12:00:20", "1", "{}");
     assert_true(waits_for_lock(b));
     commit(a);
-    assert_string_equal(call_result(b), "1 f");
+    assert_string_equal(call_result(b), "1 f 12:01:00 - f");
     expect_jobs("1/0/1 ready=12:00:00 deliveries=1 nacks=1");
 }
 
@@ -228,10 +236,11 @@ static void working_extends_a_job_that_just_changed(void **state) {
     given("1/0/1; 1/0/2");
     begin(a);
     assert_string_equal(walk(a, "1", "1"), "1");
-    SEND(b, SQL_WORKING_JOBS, "{1,1}", "{0,0}", "{1,2}", "{@11:59:00,@11:59:00}", "@12:00:20", "2");
+    SEND(b, SQL_WORKING_JOBS, "{1,1}", "{0,0}", "{1,2}", "{@11:59:00,@11:59:00}", "{NULL,NULL}", "@12:00:20",
+         "2", "{}", "{}");
     assert_true(waits_for_lock(b));
     commit(a);
-    assert_string_equal(call_result(b), "1 60 12:01:20 f f; 2 60 12:01:20 f t");
+    assert_string_equal(call_result(b), "1 60 12:01:20 f f 12:01:00 f; 2 60 12:01:20 f t 11:00:00 f");
     expect_jobs("1/0/1 ready=12:01:20 deliveries=1 owner=2; 1/0/2 ready=12:01:20 owner=2");
 }
 
@@ -239,8 +248,8 @@ static void working_after_an_ack_finds_nothing(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 owner=1");
     begin(a);
-    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
-    SEND(b, SQL_WORKING_JOBS, "{1}", "{0}", "{1}", "{@11:59:00}", NOW, "2");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30 -");
+    SEND(b, SQL_WORKING_JOBS, "{1}", "{0}", "{1}", "{@11:59:00}", "{NULL}", NOW, "2", "{}", "{}");
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "");
@@ -251,7 +260,7 @@ static void a_release_does_not_undo_another_nodes_claim(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 deliveries=1 owner=2");
     begin(a);
-    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, "{1}", "{0}", "{1}", "{1}", NOW), "1");
+    assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, NACK_OF_1), "1 12:00:30 - f");
     assert_string_equal(walk(a, "1", "1"), "1");
     SEND(b, SQL_RELEASE_JOBS, "{1}", "{0}", "{1}", NOW, "2");
     assert_true(waits_for_lock(b));
@@ -264,14 +273,77 @@ static void readers_wait_for_nobody(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 owner=1; 1/0/2");
     begin(a);
-    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30 -");
     assert_string_equal(walk(a, "1", "1"), "2");
     assert_string_equal(ids(CALL(b, SQL_SHOW_JOBS, "{1,1}", "{0,0}", "{1,2}", NOW), 3), "1 2");
     assert_string_equal(ids(CALL(b, SQL_PEEK_FIRST, "1", FIRST, "9", NOW), 2), "2");
     assert_string_equal(ids(CALL(b, SQL_SCAN_QUEUE, "1", FIRST, "9", NOW, "t"), 2), "1 2");
     assert_string_equal(CALL(b, SQL_LOAD_COUNTS, NOW), "1 2 1 1 0 2");
+    assert_string_equal(CALL(b, SQL_COUNT_QUEUES, "{1}", NOW), "1 2 1 0 0 0");
+    assert_string_equal(CALL(b, SQL_INHERIT_LEASES, NOW, "{2}"), "1 0 1 12:00:30 1 f");
     commit(a);
     assert_string_equal(CALL(b, SQL_LOAD_COUNTS, NOW), "1 1 0 2 - -");
+    assert_string_equal(CALL(b, SQL_COUNT_QUEUES, "{1}", NOW), "1 1 0 0 0 0");
+}
+
+/* ---- dying ---- */
+
+#define DYING "1/0/1 deliveries=2 attempts=2 owner=1"
+
+/* The watcher of the lease and whoever came upon the job both bury it: it dies once. */
+static void two_burials_are_one(void **state) {
+    (void)state;
+    given(DYING);
+    begin(a);
+    assert_string_equal(CALL(a, SQL_BURY_JOBS, "{1}", "{0}", "{1}", NOW), "1 - - - 13:00:00 60");
+    SEND(b, SQL_BURY_JOBS, "{1}", "{0}", "{1}", NOW);
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("");
+    assert_string_equal(sql(a, "select test.dead()"), "1/0/1 died=12:00:00 deliveries=2 attempts=2");
+}
+
+/* Who works on it still has said so, at another server. */
+static void working_keeps_a_job_from_its_grave(void **state) {
+    (void)state;
+    given(DYING);
+    begin(a);
+    assert_string_equal(
+        CALL(a, SQL_WORKING_JOBS, "{1}", "{0}", "{1}", "{@11:59:00}", "{NULL}", NOW, "2", "{}", "{}"),
+        "1 60 12:01:00 f f 11:00:00 t");
+    SEND(b, SQL_BURY_JOBS, "{1}", "{0}", "{1}", NOW);
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("1/0/1 ready=12:01:00 deliveries=2 owner=2 attempts=2");
+}
+
+static void a_job_is_revived_or_deleted_once(void **state) {
+    (void)state;
+    given("");
+    sql(a, "call test.die('1/0/1 attempts=2; 1/0/2 attempts=2')");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_REVIVE_JOBS, "{1}", "{0}", "{1}", NOW), "1 13:00:00");
+    assert_string_equal(CALL(b, SQL_REVIVE_QUEUE, "1", FIRST, "9", NOW), "0 2 -; 0 2 13:00:00");
+    SEND(b, SQL_DELETE_DEAD, "{1}", "{0}", "{1}", "{0}");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    expect_jobs("1/0/1 ready=12:00:00 wake=13:00:00 extras=1 attempts=2; "
+                "1/0/2 ready=12:00:00 wake=13:00:00 extras=1 attempts=2");
+}
+
+static void two_that_close_a_circle_do_not(void **state) {
+    (void)state;
+    given("");
+    sql(a, "insert into pgdisque.queue (name) values ('a'), ('b'); begin");
+    assert_string_equal(CALL(a, SQL_SET_SETTINGS, "{1}", "{deadqueue}", "{b}"), "t f");
+    SEND(b, SQL_SET_SETTINGS, "{2}", "{deadqueue}", "{a}");
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "f f");
+    assert_string_equal(CALL(b, SQL_SET_SETTINGS, "{2}", "{deadqueue}", "{a}"), "f t");
 }
 
 /* ---- adding ---- */
@@ -309,6 +381,55 @@ static void adding_again_what_failed_adds_it(void **state) {
     expect_jobs("1/0/1; 2/0/9");
 }
 
+/* ---- keys ---- */
+
+/* a has added a job with a key, which b wants as well. */
+static void begin_with_one_key(const char *until) {
+    given("");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ADD_UNIQUE, ADD_KEY("{1}", "{k}", until)), ADDED("1"));
+    SEND(b, SQL_ADD_UNIQUE, ADD_KEY("{2}", "{k}", until));
+    assert_true(waits_for_lock(b));
+}
+
+/* The other one finds nobody in its snapshot, and sees who it was when it asks again. */
+static void a_key_is_taken_once(void **state) {
+    (void)state;
+    begin_with_one_key("{NULL}");
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    assert_string_equal(CALL(b, SQL_ADD_UNIQUE, ADD_KEY("{2}", "{k}", "{NULL}")), "1 0 1 13:00:00 60");
+    expect_jobs("1/0/1");
+}
+
+static void a_key_of_an_add_that_failed_is_free(void **state) {
+    (void)state;
+    begin_with_one_key("{NULL}");
+    sql(a, "rollback");
+    assert_string_equal(call_result(b), ADDED("2"));
+    expect_jobs("1/0/2");
+}
+
+static void a_key_that_was_freed_meanwhile_is_free(void **state) {
+    (void)state;
+    begin_with_one_key("{NULL}");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00 -");
+    commit(a);
+    assert_string_equal(call_result(b), ADDED("2"));
+    expect_jobs("1/0/2");
+}
+
+/* The job has come and gone while b waited, but its time has not. */
+static void a_time_that_began_behind_the_statement_fails_it(void **state) {
+    (void)state;
+    begin_with_one_key("{@12:30:00}");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00 -");
+    commit(a);
+    assert_string_equal(call_result(b), "error 23502");
+    assert_string_equal(CALL(b, SQL_ADD_UNIQUE, ADD_KEY("{2}", "{k}", "{@12:30:00}")), "1 0 1 13:00:00 60");
+    expect_jobs("");
+}
+
 /* ---- queues and servers ---- */
 
 static void one_name_is_one_queue(void **state) {
@@ -344,9 +465,9 @@ static void a_queue_with_new_jobs_is_not_dropped(void **state) {
     tables_clear(a);
     sql(a, "insert into pgdisque.queue (name) values ('q')");
     assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
-    assert_string_equal(CALL(b, SQL_DROP_QUEUES, "{1}"), "");
-    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00");
-    assert_string_equal(CALL(b, SQL_DROP_QUEUES, "{1}"), "1");
+    assert_string_equal(CALL(b, SQL_DROP_QUEUES, "{1}", NODE_1), "");
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00 -");
+    assert_string_equal(CALL(b, SQL_DROP_QUEUES, "{1}", NODE_1), "1");
 }
 
 /* The server that was second asks again after the error. */
@@ -354,13 +475,56 @@ static void two_servers_get_two_numbers(void **state) {
     (void)state;
     tables_clear(a);
     begin(a);
-    assert_string_equal(CALL(a, SQL_REGISTER_NODE, NODE_1, "one", "1"), "1");
-    SEND(b, SQL_REGISTER_NODE, NODE_2, "two", "2");
+    assert_string_equal(CALL(a, SQL_REGISTER_NODE, NODE_1, "one", "1", "0"), "1 1");
+    SEND(b, SQL_REGISTER_NODE, NODE_2, "two", "2", "0");
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "error 23505");
-    assert_string_equal(CALL(b, SQL_REGISTER_NODE, NODE_2, "two", "2"), "2");
-    assert_string_equal(CALL(a, SQL_LOAD_NODES, NULL), "1 " NODE_1 " one 1; 2 " NODE_2 " two 2");
+    assert_string_equal(CALL(b, SQL_REGISTER_NODE, NODE_2, "two", "2", "0"), "2 2");
+    sql(a, "update pgdisque.node set seen_at = '" DAY " 10:00+00'");
+    assert_string_equal(CALL(a, SQL_LOAD_NODES, NULL),
+                        "1 " NODE_1 " one 1 f f 10:00:00; 2 " NODE_2 " two 2 f f 10:00:00");
+}
+
+/* As it registers, it has not left any more. */
+static void a_server_that_returns_is_not_pruned(void **state) {
+    (void)state;
+    tables_clear(a);
+    sql(a, "insert into pgdisque.node (number, id, seen_at, left_at) "
+           "select n, lpad(to_hex(n), 40, '0'), '" DAY "', '" DAY "' from generate_series(2, 902) as n");
+    begin(a);
+    sql(a, "update pgdisque.node set left_at = null where number = 2");
+    SEND(b, SQL_PRUNE_NODES, NOW, NODE_1);
+    assert_true(waits_for_lock(b));
+    commit(a);
+    assert_string_equal(call_result(b), "");
+    assert_string_equal(sql(a, "select number from pgdisque.node"), "2");
+}
+
+/* ---- jobs that recur ---- */
+
+static const char *fire(PGconn *conn, const char *id) {
+    const char *params[] = { "{1}",         "{1}",         "{@12:00:00}", "{@13:00:00}", "{@12:00:00}", id,
+                             "{@11:00:00}", "{@13:00:00}", "{NULL}",      "{1}",         NULL };
+
+    return call(conn, SQL_FIRE_SCHEDULES, params);
+}
+
+/* Nobody waits for who fires, and nobody fires again what was fired. */
+static void a_tick_is_fired_once(void **state) {
+    (void)state;
+    given("");
+    assert_string_equal(
+        sql(a, "insert into pgdisque.schedule (name, next_at, cron, queue, body, missed, retry, ttl, "
+               "delay, priority) values ('a', '2030-01-01 12:00+00', '', 'q', 'x', 1, 60, 60, 0, 0)"),
+        "");
+    begin(a);
+    assert_string_equal(fire(a, "{1}"), "1");
+    assert_string_equal(fire(b, "{2}"), "");
+    sql(a, "rollback");
+    assert_string_equal(fire(b, "{3}"), "3");
+    assert_string_equal(fire(a, "{4}"), "");
+    expect_jobs("1/0/3");
 }
 
 /* ---- main ---- */
@@ -413,13 +577,23 @@ int main(void) {
         SESSIONS(working_after_an_ack_finds_nothing),
         SESSIONS(a_release_does_not_undo_another_nodes_claim),
         SESSIONS(readers_wait_for_nobody),
+        SESSIONS(two_burials_are_one),
+        SESSIONS(working_keeps_a_job_from_its_grave),
+        SESSIONS(a_job_is_revived_or_deleted_once),
+        SESSIONS(two_that_close_a_circle_do_not),
         SESSIONS(adding_again_what_was_committed_adds_nothing),
         SESSIONS(adding_again_waits_for_the_first_try),
         SESSIONS(adding_again_what_failed_adds_it),
+        SESSIONS(a_key_is_taken_once),
+        SESSIONS(a_key_of_an_add_that_failed_is_free),
+        SESSIONS(a_key_that_was_freed_meanwhile_is_free),
+        SESSIONS(a_time_that_began_behind_the_statement_fails_it),
         SESSIONS(one_name_is_one_queue),
         SESSIONS(counters_of_two_servers_add_up),
         SESSIONS(a_queue_with_new_jobs_is_not_dropped),
         SESSIONS(two_servers_get_two_numbers),
+        SESSIONS(a_server_that_returns_is_not_pruned),
+        SESSIONS(a_tick_is_fired_once),
     };
 
     return run_sql_suite("sessions", tests, sizeof(tests) / sizeof(tests[0]));

@@ -1,12 +1,15 @@
 /* What the integration suites share: set-up, asking, comparing. */
 #include "fixture.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #define TEXTS 256
 #define REPLY_SECONDS 20
@@ -41,7 +44,8 @@ static void set_up(void) {
     server_start(&server, postgres_conninfo(&pg, NULL), NULL);
 }
 
-int run_suite(const char *name, const struct CMUnitTest *tests, size_t count) {
+int run_suite(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction start,
+              CMFixtureFunction stop) {
     const char *filter = getenv("PGDISQUE_TEST_FILTER");
     int failed;
 
@@ -49,7 +53,7 @@ int run_suite(const char *name, const struct CMUnitTest *tests, size_t count) {
     if (filter && *filter)
         cmocka_set_test_filter(filter);
     set_up();
-    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    failed = _cmocka_run_group_tests(name, tests, count, start, stop);
     if (server_stop(&server) != 0)
         fprintf(stderr, "# the server did not end with status 0\n");
     postgres_stop(&pg, true);
@@ -285,6 +289,19 @@ void raw_open_on(struct wire *w, const struct server *s) {
 
 void raw_open(struct wire *w) {
     raw_open_on(w, &server);
+}
+
+/* By the line of its address in CLIENT LIST: others come and go when the server hears of it. */
+bool raw_waits(const struct wire *w, redisContext *c) {
+    struct sockaddr_in addr;
+    socklen_t size = sizeof(addr);
+    const char *line, *flags;
+
+    if (getsockname(w->fd, (struct sockaddr *)&addr, &size) != 0)
+        return false;
+    line = strstr(ask(c, "CLIENT LIST"), text_of(" addr=127.0.0.1:%d ", (int)ntohs(addr.sin_port)));
+    flags = line != NULL ? strstr(line, " flags=") + strlen(" flags=") : "";
+    return memchr(flags, 'b', strcspn(flags, " ")) != NULL;
 }
 
 void raw_expect(struct wire *w, const char *want) {

@@ -28,9 +28,13 @@ extern struct server server;
 
 /* For main(): starts pg and server, runs the tests that match the glob in
  * $PGDISQUE_TEST_FILTER, stops both, and shows the logs when something failed.
- * A server that crashed or that a sanitizer complained of fails the suite. */
-int run_suite(const char *name, const struct CMUnitTest *tests, size_t count);
-#define RUN_SUITE(name, tests) run_suite(name, tests, sizeof(tests) / sizeof((tests)[0]))
+ * A server that crashed or that a sanitizer complained of fails the suite. start and stop
+ * may be NULL. */
+int run_suite(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction start,
+              CMFixtureFunction stop);
+#define RUN_SUITE(name, tests) RUN_SUITE_WITH(name, tests, NULL, NULL)
+#define RUN_SUITE_WITH(name, tests, start, stop) \
+    run_suite(name, tests, sizeof(tests) / sizeof((tests)[0]), start, stop)
 
 /* Fails the test when cond does not become true within the usual deadline. */
 #define EVENTUALLY_MS 8000
@@ -87,6 +91,8 @@ long long blocked_clients(void);
 /* A raw connection to the server, and to any. */
 void raw_open(struct wire *w);
 void raw_open_on(struct wire *w, const struct server *s);
+/* Does it wait for something, as far as the server of c can tell? */
+bool raw_waits(const struct wire *w, redisContext *c);
 /* The next reply on it must be exactly want, in value_text()'s form. */
 void raw_expect(struct wire *w, const char *want);
 

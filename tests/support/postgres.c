@@ -62,13 +62,13 @@ static void give_to_postgres_user(const char *path) {
         die("chown %s: %s", path, strerror(errno));
 }
 
-static void add_settings(const char *dir) {
+static void add_settings(const char *dir, const char *lines) {
     char path[PATH_SIZE];
     FILE *f;
 
     path_join(path, "%s/postgresql.conf", dir);
     f = fopen(path, "a");
-    if (!f || fputs(settings, f) < 0 || fclose(f) != 0)
+    if (!f || fputs(lines, f) < 0 || fclose(f) != 0)
         die("%s: %s", path, strerror(errno));
 }
 
@@ -85,7 +85,7 @@ static void make_template(const char *dir) {
         die("%s: %s", tmp, strerror(errno));
     give_to_postgres_user(tmp);
     run_command(&(struct spawn){ .argv = argv, .log = log, .unprivileged = true });
-    add_settings(tmp);
+    add_settings(tmp, settings);
     if (rename(tmp, dir) != 0)
         die("%s: %s", dir, strerror(errno));
 }
@@ -133,15 +133,70 @@ void postgres_resume(struct postgres *pg) {
     }
 }
 
-void postgres_start(struct postgres *pg) {
+static void choose_place(struct postgres *pg) {
     static int count;
-    const char *argv[] = { "cp", "-a", template_dir(), pg->dir, NULL };
 
+    *pg = (struct postgres){ 0 };
     path_join(pg->dir, "%s/pg%d", scratch_dir(), count);
     path_join(pg->log, "%s/pg%d.log", scratch_dir(), count);
     count++;
+}
+
+void postgres_make(struct postgres *pg) {
+    const char *argv[] = { "cp", "-a", template_dir(), pg->dir, NULL };
+
+    choose_place(pg);
     run_command(&(struct spawn){ .argv = argv });
+}
+
+void postgres_start_new(struct postgres *pg) {
+    choose_place(pg);
+    make_template(pg->dir);
     postgres_resume(pg);
+}
+
+void postgres_set(struct postgres *pg, const char *lines) {
+    add_settings(pg->dir, lines);
+}
+
+void postgres_start(struct postgres *pg) {
+    postgres_make(pg);
+    postgres_resume(pg);
+}
+
+void postgres_back_up(const struct postgres *pg, struct postgres *copy) {
+    char lock[PATH_SIZE];
+    const char *argv[] = { postgres_program("pg_basebackup"),
+                           "-h",
+                           pg->dir,
+                           "-U",
+                           "postgres",
+                           "-D",
+                           copy->dir,
+                           "-c",
+                           "fast",
+                           "--no-sync",
+                           NULL };
+
+    choose_place(copy);
+    if (mkdir(copy->dir, 0700) != 0)
+        die("%s: %s", copy->dir, strerror(errno));
+    give_to_postgres_user(copy->dir);
+    postgres_run(copy, argv);
+    /* The socket lies in the directory, so its lock comes along. */
+    path_join(lock, "%s/.s.PGSQL.5432.lock", copy->dir);
+    unlink(lock);
+}
+
+const char *postgres_program(const char *name) {
+    char path[PATH_SIZE];
+
+    path_join(path, "%s/%s", bin_dir(), name);
+    return forever(path);
+}
+
+void postgres_run(const struct postgres *pg, const char *const *argv) {
+    run_command(&(struct spawn){ .argv = argv, .log = pg->log, .unprivileged = true });
 }
 
 void postgres_stop(struct postgres *pg, bool at_once) {

@@ -20,10 +20,22 @@ struct postgres {
 
 /* Makes the cluster and starts it; returns when it takes connections. */
 void postgres_start(struct postgres *pg);
+/* A cluster that is no copy of one that others have. */
+void postgres_start_new(struct postgres *pg);
+/* The same in two steps: lines for postgresql.conf may come in between, and postgres_resume() starts it. */
+void postgres_make(struct postgres *pg);
+void postgres_set(struct postgres *pg, const char *lines);
+/* A base backup of one that is running, with a log of its own; not started. */
+void postgres_back_up(const struct postgres *pg, struct postgres *copy);
 /* Starts it again after postgres_stop(). */
 void postgres_resume(struct postgres *pg);
 /* Fast shutdown; or, when at_once, the immediate one that needs recovery. */
 void postgres_stop(struct postgres *pg, bool at_once);
+
+/* The path of one of its programs, which lives until the process ends; and how a program of our own gets
+ * at its files: as its user. */
+const char *postgres_program(const char *name);
+void postgres_run(const struct postgres *pg, const char *const *argv);
 
 /* libpq's connection string for a database of it; made new when name is NULL.
  * The value lives until the process ends. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,6 +142,11 @@ uid_t unprivileged_uid(gid_t *gid) {
     return pw->pw_uid;
 }
 
+static void limit_files(rlim_t files) {
+    if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files, files }) != 0)
+        _exit(123);
+}
+
 static void drop_privileges(void) {
     gid_t gid;
     uid_t uid = unprivileged_uid(&gid);
@@ -160,6 +166,8 @@ _Noreturn static void run_child(const struct spawn *s, pid_t parent) {
         dup2(fd, STDOUT_FILENO);
         dup2(fd, STDERR_FILENO);
     }
+    if (s->files > 0)
+        limit_files(s->files);
     if (s->unprivileged)
         drop_privileges();
     /* After the change of user, which would clear it. */

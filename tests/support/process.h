@@ -33,6 +33,7 @@ struct spawn {
     const char *log;         /* stdout and stderr are appended to this file; NULL: inherited */
     int death_signal;        /* sent to the child when this process dies */
     bool unprivileged;       /* as root: run as "postgres" or "nobody" */
+    unsigned files;          /* the limit of open files, for good; 0: as ours */
 };
 
 pid_t spawn(const struct spawn *s);

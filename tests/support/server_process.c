@@ -38,11 +38,13 @@ static bool port_is_free(int port) {
     return ok;
 }
 
-static int free_port(void) {
+int server_free_port(void) {
     static unsigned next;
 
+    /* Programs that run at the same time take their ports one after the other, too: a port that is free
+     * now may not be a moment later. */
     if (!next)
-        next = (unsigned)getpid() * 37 + (unsigned)now_ms();
+        next = (unsigned)getpid() * MAX_SERVERS;
     for (int i = 0; i < PORTS; i++) {
         int port = FIRST_PORT + (int)(next++ % PORTS);
 
@@ -52,7 +54,7 @@ static int free_port(void) {
     die("no free port");
 }
 
-static const char *program(void) {
+const char *server_program(void) {
     static char path[PATH_SIZE];
     const char *env = getenv("PGDISQUE");
     ssize_t len;
@@ -89,7 +91,7 @@ static void run(struct server *s) {
     int n = 0;
 
     snprintf(port, sizeof(port), "%d", s->port);
-    argv[n++] = program();
+    argv[n++] = server_program();
     argv[n++] = "--port", argv[n++] = port;
     argv[n++] = "--bind", argv[n++] = "127.0.0.1";
     argv[n++] = "--dir", argv[n++] = s->dir;
@@ -98,17 +100,20 @@ static void run(struct server *s) {
     for (int i = 0; s->options[i]; i++)
         argv[n++] = s->options[i];
     argv[n] = NULL;
-    s->pid = spawn(&(struct spawn){ .argv = argv, .log = s->log, .death_signal = SIGKILL });
+    s->pid =
+        spawn(&(struct spawn){ .argv = argv, .log = s->log, .death_signal = SIGKILL, .files = s->files });
 }
 
-void server_spawn(struct server *s, const char *database, const char *const *options) {
+void server_spawn_limited(struct server *s, const char *database, const char *const *options,
+                          unsigned files) {
     int number = log_count;
 
     if (log_count == MAX_SERVERS)
         die("too many servers");
     memset(s, 0, sizeof(*s));
-    s->port = free_port();
+    s->port = server_free_port();
     s->database = database;
+    s->files = files;
     set_options(s, options);
     path_join(s->dir, "%s/server%d", scratch_dir(), number);
     path_join(s->log, "%s/server%d.log", scratch_dir(), number);
@@ -130,6 +135,10 @@ const char *server_ping(const struct server *s) {
         line[0] = '\0';
     wire_close(&w);
     return line;
+}
+
+void server_spawn(struct server *s, const char *database, const char *const *options) {
+    server_spawn_limited(s, database, options, 0);
 }
 
 void server_wait_ready(struct server *s) {

@@ -18,14 +18,23 @@ struct server {
     char dir[PATH_SIZE];
     char log[PATH_SIZE];
     const char *database;                    /* conninfo; must outlive the server */
+    unsigned files;                          /* see struct spawn */
     const char *options[SERVER_MAX_OPTIONS]; /* "--name", "value", ...; NULL at the end */
 };
+
+/* Where the program is. */
+const char *server_program(void);
+
+/* One on which nobody listens, for any program. */
+int server_free_port(void);
 
 /* Picks a port and a directory, and starts it on that database; returns when it
  * answers PING with PONG. options may be NULL. */
 void server_start(struct server *s, const char *database, const char *const *options);
 /* The same without waiting for anything. */
 void server_spawn(struct server *s, const char *database, const char *const *options);
+/* The same with a limit of open files. */
+void server_spawn_limited(struct server *s, const char *database, const char *const *options, unsigned files);
 /* Waits for PONG; the test ends when the process dies or never answers. */
 void server_wait_ready(struct server *s);
 /* Starts it again, same port, directory and options, and waits for PONG. */

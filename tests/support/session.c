@@ -38,7 +38,8 @@ static const char notation[] =
 
     "create procedure test.put(jobs text) language sql as $$"
     "  insert into pgdisque.job (queue_id, rank, id, ready_at, expires_at, wake_at, retry, delay,"
-    "                            deliveries, nacks, extras, replicate, owner, body)"
+    "                            deliveries, nacks, extras, replicate, owner, body,"
+    "                            attempts, backoff, leased_at, deadqueue, error, unique_key)"
     "  select split_part(key, '/', 1)::integer, split_part(key, '/', 2)::smallint, split_part(key, '/', "
     "3)::bigint,"
     "         test.at(coalesce(f ->> 'ready', '11:00:00')), test.at(coalesce(f ->> 'expires', '13:00:00')),"
@@ -46,7 +47,9 @@ static const char notation[] =
     "'delay')::integer, 0),"
     "         coalesce((f ->> 'deliveries')::integer, 0), coalesce((f ->> 'nacks')::integer, 0),"
     "         coalesce((f ->> 'extras')::integer, 0), coalesce((f ->> 'replicate')::smallint, 1),"
-    "         (f ->> 'owner')::smallint, coalesce(f ->> 'body', 'x')::bytea"
+    "         (f ->> 'owner')::smallint, coalesce(f ->> 'body', 'x')::bytea,"
+    "         (f ->> 'attempts')::integer, (f ->> 'backoff')::integer, test.at(f ->> 'leased'),"
+    "         (f ->> 'deadqueue')::bytea, (f ->> 'error')::bytea, (f ->> 'key')::bytea"
     "  from string_to_table(jobs, '; ') as line,"
     "       lateral split_part(line, ' ', 1) as key,"
     "       lateral (select coalesce(jsonb_object_agg(split_part(w, '=', 1), split_part(w, '=', 2)), '{}')"
@@ -64,8 +67,33 @@ static const char notation[] =
     "      test.field('delay', delay::text, '0'), test.field('deliveries', deliveries::text, '0'),"
     "      test.field('nacks', nacks::text, '0'), test.field('extras', extras::text, '0'),"
     "      test.field('replicate', replicate::text, '1'), test.field('owner', owner::text, null),"
-    "      test.field('body', encode(body, 'escape'), 'x')), '; ' order by queue_id, rank, id)"
-    "  from pgdisque.job $$;";
+    "      test.field('body', encode(body, 'escape'), 'x'), test.field('attempts', attempts::text, null),"
+    "      test.field('backoff', backoff::text, null), test.field('leased', leased_at::text, null),"
+    "      test.field('deadqueue', encode(deadqueue, 'escape'), null),"
+    "      test.field('error', encode(error, 'escape'), null)), '; ' order by queue_id, rank, id)"
+    "  from pgdisque.job $$;"
+
+    "create procedure test.die(jobs text) language sql as $$"
+    "  call test.put(jobs);"
+    "  with gone as (delete from pgdisque.job where attempts is not null returning *)"
+    "  insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, "
+    "extras,"
+    "                             attempts, backoff, rank, replicate, error, unique_key, body)"
+    "  select id, ready_at, expires_at, queue_id, retry, delay, deliveries, nacks, extras, attempts, backoff,"
+    "         rank, replicate, error, unique_key, body from gone $$;"
+
+    "create function test.dead() returns text language sql as $$"
+    "  select coalesce(string_agg(concat_ws(' ', concat_ws('/', queue_id, rank, id),"
+    "      test.field('died', died_at::text, '" DAY " 11:00:00+00'),"
+    "      test.field('expires', expires_at::text, '" DAY " 13:00:00+00'),"
+    "      test.field('retry', retry::text, '60'), test.field('delay', delay::text, '0'),"
+    "      test.field('deliveries', deliveries::text, '0'), test.field('nacks', nacks::text, '0'),"
+    "      test.field('extras', extras::text, '0'), test.field('replicate', replicate::text, '1'),"
+    "      test.field('body', encode(body, 'escape'), 'x'), test.field('attempts', attempts::text, null),"
+    "      test.field('backoff', backoff::text, null),"
+    "      test.field('error', encode(error, 'escape'), null),"
+    "      test.field('key', encode(unique_key, 'escape'), null)), '; ' order by queue_id, rank, id), '')"
+    "  from pgdisque.dead_job $$;";
 
 const char *with_day(const char *text) {
     char *out = NULL;
@@ -249,7 +277,11 @@ const char *sql(PGconn *conn, const char *fmt, ...) {
 void tables_clear(PGconn *conn) {
     assert_string_equal(
         sql(conn,
-            "truncate pgdisque.job, pgdisque.queue, pgdisque.queue_counter, pgdisque.node restart identity"),
+            "truncate pgdisque.job, pgdisque.dead_job, pgdisque.queue, pgdisque.queue_counter, "
+            "pgdisque.queue_setting, pgdisque.slot, pgdisque.bucket, pgdisque.job_group, pgdisque.node, "
+            "pgdisque.schedule, pgdisque.flight, "
+            "pgdisque.unique_key, pgdisque.finished restart identity; alter sequence pgdisque.node_run "
+            "restart"),
         "");
 }
 

@@ -5,11 +5,13 @@
 #include "batch.h"
 #include "config.h"
 #include "fake_db.h"
+#include "notes.h"
 
 /*
  * Operations for tests of the batch: a and b; c, of which every task is a statement of its
- * own; s on the side lane; r, which an a becomes when its flight was lost; and m, which has
- * a statement for tasks of one shape. What happens to tasks is written to a log:
+ * own; s on the side lane; r, which an a becomes when its flight was lost; m, which has
+ * a statement for tasks of one shape; x, which commits asynchronously; and y, which is
+ * replicated. What happens to tasks is written to a log:
  * "done:a1,a2 fail:b1(22P02)".
  */
 struct trial {
@@ -21,7 +23,7 @@ struct trial {
     const char *failed; /* the SQLSTATE it failed with, or NULL */
     bool gives_up;      /* again() ends it */
     int shape;          /* of an m; 0: none */
-    int side;           /* an m goes only with those of its side */
+    bool decided;       /* of an m: its shape may be asked for */
 };
 
 static struct buf trial_log;
@@ -77,6 +79,7 @@ static bool trial_again(struct task *task, bool unknown);
 static inline bool trial_shape(const struct task *t, struct op_shape *shape) {
     const struct trial *m = CONTAINER_OF(t, const struct trial, task);
 
+    assert_true(m->decided);
     *shape = (struct op_shape){ m->shape / 10, m->shape % 10 };
     return m->shape != 0;
 }
@@ -88,12 +91,8 @@ static inline void trial_alike_begin(struct params *p, struct task *first) {
     trial_begins++;
 }
 
-static inline bool trial_join(const struct task *first, struct task *t) {
-    const struct trial *x = CONTAINER_OF(first, const struct trial, task);
-
-    assert_int_equal(x->shape, trial_of(t)->shape);
-    assert_int_equal(t->state, TASK_QUEUED);
-    return x->side == trial_of(t)->side;
+static inline void trial_decide(struct task *t) {
+    trial_of(t)->decided = true;
 }
 
 static inline void trial_alike_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -105,7 +104,7 @@ static const struct op_alike trial_alike = {
     .stmt = SQL_ADD_JOBS_ALIKE,
     .shape = trial_shape,
     .begin = trial_alike_begin,
-    .join = trial_join,
+    .decide = trial_decide,
     .encode = trial_encode,
     .done = trial_alike_done,
 };
@@ -131,7 +130,10 @@ TRIAL_OP(op_c, "c", LANE_HOT, true, SQL_CLAIM_WALK, trial_again);
 TRIAL_OP(op_s, "s", LANE_SIDE, false, SQL_SHOW_JOBS, NULL);
 TRIAL_OP(op_m, "m", LANE_HOT, false, SQL_REQUEUE_JOBS, NULL);
 
-static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m, NULL };
+TRIAL_OP(op_x, "x", LANE_HOT, false, SQL_RELEASE_JOBS, NULL);
+TRIAL_OP(op_y, "y", LANE_HOT, false, SQL_POSTPONE_JOBS, NULL);
+
+static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m, &op_x, &op_y, NULL };
 
 static bool trial_again(struct task *task, bool unknown) {
     struct trial *t = trial_of(task);
@@ -161,6 +163,8 @@ static inline int trial_group_start(void **state) {
     (void)state;
     config_defaults();
     op_m.alike = &trial_alike;
+    op_x.commit = COMMIT_ASYNC;
+    op_y.commit = COMMIT_REPLICATED;
     batch_init(trial_ops, trial_planned);
     batch_start();
     return fake_db.lanes[HOT]->kind == LANE_HOT && fake_db.lanes[SIDE]->kind == LANE_SIDE ? 0 : -1;
@@ -177,7 +181,7 @@ static inline int trial_group_stop(void **state) {
 #define BAD_COMMIT "23505"
 
 #define TRIALS 400
-static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS], m[TRIALS];
+static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS], m[TRIALS], x[TRIALS], y[TRIALS];
 
 static inline void trial_init(struct trial *t, struct op *op, int id) {
     *t = (struct trial){ .id = id, .name = op->name[0], .task = { .op = op, .rows = 1, .bytes = 10 } };
@@ -200,6 +204,8 @@ static inline int trial_start(void **state) {
         trial_init(&c[i], &op_c, i);
         trial_init(&s[i], &op_s, i);
         trial_init(&m[i], &op_m, i);
+        trial_init(&x[i], &op_x, i);
+        trial_init(&y[i], &op_y, i);
     }
     buf_reset(&trial_log, SIZE_MAX);
     return 0;
@@ -268,13 +274,8 @@ static inline const char *trial_flight(size_t i, size_t n) {
 /* What has happened since the last look. */
 static inline const char *trial_events(void) {
     static char text[8192];
-    size_t len = buf_len(&trial_log);
 
-    assert_true(len < sizeof text);
-    memcpy(text, len == 0 ? "" : buf_ptr(&trial_log) + 1, len == 0 ? 0 : len - 1);
-    text[len == 0 ? 0 : len - 1] = '\0';
-    buf_reset(&trial_log, SIZE_MAX);
-    return text;
+    return notes_take(&trial_log, text, sizeof text);
 }
 
 #define assert_flight(lane, expected) assert_string_equal(trial_flight(lane, 0), expected)
@@ -301,7 +302,7 @@ static inline void lose(size_t lane) {
 }
 
 static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
-    static const struct trial *const pools[] = { a, a, b, c, s, m };
+    static const struct trial *const pools[] = { a, a, b, c, s, m, x, y };
 
     assert_true(id >= 0 && id < TRIALS);
     return &pools[trial_op_of(stmt)][id];

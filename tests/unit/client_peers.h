@@ -296,12 +296,26 @@ static inline void end_all_laters(void) {
 
 static inline int peers_stop(void **state) {
     (void)state;
-    client_pause_until(0);
+    client_pause_until(0, false);
     client_shutdown();
     assert_int_equal(client_count(), 0);
     end_all_laters();
     event_base_free(peers.base);
     return 0;
+}
+
+/* The peer that all tests have. */
+static struct peer p;
+
+static inline int peer_start(void **state) {
+    peers_start(state);
+    peer_open(&p);
+    return 0;
+}
+
+static inline int peer_stop(void **state) {
+    peer_close(&p);
+    return peers_stop(state);
 }
 
 #endif

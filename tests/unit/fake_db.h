@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "batch.h"
+#include "config.h"
 #include "db.h"
 
 /*
@@ -76,6 +78,7 @@ void db_lane_free(struct db_lane *lane) {
 
     fake_forget_flights(lane);
     fake_db.lanes[i] = fake_db.lanes[--fake_db.lane_count];
+    memcpy(fake_db.sent[i], fake_db.sent[fake_db.lane_count], sizeof fake_db.sent[i]);
     params_free(&lane->params);
     free(lane);
 }
@@ -83,6 +86,10 @@ void db_lane_free(struct db_lane *lane) {
 struct params *db_params(struct db_lane *lane) {
     assert_true(db_has_room(lane));
     return &lane->params;
+}
+
+void db_begin(struct db_lane *lane, enum durability durability) {
+    lane->flights[fake_place(lane, lane->flying)].durability = durability;
 }
 
 void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
@@ -253,6 +260,25 @@ static inline void fake_set_int(PGresult *res, int row, int col, int bytes, int6
     for (int i = 0; i < bytes; i++)
         wire[i] = (char)((uint64_t)value >> 8 * (bytes - 1 - i));
     fake_set_bytes(res, row, col, (struct slice){ wire, (size_t)bytes });
+}
+
+/* ---- the batch that uses them, from the first test to the last ---- */
+
+static inline struct db_lane *fake_hot(void) {
+    return fake_db.lanes[0];
+}
+
+static inline int fake_batch_start(struct op *const *ops, void (*plan)(void)) {
+    config_defaults();
+    batch_init(ops, plan);
+    batch_start();
+    return 0;
+}
+
+static inline int fake_batch_stop(void **state) {
+    (void)state;
+    batch_stop();
+    return 0;
 }
 
 #endif

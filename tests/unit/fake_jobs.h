@@ -57,7 +57,7 @@ static inline void insert_done(struct task **tasks, size_t count, const PGresult
         struct job_key key = CONTAINER_OF(tasks[row_int4(rows, i, 0)], struct insert, task)->key;
         struct queue *q = queue_find_id(key.queue_id);
 
-        queue_count_in(q);
+        queue_count_in(q, 1);
         queue_job_ready(q, key);
     }
     for (size_t i = 0; i < count; i++)
@@ -141,7 +141,7 @@ static inline PGresult *fake_walk(const struct fake_statement *st) {
     struct job_key at = { 0, (int16_t)fake_scalar(st, 1), fake_scalar(st, 2) };
     struct fake_job *found[1024];
     int count = 0, limit = (int)fake_scalar(st, 3);
-    PGresult *res = fake_rows(8);
+    PGresult *res = fake_rows(9);
 
     assert_in_range(limit, 1, LENGTH(found));
     while (count < limit) {
@@ -159,7 +159,7 @@ static inline PGresult *fake_walk(const struct fake_statement *st) {
 }
 
 static inline PGresult *fake_claim_keys(const struct fake_statement *st) {
-    PGresult *res = fake_rows(9);
+    PGresult *res = fake_rows(10);
 
     for (size_t i = st->rows; i-- > 0;) {
         int32_t queue_id = (int32_t)fake_element(st, 0, i);
@@ -204,10 +204,6 @@ static inline void fake_run(const struct db_lane *lane, size_t n, PGresult **row
 
 /* ---- the turn ---- */
 
-static inline struct db_lane *fake_hot(void) {
-    return fake_db.lanes[0];
-}
-
 static inline void fake_fly(void) {
     PGresult *rows[DB_MAX_STATEMENTS];
 
@@ -241,16 +237,7 @@ static inline int fake_jobs_group_start(void **state) {
     static struct op *const ops[] = { &op_insert, &op_release, &op_claim_keys, &op_claim_walk, NULL };
 
     (void)state;
-    config_defaults();
-    batch_init(ops, claim_plan);
-    batch_start();
-    return 0;
-}
-
-static inline int fake_jobs_group_stop(void **state) {
-    (void)state;
-    batch_stop();
-    return 0;
+    return fake_batch_start(ops, claim_plan);
 }
 
 static inline int fake_jobs_start(void **state) {

@@ -52,73 +52,58 @@ static void test_many_shapes(void **state) {
     assert_all_ended();
 }
 
-static void test_one_without_a_shape(void **state) {
+/* Those that have none are a statement of their own, the general one. */
+static void test_some_without_a_shape(void **state) {
     (void)state;
-    add_shapes("11 11 00 11");
-    assert_flies("m1-4");
-    add_shapes("00");
-    assert_flies("m1");
-    assert_events("done:m1,m2,m3,m4 done:m1");
+    add_shapes("11 00 11 00 12 11");
+    batch_flush();
+    assert_flight(HOT, "m/11:1,3,6 m2,4 m/12:5");
+    assert_int_equal(m[4].task.first_row, 1);
+    commit(HOT);
+    assert_events("alike done:m1,m3,m6 done:m2,m4 alike done:m5");
+    add_shapes("00 00");
+    assert_flies("m1,2");
     assert_all_ended();
 }
 
-/* ---- going together ---- */
-
-static void test_refused_go_for_themselves(void **state) {
+static void test_many_shapes_and_none(void **state) {
     (void)state;
-    m[2].side = m[4].side = 1;
-    add_shapes("11 11 11 11");
-    assert_flies("m/11:1,3 m/11:2,4");
-    assert_events("alike done:m1,m3 alike done:m2,m4");
+    add_shapes("11 12 13 00 11");
+    assert_flies("m1-5");
     assert_all_ended();
 }
 
-/* Those for whom there is no statement left wait for the next flight. */
-static void test_refused_too_often(void **state) {
-    (void)state;
-    for (int i = 1; i <= 6; i++)
-        m[i].side = (i - 1) % 5;
-    add_shapes("11 11 11 11 11 11");
-    assert_flies("m/11:1,6 m/11:2 m/11:3");
-    assert_flies("m/11:4 m/11:5");
-    assert_all_ended();
-}
-
-static bool never_join(const struct task *first, struct task *t) {
-    (void)first;
-    (void)t;
-    fail();
-    return false;
-}
-
-/* Only those of the same shape are asked; and nobody has to be. */
-static void test_who_is_asked(void **state) {
+/* There need not be anything to decide. */
+static void test_nothing_to_decide(void **state) {
     struct op_alike other = trial_alike;
 
     (void)state;
-    other.join = never_join;
+    other.decide = NULL;
     op_m.alike = &other;
-    add_shapes("11 12 13");
-    assert_flies("m/11:1 m/12:2 m/13:3");
-    other.join = NULL;
-    m[2].side = 1;
-    add_shapes("11 11");
-    assert_flies("m/11:1,2");
+    for (int i = 1; i <= 3; i++)
+        m[i].decided = true;
+    add_shapes("11 12 11");
+    assert_flies("m/11:1,3 m/12:2");
     op_m.alike = &trial_alike;
     assert_all_ended();
 }
 
 /* ---- limits ---- */
 
+/* What finds no room waits for the next flight, and so does all that stands behind it. */
 static void test_most_rows(void **state) {
     (void)state;
     config.batch_max = 3;
     m[2].task.rows = 2;
     add_shapes("11 11 11 11 11 11");
-    assert_flies("m/11:1,2,2 m/11:3,4,5 m/11:6");
+    assert_flies("m/11:1,2,2");
+    assert_flies("m/11:3,4,5");
+    assert_flies("m/11:6");
     m[2].task.rows = 7;
     add_shapes("11 11 11");
-    assert_flies("m/11:1 m/11:2,2,2,2,2,2,2 m/11:3");
+    assert_flies("m/11:1");
+    assert_flies("m/11:2,2,2,2,2,2,2");
+    assert_flies("m/11:3");
     assert_all_ended();
 }
 
@@ -130,7 +115,25 @@ static void test_most_bytes(void **state) {
     m[3].task.bytes = 1;
     m[4].task.bytes = 5000;
     add_shapes("11 11 11 11");
-    assert_flies("m/11:1,2 m/11:3 m/11:4");
+    assert_flies("m/11:1,2");
+    assert_flies("m/11:3");
+    assert_flies("m/11:4");
+    assert_all_ended();
+}
+
+/* Nobody younger takes the place of one for whom there was no room: where not all fit, all stand in one row. */
+static void test_no_room_for_an_older_one(void **state) {
+    (void)state;
+    config.batch_max_bytes = 100;
+    m[1].task.bytes = 60;
+    m[2].task.bytes = 60;
+    m[3].task.bytes = m[4].task.bytes = 10;
+    add_shapes("11 11 12 11");
+    assert_flies("m1");
+    assert_flies("m/11:2,4 m/12:3");
+    add_shapes("11 00 12 11");
+    assert_flies("m1");
+    assert_flies("m2 m/12:3 m/11:4");
     assert_all_ended();
 }
 
@@ -141,10 +144,10 @@ static void test_without_a_shape_behind_the_most(void **state) {
     add_shapes("11 11 11 00 11 11");
     batch_flush();
     assert_flight(HOT, "m/11:1,2,3");
-    assert_second_flight(HOT, "m4,5,6");
+    assert_second_flight(HOT, "m4 m/11:5,6");
     commit(HOT);
     commit(HOT);
-    assert_events("alike done:m1,m2,m3 done:m4,m5,m6");
+    assert_events("alike done:m1,m2,m3 done:m4 alike done:m5,m6");
     assert_all_ended();
 }
 
@@ -162,16 +165,16 @@ static void test_split_over_two_flights(void **state) {
     assert_all_ended();
 }
 
-/* When not all find a seat, none of a younger shape overtakes an older one. */
+/* Those of all kinds that have a seat go, and none of them later. */
 static void test_shapes_split_over_two_flights(void **state) {
     (void)state;
     for (int i = 1; i <= 20; i++) {
-        m[i].shape = i <= 6 ? 11 : i <= 14 ? 12 : 13;
+        m[i].shape = i <= 6 ? 11 : i <= 14 ? 12 : i < 20 ? 13 : 0;
         add(&m[i]);
     }
     batch_flush();
-    assert_flight(HOT, "m1-10");
-    assert_second_flight(HOT, "m/12:11-14 m/13:15-20");
+    assert_flight(HOT, "m/11:1-6 m/12:7-10");
+    assert_second_flight(HOT, "m/12:11-14 m/13:15-19 m20");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -216,12 +219,12 @@ int main(void) {
         TEST(test_one_shape),
         TEST(test_few_shapes),
         TEST(test_many_shapes),
-        TEST(test_one_without_a_shape),
-        TEST(test_refused_go_for_themselves),
-        TEST(test_refused_too_often),
-        TEST(test_who_is_asked),
+        TEST(test_some_without_a_shape),
+        TEST(test_many_shapes_and_none),
+        TEST(test_nothing_to_decide),
         TEST(test_most_rows),
         TEST(test_most_bytes),
+        TEST(test_no_room_for_an_older_one),
         TEST(test_without_a_shape_behind_the_most),
         TEST(test_split_over_two_flights),
         TEST(test_shapes_split_over_two_flights),

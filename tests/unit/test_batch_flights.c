@@ -460,6 +460,19 @@ static void test_planned_are_shared_out(void **state) {
     assert_all_ended();
 }
 
+/* ---- the end ---- */
+
+/* The server stops while a flight is under way: what it carries is not lost in memory, says the sanitizer. */
+static void test_stopped_under_way(void **state) {
+    struct trial *last = xcalloc(1, sizeof *last);
+
+    (void)state;
+    trial_init(last, &op_s, 1);
+    batch_add(&last->task);
+    batch_flush();
+    assert_int_equal(fake_db.lanes[SIDE]->state, DB_FLYING);
+}
+
 #define TEST(fn) cmocka_unit_test_setup(fn, trial_start)
 
 int main(void) {
@@ -490,6 +503,7 @@ int main(void) {
         TEST(test_nobody_starves),
         TEST(test_lanes_are_split_apart),
         TEST(test_planned_are_shared_out),
+        TEST(test_stopped_under_way),
     };
 
     return cmocka_run_group_tests_name("batch flights", tests, trial_group_start, trial_group_stop);

@@ -14,16 +14,15 @@ static struct trial *any[TRIALS];
 
 static void init_any(void) {
     uint64_t shapes = 1 + random_below(5);
-    struct trial *const pools[] = { a, b, c, s, m };
-    int used[5] = { 0 };
+    struct trial *const pools[] = { a, b, c, s, m, x, y };
+    int used[7] = { 0 };
 
     for (int i = 0; i < TRIALS; i++) {
-        uint64_t pool = random_below(5);
+        uint64_t pool = random_below(7);
         struct trial *t = any[i] = &pools[pool][used[pool]++];
 
         t->refused = random_below(8) == 0 ? BAD_DATA : random_below(20) == 0 ? BAD_COMMIT : NULL;
-        t->shape = (int)random_below(60) == 0 ? 0 : 1 + (int)random_below(shapes);
-        t->side = random_below(5) == 0;
+        t->shape = (int)random_below(20) == 0 ? 0 : 1 + (int)random_below(shapes);
         t->gives_up = t->task.op != &op_b && random_below(6) == 0;
         t->task.rows = 1 + (uint32_t)random_below(3);
         t->task.bytes = random_below(60000);

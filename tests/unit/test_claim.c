@@ -376,6 +376,33 @@ static void test_gone_while_claiming(void **state) {
     assert_rests("q1", 0);
 }
 
+/* The release comes too late: then the lease ends as that of the last attempt, and not as one that is queued again. */
+static void test_last_attempt_is_not_put_back_in_time(void **state) {
+    struct job_key key = { queue_named("q1")->id, 0, 7 };
+    struct lease_end end;
+
+    (void)state;
+    claim_release(key, clock_db(), true);
+    assert_false(lease_take_ended(clock_db(), &end));
+    fake_fly_all();
+    assert_true(lease_take_ended(clock_db(), &end));
+    assert_true(end.last);
+}
+
+/* It was counted as queued when its lease ended, or as gone. */
+static void test_unsent_job_whose_lease_is_over(void **state) {
+    struct delivery over = { .key = { queue_named("q1")->id, 0, 7 }, .until = clock_db() };
+
+    (void)state;
+    getters[1].client.unsent = &over;
+    getters[1].client.unsent_count = 1;
+    claim_release_unsent(&getters[1].client);
+    getters[1].client.unsent = NULL;
+    getters[1].client.unsent_count = 0;
+    assert_true(batch_idle());
+    assert_int_equal(lease_count(), 0);
+}
+
 static void test_unsent_jobs_come_back(void **state) {
     (void)state;
     insert_jobs("q1", 3);
@@ -509,6 +536,8 @@ int main(void) {
         TEST(test_lease_that_ends_just_now),
         TEST(test_rewound_while_a_walk_is_under_way),
         TEST(test_gone_while_claiming),
+        TEST(test_last_attempt_is_not_put_back_in_time),
+        TEST(test_unsent_job_whose_lease_is_over),
         TEST(test_unsent_jobs_come_back),
         TEST(test_refused),
         TEST(test_refused_keys),
@@ -517,5 +546,5 @@ int main(void) {
         TEST(test_lost),
     };
 
-    return cmocka_run_group_tests_name("claim", tests, fake_jobs_group_start, fake_jobs_group_stop);
+    return cmocka_run_group_tests_name("claim", tests, fake_jobs_group_start, fake_batch_stop);
 }

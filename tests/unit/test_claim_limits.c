@@ -115,5 +115,5 @@ int main(void) {
         TEST(test_keys_come_back_without_their_client),
     };
 
-    return cmocka_run_group_tests_name("claim limits", tests, fake_jobs_group_start, fake_jobs_group_stop);
+    return cmocka_run_group_tests_name("claim limits", tests, fake_jobs_group_start, fake_batch_stop);
 }

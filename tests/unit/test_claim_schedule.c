@@ -61,13 +61,13 @@ static struct fake_job *random_job(void) {
 /* As cron.c does it with leases whose time is over: not with those that are held. */
 static void end_some_lease(void) {
     const struct fake_job *j = random_job();
-    struct job_key key;
+    struct lease_end end;
 
     if (j != NULL && lease_known(j->key.id))
         lease_add(j->key, 1);
-    while (lease_take_ended(1, &key)) {
-        fake_job_at(key.queue_id, key.rank, key.id)->leased = false;
-        queue_job_returned(queue_find_id(key.queue_id), key);
+    while (lease_take_ended(1, &end)) {
+        fake_job_at(end.key.queue_id, end.key.rank, end.key.id)->leased = false;
+        queue_job_returned(queue_find_id(end.key.queue_id), end.key);
     }
 }
 
@@ -232,5 +232,5 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_any_schedule, fake_jobs_start, fake_jobs_stop),
     };
 
-    return cmocka_run_group_tests_name("claim schedule", tests, fake_jobs_group_start, fake_jobs_group_stop);
+    return cmocka_run_group_tests_name("claim schedule", tests, fake_jobs_group_start, fake_batch_stop);
 }

@@ -9,19 +9,17 @@
 #include "client_peers.h"
 #include "random.h"
 
-static struct peer p, other;
+static struct peer other;
 
 static int start(void **state) {
-    peers_start(state);
-    peer_open(&p);
+    peer_start(state);
     peer_open(&other);
     return 0;
 }
 
 static int stop(void **state) {
-    peer_close(&p);
     peer_close(&other);
-    return peers_stop(state);
+    return peer_stop(state);
 }
 
 /* ---- commands ---- */
@@ -218,21 +216,21 @@ static void test_pipeline_max(void **state) {
 
 static void test_pause(void **state) {
     (void)state;
-    client_pause_until(clock_mono() + 3600 * US_PER_S);
+    client_pause_until(clock_mono() + 3600 * US_PER_S, false);
     peer_send(&p, "ECHO a\r\n");
     clients_cron();
     turns();
     assert_int_equal(peers.offered, 0);
-    client_pause_until(clock_mono());
+    client_pause_until(clock_mono(), false);
     clients_cron();
     turns();
     assert_got(&p, "$1\r\na\r\n");
     peer_send(&p, "LATER 1\r\nALONE b\r\n");
-    client_pause_until(clock_mono() + 3600 * US_PER_S);
+    client_pause_until(clock_mono() + 3600 * US_PER_S, false);
     later_end(1);
     turns();
     assert_got(&p, "+1\r\n");
-    client_pause_until(0);
+    client_pause_until(0, false);
     turns();
     assert_got(&p, "$1\r\nb\r\n");
 }

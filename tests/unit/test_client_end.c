@@ -8,19 +8,6 @@
 #include <cmocka.h>
 #include "client_peers.h"
 
-static struct peer p;
-
-static int start(void **state) {
-    peers_start(state);
-    peer_open(&p);
-    return 0;
-}
-
-static int stop(void **state) {
-    peer_close(&p);
-    return peers_stop(state);
-}
-
 static void open_again(void) {
     end_all_laters();
     peer_close(&p);
@@ -111,11 +98,11 @@ static void test_no_input_at_all(void **state) {
 
 static void test_no_more_input_while_paused(void **state) {
     (void)state;
-    client_pause_until(clock_mono() + 3600 * US_PER_S);
+    client_pause_until(clock_mono() + 3600 * US_PER_S, false);
     peer_send_some(&p, SLICE("ECHO a\r\n"));
     peer_send_no_more(&p);
     assert_open(&p);
-    client_pause_until(0);
+    client_pause_until(0, false);
     turns();
     assert_got(&p, "$1\r\na\r\n");
     assert_closed(&p);
@@ -346,7 +333,7 @@ static void test_killed_at_every_byte(void **state) {
     }
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, peer_start, peer_stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

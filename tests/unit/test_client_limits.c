@@ -8,19 +8,6 @@
 #include <cmocka.h>
 #include "client_peers.h"
 
-static struct peer p;
-
-static int start(void **state) {
-    peers_start(state);
-    peer_open(&p);
-    return 0;
-}
-
-static int stop(void **state) {
-    peer_close(&p);
-    return peers_stop(state);
-}
-
 static struct output_limit *limit(void) {
     return &config.output_limit[OUTPUT_NORMAL];
 }
@@ -260,7 +247,7 @@ static void test_not_idle(void **state) {
     assert_null(client_of(&p));
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, peer_start, peer_stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -40,6 +40,32 @@ static void follows_forward_at_once(void **state) {
     assert_true(db_now() >= 9000 * US_PER_S);
 }
 
+/* Another server's clock is ahead of ours by what such estimates differ. */
+static void is_not_behind_what_was_told(void **state) {
+    int64_t before;
+
+    (void)state;
+    sync_to(20000 * US_PER_S);
+    before = db_now();
+    clock_db_reached(before - 1);
+    assert_true(db_now() >= before);
+    clock_db_reached(before + 200 * US_PER_MS);
+    assert_int_equal(db_now(), before + 200 * US_PER_MS);
+    sync_to(before + 400 * US_PER_MS);
+    assert_true(db_now() >= before + 400 * US_PER_MS);
+}
+
+/* One that was not set back with the others, or lies. */
+static void what_is_far_ahead_is_not_believed(void **state) {
+    int64_t before;
+
+    (void)state;
+    sync_to(30000 * US_PER_S);
+    before = db_now();
+    clock_db_reached(before + 900 * US_PER_MS);
+    assert_true(db_now() < before + 900 * US_PER_MS);
+}
+
 static void stands_for_a_turn(void **state) {
     int64_t first;
 
@@ -58,6 +84,8 @@ int main(void) {
         cmocka_unit_test(stands_still_when_set_back_a_little),
         cmocka_unit_test(follows_when_set_back_far),
         cmocka_unit_test(follows_forward_at_once),
+        cmocka_unit_test(is_not_behind_what_was_told),
+        cmocka_unit_test(what_is_far_ahead_is_not_believed),
         cmocka_unit_test(stands_for_a_turn),
     };
 

@@ -52,6 +52,12 @@ void client_kill(struct client *c, const char *reason) {
     killed_count++;
 }
 
+static bool writes_paused;
+
+bool client_writes_paused(void) {
+    return writes_paused;
+}
+
 const char *client_ident(const struct client *c) {
     (void)c;
     return "client 1";
@@ -141,7 +147,7 @@ static void test_other_names_are_not_found(void **state) {
     assert_null(command_lookup(SLICE("pings")));
     assert_null(command_lookup(SLICE("ping\0")));
     assert_null(command_lookup(SLICE("pi\0ng")));
-    assert_null(command_lookup(SLICE("lpush")));
+    assert_null(command_lookup(SLICE("zadd")));
 }
 
 static void test_arity(void **state) {
@@ -201,6 +207,24 @@ static void test_loading(void **state) {
     assert_true(run("INFO"));
     assert_string_equal(reply, "+OK\r\n");
     assert_int_equal(handled_count, 1);
+}
+
+/* CLIENT PAUSE ... WRITE. What is wrong with them is said all the same. */
+static void test_paused_writes(void **state) {
+    (void)state;
+    writes_paused = true;
+    assert_false(run("ADDJOB q a 0"));
+    assert_false(run("GETJOB FROM q"));
+    assert_false(run("EXEC"));
+    assert_int_equal(handled_count, 0);
+    assert_true(run("QLEN q"));
+    assert_true(run("CLIENT UNPAUSE"));
+    assert_int_equal(handled_count, 2);
+    assert_true(run("ADDJOB q"));
+    assert_string_equal(reply, "-ERR wrong number of arguments for 'addjob' command\r\n");
+    writes_paused = false;
+    assert_true(run("ADDJOB q a 0"));
+    assert_int_equal(handled_count, 3);
 }
 
 static void test_http_closes(void **state) {
@@ -456,6 +480,7 @@ int main(void) {
         cmocka_unit_test_setup(test_unknown_name_is_made_harmless, reset),
         cmocka_unit_test_setup(test_unknown_comes_before_authentication, reset),
         cmocka_unit_test_setup(test_loading, reset),
+        cmocka_unit_test_setup(test_paused_writes, reset),
         cmocka_unit_test_setup(test_http_closes, reset),
         cmocka_unit_test_setup(test_counters, reset),
         cmocka_unit_test_setup(test_late_failure_is_counted, reset),

@@ -105,7 +105,7 @@ static void test_defaults(void **state) {
     assert_int_equal(config.enable_debug_command, DEBUG_LOCAL);
     assert_int_equal(config.output_limit[OUTPUT_NORMAL].hard, 256 * 1024 * 1024);
     assert_int_equal(config.output_limit[OUTPUT_NORMAL].soft_seconds, 60);
-    assert_int_equal(config.output_limit[OUTPUT_PUBSUB].hard, 0);
+    assert_int_equal(config.output_limit[OUTPUT_PUBSUB].hard, 32 * 1024 * 1024);
 }
 
 static void test_file_values(void **state) {
@@ -151,7 +151,7 @@ static void test_file_errors(void **state) {
     assert_refused("port\n", ":1: port needs one value: an integer from 0 to 65535");
     assert_refused("daemonize maybe\n", ":1: daemonize takes yes or no, not \"maybe\"");
     assert_refused("hz 0\n", ":1: hz takes an integer from 1 to 500, not \"0\"");
-    assert_refused("databases 16\n", ":1: databases takes only 1, not \"16\"");
+    assert_refused("databases 17\n", ":1: databases takes an integer from 1 to 16, not \"17\"");
     assert_refused("loglevel loud\n", ":1: loglevel takes debug, verbose, notice or warning, not \"loud\"");
     assert_refused("unixsocketperm 800\n",
                    ":1: unixsocketperm takes an octal number from 0 to 777, not \"800\"");

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "adders.h"
 #include "batch.h"
 #include "claim.h"
-#include "cmd_job.h"
-#include "command.h"
 #include "config.h"
 #include "fake_db.h"
 #include "getters.h"
@@ -26,16 +25,7 @@ static struct op *const ops[] = { &op_add_jobs,   &op_add_jobs_again, &op_ack_jo
 
 static int group_start(void **state) {
     (void)state;
-    config_defaults();
-    batch_init(ops, claim_plan);
-    batch_start();
-    return 0;
-}
-
-static int group_stop(void **state) {
-    (void)state;
-    batch_stop();
-    return 0;
+    return fake_batch_start(ops, claim_plan);
 }
 
 static int start(void **state) {
@@ -56,48 +46,17 @@ static int stop(void **state) {
     return 0;
 }
 
-static struct db_lane *hot(void) {
-    return fake_db.lanes[0];
-}
-
 static void wait_for(int number, const char *queue) {
     get_wait(new_get(number, queue));
 }
 
 /* ---- ADDJOB ---- */
 
-/* Its reply goes to the log of the getters: "add:D" for an ID, or the error's code. */
-static void on_add_end(struct req *r) {
-    char *reply = slice_dup((struct slice){ buf_ptr(&r->own), buf_len(&r->own) });
-
-    if (r->client != NULL)
-        buf_printf(&getter_log, " add:%.*s", reply[0] == '+' ? 1 : (int)strcspn(reply + 1, " "), reply + 1);
-    free(reply);
-    req_free(r);
-}
-
-/* words: as of the command, separated by blanks. */
-static void add(const char *words) {
-    struct slice argv[16];
-    struct req *r;
-    int argc = 0;
-
-    while (*words != '\0') {
-        argv[argc++] = (struct slice){ words, strcspn(words, " ") };
-        words += argv[argc - 1].len;
-        words += *words == ' ';
-    }
-    queue_named("q1");
-    r = req_new(argc, argv, NULL, on_add_end);
-    r->client = &getters[0].client;
-    cmd_addjob(r);
-}
-
 /* The statement that adds a job of the flight; its row counts from there on. */
 static const struct fake_statement *adding(size_t *row) {
-    const struct fake_statement *st = fake_sent(hot(), 0);
+    const struct fake_statement *st = fake_sent(fake_hot(), 0);
 
-    for (size_t i = 0; *row >= st->rows; st = fake_sent(hot(), ++i))
+    for (size_t i = 0; *row >= st->rows; st = fake_sent(fake_hot(), ++i))
         *row -= st->rows;
     return st;
 }
@@ -113,7 +72,7 @@ static void assert_owner(size_t row, bool owned) {
 }
 
 static void commit(void) {
-    fake_commit_empty(hot());
+    fake_commit_empty(fake_hot());
 }
 
 /* ---- in one step ---- */
@@ -126,12 +85,12 @@ static void test_handoff(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 body 0 RETRY 60");
     batch_flush();
-    assert_int_equal(fake_count(hot()), 1);
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_ADD_JOBS_ALIKE);
+    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ADD_JOBS_ALIKE);
     assert_owner(0, true);
     assert_waiting("q1", "");
     assert_replies("");
-    id = fake_element(fake_sent(hot(), 0), ADD_ID, 0);
+    id = fake_element(fake_sent(fake_hot(), 0), ADD_ID, 0);
     commit();
     assert_replies("1:q1=body add:D");
     assert_true(lease_known(id));
@@ -177,7 +136,7 @@ static void test_at_most_once(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 a 0 RETRY 0");
     batch_flush();
-    assert_true(fake_scalar(fake_sent(hot(), 0), ALIKE_READY_AT) == INT64_MAX);
+    assert_true(fake_scalar(fake_sent(fake_hot(), 0), ALIKE_READY_AT) == INT64_MAX);
     commit();
     assert_replies("1:q1=a add:D");
     assert_int_equal(lease_count(), 0);
@@ -190,12 +149,12 @@ static void test_with_a_ttl(void **state) {
     add("ADDJOB q1 a 0 RETRY 0 TTL 100");
     add("ADDJOB q1 b 0 RETRY 0 TTL 100");
     batch_flush();
-    assert_int_equal(fake_count(hot()), 1);
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_ADD_JOBS);
+    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ADD_JOBS);
     assert_owner(0, true);
     assert_owner(1, false);
-    assert_true(fake_element(fake_sent(hot(), 0), ADD_READY_AT, 0) == INT64_MAX);
-    assert_true(fake_element(fake_sent(hot(), 0), ADD_READY_AT, 1) < INT64_MAX);
+    assert_true(fake_element(fake_sent(fake_hot(), 0), ADD_READY_AT, 0) == INT64_MAX);
+    assert_true(fake_element(fake_sent(fake_hot(), 0), ADD_READY_AT, 1) < INT64_MAX);
     commit();
     assert_replies("1:q1=a add:D add:D");
 }
@@ -208,7 +167,7 @@ static void test_alike_but_for_the_owner(void **state) {
     for (int i = 0; i < 4; i++)
         add("ADDJOB q1 a 0");
     batch_flush();
-    assert_int_equal(fake_count(hot()), 2);
+    assert_int_equal(fake_count(fake_hot()), 2);
     for (size_t i = 0; i < 4; i++)
         assert_owner(i, i < 2);
     assert_int_equal(queue_named("q1")->inserting, 2);
@@ -226,10 +185,10 @@ static void test_not_past_a_ready_job(void **state) {
     queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 5 });
     add("ADDJOB q1 a 0");
     batch_flush();
-    assert_int_equal(fake_count(hot()), 2);
+    assert_int_equal(fake_count(fake_hot()), 2);
     assert_owner(0, false);
-    assert_int_equal(fake_sent(hot(), 1)->stmt, SQL_CLAIM_KEYS);
-    fake_fail(hot(), 0, "22000");
+    assert_int_equal(fake_sent(fake_hot(), 1)->stmt, SQL_CLAIM_KEYS);
+    fake_fail(fake_hot(), 0, "22000");
     batch_flush();
     commit();
     assert_replies("add:DBERR");
@@ -242,7 +201,7 @@ static void test_not_past_a_job_that_nobody_was_told_of(void **state) {
     add("ADDJOB q1 a 0");
     batch_flush();
     assert_owner(0, false);
-    fake_fail(hot(), 0, "22000");
+    fake_fail(fake_hot(), 0, "22000");
     assert_replies("add:DBERR");
     assert_waiting("q1", "1");
 }
@@ -257,7 +216,7 @@ static void test_not_past_a_claim(void **state) {
     batch_flush();
     assert_owner(0, false);
     assert_waiting("q1", "2");
-    fake_fail(hot(), 0, "22000");
+    fake_fail(fake_hot(), 0, "22000");
     assert_waiting("q1", "1 2");
     batch_flush();
     commit();
@@ -272,14 +231,14 @@ static void test_not_past_a_job_under_way(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 b 0");
     batch_flush();
-    assert_int_equal(hot()->flying, 2);
-    assert_null(fake_sent_by(hot(), 1, 0)->column[ALIKE_OWNER].ptr);
+    assert_int_equal(fake_hot()->flying, 2);
+    assert_null(fake_sent_by(fake_hot(), 1, 0)->column[ALIKE_OWNER].ptr);
     assert_waiting("q1", "1");
     wait_for(2, "q1");
     wait_for(3, "q1");
     commit();
     add("ADDJOB q1 c 0");
-    fake_fail(hot(), 0, "22000");
+    fake_fail(fake_hot(), 0, "22000");
     assert_replies("add:D add:DBERR");
     assert_int_equal(queue_named("q1")->inserting, 0);
     batch_flush();
@@ -330,9 +289,9 @@ static void test_not_to_one_who_has_gone(void **state) {
 
 static void assert_released(void) {
     batch_flush();
-    assert_int_equal(fake_count(hot()), 1);
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_RELEASE_JOBS);
-    assert_int_equal(fake_elements(fake_sent(hot(), 0), 0), 1);
+    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_RELEASE_JOBS);
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), 0), 1);
 }
 
 static void test_goes_before_the_commit(void **state) {
@@ -350,7 +309,7 @@ static void test_goes_before_the_commit(void **state) {
     assert_int_equal(lease_count(), 1);
     assert_released();
     fake_set_int(rows[0], 0, 0, 4, 1);
-    fake_commit(hot(), rows);
+    fake_commit(fake_hot(), rows);
     assert_int_equal(lease_count(), 0);
     assert_int_equal(queue_named("q1")->len, 1);
     assert_int_equal(queue_named("q1")->returned_count, 1);
@@ -380,7 +339,7 @@ static void test_flight_fails(void **state) {
     add("ADDJOB q1 a 0");
     batch_flush();
     assert_waiting("q1", "2");
-    fake_fail(hot(), 0, "40001");
+    fake_fail(fake_hot(), 0, "40001");
     assert_waiting("q1", "1 2");
     batch_flush();
     assert_owner(0, true);
@@ -393,7 +352,7 @@ static void test_job_is_refused(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 a 0");
     batch_flush();
-    fake_fail(hot(), 0, "54000");
+    fake_fail(fake_hot(), 0, "54000");
     assert_replies("add:DBERR");
     assert_waiting("q1", "1");
     assert_int_equal(queue_named("q1")->adding, 0);
@@ -406,11 +365,11 @@ static void test_flight_is_lost(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 a 0");
     batch_flush();
-    fake_lose(hot());
+    fake_lose(fake_hot());
     assert_waiting("q1", "1");
-    hot()->state = DB_READY;
+    fake_hot()->state = DB_READY;
     batch_flush();
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_ADD_JOBS_AGAIN);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ADD_JOBS_AGAIN);
     assert_owner(0, false);
     commit();
     assert_replies("add:D");
@@ -425,19 +384,32 @@ static void test_lost_goes_while_nobody_knows(void **state) {
     batch_flush();
     getters[1].killed = true;
     waiters_client_gone(&getters[1].client);
-    fake_lose(hot());
+    fake_lose(fake_hot());
     assert_int_equal(getters[1].ends, 1);
-    hot()->state = DB_READY;
+    fake_hot()->state = DB_READY;
     batch_flush();
     commit();
     assert_replies("add:D");
+}
+
+/* The oldest are handed over, though others go with the first of them. */
+static void test_order_over_shapes(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    add("ADDJOB q1 a 0 RETRY 10");
+    add("ADDJOB q1 b 0 RETRY 20");
+    add("ADDJOB q1 c 0 RETRY 10");
+    batch_flush();
+    commit();
+    assert_replies("1:q1=a add:D 2:q1=b add:D add:D");
 }
 
 /* ---- ms-timeout ---- */
 
 static void test_not_sent_in_time(void **state) {
     (void)state;
-    hot()->state = DB_DOWN;
+    fake_hot()->state = DB_DOWN;
     wait_for(1, "q1");
     add("ADDJOB q1 a 100");
     batch_flush();
@@ -445,9 +417,9 @@ static void test_not_sent_in_time(void **state) {
     assert_replies("");
     addjob_expire(clock_mono() + 100 * US_PER_MS);
     assert_replies("add:NOREPL");
-    hot()->state = DB_READY;
+    fake_hot()->state = DB_READY;
     batch_flush();
-    assert_int_equal(hot()->state, DB_READY);
+    assert_int_equal(fake_hot()->state, DB_READY);
     assert_waiting("q1", "1");
     assert_int_equal(queue_named("q1")->adding, 0);
     assert_int_equal(queue_named("q1")->users, 1);
@@ -456,23 +428,21 @@ static void test_not_sent_in_time(void **state) {
 /* It was decided for whom it is when the statement was built that it did not get into. */
 static void test_passed_over_and_not_sent_in_time(void **state) {
     (void)state;
+    config.batch_max_bytes = 300;
     wait_for(1, "q1");
-    wait_for(2, "q2");
     add("ADDJOB q1 a 0");
     add("ADDJOB q1 b 0");
-    add("ADDJOB q1 b 0");
-    add("ADDJOB q2 c 0");
-    add("ADDJOB q2 d 100");
+    add("ADDJOB q1 c 100");
     batch_flush();
-    assert_int_equal(hot()->flying, 1);
-    assert_int_equal(fake_count(hot()), 3);
-    assert_int_equal(queue_named("q2")->inserting, 1);
+    assert_int_equal(fake_hot()->flying, 1);
+    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(queue_named("q1")->inserting, 2);
     addjob_expire(clock_mono() + 100 * US_PER_MS);
-    assert_int_equal(queue_named("q2")->inserting, 0);
-    assert_int_equal(queue_named("q2")->adding, 1);
+    assert_int_equal(queue_named("q1")->inserting, 1);
+    assert_int_equal(queue_named("q1")->adding, 2);
     assert_replies("add:NOREPL");
     commit();
-    assert_replies("1:q1=a add:D add:D add:D 2:q2=c add:D");
+    assert_replies("1:q1=a add:D add:D");
     assert_int_equal(queue_named("q1")->inserting, 0);
 }
 
@@ -499,9 +469,10 @@ int main(void) {
         TEST(test_job_is_refused),
         TEST(test_flight_is_lost),
         TEST(test_lost_goes_while_nobody_knows),
+        TEST(test_order_over_shapes),
         TEST(test_not_sent_in_time),
         TEST(test_passed_over_and_not_sent_in_time),
     };
 
-    return cmocka_run_group_tests_name("handoff", tests, group_start, group_stop);
+    return cmocka_run_group_tests_name("handoff", tests, group_start, fake_batch_stop);
 }

@@ -122,6 +122,56 @@ static void test_forged(void **state) {
     }
 }
 
+static void test_tokens(void **state) {
+    static const struct {
+        const char *behind;
+        enum jobid_check check;
+        int64_t token;
+    } cases[] = {
+        { "", JOBID_OK, 0 },
+        { ":1", JOBID_OK, 1 },
+        { ":4294967297", JOBID_OK, INT64_C(4294967297) },
+        { ":9223372036854775807", JOBID_OK, INT64_MAX },
+        { ":9223372036854775808", JOBID_BAD, 0 },
+        { ":", JOBID_BAD, 0 },
+        { ":0", JOBID_BAD, 0 },
+        { ":-1", JOBID_BAD, 0 },
+        { ":+1", JOBID_BAD, 0 },
+        { ":01", JOBID_BAD, 0 },
+        { ": 1", JOBID_BAD, 0 },
+        { ":1 ", JOBID_BAD, 0 },
+        { ":1:", JOBID_BAD, 0 },
+        { "1", JOBID_BAD, 0 },
+        { "x1", JOBID_BAD, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        size_t len = JOBID_LEN + strlen(cases[i].behind);
+        char *text = malloc(len + 1);
+        struct job_key key = { 0 };
+        int64_t token;
+
+        assert_non_null(text);
+        jobid_format(text, (struct job_key){ 7, -3, 123456789 }, NODE, DAY, true);
+        memcpy(text + JOBID_LEN, cases[i].behind, len - JOBID_LEN);
+        assert_int_equal(jobid_parse_token((struct slice){ text, len }, &key, &token), cases[i].check);
+        if (cases[i].check == JOBID_OK) {
+            assert_true(token == cases[i].token);
+            assert_int_equal(key.queue_id, 7);
+            assert_int_equal(key.rank, -3);
+            assert_true(key.id == 123456789);
+        }
+        text[0] = 'd';
+        assert_int_equal(jobid_parse_token((struct slice){ text, len }, &key, &token), JOBID_BAD);
+        text[0] = 'D';
+        text[JOBID_LEN - 1] ^= 1;
+        if (cases[i].check == JOBID_OK)
+            assert_int_equal(jobid_parse_token((struct slice){ text, len }, &key, &token), JOBID_UNKNOWN);
+        free(text);
+    }
+}
+
 static void test_wrong_length(void **state) {
     char text[JOBID_LEN + 1];
     struct job_key key;
@@ -239,6 +289,7 @@ int main(void) {
         cmocka_unit_test_setup(test_round_trip, use_secret),
         cmocka_unit_test_setup(test_ttl_digits, use_secret),
         cmocka_unit_test_setup(test_forged, use_secret),
+        cmocka_unit_test_setup(test_tokens, use_secret),
         cmocka_unit_test_setup(test_wrong_length, use_secret),
         cmocka_unit_test_setup(test_other_secret, use_secret),
         /* These go on with the ids of the ones before them. */

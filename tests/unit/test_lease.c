@@ -22,19 +22,19 @@ static struct job_key key_of(int64_t id) {
 }
 
 static void assert_ends(int64_t now, int64_t id) {
-    struct job_key key = { 0 };
+    struct lease_end end = { 0 };
 
-    assert_true(lease_take_ended(now, &key));
-    assert_true(key.id == id);
-    assert_int_equal(key.queue_id, key_of(id).queue_id);
-    assert_int_equal(key.rank, key_of(id).rank);
+    assert_true(lease_take_ended(now, &end));
+    assert_true(end.key.id == id);
+    assert_int_equal(end.key.queue_id, key_of(id).queue_id);
+    assert_int_equal(end.key.rank, key_of(id).rank);
     assert_false(lease_known(id));
 }
 
 static void assert_none_ends(int64_t now) {
-    struct job_key key;
+    struct lease_end end;
 
-    assert_false(lease_take_ended(now, &key));
+    assert_false(lease_take_ended(now, &end));
 }
 
 static void test_ends_in_order(void **state) {
@@ -87,6 +87,28 @@ static void test_without_an_end(void **state) {
     assert_false(lease_known(1));
     assert_int_equal(lease_count(), 0);
     assert_none_ends(INT64_MAX);
+}
+
+/* Whose it was is told at its end, when somebody else may have to look after it. */
+static void test_of_another_server(void **state) {
+    struct lease_end end;
+
+    (void)state;
+    lease_add_foreign(key_of(1), 100, 9);
+    lease_add(key_of(2), 200);
+    lease_add_foreign(key_of(3), 300, 9);
+    lease_add(key_of(3), 300);
+    lease_add_foreign(key_of(4), INT64_MAX, 9);
+    assert_int_equal(lease_count(), 3);
+    assert_true(lease_take_ended(1000, &end));
+    assert_true(end.key.id == 1 && end.owner == 9);
+    assert_true(lease_take_ended(1000, &end));
+    assert_true(end.key.id == 2 && end.owner == 0);
+    assert_true(lease_take_ended(1000, &end));
+    assert_true(end.key.id == 3 && end.owner == 0);
+    lease_add_foreign(key_of(5), 100, 9);
+    assert_true(lease_remove(5));
+    assert_none_ends(1000);
 }
 
 /* ---- holds ---- */
@@ -247,15 +269,15 @@ static void hold_both(int64_t id, bool hold) {
 
 static void take_from_both(int64_t now) {
     int64_t next = next_end_of_model();
-    struct job_key key;
+    struct lease_end end;
 
-    assert_int_equal(lease_take_ended(now, &key), next <= now);
+    assert_int_equal(lease_take_ended(now, &end), next <= now);
     if (next > now)
         return;
-    assert_true(key.id >= 0 && key.id < JOBS);
-    assert_true(model[key.id].known && model[key.id].holds == 0);
-    assert_true(model[key.id].until == next);
-    model[key.id] = (struct model){ 0 };
+    assert_true(end.key.id >= 0 && end.key.id < JOBS);
+    assert_true(model[end.key.id].known && model[end.key.id].holds == 0);
+    assert_true(model[end.key.id].until == next);
+    model[end.key.id] = (struct model){ 0 };
 }
 
 static void test_against_a_model(void **state) {
@@ -288,6 +310,7 @@ int main(void) {
         TEST(test_replaced),
         TEST(test_removed),
         TEST(test_without_an_end),
+        TEST(test_of_another_server),
         TEST(test_held),
         TEST(test_held_twice),
         TEST(test_prolonged_while_held),

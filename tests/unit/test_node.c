@@ -258,7 +258,7 @@ static void test_no_directory(void **state) {
 }
 
 static struct node named(uint16_t number, char digit) {
-    struct node n = { .number = number, .port = 7000 + number, .live = true };
+    struct node n = { .number = number, .port = 7000 + number };
 
     memset(n.id, digit, NODE_ID_LEN);
     snprintf(n.addr, sizeof(n.addr), "10.0.0.%d", number);
@@ -267,7 +267,7 @@ static struct node named(uint16_t number, char digit) {
 
 static void test_learn(void **state) {
     struct node me = named(0, 'e'), a = named(900, 'a'), b = named(4, 'b');
-    const struct node *const *all;
+    struct node *const *all;
     const struct node *known;
     size_t count;
 
@@ -279,18 +279,25 @@ static void test_learn(void **state) {
     assert_null(node_by_number(0));
     node_learn(&a);
     node_learn(&b);
+    (void)node_all(&count);
+    assert_int_equal(count, 1);
+    (void)node_known(&count);
+    assert_int_equal(count, 3);
+    assert_false(node_has_company());
+    node_by_number(900)->live = node_by_number(4)->live = true;
+    assert_true(node_has_company());
     all = node_all(&count);
     assert_int_equal(count, 3);
     assert_ptr_equal(all[0], node_self());
     assert_int_equal(all[1]->number, 4);
     assert_int_equal(all[2]->number, 900);
-    a.live = false;
-    node_learn(&a);
-    node_all(&count);
+    node_forget(node_by_number(900));
+    (void)node_known(&count);
     assert_int_equal(count, 2);
     assert_non_null(node_by_number(900));
-    a.live = true;
     node_learn(&a);
+    (void)node_known(&count);
+    assert_int_equal(count, 3);
     known = node_by_number(4);
     b.leaving = true;
     node_learn(&b);
@@ -314,7 +321,7 @@ static void test_learn_self(void **state) {
     node_learn(&zero);
     zero.number = NODE_MAX_NUMBER + 1;
     node_learn(&zero);
-    node_all(&count);
+    (void)node_known(&count);
     assert_int_equal(count, 3);
 }
 

@@ -3,8 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include <libpq-fe.h>
 #include "params.h"
@@ -137,6 +140,52 @@ static void test_columns_in_any_order(void **state) {
     assert_param(PARAMS_MAX - 1, ARRAY(NONE, INT2, "\0\x01") "\0\0\0\x02\0\x03");
     assert_param(4, "\x01");
     assert_param(0, "");
+}
+
+static void at_the_end(void) {
+    params_set_int8(&p, PARAMS_MAX - 1, 1);
+}
+
+static void element_too_many(void) {
+    params_int8(&p, PARAMS_MAX, 1);
+}
+
+static void scalar_too_many(void) {
+    params_set_text(&p, PARAMS_MAX, "x");
+}
+
+static void null_too_many(void) {
+    params_set_null(&p, PARAMS_MAX);
+}
+
+static void before_the_first(void) {
+    params_int4(&p, -1, 1);
+}
+
+/* The exit status of a process that does that. */
+static int status_of(void (*work)(void)) {
+    pid_t pid;
+    int status;
+
+    fflush(stdout);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        work();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* One parameter more than there is room for ends the process at once. */
+static void test_a_column_too_many(void **state) {
+    (void)state;
+    assert_int_equal(status_of(at_the_end), 0);
+    assert_int_equal(status_of(element_too_many), 1);
+    assert_int_equal(status_of(scalar_too_many), 1);
+    assert_int_equal(status_of(null_too_many), 1);
+    assert_int_equal(status_of(before_the_first), 1);
 }
 
 /* Every element must be where its length says, however often the memory moved. */
@@ -373,6 +422,7 @@ int main(void) {
         TEST(test_nulls),
         TEST(test_empty_array),
         TEST(test_columns_in_any_order),
+        TEST(test_a_column_too_many),
         TEST(test_many_elements),
         TEST(test_big_element),
         TEST(test_scalars),

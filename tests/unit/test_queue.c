@@ -480,7 +480,7 @@ static void test_signalled_queue_is_dropped(void **state) {
     (void)state;
     list_push_back(&q->waiters, &waiter);
     queue_signal(q);
-    queue_count_in(q);
+    queue_count_in(q, 1);
     queue_drop(q);
     assert_null(queue_next_signalled());
     assert_null(queue_next_dirty());
@@ -515,8 +515,8 @@ static void test_counters(void **state) {
     assert_false(b->shown);
     queue_count_out(b, 3);
     assert_false(b->shown);
-    queue_count_in(a);
-    queue_count_in(b);
+    queue_count_in(a, 1);
+    queue_count_in(b, 1);
     queue_count_out(b, 2);
     assert_true(b->shown);
     assert_int_equal(b->jobs_in, 1);
@@ -533,10 +533,10 @@ static void test_counters_without_a_row(void **state) {
     struct queue *q = queue_get(SLICE("q"));
 
     (void)state;
-    queue_count_in(q);
+    queue_count_in(q, 1);
     assert_null(queue_next_dirty());
     queue_set_id(q, 3);
-    queue_count_in(q);
+    queue_count_in(q, 1);
     assert_ptr_equal(queue_next_dirty(), q);
     assert_int_equal(q->jobs_in, 2);
 }
@@ -548,8 +548,8 @@ static void test_clear(void **state) {
     list_push_back(&b->waiters, &waiter);
     queue_job_ready(a, key_of(0, 5));
     queue_job_returned(a, key_of(0, 2));
-    queue_count_in(a);
-    queue_count_in(b);
+    queue_count_in(a, 1);
+    queue_count_in(b, 1);
     a->total = 2;
     queue_set_pause(a, PAUSE_OUT);
     queue_clear();

@@ -19,7 +19,7 @@
 #include "node.h"
 
 /* Columns of requeue_jobs_again.sql, and of requeue_jobs.sql. */
-enum { JOB_ID = 2, NACK, FIRST, LOST, NOW_AGAIN, NODE, NOW = 4 };
+enum { JOB_ID = 2, NACK, DELAY, ERROR, FIRST, LOST, NOW_AGAIN, NODE, NOW = 6 };
 
 static struct op *const ops[] = { &op_ack_jobs, &op_requeue_again, &op_requeue_jobs, NULL };
 static int64_t last_reply;
@@ -29,16 +29,7 @@ static void no_plan(void) {
 
 static int group_start(void **state) {
     (void)state;
-    config_defaults();
-    batch_init(ops, no_plan);
-    batch_start();
-    return 0;
-}
-
-static int group_stop(void **state) {
-    (void)state;
-    batch_stop();
-    return 0;
+    return fake_batch_start(ops, no_plan);
 }
 
 static int start(void **state) {
@@ -55,10 +46,6 @@ static int stop(void **state) {
     getters_stop();
     lease_clear();
     return 0;
-}
-
-static struct db_lane *hot(void) {
-    return fake_db.lanes[0];
 }
 
 static void on_end(struct req *r) {
@@ -97,20 +84,22 @@ static void next_turn(void) {
 }
 
 static void reconnect(void) {
-    hot()->state = DB_READY;
+    fake_hot()->state = DB_READY;
     next_turn();
     batch_flush();
 }
 
-/* Rows: of the only job, was_queued; -1: none. */
+/* Rows: of the only job, was_queued; -1: none. When its lease would have ended matters to other servers. */
 static void commit(int was_queued) {
-    PGresult *res = fake_rows(2);
+    PGresult *res = fake_rows(5);
 
     if (was_queued >= 0) {
         fake_set_int(res, 0, 0, 4, 1);
         fake_set_int(res, 0, 1, 1, was_queued);
+        fake_set_int(res, 0, 2, 8, 0);
+        fake_set_int(res, 0, 4, 1, false);
     }
-    fake_commit(hot(), &res);
+    fake_commit(fake_hot(), &res);
 }
 
 static void test_sent_again_with_its_times(void **state) {
@@ -118,18 +107,19 @@ static void test_sent_again_with_its_times(void **state) {
 
     (void)state;
     send_requeue(&nack, 7);
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_REQUEUE_JOBS);
-    first = fake_scalar(fake_sent(hot(), 0), NOW);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_REQUEUE_JOBS);
+    first = fake_scalar(fake_sent(fake_hot(), 0), NOW);
     next_turn();
-    fake_lose(hot());
+    fake_lose(fake_hot());
     reconnect();
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_REQUEUE_JOBS_AGAIN);
-    assert_int_equal(fake_element(fake_sent(hot(), 0), JOB_ID, 0), 7);
-    assert_int_equal(fake_element(fake_sent(hot(), 0), NACK, 0), 1);
-    assert_true(fake_element(fake_sent(hot(), 0), FIRST, 0) == first);
-    assert_true(fake_element(fake_sent(hot(), 0), LOST, 0) > first);
-    assert_true(fake_element(fake_sent(hot(), 0), LOST, 0) < fake_scalar(fake_sent(hot(), 0), NOW_AGAIN));
-    assert_int_equal(fake_scalar(fake_sent(hot(), 0), NODE), 3);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_REQUEUE_JOBS_AGAIN);
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), JOB_ID, 0), 7);
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), NACK, 0), 1);
+    assert_true(fake_element(fake_sent(fake_hot(), 0), FIRST, 0) == first);
+    assert_true(fake_element(fake_sent(fake_hot(), 0), LOST, 0) > first);
+    assert_true(fake_element(fake_sent(fake_hot(), 0), LOST, 0) <
+                fake_scalar(fake_sent(fake_hot(), 0), NOW_AGAIN));
+    assert_int_equal(fake_scalar(fake_sent(fake_hot(), 0), NODE), 3);
     commit(0);
     assert_int_equal(last_reply, 1);
 }
@@ -140,18 +130,18 @@ static void test_lost_again_and_failed(void **state) {
 
     (void)state;
     send_requeue(&enqueue, 7);
-    first = fake_scalar(fake_sent(hot(), 0), NOW);
+    first = fake_scalar(fake_sent(fake_hot(), 0), NOW);
     for (int i = 0; i < 2; i++) {
         next_turn();
-        fake_lose(hot());
+        fake_lose(fake_hot());
         reconnect();
     }
-    fake_fail(hot(), 0, "40P01");
+    fake_fail(fake_hot(), 0, "40P01");
     next_turn();
     batch_flush();
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_REQUEUE_JOBS_AGAIN);
-    assert_int_equal(fake_element(fake_sent(hot(), 0), NACK, 0), 0);
-    assert_true(fake_element(fake_sent(hot(), 0), FIRST, 0) == first);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_REQUEUE_JOBS_AGAIN);
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), NACK, 0), 0);
+    assert_true(fake_element(fake_sent(fake_hot(), 0), FIRST, 0) == first);
     commit(-1);
     assert_int_equal(last_reply, 0);
 }
@@ -162,32 +152,32 @@ static void test_failed_and_then_lost(void **state) {
 
     (void)state;
     send_requeue(&nack, 7);
-    fake_fail(hot(), 0, "40P01");
+    fake_fail(fake_hot(), 0, "40P01");
     next_turn();
     batch_flush();
-    assert_int_equal(fake_sent(hot(), 0)->stmt, SQL_REQUEUE_JOBS);
-    second = fake_scalar(fake_sent(hot(), 0), NOW);
-    fake_lose(hot());
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_REQUEUE_JOBS);
+    second = fake_scalar(fake_sent(fake_hot(), 0), NOW);
+    fake_lose(fake_hot());
     reconnect();
-    assert_true(fake_element(fake_sent(hot(), 0), FIRST, 0) == second);
+    assert_true(fake_element(fake_sent(fake_hot(), 0), FIRST, 0) == second);
     commit(0);
     assert_int_equal(last_reply, 1);
 }
 
 /* The database says what was done: that we knew a lease says nothing. */
 static void test_a_lease_that_ended_is_no_hit(void **state) {
-    struct job_key key;
+    struct lease_end end;
 
     (void)state;
     lease_add(job(7), clock_db() + 1);
     send_requeue(&nack, 7);
-    fake_lose(hot());
+    fake_lose(fake_hot());
     reconnect();
     commit(-1);
     assert_int_equal(last_reply, 0);
     assert_int_equal(queue_named("q1")->len, 0);
-    assert_true(lease_take_ended(clock_db() + US_PER_S, &key));
-    assert_int_equal(key.id, 7);
+    assert_true(lease_take_ended(clock_db() + US_PER_S, &end));
+    assert_int_equal(end.key.id, 7);
 }
 
 static void test_what_was_queued_is_not_counted_twice(void **state) {
@@ -199,7 +189,7 @@ static void test_what_was_queued_is_not_counted_twice(void **state) {
 
         lease_add(job(7), clock_db() + US_PER_S);
         send_requeue(&nack, 7);
-        fake_lose(hot());
+        fake_lose(fake_hot());
         reconnect();
         commit(was_queued);
         assert_int_equal(last_reply, 1);
@@ -220,5 +210,5 @@ int main(void) {
         TEST(test_what_was_queued_is_not_counted_twice),
     };
 
-    return cmocka_run_group_tests_name("second tries of NACK", tests, group_start, group_stop);
+    return cmocka_run_group_tests_name("second tries of NACK", tests, group_start, fake_batch_stop);
 }

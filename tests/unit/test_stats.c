@@ -91,6 +91,50 @@ static void test_reset(void **state) {
     assert_int_equal(stats_ops_per_sec(), 100);
 }
 
+static void test_errors_by_code(void **state) {
+    struct buf out = { 0 };
+
+    (void)state;
+    stats_count_error("ERR syntax error");
+    stats_count_error("BADID Invalid Job ID format.");
+    stats_count_error("ERR x");
+    stats_count_error("ERRATIC");
+    stats_count_error("what DEBUG ERROR may say");
+    stats_count_error("");
+    assert_int_equal(stats.errors_replied, 6);
+    stats_errors_info(&out);
+    buf_append(&out, "", 1);
+    assert_string_equal(buf_ptr(&out), "errorstat_ERR:count=4\r\nerrorstat_BADID:count=1\r\n"
+                                       "errorstat_ERRATIC:count=1\r\n");
+    buf_reset(&out, 0);
+    stats_reset();
+    stats_errors_info(&out);
+    assert_int_equal(buf_len(&out), 0);
+    buf_free(&out);
+}
+
+/* What is beyond is in the sum only. */
+static void test_more_codes_than_are_kept(void **state) {
+    char code[] = "AAA";
+    struct buf out = { 0 };
+    size_t lines = 0;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        code[0] = (char)('A' + i % 10);
+        code[1] = (char)('A' + i / 10 % 10);
+        code[2] = (char)('A' + i / 100);
+        stats_count_error(code);
+    }
+    assert_int_equal(stats.errors_replied, 1000);
+    stats_errors_info(&out);
+    buf_append(&out, "", 1);
+    for (const char *at = buf_ptr(&out); (at = strstr(at, "\r\n")) != NULL; at += 2)
+        lines++;
+    assert_int_equal(lines, 64);
+    buf_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_info, start_clean),
@@ -99,6 +143,8 @@ int main(void) {
         cmocka_unit_test_setup(test_rate_forgets, start_clean),
         cmocka_unit_test_setup(test_rate_of_late_samples, start_clean),
         cmocka_unit_test_setup(test_reset, start_clean),
+        cmocka_unit_test_setup(test_errors_by_code, start_clean),
+        cmocka_unit_test_setup(test_more_codes_than_are_kept, start_clean),
     };
 
     return cmocka_run_group_tests_name("stats", tests, NULL, NULL);

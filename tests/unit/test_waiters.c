@@ -52,6 +52,7 @@ static struct job job_of(const char *queue, int64_t id, const char *body) {
                          .key = { q->id, 0, id },
                          .ready_at = 1000 + id,
                          .expires_at = 2000,
+                         .lease_us = 5 * US_PER_S,
                          .retry = 5,
                          .nacks = 2,
                          .extras = 3,

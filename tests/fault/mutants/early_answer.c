@@ -5,9 +5,11 @@
 
 /*
  * What a flight asks for is done when its statements have results; the Sync that commits them goes out
- * only with the flight after it. So the caller learns of a commit that has not happened yet.
+ * only before the next flight, or as the next heartbeat. So the caller learns of a commit that has not
+ * happened yet.
  */
 #define LANES_MOST 8
+#define FLIGHTS_MOST 2
 
 int __real_PQpipelineSync(PGconn *conn);
 int __wrap_PQpipelineSync(PGconn *conn);
@@ -18,13 +20,19 @@ int __wrap_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const 
 PGresult *__real_PQgetResult(PGconn *conn);
 PGresult *__wrap_PQgetResult(PGconn *conn);
 
+struct flight {
+    unsigned sent; /* statements */
+    unsigned got;  /* results */
+};
+
 static struct lane {
     PGconn *conn;
-    int pid;       /* of the session: a connection's memory may be used again */
-    unsigned sent; /* statements of the flight */
-    unsigned got;  /* results of the flight */
-    bool flying;
-    bool open;       /* the flight before is not committed yet */
+    int pid;                             /* of the session: a connection's memory may be used again */
+    unsigned making;                     /* statements of the flight that is not complete yet */
+    struct flight flights[FLIGHTS_MOST]; /* under way, the oldest first */
+    unsigned flying;
+    bool open;       /* the last flight is not committed yet */
+    unsigned beats;  /* Syncs that carry nothing: their results are the caller's */
     unsigned ignore; /* results of late Syncs */
 } lanes[LANES_MOST];
 
@@ -47,47 +55,60 @@ int __wrap_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const 
                                const int *lengths, const int *formats, int format) {
     struct lane *lane = lane_of(conn);
 
-    if (lane->open) {
+    if (lane->making == 0 && lane->open) {
         if (__real_PQpipelineSync(conn) != 1)
             return 0;
         lane->open = false;
         lane->ignore++;
     }
-    lane->sent++;
+    lane->making++;
     return __real_PQsendQueryPrepared(conn, name, count, values, lengths, formats, format);
 }
 
 int __wrap_PQpipelineSync(PGconn *conn) {
     struct lane *lane = lane_of(conn);
 
-    /* Connecting prepares, and is left alone. */
-    if (lane->sent == 0)
+    if (lane->making == 0) {
+        lane->open = false;
+        lane->beats++;
         return __real_PQpipelineSync(conn);
-    lane->flying = true;
+    }
+    lane->flights[lane->flying++] = (struct flight){ .sent = lane->making };
+    lane->making = 0;
+    lane->open = true;
     return PQsendFlushRequest(conn);
 }
 
 static PGresult *land(struct lane *lane) {
-    lane->flying = false;
-    lane->open = true;
-    lane->sent = lane->got = 0;
+    lane->flights[0] = lane->flights[1];
+    lane->flying--;
     return PQmakeEmptyPGresult(lane->conn, PGRES_PIPELINE_SYNC);
+}
+
+/* A Sync that carries nothing goes out when nothing is under way: its result comes before all others. */
+static PGresult *synced(struct lane *lane, PGresult *res) {
+    if (lane->beats > 0) {
+        lane->beats--;
+        return res;
+    }
+    lane->ignore--;
+    PQclear(res);
+    return NULL;
 }
 
 PGresult *__wrap_PQgetResult(PGconn *conn) {
     struct lane *lane = lane_of(conn);
+    struct flight *first = &lane->flights[0];
     PGresult *res;
 
-    if (lane->flying && lane->got == lane->sent && lane->ignore == 0)
+    if (lane->flying > 0 && first->got == first->sent)
         return land(lane);
     res = __real_PQgetResult(conn);
-    if (!lane->flying || res == NULL)
-        return res;
-    if (PQresultStatus(res) == PGRES_PIPELINE_SYNC) {
-        PQclear(res);
-        lane->ignore--;
+    if (res == NULL)
         return NULL;
-    }
-    lane->got++;
+    if (PQresultStatus(res) == PGRES_PIPELINE_SYNC)
+        return synced(lane, res);
+    if (lane->flying > 0)
+        first->got++;
     return res;
 }

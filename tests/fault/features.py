@@ -1,0 +1,133 @@
+"""Judges what some queues promise besides: groups (I8), max-active (I9), attempts (I15), retention (I16)."""
+from history import FOREVER, GROUPS, KEPT, LIMITED, internal_id
+
+S = 1000000
+# Of QCONFIG, as the scene sets them.
+MAX_ACTIVE = 3
+RETENTION = 3600
+# Clocks of servers, by which jobs get their places, are not the same.
+CLOCKS_APART = S // 2
+EPSILON = S // 20
+
+
+def check(checker):
+    for one in (check_groups, check_running, check_dead, check_kept):
+        one(checker)
+
+
+def ended_at(job):
+    """When it can have gone from its queue at the earliest."""
+    return min((op.begin for op in job.acks if op.kind != "f"), default=FOREVER)
+
+
+# ---- I8: within a group one after the other, the older first ----
+
+def check_groups(checker):
+    groups = {}
+    for job in checker.jobs:
+        if job.queue == GROUPS:
+            groups.setdefault(job.group, []).append(job)
+    for jobs in groups.values():
+        checker.verdict.counts["jobs of groups"] += len(jobs)
+        check_group(checker, jobs)
+
+
+def check_group(checker, jobs):
+    """Once a job is there, none that was added after it comes before it has gone."""
+    # Those that are known to be there, by when that was; and of each beginning the one that went last.
+    there = sorted((job for job in jobs if job.op.kind == "o"), key=lambda job: job.op.end)
+    at, last = 0, None
+    for job in sorted(jobs, key=lambda job: job.op.begin):
+        while at < len(there) and there[at].op.end + CLOCKS_APART + checker.clock_us < job.op.begin:
+            last = max(last or there[at], there[at], key=ended_at)
+            at += 1
+        came = min((d.op.end for d in job.deliveries), default=FOREVER)
+        if last is not None and came < ended_at(last):
+            checker.wrong("I8", "came before an older one of its group had gone", job, [*last.ops()[-6:], *job.ops()[-6:]])
+
+
+# ---- I9: no more than max-active run at once ----
+
+def running(job, slack):
+    """From when until when it was running for sure, for each delivery."""
+    ends = [op.begin for op in job.acks + job.requeues if op.kind != "f"]
+    for d in job.deliveries:
+        end = min([d.op.begin + job.retry_us - slack, *(at for at in ends if at > d.op.begin)])
+        if d.op.end < end:
+            yield d.op.end, end
+
+
+def check_running(checker):
+    jobs = [job for job in checker.jobs if job.queue == LIMITED]
+    spans = [span for job in jobs for span in running(job, EPSILON + checker.clock_us)]
+    steps = sorted([(begin, 1) for begin, _ in spans] + [(end, -1) for _, end in spans])
+    now = most = 0
+    for _, step in steps:
+        now += step
+        most = max(most, now)
+    checker.verdict.counts["jobs of a limited queue"] += len(jobs)
+    if most > MAX_ACTIVE:
+        checker.wrong("I9", f"{most} jobs of a queue with max-active {MAX_ACTIVE} ran at once")
+
+
+# ---- I15: exactly so many attempts, and then among the dead or in the DEADQUEUE, once ----
+
+def check_dead(checker):
+    for job in checker.jobs:
+        if job.attempts:
+            check_attempts(checker, job)
+
+
+def check_attempts(checker, job):
+    """A delivery whose answer was lost counts as well, so clients may have seen fewer, but never more."""
+    attempts = [d for d in job.deliveries if d.queue == job.queue]
+    moved = [d for d in job.deliveries if d.queue != job.queue]
+    unseen = job.attempts - len(attempts)
+    if unseen < 0:
+        checker.wrong("I15", f"delivered {len(attempts)} times, not {job.attempts}", job)
+    if moved:
+        check_moved(checker, job, attempts, moved)
+    for row_id in map(internal_id, job.ids):
+        if row_id in checker.dead:
+            check_death(checker, job, row_id)
+    if unseen > 0 and (moved or any(internal_id(i) in checker.dead for i in job.ids)):
+        checker.verdict.counts["attempts whose answer was lost"] += unseen
+        if checker.gentle:
+            checker.wrong("I15", f"died, and was delivered {len(attempts)} times, not {job.attempts}", job)
+
+
+def check_moved(checker, job, attempts, moved):
+    checker.verdict.counts["jobs moved to a DEADQUEUE"] += 1
+    first = min(d.op.end for d in moved)
+    if any(d.op.begin > first for d in attempts):
+        checker.wrong("I15", "delivered from its queue after it had died", job)
+
+
+def check_death(checker, job, row_id):
+    attempts = int(checker.dead[row_id]["deliveries"])
+    if attempts != job.attempts:
+        checker.wrong("I15", f"died after {attempts} attempts, not {job.attempts}", job)
+    if row_id in checker.left:
+        checker.wrong("I15", "among the dead, and among the living", job)
+    if job.grave:
+        checker.wrong("I15", "among the dead, and not in its DEADQUEUE", job)
+
+
+# ---- I16: what is done is kept for as long as retention says ----
+
+def check_kept(checker):
+    for job in checker.jobs:
+        if job.queue == KEPT and not checker.clock_us:
+            check_done(checker, job)
+
+
+def check_done(checker, job):
+    done = [op for op in job.acks if op.kind == "o" and op.verb in "kf" and op.count() == len(op.ids)]
+    is_kept = any(internal_id(i) in checker.kept for i in job.ids)
+    if done and not is_kept and not any(op.verb == "d" for op in job.acks):
+        checker.wrong("I16", "acknowledged, and not kept", job)
+    checker.verdict.counts["jobs kept"] += is_kept
+    if is_kept and not any(op.verb in "kf" and op.kind != "f" for op in job.acks):
+        checker.wrong("I16", "kept as done, and nobody said so", job)
+    if is_kept and any(internal_id(i) in checker.left for i in job.ids):
+        checker.wrong("I16", "kept as done, and among the living", job)

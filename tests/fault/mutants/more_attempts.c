@@ -1,0 +1,16 @@
+/* A server that gives one job in five an attempt more than was asked for. wraps: args_parse_or_reply */
+#include "add_options.h"
+#include "args.h"
+
+bool __real_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
+bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
+
+bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end) {
+    static unsigned count;
+    struct add_options *o = opt;
+    bool good = __real_args_parse_or_reply(r, from, spec, opt, end);
+
+    if (good && spec == &addjob_spec && o->attempts > 0 && ++count % 5 == 0)
+        o->attempts++;
+    return good;
+}

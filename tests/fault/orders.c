@@ -1,0 +1,166 @@
+/* What producers ask for: to which queue a job goes, and with which options. */
+#include "orders.h"
+
+#include <stdio.h>
+
+#include "books.h"
+#include "history.h"
+#include "words.h"
+
+#define MAXLEN 20
+#define GROUPS 20
+#define FAR_QUEUES 2
+
+struct order {
+    int queue;
+    int retry, delay, ttl, timeout_ms, maxlen, attempts, group, grave;
+};
+
+static struct {
+    int queues;
+    int retry_max;
+} orders;
+
+void orders_start(int queues, int retry_max) {
+    orders.queues = queues;
+    orders.retry_max = retry_max;
+}
+
+int orders_queue(enum special_queue which) {
+    return orders.queues + (int)which;
+}
+
+int orders_all_queues(void) {
+    return orders.queues + SPECIAL_QUEUES;
+}
+
+/* ---- queues ---- */
+
+static bool may_use(const struct conn *c, int queue, bool adds) {
+    bool near = c->server == (unsigned)queue % conn_servers;
+
+    return conn_servers == 1 || queue >= FAR_QUEUES || near == adds;
+}
+
+static int ordinary_queue(const struct conn *c, bool adds) {
+    int queue;
+
+    do
+        queue = books_between(0, orders.queues - 1);
+    while (!may_use(c, queue, adds));
+    return queue;
+}
+
+int orders_queue_to_add(const struct conn *c) {
+    return ordinary_queue(c, true);
+}
+
+int orders_queue_to_take(const struct conn *c, bool racers) {
+    if (books_one_in(3))
+        return orders_queue(QUEUE_POISON + books_random(SPECIAL_QUEUES - QUEUE_POISON));
+    if (racers && books_one_in((uint32_t)orders.queues + 1))
+        return orders_queue(QUEUE_KEYS);
+    return ordinary_queue(c, false);
+}
+
+/* ---- orders ---- */
+
+static void make_full(struct order *o) {
+    o->queue = orders_queue(QUEUE_FULL);
+    o->maxlen = MAXLEN;
+}
+
+static void make_poison(struct order *o) {
+    o->queue = orders_queue(QUEUE_POISON);
+    o->attempts = books_between(1, 3);
+    o->retry = books_between(1, 2);
+    o->grave = books_one_in(2) ? orders_queue(QUEUE_GRAVE) : 0;
+}
+
+static void make_grouped(struct order *o) {
+    o->queue = orders_queue(QUEUE_GROUPS);
+    o->retry = books_between(1, orders.retry_max);
+    o->group = books_between(1, GROUPS);
+}
+
+static void make_limited(struct order *o) {
+    o->queue = orders_queue(QUEUE_LIMITED);
+    o->retry = books_between(1, 2);
+}
+
+static void make_kept(struct order *o) {
+    o->queue = orders_queue(QUEUE_KEPT);
+    o->retry = books_between(1, orders.retry_max);
+}
+
+/* Of a thousand jobs so many are special. */
+static const struct {
+    uint32_t weight;
+    void (*make)(struct order *o);
+} specials[] = {
+    { 10, make_full }, { 20, make_poison }, { 30, make_grouped }, { 15, make_limited }, { 25, make_kept },
+};
+
+static bool make_special(struct order *o) {
+    uint32_t roll = books_random(1000);
+
+    for (size_t i = 0; i < LENGTH(specials); i++) {
+        if (roll < specials[i].weight) {
+            specials[i].make(o);
+            return true;
+        }
+        roll -= specials[i].weight;
+    }
+    return false;
+}
+
+static struct order choose_order(const struct conn *c) {
+    struct order o = { .queue = orders_queue(QUEUE_ORDER), .retry = orders.retry_max };
+
+    if (c->serial == 0)
+        return o;
+    o.queue = orders_queue_to_add(c);
+    o.retry = books_one_in(7) ? 0 : books_between(1, orders.retry_max);
+    o.timeout_ms = books_one_in(3) ? books_between(500, 3500) : 0;
+    if (make_special(&o))
+        return o;
+    o.delay = books_one_in(12) ? books_between(1, 2) : 0;
+    o.ttl = books_one_in(25) ? books_between(3, 8) : 0;
+    return o;
+}
+
+static void note(const struct order *o, uint64_t token) {
+    history_print(" %llu %d %d %d %d %d %d", (unsigned long long)token, o->queue, o->retry, o->delay, o->ttl,
+                  o->timeout_ms, o->maxlen);
+    if (o->attempts > 0 || o->group > 0)
+        history_print(" 0 0 %d %d %d", o->attempts, o->group, o->grave);
+}
+
+static void option(struct words *w, const char *name, int value) {
+    if (value > 0)
+        word_option(w, name, value);
+}
+
+void orders_add_job(struct conn *c) {
+    struct order o = choose_order(c);
+    uint64_t token = books_new_token();
+    struct words w = { .count = 0 };
+
+    conn_begin(c, 'a', token);
+    note(&o, token);
+    word(&w, "ADDJOB");
+    word_slice(&w, books_name(o.queue));
+    word_slice(&w, books_body(token));
+    word_int(&w, o.timeout_ms);
+    word_option(&w, "RETRY", o.retry);
+    option(&w, "DELAY", o.delay);
+    option(&w, "TTL", o.ttl);
+    option(&w, "MAXLEN", o.maxlen);
+    option(&w, "ATTEMPTS", o.attempts);
+    option(&w, "GROUP", o.group);
+    if (o.grave > 0) {
+        word(&w, "DEADQUEUE");
+        word_slice(&w, books_name(o.grave));
+    }
+    conn_send(c, w.count, w.argv);
+}

@@ -1,0 +1,35 @@
+#ifndef ORDERS_H
+#define ORDERS_H
+
+#include <stdbool.h>
+#include "conn.h"
+
+/*
+ * What producers ask for: to which queue a job goes, and with which options. Behind the ordinary queues, of which
+ * there are so many as the plan says, come those of one purpose; check.py knows their numbers.
+ */
+enum special_queue {
+    QUEUE_ORDER,   /* one producer, one consumer */
+    QUEUE_FULL,    /* MAXLEN */
+    QUEUE_KEYS,    /* UNIQUE: racers.h */
+    QUEUE_POISON,  /* ATTEMPTS: nobody acknowledges these */
+    QUEUE_GROUPS,  /* GROUP */
+    QUEUE_LIMITED, /* max-active, as the scene has set it */
+    QUEUE_GRAVE,   /* the DEADQUEUE of some of the poison */
+    QUEUE_KEPT,    /* retention, as the scene has set it */
+    SPECIAL_QUEUES,
+};
+
+void orders_start(int queues, int retry_max);
+int orders_queue(enum special_queue which);
+/* With those. */
+int orders_all_queues(void);
+
+/* The first queues are added to at one server, and taken from at the others. */
+int orders_queue_to_add(const struct conn *c);
+/* racers: somebody adds jobs with keys. */
+int orders_queue_to_take(const struct conn *c, bool racers);
+/* Sends an ADDJOB of any kind; client 0 adds jobs whose order is judged. */
+void orders_add_job(struct conn *c);
+
+#endif

@@ -1,0 +1,92 @@
+/* The doctor on the command line: what it says, and its exit status. */
+#include "consult.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void says(const char *out, const char *text) {
+    if (strstr(out, text) == NULL)
+        fail_msg("\"%s\" is not in: %s", text, out);
+}
+
+/* The suites' Postgres syncs nothing, which is an error; else it would be well. */
+static void test_errors(void **state) {
+    const char *out;
+
+    (void)state;
+    assert_int_equal(doctor_line_run(&out, "--database", server.database, NULL), 2);
+    says(out, "error (settings): fsync is off");
+    says(out, "    What to do: fsync = on");
+    says(out, "2 errors, 0 warnings");
+    assert_int_equal(doctor_line_run(&out, "--lines", "--database", server.database, NULL), 2);
+    says(out, "error\tsettings\tfsync is off");
+    assert_null(strstr(out, "warnings"));
+}
+
+static void test_nothing_there(void **state) {
+    const char *out;
+
+    (void)state;
+    assert_int_equal(doctor_line_run(&out, "--database", "host=/nowhere dbname=x", NULL), 2);
+    says(out, "error (connection): the database cannot be reached");
+    assert_int_equal(doctor_line_run(&out, "--dir", "nowhere", NULL), 2);
+    says(out, "there is no private Postgres in nowhere");
+    assert_int_equal(doctor_line_run(&out, "--nonsense", "1", NULL), 2);
+    assert_int_equal(doctor_line_run(&out, "--database", postgres_conninfo(&pg, NULL), NULL), 2);
+    says(out, "error (schema): there are no tables of ours");
+}
+
+/* Of several hosts that which is a primary is looked at. */
+static void test_several_hosts(void **state) {
+    const char *database = strchr(server.database, '=') + 1, *out;
+
+    (void)state;
+    assert_int_equal(
+        doctor_line_run(&out, "--lines", "--database", text_of("host=/nowhere,%s", database), NULL), 2);
+    says(out, "error\tsettings\tfsync is off");
+    assert_null(strstr(out, "connection"));
+}
+
+static void test_dead_jobs(void **state) {
+    const char *database = postgres_conninfo(&pg, NULL), *out;
+
+    (void)state;
+    free(postgres_query(database, "create schema pgdisque"));
+    free(postgres_query(database, "create table pgdisque.dead_job (id bigint)"));
+    doctor_line_run(&out, "--lines", "--database", database, NULL);
+    assert_null(strstr(out, "dead-jobs"));
+    free(postgres_query(database, "insert into pgdisque.dead_job select generate_series(1, 3)"));
+    doctor_line_run(&out, "--lines", "--database", database, NULL);
+    says(out, "note\tdead-jobs\t3 jobs are dead");
+    free(postgres_query(database, "insert into pgdisque.dead_job select generate_series(1, 20000)"));
+    doctor_line_run(&out, "--lines", "--database", database, NULL);
+    says(out, "warning\tdead-jobs\tmore than 10000 jobs are dead");
+}
+
+/* Whether its server runs or not. How full the disk is, is not ours. */
+static void test_private_postgres(void **state) {
+    const char *out;
+    struct server s;
+
+    (void)state;
+    server_start(&s, "", NULL);
+    doctor_line_run(&out, "--dir", s.dir, NULL);
+    says(out, "checks were made.");
+    assert_null(strstr(out, "(connection)"));
+    assert_int_equal(server_stop(&s), 0);
+    doctor_line_run(&out, "--dir", s.dir, NULL);
+    says(out, "checks were made.");
+    assert_null(strstr(out, "(connection)"));
+    server_resume(&s);
+    assert_int_equal(server_stop(&s), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errors),           cmocka_unit_test(test_nothing_there),
+        cmocka_unit_test(test_several_hosts),    cmocka_unit_test(test_dead_jobs),
+        cmocka_unit_test(test_private_postgres),
+    };
+
+    return RUN_SUITE("doctor_line", tests);
+}

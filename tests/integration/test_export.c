@@ -1,0 +1,207 @@
+/* Jobs back to a Redis' lists: in order, once, wherever the export is killed; what stays is told. */
+#include "moving.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "random.h"
+
+static redisContext *r, *q;
+
+static void add_jobs(const char *queue, int from, int to) {
+    for (int i = from; i < to; i++)
+        later(q, "ADDJOB %s %s 0", queue, text_of("task %d", i));
+    for (int i = from; i < to; i++)
+        next_reply(q);
+}
+
+static void list_is(const char *list, const char *pop, int count) {
+    for (int i = 0; i < count; i++)
+        expect(r, text_of("\"task %d\"", i), "%s %s", pop, list);
+    expect(r, ":0", "EXISTS %s", list);
+}
+
+/* Behind what is there, at the end where that is not taken. */
+static void test_order(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    expect(r, ":1", "LPUSH old:jobs %s", "task 0");
+    add_jobs("jobs", 1, 130);
+    moving_fill(q, "listed", "RPUSH", 0, 30);
+    EXPORT(0, "129\tjobs", "--dry-run", "--queue", "jobs");
+    EXPORT(0, "129\tjobs\n129 jobs moved", "--batch", "50", "--key-prefix", "old:", "--queue", "jobs");
+    EXPORT(0, "30\tlisted", "--pop", "left", "--batch", "7", "--queue", "lis*", "--queue", "nothing");
+    list_is("old:jobs", "RPOP", 130);
+    list_is("listed", "LPOP", 30);
+    expect(r, ":0", "DBSIZE");
+    expect(q, ":0", "LLEN jobs");
+}
+
+static void test_bytes_and_priorities(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    freeReplyObject(redisCommand(q, "ADDJOB bytes %b 0", "a\0\r\n\xff", (size_t)5));
+    freeReplyObject(redisCommand(q, "ADDJOB bytes %b 0 PRIORITY 9", "", (size_t)0));
+    EXPORT(0, "2 jobs moved", "--queue", "bytes");
+    expect(r, "\"\"", "RPOP bytes");
+    expect(r, "\"a\\x00\\x0d\\x0a\\xff\"", "RPOP bytes");
+}
+
+static void test_what_stays(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    add_jobs("stay", 0, 4);
+    get_job(q, "stay", "task 0");
+    add_job(q, "stay", "task 4", "DELAY 1000");
+    add_job(q, "stay", "task 5", "GROUP a");
+    add_job(q, "stay", "task 6", "GROUP a");
+    EXPORT(1,
+           "jobs moved\n1 jobs of stay stay: they are in their delay, see --delayed\n"
+           "1 jobs of stay stay: they are given out",
+           "--queue", "stay");
+    EXPORT(1, "1\tstay\n1 jobs moved\n1 jobs of stay stay: they are given out", "--delayed", "--queue",
+           "stay");
+    expect(r, "\"task 4\"", "LPOP stay");
+    expect(q, "+out", "PAUSE shut out");
+    add_jobs("shut", 0, 3);
+    EXPORT(1, "0 jobs moved\n3 jobs of shut stay: they are kept by a pause", "--queue", "shut");
+    expect(q, "+none", "PAUSE shut none");
+    EXPORT(0, "3 jobs moved", "--queue", "shut");
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    expect(r, "+OK", "SET text a");
+    add_jobs("text", 0, 3);
+    EXPORT(2, "--queue is missing", "--pop", "left");
+    EXPORT(2, "queues are named by --queue: text", "text");
+    EXPORT(2, "no such option", "--nonsense", "text");
+    EXPORT(2, "--pop must be right or left: up", "--pop", "up", "--queue", "text");
+    EXPORT(2, "text: this is a key of another type", "--queue", "text");
+    EXPORT(2, "127.0.0.1:1:", "--from", "127.0.0.1:1", "--queue", "text");
+    EXPORT(0, "usage: ", "--help");
+    expect(q, ":3", "LLEN pgdisque:export:text");
+    expect(r, ":1", "DEL text");
+    EXPORT(0, "3 jobs moved", "--queue", "te?t");
+    list_is("text", "RPOP", 3);
+    EXPORT(0, "0 jobs moved", "--queue", "text");
+}
+
+/* What was pushed and not yet deleted is known by its notes, even if the list is empty; notes of what was
+ * deleted are of no use. */
+static void test_noted(void **state) {
+    redisReply *jobs;
+
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    moving_fill(q, "pgdisque:export:half", "LPUSH", 0, 5);
+    add_jobs("half", 5, 9);
+    jobs = redisCommand(q, "QPEEK pgdisque:export:half 3");
+    for (size_t i = 0; i < 3; i++)
+        expect(r, ":1", "SADD pgdisque:export:half %s", jobs->element[i]->element[1]->str);
+    EXPORT(0, "6\thalf\n6 jobs moved", "--batch", "2", "--queue", "h*f");
+    for (int i = 3; i < 9; i++)
+        expect(r, text_of("\"task %d\"", i), "RPOP half");
+    expect(r, ":0", "DBSIZE");
+    expect(r, ":1", "SADD pgdisque:export:half %s", jobs->element[0]->element[1]->str);
+    EXPORT(0, "0 jobs moved", "--queue", "half");
+    expect(r, ":0", "DBSIZE");
+    freeReplyObject(jobs);
+}
+
+#define TASKS 2000
+
+static int pop_all(const char *list, int *seen) {
+    int taken = 0;
+
+    for (const char *task; strncmp(task = ask(r, "RPOP %s", list), "\"task ", 6) == 0; taken++)
+        seen[atoi(task + 6)]++;
+    return taken;
+}
+
+/* What was noted is told from what was not even if the lists have been emptied meanwhile. */
+static void test_kills(void **state) {
+    static const char *const words[] = { "--batch", "61", "--queue", "k", NULL };
+    static int seen[TASKS];
+    int kills = 0, aside = 0, noted = 0, status = -1;
+
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    add_jobs("k", 0, TASKS);
+    while (status != 0) {
+        status = moving_kill("export", words, (unsigned)random_below(8000 + 400 * (uint64_t)kills));
+        kills += status != 0;
+        aside += number(q, "LLEN pgdisque:export:k") > 0;
+        noted += number(r, "EXISTS pgdisque:export:k") > 0;
+        pop_all("k", seen);
+    }
+    printf("# killed %d times, %d of them amid a batch, %d of these between push and deletion\n", kills,
+           aside, noted);
+    assert_true(aside > 0);
+    moving_once(seen, TASKS);
+    expect(r, ":0", "DBSIZE");
+    expect(q, ":0", "QLEN pgdisque:export:k");
+}
+
+/* Two at once, and producers and consumers on both sides, by a pattern as well. */
+static void test_two_follow(void **state) {
+    static const char *const words[] = { "--follow", "--batch", "20", "--queue", "two*", NULL };
+    static int seen[TASKS];
+    int taken = 0;
+    pid_t pids[2];
+
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    for (int i = 0; i < 2; i++)
+        pids[i] = moving_spawn("export", words);
+    for (int i = 0; i < TASKS; i += 50) {
+        redisReply *job;
+
+        add_jobs("two", i, i + 50);
+        job = redisCommand(q, "GETJOB NOHANG FROM *two*");
+        if (job->type == REDIS_REPLY_ARRAY) {
+            seen[atoi(job->element[0]->element[2]->str + 5)]++;
+            taken++;
+            expect(q, ":1", "ACKJOB %s", job->element[0]->element[1]->str);
+        }
+        freeReplyObject(job);
+        taken += pop_all("two", seen);
+    }
+    EVENTUALLY((taken += pop_all("two", seen)) >= TASKS);
+    for (int i = 0; i < 2; i++) {
+        kill(pids[i], SIGTERM);
+        assert_int_equal(wait_exit(pids[i], MOVING_RUN_MS), 0);
+    }
+    pop_all("two", seen);
+    moving_once(seen, TASKS);
+}
+
+static int start(void **state) {
+    (void)state;
+    random_start(20261121);
+    r = moving_redis();
+    q = client_open();
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    redisFree(r);
+    redisFree(q);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_bytes_and_priorities),
+        cmocka_unit_test(test_what_stays), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_noted),      cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_two_follow),
+    };
+
+    return RUN_SUITE_WITH("export", tests, start, stop);
+}

@@ -1,0 +1,182 @@
+/* HEALTH over several servers: while the database is away or stands still, after lost connections and a death. */
+#include "company.h"
+#include "consult.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { A, B, C };
+
+#define CROWD 100
+
+static long long rows_of_health(void) {
+    return postgres_number(server.database, "select count(*) from pgdisque.job as j "
+                                            "join pgdisque.queue as q on q.id = j.queue_id "
+                                            "where q.name = '__health__'");
+}
+
+static bool is_healthy(int n) {
+    return ask(at[n], "HEALTH TIMEOUT 60000")[0] == ':';
+}
+
+static void expect_all_healthy(void) {
+    for (int i = 0; i < COMPANY; i++)
+        if (!is_healthy(i))
+            fail_msg("server %d: %s", i, ask(at[i], "HEALTH TIMEOUT 60000"));
+}
+
+/* However many ask, nothing stays, and they need fewer jobs than they are. */
+static void test_many_ask_at_once(void **state) {
+    long long before = info_number(at[A], "jobs_added");
+    struct wire crowd[CROWD];
+
+    (void)state;
+    for (int i = 0; i < CROWD; i++)
+        raw_open_on(&crowd[i], company[A]);
+    for (int i = 0; i < CROWD; i++)
+        wire_words(&crowd[i], "HEALTH", "TIMEOUT", "60000", NULL);
+    for (int i = 0; i < CROWD; i++) {
+        struct value *v = wire_reply(&crowd[i], patience(20000));
+
+        assert_non_null(v);
+        assert_int_equal(v->type, ':');
+        value_free(v);
+        wire_close(&crowd[i]);
+    }
+    assert_in_range(info_number(at[A], "jobs_added") - before, 1, CROWD);
+    assert_int_equal(rows_of_health(), 0);
+}
+
+static void test_at_all_servers(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < COMPANY; i++)
+            later(at[i], "HEALTH TIMEOUT 60000");
+        for (int i = 0; i < COMPANY; i++)
+            if (next_reply(at[i])[0] != ':')
+                fail_msg("server %d", i);
+    }
+    EVENTUALLY(all_have("__health__", 0) && all_agree("__health__"));
+    assert_int_equal(rows_of_health(), 0);
+}
+
+/* The client that has asked goes away; the others do not suffer. */
+static void test_who_asked_is_gone(void **state) {
+    PGconn *lock = postgres_connect(server.database);
+    struct wire w, other;
+
+    (void)state;
+    PQclear(PQexec(lock, "begin; lock pgdisque.job"));
+    raw_open_on(&w, company[A]);
+    raw_open_on(&other, company[A]);
+    wire_words(&w, "HEALTH", "TIMEOUT", "60000", NULL);
+    wire_words(&other, "HEALTH", "TIMEOUT", "60000", NULL);
+    wire_reset(&w);
+    expect_start(at[A], "-NOREPL no job went through within 300 milliseconds", "HEALTH TIMEOUT 300");
+    assert_int_equal(wire_pending(&other), 0);
+    PQclear(PQexec(lock, "commit"));
+    PQfinish(lock);
+    assert_true(wire_wait_bytes(&other, 4, patience(20000)));
+    assert_int_equal(other.data[other.start], ':');
+    wire_close(&other);
+    expect_all_healthy();
+    EVENTUALLY(rows_of_health() == 0);
+}
+
+/* Nothing that was lost makes it ill; and what a lost answer left behind is gone as well. */
+static void test_lost_connections(void **state) {
+    (void)state;
+    for (int round = 0; round < 8; round++) {
+        for (int i = 0; i < COMPANY; i++)
+            later(at[i], "HEALTH TIMEOUT 60000");
+        free(postgres_query(server.database, "select count(pg_terminate_backend(pid)) from pg_stat_activity "
+                                             "where pid <> pg_backend_pid() and datname = current_database() "
+                                             "and backend_type = 'client backend'"));
+        for (int i = 0; i < COMPANY; i++)
+            if (next_reply(at[i])[0] != ':')
+                fail_msg("server %d in round %d", i, round);
+    }
+    EVENTUALLY(rows_of_health() == 0);
+    EVENTUALLY(all_have("__health__", 0) && all_agree("__health__"));
+}
+
+static void test_database_away(void **state) {
+    const char *out;
+
+    (void)state;
+    expect_all_healthy();
+    postgres_stop(&pg, true);
+    EVENTUALLY(strncmp(ask(at[A], "HEALTH TIMEOUT 100"), "-NOREPL the database cannot be reached: ", 40) ==
+               0);
+    assert_int_equal(health_line_run(&out, "--port", text_of("%d", company[A]->port), NULL), 1);
+    assert_non_null(strstr(out, "pgdisque health: NOREPL the database cannot be reached"));
+    postgres_resume(&pg);
+    expect_all_healthy();
+    EVENTUALLY(rows_of_health() == 0);
+}
+
+/* What it was about expires soon, and cannot come back before. */
+static void test_server_dies(void **state) {
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        later(at[C], "HEALTH TIMEOUT 60000");
+        redisBufferWrite(at[C], NULL);
+        server_kill(company[C]);
+        expect_start(at[A], ":", "HEALTH TIMEOUT 60000");
+        expect_start(at[B], ":", "HEALTH TIMEOUT 60000");
+        server_resume(company[C]);
+        redisFree(at[C]);
+        at[C] = client_open_on(company[C]);
+        expect_start(at[C], ":", "HEALTH TIMEOUT 60000");
+    }
+    assert_int_equal(postgres_number(server.database,
+                                     "select count(*) from pgdisque.job as j "
+                                     "join pgdisque.queue as q on q.id = j.queue_id "
+                                     "where q.name = '__health__' and (j.retry > 0 "
+                                     "or j.expires_at > clock_timestamp() + interval '61 seconds')"),
+                     0);
+}
+
+static void test_command_line(void **state) {
+    char path[PATH_SIZE], port[16];
+    const char *options[] = { "--unixsocket", path, NULL };
+    const char *out;
+    redisContext *c;
+    struct server s;
+
+    (void)state;
+    path_join(path, "%s/health.sock", scratch_dir());
+    server_start(&s, postgres_conninfo(&pg, NULL), options);
+    snprintf(port, sizeof port, "%d", s.port);
+    c = client_open_on(&s);
+    expect(c, "+OK", "CONFIG SET requirepass secret");
+    redisFree(c);
+    EVENTUALLY(health_line_run(&out, "--port", port, "--requirepass", "secret", NULL) == 0);
+    assert_int_equal(strncmp(out, "healthy: a job went through in ", 31), 0);
+    assert_int_equal(health_line_run(&out, "--port", port, NULL), 1);
+    assert_non_null(strstr(out, "NOAUTH"));
+    assert_int_equal(health_line_run(&out, "--port", port, "--requirepass", "wrong", NULL), 1);
+    EVENTUALLY(health_line_run(&out, "--port", "0", "--unixsocket", path, "--requirepass", "secret", NULL) ==
+               0);
+    EVENTUALLY(health_line_run(&out, "--port", port, "--bind", "0.0.0.0", "--requirepass", "secret", NULL) ==
+               0);
+    assert_int_equal(health_line_run(&out, "--nonsense", "1", NULL), 1);
+    assert_int_equal(server_stop(&s), 0);
+    assert_int_equal(health_line_run(&out, "--port", port, NULL), 1);
+    assert_non_null(strstr(out, "refused"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_many_ask_at_once, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_at_all_servers, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_who_asked_is_gone, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_lost_connections, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_database_away, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_server_dies, company_gather, company_part),
+        cmocka_unit_test(test_command_line),
+    };
+
+    return RUN_SUITE("health", tests);
+}

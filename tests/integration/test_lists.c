@@ -1,0 +1,347 @@
+/* Lists and jobs in one queue, over several servers, while clients and servers go. */
+#include "company.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { A, B, C };
+
+/* ---- both kinds of programs ---- */
+
+static void test_old_producers_new_consumers(void **state) {
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        expect(at[A], text_of(":%d", i + 1), "LPUSH fromleft %d", i);
+        expect(at[A], text_of(":%d", i + 1), "RPUSH fromright %d", i);
+    }
+    for (int i = 0; i < 20; i++) {
+        get_job(at[A], "fromleft", text_of("%d", i));
+        get_job(at[A], "fromright", text_of("%d", i));
+    }
+}
+
+static void test_new_producers_old_consumers(void **state) {
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        add_job(at[A], "toleft", text_of("%d", i), "");
+        add_job(at[A], "toright", text_of("%d", i), "");
+    }
+    for (int i = 0; i < 20; i++) {
+        expect(at[A], text_of("[\"toleft\" \"%d\"]", i), "BLPOP toleft 1");
+        expect(at[A], text_of("[\"toright\" \"%d\"]", i), "BRPOP toright 1");
+    }
+}
+
+/* Of what GETJOB has, nobody sees anything until it comes back to its place. */
+static void test_a_job_that_returns(void **state) {
+    const char *id;
+
+    (void)state;
+    expect(at[A], ":3", "RPUSH returns a b c");
+    id = get_job(at[A], "returns", "a");
+    expect(at[A], ":2", "LLEN returns");
+    expect(at[A], ":1", "NACK %s", id);
+    expect(at[A], "[\"a\" \"b\" \"c\"]", "LPOP returns 9");
+    expect(at[A], ":0", "ACKJOB %s", id);
+}
+
+static void test_priorities_first(void **state) {
+    (void)state;
+    expect(at[A], ":2", "LPUSH urgent b c");
+    add_job(at[A], "urgent", "a", "PRIORITY 5");
+    expect(at[A], "[\"a\" \"b\" \"c\"]", "RPOP urgent 9");
+}
+
+static void test_elements_outlive_a_day(void **state) {
+    (void)state;
+    expect(at[A], ":2", "LPUSH old a b");
+    add_job(at[A], "old", "job", "");
+    free(postgres_query(server.database,
+                        "update pgdisque.job set id = id - (100000000::bigint << 22), "
+                        "expires_at = expires_at - interval '100000 seconds' where queue_id = "
+                        "(select id from pgdisque.queue where name = 'old')"));
+    server_kill(&server);
+    server_resume(&server);
+    redisFree(at[A]);
+    at[A] = client_open();
+    EVENTUALLY(jobs_in_database("old") == 2);
+    expect(at[A], "[\"a\" \"b\"]", "RPOP old 9");
+}
+
+/* ---- who goes ---- */
+
+#define GOING 50
+
+static void blocked_in(struct wire *w, const char *first, const char *second, const char *third) {
+    raw_open(w);
+    wire_words(w, first, second, third, "0", NULL);
+    EVENTUALLY(raw_waits(w, at[A]));
+}
+
+/* All that is under way at the server now, and what becomes of it, is committed: the first write travels with
+ * claims or behind them, the second with what they put back or behind that. */
+static void settle(void) {
+    add_job(at[A], "settled", "claims", "");
+    add_job(at[A], "settled", "what they put back", "");
+}
+
+/* What was taken for a client that hangs up meanwhile is there again, at its place. */
+static void test_clients_that_go(void **state) {
+    struct wire w[GOING];
+
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        expect(at[A], text_of(":%d", i + 1), "RPUSH going %d", i);
+    for (int i = 0; i < GOING; i++)
+        raw_open(&w[i]);
+    EVENTUALLY(info_number(at[A], "connected_clients") == 1 + GOING);
+    for (int i = 0; i < GOING; i++) {
+        wire_words(&w[i], "BLPOP", "going", "0", NULL);
+        wire_reset(&w[i]);
+    }
+    EVENTUALLY(info_number(at[A], "connected_clients") == 1);
+    settle();
+    /* Each was served before it went, or not at all. */
+    assert_int_equal(jobs_in_database("going"), number(at[A], "LLEN going"));
+    assert_true(number(at[A], "LLEN going") >= 200 - GOING);
+    for (long long last = -1, n; number(at[A], "LLEN going") > 0; last = n) {
+        n = atoll(strchr(ask(at[A], "LPOP going"), '"') + 1);
+        assert_true(n > last);
+    }
+}
+
+static void test_nothing_is_stored_for_who_waits(void **state) {
+    struct wire w;
+
+    (void)state;
+    blocked_in(&w, "BRPOP", "never", "stored");
+    expect(at[A], ":1", "LPUSH never x");
+    raw_expect(&w, "[\"never\" \"x\"]");
+    assert_int_equal(jobs_in_database("never"), 0);
+    assert_true(info_number(at[A], "handoffs") > 0);
+    wire_close(&w);
+}
+
+/* ---- the reliable queue, as users wrote it ---- */
+
+/* The worker dies with an element; whoever looks after its list puts it back. */
+static void test_reliable_queue(void **state) {
+    struct wire worker;
+
+    (void)state;
+    expect(at[A], ":3", "LPUSH tasks 1 2 3");
+    blocked_in(&worker, "BRPOPLPUSH", "none", "tasks:work");
+    wire_close(&worker);
+    raw_open(&worker);
+    wire_words(&worker, "BRPOPLPUSH", "tasks", "tasks:work", "0", NULL);
+    raw_expect(&worker, "\"1\"");
+    server_kill(&server);
+    wire_close(&worker);
+    server_resume(&server);
+    redisFree(at[A]);
+    at[A] = client_open();
+    expect(at[A], ":2", "LLEN tasks");
+    expect(at[A], "\"1\"", "RPOPLPUSH tasks:work tasks");
+    expect(at[A], "nil", "RPOPLPUSH tasks:work tasks");
+    expect(at[A], "[\"2\" \"3\" \"1\"]", "RPOP tasks 9");
+}
+
+/* ---- several servers ---- */
+
+static void test_ends_are_the_same_everywhere(void **state) {
+    (void)state;
+    expect(at[A], ":3", "RPUSH ends a b c");
+    EVENTUALLY(all_have("ends", 3));
+    expect(at[B], "\"c\"", "RPOP ends");
+    expect(at[C], "\"a\"", "LPOP ends");
+    EVENTUALLY(all_have("ends", 1));
+    expect(at[B], ":2", "LPUSH ends z");
+    EVENTUALLY(all_have("ends", 2));
+    expect(at[A], "[\"z\" \"b\"]", "LPOP ends 5");
+    EVENTUALLY(all_have("ends", 0));
+}
+
+/* Both want to settle it: whoever is second goes by the first. */
+static void test_ends_settled_at_once(void **state) {
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        const char *key = text_of("race%d", i);
+
+        later(at[A], "LPUSH %s left", key);
+        later(at[B], "RPUSH %s right", key);
+        next_reply(at[A]);
+        next_reply(at[B]);
+        EVENTUALLY(all_have(key, 2));
+        expect(at[C], "\"left\"", "LPOP %s", key);
+        EVENTUALLY(all_have(key, 1));
+        expect(at[A], "\"right\"", "LPOP %s", key);
+    }
+}
+
+static void test_waiting_elsewhere(void **state) {
+    struct wire w[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        raw_open_on(&w[i], company[i]);
+        wire_words(&w[i], "BLPOP", "elsewhere", "0", NULL);
+    }
+    for (int i = 0; i < 3; i++)
+        EVENTUALLY(strcmp(queue_field(at[i], "elsewhere", "blocked"), "1") == 0 ||
+                   number(at[i], "LLEN elsewhere") == 0);
+    for (int i = 0; i < 3; i++)
+        expect_start(at[A], ":", "RPUSH elsewhere x");
+    for (int i = 0; i < 3; i++) {
+        raw_expect(&w[i], "[\"elsewhere\" \"x\"]");
+        wire_close(&w[i]);
+    }
+    EVENTUALLY(all_have("elsewhere", 0));
+}
+
+static void test_all_is_taken_once(void **state) {
+    int taken = 0;
+
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        later(at[i % 3], "%s once %d", i % 2 ? "LPUSH" : "RPUSH", i);
+    for (int i = 0; i < 300; i++)
+        next_reply(at[i % 3]);
+    EVENTUALLY(all_have("once", 300));
+    for (int i = 0; taken < 300; i++) {
+        const char *reply = ask(at[i % 3], i % 2 ? "RPOP once" : "LPOP once");
+
+        taken += strcmp(reply, "nil") != 0;
+        assert_true(i < 2000);
+    }
+    assert_int_equal(jobs_in_database("once"), 0);
+    EVENTUALLY(all_have("once", 0));
+}
+
+static void test_moves_between_servers(void **state) {
+    (void)state;
+    expect(at[A], ":3", "RPUSH moves 1 2 3");
+    EVENTUALLY(all_have("moves", 3));
+    expect(at[B], "\"3\"", "RPOPLPUSH moves moved");
+    expect(at[C], "\"1\"", "LMOVE moves moved LEFT RIGHT");
+    EVENTUALLY(all_have("moved", 2));
+    EVENTUALLY(all_have("moves", 1));
+    expect(at[A], "[\"3\" \"1\"]", "LPOP moved 9");
+}
+
+/* ---- changed within ---- */
+
+static void test_kept_short_by_all(void **state) {
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        later(at[i % 3], "LPUSH short %d", i);
+        later(at[i % 3], "LTRIM short 0 9");
+    }
+    for (int i = 0; i < 300; i++) {
+        assert_true(next_reply(at[i % 3])[0] == ':');
+        assert_string_equal(next_reply(at[i % 3]), "+OK");
+    }
+    expect(at[A], "+OK", "LTRIM short 0 9");
+    assert_int_equal(jobs_in_database("short"), 10);
+    EVENTUALLY(all_have("short", 10));
+    EVENTUALLY(all_agree("short"));
+    /* What others do not know of stays in no way: they find the next one. */
+    expect(at[B], "+OK", "LTRIM short 0 0");
+    EVENTUALLY(all_have("short", 1));
+    expect_start(at[C], "\"", "RPOP short");
+    expect(at[A], "nil", "RPOP short");
+}
+
+static void test_set_elsewhere(void **state) {
+    int taken = 0;
+
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        later(at[A], "RPUSH set %d", i);
+    for (int i = 0; i < 200; i++)
+        next_reply(at[A]);
+    EVENTUALLY(all_have("set", 200));
+    for (int i = 0; i < 200; i++) {
+        later(at[B], "LSET set %d new", i % 3);
+        later(at[C], "LPOP set");
+    }
+    /* Nobody passes by what is locked while it is set. */
+    for (int i = 0; i < 200; i++) {
+        (void)next_reply(at[B]);
+        taken += strcmp(next_reply(at[C]), "nil") != 0;
+    }
+    EVENTUALLY(taken == 200 || (taken += strcmp(ask(at[C], "LPOP set"), "nil") != 0) == 200);
+    assert_int_equal(jobs_in_database("set"), 0);
+    EVENTUALLY(all_have("set", 0));
+}
+
+/* ---- lost connections ---- */
+
+static void end_sessions(void) {
+    free(postgres_query(server.database,
+                        "select count(pg_terminate_backend(pid)) from pg_stat_activity where "
+                        "application_name like 'pgdisque%' and pid <> pg_backend_pid()"));
+}
+
+/* What was seen goes, and nothing else, whenever a connection breaks. */
+static void test_drained_once(void **state) {
+    int seen = 0;
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        expect_start(at[A], ":", "RPUSH drained %d", i);
+    while (seen < 100) {
+        expect_start(at[A], text_of("[\"%d\" \"%d\"", seen, seen + 1), "LRANGE drained 0 4");
+        later(at[A], "LTRIM drained 5 -1");
+        redisBufferWrite(at[A], NULL);
+        end_sessions();
+        assert_string_equal(next_reply(at[A]), "+OK");
+        seen += 5;
+    }
+    assert_int_equal(jobs_in_database("drained"), 0);
+    EVENTUALLY(all_have("drained", 0));
+}
+
+static void test_after_lost_connections(void **state) {
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        later(at[A], "LPUSH lost %d", i);
+        later(at[B], "LPUSH lost %d", 100 + i);
+        if (i % 10 == 0) {
+            redisBufferWrite(at[A], NULL);
+            redisBufferWrite(at[B], NULL);
+            end_sessions();
+        }
+    }
+    for (int i = 0; i < 40; i++) {
+        assert_true(next_reply(at[A])[0] == ':');
+        assert_true(next_reply(at[B])[0] == ':');
+    }
+    assert_int_equal(jobs_in_database("lost"), 80);
+    EVENTUALLY(all_have("lost", 80));
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_old_producers_new_consumers),
+        TEST(test_new_producers_old_consumers),
+        TEST(test_a_job_that_returns),
+        TEST(test_priorities_first),
+        TEST(test_elements_outlive_a_day),
+        TEST(test_clients_that_go),
+        TEST(test_nothing_is_stored_for_who_waits),
+        TEST(test_reliable_queue),
+        TEST(test_ends_are_the_same_everywhere),
+        TEST(test_ends_settled_at_once),
+        TEST(test_waiting_elsewhere),
+        TEST(test_all_is_taken_once),
+        TEST(test_moves_between_servers),
+        TEST(test_kept_short_by_all),
+        TEST(test_set_elsewhere),
+        TEST(test_drained_once),
+        TEST(test_after_lost_connections),
+    };
+
+    return RUN_SUITE("lists", tests);
+}

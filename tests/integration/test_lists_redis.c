@@ -1,0 +1,416 @@
+/* Lists against Redis: random commands to both, and every reply must be the same. */
+#include "fixture.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+
+#define ROUNDS 4000
+#define WAITERS 3
+#define MAX_WORDS 16
+
+/*
+ * Words of capital letters that stand for something: K a key, V a value, I an index, N a small number, E an
+ * end, O a timeout that is over soon, R a number that is not 0, S and M seconds and milliseconds of Unix time far ahead, C a
+ * condition of EXPIRE.
+ */
+static const char *const forms[] = {
+    "LRANGE K I I",
+    "LRANGE K 0 -1",
+    "LRANGE K I I",
+    "LINDEX K I",
+    "LREM K I V",
+    "LPUSH K V",
+    "LPUSH K V V",
+    "RPUSH K V",
+    "RPUSH K V V V",
+    "LPUSH K V V V V",
+    "LPUSHX K V",
+    "RPUSHX K V V",
+    "LPOP K",
+    "RPOP K",
+    "LPOP K",
+    "RPOP K",
+    "LPOP K N",
+    "RPOP K N",
+    "LLEN K",
+    "BLPOP K O",
+    "BRPOP K K O",
+    "LMPOP 1 K E",
+    "LMPOP 3 K K K E",
+    "LMPOP 2 K K E COUNT N",
+    "BLMPOP O 2 K K E",
+    "BLMPOP O 1 K E COUNT N",
+    "RPOPLPUSH K K",
+    "RPOPLPUSH K K",
+    "LMOVE K K E E",
+    "LMOVE K K E E",
+    "BRPOPLPUSH K K O",
+    "BLMOVE K K E E O",
+    "EXISTS K K",
+    "TYPE K",
+    "LTRIM K I I",
+    "LTRIM K 0 N",
+    "LTRIM K N -1",
+    "LSET K I V",
+    "LSET K I V",
+    "LPOS K V",
+    "LPOS K V RANK R",
+    "LPOS K V RANK R COUNT N MAXLEN N",
+    "LPOS K V COUNT 0",
+    "LPOS K V RANK R COUNT 0",
+    "LPOS K V MAXLEN N RANK R",
+};
+
+/* What is wrong with them is found in the same order. */
+static const char *const wrong[] = {
+    "DEL",
+    "UNLINK",
+    "RENAME K",
+    "RENAMENX K K K",
+    "TTL",
+    "PERSIST K K",
+    "EXPIRE K x",
+    "EXPIRE K 1 FOO",
+    "EXPIRE K x NX XX",
+    "EXPIRE K 1 GT lt",
+    "EXPIRE K 1 XX GT NX",
+    "EXPIRE K 9223372036854775807",
+    "EXPIRE K -9223372036854775807",
+    "PEXPIRE K 9223372036854775807",
+    "EXPIREAT K 9223372036854775807",
+    "PEXPIREAT K 9223372036854775808",
+    "LRANGE K x 1",
+    "LRANGE K 1 x",
+    "LINDEX K x",
+    "LREM K x a",
+    "LTRIM K x 1",
+    "LTRIM K 1 x",
+    "LTRIM K 1",
+    "LSET K x v",
+    "LSET K 100 v",
+    "LSET none x v",
+    "LPOS K",
+    "LPOS K v RANK 0",
+    "LPOS K v RANK x",
+    "LPOS K v RANK",
+    "LPOS K v COUNT -1",
+    "LPOS K v COUNT x",
+    "LPOS K v MAXLEN -1",
+    "LPOS K v FOO 1",
+    "LPUSH K",
+    "LPOP",
+    "LPOP K x",
+    "RPOP K -1",
+    "LPOP K 1 1",
+    "BLPOP K x",
+    "BLPOP K -1",
+    "BRPOP 1",
+    "LMPOP 0 K LEFT",
+    "LMPOP x K LEFT",
+    "LMPOP 1 K UP",
+    "LMPOP 2 K LEFT",
+    "LMPOP 1 K LEFT COUNT",
+    "LMPOP 1 K LEFT COUNT 0",
+    "LMPOP 1 K LEFT COUNT 1 COUNT 2",
+    "LMPOP 1 K LEFT FOO 1",
+    "BLMPOP x 1 K LEFT",
+    "BLMPOP -1 1 K LEFT",
+    "BLMPOP 1 0 K LEFT",
+    "LMOVE K K UP LEFT",
+    "LMOVE K K LEFT UP",
+    "LMOVE K K LEFT",
+    "BLMOVE K K LEFT LEFT x",
+    "BLMOVE K K x LEFT 1",
+    "BRPOPLPUSH K K x",
+    "BRPOPLPUSH K K -1",
+    "RPOPLPUSH K",
+    "BLPOP K nan",
+    "BLPOP K \"\"",
+};
+
+/* Those that are no part of a transaction. */
+static const char *const keys[] = {
+    "DEL K K", "UNLINK K", "RENAME K K", "RENAME K K", "RENAMENX K K", "TTL K", "PERSIST K", "PEXPIREAT K 1",
+};
+
+/* Lists to which nobody pushes: with Redis, what is pushed ends with the rest. */
+static const char *const ends[] = {
+    "EXPIREAT K S",  "EXPIREAT K S C", "EXPIREAT K S C", "PEXPIREAT K M C", "PEXPIREAT K 1000",
+    "EXPIRE K -5 C", "EXPIRETIME K",   "EXPIRETIME K",   "PEXPIRETIME K",   "PERSIST K",
+    "LPOP K",        "LSET K 0 V",     "DEL K",          "RENAME K K",      "RENAMENX K K",
+    "LRANGE K 0 -1",
+};
+
+/* Which wait until something comes. */
+static const char *const waits[] = {
+    "BLPOP K 0",      "BRPOP K 0",        "BLPOP K K 0",      "BRPOP K K K 0", "BLMPOP 0 2 K K E COUNT N",
+    "BLMPOP 0 1 K E", "BRPOPLPUSH K K 0", "BLMOVE K K E E 0",
+};
+
+static struct server redis; /* only its port, pid and log */
+
+/* A connection to each, which are told the same. */
+struct pair {
+    struct wire ours, theirs;
+    bool waiting;
+    char command[256];
+};
+
+static struct pair talk;
+static struct pair waiters[WAITERS];
+
+static const char *word_for(const char *word) {
+    static const char *const conditions[] = { "NX", "xx", "GT", "Lt" };
+    static char numbers[MAX_WORDS][16];
+    static unsigned at;
+    char *number = numbers[at++ % MAX_WORDS];
+
+    switch (word[1] == '\0' ? word[0] : '\0') {
+    case 'K':
+        return text_of("k%d", (int)random_below(4));
+    case 'V':
+        return text_of("v%d", (int)random_below(6));
+    case 'E':
+        return random_below(2) ? "LEFT" : "right";
+    case 'O':
+        return "0.001";
+    case 'N':
+        snprintf(number, 16, "%d", 1 + (int)random_below(4));
+        return number;
+    case 'I':
+        snprintf(number, 16, "%d", (int)random_below(13) - 6);
+        return number;
+    case 'R':
+        snprintf(number, 16, "%d", (random_below(2) ? 1 : -1) * (1 + (int)random_below(3)));
+        return number;
+    case 'S':
+        snprintf(number, 16, "2%d00000000", 7 + (int)random_below(3));
+        return number;
+    case 'M':
+        snprintf(number, 16, "2%d00000000123", 7 + (int)random_below(3));
+        return number;
+    case 'C':
+        return conditions[random_below(4)];
+    default:
+        return word;
+    }
+}
+
+/* The last commands, for who has to find out what led to a difference. */
+#define SHOWN 25
+static char history[SHOWN][300];
+static unsigned told;
+
+static void remember(const struct pair *p) {
+    snprintf(history[told++ % SHOWN], sizeof history[0], "%td:%s", p == &talk ? 0 : p - waiters + 1,
+             p->command);
+}
+
+static void show_history(void) {
+    for (unsigned i = told > SHOWN ? told - SHOWN : 0; i < told; i++)
+        printf("# %s\n", history[i % SHOWN]);
+}
+
+/* Both are told the same; what they were told is kept. */
+static void tell(struct pair *p, const char *form) {
+    const char *words[MAX_WORDS];
+    char text[256];
+    int count = 0;
+
+    snprintf(text, sizeof text, "%s", form);
+    p->command[0] = '\0';
+    for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
+        size_t len = strlen(p->command);
+
+        words[count] = strcmp(word, "\"\"") == 0 ? "" : forever(word_for(word));
+        snprintf(p->command + len, sizeof p->command - len, " %s", words[count++]);
+    }
+    remember(p);
+    wire_command(&p->ours, count, words, NULL);
+    wire_command(&p->theirs, count, words, NULL);
+}
+
+static void compare(struct pair *p) {
+    struct value *ours = wire_reply(&p->ours, 5000), *theirs = wire_reply(&p->theirs, 5000);
+    char *got = ours == NULL ? strdup("nothing") : value_text(ours);
+    char *want = theirs == NULL ? strdup("nothing") : value_text(theirs);
+
+    if (ours == NULL || theirs == NULL || ours->type != theirs->type || strcmp(got, want) != 0) {
+        show_history();
+        fail_msg("%s\n     ours: %c %s\n    Redis: %c %s", p->command, ours == NULL ? ' ' : ours->type, got,
+                 theirs == NULL ? ' ' : theirs->type, want);
+    }
+    value_free(ours);
+    value_free(theirs);
+    free(got);
+    free(want);
+}
+
+static void both(const char *form) {
+    tell(&talk, form);
+    compare(&talk);
+}
+
+/* Redis has served them before it has answered the command that did. */
+static void compare_waiters(void) {
+    for (int i = 0; i < WAITERS; i++) {
+        if (waiters[i].waiting && wire_pending(&waiters[i].theirs) > 0) {
+            compare(&waiters[i]);
+            waiters[i].waiting = false;
+        }
+    }
+}
+
+static void start_waiter(struct pair *w, const char *form) {
+    long long blocked = blocked_clients();
+
+    tell(w, form);
+    w->waiting = true;
+    EVENTUALLY(wire_pending(&w->ours) > 0 || blocked_clients() > blocked);
+    /* A second command is answered when the first has been executed. */
+    both("PING");
+    compare_waiters();
+}
+
+static void compare_all(void) {
+    for (int k = 0; k < 4; k++)
+        both(text_of("LRANGE k%d 0 -1", k));
+}
+
+static void empty(void) {
+    for (int k = 0; k < 4; k++)
+        both(text_of("LPOP k%d 1000", k));
+    compare_waiters();
+}
+
+static void pick(const char *const *list, size_t count) {
+    both(list[random_below(count)]);
+    compare_waiters();
+}
+
+#define PICK(list) pick(list, sizeof(list) / sizeof((list)[0]))
+
+static void test_one_client(void **state) {
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (random_below(20) == 0)
+            PICK(wrong);
+        else if (random_below(8) == 0)
+            PICK(keys);
+        else
+            PICK(forms);
+        if (i % 100 == 99)
+            compare_all();
+    }
+    empty();
+}
+
+static void test_ends(void **state) {
+    (void)state;
+    for (int i = 0; i < ROUNDS / 8; i++) {
+        int k = (int)random_below(4);
+
+        both(text_of("DEL k%d", k));
+        both(text_of("%s k%d 1 2 3", random_below(2) ? "LPUSH" : "RPUSH", k));
+        for (int n = 0; n < 8; n++)
+            PICK(ends);
+    }
+    empty();
+}
+
+static void test_clients_that_wait(void **state) {
+    (void)state;
+    for (int i = 0; i < ROUNDS / 2; i++) {
+        struct pair *w = &waiters[random_below(WAITERS)];
+
+        if (!w->waiting && random_below(4) == 0)
+            start_waiter(w, waits[random_below(sizeof waits / sizeof waits[0])]);
+        else if (random_below(8) == 0)
+            PICK(keys);
+        else
+            PICK(forms);
+    }
+    for (int i = 0; i < WAITERS; i++)
+        while (waiters[i].waiting)
+            both("RPUSH K V"), compare_waiters();
+    empty();
+}
+
+/* Commands that are one transaction; those that wait do not wait in it, and who waits outside gets what is left. */
+static void transaction(void) {
+    both("MULTI");
+    for (unsigned n = 1 + (unsigned)random_below(9); n > 0; n--)
+        both(forms[random_below(sizeof forms / sizeof forms[0])]);
+    both("EXEC");
+    compare_waiters();
+}
+
+static void test_transactions(void **state) {
+    (void)state;
+    for (int i = 0; i < ROUNDS / 8; i++) {
+        transaction();
+        if (random_below(4) == 0)
+            PICK(forms);
+        if (i % 20 == 19)
+            compare_all();
+    }
+    empty();
+}
+
+static void test_transactions_and_who_waits(void **state) {
+    (void)state;
+    for (int i = 0; i < ROUNDS / 8; i++) {
+        struct pair *w = &waiters[random_below(WAITERS)];
+
+        if (!w->waiting && random_below(2) == 0)
+            start_waiter(w, "BLPOP K 0");
+        else
+            transaction();
+    }
+    for (int i = 0; i < WAITERS; i++)
+        while (waiters[i].waiting)
+            both("RPUSH K V"), compare_waiters();
+    empty();
+}
+
+/* ---- two servers ---- */
+
+static void open_pair(struct pair *p) {
+    wire_open(&p->ours, "127.0.0.1", server.port);
+    wire_open(&p->theirs, "127.0.0.1", redis.port);
+}
+
+static int start(void **state) {
+    char port[16];
+    const char *argv[] = { "redis-server", "--port", port,     "--save",    "",
+                           "--hz",         "500",    "--bind", "127.0.0.1", NULL };
+
+    (void)state;
+    random_start(20261121);
+    redis.port = server_free_port();
+    snprintf(port, sizeof port, "%d", redis.port);
+    path_join(redis.log, "%s/redis.log", scratch_dir());
+    redis.pid = spawn(&(struct spawn){ .argv = argv, .log = redis.log, .death_signal = SIGKILL });
+    if (!WAIT_UNTIL(strcmp(server_ping(&redis), "+PONG") == 0, 10000))
+        die("redis-server does not answer, see %s", redis.log);
+    open_pair(&talk);
+    for (int i = 0; i < WAITERS; i++)
+        open_pair(&waiters[i]);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_client),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_clients_that_wait),
+        cmocka_unit_test(test_transactions),
+        cmocka_unit_test(test_transactions_and_who_waits),
+    };
+
+    return RUN_SUITE_WITH("lists against Redis", tests, start, NULL);
+}

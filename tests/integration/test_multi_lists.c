@@ -1,0 +1,202 @@
+/* List commands in MULTI and EXEC: nothing is lost or doubled on its way between lists, whoever dies meanwhile. */
+#include "company.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { A, B, C };
+
+static void exec(redisContext *c, const char *want, const char *const *commands) {
+    int count = 0;
+
+    later(c, "MULTI");
+    for (; commands[count] != NULL; count++)
+        later(c, commands[count]);
+    later(c, "EXEC");
+    expect_next(c, "+OK");
+    while (count-- > 0)
+        expect_next(c, "+QUEUED");
+    expect_next(c, want);
+}
+
+#define EXEC(c, want, ...) exec(c, want, (const char *[]){ __VA_ARGS__, NULL })
+
+/* ---- together with others ---- */
+
+static void test_seen_at_all_servers(void **state) {
+    (void)state;
+    EXEC(at[A], "[:3 \"a\" \"c\" :1]", "RPUSH seen a b c", "LPOP seen", "RPOPLPUSH seen seen-too",
+         "LLEN seen");
+    EVENTUALLY(all_have("seen", 1) && all_have("seen-too", 1));
+    EXEC(at[C], "[\"b\" [\"seen-too\" \"c\"] nil]", "RPOP seen", "BLPOP seen seen-too 0",
+         "BLPOP seen seen-too 0");
+    EVENTUALLY(all_have("seen", 0) && all_have("seen-too", 0));
+    EVENTUALLY(all_agree("seen") && all_agree("seen-too"));
+}
+
+static void test_waiters_elsewhere(void **state) {
+    struct wire w;
+
+    (void)state;
+    raw_open_on(&w, company[B]);
+    wire_words(&w, "BLPOP", "awaited", "0", NULL);
+    EVENTUALLY(info_number(at[B], "blocked_clients") == 1);
+    EXEC(at[A], "[:2 \"x\" :1]", "RPUSH awaited x y", "LPOP awaited", "LLEN awaited");
+    raw_expect(&w, "[\"awaited\" \"y\"]");
+    wire_close(&w);
+    EVENTUALLY(all_have("awaited", 0) && all_agree("awaited"));
+}
+
+/* What the client was to get is put back, as it was. */
+static void test_client_goes_behind_exec(void **state) {
+    const char *id = add_job(at[A], "left", "x", "RETRY 3600 UNIQUE k ATTEMPTS 3 BACKOFF 5 DEADQUEUE over");
+    struct wire w;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        raw_open(&w);
+        wire_words(&w, "MULTI", NULL);
+        wire_words(&w, "LPOP", "left", NULL);
+        wire_words(&w, "RPUSH", "left-too", "y", NULL);
+        wire_words(&w, "EXEC", NULL);
+        wire_reset(&w);
+    }
+    EVENTUALLY(jobs_in_database("left-too") <= 10 && all_have("left", 1));
+    assert_int_equal(postgres_number(server.database,
+                                     "select count(*) from pgdisque.job where attempts = 3 and "
+                                     "backoff = 5 and deadqueue = 'over' and unique_key = 'k'"),
+                     1);
+    assert_string_equal(add_job(at[A], "left", "x", "UNIQUE k"), id);
+    EVENTUALLY(all_agree("left") && all_agree("left-too"));
+}
+
+static void test_refused_by_the_database(void **state) {
+    (void)state;
+    expect(at[A], ":2", "RPUSH kept a b");
+    free(postgres_query(server.database,
+                        "alter table pgdisque.job add constraint no_bad check (body <> 'bad')"));
+    later(at[A], "MULTI");
+    later(at[A], "LPOP kept");
+    later(at[A], "RPOPLPUSH kept refused");
+    later(at[A], "RPUSH refused bad");
+    later(at[A], "EXEC");
+    for (int i = 0; i < 4; i++)
+        next_reply(at[A]);
+    assert_string_equal(text_of("%.36s", next_reply(at[A])), "-DBERR nothing of the transaction wa");
+    expect(at[A], "[\"a\" \"b\"]", "LRANGE kept 0 -1");
+    expect(at[A], ":0", "LLEN refused");
+    free(postgres_query(server.database, "alter table pgdisque.job drop constraint no_bad"));
+    EXEC(at[A], "[\"a\" \"b\" :2]", "LPOP kept", "RPOPLPUSH kept refused", "RPUSH refused good");
+}
+
+/* ---- whoever dies ---- */
+
+/* Clients at all servers move elements between lists, and push and remove others, each in transactions. Whatever
+ * was committed when, all elements are there, once, and nothing else is. */
+#define LISTS 4
+#define ELEMENTS 40
+#define CLIENTS 6
+#define ROUNDS 40
+
+static char *elements(void) {
+    return postgres_query(server.database, "select string_agg(convert_from(body, 'utf8'), ' ' order by body) "
+                                           "from pgdisque.jobs where queue like 'list-%'");
+}
+
+static void send_moves(redisContext *c, int round, int n) {
+    int from = (round + n) % LISTS, to = (from + 1 + n % 3) % LISTS;
+
+    later(c, "MULTI");
+    later(c, "RPUSH list-%d passing-%d-%d", from, round, n);
+    later(c, "LMOVE list-%d list-%d LEFT %s", from, to, n % 2 ? "LEFT" : "RIGHT");
+    later(c, "RPOPLPUSH list-%d list-%d", to, from);
+    later(c, "ADDJOB list-%d passing-too-%d-%d 0", to, round, n);
+    for (int i = 0; i < LISTS; i++)
+        later(c, "LREM list-%d 0 passing-%d-%d", i, round, n),
+            later(c, "LREM list-%d 0 passing-too-%d-%d", i, round, n);
+    later(c, "BLMOVE list-%d list-%d RIGHT LEFT 0", from, (to + 1) % LISTS);
+    later(c, "EXEC");
+    /* All is sent before this is answered. */
+    next_reply(c);
+}
+
+static void end_sessions(void) {
+    (void)postgres_number(server.database,
+                          "select count(pg_terminate_backend(pid)) from pg_stat_activity where "
+                          "application_name like 'pgdisque % hot'");
+}
+
+static void finish(redisContext *c) {
+    const char *reply = "+";
+
+    while (reply[0] == '+')
+        reply = next_reply(c);
+    if (reply[0] != '[' && strcmp(reply, "closed") != 0 && strncmp(reply, "-UNKNOWN", 8) != 0)
+        fail_msg("EXEC: %s", reply);
+    redisFree(c);
+}
+
+static void play_round(int round) {
+    redisContext *c[CLIENTS];
+    struct server *victim = company[round / 4 % COMPANY];
+
+    for (int n = 0; n < CLIENTS; n++) {
+        c[n] = client_open_on(company[n % COMPANY]);
+        send_moves(c[n], round, n);
+    }
+    if (round % 4 == 1)
+        server_kill(victim);
+    if (round % 4 == 3)
+        end_sessions();
+    for (int n = 0; n < CLIENTS; n++)
+        finish(c[n]);
+    if (!server_running(victim))
+        server_resume(victim);
+}
+
+static long long sum_of_lists(int server_at) {
+    long long sum = 0;
+
+    for (int i = 0; i < LISTS; i++)
+        sum += number(at[server_at], "LLEN list-%d", i);
+    return sum;
+}
+
+static bool lists_agree(void) {
+    for (int i = 0; i < LISTS; i++)
+        if (!all_agree(text_of("list-%d", i)))
+            return false;
+    return sum_of_lists(A) == ELEMENTS && sum_of_lists(B) == ELEMENTS && sum_of_lists(C) == ELEMENTS;
+}
+
+static void test_nothing_is_lost_or_doubled(void **state) {
+    char *all, *now;
+
+    (void)state;
+    for (int i = 0; i < ELEMENTS; i++)
+        ask(at[i % COMPANY], "RPUSH list-%d element-%02d", i % LISTS, i);
+    all = elements();
+    for (int round = 0; round < ROUNDS; round++) {
+        play_round(round);
+        now = elements();
+        assert_string_equal(now, all);
+        free(now);
+    }
+    free(all);
+    (void)company_part(state);
+    (void)company_gather(state);
+    EVENTUALLY(lists_agree());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_seen_at_all_servers, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_waiters_elsewhere, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_client_goes_behind_exec, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_refused_by_the_database, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_nothing_is_lost_or_doubled, company_gather, company_part),
+    };
+
+    return RUN_SUITE("multi_lists", tests);
+}

@@ -1,0 +1,235 @@
+/* EXEC whose transaction was committed, and whose answer was lost: what is said is true. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "standby.h"
+
+/* A commit that waits for a standby that there is not has been made: when the session is ended then, everybody finds
+ * it later. */
+static struct postgres primary;
+static struct server guarded, other;
+static redisContext *c, *elsewhere;
+
+static const char *const no_waits[] = { "--durability", "local", NULL };
+
+/* What servers commit from time to time does not wait, or EXEC might come behind it: only flights with a mark do. */
+static void let_marks_wait(void) {
+    free(postgres_query(guarded.database,
+                        "create function mark_waits() returns trigger language plpgsql as $$ begin "
+                        "perform set_config('synchronous_commit', 'on', true); "
+                        "return null; end $$"));
+    free(postgres_query(guarded.database, "create trigger mark_waits after insert on pgdisque.flight "
+                                          "execute function mark_waits()"));
+}
+
+static int group_start(void **state) {
+    (void)state;
+    primary_start(&primary);
+    server_start(&guarded, postgres_conninfo(&primary, NULL), no_waits);
+    let_marks_wait();
+    return 0;
+}
+
+static int group_stop(void **state) {
+    int failed = server_stop(&guarded);
+
+    (void)state;
+    postgres_stop(&primary, true);
+    return failed;
+}
+
+static bool waits(int session) {
+    return postgres_number(guarded.database,
+                           text_of("select count(*) from pg_stat_activity where pid = %d and "
+                                   "wait_event = 'SyncRep'",
+                                   session)) == 1;
+}
+
+/* A commit of another session tells whether it is in force: it takes the server a moment. */
+static bool commit_waits(void) {
+    PGconn *conn = postgres_connect(guarded.database);
+    bool does = false;
+
+    assert_true(PQsendQuery(conn, "select pg_logical_emit_message(true, '', 'x')"));
+    while (!does && (PQconsumeInput(conn), PQisBusy(conn)))
+        does = waits(PQbackendPID(conn));
+    PQfinish(conn);
+    return does;
+}
+
+static void let_commits_wait(bool wait) {
+    free(postgres_query(guarded.database,
+                        text_of("alter system set synchronous_standby_names = '%s'", wait ? "nobody" : "")));
+    free(postgres_query(guarded.database, "select pg_reload_conf()"));
+    EVENTUALLY(commit_waits() == wait);
+}
+
+static int alone(void **state) {
+    (void)state;
+    let_commits_wait(false);
+    c = client_open_on(&guarded);
+    return 0;
+}
+
+static int with_another(void **state) {
+    (void)alone(state);
+    server_start(&other, guarded.database, no_waits);
+    elsewhere = client_open_on(&other);
+    EVENTUALLY(strstr(ask(c, "CLUSTER INFO"), "cluster_known_nodes:2") != NULL);
+    return 0;
+}
+
+static int part(void **state) {
+    (void)state;
+    redisFree(c);
+    if (elsewhere == NULL)
+        return 0;
+    redisFree(elsewhere);
+    elsewhere = NULL;
+    return server_stop(&other);
+}
+
+/* Words of one command each, between MULTI and EXEC; NULL at the end. */
+static void send_transaction(struct wire *w, const char *const *commands) {
+    int count = 0;
+
+    raw_open_on(w, &guarded);
+    wire_words(w, "MULTI", NULL);
+    for (; commands[count] != NULL; count++)
+        wire_send_text(w, text_of("%s\r\n", commands[count]));
+    raw_expect(w, "+OK");
+    while (count-- > 0)
+        raw_expect(w, "+QUEUED");
+    let_commits_wait(true);
+    wire_words(w, "EXEC", NULL);
+}
+
+/* That of EXEC's commit; by what is counted it may be ended. */
+static long long waiting_sessions(const char *what) {
+    return postgres_number(
+        guarded.database,
+        text_of("select count(%s) from pg_stat_activity where application_name like 'pgdisque %% hot' "
+                "and wait_event = 'SyncRep' and query like '%%insert into pgdisque.flight%%'",
+                what));
+}
+
+static const char *lose_answer(struct wire *w) {
+    static char text[512];
+    struct value *v;
+    char *all;
+
+    EVENTUALLY(waiting_sessions("pg_terminate_backend(pid)") >= 1);
+    EVENTUALLY(waiting_sessions("*") == 0);
+    let_commits_wait(false);
+    v = wire_reply(w, EVENTUALLY_MS);
+    assert_non_null(v);
+    all = value_text(v);
+    snprintf(text, sizeof text, "%s", all);
+    free(all);
+    value_free(v);
+    wire_close(w);
+    return text;
+}
+
+static long long jobs_of(const char *queue) {
+    return postgres_number(guarded.database,
+                           text_of("select count(*) from pgdisque.jobs where queue = '%s'", queue));
+}
+
+/* Or its row would be made first, by another flight. */
+static void make_queue(const char *name) {
+    expect(c, ":1", "ACKJOB %s", add_job(c, name, "x", ""));
+}
+
+static void handed_on(const char *from, const char *to) {
+    const char *id = add_job(c, from, "x", ""), *reply;
+    struct wire w;
+
+    make_queue(to);
+    get_job(c, from, "x");
+    send_transaction(&w, (const char *[]){ text_of("ACKJOB %s", id), text_of("ADDJOB %s y 0", to), NULL });
+    reply = lose_answer(&w);
+    assert_string_equal(text_of("%.7s", reply), "[:1 +D-");
+    assert_int_equal(number(c, "QLEN %s", to), 1);
+    assert_int_equal(number(c, "QLEN %s", from), 0);
+    assert_int_equal(jobs_of(to), 1);
+    assert_int_equal(jobs_of(from), 0);
+    get_job(c, to, "y");
+}
+
+static void test_one_server(void **state) {
+    (void)state;
+    handed_on("from", "to");
+}
+
+static void test_two_servers(void **state) {
+    (void)state;
+    handed_on("from-two", "to-two");
+    EVENTUALLY(number(elsewhere, "QLEN to-two") == 0);
+}
+
+/* Of each command, what can be known. */
+static void test_what_is_known(void **state) {
+    const char *worked = add_job(c, "guess", "worked", "RETRY 3600");
+    const char *put_back = add_job(c, "guess", "put-back", "RETRY 3600");
+    const char *queued = add_job(c, "queued", "queued", "RETRY 3600");
+    const char *reply;
+    struct wire w;
+
+    (void)state;
+    make_queue("guessed");
+    get_job(c, "guess", "worked");
+    get_job(c, "guess", "put-back");
+    send_transaction(&w, (const char *[]){ text_of("WORKING %s", worked), text_of("NACK %s", put_back),
+                                           text_of("DEQUEUE %s", queued), "ADDJOB guessed x 0 UNIQUE k",
+                                           "GETJOB FROM guessed", "PING", NULL });
+    reply = lose_answer(&w);
+    assert_string_equal(text_of("%.30s", reply), "[-UNKNOWN this was done with i");
+    assert_non_null(strstr(reply, " +D-"));
+    assert_non_null(strstr(reply, " *-1 +PONG]"));
+    /* Nobody was given the job; what is worked on, or was taken out, stays where it is. */
+    EVENTUALLY(number(c, "QLEN guessed") == 1);
+    get_job(c, "guessed", "x");
+    get_job(c, "guess", "put-back");
+    assert_string_equal(job_field(c, worked, "state"), "active");
+    assert_string_equal(job_field(c, queued, "state"), "active");
+    assert_int_equal(number(c, "QLEN queued"), 0);
+    assert_true(queue_is_empty(c, "guess"));
+}
+
+/* What was pushed is there; what was taken is gone, and nobody says that there was nothing. */
+static void test_lists(void **state) {
+    const char *reply;
+    struct wire w;
+
+    (void)state;
+    expect(c, ":3", "RPUSH source a b c");
+    expect(c, ":1", "RPUSH target x");
+    send_transaction(&w, (const char *[]){ "RPUSH target y", "LPOP source", "RPOPLPUSH source target",
+                                           "LREM source 0 b", "LPUSHX target z", NULL });
+    reply = lose_answer(&w);
+    assert_string_equal(text_of("%.2s", reply), "[:");
+    for (int i = 0; i < 4; i++) {
+        reply = strstr(reply, "-UNKNOWN this was done");
+        assert_non_null(reply);
+        reply++;
+    }
+    expect(c, "[\"z\" \"c\" \"x\" \"y\"]", "LRANGE target 0 -1");
+    EVENTUALLY(number(c, "LLEN target") == 4 && number(c, "LLEN source") == 0);
+    expect(c, "nil", "LPOP source 9");
+    expect(c, "[\"z\" \"c\" \"x\" \"y\"]", "LPOP target 9");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_one_server, alone, part),
+        cmocka_unit_test_setup_teardown(test_what_is_known, alone, part),
+        cmocka_unit_test_setup_teardown(test_lists, alone, part),
+        cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),
+    };
+
+    return RUN_SUITE_WITH("multi_lost", tests, group_start, group_stop);
+}

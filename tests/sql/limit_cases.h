@@ -1,0 +1,146 @@
+#ifndef LIMIT_CASES_H
+#define LIMIT_CASES_H
+
+#include "session.h"
+
+/* Of statement_cases.h: queues with limits. */
+
+/* Queue 1 may have so many running, and has five slots, of which 1 and 2 were given to jobs 1 and 2. */
+#define MAX_ACTIVE(most)                                                                 \
+    "insert into pgdisque.queue_setting values (1, 'max-active', '" most "'); "          \
+    "insert into pgdisque.slot (queue_id, n) select 1, n from generate_series(1, 5) n; " \
+    "update pgdisque.slot set rank = 0, id = n where n <= 2; "                           \
+    "update pgdisque.job set slot = id where id <= 2"
+/* Queue 1 has so many tokens, and gets no more for an hour. */
+#define RATE(rate, tokens)                                                \
+    "insert into pgdisque.queue_setting values (1, 'rate', '" rate "'); " \
+    "insert into pgdisque.bucket values (" tokens ", now() + interval '1 hour', 1)"
+#define WALK(limit) "1", FIRST, limit, NOW, "9"
+#define NOTHING_RETURNED "{1}", "{0}", "{0}"
+#define SLOTS                                                                                             \
+    "select string_agg(concat_ws(':', n, id, turn), ' ' order by n) from pgdisque.slot where turn > 0 or" \
+    " n <= 2"
+/* Running in slots 1 and 2; behind them two more. */
+#define TWO_RUNNING \
+    "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3; 1/0/4"
+#define TAKEN(job) job " ready=12:01:00 deliveries=1 owner=9"
+#define ROW_OF(id, walked, room) "0 " id " 12:01:00 13:00:00 60 0 0 \"x\" - " walked " " room " f -"
+#define NO_ROW "- - - - - - - - - - "
+
+#define LIMIT_CASES                                                                                          \
+    { SQL_CLAIM_LIMITED,                                                                                     \
+      "in slots that are free",                                                                              \
+      .jobs = TWO_RUNNING,                                                                                   \
+      .setup = MAX_ACTIVE("3"),                                                                              \
+      .params = { WALK("10"), NOTHING_RETURNED },                                                            \
+      .rows = ROW_OF("3", "t", "1"),                                                                         \
+      .left =                                                                                                \
+          "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; " TAKEN(    \
+              "1/0/3") "; 1/0/4",                                                                            \
+      .query = SLOTS,                                                                                        \
+      .found = "1:1:0 2:2:0 3:3:1" },                                                                        \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "none is free",                                                                                    \
+          .jobs = TWO_RUNNING,                                                                               \
+          .setup = MAX_ACTIVE("2"),                                                                          \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = NO_ROW "0 f -" },                                                                          \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "the limit has gone",                                                                              \
+          .jobs = "1/0/3",                                                                                   \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - t 10 f -",                                           \
+          .left = TAKEN("1/0/3") },                                                                          \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "slots of jobs that are gone, have expired, or were given out elsewhere since",                    \
+          .jobs = "1/0/1 ready=12:00:30 expires=12:00:00 owner=3; 1/0/3; 1/0/4; 1/0/5",                      \
+          .setup = MAX_ACTIVE("3") "; update pgdisque.slot set id = 4, rank = 0 where n = 3; "               \
+                                   "update pgdisque.job set slot = 5 where id = 4",                          \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = ROW_OF("3", "t", "3") "; " ROW_OF("4", "t", "3") "; " ROW_OF("5", "t", "3"),               \
+          .left = "1/0/1 ready=12:00:30 expires=12:00:00 owner=3; " TAKEN("1/0/3") "; " TAKEN(               \
+              "1/0/4") "; " TAKEN("1/0/5"),                                                                  \
+          .query = SLOTS,                                                                                    \
+          .found = "1:3:1 2:4:1 3:5:1" },                                                                    \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "a lease that has ended goes first, in its slot",                                                  \
+          .jobs = "1/-9/3; 1/0/1 ready=11:00:00 deliveries=1 owner=3; 1/0/2 ready=12:00:30 owner=3",         \
+          .setup = MAX_ACTIVE("2"),                                                                          \
+          .params = { WALK("10"), "{1,1}", "{0,0}", "{0,1}" },                                               \
+          .rows = "0 1 12:01:00 13:00:00 60 0 1 \"x\" - f 0 f -",                                            \
+          .left =                                                                                            \
+              "1/-9/3; 1/0/1 ready=12:01:00 deliveries=2 extras=1 owner=9; 1/0/2 ready=12:00:30 owner=3",    \
+          .query = SLOTS,                                                                                    \
+          .found = "1:1:0 2:2:0" },                                                                          \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "what came back, by its key, before the walk; and nothing twice",                                  \
+          .jobs = "1/0/6; 1/0/7; 1/0/8; 1/0/9",                                                              \
+          .setup = MAX_ACTIVE("3"),                                                                          \
+          .params = { "1", "0", "7", "10", NOW, "9", "{1,1,1}", "{0,0,0}", "{6,8,99}" },                     \
+          .rows = ROW_OF("6", "f", "1") "; " ROW_OF("8", "f", "1") "; " ROW_OF("9", "t", "1"),               \
+          .left = TAKEN("1/0/6") "; 1/0/7; " TAKEN("1/0/8") "; " TAKEN("1/0/9") },                           \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "as many as were asked for",                                                                       \
+          .jobs = "1/0/6; 1/0/7; 1/0/8",                                                                     \
+          .setup = MAX_ACTIVE("3"),                                                                          \
+          .params = { WALK("2"), NOTHING_RETURNED },                                                         \
+          .rows = ROW_OF("6", "t", "2") "; " ROW_OF("7", "t", "2"),                                          \
+          .left = TAKEN("1/0/6") "; " TAKEN("1/0/7") "; 1/0/8" },                                            \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "lowered: as many run as may",                                                                     \
+          .jobs = TWO_RUNNING,                                                                               \
+          .setup = MAX_ACTIVE("1"),                                                                          \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = NO_ROW "0 f -" },                                                                          \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "lowered: one beyond the limit is running, and one may come",                                      \
+          .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/3; 1/0/4",                                 \
+          .setup = MAX_ACTIVE("2") "; update pgdisque.slot set rank = 0, id = case when n = 5 then 1 end; "  \
+                                   "update pgdisque.job set slot = 5 where id = 1",                          \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = ROW_OF("3", "t", "1"),                                                                     \
+          .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; " TAKEN("1/0/3") "; 1/0/4",                    \
+          .query = SLOTS,                                                                                    \
+          .found = "1:3:1 2:0 5:1:1" },                                                                      \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "a rate: no more tokens than come in a tenth of a second, and then a wait",                        \
+          .jobs = "1/0/1; 1/0/2; 1/0/3",                                                                     \
+          .setup = RATE("20", "5"),                                                                          \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" - t 2 f 50; 0 2 12:01:00 13:00:00 60 0 0 \"x\" - t 2 " \
+                  "f 50",                                                                                    \
+          .left = TAKEN("1/0/1") "; " TAKEN("1/0/2") "; 1/0/3",                                              \
+          .query = "select tokens, settled_at <= clock_timestamp() from pgdisque.bucket",                    \
+          .found = "0 t" },                                                                                  \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "a rate: not a whole token",                                                                       \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = RATE("20", "0.5"),                                                                        \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = NO_ROW "0 f 25" },                                                                         \
+        { SQL_CLAIM_LIMITED,                                                                                 \
+          "a rate, and slots",                                                                               \
+          .jobs = TWO_RUNNING "; 1/0/5",                                                                     \
+          .setup = MAX_ACTIVE("4") "; " RATE("10", "1"),                                                     \
+          .params = { WALK("10"), NOTHING_RETURNED },                                                        \
+          .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - t 1 f 100",                                          \
+          .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 "            \
+                  "owner=3; " TAKEN("1/0/3") "; 1/0/4; 1/0/5" },                                             \
+        { SQL_RUNNING_JOBS,                                                                                  \
+          "those with a slot and a lease, of each queue",                                                    \
+          .jobs = TWO_RUNNING "; 1/0/5 ready=12:00:30 owner=3; 1/0/6 owner=3",                               \
+          .setup = MAX_ACTIVE("3") "; update pgdisque.slot set id = 6, rank = 0 where n = 3; "               \
+                                   "update pgdisque.job set slot = 3 where id = 6",                          \
+          .params = { "{2,1}", NOW },                                                                        \
+          .rows = "1 0; 2 2",                                                                                \
+          .ordered = true },                                                                                 \
+    {                                                                                                        \
+        SQL_SET_SETTINGS, "slots for as many as may run; those that are there stay as they are",             \
+            .setup = MAX_ACTIVE("5"), .params = { "{1,2,2}", "{max-active,retry,max-active}", "{3,9,2}" },   \
+            .rows = "t f",                                                                                   \
+            .query = "select string_agg(concat_ws(':', queue_id, n, id), ' ' order by queue_id, n) "         \
+                     "from pgdisque.slot",                                                                   \
+            .found = "1:1:1 1:2:2 1:3 1:4 1:5 2:1 2:2"                                                       \
+    }
+
+#endif

@@ -1,0 +1,263 @@
+#ifndef LIST_CASES_H
+#define LIST_CASES_H
+
+#include "rerank_cases.h"
+#include "session.h"
+
+/* Of statement_cases.h: queues as lists. */
+
+/* What is queued, between jobs in all other states. */
+#define IN_A_LIST                                                                                    \
+    "1/-2/9 body=a; 1/0/-4 body=b; 1/0/1 retry=0 body=c; 1/0/2 ready=12:00:30 deliveries=1 owner=3;" \
+    " 1/0/3 ready=12:05:00 wake=12:05:00; 1/0/4 wake=11:00:00; 1/0/5 expires=12:00:00;"              \
+    " 1/0/6 deliveries=2 nacks=1 extras=3 owner=3 wake=13:00:00 body=d; 2/0/7"
+#define NOT_IN_A_LIST                                                                                      \
+    "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; 1/0/4 wake=11:00:00; " \
+    "1/0/5 expires=12:00:00; "
+/* Of attempts, backoff, deadqueue, error, unique_key, unique_until, group_key. */
+#define NONE "- - - - - - -"
+#define POPPED_D "0 6 11:00:00 13:00:00 60 1 3 \"d\" 2 " NONE
+#define LEFT_BEHIND "id leased_at owner queue_id ready_at slot unique_key unique_until worker | 0"
+#define FRONTS "select string_agg(id || ':' || coalesce(front, 0), ' ' order by id) from pgdisque.queue"
+
+#define LIST_CASES                                                                                           \
+    { SQL_FIND_FRONTS,                                                                                       \
+      "settled once, and asked for",                                                                         \
+      .setup = "insert into pgdisque.queue (name, front) values ('a', null), ('b', 1), ('c', null)",         \
+      .params = { "{1,2,3,9}", "{2,2,NULL,1}" },                                                             \
+      .rows = "1 2; 2 1; 3 -",                                                                               \
+      .query = FRONTS,                                                                                       \
+      .found = "1:2 2:1 3:0" },                                                                              \
+        { SQL_FIND_FRONTS, "nothing", .params = { "{}", "{}" } },                                            \
+        { SQL_PUSH_JOBS,                                                                                     \
+          "those that are not there, in order; before all others, with a TTL, with attempts",                \
+          .jobs = "1/0/2",                                                                                   \
+          .params = { "{-3,2,1}", "{@11:00:00,@11:00:00,@12:00:00}", "{@13:00:00,@13:00:00,@14:00:00}",      \
+                      "{NULL,NULL,@14:00:00}", "{1,1,2}", "{60,60,0}", "{NULL,NULL,3}", "{NULL,NULL,4}",     \
+                      "{NULL,NULL,q}", "{x,x,y}" },                                                          \
+          .rows = "-3; 1",                                                                                   \
+          .ordered = true,                                                                                   \
+          .left = "1/0/-3; 1/0/2; 2/0/1 ready=12:00:00 expires=14:00:00 wake=14:00:00 retry=0 body=y "       \
+                  "attempts=3 backoff=4 deadqueue=q",                                                        \
+          .query = "select deadqueue from pgdisque.job where id = 1",                                        \
+          .found = "\"q\"" },                                                                                \
+        { SQL_PUSH_JOBS, "nothing", .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}" } },       \
+        { SQL_POP_FIRST,                                                                                     \
+          "what is queued, and nothing else",                                                                \
+          .jobs = IN_A_LIST,                                                                                 \
+          .params = { "1", FIRST, "100", NOW },                                                              \
+          .rows = "-2 9 11:00:00 13:00:00 60 0 0 \"a\" 0 " NONE                                              \
+                  "; 0 -4 11:00:00 13:00:00 60 0 0 \"b\" 0 " NONE "; "                                       \
+                  "0 1 11:00:00 13:00:00 0 0 0 \"c\" 0 " NONE "; " POPPED_D,                                 \
+          .left = NOT_IN_A_LIST "2/0/7" },                                                                   \
+        { SQL_POP_FIRST,                                                                                     \
+          "behind a key, as many as the limit",                                                              \
+          .jobs = "1/0/-1; 1/0/1; 1/0/2; 1/0/3",                                                             \
+          .params = { "1", "0", "-1", "2", NOW },                                                            \
+          .rows =                                                                                            \
+              "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 " NONE "; 0 2 11:00:00 13:00:00 60 0 0 \"x\" 0 " NONE,   \
+          .left = "1/0/-1; 1/0/3" },                                                                         \
+        { SQL_POP_LAST,                                                                                      \
+          "from the other end, as many as the limit",                                                        \
+          .jobs = IN_A_LIST,                                                                                 \
+          .params = { "1", "2", NOW },                                                                       \
+          .rows = "0 1 11:00:00 13:00:00 0 0 0 \"c\" 0 " NONE "; " POPPED_D,                                 \
+          .left = "1/-2/9 body=a; 1/0/-4 body=b; " NOT_IN_A_LIST "2/0/7" },                                  \
+        { SQL_POP_FIRST,                                                                                     \
+          "with all that it has",                                                                            \
+          .jobs = "1/0/1 deliveries=1 attempts=3 backoff=4 deadqueue=q error=e",                             \
+          .setup = "update pgdisque.job "                                                                    \
+                   "set unique_key = 'k', unique_until = test.at('13:30:00'), group_key = 'g'",              \
+          .params = { "1", FIRST, "100", NOW },                                                              \
+          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 1 3 4 \"q\" \"e\" \"k\" 13:30:00 \"g\"",               \
+          .left = "" },                                                                                      \
+        { SQL_POP_LAST,                                                                                      \
+          "with all that it has",                                                                            \
+          .jobs = "1/0/1 attempts=3 backoff=4 deadqueue=q error=e key=k",                                    \
+          .params = { "1", "1", NOW },                                                                       \
+          .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 3 4 \"q\" \"e\" \"k\" - -",                          \
+          .left = "" },                                                                                      \
+        { SQL_MOVE_FIRST,                                                                                    \
+          "to their places, in order; no longer leased; of keys none",                                       \
+          .jobs = IN_A_LIST,                                                                                 \
+          .setup = "update pgdisque.job set unique_key = 'k' where id = 9",                                  \
+          .params = { "1", FIRST, "3", NOW, "{2,3,1}", "{50,-51,52}" },                                      \
+          .rows = "1 -2 9 11:00:00 - \"a\" 13:00:00 60; 2 0 -4 11:00:00 13:00:00 \"b\" 13:00:00 60; 3 0 1 "  \
+                  "11:00:00 - \"c\" 13:00:00 0",                                                             \
+          .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; "          \
+                  "1/0/4 wake=11:00:00; 1/0/5 expires=12:00:00; "                                            \
+                  "1/0/6 wake=13:00:00 deliveries=2 nacks=1 extras=3 owner=3 body=d; "                       \
+                  "1/0/52 ready=12:00:00 retry=0 body=c; 2/0/7; 2/0/50 ready=12:00:00 body=a; "              \
+                  "3/0/-51 ready=12:00:00 wake=13:00:00 body=b",                                             \
+          .query = "select count(*) from pgdisque.job where unique_key is not null",                         \
+          .found = "0" },                                                                                    \
+        { SQL_MOVE_FIRST,                                                                                    \
+          "fewer than places, behind a key",                                                                 \
+          .jobs = "1/0/1; 1/0/2",                                                                            \
+          .params = { "1", "0", "1", "3", NOW, "{2,2,2}", "{7,8,9}" },                                       \
+          .rows = "1 0 2 11:00:00 - \"x\" 13:00:00 60",                                                      \
+          .left = "1/0/1; 2/0/7 ready=12:00:00" },                                                           \
+        { SQL_MOVE_FIRST,                                                                                    \
+          "all that the job is goes with it, but its key, its slot and who had it",                          \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = FULL_ROW "; delete from pgdisque.unique_key",                                             \
+          .params = { "1", "0", "0", "1", NOW, "{2}", "{7}" },                                               \
+          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60",                                               \
+          .left = ANY,                                                                                       \
+          .query = CHANGED_COLUMNS,                                                                          \
+          .found = LEFT_BEHIND },                                                                            \
+        { SQL_MOVE_LAST,                                                                                     \
+          "all that the job is, likewise",                                                                   \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = FULL_ROW "; delete from pgdisque.unique_key",                                             \
+          .params = { "1", "1", NOW, "{2}", "{7}" },                                                         \
+          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60",                                               \
+          .left = ANY,                                                                                       \
+          .query = CHANGED_COLUMNS,                                                                          \
+          .found = LEFT_BEHIND },                                                                            \
+        { SQL_MOVE_LAST,                                                                                     \
+          "from the other end, the last one first",                                                          \
+          .jobs = "1/-1/5; 1/0/1; 1/0/2 wake=13:00:00 owner=3 deliveries=1",                                 \
+          .params = { "1", "2", NOW, "{2,2}", "{8,9}" },                                                     \
+          .rows = "1 0 2 11:00:00 13:00:00 \"x\" 13:00:00 60; 2 0 1 11:00:00 - \"x\" 13:00:00 60",           \
+          .left = "1/-1/5; 2/0/8 ready=12:00:00 wake=13:00:00 deliveries=1; 2/0/9 ready=12:00:00" },         \
+        { SQL_REMOVE_FIRST,                                                                                  \
+          "what is queued and equal, the first ones",                                                        \
+          .jobs = "1/0/1; 1/0/2 body=y; 1/0/3; 1/0/4; 1/0/5 ready=12:00:30 owner=3",                         \
+          .params = { "1", FIRST, "2", NOW, "{x}" },                                                         \
+          .rows = "0 1 11:00:00 13:00:00 60 -; 0 3 11:00:00 13:00:00 60 -",                                  \
+          .left = "1/0/2 body=y; 1/0/4; 1/0/5 ready=12:00:30 owner=3" },                                     \
+        { SQL_REMOVE_FIRST,                                                                                  \
+          "behind a key; with its group",                                                                    \
+          .jobs = "1/0/1; 1/0/2; 1/0/3 retry=5 expires=14:00:00",                                            \
+          .setup = "update pgdisque.job set group_key = 'g' where id = 3",                                   \
+          .params = { "1", "0", "2", "2", NOW, "{x}" },                                                      \
+          .rows = "0 3 11:00:00 14:00:00 5 \"g\"",                                                           \
+          .left = "1/0/1; 1/0/2" },                                                                          \
+        { SQL_REMOVE_LAST,                                                                                   \
+          "the last ones",                                                                                   \
+          .jobs = "1/0/1; 1/0/2 body=y; 1/0/3; 1/0/4",                                                       \
+          .params = { "1", FIRST, "2", NOW, "{x}" },                                                         \
+          .rows = "0 3 11:00:00 13:00:00 60 -; 0 4 11:00:00 13:00:00 60 -",                                  \
+          .left = "1/0/1; 1/0/2 body=y" },                                                                   \
+        { SQL_LIST_FIRST,                                                                                    \
+          "what is queued, in order",                                                                        \
+          .jobs = IN_A_LIST,                                                                                 \
+          .params = { "1", FIRST, "1", "9", NOW },                                                           \
+          .rows = "\"b\"; \"c\"; \"d\"",                                                                     \
+          .ordered = true },                                                                                 \
+        { SQL_LIST_FIRST,                                                                                    \
+          "behind a key, all",                                                                               \
+          .jobs = "1/0/1 body=a; 1/0/2 body=b; 1/0/3 body=c",                                                \
+          .params = { "1", "0", "1", "0", "NULL", NOW },                                                     \
+          .rows = "\"b\"; \"c\"",                                                                            \
+          .ordered = true },                                                                                 \
+        { SQL_LIST_LAST,          "the other way round, as many as the limit",                               \
+          .jobs = IN_A_LIST,      .params = { "1", FIRST, "1", "2", NOW },                                   \
+          .rows = "\"c\"; \"b\"", .ordered = true },                                                         \
+        { SQL_LIST_LAST, "behind a key", .jobs = "1/0/1 body=a; 1/0/2 body=b",                               \
+          .params = { "1", "0", "1", "0", "9", NOW }, .rows = "\"b\"" },                                     \
+        { SQL_FIND_FIRST, "among what is queued; the total is not wanted", .jobs = IN_A_LIST,                \
+          .params = { "1", FIRST, "NULL", NOW, "{c}", "0", "NULL", "f" }, .rows = "2 -" },                   \
+        { SQL_FIND_FIRST,                                                                                    \
+          "behind those that are passed over, as many as are wanted",                                        \
+          .jobs = "1/0/1; 1/0/2 body=y; 1/0/3; 1/0/4; 1/0/5",                                                \
+          .params = { "1", FIRST, "NULL", NOW, "{x}", "1", "2", "t" },                                       \
+          .rows = "2 5; 3 5",                                                                                \
+          .ordered = true },                                                                                 \
+        { SQL_FIND_FIRST,                                                                                    \
+          "no further than that; behind a key",                                                              \
+          .jobs = "1/0/1; 1/0/2; 1/0/3 body=y; 1/0/4; 1/0/5",                                                \
+          .params = { "1", "0", "1", "3", NOW, "{x}", "0", "NULL", "f" },                                    \
+          .rows = "0 -; 2 -",                                                                                \
+          .ordered = true },                                                                                 \
+        { SQL_FIND_LAST, "counted from the last one, with the total of what is queued", .jobs = IN_A_LIST,   \
+          .params = { "1", FIRST, "NULL", NOW, "{b}", "0", "1", "t" }, .rows = "2 4" },                      \
+        { SQL_FIND_LAST,                                                                                     \
+          "no further than that",                                                                            \
+          .jobs = "1/0/1; 1/0/2; 1/0/3 body=y; 1/0/4",                                                       \
+          .params = { "1", FIRST, "3", NOW, "{x}", "0", "NULL", "f" },                                       \
+          .rows = "0 -; 2 -",                                                                                \
+          .ordered = true },                                                                                 \
+        { SQL_SET_ELEMENT,                                                                                   \
+          "one of what is queued, from the first one on",                                                    \
+          .jobs = IN_A_LIST,                                                                                 \
+          .params = { "1", FIRST, NOW, "2", "NULL", "{new}" },                                               \
+          .rows = "0 1 t",                                                                                   \
+          .left = "1/-2/9 body=a; 1/0/-4 body=b; 1/0/1 retry=0 body=new; " NOT_IN_A_LIST                     \
+                  "1/0/6 wake=13:00:00 deliveries=2 nacks=1 extras=3 owner=3 body=d; 2/0/7" },               \
+        { SQL_SET_ELEMENT,                                                                                   \
+          "all else that the job is stays",                                                                  \
+          .jobs = "1/0/1",                                                                                   \
+          .setup = FULL_ROW,                                                                                 \
+          .params = { "1", FIRST, NOW, "0", "NULL", "{new}" },                                               \
+          .rows = "0 1 t",                                                                                   \
+          .left = ANY,                                                                                       \
+          .query = CHANGED_COLUMNS,                                                                          \
+          .found = "body | 0 | 0" },                                                                         \
+        { SQL_SET_ELEMENT,                                                                                   \
+          "from the last one on",                                                                            \
+          .jobs = "1/0/1; 1/0/2; 1/0/3",                                                                     \
+          .params = { "1", FIRST, NOW, "NULL", "1", "{new}" },                                               \
+          .rows = "0 2 t",                                                                                   \
+          .left = "1/0/1; 1/0/2 body=new; 1/0/3" },                                                          \
+        { SQL_SET_ELEMENT, "none is there", .jobs = "1/0/1; 1/0/2; 1/0/3",                                   \
+          .params = { "1", "0", "1", NOW, "2", "NULL", "{new}" }, .left = "1/0/1; 1/0/2; 1/0/3" },           \
+        { SQL_TRIM_LIST,                                                                                     \
+          "between two places, nothing but what is queued",                                                  \
+          .jobs = IN_A_LIST,                                                                                 \
+          .params = { "1", FIRST, NOW, "{1,2}", "{1,1}", "{1,2}" },                                          \
+          .rows = "-2 9 11:00:00 13:00:00 60 - t; 0 6 11:00:00 13:00:00 60 - f",                             \
+          .left = "1/0/-4 body=b; 1/0/1 retry=0 body=c; " NOT_IN_A_LIST "2/0/7" },                           \
+        { SQL_TRIM_LIST,                                                                                     \
+          "so many from the last one on",                                                                    \
+          .jobs = "1/0/1; 1/0/2; 1/0/3; 1/0/4",                                                              \
+          .params = { "1", FIRST, NOW, "{1}", "{2}", "{1}" },                                                \
+          .rows = "0 1 11:00:00 13:00:00 60 - t; 0 2 11:00:00 13:00:00 60 - t",                              \
+          .left = "1/0/3; 1/0/4" },                                                                          \
+        { SQL_TRIM_LIST,                                                                                     \
+          "so many less at the last end, behind a key",                                                      \
+          .jobs = "1/0/1; 1/0/2; 1/0/3; 1/0/4",                                                              \
+          .params = { "1", "0", "1", NOW, "{1,0}", "{2,1}", "{2,1}" },                                       \
+          .rows = "0 4 11:00:00 13:00:00 60 - f",                                                            \
+          .left = "1/0/1; 1/0/2; 1/0/3" },                                                                   \
+        { SQL_TRIM_LIST, "fewer than may stay", .jobs = "1/0/1; 1/0/2",                                      \
+          .params = { "1", FIRST, NOW, "{5,5}", "{2,1}", "{1,2}" }, .left = "1/0/1; 1/0/2" },                \
+        { SQL_TRIM_LIST,                                                                                     \
+          "fewer than go",                                                                                   \
+          .jobs = "1/0/1; 1/0/2",                                                                            \
+          .params = { "1", FIRST, NOW, "{5}", "{1}", "{1}" },                                                \
+          .rows = "0 1 11:00:00 13:00:00 60 - t; 0 2 11:00:00 13:00:00 60 - t",                              \
+          .left = "" },                                                                                      \
+        { SQL_TRIM_LIST,                                                                                     \
+          "nothing stays, and nothing goes twice",                                                           \
+          .jobs = "1/0/1; 1/0/2; 1/0/3",                                                                     \
+          .params = { "1", FIRST, NOW, "{2,0}", "{1,1}", "{1,2}" },                                          \
+          .rows =                                                                                            \
+              "0 1 11:00:00 13:00:00 60 - t; 0 2 11:00:00 13:00:00 60 - t; 0 3 11:00:00 13:00:00 60 - f",    \
+          .left = "" },                                                                                      \
+        { SQL_PUT_BACK_JOBS,                                                                                 \
+          "as they were, unless they are there",                                                             \
+          .jobs = "1/0/2",                                                                                   \
+          .params = { "{1,2,-3}", "{@11:00:00,@11:00:00,@11:00:00}", "{@13:00:00,@13:00:00,@14:00:00}",      \
+                      "{@13:00:00,@13:00:00,@14:00:00}", "{1,1,2}", "{60,60,5}", "{x,y,z}", "{-1,0,0}",      \
+                      "{3,0,0}", "{2,0,0}", "{1,0,0}", "{5,NULL,NULL}", "{6,NULL,NULL}", "{q,NULL,NULL}",    \
+                      "{e,NULL,NULL}", "{k,NULL,NULL}", "{@13:30:00,NULL,NULL}", "{NULL,NULL,g}" },          \
+          .rows = "1 -1 1 -; 2 0 -3 \"g\"",                                                                  \
+          .left = "1/-1/1 wake=13:00:00 deliveries=3 nacks=2 extras=1 attempts=5 backoff=6 deadqueue=q "     \
+                  "error=e; 1/0/2; "                                                                         \
+                  "2/0/-3 ready=infinity expires=14:00:00 wake=14:00:00 retry=5 body=z",                     \
+          .query = "select unique_key, unique_until, (select group_key from pgdisque.job where id = -3) "    \
+                   "from pgdisque.job where id = 1",                                                         \
+          .found = "\"k\" 13:30:00 \"g\"" },                                                                 \
+        { SQL_PUT_BACK_JOBS, "nothing",                                                                      \
+          .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", \
+                      "{}", "{}" } },                                                                        \
+    {                                                                                                        \
+        SQL_EXPIRE_IN_ORDER, "not what lives longer",                                                        \
+            .jobs = "1/0/1 expires=12:00:00; 1/0/2; 1/0/3 expires=11:00:00",                                 \
+            .params = { "{1}", "{0}", "{0}", "5", "100", NOW },                                              \
+            .rows = "1 0 1 11:00:00 12:00:00 60; 1 0 3 11:00:00 11:00:00 60", .left = "1/0/2"                \
+    }
+
+#endif

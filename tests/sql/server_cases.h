@@ -1,0 +1,98 @@
+#ifndef SERVER_CASES_H
+#define SERVER_CASES_H
+
+#include "statement_cases.h"
+
+/* More of the same: what servers write and read about themselves, their flights and their database. */
+static const struct stmt_case server_cases[] = {
+    { SQL_REGISTER_NODE, "gets the smallest free number",
+      .setup = "insert into pgdisque.node (number, id) values (1, repeat('1', 40)), (3, repeat('3', 40))",
+      .params = { NODE_2, "10.0.0.2", "7711", "0" }, .rows = "2 1",
+      .query = "select number, addr, port from pgdisque.node where id = repeat('2', 40)",
+      .found = "2 10.0.0.2 7711" },
+    { SQL_REGISTER_NODE, "that was here before keeps its number, tells its new address, begins a run",
+      .setup = "select setval('pgdisque.node_run', 41); insert into pgdisque.node (number, id, addr, port, "
+               "started_at, seen_at, left_at, leaving) "
+               "values (7, repeat('7', 40), 'old', 1, '2000-01-01', '2000-01-01', '2000-01-01', true)",
+      .params = { NODE_7, "new", "2", "40" }, .rows = "7 42",
+      .query = "select number, addr, port, started_at > now() - interval '1 minute', seen_at = started_at, "
+               "left_at, leaving from pgdisque.node",
+      .found = "7 new 2 t t - f" },
+    { SQL_REGISTER_NODE, "that has a run which was lost: no later one has its number",
+      .setup = "alter sequence pgdisque.node_run restart 42", .params = { NODE_2, "", "0", "45" },
+      .rows = "1 46", .query = "select nextval('pgdisque.node_run')", .found = "47" },
+    { SQL_REGISTER_NODE, "whose run is the next one", .setup = "alter sequence pgdisque.node_run restart 42",
+      .params = { NODE_2, "", "0", "42" }, .rows = "1 43" },
+    { SQL_REGISTER_NODE, "the last number there is",
+      .setup = "insert into pgdisque.node (number, id) select n, lpad(to_hex(n), 40, '0') "
+               "from generate_series(1, 1022) as n",
+      .params = { NODE_2, "", "0", "0" }, .rows = "1023 1" },
+    { SQL_REGISTER_NODE, "none is left",
+      .setup = "insert into pgdisque.node (number, id) select n, lpad(to_hex(n), 40, '0') "
+               "from generate_series(1, 1023) as n",
+      .params = { NODE_2, "", "0", "0" }, .rows = "error 23502" },
+    { SQL_LOAD_NODES, "all, by number",
+      .setup = "insert into pgdisque.node (number, id, addr, port, leaving, left_at, seen_at) values "
+               "(2, repeat('2', 40), 'two', 22, true, null, '" DAY " 10:00+00'), "
+               "(7, repeat('7', 40), '', 0, false, now(), '" DAY " 11:00+00')",
+      .rows = "2 " NODE_2 " two 22 t f 10:00:00; 7 " NODE_7 "  0 f t 11:00:00", .ordered = true },
+    { SQL_MARK_FLIGHT, "is there", .params = { "7", "1234567890123456" },
+      .query = "select string_agg(f::text, ' ') from pgdisque.flight as f", .found = "(7,1234567890123456)" },
+    { SQL_MARK_FLIGHT, "has one row", .setup = "insert into pgdisque.flight values (7, 1)",
+      .params = { "7", "1" }, .rows = "error 23505" },
+    { SQL_FIND_FLIGHTS, "those of this node that are there",
+      .setup = "insert into pgdisque.flight values (7, 1), (7, 3), (8, 2)", .params = { "7", "{1,2,3,4,1}" },
+      .rows = "1; 1; 3" },
+    { SQL_FIND_FLIGHTS, "nothing", .params = { "7", "{}" } },
+    { SQL_FORGET_FLIGHTS, "the older ones of this node",
+      .setup = "insert into pgdisque.flight values (7, 1), (7, 2), (7, 3), (8, 1)", .params = { "7", "3" },
+      .query = "select string_agg(f::text, ' ' order by node, flight) from pgdisque.flight as f",
+      .found = "(7,3) (8,1)" },
+    { SQL_BEAT_NODE, "is seen, and leaving", .setup = TWO_NODES, .params = { NODE_2, "true" }, .rows = "2",
+      .query = NODES, .found = "2 t t f; 7 f f f" },
+    { SQL_BEAT_NODE, "is seen, and no longer leaving; it had been taken for gone",
+      .setup = TWO_NODES "; update pgdisque.node set leaving = true, left_at = now() where number = 7",
+      .params = { NODE_7, "false" }, .rows = "7", .query = NODES, .found = "2 f f f; 7 t f f" },
+    { SQL_BEAT_NODE, "was forgotten", .params = { NODE_7, "false" } },
+    { SQL_LEAVE_NODE, "has left, the other one has not", .setup = TWO_NODES, .params = { NODE_2 },
+      .query = NODES, .found = "2 f f t; 7 f f f" },
+    { SQL_FORGET_NODE, "has left, the other one has not", .setup = TWO_NODES, .params = { NODE_2 },
+      .query = NODES, .found = "2 f f t; 7 f f f" },
+    { SQL_PRUNE_NODES, "who was not seen for a day has left then",
+      .setup = "insert into pgdisque.node (number, id, seen_at, left_at) values "
+               "(1, repeat('2', 40), '2029-12-01+00', null), "
+               "(2, repeat('a', 40), '2029-12-31 11:59:59+00', null), "
+               "(3, repeat('b', 40), '2029-12-31 12:00:00+00', null), "
+               "(4, repeat('c', 40), '2029-12-01+00', '2029-12-02+00')",
+      .params = { NOW, NODE_2 },
+      .query = "select string_agg(concat_ws(' ', number, to_char(left_at at time zone 'utc', 'MM-DD "
+               "HH24:MI:SS')), "
+               "'; ' order by number) from pgdisque.node",
+      .found = "1; 2 12-31 11:59:59; 3; 4 12-02 00:00:00" },
+    { SQL_PRUNE_NODES, "of too many, those that left an hour ago are forgotten, but never this one",
+      .setup = "insert into pgdisque.node (number, id, seen_at, left_at) select n, lpad(to_hex(n), 40, '0'), "
+               "'2029-12-01+00', '2029-12-01+00' from generate_series(5, 902) as n; "
+               "insert into pgdisque.node (number, id, seen_at, left_at) values "
+               "(1, repeat('2', 40), '2029-12-01+00', '2029-12-01+00'), "
+               "(2, repeat('a', 40), '" DAY " 11:59+00', '" DAY " 10:59:59+00'), "
+               "(3, repeat('b', 40), '" DAY " 11:00+00', '" DAY " 11:00:00+00')",
+      .params = { NOW, NODE_2 },
+      .query = "select string_agg(number::text, ' ' order by number) from pgdisque.node", .found = "1 3" },
+    { SQL_LOAD_SECRET, "is there from the beginning, and only once",
+      .setup = "update pgdisque.secret set key = '0123456789abcdef'", .rows = "\"0123456789abcdef\"" },
+    { SQL_CLOCK, "answers", .rows = ANY },
+    { SQL_DEAD_ROWS, "answers", .rows = ANY },
+    { SQL_SET_DURABILITY, "of the transaction, or of the session", .params = { "off", "false" },
+      .rows = "off", .query = "show synchronous_commit", .found = "off" },
+    { SQL_FENCE, "answers", .params = { "off" }, .rows = ANY },
+    { SQL_RESTORE_QUEUES, "those that are missing; new ones lie behind them",
+      .setup = "insert into pgdisque.queue (name) values ('one')",
+      .params = { "{1,40,41}", "{one,forty,last}", "{0,2,0}" }, .rows = "2 0 41",
+      .query = "insert into pgdisque.queue (name) values ('new') returning id", .found = "42" },
+    { SQL_RESTORE_QUEUES, "one has the number of another, one has another number, and nothing is missing",
+      .setup = "insert into pgdisque.queue (name) values ('one'), ('two')",
+      .params = { "{1,7}", "{uno,two}", "{0,0}" }, .rows = "0 2 -" },
+    { SQL_STANDBYS, "there are none", .rows = "0 0 f" },
+};
+
+#endif

@@ -1,0 +1,545 @@
+#ifndef STATEMENT_CASES_H
+#define STATEMENT_CASES_H
+
+#include "finished_cases.h"
+#include "group_cases.h"
+#include "held_cases.h"
+#include "inside_cases.h"
+#include "key_cases.h"
+#include "limit_cases.h"
+#include "list_cases.h"
+#include "rerank_cases.h"
+#include "session.h"
+#include "token_cases.h"
+#include "unique_cases.h"
+#include "worker_cases.h"
+
+/*
+ * What every statement of sql/queries/ is called with, answers and does: a table for the one program
+ * that includes this.
+ */
+
+/* Jobs in all states a job can have. 2: leased by node 3. 3: its lease has ended. 4: delayed.
+ * 5: delayed, and due. 6: with a TTL of its own. 7: expired. 8: leased for ever, as retry is 0. */
+#define ALL_STATES                                   \
+    "1/0/1; "                                        \
+    "1/0/2 ready=12:00:30 deliveries=1 owner=3; "    \
+    "1/0/3 deliveries=1 owner=3; "                   \
+    "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; " \
+    "1/0/5 wake=11:00:00 delay=300; "                \
+    "1/0/6 wake=13:00:00; "                          \
+    "1/0/7 ready=10:00:00 expires=11:59:59; "        \
+    "1/0/8 ready=infinity retry=0 deliveries=1 owner=3"
+#define ALL_KEYS "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,99}"
+#define NO_KEYS "{}", "{}", "{}"
+#define NODE_2 "2222222222222222222222222222222222222222"
+#define NODE_7 "7777777777777777777777777777777777777777"
+/* Long not seen; and what became of them: whether each is seen now, is leaving, has left. */
+#define TWO_NODES                                             \
+    "insert into pgdisque.node (number, id, seen_at) values " \
+    "(2, repeat('2', 40), '2000-01-01'), (7, repeat('7', 40), '2000-01-01')"
+#define NODES                                                                             \
+    "select number, seen_at > now() - interval '1 minute', leaving, left_at is not null " \
+    "from pgdisque.node order by number"
+#define SCHEDULE_OF(name, next_at)                                                                           \
+    "insert into pgdisque.schedule (name, next_at, cron, queue, body, missed, retry, ttl, delay, priority) " \
+    "values (" name ", " next_at ", '0 0 * * *', 'q', 'x', 1, 60, 3600, 0, 0)"
+#define A_SCHEDULE SCHEDULE_OF("'a'", "'2030-01-01 12:00+00'")
+#define SCHEDULES                                                                                         \
+    "select string_agg((id, revision, (next_at at time zone 'UTC')::time, last_at, maxlen, retry, ttl, "  \
+    "delay, priority, missed, "                                                                           \
+    "cron, encode(name, 'escape'), encode(queue, 'escape'), encode(body, 'escape'))::text, ' ' order by " \
+    "id) from pgdisque.schedule"
+#define TIMES_12(t) "{" t "," t "," t "," t "," t "," t "," t "," t "," t "," t "," t "," t "}"
+/* For results that no text can foretell. */
+#define ANY "*"
+/* Before and behind every job. */
+#define FIRST "-32768", "-9223372036854775808"
+#define LAST "32767", "9223372036854775807"
+
+struct stmt_case {
+    enum sql_stmt stmt;
+    const char *what;
+    const char *jobs;  /* before */
+    const char *setup; /* SQL, before */
+    const char *params[STATEMENT_PARAMS];
+    const char *rows;          /* the result, sorted unless ordered; NULL: none */
+    const char *left;          /* the jobs afterwards; NULL: as before */
+    const char *query, *found; /* SQL, and its result afterwards */
+    bool ordered;
+};
+
+static const struct stmt_case cases[] = {
+    /* ---- adding ---- */
+    { SQL_ADD_JOBS, "queued, delayed, with a TTL, delivered at once",
+      .params = { "{1,2,3,4,5}", "{@11:00:00,@12:05:00,@12:00:00,@12:00:30,infinity}",
+                  "{@13:00:00,@13:00:00,@12:30:00,@13:00:00,@13:00:00}",
+                  "{NULL,@12:05:00,@12:30:00,NULL,NULL}", "{1,1,2,2,2}", "{60,60,60,30,0}", "{0,300,0,0,0}",
+                  "{0,0,-5,0,0}", "{1,1,3,1,1}", "{NULL,NULL,NULL,7,7}", "{x,b,c,d,e}",
+                  "{NULL,NULL,NULL,NULL,NULL}", "{NULL,NULL,NULL,NULL,NULL}", "{NULL,NULL,NULL,NULL,NULL}" },
+      .left = "1/0/1; 1/0/2 ready=12:05:00 wake=12:05:00 delay=300 body=b; "
+              "2/-5/3 ready=12:00:00 expires=12:30:00 wake=12:30:00 replicate=3 body=c; "
+              "2/0/4 ready=12:00:30 retry=30 deliveries=1 owner=7 body=d; "
+              "2/0/5 ready=infinity retry=0 deliveries=1 owner=7 body=e" },
+    { SQL_ADD_JOBS, "an id twice adds none of them", .jobs = "1/0/2",
+      .params = { "{1,2}", "{@11:00:00,@11:00:00}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}",
+                  "{60,60}", "{0,0}", "{0,0}", "{1,1}", "{NULL,NULL}", "{x,x}", "{NULL,NULL}", "{NULL,NULL}",
+                  "{NULL,NULL}" },
+      .rows = "error 23505" },
+    { SQL_ADD_JOBS, "nothing",
+      .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}" } },
+    { SQL_ADD_JOBS_ALIKE, "queued; a TTL counts from the millisecond in the id",
+      .params = { "{1,4194304000,4194304001}", "{x,b,c}", "1", "60", "-5", "3", "@11:00:00", "@13:00:00",
+                  "NULL" },
+      .left = "1/-5/1 replicate=3; 1/-5/4194304000 expires=13:00:01 replicate=3 body=b; "
+              "1/-5/4194304001 expires=13:00:01 replicate=3 body=c" },
+    { SQL_ADD_JOBS_ALIKE, "delivered at once",
+      .params = { "{1,2}", "{x,b}", "1", "30", "0", "1", "@12:00:30", "@13:00:00", "7" },
+      .left = "1/0/1 ready=12:00:30 retry=30 deliveries=1 owner=7; "
+              "1/0/2 ready=12:00:30 retry=30 deliveries=1 owner=7 body=b" },
+    { SQL_ADD_JOBS_ALIKE, "an id twice adds none of them", .jobs = "1/0/2",
+      .params = { "{1,2}", "{x,x}", "1", "60", "0", "1", "@11:00:00", "@13:00:00", "NULL" },
+      .rows = "error 23505" },
+    { SQL_ADD_JOBS_AGAIN, "only those that are not there, in order",
+      .jobs = "1/0/2 ready=12:00:30 owner=3 deliveries=1",
+      .params = { "{3,2,1}", "{@11:00:00,@11:00:00,@12:00:30}", "{@13:00:00,@13:00:00,@13:00:00}",
+                  "{NULL,NULL,NULL}", "{1,1,1}", "{60,60,60}", "{0,0,0}", "{0,0,0}", "{1,1,1}",
+                  "{NULL,NULL,7}", "{x,x,x}", "{NULL,NULL,NULL}", "{NULL,NULL,NULL}", "{NULL,NULL,NULL}" },
+      .rows = "3; 1", .ordered = true,
+      .left = "1/0/1 ready=12:00:30 deliveries=1 owner=7; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3" },
+
+    UNIQUE_CASES RERANK_CASES KEY_CASES TOKEN_CASES WORKER_CASES LIST_CASES,
+
+    FINISHED_CASES
+
+    /* ---- claiming ---- */
+    { SQL_CLAIM_WALK, "what is queued, not what is leased, delayed or expired", .jobs = ALL_STATES,
+      .params = { "1", FIRST, "100", NOW, "9" },
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -; 0 3 12:01:00 13:00:00 60 0 1 \"x\" -; "
+              "0 6 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; "
+              "1/0/2 ready=12:00:30 deliveries=1 owner=3; "
+              "1/0/3 ready=12:01:00 deliveries=2 extras=1 owner=9; "
+              "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; "
+              "1/0/5 wake=11:00:00 delay=300; "
+              "1/0/6 ready=12:01:00 wake=13:00:00 deliveries=1 owner=9; "
+              "1/0/7 ready=10:00:00 expires=11:59:59; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=3" },
+    { SQL_CLAIM_WALK, "the first ones by rank, then id", .jobs = "1/-2/9; 1/0/1; 1/0/2; 1/3/0",
+      .params = { "1", FIRST, "2", NOW, "9" },
+      .rows = "-2 9 12:01:00 13:00:00 60 0 0 \"x\" -; 0 1 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .left = "1/-2/9 ready=12:01:00 deliveries=1 owner=9; 1/0/1 ready=12:01:00 deliveries=1 owner=9; "
+              "1/0/2; 1/3/0" },
+    { SQL_CLAIM_WALK, "only behind the frontier, and of one queue", .jobs = "1/0/1; 1/0/2; 1/0/3; 2/0/4",
+      .params = { "1", "0", "2", "10", NOW, "9" }, .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .left = "1/0/1; 1/0/2; 1/0/3 ready=12:01:00 deliveries=1 owner=9; 2/0/4" },
+    { SQL_CLAIM_WALK, "retry 0 is leased for ever", .jobs = "1/0/1 retry=0 nacks=2",
+      .params = { "1", FIRST, "1", NOW, "9" }, .rows = "0 1 infinity 13:00:00 0 2 0 \"x\" -",
+      .left = "1/0/1 ready=infinity retry=0 deliveries=1 nacks=2 owner=9" },
+    { SQL_CLAIM_WALK, "ready to the microsecond, gone to the microsecond",
+      .jobs = "1/0/1 ready=12:00:00; 1/0/2 ready=12:00:00.000001; 1/0/3 expires=12:00:00",
+      .params = { "1", FIRST, "9", NOW, "9" }, .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -",
+      .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=12:00:00.000001; "
+              "1/0/3 expires=12:00:00" },
+    { SQL_CLAIM_WALK, "limit 0 takes nothing", .jobs = "1/0/1", .params = { "1", FIRST, "0", NOW, "9" } },
+    { SQL_CLAIM_KEYS, "of several queues, what is ready, an id given twice once",
+      .jobs = "1/0/1; 1/0/2; 2/-1/3 owner=3 deliveries=1; 2/0/4 ready=12:00:01 owner=3 deliveries=1; "
+              "2/0/5 expires=12:00:00; 2/0/6 retry=0",
+      .params = { "{2,2,2,2,1,1,1}", "{0,0,0,-1,0,0,0}", "{6,5,4,3,1,1,99}", NOW, "9" },
+      .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -; 2 -1 3 12:01:00 13:00:00 60 0 1 \"x\" -; "
+              "2 0 6 infinity 13:00:00 0 0 0 \"x\" -",
+      .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2; "
+              "2/-1/3 ready=12:01:00 deliveries=2 extras=1 owner=9; "
+              "2/0/4 ready=12:00:01 deliveries=1 owner=3; 2/0/5 expires=12:00:00; "
+              "2/0/6 ready=infinity retry=0 deliveries=1 owner=9" },
+    { SQL_CLAIM_KEYS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW, "9" } },
+    INSIDE_CASES,
+
+    /* ---- ending, putting back, extending ---- */
+    { SQL_ACK_JOBS, "in every state but expired", .jobs = ALL_STATES, .params = { ALL_KEYS, NOW },
+      .rows = "1 11:00:00 -; 2 12:00:30 -; 3 11:00:00 -; 4 infinity -; 5 infinity -; 6 11:00:00 -; "
+              "8 infinity -",
+      .left = "1/0/7 ready=10:00:00 expires=11:59:59" },
+    { SQL_ACK_JOBS, "an id given twice counts once; queue and rank are part of the key",
+      .jobs = "1/0/1; 1/5/2; 2/0/1", .params = { "{1,1,1}", "{0,0,0}", "{1,1,2}", NOW },
+      .rows = "1 11:00:00 -", .left = "1/5/2; 2/0/1" },
+    { SQL_ACK_JOBS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW } },
+    { SQL_REQUEUE_JOBS, "NACK: what is leased or delayed, but at most once means once",
+      .jobs = ALL_STATES "; 1/0/9 ready=12:05:00 wake=12:05:00 retry=0 delay=300",
+      .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", "{1,1,1,1,1,1,1,1,1}",
+                  "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}",
+                  "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}", NOW, "{}" },
+      .rows = "2 12:00:30 - f; 4 12:05:00 - f; 9 12:05:00 - f",
+      .left = "1/0/1; 1/0/2 ready=12:00:00 deliveries=1 nacks=1; 1/0/3 deliveries=1 owner=3; "
+              "1/0/4 ready=12:00:00 wake=13:00:00 delay=300 nacks=1; 1/0/5 wake=11:00:00 delay=300; "
+              "1/0/6 wake=13:00:00; 1/0/7 ready=10:00:00 expires=11:59:59; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=3; "
+              "1/0/9 ready=12:00:00 wake=13:00:00 retry=0 delay=300 nacks=1" },
+    { SQL_REQUEUE_JOBS, "ENQUEUE counts an additional delivery, NACK a nack; both in one statement",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "
+              "1/0/3 ready=12:05:00 wake=12:05:00 delay=300; 1/0/4 ready=12:00:30 expires=12:00:00 owner=3",
+      .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{1,2,3,4,1}", "{0,1,0,0,0}", "{NULL,NULL,NULL,NULL,NULL}",
+                  "{NULL,NULL,NULL,NULL,NULL}", NOW, "{}" },
+      .rows = "1 12:00:30 - f; 2 12:00:30 - f; 3 12:05:00 - f",
+      .left = "1/0/1 ready=12:00:00 deliveries=1 extras=1; 1/0/2 ready=12:00:00 deliveries=1 nacks=1; "
+              "1/0/3 ready=12:00:00 wake=13:00:00 delay=300; 1/0/4 ready=12:00:30 expires=12:00:00 owner=3" },
+    { SQL_REQUEUE_JOBS_AGAIN, "NACK: what the first try has not done; what it has done is found and left",
+      /* 2: done. 3, 12: done, and leased by a flight that is lost. 4: done, and given out since.
+       * 5: not done, and its lease has ended. 9: leased by another node. */
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 nacks=1; "
+              "1/0/3 ready=12:00:40 deliveries=2 nacks=1 owner=9; "
+              "1/0/4 ready=12:00:51 deliveries=2 nacks=1 owner=9; 1/0/5 ready=11:59:45 deliveries=1 owner=9; "
+              "1/0/6 ready=12:05:00 wake=12:05:00 delay=300; 1/0/7 ready=11:59:45 wake=11:59:45 delay=300; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=9; "
+              "1/0/9 ready=12:00:45 deliveries=1 owner=3; 1/0/10; "
+              "1/0/11 ready=11:59:40 expires=12:00:00 deliveries=1 nacks=1; "
+              "1/0/12 ready=11:59:48 retry=5 deliveries=2 nacks=1 owner=9",
+      .params = { "{1,1,1,1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9,10,11,12}",
+                  "{1,1,1,1,1,1,1,1,1,1,1,1}",
+                  "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}",
+                  "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}", TIMES_12("@11:59:40"),
+                  TIMES_12("@11:59:50"), NOW, "9", "{}" },
+      .rows = "1 f 12:00:30 - f; 12 t 11:59:48 - f; 2 t 11:59:40 - f; 3 f 12:00:40 - f; "
+              "6 f 12:05:00 - f",
+      .left = "1/0/1 ready=11:59:40 deliveries=1 nacks=1; 1/0/2 ready=11:59:40 deliveries=1 nacks=1; "
+              "1/0/3 ready=11:59:40 deliveries=1 nacks=1; "
+              "1/0/4 ready=12:00:51 deliveries=2 nacks=1 owner=9; 1/0/5 ready=11:59:45 deliveries=1 owner=9; "
+              "1/0/6 ready=11:59:40 wake=13:00:00 delay=300 nacks=1; "
+              "1/0/7 ready=11:59:45 wake=11:59:45 delay=300; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=9; "
+              "1/0/9 ready=12:00:45 deliveries=1 owner=3; 1/0/10; "
+              "1/0/11 ready=11:59:40 expires=12:00:00 deliveries=1 nacks=1; "
+              "1/0/12 ready=11:59:40 retry=5 deliveries=1 nacks=1" },
+    { SQL_REQUEUE_JOBS_AGAIN, "ENQUEUE counts one additional delivery; an id given twice counts once",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 extras=1; "
+              "1/0/3 ready=12:00:40 deliveries=2 extras=1 owner=9",
+      .params = { "{1,1,1,1}", "{0,0,0,0}", "{1,2,3,1}", "{0,0,0,0}", "{NULL,NULL,NULL,NULL}",
+                  "{NULL,NULL,NULL,NULL}", "{@11:59:40,@11:59:40,@11:59:40,@11:59:40}",
+                  "{@11:59:50,@11:59:50,@11:59:50,@11:59:50}", NOW, "9", "{}" },
+      .rows = "1 f 12:00:30 - f; 2 t 11:59:40 - f; 3 f 12:00:40 - f",
+      .left = "1/0/1 ready=11:59:40 deliveries=1 extras=1; 1/0/2 ready=11:59:40 deliveries=1 extras=1; "
+              "1/0/3 ready=11:59:40 deliveries=1 extras=1" },
+    { SQL_DEQUEUE_JOBS, "what is queued, for its retry time or for ever",
+      .jobs = ALL_STATES "; 1/0/9 retry=0",
+      .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", NOW, "9" },
+      .rows = "1 12:01:00 11:00:00; 3 12:01:00 11:00:00; 6 12:01:00 11:00:00; 9 infinity 11:00:00",
+      .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "
+              "1/0/3 ready=12:01:00 deliveries=1 extras=1 owner=9; "
+              "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 wake=11:00:00 delay=300; "
+              "1/0/6 ready=12:01:00 wake=13:00:00 owner=9; 1/0/7 ready=10:00:00 expires=11:59:59; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=3; 1/0/9 ready=infinity retry=0 owner=9" },
+    { SQL_WORKING_JOBS, "starts the retry time anew, also of what is queued or delayed", .jobs = ALL_STATES,
+      .params = { ALL_KEYS,
+                  "{@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:"
+                  "00}",
+                  "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}", NOW, "9", "{}", "{}" },
+      .rows = "1 60 12:01:00 f t 11:00:00 f; 2 60 12:01:00 f f 12:00:30 f; "
+              "3 60 12:01:00 f t 11:00:00 f; 4 60 12:01:00 f f 12:05:00 f; "
+              "5 60 12:01:00 f f 11:00:00 f; 6 60 12:01:00 f t 11:00:00 f; "
+              "8 0 infinity f f infinity f",
+      .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:01:00 deliveries=1 owner=9; "
+              "1/0/3 ready=12:01:00 deliveries=1 extras=1 owner=9; "
+              "1/0/4 ready=12:01:00 wake=13:00:00 delay=300 owner=9; "
+              "1/0/5 ready=12:01:00 wake=13:00:00 delay=300 owner=9; "
+              "1/0/6 ready=12:01:00 wake=13:00:00 owner=9; 1/0/7 ready=10:00:00 expires=11:59:59; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=3" },
+    { SQL_WORKING_JOBS, "too late, and unchanged, when more than half of the TTL is over",
+      .jobs = "1/0/1 ready=12:00:30 owner=3; 1/0/2 ready=12:00:30 owner=3",
+      .params = { "{1,1}", "{0,0}", "{1,2}", "{@11:00:00,@10:59:59}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
+      .rows = "1 60 12:01:00 f f 12:00:30 f; 2 60 12:00:30 t f 12:00:30 f",
+      .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:00:30 owner=3" },
+    { SQL_WORKING_JOBS, "an id given twice: both rows tell when it comes back",
+      .jobs = "1/0/1 ready=12:00:30 owner=3",
+      .params = { "{1,1}", "{0,0}", "{1,1}", "{@11:30:00,@11:30:00}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
+      .rows = "1 60 12:01:00 f f 12:00:30 f; 2 60 12:01:00 f f 12:00:30 f",
+      .left = "1/0/1 ready=12:01:00 owner=9" },
+    { SQL_RELEASE_JOBS, "only running leases of that node",
+      .jobs =
+          "1/0/1 ready=12:00:30 deliveries=2 extras=1 owner=9; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "
+          "1/0/3 deliveries=1 owner=9; 1/0/4 ready=infinity retry=0 deliveries=1 owner=9; 1/0/5",
+      .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{1,2,3,4,5}", NOW, "9" }, .rows = "1; 4",
+      .left = "1/0/1 ready=12:00:00 deliveries=1 extras=1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "
+              "1/0/3 deliveries=1 owner=9; 1/0/4 ready=12:00:00 retry=0; 1/0/5" },
+    { SQL_POSTPONE_JOBS, "only leases that have ended", .jobs = ALL_STATES "; 1/0/9 retry=0 owner=3",
+      .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", NOW },
+      .rows = "3 12:01:00",
+      .left = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:01:00 deliveries=1 owner=3; "
+              "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 wake=11:00:00 delay=300; "
+              "1/0/6 wake=13:00:00; 1/0/7 ready=10:00:00 expires=11:59:59; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=3; 1/0/9 retry=0 owner=3" },
+
+    /* ---- the clock ---- */
+    { SQL_WAKE_DUE, "the due, not before their time and not the expired",
+      .jobs = ALL_STATES "; 1/0/9 ready=12:00:00 wake=12:00:00 delay=60; "
+                         "2/0/1 ready=11:58:00 wake=11:58:00 expires=11:59:00 delay=60",
+      .params = { "-infinity", NOW, "100", "{}" }, .rows = "1 0 5 11:00:00; 1 0 9 12:00:00",
+      .left = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 deliveries=1 owner=3; "
+              "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 wake=13:00:00 delay=300; "
+              "1/0/6 wake=13:00:00; 1/0/7 ready=10:00:00 expires=11:59:59; "
+              "1/0/8 ready=infinity retry=0 deliveries=1 owner=3; "
+              "1/0/9 ready=12:00:00 wake=13:00:00 delay=60; "
+              "2/0/1 ready=11:58:00 expires=11:59:00 wake=11:58:00 delay=60" },
+    { SQL_WAKE_DUE, "the longest due first, after from, as many as the limit",
+      .jobs = "1/0/1 ready=11:00:03 wake=11:00:03; 1/0/2 ready=11:00:02 wake=11:00:02; "
+              "1/0/3 ready=11:00:01 wake=11:00:01",
+      .params = { "@11:00:01", NOW, "1", "{}" }, .rows = "1 0 2 11:00:02",
+      .left = "1/0/1 ready=11:00:03 wake=11:00:03; 1/0/2 ready=11:00:02 wake=13:00:00; "
+              "1/0/3 ready=11:00:01 wake=11:00:01" },
+    { SQL_WAKE_DUE, "in a queue that is paused in: put off, but retry 0 is not, and never past the end",
+      .jobs = "1/0/1 wake=11:00:00; 1/0/2 wake=11:00:00 retry=0; 1/0/3 wake=11:00:00 expires=12:00:20; "
+              "2/0/4 wake=11:00:00",
+      .params = { "-infinity", NOW, "100", "{7,1}" },
+      .rows = "1 0 1 12:01:00; 1 0 2 11:00:00; 1 0 3 12:00:20; 2 0 4 11:00:00",
+      .left = "1/0/1 ready=12:01:00 wake=12:01:00; 1/0/2 wake=13:00:00 retry=0; "
+              "1/0/3 ready=12:00:20 expires=12:00:20 wake=12:00:20; 2/0/4 wake=13:00:00" },
+    { SQL_WAKE_EXPIRED, "those with a delay or TTL of their own that is over",
+      .jobs = "1/0/1 expires=12:00:00; 1/0/2 expires=12:00:00 wake=12:00:00; "
+              "1/0/3 expires=12:00:00 wake=11:00:00 delay=9; "
+              "1/0/4 expires=12:00:00 wake=12:00:00 ready=infinity retry=0 owner=3; "
+              "1/0/5 expires=12:00:01 wake=12:00:01; 1/0/6 expires=12:00:00 wake=12:00:00 ready=12:00:00; "
+              "1/0/7 expires=12:00:00 wake=12:00:00 ready=12:00:30 owner=3; 1/0/8 wake=11:00:00 delay=9",
+      .params = { "-infinity", NOW, "100" },
+      .rows = "1 0 2 11:00:00 12:00:00 60; 1 0 3 infinity 12:00:00 60; 1 0 4 infinity 12:00:00 0; 1 0 6 "
+              "12:00:00 12:00:00 60; 1 0 7 12:00:30 12:00:00 60",
+      .left = "1/0/1 expires=12:00:00; 1/0/5 expires=12:00:01 wake=12:00:01; 1/0/8 wake=11:00:00 delay=9" },
+    { SQL_WAKE_EXPIRED, "after from, as many as the limit",
+      .jobs = "1/0/1 expires=11:00:03 wake=11:00:03; 1/0/2 expires=11:00:02 wake=11:00:02; "
+              "1/0/3 expires=11:00:01 wake=11:00:01",
+      .params = { "@11:00:01", NOW, "1" }, .rows = "1 0 2 11:00:00 11:00:02 60",
+      .left = "1/0/1 expires=11:00:03 wake=11:00:03; 1/0/3 expires=11:00:01 wake=11:00:01" },
+    { SQL_WAKE_NEXT, "the next time behind from",
+      .jobs = "1/0/1 wake=12:30:00; 2/0/2 wake=12:20:00; 1/0/3 wake=12:10:00; 1/0/4",
+      .params = { "@12:10:00" }, .rows = "12:20:00" },
+    { SQL_WAKE_NEXT, "none", .jobs = "1/0/1 wake=12:30:00; 1/0/2", .params = { "@12:30:00" } },
+    { SQL_EXPIRE_IN_ORDER, "ranges of ids of several queues, those that the clock does not look at",
+      .jobs = "1/0/1; 1/0/2; 1/0/3 ready=12:00:30 owner=3; 1/0/4 wake=13:00:00; 1/0/5; 1/0/6; 1/1/3; "
+              "2/0/2; 2/0/5; 3/0/2",
+      .params = { "{1,2}", "{0,0}", "{1,2}", "5", "100", "@13:00:00" },
+      .rows = "1 0 2 11:00:00 13:00:00 60; 1 0 3 12:00:30 13:00:00 60; 1 0 5 11:00:00 13:00:00 60; 2 0 5 "
+              "11:00:00 13:00:00 60",
+      .left = "1/0/1; 1/0/4 wake=13:00:00; 1/0/6; 1/1/3; 2/0/2; 3/0/2" },
+    { SQL_EXPIRE_IN_ORDER, "the limit holds for each queue", .jobs = "1/0/1; 1/0/2; 2/0/1; 2/0/2",
+      .params = { "{1,2}", "{0,0}", "{0,0}", "5", "1", "@13:00:00" },
+      .rows = "1 0 1 11:00:00 13:00:00 60; 2 0 1 11:00:00 13:00:00 60", .left = "1/0/2; 2/0/2" },
+
+    /* ---- reading jobs ---- */
+    { SQL_PEEK_FIRST, "what is queued, in order", .jobs = ALL_STATES "; 1/-1/9 body=y; 2/0/10",
+      .params = { "1", FIRST, "100", NOW },
+      .rows = "1 -1 9 11:00:00 13:00:00 f - 60 0 0 0 1 \"y\"; 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"; "
+              "1 0 3 11:00:00 13:00:00 f 3 60 0 0 0 1 \"x\"; 1 0 5 11:00:00 13:00:00 t - 60 300 0 0 1 \"x\"; "
+              "1 0 6 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"",
+      .ordered = true },
+    { SQL_PEEK_FIRST, "behind a key, as many as the limit",
+      .jobs = "1/0/1; 1/0/2 nacks=4 extras=5 replicate=6; 1/0/3", .params = { "1", "0", "1", "1", NOW },
+      .rows = "1 0 2 11:00:00 13:00:00 f - 60 0 4 5 6 \"x\"", .ordered = true },
+    { SQL_PEEK_LAST, "newest first, as many as the limit, not before the key",
+      .jobs = "1/0/1; 1/0/2; 1/0/3 ready=12:00:30 owner=3; 1/0/4; 1/1/0; 2/0/9",
+      .params = { "1", "0", "1", "3", NOW },
+      .rows = "1 1 0 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"; 1 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"; "
+              "1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"",
+      .ordered = true },
+    { SQL_PEEK_LAST, "nothing behind the last key", .jobs = "1/0/1", .params = { "1", LAST, "3", NOW } },
+    { SQL_SHOW_JOBS, "in every state but expired, and as often as asked for", .jobs = ALL_STATES,
+      .params = { "{1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0}", "{8,4,2,1,7,99,1}", NOW },
+      .rows = "1 1 0 8 infinity 13:00:00 f 3 0 0 0 0 1 \"x\" 1 - - - - - - -; "
+              "2 1 0 4 12:05:00 13:00:00 t - 60 300 0 0 1 \"x\" 0 - - - - - - -; "
+              "3 1 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 1 - - - - - - -; "
+              "4 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -; "
+              "7 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -" },
+    { SQL_SCAN_JOBS, "pages over all queues, without bodies",
+      .jobs = "1/0/1; 1/0/2; 1/0/3 expires=12:00:00; 1/1/1 ready=12:00:30 owner=3; 2/-1/1; 2/0/1",
+      .params = { "1", "0", "1", "3", NOW, "false" },
+      .rows = "1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -; "
+              "1 1 1 12:00:30 13:00:00 f 3 60 0 0 0 1 - 0 - - - - - - -; "
+              "2 -1 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -",
+      .ordered = true },
+    { SQL_SCAN_JOBS, "from the beginning, with bodies", .jobs = "-3/0/1; 5/0/2 wake=11:00:00",
+      .params = { "-2147483648", FIRST, "10", NOW, "true" },
+      .rows = "-3 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -; "
+              "5 0 2 11:00:00 13:00:00 t - 60 0 0 0 1 \"x\" 0 - - - - - - -",
+      .ordered = true },
+    { SQL_SCAN_QUEUE, "pages of one queue, in every state but expired",
+      .jobs = "1/0/9; 2/0/1; 2/0/2 ready=12:00:30 owner=3; 2/0/3 expires=12:00:00; 2/0/4; 2/0/5; 3/0/1",
+      .params = { "2", "0", "1", "2", NOW, "true" },
+      .rows = "2 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 0 - - - - - - -; "
+              "2 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -",
+      .ordered = true },
+    { SQL_SCAN_QUEUE, "without bodies", .jobs = "2/0/1; 3/0/1", .params = { "2", FIRST, "9", NOW, "false" },
+      .rows = "2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -" },
+    { SQL_LOAD_COUNTS, "all jobs, and those queued; what is due is not counted before it is woken",
+      .jobs = ALL_STATES "; 2/0/1 wake=13:00:00; 2/0/4 ready=12:00:30 owner=3; 3/0/1 wake=13:00:00",
+      .params = { NOW }, .rows = "1 8 4 1 0 1; 2 2 1 4 0 1; 3 1 1 - 0 1" },
+    { SQL_LOAD_COUNTS, "the first that are queued: not what is leased, by rank and by id apart",
+      .jobs = "1/0/3; 1/-2/9; 1/0/2 ready=12:00:30 owner=3; 2/0/1 ready=12:00:30 owner=3", .params = { NOW },
+      .rows = "1 3 2 2 -2 3; 2 1 0 1 - -" },
+    { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
+    { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
+      .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f" },
+    { SQL_INHERIT_LEASES, "running ones of those that are not named",
+      .jobs = ALL_STATES "; 2/-1/9 ready=12:00:30 owner=4; 2/0/10 ready=12:00:30 owner=5; 2/0/11 owner=4",
+      .params = { NOW, "{5,9}" }, .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f; 2 -1 9 12:00:30 4 f" },
+    { SQL_INHERIT_LEASES, "nobody lives", .jobs = "1/0/1 ready=12:00:30 owner=3", .params = { NOW, "{}" },
+      .rows = "1 0 1 12:00:30 3 f" },
+    { SQL_FLUSH_ALL, "jobs and counters go, queues stay", .jobs = ALL_STATES,
+      .setup = "insert into pgdisque.queue (name) values ('q'); insert into pgdisque.queue_counter values "
+               "(1, 2, 3); insert into pgdisque.queue_setting values (1, 'retry', '5')",
+      .left = "",
+      .query = "select (select count(*) from pgdisque.queue), (select count(*) from pgdisque.queue_counter), "
+               "(select count(*) from pgdisque.queue_setting)",
+      .found = "1 0 0" },
+
+    /* ---- queues ---- */
+    { SQL_OPEN_QUEUES, "finds what is there and makes what is not",
+      .setup = "insert into pgdisque.queue (name, pause, created_at) values ('b', 2, '" DAY " 10:00+00'),"
+               "('other', 1, '" DAY " 10:00+00')",
+      .params = { "{b}" }, .rows = "1 \"b\" 2 10:00:00" },
+    { SQL_OPEN_QUEUES, "makes as many as there are names", .params = { "{a,\"\",c}" }, .rows = ANY,
+      .query = "select count(*), min(pause), max(pause), count(distinct id), bool_and(created_at <= now()) "
+               "from pgdisque.queue",
+      .found = "3 0 0 3 t" },
+    { SQL_OPEN_QUEUES, "nothing", .params = { "{}" } },
+    { SQL_DROP_QUEUES, "with their counters, unless there are jobs or a pause",
+      .jobs = "2/0/1 expires=11:00:00",
+      .setup = "insert into pgdisque.queue (name, pause) values ('empty', 0), ('full', 0), ('paused', 2), "
+               "('not asked', 0);"
+               "insert into pgdisque.queue_counter select generate_series(1, 4), 5, 6",
+      .params = { "{1,2,3,99,1}", NODE_2 }, .rows = "1",
+      .query = "select string_agg(q.id || ':' || coalesce(c.jobs_in, -1), ' ' order by q.id) "
+               "from pgdisque.queue as q full join pgdisque.queue_counter as c on c.queue_id = q.id",
+      .found = "2:5 3:5 4:5" },
+    { SQL_DROP_QUEUES, "not those that were set to something",
+      .setup = "insert into pgdisque.queue (name) values ('a'), ('b');"
+               "insert into pgdisque.queue_setting values (2, 'retry', '5')",
+      .params = { "{1,2}", NODE_2 }, .rows = "1" },
+    { SQL_DROP_QUEUES, "not while another server may use them",
+      .setup = "insert into pgdisque.queue (name) values ('empty');"
+               "insert into pgdisque.node (number, id) values (2, repeat('2', 40)), (7, repeat('7', 40))",
+      .params = { "{1}", NODE_2 }, .query = "select count(*) from pgdisque.queue", .found = "1" },
+    { SQL_DROP_QUEUES, "those that have signed off use none",
+      .setup = "insert into pgdisque.queue (name) values ('empty');"
+               "insert into pgdisque.node (number, id, left_at) values (2, repeat('2', 40), null), "
+               "(7, repeat('7', 40), now())",
+      .params = { "{1}", NODE_2 }, .rows = "1" },
+    { SQL_FIND_QUEUES, "by number, with their settings; what is not there is left out",
+      .setup = "insert into pgdisque.queue (name, pause, created_at) values ('a', 0, '" DAY " 10:00+00'),"
+               "('\\x00ff', 3, '" DAY " 09:00+00'), ('c', 1, '" DAY " 08:00+00')",
+      .params = { "{2,99,1}" }, .rows = "1 \"a\" 0 10:00:00 - -; 2 \"\\x00\\xff\" 3 09:00:00 - -" },
+    { SQL_FIND_QUEUES, "a row for each setting, those of a queue side by side",
+      .setup = "insert into pgdisque.queue (name, created_at) select n::text::bytea, '" DAY " 10:00+00' from "
+               "generate_series(1, 3) as n;"
+               "insert into pgdisque.queue_setting values (3, 'retry', '5'), (1, 'ttl', '\\x00ff'), "
+               "(3, 'maxlen', '0')",
+      .params = { "{2,3,1}" },
+      .rows = "2 \"2\" 0 10:00:00 - -; 3 \"3\" 0 10:00:00 maxlen \"0\"; "
+              "3 \"3\" 0 10:00:00 retry \"5\"; 1 \"1\" 0 10:00:00 ttl \"\\x00\\xff\"",
+      .ordered = true },
+    { SQL_FIND_QUEUES, "nothing", .params = { "{}" } },
+    { SQL_COUNT_QUEUES,
+      "all jobs, those queued, and the counters; what is due is not counted before it is woken",
+      .jobs = ALL_STATES "; 2/0/1 ready=12:00:30 owner=3",
+      .setup = "insert into pgdisque.queue_counter values (2, 7, 8), (3, 1, 1)", .params = { "{9,1,2}", NOW },
+      .rows = "9 0 0 0 0 0; 1 8 4 0 0 0; 2 1 0 7 8 0", .ordered = true },
+    { SQL_COUNT_QUEUES, "nothing", .params = { "{}", NOW } },
+    { SQL_PAUSE_QUEUES, "each to its own state",
+      .setup = "insert into pgdisque.queue (name, pause) values ('a', 0), ('b', 3), ('c', 1)",
+      .params = { "{1,2,99}", "{3,0,1}" },
+      .query = "select string_agg(id || ':' || pause, ' ' order by id) from pgdisque.queue",
+      .found = "1:3 2:0 3:1" },
+    { SQL_PAUSE_QUEUES, "there are two bits", .setup = "insert into pgdisque.queue (name) values ('a')",
+      .params = { "{1}", "{4}" }, .rows = "error 23514" },
+    { SQL_SET_SETTINGS, "anew, and in place of what was",
+      .setup = "insert into pgdisque.queue_setting values (1, 'retry', '5'), (1, 'ttl', '6')",
+      .params = { "{1,1,2}", "{retry,maxlen,retry}", "{7,8,9}" }, .rows = "t f",
+      .query = "select string_agg(concat_ws(':', queue_id, name, convert_from(value, 'UTF8')), ' ' "
+               "order by queue_id, name) from pgdisque.queue_setting",
+      .found = "1:maxlen:8 1:retry:7 1:ttl:6 2:retry:9" },
+    { SQL_SET_SETTINGS, "nothing", .params = { "{}", "{}", "{}" }, .rows = "f f" },
+    { SQL_RESET_SETTINGS, "all of these queues",
+      .setup =
+          "insert into pgdisque.queue_setting values (1, 'retry', '5'), (1, 'ttl', '6'), (2, 'ttl', '7')",
+      .params = { "{1,99}" },
+      .query = "select string_agg(concat_ws(':', queue_id, name), ' ') from pgdisque.queue_setting",
+      .found = "2:ttl" },
+    LIMIT_CASES,
+    GROUP_CASES,
+    HELD_CASES,
+    { SQL_UNPAUSE_ALL, "all",
+      .setup =
+          "insert into pgdisque.queue (name, pause, front) values ('a', 0, 1), ('b', 3, null), ('c', 1, 2)",
+      .query =
+          "select string_agg(id || ':' || pause || coalesce(front, 9), ' ' order by id) from pgdisque.queue",
+      .found = "1:09 2:09 3:09" },
+    { SQL_SAVE_COUNTERS, "adds to what is there",
+      .setup = "insert into pgdisque.queue_counter values (2, 100, 50)",
+      .params = { "{1,2}", "{3,4}", "{0,2}" },
+      .query = "select string_agg(c::text, ' ' order by queue_id) from pgdisque.queue_counter as c",
+      .found = "(1,3,0) (2,104,52)" },
+    { SQL_LOAD_QUEUES, "with their counters, or zeros",
+      .setup = "insert into pgdisque.queue (name, pause, created_at) values ('a', 0, '" DAY " 10:00+00'),"
+               "('\\x00ff', 3, '" DAY " 09:00+00'); insert into pgdisque.queue_counter values (2, 7, 8)",
+      .rows = "1 \"a\" 0 10:00:00 - - 0 0; 2 \"\\x00\\xff\" 3 09:00:00 - - 7 8", .ordered = true },
+    { SQL_LOAD_QUEUES, "a row for each setting, those of a queue side by side",
+      .setup =
+          "insert into pgdisque.queue (name, created_at) select n::text::bytea, '" DAY " 10:00+00' from "
+          "generate_series(1, 2) as n; insert into pgdisque.queue_counter values (1, 7, 8);"
+          "insert into pgdisque.queue_setting values (1, 'retry', '5'), (2, 'ttl', '6'), (1, 'ttl', '7')",
+      .rows = "1 \"1\" 0 10:00:00 retry \"5\" 7 8; 1 \"1\" 0 10:00:00 ttl \"7\" 7 8; "
+              "2 \"2\" 0 10:00:00 ttl \"6\" 0 0" },
+
+    /* ---- jobs that recur ---- */
+    { SQL_PUT_SCHEDULE, "new ones",
+      .params = { "{a,\\\\x00}", "{0 0 * * *,* * * * *}", "{q,r}", "{x,y}", "{1,2}", "{300,0}", "{86400,60}",
+                  "{0,5}", "{0,7}", "{0,9}", "{@13:00:00,@12:01:00}", "{0,3}", "{0,4}", "{\"\",d}" },
+      .query = SCHEDULES,
+      .found = "(1,1,13:00:00,,,300,86400,0,0,1,\"0 0 * * *\",a,q,x) "
+               "(2,1,12:01:00,,7,0,60,5,9,2,\"* * * * *\",\"\\\\000\",r,y)" },
+    { SQL_PUT_SCHEDULE, "the same times again: the next tick stays, what was read is outdated",
+      .setup = A_SCHEDULE,
+      .params = { "{a}", "{0 0 * * *}", "{r}", "{y}", "{0}", "{1}", "{2}", "{3}", "{4}", "{5}", "{@18:00:00}",
+                  "{0}", "{0}", "{\"\"}" },
+      .query = SCHEDULES, .found = "(1,2,12:00:00,,4,1,2,3,5,0,\"0 0 * * *\",a,r,y)" },
+    { SQL_PUT_SCHEDULE, "other times: another next tick", .setup = A_SCHEDULE,
+      .params = { "{a}", "{0 * * * *}", "{q}", "{x}", "{1}", "{60}", "{3600}", "{0}", "{0}", "{0}",
+                  "{@18:00:00}", "{0}", "{0}", "{\"\"}" },
+      .query = SCHEDULES, .found = "(1,2,18:00:00,,,60,3600,0,0,1,\"0 * * * *\",a,q,x)" },
+    { SQL_DROP_SCHEDULE, "if there is one", .setup = A_SCHEDULE, .params = { "{b,a}" }, .rows = "1",
+      .query = SCHEDULES, .found = "-" },
+    { SQL_LIST_SCHEDULES, "by their names",
+      .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"),
+      .rows = "\"B\" 0 0 * * * \"q\" 1 13:00:00 -; \"a\" 0 0 * * * \"q\" 1 12:00:00 -", .ordered = true },
+    { SQL_DUE_SCHEDULES, "from a time on, the first ones",
+      .setup =
+          SCHEDULE_OF("'c'", "'2030-01-01 13:00+00'") "; " SCHEDULE_OF("'b'", "'2030-01-01 11:00+00'") "; " //
+      A_SCHEDULE "; " SCHEDULE_OF("'d'", "'2030-01-01 14:00+00'"),
+      .params = { "@11:30:00", "2" },
+      .rows = "3 1 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0; 1 1 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0",
+      .ordered = true },
+    { SQL_FIRE_SCHEDULES, "several jobs of one, none of another", .jobs = "1/0/1",
+      .setup = A_SCHEDULE "; " SCHEDULE_OF(
+          "'b'",
+          "'2030-01-01 11:00+00'") "; "
+                                   "update pgdisque.schedule set attempts = 2, backoff = 3, deadqueue = 'd'",
+      .params = { "{1,1,2}", "{1,1,1}", "{@12:00:00,@12:00:00,@11:00:00}", "{@13:00:00,@13:00:00,@14:00:00}",
+                  "{@12:00:00,@12:00:00,NULL}", "{7,8,NULL}", "{@11:00:00,@12:05:00,NULL}",
+                  "{@13:00:00,@13:00:00,NULL}", "{NULL,@12:05:00,NULL}", "{1,1,0}" },
+      .rows = "7; 8", .ordered = true,
+      .left = "1/0/1; 1/0/7 attempts=2 backoff=3 deadqueue=d; "
+              "1/0/8 ready=12:05:00 wake=12:05:00 attempts=2 backoff=3 deadqueue=d",
+      .query = "select string_agg((encode(name, 'escape'), (next_at at time zone 'UTC')::time, (last_at at "
+               "time zone "
+               "'UTC')::time)::text, ' ' order by id) "
+               "from pgdisque.schedule",
+      .found = "(a,13:00:00,12:00:00) (b,14:00:00,)" },
+    { SQL_FIRE_SCHEDULES, "none whose tick somebody else has fired, that has changed, or that is gone",
+      .setup = A_SCHEDULE "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'"),
+      .params = { "{1,2,3}", "{1,2,1}", "{@11:59:59,@12:00:00,@12:00:00}", "{@13:00:00,@13:00:00,@13:00:00}",
+                  "{NULL,NULL,NULL}", "{7,8,9}", "{@11:00:00,@11:00:00,@11:00:00}",
+                  "{@13:00:00,@13:00:00,@13:00:00}", "{NULL,NULL,NULL}", "{1,1,1}" },
+      .query = "select string_agg((next_at at time zone 'UTC')::time::text, ' ' order by id) from "
+               "pgdisque.schedule",
+      .found = "12:00:00 12:00:00" },
+
+    /* ---- servers ---- */
+};
+
+#endif

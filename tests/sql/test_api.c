@@ -1,0 +1,531 @@
+/* The functions and views for applications that share the database: sql/api/. */
+#include "api.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- IDs ---- */
+
+/* The server's and SQL's are the same, of any job. */
+static void ids_are_those_of_the_server(void **state) {
+    static const char node[] = "dcb833cf00000000000000000000000000000000";
+    unsigned char secret[JOBID_SECRET_LEN];
+
+    (void)state;
+    for (int i = 0; i < JOBID_SECRET_LEN; i++)
+        secret[i] = (unsigned char)(17 * i);
+    done(a, "update pgdisque.secret set key = '\\x00112233445566778899aabbccddeeff'");
+    done(a, text_of("insert into pgdisque.node (number, id) values (9, '%s')", node));
+    jobid_set_secret(secret);
+    for (int i = 0; i < 500; i++) {
+        struct job_key key = { 1 << (i % 31), (int16_t) - (i % 256),
+                               INT64_C(910000000000000000) + i * INT64_C(77777777777777) };
+        bool known = i % 2 == 0;
+        char want[JOBID_LEN + 1] = "";
+
+        key.id = (key.id & ~(INT64_C(1023) << 12)) | (known ? INT64_C(9) << 12 : 0);
+        jobid_format(want, key, known ? node : "00000000", i * 60, i % 3 > 0);
+        assert_string_equal(sql(a,
+                                "select pgdisque.job_id(%d, %d::smallint, %lld, "
+                                "pgdisque.api_created_at(%lld) + interval '%d s', %d)",
+                                key.queue_id, key.rank, (long long)key.id, (long long)key.id, i * 60, i % 3),
+                            want);
+        assert_string_equal(
+            sql(a, "select ordinal, queue_id, rank, id from pgdisque.api_keys(array['%s'])", want),
+            text_of("1 %d %d %lld", key.queue_id, key.rank, (long long)key.id));
+    }
+}
+
+static void what_is_no_id_is_refused(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x')");
+    does(a, "error 22023", "select pgdisque.ack_jobs(array['x'])");
+    does(a, "error 22023", "select pgdisque.nack_jobs(" IDS("true") " || 'D-1'::text)");
+    does(a, "error 22023", "select pgdisque.working(array[null])");
+    does(a, "0", "select pgdisque.ack_jobs(array['D-00000000-DKdeRa/AAAIAAAABAGn+Vy0N-05a1'])");
+    does(a, "0", "select pgdisque.ack_jobs('{}')");
+    does(a, "0", "select pgdisque.ack_jobs(null)");
+    does(a, "1", "select count(*) from pgdisque.jobs");
+}
+
+/* As many as there are in no millisecond, by two sessions at once: none twice, and in order. */
+static void numbers_are_given_once(void **state) {
+    static const char add[] = "select count(*) from pgdisque.add_jobs('%s', "
+                              "array(select n::text from generate_series(1, 20000) as n))";
+
+    (void)state;
+    assert_int_equal(PQsendQuery(b, text_of(add, "p")), 1);
+    assert_string_equal(sql(a, add, "q"), "20000");
+    assert_string_equal(call_result(b), "20000");
+    does(a, "40000 0",
+         "select count(distinct id), count(*) filter (where id >> 12 & 1023 <> 0) from pgdisque.job");
+    does(a, "0",
+         "select count(*) from (select convert_from(body, 'UTF8')::integer as n, "
+         "row_number() over (partition by queue_id order by id) as place from pgdisque.job) as j where n <> "
+         "place");
+}
+
+/* ---- adding ---- */
+
+static void jobs_are_as_the_server_makes_them(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'plain'), pgdisque.add_job('q', '\\x00ff'::bytea, delay => 100, "
+            "retry => 7), "
+            "pgdisque.add_job('q', 'ttl', ttl => 50), pgdisque.add_job('q', 'urgent', priority => 9, retry "
+            "=> 0)");
+    does(a,
+         "plain 300 0 0 f f 86400 -; \\000\\377 7 100 0 t f 86400 -; ttl 5 0 0 f t 50 -; urgent 0 0 -9 f t "
+         "86400 -",
+         "select encode(body, 'escape'), retry, delay, rank, wake_at is not distinct from ready_at, "
+         "wake_at is not distinct from expires_at, "
+         "extract(epoch from expires_at - pgdisque.api_created_at(id))::integer, owner "
+         "from pgdisque.job order by id");
+    does(a, "queued 0; delayed 0; queued 0; queued 9",
+         "select state, priority from pgdisque.jobs order by number");
+    does(a, "t t",
+         "select bool_and(ready_at < clock_timestamp()) filter (where delay = 0), "
+         "bool_and(ready_at > clock_timestamp() + interval '90 s') filter (where delay > 0) from "
+         "pgdisque.job");
+}
+
+/* What the queue says, if the job does not. */
+static void defaults_are_the_queues(void **state) {
+    (void)state;
+    done(a, "insert into pgdisque.queue (name) values ('q')");
+    done(a, "insert into pgdisque.queue_setting values (1, 'ttl', '50'), (1, 'retry', '7')");
+    done(a, "select pgdisque.add_job('q', 'x'), pgdisque.add_job('q', 'x', retry => 3, ttl => 99)");
+    does(a, "7 50; 3 99",
+         "select retry, extract(epoch from expires_at - pgdisque.api_created_at(id))::integer "
+         "from pgdisque.job order by id");
+    does(a, "error 22023", "select pgdisque.add_job('q', 'x', delay => 60)");
+    does(a, "2", "select count(*) from pgdisque.job");
+    done(a, "insert into pgdisque.queue_setting values (1, 'attempts', '5'), (1, 'backoff', '6'), "
+            "(1, 'deadqueue', 'd')");
+    done(a, "delete from pgdisque.job");
+    done(a, "select pgdisque.add_job('q', 'x'), pgdisque.add_job('q', 'x', retry => 0), "
+            "pgdisque.add_job('q', 'x', attempts => 1, backoff => 2, deadqueue => 'e')");
+    does(a, "5 6 \"d\"; - - -; 1 2 \"e\"",
+         "select attempts, backoff, deadqueue from pgdisque.job order by id");
+    done(a, "delete from pgdisque.queue_setting");
+}
+
+static void what_is_wrong_adds_nothing(void **state) {
+    static const char *const wrong[] = {
+        "'q', 'x', delay => -1",
+        "'q', 'x', retry => -1",
+        "'q', 'x', ttl => 0",
+        "'q', 'x', delay => 9, ttl => 9",
+        "'q', 'x', priority => 256",
+        "'q', 'x', priority => -1",
+        "'q', 'x', delay => null",
+        "'q', 'x', attempts => -1",
+        "'q', 'x', backoff => 3601",
+        "'q', 'x', deadqueue => 'd'",
+        "'q', 'x', retry => 0, attempts => 1",
+        "'q', 'x', attempts => 1, deadqueue => 'q'",
+        "'q', 'x', group_key => ''",
+        "'q', 'x', group_key => repeat('g', 513)",
+        "'q', 'x', group_key => 'g', delay => 1",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_string_equal(sql(a, "select pgdisque.add_job(%s)", wrong[i]), "error 22023");
+    does(a, "error 22004", "select pgdisque.add_job(null, 'x')");
+    does(a, "error 22004", "select pgdisque.add_job('q', null::text)");
+    does(a, "error 22004", "select pgdisque.add_jobs('q', array['x', null])");
+    does(a, "", "select pgdisque.add_jobs('q', '{}'::text[])");
+    does(a, "0", "select count(*) from pgdisque.queue");
+    done(a, "select pgdisque.add_job('q', 'x'); update pgdisque.queue set pause = 1");
+    does(a, "error 55000", "select pgdisque.add_job('q', 'x')");
+    does(a, "1", "select count(*) from pgdisque.job");
+}
+
+static void a_rollback_adds_nothing(void **state) {
+    (void)state;
+    done(a, "begin");
+    done(a, "select pgdisque.add_job('q', 'x')");
+    does(b, "0 0", "select (select count(*) from pgdisque.jobs), (select count(*) from pgdisque.queues)");
+    done(a, "rollback");
+    does(b, "0 0", "select (select count(*) from pgdisque.jobs), (select count(*) from pgdisque.queues)");
+}
+
+/* A server that wants a queue which a transaction is making does not wait for it. */
+static void no_server_waits_for_a_new_queue(void **state) {
+    (void)state;
+    done(a, "begin");
+    done(a, "select pgdisque.add_job('new', 'x')");
+    assert_string_equal(CALL(b, SQL_OPEN_QUEUES, "{new}"), "");
+    done(a, "commit");
+    assert_string_not_equal(CALL(b, SQL_OPEN_QUEUES, "{new}"), "");
+    does(a, "1", "select count(*) from pgdisque.queue");
+}
+
+/* Nor does it forget one that a transaction may know. */
+static void known_queues_stay(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x'); delete from pgdisque.job");
+    assert_string_equal(CALL(b, SQL_DROP_QUEUES, "{1}", "none"), "");
+}
+
+/* ---- taking ---- */
+
+static void in_order_and_no_more_than_asked_for(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_jobs('q', array['1', '2', '3', '4', '5'])");
+    done(a, "select pgdisque.add_job('q', 'urgent', priority => 1)");
+    done(a, "select pgdisque.add_job('q', 'later', delay => 100)");
+    does(a, "urgent; 1", BODIES("'q', 2"));
+    does(b, "2", BODIES("'q'"));
+    does(a, "3; 4; 5", BODIES("'q', 100"));
+    does(a, "", BODIES("'q', 100"));
+    does(a, "", BODIES("'unknown'"));
+    does(a, "error 22023", BODIES("'q', 0"));
+    done(a, "select pgdisque.add_job('q', '6'); update pgdisque.queue set pause = 2");
+    does(a, "", BODIES("'q'"));
+}
+
+static void the_lease_is_in_the_row(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x', retry => 60), pgdisque.add_job('q', 'once', retry => 0)");
+    does(a, "x; once", BODIES("'q', 2, 'somebody'"));
+    does(a, "0 1 0 t somebody; 0 1 0 f somebody",
+         "select owner, deliveries, extras, ready_at between clock_timestamp() + interval '50 s' "
+         "and clock_timestamp() + interval '60 s', worker from pgdisque.job order by id");
+    does(a, "0 somebody q 2", "select node, worker, queue, jobs from pgdisque.workers");
+    done(a, "update pgdisque.job set ready_at = clock_timestamp() - interval '1 s' where retry > 0");
+    does(a, "queued 1 0", "select state, additional_deliveries, node from pgdisque.jobs where retry > 0");
+    does(b, "x 1", "select convert_from(body, 'UTF8'), additional_deliveries from pgdisque.get_jobs('q', 5)");
+    does(a, sql(b, "select session_user || ' ' || pg_backend_pid()"),
+         "select worker from pgdisque.jobs where retry > 0");
+}
+
+static void transactions_take_different_jobs(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_jobs('q', array['1', '2', '3'])");
+    done(a, "begin");
+    done(b, "begin");
+    does(a, "1", BODIES("'q'"));
+    does(b, "2", BODIES("'q'"));
+    done(a, "rollback");
+    does(a, "1", BODIES("'q'"));
+    does(b, "3", BODIES("'q', 9"));
+}
+
+/* What a rollback put back stands before the place where others go on. */
+static void others_find_what_came_back(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_jobs('q', array['1', '2', '3', '4'])");
+    done(a, "begin");
+    does(a, "1", BODIES("'q'"));
+    does(b, "2", BODIES("'q'"));
+    done(a, "rollback");
+    EVENTUALLY(strcmp(sql(b, BODIES("'q'")), "1") == 0);
+}
+
+/* An empty table's statistics do not lead it to read the table. */
+static void jobs_are_found_by_the_index(void **state) {
+    static const char scans[] =
+        "select seq_scan from pg_stat_xact_user_tables where relid = 'pgdisque.job'::regclass";
+    const char *id, *before;
+
+    (void)state;
+    done(a, "vacuum analyze pgdisque.job");
+    done(a, "select pgdisque.add_jobs('q', array['1', '2', '3'])");
+    done(a, "begin");
+    before = sql(a, scans);
+    id = sql(a, "select id from pgdisque.get_jobs('q')");
+    assert_string_equal(sql(a, "select pgdisque.working(array['%s'])", id), "1");
+    assert_string_equal(sql(a, "select pgdisque.nack_jobs(array['%s'])", id), "1");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", id), "1");
+    does(a, before, scans);
+}
+
+/* Thousands of rows that vacuum cannot remove cost a call nothing. */
+static void what_is_done_is_not_passed_again(void **state) {
+    static const char fetched[] =
+        "select idx_tup_read from pg_stat_xact_user_tables as t "
+        "cross join lateral (select pg_stat_get_xact_tuples_returned('pgdisque.job_pkey'::regclass) as "
+        "idx_tup_read) as i "
+        "where t.relid = 'pgdisque.job'::regclass";
+    long long before;
+
+    (void)state;
+    done(b, "begin isolation level repeatable read");
+    done(b, "select 1");
+    done(a, "select pgdisque.add_jobs('q', array(select 'x' from generate_series(1, 3000)))");
+    done(a, "select pgdisque.ack_jobs(array(select id from pgdisque.get_jobs('q', 2990)))");
+    done(a, "select pgdisque.get_jobs('q')");
+    /* Not the look from the beginning, which is made once a second. */
+    done(a, "select set_config('pgdisque.cursor_1', regexp_replace(current_setting('pgdisque.cursor_1'), "
+            "'[^,]*$', (extract(epoch from clock_timestamp()) + 60)::text), false)");
+    done(a, "begin");
+    before = atoll(sql(a, fetched));
+    done(a, "select pgdisque.get_jobs('q')");
+    assert_in_range(atoll(sql(a, fetched)) - before, 1, 20);
+}
+
+/* ---- what becomes of them ---- */
+
+static void acknowledged_jobs_are_gone(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_jobs('q', array['1', '2', '3'])");
+    done(a, "select pgdisque.get_jobs('q')");
+    does(a, "2", "select pgdisque.ack_jobs(" IDS("convert_from(body, 'UTF8') < '3'") ")");
+    does(a, "3", "select convert_from(body, 'UTF8') from pgdisque.jobs");
+    done(a, "update pgdisque.job set expires_at = now()");
+    does(a, "0 1",
+         "select pgdisque.ack_jobs(array[pgdisque.job_id(queue_id, rank, id, expires_at, retry)]), 1 "
+         "from pgdisque.job");
+}
+
+/* Taken, worked on and acknowledged in one transaction. */
+static void all_or_nothing(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x')");
+    done(a, "begin");
+    does(a, "1", "select pgdisque.ack_jobs(array(select id from pgdisque.get_jobs('q')))");
+    does(b, "", BODIES("'q'"));
+    done(a, "rollback");
+    does(a, "x 0", "select convert_from(body, 'UTF8'), additional_deliveries from pgdisque.get_jobs('q')");
+}
+
+static void nacked_jobs_come_back(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x'), pgdisque.add_job('q', 'later', delay => 100, retry => 0), "
+            "pgdisque.add_job('q', 'once', retry => 0)");
+    does(a, "x; once", BODIES("'q', 9"));
+    does(a, "2", "select pgdisque.nack_jobs(" IDS("true") ")");
+    does(a, "0", "select pgdisque.nack_jobs(" IDS("state = 'queued'") ")");
+    does(a, "x 1 - -; later 1 - -; once 0 0 t",
+         "select convert_from(body, 'UTF8'), nacks, owner, worker is not null or null from pgdisque.job "
+         "order by id");
+    does(b, "x; later", BODIES("'q', 9"));
+}
+
+static void working_begins_anew(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x', retry => 60), pgdisque.add_job('q', 'once', retry => 0), "
+            "pgdisque.add_job('q', 'queued')");
+    done(a, "select pgdisque.get_jobs('q', 2, 'me')");
+    done(a, "update pgdisque.job set ready_at = clock_timestamp() + interval '5 s' where retry = 60");
+    does(a, "2", "select pgdisque.working(" IDS("true") ")");
+    does(a, "t me",
+         "select ready_at > clock_timestamp() + interval '50 s', worker from pgdisque.job where retry = 60");
+    does(a, "active", "select state from pgdisque.jobs where retry = 300");
+    /* Half of its life is over. */
+    done(a, "update pgdisque.job set expires_at = clock_timestamp() + interval '1 ms' * "
+            "(extract(epoch from clock_timestamp() - pgdisque.api_created_at(id)) * 500)");
+    done(a, "update pgdisque.job set expires_at = greatest(expires_at, clock_timestamp() + interval '9 s'), "
+            "id = id - (30000::bigint << 22)");
+    does(a, "0", "select pgdisque.working(" IDS("true") ")");
+}
+
+static void everything_of_a_worker_comes_back(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_jobs('q', array['1', '2', '3', '4'])");
+    done(a, "select pgdisque.get_jobs('q', 2, 'gone'), pgdisque.get_jobs('q', 1, 'busy')");
+    done(a, "update pgdisque.job set owner = 7, ready_at = clock_timestamp() + interval '1 min' where body = "
+            "'4'");
+    does(a, "0 busy 1; 0 gone 2; 7 - 1", "select node, worker, jobs from pgdisque.workers order by 1, 2");
+    does(a, "0", "select pgdisque.release_worker(null)");
+    does(a, "2", "select pgdisque.release_worker('gone')");
+    does(a, "1", "select pgdisque.release_node(7)");
+    does(b, "1 1 2; 2 1 2; 4 1 2",
+         "select convert_from(body, 'UTF8'), additional_deliveries, token from pgdisque.get_jobs('q', 9)");
+}
+
+/* ---- what servers are told ---- */
+
+static const char *told(void) {
+    static char text[8192];
+    PGnotify *n;
+
+    text[0] = '\0';
+    does(b, "", "listen pgdisque");
+    while ((n = PQnotifies(b))) {
+        const char *items = strchr(n->extra, ' ');
+
+        /* Format, seal, node, run, message, waiting, time. */
+        for (int i = 0; items && i < 5; i++)
+            items = strchr(items + 1, ' ');
+        assert_true(items && strncmp(items, " o1", 3) == 0);
+        items = strchr(items + 1, ' ');
+        strcat(text, items ? items : " ?");
+        PQfreemem(n);
+    }
+    return text;
+}
+
+static const char *last_key(void) {
+    return sql(a, "select concat_ws(',', queue_id, rank, id) from pgdisque.job order by id desc limit 1");
+}
+
+static const char *until(void) {
+    return sql(a, "select pgdisque.api_us(ready_at) from pgdisque.job order by id desc limit 1");
+}
+
+static void servers_are_told(void **state) {
+    const char *key, *end;
+
+    (void)state;
+    told();
+    done(a, "select pgdisque.add_job('q', 'x')");
+    key = last_key();
+    assert_string_equal(told(), text_of(" p1 c1,1,1,1,0 a%s,1", key));
+    done(a, "select pgdisque.get_jobs('q')");
+    end = until();
+    assert_string_equal(told(), text_of(" c1,-1,0,0,1 g%s,%s,0", key, end));
+    done(a, "select pgdisque.working(" IDS("true") ")");
+    assert_string_equal(told(), text_of(" l%s,%s c1,0,0,0,0 g%s,%s,0", key, end, key, until()));
+    end = until();
+    done(a, "select pgdisque.nack_jobs(" IDS("true") ")");
+    assert_string_equal(told(), text_of(" l%s,%s c1,1,0,1,0 k%s", key, end, key));
+    done(a, "select pgdisque.ack_jobs(" IDS("true") ")");
+    assert_string_equal(told(), " c1,-1,-1,0,0");
+    done(a, "select pgdisque.add_job('q', 'x', wake => false), pgdisque.wake(array['q', 'unknown'])");
+    assert_string_equal(told(), " v1");
+    done(a, "select pgdisque.add_job('q', 'x', delay => 100)");
+    assert_string_equal(told(), text_of(" t1,%s c1,0,1,0,0", until()));
+    done(a, "begin; select pgdisque.add_job('q', 'x'); rollback");
+    assert_string_equal(told(), "");
+}
+
+/* They wait, and the servers hear of one that may be next; after its end of another one. */
+static void jobs_of_groups_wait(void **state) {
+    const char *first, *second;
+
+    (void)state;
+    done(a, "insert into pgdisque.queue (name) values ('q')");
+    told();
+    done(a, "select pgdisque.add_jobs('q', array['1', '2'], group_key => 'g')");
+    first = sql(a, "select concat_ws(',', queue_id, rank, id) from pgdisque.job order by id limit 1");
+    does(a, "infinity g; infinity g", "select ready_at, encode(group_key, 'escape') from pgdisque.job");
+    does(a, "queued g; queued g", "select state, group_key from pgdisque.jobs");
+    second = last_key();
+    does(a, "", BODIES("'q', 9"));
+    does(a, "0", "select pgdisque.nack_jobs(" IDS("true") ")");
+    does(a, "0", "select pgdisque.working(" IDS("true") ")");
+    assert_string_equal(told(), text_of(" c1,0,2,0,0 m%s", first));
+    done(a, "update pgdisque.job set ready_at = now() where body = '1'");
+    does(a, "1", BODIES("'q', 9"));
+    told();
+    does(a, "1", "select pgdisque.ack_jobs(" IDS("body = '1'") ")");
+    assert_non_null(strstr(told(), text_of("m%s", second)));
+    does(a, "1", "select pgdisque.ack_jobs(" IDS("true") ")");
+    assert_null(strchr(told(), 'm'));
+}
+
+/* ---- rights ---- */
+
+/* Each role may do its part, and nothing else; nobody else anything. */
+static void roles_have_the_least_rights(void **state) {
+    static const char *const roles[] = { "producer", "consumer", "reader", "nobody" };
+    static const struct {
+        const char *call;
+        const char *who;
+    } calls[] = {
+        { "pgdisque.add_job('q', 'x')", "producer" },
+        { "pgdisque.add_job('q', '\\x00'::bytea)", "producer" },
+        { "count(*) from pgdisque.add_jobs('q', array['x'])", "producer" },
+        { "pgdisque.wake(array['q'])", "producer" },
+        { "count(*) from pgdisque.get_jobs('q')", "consumer" },
+        { "pgdisque.ack_jobs('{}')", "consumer" },
+        { "pgdisque.nack_jobs('{}')", "consumer" },
+        { "pgdisque.working('{}')", "consumer" },
+        { "pgdisque.release_worker('x')", "consumer" },
+        { "count(*) from pgdisque.jobs where id <> ''", "reader" },
+        { "count(*) from pgdisque.queues where queue <> ''", "reader" },
+        { "count(*) from pgdisque.nodes", "reader" },
+        { "count(*) from pgdisque.workers where queue <> ''", "reader" },
+        { "pgdisque.release_node(1)", "" },
+        { "pgdisque.api_secret()", "" },
+        { "pgdisque.api_tell('{}')", "" },
+        { "pgdisque.api_new_id()", "" },
+        { "pgdisque.grant_roles()", "" },
+        { "* from pgdisque.job", "" },
+        { "* from pgdisque.queue", "" },
+        { "* from pgdisque.secret", "" },
+    };
+
+    (void)state;
+    done(a, "do $$ begin create role pgdisque_nobody; exception when duplicate_object then null; end $$");
+    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
+        assert_string_equal(sql(a, "set role pgdisque_%s", roles[r]), "");
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+            bool refused = strcmp(sql(a, "select %s", calls[c].call), "error 42501") == 0;
+
+            if (refused == (strcmp(calls[c].who, roles[r]) == 0))
+                fail_msg("%s %s %s", roles[r], refused ? "may not" : "may", calls[c].call);
+        }
+        does(a, "", "reset role");
+    }
+}
+
+/* Every function that runs with the owner's rights looks names up in pg_catalog only. */
+static void search_paths_are_pinned(void **state) {
+    (void)state;
+    does(a, "",
+         "select proname from pg_proc where pronamespace = 'pgdisque'::regnamespace and prosecdef "
+         "and not 'search_path=pg_catalog, pg_temp' = any (coalesce(proconfig, '{}'))");
+    does(a, "0",
+         "select count(*) from pg_proc, lateral aclexplode(coalesce(proacl, acldefault('f', proowner))) as "
+         "acl "
+         "where pronamespace = 'pgdisque'::regnamespace and acl.grantee = 0");
+    done(a, "create schema trap; create function trap.clock_timestamp() returns timestamptz language plpgsql "
+            "as $$ begin raise 'caught'; end $$; set search_path = trap, pg_catalog");
+    done(a, "select pgdisque.add_job('q', 'x')");
+    does(a, "x", BODIES("'q'"));
+    done(a, "reset search_path; drop schema trap cascade");
+}
+
+/* The text is run again only when it is another one. */
+static void functions_are_made_once(void **state) {
+    const char *made;
+
+    (void)state;
+    made =
+        sql(a, "select max(xmin::text::bigint) from pg_proc where pronamespace = 'pgdisque'::regnamespace");
+    assert_null(migrate(a));
+    does(a, made,
+         "select max(xmin::text::bigint) from pg_proc where pronamespace = 'pgdisque'::regnamespace");
+    done(a, "update pgdisque.api set digest = 'older'; drop function pgdisque.wake(text[])");
+    assert_null(migrate(a));
+    done(a, "select pgdisque.wake(array['q'])");
+    does(a, "f", "select digest = 'older' from pgdisque.api");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(ids_are_those_of_the_server),
+        TEST(what_is_no_id_is_refused),
+        TEST(numbers_are_given_once),
+        TEST(jobs_are_as_the_server_makes_them),
+        TEST(defaults_are_the_queues),
+        TEST(what_is_wrong_adds_nothing),
+        TEST(a_rollback_adds_nothing),
+        TEST(no_server_waits_for_a_new_queue),
+        TEST(known_queues_stay),
+        TEST(in_order_and_no_more_than_asked_for),
+        TEST(the_lease_is_in_the_row),
+        TEST(transactions_take_different_jobs),
+        TEST(others_find_what_came_back),
+        TEST(jobs_are_found_by_the_index),
+        TEST(what_is_done_is_not_passed_again),
+        TEST(acknowledged_jobs_are_gone),
+        TEST(all_or_nothing),
+        TEST(nacked_jobs_come_back),
+        TEST(working_begins_anew),
+        TEST(everything_of_a_worker_comes_back),
+        TEST(servers_are_told),
+        TEST(jobs_of_groups_wait),
+        TEST(roles_have_the_least_rights),
+        TEST(search_paths_are_pinned),
+        TEST(functions_are_made_once),
+    };
+
+    return run_sql_suite("api", tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,77 @@
+/* Jobs by SQL that are named with tokens, and functions that had none. */
+#include "api.h"
+
+/* Of jobs that were put back, or delivered again since. */
+static void stale_tokens_do_nothing(void **state) {
+    const char *id;
+
+    (void)state;
+    done(a, "select pgdisque.add_jobs('q', array['1', '2'])");
+    id = sql(a, "select id from pgdisque.get_jobs('q') where token = 1");
+    done(a, "update pgdisque.job set ready_at = clock_timestamp() where owner is not null");
+    assert_string_equal(sql(b, "select convert_from(body, 'UTF8'), token from pgdisque.get_jobs('q', 2)"),
+                        "1 2; 2 1");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s:1'])", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.nack_jobs(array['%s:1'])", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.working(array['%s:1'])", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.working(array['%s:2'])", id), "1");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s:1', '%s:2', '%s:7'])", id, id, id), "1");
+    does(a, "2", "select convert_from(body, 'UTF8') from pgdisque.jobs");
+    does(a, "1", "select pgdisque.ack_jobs(" IDS("true") ")");
+}
+
+/* Nobody else was given the job since: it is the same delivery. */
+static void a_token_outlives_its_lease(void **state) {
+    const char *id;
+
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x')");
+    id = sql(a, "select id from pgdisque.get_jobs('q')");
+    done(a, "update pgdisque.job set ready_at = clock_timestamp()");
+    assert_string_equal(sql(a, "select pgdisque.working(array['%s:1'])", id), "1");
+    does(a, "active 0", "select state, additional_deliveries from pgdisque.jobs");
+    assert_string_equal(sql(a, "select pgdisque.nack_jobs(array['%s:1'])", id), "1");
+}
+
+static void what_is_no_token_is_refused(void **state) {
+    static const char *const wrong[] = {
+        ":", ":0", ":-1", ":01", ": 1", ":x", ":1:1", ":1234567890123456789"
+    };
+    const char *id;
+
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x')");
+    id = sql(a, "select id from pgdisque.jobs");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s%s'])", id, wrong[i]), "error 22023");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s:123456789012345678'])", id), "0");
+}
+
+/* Of an older version, with other columns. */
+static void functions_that_have_changed_are_replaced(void **state) {
+    (void)state;
+    done(a,
+         "drop function pgdisque.get_jobs(text, integer, text), pgdisque.api_keys(text[]);"
+         "create function pgdisque.get_jobs(queue text, count integer default 1, worker text default null) "
+         "returns table (id text) language sql as $$ select 'x' $$;"
+         "create function pgdisque.api_keys(ids text[]) returns table (id bigint) language sql as $$ "
+         "select 1::bigint $$; update pgdisque.api set digest = 'older'");
+    assert_null(migrate(a));
+    done(a, "select pgdisque.add_job('q', 'x')");
+    does(a, "1", "select token from pgdisque.get_jobs('q')");
+    does(a, "error 42501", "set role pgdisque_producer; select pgdisque.get_jobs('q')");
+    done(a, "reset role");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(stale_tokens_do_nothing),
+        TEST(a_token_outlives_its_lease),
+        TEST(what_is_no_token_is_refused),
+        TEST(functions_that_have_changed_are_replaced),
+    };
+
+    return run_sql_suite("api_tokens", tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,118 @@
+#ifndef WORKER_CASES_H
+#define WORKER_CASES_H
+
+#include "session.h"
+
+/* Of statement_cases.h: who has which jobs. */
+
+/* Of queue 1: 1 and 2 are anna's, 3 is nobody's by name, 4 was anna's and is queued, 5 has expired, 6 is bert's
+ * for ever. In queue 2: 7 is anna's by SQL, 8 hers by node 3. */
+#define WORKER_JOBS                                              \
+    "1/0/1 ready=12:00:30 deliveries=1 owner=3; "                \
+    "1/0/2 ready=12:00:40 deliveries=1 owner=3; "                \
+    "1/0/3 ready=12:00:50 deliveries=1 owner=3; "                \
+    "1/0/4 deliveries=1 owner=3; "                               \
+    "1/0/5 ready=12:00:30 expires=11:59:59 owner=3; "            \
+    "1/0/6 ready=infinity retry=0 deliveries=1 owner=3; "        \
+    "1/0/9 ready=12:05:00 wake=12:05:00; "                       \
+    "2/-1/7 ready=12:00:30 wake=13:00:00 deliveries=1 owner=0; " \
+    "2/0/8 ready=12:00:20 deliveries=1 extras=1 owner=3"
+#define WORKER_SETUP                                                                                        \
+    "update pgdisque.job set worker = case when id = 6 then 'bert' when id not in (3, 9) then 'anna' end; " \
+    "insert into pgdisque.queue (name) values ('q1'), ('q2')"
+#define GIVEN_AGAIN "1/0/1 ready=12:01:00 deliveries=2 extras=1 owner=4; 1/0/2 deliveries=1 owner=3"
+#define WORKERS_NOW \
+    "select string_agg(id || '=' || worker, ' ' order by id) from pgdisque.job where worker is not null"
+#define BEFORE_ALL "-2147483648", "-32768", "0"
+
+#define WORKER_CASES                                                                                       \
+    { SQL_NAME_WORKERS,                                                                                    \
+      "leases that are still the same, of that node",                                                      \
+      .jobs = WORKER_JOBS,                                                                                 \
+      .params = { "{1,1,1,1,2,2}", "{0,0,0,0,-1,0}", "{1,2,4,99,7,8}",                                     \
+                  "{@12:00:30,@12:00:41,@11:00:00,@12:00:30,@12:00:30,@12:00:20}",                         \
+                  "{anna,bert,carl,dora,emil,\"7-127.0.0.1:9\"}", "3" },                                   \
+      .query = WORKERS_NOW,                                                                                \
+      .found = "1=anna 4=carl 8=7-127.0.0.1:9" },                                                          \
+        { SQL_NAME_WORKERS, "nothing", .params = { NO_KEYS, "{}", "{}", "3" } },                           \
+        { SQL_LIST_WORKERS,                                                                                \
+          "all queues",                                                                                    \
+          .jobs = WORKER_JOBS,                                                                             \
+          .setup = WORKER_SETUP,                                                                           \
+          .params = { "-2147483648", "2147483647", NOW },                                                  \
+          .rows = "0 anna \"q2\" 1 12:00:30; 3 anna \"q1\" 2 12:00:30; 3 anna \"q2\" 1 12:00:20; 3 bert "  \
+                  "\"q1\" 1 -; "                                                                           \
+                  "3 - \"q1\" 1 12:00:50",                                                                 \
+          .ordered = true },                                                                               \
+        { SQL_LIST_WORKERS,                                                                                \
+          "one queue",                                                                                     \
+          .jobs = WORKER_JOBS,                                                                             \
+          .setup = WORKER_SETUP,                                                                           \
+          .params = { "2", "2", NOW },                                                                     \
+          .rows = "0 anna \"q2\" 1 12:00:30; 3 anna \"q2\" 1 12:00:20",                                    \
+          .ordered = true },                                                                               \
+        { SQL_FIND_HELD,                                                                                   \
+          "by a worker, wherever",                                                                         \
+          .jobs = WORKER_JOBS,                                                                             \
+          .setup = WORKER_SETUP,                                                                           \
+          .params = { BEFORE_ALL, "10", NOW, "anna", "NULL" },                                             \
+          .rows = "1 0 1 12:00:30; 1 0 2 12:00:40; 2 -1 7 12:00:30; 2 0 8 12:00:20",                       \
+          .ordered = true },                                                                               \
+        { SQL_FIND_HELD,                                                                                   \
+          "at a node, behind a key, so many",                                                              \
+          .jobs = WORKER_JOBS,                                                                             \
+          .setup = WORKER_SETUP,                                                                           \
+          .params = { "1", "0", "1", "2", NOW, "NULL", "3" },                                              \
+          .rows = "1 0 2 12:00:40; 1 0 3 12:00:50",                                                        \
+          .ordered = true },                                                                               \
+        { SQL_FIND_HELD,                                                                                   \
+          "both",                                                                                          \
+          .jobs = WORKER_JOBS,                                                                             \
+          .setup = WORKER_SETUP,                                                                           \
+          .params = { BEFORE_ALL, "10", NOW, "anna", "0" },                                                \
+          .rows = "2 -1 7 12:00:30" },                                                                     \
+        { SQL_RELEASE_HELD,                                                                                \
+          "leases that are still the same",                                                                \
+          .jobs = WORKER_JOBS,                                                                             \
+          .params = { "{1,1,1,1,1,1,2,2}", "{0,0,0,0,0,0,-1,0}", "{1,2,4,5,9,99,7,8}",                     \
+                      "{@12:00:30,@12:00:41,@11:00:00,@12:00:30,@12:05:00,@12:00:30,@12:00:30,@12:00:20}", \
+                      NOW },                                                                               \
+          .rows = "1 f; 7 f; 8 f",                                                                         \
+          .left = "1/0/1 ready=12:00:00 deliveries=1 extras=1; "                                           \
+                  "1/0/2 ready=12:00:40 deliveries=1 owner=3; "                                            \
+                  "1/0/3 ready=12:00:50 deliveries=1 owner=3; 1/0/4 deliveries=1 owner=3; "                \
+                  "1/0/5 ready=12:00:30 expires=11:59:59 owner=3; "                                        \
+                  "1/0/6 ready=infinity retry=0 deliveries=1 owner=3; "                                    \
+                  "1/0/9 ready=12:05:00 wake=12:05:00; "                                                   \
+                  "2/-1/7 ready=12:00:00 wake=13:00:00 deliveries=1 extras=1; "                            \
+                  "2/0/8 ready=12:00:00 deliveries=1 extras=2" },                                          \
+        { SQL_RELEASE_HELD, "nothing", .params = { NO_KEYS, "{}", NOW } },                                 \
+        { SQL_CLAIM_KEYS,                                                                                  \
+          "who had it before is forgotten",                                                                \
+          .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 deliveries=1 owner=3",                                \
+          .setup = "update pgdisque.job set worker = 'anna'",                                              \
+          .params = { "{1}", "{0}", "{1}", NOW, "4" },                                                     \
+          .rows = ANY,                                                                                     \
+          .left = GIVEN_AGAIN,                                                                             \
+          .query = WORKERS_NOW,                                                                            \
+          .found = "2=anna" },                                                                             \
+        { SQL_CLAIM_WALK,                                                                                  \
+          "who had it before is forgotten",                                                                \
+          .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 deliveries=1 owner=3",                                \
+          .setup = "update pgdisque.job set worker = 'anna'",                                              \
+          .params = { "1", "0", "0", "1", NOW, "4" },                                                      \
+          .rows = ANY,                                                                                     \
+          .left = GIVEN_AGAIN,                                                                             \
+          .query = WORKERS_NOW,                                                                            \
+          .found = "2=anna" },                                                                             \
+        { SQL_DEQUEUE_JOBS,                                                                                \
+          "who had it before is forgotten",                                                                \
+          .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 deliveries=1 owner=3",                                \
+          .setup = "update pgdisque.job set worker = 'anna'",                                              \
+          .params = { "{1}", "{0}", "{1}", NOW, "4" },                                                     \
+          .rows = ANY,                                                                                     \
+          .left = "1/0/1 ready=12:01:00 deliveries=1 extras=1 owner=4; 1/0/2 deliveries=1 owner=3",        \
+          .query = WORKERS_NOW,                                                                            \
+          .found = "2=anna" },
+
+#endif

@@ -1,0 +1,77 @@
+/* A streaming standby for tests. */
+#include "standby.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wait.h"
+
+#define STREAM_MS 30000
+
+static const char *admin(struct postgres *pg) {
+    return postgres_conninfo(pg, "postgres");
+}
+
+void primary_start(struct postgres *primary) {
+    postgres_make(primary);
+    postgres_set(primary, "wal_level = replica\n"
+                          "max_wal_senders = 5\n"
+                          "wal_keep_size = 256MB\n"
+                          "hot_standby = on\n");
+    postgres_resume(primary);
+}
+
+pid_t walsender(struct postgres *primary) {
+    return (pid_t)postgres_number(admin(primary), "select coalesce(max(pid), 0) from pg_stat_replication");
+}
+
+bool primary_streams(struct postgres *primary) {
+    return postgres_number(admin(primary),
+                           "select count(*) from pg_stat_replication where state = 'streaming'"
+                           " and application_name = '" STANDBY_NAME "'") == 1;
+}
+
+void standby_start(struct postgres *standby, struct postgres *primary) {
+    char from[2 * PATH_SIZE], path[PATH_SIZE];
+    const char *touch[] = { "touch", path, NULL };
+
+    postgres_back_up(primary, standby);
+    snprintf(from, sizeof(from),
+             "primary_conninfo = 'host=%s user=postgres application_name=" STANDBY_NAME "'\n", primary->dir);
+    postgres_set(standby, from);
+    path_join(path, "%s/standby.signal", standby->dir);
+    postgres_run(standby, touch);
+    postgres_resume(standby);
+    if (!WAIT_UNTIL(primary_streams(primary), STREAM_MS))
+        die("the standby does not stream");
+}
+
+void standby_catches_up(struct postgres *primary) {
+    if (!WAIT_UNTIL(postgres_number(admin(primary),
+                                    "select coalesce(bool_and(replay_lsn >= pg_current_wal_lsn()),"
+                                    " false)::integer from pg_stat_replication") == 1,
+                    STREAM_MS))
+        die("the standby does not catch up");
+}
+
+void standby_promote(struct postgres *standby) {
+    free(postgres_query(admin(standby), "select pg_promote(true, 60)"));
+    if (!WAIT_UNTIL(postgres_number(admin(standby), "select pg_is_in_recovery()::integer") == 0, STREAM_MS))
+        die("the standby is not promoted");
+}
+
+void primary_waits_for(struct postgres *primary, const char *names) {
+    char text[256];
+
+    snprintf(text, sizeof(text), "alter system set synchronous_standby_names = '%s'", names);
+    free(postgres_query(admin(primary), text));
+    free(postgres_query(admin(primary), "select pg_reload_conf()"));
+    snprintf(text, sizeof(text),
+             "select (current_setting('synchronous_standby_names') = '%s' and (%d = 0 or exists"
+             " (select from pg_stat_replication where sync_state in ('sync', 'quorum'))))::integer",
+             names, names[0] != '\0');
+    if (!WAIT_UNTIL(postgres_number(admin(primary), text) == 1, STREAM_MS))
+        die("the primary does not wait for %s", names);
+}

@@ -1,0 +1,26 @@
+#ifndef STANDBY_H
+#define STANDBY_H
+
+#include "postgres.h"
+
+/*
+ * A primary and a standby that streams from it: both are throwaway Postgres. The primary waits
+ * for the standby, which is called "one", only when it is told to.
+ */
+#define STANDBY_NAME "one"
+
+void primary_start(struct postgres *primary);
+/* Copies the primary, and waits until it streams. */
+void standby_start(struct postgres *standby, struct postgres *primary);
+/* The standby becomes a primary; returns when it takes writes. */
+void standby_promote(struct postgres *standby);
+/* Whom commits wait for, as in synchronous_standby_names; returns when that is in force. */
+void primary_waits_for(struct postgres *primary, const char *names);
+bool primary_streams(struct postgres *primary);
+/* Returns when the standby shows all that the primary has committed. */
+void standby_catches_up(struct postgres *primary);
+
+/* The process on the primary that sends to the standby; 0: there is none. */
+pid_t walsender(struct postgres *primary);
+
+#endif

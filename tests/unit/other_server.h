@@ -1,0 +1,228 @@
+#ifndef OTHER_SERVER_H
+#define OTHER_SERVER_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "channel.h"
+#include "clock.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "lease.h"
+#include "load.h"
+#include "log.h"
+#include "news.h"
+#include "node.h"
+#include "node_row.h"
+#include "peers.h"
+#include "queue.h"
+#include "recount.h"
+
+/*
+ * Another server, and a channel to it that the test holds in its hands: channel.h and what peers.c
+ * needs of load.h, for the one file of a test program that includes this. Time does not pass but
+ * where a function says so.
+ */
+
+static struct op *const ops[] = { &op_look_queues,
+                                  &op_find_queues,
+                                  &op_count_queues,
+                                  &op_inherit_leases,
+                                  &op_beat_node,
+                                  &op_leave_node,
+                                  NULL };
+
+static int rows_asked_for;
+
+/* Stands in for load.c. */
+void load_register(void) {
+}
+
+void load_nodes(void) {
+    rows_asked_for++;
+}
+
+/* ---- the channel ---- */
+
+static struct {
+    const struct channel_hooks *hooks;
+    bool up;
+    bool full; /* a notification is under way */
+    char sent[CHANNEL_TEXT_MAX + 1];
+} channel;
+
+void channel_start(struct event_base *base, const struct channel_hooks *hooks) {
+    (void)base;
+    channel.hooks = hooks;
+    channel.up = true;
+}
+
+void channel_stop(void) {
+}
+
+bool channel_is_up(void) {
+    return channel.up;
+}
+
+bool channel_can_send(void) {
+    return !channel.full;
+}
+
+bool channel_is_busy(void) {
+    return channel.full;
+}
+
+void channel_send(const char *text) {
+    assert_false(channel.full);
+    assert_true(strlen(text) < CHANNEL_TEXT_MAX);
+    strcpy(channel.sent, text);
+}
+
+/* ---- another server ---- */
+
+static uint16_t other; /* in every test one that was never heard of before, as nobody is ever forgotten */
+static unsigned long long run, message;
+
+static inline struct node *node(void) {
+    return node_by_number(other);
+}
+
+/* The message as it is told, from the number on. */
+static inline void hear_sealed(const char *body) {
+    char text[2 * CHANNEL_TEXT_MAX];
+
+    snprintf(text, sizeof text, "1 %llx%s", (unsigned long long)jobid_seal(slice_str(body)), body);
+    channel.hooks->on_text(text);
+}
+
+static inline void hear_from(uint16_t number, int waiting, const char *items) {
+    char body[CHANNEL_TEXT_MAX];
+
+    snprintf(body, sizeof body, " %u %llx %llu %d%s%s", number, run, ++message, waiting,
+             items[0] == '\0' ? "" : " ", items);
+    hear_sealed(body);
+}
+
+static inline void hear(const char *items) {
+    hear_from(other, 0, items);
+}
+
+/* ---- this server ---- */
+
+static inline struct db_lane *side(void) {
+    return fake_db.lanes[1];
+}
+
+static inline void no_plan(void) {
+}
+
+static inline int group_start(void **state) {
+    (void)state;
+    if (!log_set_file("/dev/null"))
+        return -1;
+    jobid_set_secret((const unsigned char *)"0123456789abcdef");
+    node_self()->number = 500;
+    memset(node_self()->id, 'e', NODE_ID_LEN);
+    peers_start(NULL);
+    return fake_batch_start(ops, no_plan);
+}
+
+/* All that is to be told now; without the head and the time. */
+static inline const char *tell(void) {
+    static char text[CHANNEL_TEXT_MAX];
+    int head = 0;
+    bool urgent;
+
+    channel.sent[0] = text[0] = '\0';
+    while (news_has(&urgent)) {
+        clock_turn();
+        peers_turn();
+    }
+    if (sscanf(channel.sent, "%*u %*x %*u %*x %*u %*u o%*d%n", &head) == 0 && head > 0)
+        strcpy(text, channel.sent + head);
+    return text;
+}
+
+/* What is asked of the database is answered by no rows. */
+static inline void answer_all(void) {
+    for (batch_flush(); !batch_idle(); batch_flush()) {
+        if (fake_hot()->flying > 0)
+            fake_commit_empty(fake_hot());
+        else
+            fake_commit_empty(side());
+    }
+}
+
+static inline int start(void **state) {
+    static uint16_t last = 10;
+
+    (void)state;
+    getters_start();
+    channel.up = true;
+    channel.full = false;
+    other = last++;
+    run = 0x1000;
+    message = 41;
+    rows_asked_for = 0;
+    (void)tell();
+    return 0;
+}
+
+static inline int stop(void **state) {
+    size_t count;
+    struct node *const *nodes = node_all(&count);
+
+    (void)state;
+    for (size_t i = count; i-- > 1;)
+        node_forget(nodes[i]);
+    news_set_shared(true);
+    news_set_shared(false);
+    answer_all();
+    getters_stop();
+    lease_clear();
+    return 0;
+}
+
+/* It is here, and all that it has done before is known. */
+static inline void introduce(void) {
+    hear("h");
+    answer_all();
+    (void)tell();
+    assert_true(node()->live && node()->introduced);
+}
+
+static inline struct queue *sure(const char *name) {
+    struct queue *q = queue_named(name);
+
+    q->doubtful = false;
+    return q;
+}
+
+static inline struct job_key key_of(int64_t id) {
+    return (struct job_key){ 7, 0, id };
+}
+
+/* Ticks of a second, without that any time passes. */
+static inline void tick_a_second(void) {
+    for (int i = 0; i < 10; i++)
+        peers_tick();
+}
+
+static inline void be_silent(int64_t us) {
+    node()->heard_us = clock_mono() - us;
+}
+
+/* The statement that stands alone in the oldest flight of the lane. */
+static inline const struct fake_statement *sent(struct db_lane *lane, enum sql_stmt stmt) {
+    batch_flush();
+    for (size_t i = 0; i < fake_count(lane); i++)
+        if (fake_sent(lane, i)->stmt == stmt)
+            return fake_sent(lane, i);
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,118 @@
+/* Flights of one kind each: how they commit, and how they take turns. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "batch_tasks.h"
+
+static int durability_of_flight(size_t n) {
+    const struct db_lane *lane = fake_db.lanes[HOT];
+
+    assert_true(n < lane->flying);
+    return (int)lane->flights[fake_place(lane, n)].durability;
+}
+
+static void assert_flies_with(const char *expected, enum durability durability) {
+    batch_flush();
+    assert_flight(HOT, expected);
+    assert_int_equal(durability_of_flight(0), durability);
+    commit(HOT);
+}
+
+static void test_kinds_do_not_mix(void **state) {
+    (void)state;
+    add(&a[1]);
+    add(&x[1]);
+    add(&y[1]);
+    add(&b[1]);
+    add(&x[2]);
+    batch_flush();
+    assert_flight(HOT, "x1,2");
+    assert_int_equal(durability_of_flight(0), DURABILITY_ASYNC);
+    commit(HOT);
+    assert_flies_with("y1", DURABILITY_REMOTE_FLUSH);
+    assert_flies_with("a1 b1", DURABILITY_REMOTE_FLUSH);
+    assert_all_ended();
+}
+
+static void check_durabilities(int set, int ordinary, int replicated) {
+    config.durability = set;
+    add(&a[1]);
+    assert_flies_with("a1", (enum durability)ordinary);
+    add(&x[1]);
+    assert_flies_with("x1", DURABILITY_ASYNC);
+    add(&y[1]);
+    assert_flies_with("y1", (enum durability)replicated);
+}
+
+static void test_durability_of_each_kind(void **state) {
+    (void)state;
+    check_durabilities(DURABILITY_REMOTE_APPLY, DURABILITY_REMOTE_APPLY, DURABILITY_REMOTE_APPLY);
+    check_durabilities(DURABILITY_REMOTE_FLUSH, DURABILITY_REMOTE_FLUSH, DURABILITY_REMOTE_FLUSH);
+    check_durabilities(DURABILITY_REMOTE_WRITE, DURABILITY_REMOTE_WRITE, DURABILITY_REMOTE_WRITE);
+    check_durabilities(DURABILITY_LOCAL, DURABILITY_LOCAL, DURABILITY_REMOTE_FLUSH);
+    check_durabilities(DURABILITY_ASYNC, DURABILITY_ASYNC, DURABILITY_REMOTE_FLUSH);
+}
+
+/* Each kind has more to send than fits into one flight. */
+static void test_nobody_starves(void **state) {
+    (void)state;
+    config.batch_max = 1;
+    for (int i = 0; i < 6; i++) {
+        add(&a[i]);
+        add(&x[i]);
+        add(&y[i]);
+    }
+    for (int i = 0; i < 6; i++) {
+        char expected[16];
+
+        snprintf(expected, sizeof expected, "x%d", i);
+        assert_flies(expected);
+        snprintf(expected, sizeof expected, "y%d", i);
+        assert_flies(expected);
+        snprintf(expected, sizeof expected, "a%d", i);
+        assert_flies(expected);
+    }
+    assert_all_ended();
+}
+
+/* The guilty are looked for by flights that commit like those that failed. */
+static void test_suspects_keep_their_kind(void **state) {
+    (void)state;
+    add_many(x, 1, 2);
+    batch_flush();
+    add(&a[1]);
+    fail_at(HOT, 0, BAD_DATA);
+    assert_flies_with("a1", DURABILITY_REMOTE_FLUSH);
+    assert_flies_with("x1", DURABILITY_ASYNC);
+    assert_flies_with("x2", DURABILITY_ASYNC);
+    assert_all_ended();
+}
+
+static void test_sent_again_as_it_was(void **state) {
+    (void)state;
+    add(&x[1]);
+    batch_flush();
+    lose(HOT);
+    assert_flies_with("x1", DURABILITY_ASYNC);
+    add(&y[1]);
+    batch_flush();
+    fail_at(HOT, 0, "40001");
+    assert_flies_with("y1", DURABILITY_REMOTE_FLUSH);
+    assert_all_ended();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_kinds_do_not_mix, trial_start),
+        cmocka_unit_test_setup(test_durability_of_each_kind, trial_start),
+        cmocka_unit_test_setup(test_nobody_starves, trial_start),
+        cmocka_unit_test_setup(test_suspects_keep_their_kind, trial_start),
+        cmocka_unit_test_setup(test_sent_again_as_it_was, trial_start),
+    };
+
+    return cmocka_run_group_tests(tests, trial_group_start, trial_group_stop);
+}

@@ -1,0 +1,111 @@
+/* Claims and priorities: what is more urgent goes first, and what others told meanwhile is not passed by. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "fake_jobs.h"
+
+static void insert_landed(const char *queue, int16_t rank) {
+    insert_job(queue, rank);
+    fake_fly_all();
+}
+
+/* Another server has committed it, and has told nobody yet. */
+static struct fake_job *insert_elsewhere(const char *queue, int16_t rank) {
+    struct fake_job *j = &fake_jobs[fake_job_count++];
+
+    *j = (struct fake_job){ .key = { queue_named(queue)->id, rank, job_new_id(clock_db(), 2) } };
+    return j;
+}
+
+static void hear_ready(const struct fake_job *j) {
+    struct queue *q = queue_find_id(j->key.queue_id);
+
+    q->len++;
+    queue_heard_ready(q, j->key);
+}
+
+/* Its place is behind the urgent one, though it is known by its key. */
+static void test_returned_behind_what_is_urgent(void **state) {
+    (void)state;
+    insert_landed("q1", 0);
+    ask_for(1, "q1", 1);
+    fake_fly_all();
+    queue_rewind(queue_named("q1"));
+    insert_landed("q1", -9);
+    fake_end_lease(&fake_jobs[0]);
+    ask_for(2, "q1", 1);
+    fake_fly_all();
+    ask_for(3, "q1", 1);
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=1 3:q1=0");
+    assert_int_equal(queue_named("q1")->returned_count, 0);
+    assert_int_equal(queue_named("q1")->len, 0);
+}
+
+/* With no walk to come there is nothing before it. */
+static void test_returned_behind_the_frontier_and_alone(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    insert_landed("q1", 0);
+    ask_for(1, "q1", 1);
+    fake_fly_all();
+    q->frontier = (struct job_key){ .rank = -9 };
+    q->behind = false;
+    fake_end_lease(&fake_jobs[0]);
+    ask_for(2, "q1", 1);
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=0");
+}
+
+/* The walk's snapshot is older than the other server's commit, but we hear of that before it lands. */
+static void hear_during_a_walk(int count, int16_t rank) {
+    struct queue *q = queue_named("q1");
+    PGresult *rows[DB_MAX_STATEMENTS];
+    struct fake_job *other;
+
+    queue_rewind(q);
+    insert_landed("q1", 0);
+    ask_for(1, "q1", count);
+    q->len = count;
+    batch_flush();
+    fake_run(fake_hot(), 0, rows);
+    other = insert_elsewhere("q1", rank);
+    job_new_id(clock_db(), 1);
+    hear_ready(other);
+    fake_commit(fake_hot(), rows);
+    assert_true(job_key_before(q->frontier, other->key) && q->behind);
+    q->len = 1;
+    ask_for(2, "q1", 1);
+    fake_fly_all();
+    assert_replies("1:q1=0 2:q1=1");
+    /* And no walk goes back to that again. */
+    assert_false(job_key_before(q->frontier, other->key));
+}
+
+static void test_urgent_and_heard_during_a_walk(void **state) {
+    (void)state;
+    hear_during_a_walk(1, -9);
+}
+
+static void test_heard_during_a_short_walk(void **state) {
+    (void)state;
+    hear_during_a_walk(2, -9);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, fake_jobs_start, fake_jobs_stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_returned_behind_what_is_urgent),
+        TEST(test_returned_behind_the_frontier_and_alone),
+        TEST(test_urgent_and_heard_during_a_walk),
+        TEST(test_heard_during_a_short_walk),
+    };
+
+    return cmocka_run_group_tests_name("claim_order", tests, fake_jobs_group_start, fake_batch_stop);
+}

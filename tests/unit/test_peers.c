@@ -1,0 +1,499 @@
+/* The other servers: who is believed, who lives, what was missed, and when they are told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "other_server.h"
+
+/* ---- before it has loaded ---- */
+
+/* Goes first. */
+static void test_takes_no_part_before_it_has_loaded(void **state) {
+    (void)state;
+    hear("h");
+    assert_null(node());
+    assert_true(peers_next_due() == INT64_MAX);
+    news_say(NEWS_ROW);
+    peers_turn();
+    assert_string_equal(channel.sent, "");
+    peers_leave();
+    tick_a_second();
+    answer_all();
+    channel.hooks->on_up();
+    peers_loaded();
+    assert_string_equal(tell(), " p h w");
+}
+
+/* ---- who is believed ---- */
+
+static void test_the_head_of_what_is_told(void **state) {
+    unsigned format, number, waiting;
+    unsigned long long seal, my_run, first, second;
+    int end = 0;
+
+    (void)state;
+    news_say(NEWS_DOUBT);
+    (void)tell();
+    assert_int_equal(sscanf(channel.sent, "%u %llx%n %u %llx %llu %u", &format, &seal, &end, &number, &my_run,
+                            &first, &waiting),
+                     6);
+    assert_int_equal(format, 1);
+    assert_int_equal(number, 500);
+    assert_int_equal(waiting, 0);
+    assert_true(seal == jobid_seal(slice_str(channel.sent + end)));
+    news_say(NEWS_DOUBT);
+    (void)tell();
+    assert_int_equal(sscanf(channel.sent, "%*u %*x %*u %*x %llu", &second), 1);
+    assert_true(second == first + 1);
+}
+
+static void test_tells_that_clients_wait(void **state) {
+    unsigned waiting;
+
+    (void)state;
+    get_wait(new_get(1, "q7"));
+    peers_tick();
+    waiters_end_all(NULL);
+    news_say(NEWS_DOUBT);
+    (void)tell();
+    assert_int_equal(sscanf(channel.sent, "%*u %*x %*u %*x %*u %u", &waiting), 1);
+    assert_int_equal(waiting, 1);
+    assert_string_equal(getter_replies(), "1:nil");
+}
+
+/* What a server says is ready is so by the clock of who hears it. */
+static void test_the_time_is_told(void **state) {
+    int64_t ahead = clock_db() + 200 * US_PER_MS;
+    char items[40];
+    long long told;
+
+    (void)state;
+    snprintf(items, sizeof items, "o%lld", (long long)ahead);
+    hear(items);
+    assert_int_equal(clock_db(), ahead);
+    news_say(NEWS_DOUBT);
+    (void)tell();
+    assert_int_equal(sscanf(channel.sent, "%*u %*x %*u %*x %*u %*u o%lld ", &told), 1);
+    assert_int_equal(told, ahead);
+}
+
+static void assert_unheard(const char *text) {
+    size_t count;
+
+    channel.hooks->on_text(text);
+    (void)node_all(&count);
+    if (count != 1)
+        fail_msg("believed: %s", text);
+}
+
+static void test_strangers_are_not_believed(void **state) {
+    char text[200], seal[40];
+
+    (void)state;
+    snprintf(text, sizeof text, " %u 1000 42 0 h", other);
+    snprintf(seal, sizeof seal, "%llx", (unsigned long long)jobid_seal(slice_str(text)));
+    assert_unheard("");
+    assert_unheard("1");
+    assert_unheard("hello");
+    assert_unheard(text);
+    for (int i = 0; i < 3; i++) {
+        static const char *const forms[] = { "2 %s%s", "1 %s0%s", "1 %s%s " };
+        char whole[300];
+
+        snprintf(whole, sizeof whole, forms[i], seal, text);
+        assert_unheard(whole);
+    }
+    snprintf(text, sizeof text, " 500 1000 42 0 f");
+    hear_sealed(text);
+    snprintf(text, sizeof text, " 0 1000 42 0 h");
+    hear_sealed(text);
+    snprintf(text, sizeof text, " 1024 1000 42 0 h");
+    hear_sealed(text);
+    snprintf(text, sizeof text, " %u 1000 forty 0 h", other);
+    hear_sealed(text);
+    snprintf(text, sizeof text, " %u 1000 42", other);
+    hear_sealed(text);
+    assert_unheard("1 ");
+    hear("");
+    assert_true(node()->live);
+}
+
+/* A number that does not fit is not somebody else's. */
+static void test_numbers_too_large(void **state) {
+    char text[100];
+    size_t count;
+
+    (void)state;
+    snprintf(text, sizeof text, " %u 1000 42 0 h", 65536u + other);
+    hear_sealed(text);
+    snprintf(text, sizeof text, " %u 1000 42 0 h", 65536u + 500);
+    hear_sealed(text);
+    (void)node_all(&count);
+    assert_int_equal(count, 1);
+}
+
+/* Nor is what was told before. */
+static void test_replays(void **state) {
+    (void)state;
+    introduce();
+    message--;
+    hear("q7,1,1,1,1,0 b");
+    assert_true(node()->live);
+    message -= 5;
+    hear("b");
+    run--;
+    message = 1000;
+    hear("b");
+    assert_true(node()->live);
+    run++;
+    message = 42;
+    hear("b");
+    assert_false(node()->live);
+}
+
+/* ---- who lives ---- */
+
+static void test_appears(void **state) {
+    (void)state;
+    hear_from(other, 1, "");
+    assert_true(node()->live && node()->waiting && !node()->introduced);
+    assert_true(node_has_company());
+    assert_int_equal(rows_asked_for, 1);
+    hear("e");
+    assert_true(node()->introduced && !node()->waiting);
+}
+
+/* Until it has told all. */
+static void test_is_asked_to_tell_all(void **state) {
+    (void)state;
+    hear("");
+    answer_all();
+    tick_a_second();
+    answer_all();
+    assert_non_null(strstr(tell(), " w"));
+    hear("e");
+    tick_a_second();
+    answer_all();
+    assert_null(strstr(tell(), " w"));
+}
+
+static void test_is_silent(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    be_silent(5 * US_PER_S);
+    peers_tick();
+    assert_true(node()->live);
+    assert_false(q->doubtful);
+    be_silent(5 * US_PER_S + 1);
+    peers_tick();
+    assert_false(node()->live);
+    assert_false(node()->left);
+    assert_true(q->doubtful && q->behind);
+    assert_false(node_has_company());
+    assert_true(peers_inherits(other));
+    hear("");
+    assert_true(node()->live && !node()->introduced);
+    assert_false(peers_inherits(other));
+}
+
+/* While we are deaf, everybody seems to be silent. */
+static void test_is_not_heard(void **state) {
+    (void)state;
+    introduce();
+    channel.up = false;
+    be_silent(20 * US_PER_S);
+    tick_a_second();
+    assert_true(node()->live);
+    answer_all();
+}
+
+static PGresult *lease_row(int64_t id, int64_t until, int16_t owner) {
+    PGresult *res = fake_rows(6);
+
+    fake_set_int(res, 0, 0, 4, 7);
+    fake_set_int(res, 0, 1, 2, 0);
+    fake_set_int(res, 0, 2, 8, id);
+    fake_set_int(res, 0, 3, 8, until - INT64_C(946684800000000));
+    fake_set_int(res, 0, 4, 2, owner);
+    fake_set_int(res, 0, 5, 1, false);
+    return res;
+}
+
+static void test_the_heir_looks_after_its_leases(void **state) {
+    const struct fake_statement *st;
+    PGresult *rows[DB_MAX_STATEMENTS] = { NULL };
+    struct lease_end end;
+
+    (void)state;
+    node_self()->number = 5;
+    introduce();
+    hear("b");
+    node_self()->number = 500;
+    st = sent(side(), SQL_INHERIT_LEASES);
+    assert_non_null(st);
+    assert_int_equal(fake_elements(st, 1), 1);
+    assert_int_equal(fake_element(st, 1, 0), 500);
+    rows[st - fake_sent(side(), 0)] = lease_row(77, clock_db() + US_PER_S, (int16_t)other);
+    fake_commit(side(), rows);
+    assert_true(lease_take_ended(clock_db() + 2 * US_PER_S, &end));
+    assert_true(end.key.id == 77 && end.owner == other);
+    assert_true(peers_inherits(other));
+}
+
+/* One that we gave ourselves meanwhile is ours. */
+static void test_a_lease_that_is_known_is_not_inherited(void **state) {
+    PGresult *rows[DB_MAX_STATEMENTS] = { NULL };
+    const struct fake_statement *st;
+    struct lease_end end;
+
+    (void)state;
+    introduce();
+    hear("b");
+    lease_add(key_of(77), clock_db() + 10);
+    st = sent(side(), SQL_INHERIT_LEASES);
+    assert_non_null(st);
+    rows[st - fake_sent(side(), 0)] = lease_row(77, clock_db() + US_PER_S, (int16_t)other);
+    fake_commit(side(), rows);
+    assert_true(lease_take_ended(clock_db() + 10, &end));
+    assert_int_equal(end.owner, 0);
+}
+
+static void test_who_is_not_the_heir_leaves_that_to_it(void **state) {
+    uint16_t dead = other;
+
+    (void)state;
+    introduce();
+    other = 4;
+    run = 0x1001;
+    introduce();
+    hear_from(dead, 0, "b");
+    assert_null(sent(side(), SQL_INHERIT_LEASES));
+    assert_false(peers_inherits(dead));
+    /* The heir dies, too. */
+    hear("b");
+    assert_non_null(sent(side(), SQL_INHERIT_LEASES));
+    assert_true(peers_inherits(dead) && peers_inherits(4));
+}
+
+static void test_signs_off(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    hear("q7,1,1,1,0,0 b");
+    assert_false(node()->live);
+    assert_true(node()->left);
+    assert_true(q->doubtful);
+    assert_int_equal(q->total, 1);
+}
+
+/* It has signed off before, so nothing of what it did is unknown. */
+static void test_starts_again(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    hear("q7,1,2,3,4,0 b");
+    q->doubtful = q->behind = false;
+    run++;
+    message = 0;
+    hear("h q7,1,1,1,0,0");
+    assert_int_equal(q->len, 2);
+    assert_int_equal(q->total, 3);
+    assert_int_equal(q->jobs_in, 4);
+    assert_int_equal(q->jobs_out, 4);
+    assert_false(q->doubtful);
+    assert_true(node()->introduced);
+}
+
+/* So soon that nobody had missed it: it may have died before it told all. */
+static void test_dies_and_starts_again(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    run++;
+    message = 0;
+    hear("h");
+    assert_true(q->doubtful && q->behind);
+    assert_true(node()->live && node()->introduced);
+}
+
+/* ---- what was missed ---- */
+
+static void test_a_message_is_missing(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    hear("");
+    assert_false(q->doubtful || q->behind);
+    message++;
+    hear("");
+    assert_true(q->doubtful && q->behind);
+    q->doubtful = q->behind = false;
+    hear("");
+    assert_false(q->doubtful || q->behind);
+}
+
+static void test_doubts(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    hear("z");
+    assert_true(q->doubtful && q->behind);
+    q->doubtful = q->behind = false;
+    peers_confess();
+    assert_true(q->doubtful);
+    assert_string_equal(tell(), " z");
+}
+
+static void test_nothing_to_confess_when_alone(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    peers_confess();
+    assert_false(q->doubtful);
+    assert_string_equal(tell(), "");
+}
+
+static void test_hears_again(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    channel.hooks->on_up();
+    assert_true(q->doubtful && q->behind);
+    assert_string_equal(tell(), " w");
+}
+
+/* As it is read from the database. */
+static void give_row(void) {
+    struct node row = { .number = other };
+
+    memset(row.id, 'f', NODE_ID_LEN);
+    node_learn(&row);
+}
+
+static void test_states(void **state) {
+    (void)state;
+    channel.up = false;
+    assert_string_equal(peers_state(), "alone");
+    introduce();
+    give_row();
+    assert_string_equal(peers_state(), "polling");
+    channel.up = true;
+    assert_string_equal(peers_state(), "hearing");
+}
+
+/* It has to look, and to be seen to live. */
+static void test_deaf(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    give_row();
+    channel.up = false;
+    tick_a_second();
+    assert_true(q->behind);
+    answer_all();
+    for (int i = 0; i < 10; i++) {
+        tick_a_second();
+        answer_all();
+    }
+    assert_true(q->doubtful);
+    assert_string_equal(peers_state(), "polling");
+    assert_int_equal(rows_asked_for, 2);
+}
+
+/* ---- when it is told ---- */
+
+static int64_t due_in(void) {
+    return peers_next_due() - clock_mono();
+}
+
+static void test_how_soon(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    news_say(NEWS_DOUBT);
+    (void)tell();
+    assert_true(due_in() > 4 * US_PER_S);
+    introduce();
+    news_say(NEWS_DOUBT);
+    (void)tell();
+    assert_int_equal(due_in(), US_PER_S);
+    queue_count_total(q, 1);
+    assert_int_equal(due_in(), 100 * US_PER_MS);
+    queue_job_ready(q, key_of(5));
+    assert_int_equal(due_in(), 20 * US_PER_MS);
+    hear_from(other, 1, "");
+    assert_int_equal(due_in(), 2 * US_PER_MS);
+    channel.full = true;
+    assert_true(peers_next_due() == INT64_MAX);
+    channel.sent[0] = '\0';
+    peers_turn();
+    assert_string_equal(channel.sent, "");
+}
+
+/* ---- the end ---- */
+
+/* Goes last. */
+static void test_signs_off_itself(void **state) {
+    (void)state;
+    introduce();
+    assert_true(peers_idle());
+    peers_leave();
+    assert_false(peers_idle());
+    assert_non_null(sent(side(), SQL_LEAVE_NODE));
+    answer_all();
+    assert_string_equal(tell(), " b");
+    channel.full = true;
+    assert_false(peers_idle());
+    channel.full = false;
+    assert_true(peers_idle());
+    peers_leave();
+    assert_null(sent(side(), SQL_LEAVE_NODE));
+    assert_string_equal(tell(), "");
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_takes_no_part_before_it_has_loaded),
+        TEST(test_the_head_of_what_is_told),
+        TEST(test_tells_that_clients_wait),
+        TEST(test_the_time_is_told),
+        TEST(test_strangers_are_not_believed),
+        TEST(test_numbers_too_large),
+        TEST(test_replays),
+        TEST(test_appears),
+        TEST(test_is_asked_to_tell_all),
+        TEST(test_is_silent),
+        TEST(test_is_not_heard),
+        TEST(test_the_heir_looks_after_its_leases),
+        TEST(test_a_lease_that_is_known_is_not_inherited),
+        TEST(test_who_is_not_the_heir_leaves_that_to_it),
+        TEST(test_signs_off),
+        TEST(test_starts_again),
+        TEST(test_dies_and_starts_again),
+        TEST(test_a_message_is_missing),
+        TEST(test_doubts),
+        TEST(test_nothing_to_confess_when_alone),
+        TEST(test_hears_again),
+        TEST(test_states),
+        TEST(test_deaf),
+        TEST(test_how_soon),
+        TEST(test_signs_off_itself),
+    };
+
+    return cmocka_run_group_tests_name("peers", tests, group_start, fake_batch_stop);
+}
