@@ -2,12 +2,12 @@
 
 import itertools
 import json
-import os
 import subprocess
 import threading
 import time
 
-from soak_server import BENCH, Failure, Replies
+from lib.base import Failure, LOAD
+from soak_server import connect
 
 QUEUE = "soak"
 ODD_QUEUE = "soak-odds"
@@ -21,8 +21,8 @@ ODD_JOBS = ((ODD_QUEUE, "RETRY", "60"), (ODD_QUEUE, "DELAY", "1", "RETRY", "60")
 
 def run_load(server, seconds, *more):
     """One run of bench/load on the main queue; its figures."""
-    command = [os.path.join(BENCH, "load"), "--port", str(server.port), "--json", "--queue", QUEUE, *FIXED,
-               "--seconds", f"{seconds:g}", *more]
+    command = [LOAD, "--port", str(server.port), "--json", "--queue", QUEUE, *FIXED, "--seconds", f"{seconds:g}",
+               *more]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0 or not done.stdout:
         raise Failure(f"{' '.join(command)}: exit status {done.returncode}\n{server.last_words()}")
@@ -47,35 +47,33 @@ class Odds:
 
     def start(self):
         """The first job of the main queue is taken and kept, so that the queue is never quite empty."""
-        connection = Replies(self.server.port)
-        connection.ask("ADDJOB", QUEUE, "held", 0, "RETRY", 86000)
-        if connection.ask("GETJOB", "NOHANG", "FROM", QUEUE) is None:
-            raise Failure("the first job was not delivered")
-        connection.close()
+        with connect(self.server.port) as client:
+            client("ADDJOB", QUEUE, "held", 0, "RETRY", 86000)
+            if client("GETJOB", "NOHANG", "FROM", QUEUE) is None:
+                raise Failure("the first job was not delivered")
         self.thread.start()
 
     def run(self):
         try:
-            connection = Replies(self.server.port)
-            for number in itertools.count():
-                if self.ending.wait(ODD_SECONDS):
-                    break
-                self.round(connection, number)
-            connection.close()
+            with connect(self.server.port) as client:
+                for number in itertools.count():
+                    if self.ending.wait(ODD_SECONDS):
+                        break
+                    self.round(client, number)
         except (OSError, Failure) as reason:
             self.failure = reason
 
-    def round(self, connection, number):
+    def round(self, client, number):
         for queue, *options in ODD_JOBS:
-            connection.send("ADDJOB", queue, f"odd {number}", 0, *options)
+            client.send("ADDJOB", queue, f"odd {number}", 0, *options)
         for _ in ODD_JOBS:
-            connection.read()
-        jobs = connection.ask("GETJOB", "NOHANG", "COUNT", 10, "FROM", ODD_QUEUE) or []
+            client.read()
+        jobs = client("GETJOB", "NOHANG", "COUNT", 10, "FROM", ODD_QUEUE) or []
         ids = [job[1] for job in jobs]
         if ids and number % 5 == 0:
-            connection.ask("NACK", ids.pop())
+            client("NACK", ids.pop())
         if ids:
-            self.done += connection.ask("ACKJOB", *ids)
+            self.done += client("ACKJOB", *ids)
 
     def stop(self):
         self.ending.set()

@@ -4,7 +4,8 @@ import glob
 import os
 import re
 
-from soak_server import ROOT, free_bytes, private_bytes
+from lib.base import ROOT
+from soak_server import free_bytes, private_bytes
 
 MB = 1e6
 

@@ -5,12 +5,11 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
-BENCH = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(BENCH)
+from lib.base import BENCH, Client, Failure, answers, free_port
+
 READY_SECONDS = 60
 STATEMENT_SECONDS = 900
 END = "soak-end-of-result"
@@ -25,50 +24,8 @@ idle_in_transaction_session_timeout = 0
 """
 
 
-class Failure(Exception):
-    """Something that makes the whole run pointless; the text says what."""
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Replies:
-    """A connection that speaks RESP2; commands may be pipelined."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=STATEMENT_SECONDS)
-        self.file = self.socket.makefile("rb")
-
-    def send(self, *words):
-        parts = [b"*%d\r\n" % len(words)]
-        for word in words:
-            word = word if isinstance(word, bytes) else str(word).encode()
-            parts.append(b"$%d\r\n%s\r\n" % (len(word), word))
-        self.socket.sendall(b"".join(parts))
-
-    def read(self):
-        line = self.file.readline()
-        if not line:
-            raise Failure("the server closed a connection")
-        kind, text = line[:1], line[1:-2]
-        if kind == b"$":
-            return None if text == b"-1" else self.file.read(int(text) + 2)[:-2]
-        if kind == b"*":
-            return None if text == b"-1" else [self.read() for _ in range(int(text))]
-        if kind == b"-":
-            raise Failure(f"the server replied -{text.decode()}")
-        return int(text) if kind == b":" else text
-
-    def ask(self, *words):
-        self.send(*words)
-        return self.read()
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
+def connect(port):
+    return Client(port, STATEMENT_SECONDS)
 
 
 class Psql:
@@ -135,12 +92,8 @@ class Server:
 
     def answers(self):
         try:
-            connection = Replies(self.port)
-            try:
-                return connection.ask("PING") == b"PONG"
-            finally:
-                connection.close()
-        except (OSError, Failure):
+            return answers(self.port, "PING", b"+PONG")
+        except OSError:
             return False
 
     def last_words(self):
@@ -149,13 +102,8 @@ class Server:
 
     def info(self):
         """All figures of INFO."""
-        connection = Replies(self.port)
-        try:
-            text = connection.ask("INFO", "ALL").decode(errors="replace")
-        finally:
-            connection.close()
-        pairs = (line.split(":", 1) for line in text.split("\r\n") if ":" in line)
-        return {name: float(value) for name, value in pairs if re.fullmatch(r"\d+(\.\d+)?", value)}
+        with connect(self.port) as client:
+            return client.info("ALL")
 
     def stop(self):
         if self.process is None or self.process.poll() is not None:

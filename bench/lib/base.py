@@ -86,8 +86,8 @@ def free_port():
 class Client:
     """One connection; replies as int, bytes, list or None."""
 
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=120)
+    def __init__(self, port, timeout=120):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rb")
 

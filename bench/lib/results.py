@@ -5,6 +5,7 @@ import re
 from collections import namedtuple
 
 from lib.base import median, ratio
+from lib.beside import AGAIN, PLAIN
 from lib.conditions import FREE, HELD, NOBODY
 from lib.shapes import BODIES
 
@@ -197,6 +198,27 @@ def snapshot(results):
         yield at_least(f"(h) {title}, held against none", better(median(held), median(free)), 0.95)
 
 
+# What the others of (j) are compared with.
+ALONE = ("j", PLAIN, OURS)
+
+
+def paired(results, place, figure="through_per_s"):
+    """Small differences: of each round by itself, and of these the median."""
+    return median(results.ratios(place, ALONE, figure))
+
+
+def beside(results):
+    """Who uses a feature pays for it, and nobody else."""
+    for variant in results.variants("j", OURS):
+        if variant in (PLAIN, AGAIN):
+            continue
+        place = ("j", variant, OURS)
+        yield at_least(f"(j) throughput beside {variant}", paired(results, place), 0.97, None,
+                       results.ratios(place, ALONE))
+        yield at_most(f"(j) server's CPU per job beside {variant}", paired(results, place, "server_cpu_us"), 1.03, "",
+                      results.ratios(place, ALONE, "server_cpu_us"))
+
+
 def thrift(results):
     for shape, what in (("a", "(a)"), ("b", "(b)"), ("c", "(c)")):
         place = (shape, "", OURS)
@@ -206,5 +228,6 @@ def thrift(results):
 
 
 def verdicts(results):
-    for part in (against_redis, against_floor, against_libraries, latency, waiters, backlog, snapshot, thrift):
+    for part in (against_redis, against_floor, against_libraries, latency, waiters, backlog, snapshot, beside,
+                 thrift):
         yield from part(results)

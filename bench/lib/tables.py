@@ -2,7 +2,7 @@
 
 from lib.base import median, ratio
 from lib.conditions import NOBODY
-from lib.results import BATCHES, verdicts
+from lib.results import ALONE, BATCHES, OURS, paired, verdicts
 from lib.shapes import BODIES, TITLES as SHAPE_TITLES
 from lib.targets import TITLES
 
@@ -79,7 +79,7 @@ INSIDE = {
 def inside(results):
     """What pgdisque did for a job, in every shape with a throughput."""
     header = ["shape", *(title for title, _ in INSIDE.values())]
-    places = [(shape, variant) for shape in "abcedfghi" for variant in results.variants(shape, "pgdisque")]
+    places = [(shape, variant) for shape in "abcedfghij" for variant in results.variants(shape, "pgdisque")]
     lines = []
     for shape, variant in places:
         values = [figure(results.median(shape, variant, "pgdisque", name), decimals)
@@ -173,6 +173,18 @@ def snapshot(results):
     return table(header, lines)
 
 
+def beside(results):
+    header = ["what other queues use", "jobs/s", "range", "x nothing", "rounds", "server us/job", "x nothing"]
+    lines = []
+    for variant in results.variants("j", OURS):
+        place = ("j", variant, OURS)
+        through = results.values(*place, "through_per_s")
+        lines.append([variant, figure(median(through)), spread(through), figure(paired(results, place), 3),
+                      spread(results.ratios(place, ALONE), 2), figure(results.median(*place, "server_cpu_us"), 1),
+                      figure(paired(results, place, "server_cpu_us"), 3)])
+    return table(header, lines, 1)
+
+
 def bodies(results):
     header = ["body", "server", "jobs/s", "range", "MB/s", *OTHERS.values(), "add to delivery ms"]
     lines = []
@@ -209,7 +221,31 @@ OTHER_TABLES = (
     ("g", "; times are p50 / p99", backlog),
     ("h", "", snapshot),
     ("i", ", strict 16+64", bodies),
+    ("j", ": queues that use nothing, strict 16+64; ratios are medians of those of the rounds", beside),
 )
+
+
+# What is measured in every round, and the variant that is counted.
+ROUNDS = (("a", ""), ("b", ""), ("c", ""), ("own", ""), ("e", ""), ("floor", "commit"))
+
+
+def fewer_rounds(results, rounds):
+    """Of each shape those that were not measured in all rounds, and in how many they were."""
+    for shape, variant in ROUNDS:
+        counts = {server: len(results.select(shape, variant, server)) for server in results.servers(shape)}
+        fewer = [f"{TITLES[server]} {count}" for server, count in counts.items() if count < rounds]
+        if fewer:
+            yield f"{SHAPE_TITLES[shape]}: {', '.join(fewer)}"
+
+
+def what_is_missing(bench):
+    """What a run says of itself that broke off, or in which something failed."""
+    rounds = bench.scale.rounds
+    fewer = "; ".join(fewer_rounds(bench.results, rounds))
+    if bench.steps_done < bench.steps:
+        yield f"**broken off** after {bench.steps_done} of {bench.steps} measurements"
+    if fewer:
+        yield f"fewer rounds than {rounds}: {fewer}"
 
 
 def summary(bench):
