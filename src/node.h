@@ -28,7 +28,7 @@ struct node {
     int64_t done_us;  /* and that until which it was dealt with as dead */
     uint64_t run;     /* greater than that of all servers that started before; 0: not known */
     /* Of what it tells (peers.c): the last message, and whether all that it has done in this run was
-     * told. */
+     * told, and nothing missed since. */
     uint64_t told;
     bool introduced;
     bool known; /* we have looked for what it did before that */

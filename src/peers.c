@@ -91,6 +91,12 @@ static void missed(int64_t since_us) {
     peer_queues_look();
 }
 
+/* A share that was not heard may be in a count of the database by now: it has to be told again before
+ * what comes after it adds up. */
+static void missed_shares(struct node *n) {
+    n->introduced = false;
+}
+
 void peers_confess(void) {
     peer_sql_counted_anew();
     if (!node_has_company())
@@ -175,8 +181,10 @@ static void hear(struct node *n, uint64_t run, uint64_t message, bool waiting) {
     n->heard_us = peers.heard_us = clock_mono();
     n->waiting = waiting;
     /* One that begins anew without having been missed had not told everything, perhaps. */
-    if (n->live && (n->run != run || message != n->told + 1))
+    if (n->live && (n->run != run || message != n->told + 1)) {
         missed(before);
+        missed_shares(n);
+    }
     if (n->run != run)
         begin_run(n, run, message);
     n->told = message;
@@ -298,8 +306,13 @@ static void on_text(const char *text) {
 
 /* What was told while nobody could be heard is lost. */
 static void on_up(void) {
+    size_t count;
+    struct node *const *nodes = node_all(&count);
+
     if (!peers.loaded)
         return;
+    for (size_t i = 1; i < count; i++)
+        missed_shares(nodes[i]);
     if (peers.heard_us != 0)
         missed(peers.heard_us);
     news_say(NEWS_ASK);

@@ -536,35 +536,32 @@ struct queue *queue_next_dirty(void) {
 
 /* ---- several servers ---- */
 
-static struct queue_share *share_of(struct queue *q, uint16_t node) {
+static struct queue_share *share_of(struct queue *q, uint16_t node, struct queue_share first) {
     for (size_t i = 0; i < q->peer_count; i++)
         if (q->peers[i].node == node)
             return &q->peers[i].share;
     q->peers = xrealloc(q->peers, (q->peer_count + 1) * sizeof *q->peers);
-    q->peers[q->peer_count] = (struct peer_share){ .node = node };
+    q->peers[q->peer_count] = (struct peer_share){ node, first };
     return &q->peers[q->peer_count++].share;
 }
 
 void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base) {
-    struct queue_share *known = share_of(q, node);
+    struct queue_share *known = share_of(q, node, base ? share : (struct queue_share){ 0 });
 
-    if (base) {
-        q->doubtful = true;
-    } else {
-        q->len += share.len - known->len;
-        q->total += share.total - known->total;
-        q->jobs_in += share.jobs_in - known->jobs_in;
-        q->jobs_out += share.jobs_out - known->jobs_out;
-        q->dead += share.dead - known->dead;
-        q->shown |= share.jobs_in > known->jobs_in || q->dead > 0;
-        if (share.jobs_in != known->jobs_in || share.jobs_out != known->jobs_out)
-            q->used_us = clock_mono();
-    }
+    q->doubtful |= base;
+    q->len += share.len - known->len;
+    q->total += share.total - known->total;
+    q->jobs_in += share.jobs_in - known->jobs_in;
+    q->jobs_out += share.jobs_out - known->jobs_out;
+    q->dead += share.dead - known->dead;
+    q->shown |= share.jobs_in > known->jobs_in || (!base && q->dead > 0);
+    if (share.jobs_in != known->jobs_in || share.jobs_out != known->jobs_out)
+        q->used_us = clock_mono();
     *known = share;
     changed(q);
 }
 
-static void forget_share(struct queue *q, uint16_t node) {
+void queue_forget_share(struct queue *q, uint16_t node) {
     for (size_t i = 0; i < q->peer_count; i++) {
         if (q->peers[i].node == node) {
             q->peers[i] = q->peers[--q->peer_count];
@@ -575,7 +572,7 @@ static void forget_share(struct queue *q, uint16_t node) {
 
 void queue_forget_shares(uint16_t node) {
     QUEUE_EACH(q)
-    forget_share(q, node);
+    queue_forget_share(q, node);
 }
 
 void queue_doubt_all(void) {

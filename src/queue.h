@@ -242,8 +242,10 @@ static inline bool queue_is_shut(const struct queue *q) {
 /* How many queues are paused in. */
 size_t queue_paused_in(void);
 
-/* What node told of its share. base: it has been counted already, when the counters were loaded. */
+/* What node told of its share. base: it, or what is new in it, may have been counted already. */
 void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base);
+/* What it tells next is the first we hear. */
+void queue_forget_share(struct queue *q, uint16_t node);
 /* The node has begun anew: its shares start from zero. */
 void queue_forget_shares(uint16_t node);
 /* The counters of all queues may not add up. */

@@ -32,6 +32,16 @@ static struct {
     uint32_t next_slot; /* queues take turns */
 } recount = { .task = { .op = &op_count_queues, .rows = 1 } };
 
+/* What those have done who have yet to tell it all is in the count, but not in the shares known of them. */
+static void forget_untold_shares(struct queue *q) {
+    for (size_t i = q->peer_count; i-- > 0;) {
+        const struct node *n = node_by_number(q->peers[i].node);
+
+        if (n == NULL || !n->introduced)
+            queue_forget_share(q, q->peers[i].node);
+    }
+}
+
 /* Nobody has told of a change for another while, so none was under way when it was counted, and all
  * have saved what they had counted. */
 static void take(const struct count *c) {
@@ -44,6 +54,7 @@ static void take(const struct count *c) {
     if (!q->doubtful && (q->len != c->len || q->total != c->total))
         log_verbose("recount", "queue %d: %lld of %lld jobs queued, not %lld of %lld", q->id,
                     (long long)c->len, (long long)c->total, (long long)q->len, (long long)q->total);
+    forget_untold_shares(q);
     queue_set_counts(q, c->len, c->total);
     queue_set_dead(q, c->dead);
     q->jobs_in = c->jobs_in + q->own.jobs_in - q->saved_in;

@@ -327,6 +327,20 @@ static void test_dies_and_starts_again(void **state) {
 
 /* ---- what was missed ---- */
 
+/* The queue is quiet, and this is its row of count_queues. */
+static void count_again(struct queue *q, const int64_t row[6]) {
+    PGresult *res = fake_rows(6);
+
+    for (int i = 0; i < 6; i++)
+        fake_set_int(res, 0, i, i == 0 ? 4 : 8, row[i]);
+    q->changed_us = clock_mono() - US_PER_S;
+    recount_doubtful();
+    assert_non_null(sent(side(), SQL_COUNT_QUEUES));
+    fake_commit(side(), &res);
+    recount_doubtful();
+    assert_false(q->doubtful);
+}
+
 static void test_a_message_is_missing(void **state) {
     struct queue *q = sure("q7");
 
@@ -340,6 +354,31 @@ static void test_a_message_is_missing(void **state) {
     q->doubtful = q->behind = false;
     hear("");
     assert_false(q->doubtful || q->behind);
+}
+
+/* It is in the count of the database by then, and is told late. */
+static void test_a_share_that_was_missed_counts_once(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    hear("q7,1,1,1,0,0");
+    message++;
+    hear("");
+    assert_false(node()->introduced);
+    answer_all();
+    count_again(q, (const int64_t[]){ 7, 5, 4, 9, 8, 0 });
+    hear("q7,4,5,6,2,0");
+    assert_int_equal(q->len, 4);
+    assert_int_equal(q->total, 5);
+    assert_int_equal(q->jobs_in, 9);
+    assert_int_equal(q->jobs_out, 8);
+    assert_true(q->doubtful);
+    hear("e");
+    count_again(q, (const int64_t[]){ 7, 5, 4, 9, 8, 0 });
+    hear("q7,5,6,7,2,0");
+    assert_int_equal(q->jobs_in, 10);
+    assert_false(q->doubtful);
 }
 
 static void test_doubts(void **state) {
@@ -371,6 +410,7 @@ static void test_hears_again(void **state) {
     introduce();
     channel.hooks->on_up();
     assert_true(q->doubtful && q->behind);
+    assert_false(node()->introduced);
     assert_string_equal(tell(), " w");
 }
 
@@ -486,6 +526,7 @@ int main(void) {
         TEST(test_starts_again),
         TEST(test_dies_and_starts_again),
         TEST(test_a_message_is_missing),
+        TEST(test_a_share_that_was_missed_counts_once),
         TEST(test_doubts),
         TEST(test_nothing_to_confess_when_alone),
         TEST(test_hears_again),
