@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "key_inside.h"
 #include "list_pages.h"
 #include "scan.h"
 
@@ -51,17 +52,17 @@ static void on_key_ended(struct list_pages *p, const struct op_error *error) {
 static int compare_queues(const void *a, const void *b) {
     const struct queue *x = *(struct queue *const *)a, *y = *(struct queue *const *)b;
 
-    return x->id < y->id ? -1 : x->id > y->id;
+    return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* Each of them once: those that have a row. */
+/* Each of them once. */
 static size_t find_queues(struct req *r, struct queue **queues) {
     size_t found = 0, count = 0;
 
     for (int i = 1; i < r->argc; i++) {
         struct queue *q = queue_find(r->argv[i]);
 
-        if (q != NULL && q->id != 0)
+        if (key_may_exist(r, q))
             queues[found++] = q;
     }
     qsort(queues, found, sizeof(struct queue *), compare_queues);
@@ -73,15 +74,9 @@ static size_t find_queues(struct req *r, struct queue **queues) {
 
 /* ---- the commands ---- */
 
-void cmd_del(struct req *r) {
-    struct queue **queues = req_alloc(r, (size_t)r->argc * sizeof(struct queue *));
-    size_t count = find_queues(r, queues);
+static void delete_pages(struct req *r, struct queue **queues, size_t count) {
     struct deleting *d = req_alloc(r, sizeof *d + count * sizeof *d->each);
 
-    if (count == 0) {
-        req_int(r, 0);
-        return;
-    }
     *d = (struct deleting){ .req = r, .pending = count };
     for (size_t i = 0; i < count; i++) {
         d->each[i] =
@@ -90,6 +85,27 @@ void cmd_del(struct req *r) {
                               .was_key = queue_is_key(queues[i]) };
         list_pages_begin(&d->each[i].pages);
     }
+}
+
+static void delete_inside(struct req *r, struct queue **queues, size_t count) {
+    struct key_inside *k = req_alloc(r, sizeof *k);
+
+    *k = (struct key_inside){
+        .queues = queues, .count = count, .removes = true, .least = TIME_BEGINNING, .most = TIME_NEVER
+    };
+    key_inside(r, k);
+}
+
+void cmd_del(struct req *r) {
+    struct queue **queues = req_alloc(r, (size_t)r->argc * sizeof(struct queue *));
+    size_t count = find_queues(r, queues);
+
+    if (count == 0)
+        req_int(r, 0);
+    else if (key_is_inside(r))
+        delete_inside(r, queues, count);
+    else
+        delete_pages(r, queues, count);
 }
 
 void cmd_unlink(struct req *r) {

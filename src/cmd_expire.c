@@ -5,12 +5,10 @@
 #include "batch.h"
 #include "clock.h"
 #include "command.h"
+#include "key_inside.h"
 #include "list_pages.h"
 #include "push.h"
 #include "scan.h"
-
-/* What lives longer than 50 years, as elements of lists do, lives for ever. */
-#define FOR_EVER_US (50 * 366 * 86400 * US_PER_S)
 
 #define MS_PER_S 1000
 
@@ -20,47 +18,10 @@ static int64_t now_ms(void) {
 
 /* ---- how long they live ---- */
 
-/* Of the job of a queue that lives longest, clock_db(). */
-#define LIFE_NONE TIME_BEGINNING
-#define LIFE_FOR_EVER TIME_NEVER
-
-struct life {
-    struct queue *q;
-    void (*found)(struct req *r, int64_t until);
-    void *own;
-};
-
-/* own: of found(). */
-static void find_life(struct req *r, struct queue *q, void (*found)(struct req *, int64_t), void *own) {
-    struct life *l = req_alloc(r, sizeof *l);
-
-    *l = (struct life){ q, found, own };
-    q->users++;
-    r->data = l;
-    r->task.op = &op_list_life;
-    r->task.rows = 1;
-    batch_add(&r->task);
-}
-
-static void *own_of(const struct req *r) {
-    return ((const struct life *)r->data)->own;
-}
-
-static void life_encode(struct params *p, struct task *t) {
-    const struct life *l = REQ_OF_TASK(t)->data;
-
-    params_set_int4(p, 0, l->q->id);
-    params_set_time(p, 1, clock_db());
-    params_set_time(p, 2, clock_db() + FOR_EVER_US);
-}
-
-static void life_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
-    const struct life *l = r->data;
-
-    (void)count;
-    l->q->users--;
-    l->found(r, row_null(rows, 0, 0) ? LIFE_NONE : row_time(rows, 0, 0));
+static void ask_life(struct life *l) {
+    l->req->task.op = &op_list_life;
+    l->req->task.rows = 1;
+    batch_add(&l->req->task);
 }
 
 static void life_fail(struct task *t, const struct op_error *err) {
@@ -68,6 +29,44 @@ static void life_fail(struct task *t, const struct op_error *err) {
 
     ((const struct life *)r->data)->q->users--;
     req_db_error(r, err);
+}
+
+static void on_open(struct parked *p, struct queue *q) {
+    (void)q;
+    ask_life(CONTAINER_OF(p, struct life, parked));
+}
+
+static void on_not_open(struct parked *p, const struct op_error *err) {
+    life_fail(&CONTAINER_OF(p, struct life, parked)->req->task, err);
+}
+
+/* Between MULTI and EXEC a command before this one may be about to make the queue's row. */
+void key_find_life(struct life *l, struct queue *q) {
+    l->q = q;
+    l->parked = (struct parked){ .go = on_open, .fail = on_not_open };
+    list_init(&l->parked.node);
+    q->users++;
+    l->req->data = l;
+    if (key_is_inside(l->req) && !queue_is_open(q))
+        queue_park(q, &l->parked);
+    else
+        ask_life(l);
+}
+
+static void life_encode(struct params *p, struct task *t) {
+    const struct life *l = REQ_OF_TASK(t)->data;
+
+    params_set_int4(p, 0, l->q->id);
+    params_set_time(p, 1, clock_db());
+    params_set_time(p, 2, clock_db() + KEY_FOR_EVER_US);
+}
+
+static void life_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct life *l = REQ_OF_TASK(tasks[0])->data;
+
+    (void)count;
+    l->q->users--;
+    l->found(l, row_null(rows, 0, 0) ? LIFE_NONE : row_time(rows, 0, 0));
 }
 
 struct op op_list_life = {
@@ -83,12 +82,14 @@ struct op op_list_life = {
 /* ---- TTL and its like ---- */
 
 struct ttl_form {
+    struct life life;
     bool absolute;
     int64_t unit; /* milliseconds */
 };
 
-static void reply_ttl(struct req *r, int64_t until) {
-    const struct ttl_form *form = own_of(r);
+static void reply_ttl(struct life *l, int64_t until) {
+    const struct ttl_form *form = CONTAINER_OF(l, struct ttl_form, life);
+    struct req *r = l->req;
     int64_t ms;
 
     if (until == LIFE_NONE || until == LIFE_FOR_EVER) {
@@ -104,11 +105,11 @@ static void ttl(struct req *r, bool absolute, int64_t unit) {
     struct ttl_form *form = req_alloc(r, sizeof *form);
     struct queue *q = queue_find(r->argv[1]);
 
-    *form = (struct ttl_form){ absolute, unit };
-    if (q == NULL || q->id == 0)
-        req_int(r, -2);
+    *form = (struct ttl_form){ { .found = reply_ttl, .req = r }, absolute, unit };
+    if (key_may_exist(r, q))
+        key_find_life(&form->life, q);
     else
-        find_life(r, q, reply_ttl, form);
+        req_int(r, -2);
 }
 
 void cmd_ttl(struct req *r) {
@@ -131,8 +132,16 @@ void cmd_pexpiretime(struct req *r) {
 
 struct expiring {
     struct list_pages pages;
+    struct key_inside inside; /* in place of pages */
+    struct life life;
     struct req *req;
+    struct queue *q;
     int64_t at_ms;
+    bool removes;
+    /* Otherwise as of pages. */
+    int64_t expires_at;
+    int64_t wake_at;
+    int64_t before;
     bool was_key; /* when it began */
     /* Options. */
     bool nx;
@@ -151,26 +160,46 @@ static void on_expiring_ended(struct list_pages *p, const struct op_error *error
         req_int(e->req, p->jobs > 0 || (p->lost && e->was_key));
 }
 
-static void set_end(struct list_pages *p, int64_t expires_at, int64_t before) {
-    bool for_ever = expires_at - clock_db() > FOR_EVER_US;
+static void set_end(struct expiring *e, int64_t expires_at, int64_t before) {
+    bool for_ever = expires_at - clock_db() > KEY_FOR_EVER_US;
 
-    p->op = &op_date_list;
-    p->expires_at = for_ever ? clock_db() + LIST_TTL * US_PER_S : expires_at;
-    p->wake_at = for_ever ? TIME_NEVER : expires_at;
-    p->before = before;
+    e->expires_at = for_ever ? clock_db() + LIST_TTL * US_PER_S : expires_at;
+    e->wake_at = for_ever ? TIME_NEVER : expires_at;
+    e->before = before;
 }
 
 static void begin(struct expiring *e) {
-    int64_t most_ms = now_ms() + LIST_TTL * (int64_t)MS_PER_S;
-    int64_t at = (e->at_ms < most_ms ? e->at_ms : most_ms) * US_PER_MS;
-
-    e->pages.ended = on_expiring_ended;
-    e->was_key = queue_is_key(e->pages.q);
-    if (e->at_ms <= now_ms())
-        e->pages.op = &op_empty_list;
-    else
-        set_end(&e->pages, at, TIME_NEVER);
+    e->was_key = queue_is_key(e->q);
+    e->pages = (struct list_pages){ .q = e->q,
+                                    .op = e->removes ? &op_empty_list : &op_date_list,
+                                    .expires_at = e->expires_at,
+                                    .wake_at = e->wake_at,
+                                    .before = e->before,
+                                    .ended = on_expiring_ended };
     list_pages_begin(&e->pages);
+}
+
+/* The options as a range; what an option says of the life of jobs, in milliseconds. */
+static void begin_inside(struct expiring *e) {
+    struct key_inside *k = &e->inside;
+
+    *k = (struct key_inside){ .queues = &e->q,
+                              .count = 1,
+                              .removes = e->removes,
+                              .expires_at = e->expires_at,
+                              .wake_at = e->wake_at,
+                              .before = e->before,
+                              .least = TIME_BEGINNING,
+                              .most = TIME_NEVER };
+    if (e->nx)
+        k->least = LIFE_FOR_EVER;
+    if (e->lt)
+        k->least = (e->at_ms + 1) * US_PER_MS;
+    if (e->xx)
+        k->most = clock_db() + KEY_FOR_EVER_US;
+    if (e->gt)
+        k->most = e->at_ms * US_PER_MS - 1;
+    key_inside(e->req, k);
 }
 
 /* Is that what the options ask for? */
@@ -182,13 +211,13 @@ static bool is_wanted(const struct expiring *e, int64_t until) {
              (e->lt && !for_ever && e->at_ms >= until / US_PER_MS));
 }
 
-static void on_life(struct req *r, int64_t until) {
-    struct expiring *e = own_of(r);
+static void on_life(struct life *l, int64_t until) {
+    struct expiring *e = CONTAINER_OF(l, struct expiring, life);
 
     if (until != LIFE_NONE && is_wanted(e, until))
         begin(e);
     else
-        req_int(r, 0);
+        req_int(e->req, 0);
 }
 
 static const struct arg_option expire_words[] = {
@@ -235,19 +264,36 @@ static bool time_or_reply(struct req *r, struct expiring *e, int64_t base_ms, in
     return false;
 }
 
+/* False when there is no such queue, and it has replied so. */
+static bool queue_or_reply(struct req *r, struct expiring *e) {
+    e->req = r;
+    e->q = queue_find(r->argv[1]);
+    if (key_may_exist(r, e->q))
+        return true;
+    req_int(r, 0);
+    return false;
+}
+
+static void start(struct expiring *e) {
+    if (key_is_inside(e->req)) {
+        begin_inside(e);
+    } else if (e->nx || e->xx || e->gt || e->lt) {
+        e->life = (struct life){ .found = on_life, .req = e->req };
+        key_find_life(&e->life, e->q);
+    } else {
+        begin(e);
+    }
+}
+
 static void expire(struct req *r, int64_t base_ms, int64_t unit) {
+    int64_t most_ms = now_ms() + LIST_TTL * (int64_t)MS_PER_S;
     struct expiring *e = req_alloc(r, sizeof *e);
 
-    e->req = r;
-    if (!options_or_reply(r, e) || !time_or_reply(r, e, base_ms, unit))
+    if (!options_or_reply(r, e) || !time_or_reply(r, e, base_ms, unit) || !queue_or_reply(r, e))
         return;
-    e->pages.q = queue_find(r->argv[1]);
-    if (e->pages.q == NULL || e->pages.q->id == 0)
-        req_int(r, 0);
-    else if (e->nx || e->xx || e->gt || e->lt)
-        find_life(r, e->pages.q, on_life, e);
-    else
-        begin(e);
+    e->removes = e->at_ms <= now_ms();
+    set_end(e, (e->at_ms < most_ms ? e->at_ms : most_ms) * US_PER_MS, TIME_NEVER);
+    start(e);
 }
 
 void cmd_expire(struct req *r) {
@@ -271,13 +317,8 @@ void cmd_pexpireat(struct req *r) {
 void cmd_persist(struct req *r) {
     struct expiring *e = req_alloc(r, sizeof *e);
 
-    e->req = r;
-    e->pages.ended = on_expiring_ended;
-    e->pages.q = queue_find(r->argv[1]);
-    if (e->pages.q == NULL || e->pages.q->id == 0) {
-        req_int(r, 0);
+    if (!queue_or_reply(r, e))
         return;
-    }
-    set_end(&e->pages, TIME_NEVER, clock_db() + FOR_EVER_US);
-    list_pages_begin(&e->pages);
+    set_end(e, TIME_NEVER, clock_db() + KEY_FOR_EVER_US);
+    start(e);
 }

@@ -2,9 +2,32 @@
 #ifndef CMD_KEY_H
 #define CMD_KEY_H
 
+#include <stdint.h>
 #include "op.h"
+#include "queue.h"
+#include "queue_row.h"
+#include "req.h"
 
 extern struct op op_list_life;
 extern struct op op_rename_list;
+
+/* What lives longer than 50 years, as elements of lists do, lives for ever. */
+#define KEY_FOR_EVER_US (50 * 366 * 86400 * US_PER_S)
+
+/* Until when the queued job of a queue lives that lives longest, clock_db(). */
+#define LIFE_NONE TIME_BEGINNING
+#define LIFE_FOR_EVER TIME_NEVER
+
+struct life {
+    /* The owner's. */
+    void (*found)(struct life *l, int64_t until);
+    struct req *req;
+    /* Private. */
+    struct queue *q;
+    struct parked parked;
+};
+
+/* Asks for that of q, for which key_may_exist(). l is as long-lived as its request, whose data it is. */
+void key_find_life(struct life *l, struct queue *q);
 
 #endif

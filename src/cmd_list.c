@@ -5,6 +5,7 @@
 #include "batch.h"
 #include "clock.h"
 #include "command.h"
+#include "key_inside.h"
 #include "list_front.h"
 #include "list_pages.h"
 #include "node.h"
@@ -83,7 +84,7 @@ bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct 
     l->at_back = at_back;
     l->from = END_LEFT;
     r->data = l;
-    return q != NULL && (q->id != 0 || (looking_inside(l) && q->opening));
+    return key_may_exist(r, q);
 }
 
 /* What other servers have put before all others may not have been told yet, and what the transaction has done is

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "batch.h"
+#include "bundle.h"
 #include "claim.h"
 #include "clock.h"
 #include "command.h"
 #include "flight_mark.h"
 #include "job_expiry.h"
 #include "job_group.h"
+#include "key_inside.h"
 #include "list_front.h"
 #include "list_pages.h"
 #include "node.h"
@@ -18,7 +20,7 @@
 /* In one transaction, which holds up all others as long as it takes: about a second. */
 #define RENAME_MOST 100000
 
-enum rename_step { STEP_TARGET, STEP_FRONT, STEP_TARGET_FRONT, STEP_MOVE };
+enum rename_step { STEP_TARGET, STEP_SOURCE, STEP_FRONT, STEP_TARGET_FRONT, STEP_MOVE };
 
 struct renaming {
     struct req *req;
@@ -60,6 +62,12 @@ static bool has_other_front(const struct renaming *n) {
     return n->from->front != END_NONE && n->to->front != END_NONE && n->from->front != n->to->front;
 }
 
+static void too_many(struct renaming *n) {
+    left(n);
+    req_error(n->req, "LIMIT no more than %d jobs of both lists together can be renamed at once",
+              RENAME_MOST);
+}
+
 static void move(struct renaming *n) {
     struct req *r = n->req;
 
@@ -68,31 +76,55 @@ static void move(struct renaming *n) {
         req_error(r, "PAUSED Queue paused, try later");
         return;
     }
+    if (key_is_inside(r)) {
+        /* The statement would refuse too many as well, and the others would be done all the same. */
+        if (queue_len(n->from) + queue_len(n->to) > RENAME_MOST) {
+            too_many(n);
+            return;
+        }
+        r->task.bundle->ahead = true;
+    }
     n->sign = has_other_front(n) ? -1 : 1;
     r->task.op = &op_rename_list;
     r->task.rows = 1;
     batch_add(&r->task);
 }
 
-/* Another server may have settled a front without a word. What the target's is nobody minds, as long as nobody has. */
-static bool needs_front(const struct queue *q, enum list_end wish) {
-    return q->front == END_NONE && (wish != END_NONE || node_has_company());
+static bool waits_for_row(struct renaming *n, struct queue *q) {
+    if (queue_is_open(q))
+        return false;
+    queue_park(q, &n->parked);
+    return true;
+}
+
+/* Another server may have settled a front without a word, or a command of the same transaction is about to. What the
+ * target's is nobody minds, as long as nobody has. */
+static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
+    if (q->front != END_NONE || (wish == END_NONE && !key_is_inside(n->req) && !node_has_company()))
+        return false;
+    list_front_park(q, wish, &n->parked);
+    return true;
+}
+
+/* The target first: commands behind this one in a transaction have to see that it will have a row. Outside of one nobody
+ * makes the row of the source. */
+static bool waits(struct renaming *n, enum rename_step step) {
+    switch (step) {
+    case STEP_TARGET:
+        return waits_for_row(n, n->to);
+    case STEP_SOURCE:
+        return key_is_inside(n->req) && waits_for_row(n, n->from);
+    case STEP_FRONT:
+        return waits_for_front(n, n->from, END_NONE);
+    default:
+        return waits_for_front(n, n->to, n->from->front);
+    }
 }
 
 static void go_on(struct renaming *n) {
-    if (n->step == STEP_TARGET && !queue_is_open(n->to)) {
-        queue_park(n->to, &n->parked);
-        return;
-    }
-    while (++n->step < STEP_MOVE) {
-        struct queue *q = n->step == STEP_FRONT ? n->from : n->to;
-        enum list_end wish = n->step == STEP_FRONT ? END_NONE : n->from->front;
-
-        if (needs_front(q, wish)) {
-            list_front_park(q, wish, &n->parked);
+    while (n->step < STEP_MOVE)
+        if (waits(n, n->step++))
             return;
-        }
-    }
     move(n);
 }
 
@@ -108,13 +140,13 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
     req_db_error(n->req, err);
 }
 
-static void start(struct req *r, struct queue *from, bool only_new) {
+static void start(struct req *r, struct queue *from) {
     struct renaming *n = req_alloc(r, sizeof *n);
 
     *n = (struct renaming){ .req = r,
                             .from = from,
                             .to = queue_get(r->argv[2]),
-                            .only_new = only_new,
+                            .only_new = r->cmd->handler == cmd_renamenx,
                             .parked = { .go = on_known, .fail = on_unknown } };
     list_init(&n->parked.node);
     list_init(&n->lost.node);
@@ -125,26 +157,44 @@ static void start(struct req *r, struct queue *from, bool only_new) {
     go_on(n);
 }
 
-static void rename_key(struct req *r, bool only_new) {
-    struct queue *from = queue_find(r->argv[1]);
-    bool same = slice_equal(r->argv[1], r->argv[2]);
-
-    if (from == NULL || from->id == 0 || (same && !queue_is_key(from)))
+static void reply_same(struct req *r, bool is_there) {
+    if (!is_there)
         no_such_key(r);
-    else if (!same)
-        start(r, from, only_new);
-    else if (only_new)
+    else if (r->cmd->handler == cmd_renamenx)
         req_int(r, 0);
     else
         req_ok(r);
 }
 
+static void on_life(struct life *l, int64_t until) {
+    reply_same(l->req, until != LIFE_NONE);
+}
+
+/* To its own name: nothing happens but the reply. */
+static void rename_same(struct req *r, struct queue *q) {
+    struct life *l = req_alloc(r, sizeof *l);
+
+    *l = (struct life){ .found = on_life, .req = r };
+    if (key_is_inside(r))
+        key_find_life(l, q);
+    else
+        reply_same(r, queue_is_key(q));
+}
+
+/* In a transaction it is the statement that finds out. */
 void cmd_rename(struct req *r) {
-    rename_key(r, false);
+    struct queue *from = key_is_inside(r) ? queue_get(r->argv[1]) : queue_find(r->argv[1]);
+
+    if (from == NULL || (from->id == 0 && !key_is_inside(r)))
+        no_such_key(r);
+    else if (slice_equal(r->argv[1], r->argv[2]))
+        rename_same(r, from);
+    else
+        start(r, from);
 }
 
 void cmd_renamenx(struct req *r) {
-    rename_key(r, true);
+    cmd_rename(r);
 }
 
 /* ---- the statement ---- */
@@ -209,11 +259,12 @@ static enum outcome read_rows(struct renaming *n, const PGresult *rows) {
 }
 
 static void refuse(struct renaming *n, enum outcome outcome) {
+    if (outcome == RENAME_TOO_MANY) {
+        too_many(n);
+        return;
+    }
     left(n);
-    if (outcome == RENAME_TOO_MANY)
-        req_error(n->req, "LIMIT no more than %d jobs of both lists together can be renamed at once",
-                  RENAME_MOST);
-    else if (outcome == RENAME_TARGET_IS_THERE)
+    if (outcome == RENAME_TARGET_IS_THERE)
         req_int(n->req, 0);
     else
         no_such_key(n->req);
@@ -277,6 +328,12 @@ static bool rename_again(struct task *t, bool unknown) {
     return false;
 }
 
+/* Of a transaction that was committed. */
+static void rename_answer_lost(struct task *t) {
+    left(REQ_OF_TASK(t)->data);
+    req_answer_lost(REQ_OF_TASK(t));
+}
+
 struct op op_rename_list = {
     .name = "rename_list",
     .stmt = SQL_RENAME_LIST,
@@ -286,4 +343,5 @@ struct op op_rename_list = {
     .done = rename_done,
     .fail = rename_fail,
     .again = rename_again,
+    .answer_lost = rename_answer_lost,
 };

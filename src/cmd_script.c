@@ -1,240 +1,64 @@
-/* EVAL EVALSHA SCRIPT: scripts in Lua that are known by the SHA1 of their text, each done by a command of ours. */
-#include <ctype.h>
-#include <openssl/evp.h>
-#include <string.h>
-#include <strings.h>
-
-#include "args.h"
+/* EVAL EVALSHA SCRIPT. */
 #include "command.h"
+#include "script.h"
 #include "subcommand.h"
 
-#define SHA1_DIGITS 40
-/* Longer than any that is known: it is not worth a look. */
-#define TEXT_MAX (64 * 1024)
-/* Names of commands that a refusal tells. */
-#define NAMES_MAX 8
-#define NAME_MAX_LEN 32
-
-#define NOSCRIPT "NOSCRIPT No matching script. Please use EVAL."
-
-struct script {
-    const char *sha1;
-    const char *command;
-    int keys;
-    int args;
-};
-
-static const struct script table[] = {
-#define SCRIPT(sha1, command, keys, args) { sha1, command, keys, args },
-#include "scripts.def"
-#undef SCRIPT
-};
-
-/* ---- which one it is ---- */
-
-static const struct script *find_sha1(struct slice sha1) {
-    for (size_t i = 0; i < LENGTH(table); i++) {
-        if (slice_is(sha1, table[i].sha1))
-            return &table[i];
-    }
-    return NULL;
-}
-
-static const struct script *find_text(struct slice text) {
-    unsigned char hash[EVP_MAX_MD_SIZE];
-    char digits[SHA1_DIGITS + 1];
-    unsigned len = 0;
-
-    if (text.len > TEXT_MAX || EVP_Digest(text.ptr, text.len, hash, &len, EVP_sha1(), NULL) != 1)
-        return NULL;
-    for (unsigned i = 0; i < len; i++)
-        snprintf(digits + (size_t)2 * i, 3, "%02x", hash[i]);
-    return find_sha1((struct slice){ digits, SHA1_DIGITS });
-}
-
-/* ---- why another one does not run ---- */
-
-struct names {
-    struct slice name[NAMES_MAX];
-    size_t count;
-};
-
-static void note_name(struct names *names, struct slice name) {
-    for (size_t i = 0; i < names->count; i++) {
-        const struct slice *known = &names->name[i];
-
-        if (known->len == name.len && strncasecmp(known->ptr, name.ptr, name.len) == 0)
-            return;
-    }
-    if (names->count < NAMES_MAX)
-        names->name[names->count++] = name;
-}
-
-/* What stands between the quotes at the beginning of text; empty when that is no name. */
-static struct slice quoted_name(struct slice text) {
-    size_t len = 1;
-
-    if (text.len == 0 || (text.ptr[0] != '\'' && text.ptr[0] != '"'))
-        return (struct slice){ "", 0 };
-    while (len < text.len && len <= NAME_MAX_LEN &&
-           (isalnum((unsigned char)text.ptr[len]) || text.ptr[len] == '_'))
-        len++;
-    if (len == text.len || text.ptr[len] != text.ptr[0])
-        return (struct slice){ "", 0 };
-    return (struct slice){ text.ptr + 1, len - 1 };
-}
-
-/* Commands that a text calls by name, and that do not exist here. */
-static void find_missing(struct slice text, struct names *names) {
-    static const char call[] = "call(";
-    const char *end = text.ptr + text.len, *at = text.ptr;
-
-    while ((at = memmem(at, (size_t)(end - at), call, sizeof call - 1)) != NULL) {
-        struct slice name;
-
-        at += sizeof call - 1;
-        name = quoted_name((struct slice){ at, (size_t)(end - at) });
-        if (name.len > 0 && command_lookup(name) == NULL)
-            note_name(names, name);
-    }
-}
-
-static void refuse(struct req *r, struct slice text) {
-    struct names names = { .count = 0 };
-    struct buf list = { 0 };
-
-    if (text.len <= TEXT_MAX)
-        find_missing(text, &names);
-    for (size_t i = 0; i < names.count; i++)
-        buf_printf(&list, "%s%.*s", i == 0 ? "; it calls what does not exist here: " : ", ",
-                   (int)names.name[i].len, names.name[i].ptr);
-    req_error(r,
-              "ERR this script is not known here, and pgdisque runs no other; doc/protocol.md lists them "
-              "under EVAL%.*s",
-              (int)buf_len(&list), buf_ptr(&list));
-    buf_free(&list);
-}
-
-/* ---- EVAL ---- */
-
-/* How many keys r names, behind the script; -1 when it has replied what is wrong. */
-static int64_t keys_or_reply(struct req *r) {
-    int64_t keys;
-
-    if (!parse_int_strict(r->argv[2], &keys))
-        req_error(r, NOT_AN_INTEGER);
-    else if (keys > r->argc - 3)
-        req_error(r, "ERR Number of keys can't be greater than number of args");
-    else if (keys < 0)
-        req_error(r, "ERR Number of keys can't be negative");
-    else
-        return keys;
-    return -1;
-}
-
-/* From here on r is that command. */
-static void become(struct req *r, const struct script *s, const struct command *cmd, int64_t keys) {
-    struct slice *argv = req_alloc(r, (size_t)(1 + s->keys + s->args) * sizeof *argv);
-
-    argv[0] = slice_str(cmd->name);
-    memcpy(argv + 1, r->argv + 3, (size_t)s->keys * sizeof *argv);
-    memcpy(argv + 1 + s->keys, r->argv + 3 + keys, (size_t)s->args * sizeof *argv);
-    r->argc = 1 + s->keys + s->args;
-    r->argv = argv;
-    cmd->handler(r);
-}
-
-static void run(struct req *r, const struct script *s, int64_t keys, bool reads_only) {
-    const struct command *cmd = command_lookup(slice_str(s->command));
-
-    if (keys < s->keys || r->argc - 3 - keys < s->args)
-        req_error(r, "ERR Lua redis lib command arguments must be strings or integers");
-    else if (reads_only && (cmd->flags & CMD_WRITE))
-        req_error(r, "ERR Write commands are not allowed from read-only scripts.");
-    else
-        become(r, s, cmd, keys);
-}
-
-static void eval(struct req *r, bool reads_only) {
-    const struct script *s;
-    int64_t keys = keys_or_reply(r);
-
-    if (keys < 0)
-        return;
-    s = find_text(r->argv[1]);
-    if (s == NULL)
-        refuse(r, r->argv[1]);
-    else
-        run(r, s, keys, reads_only);
-}
-
-static void evalsha(struct req *r, bool reads_only) {
-    const struct script *s;
-    int64_t keys = keys_or_reply(r);
-
-    if (keys < 0)
-        return;
-    s = find_sha1(r->argv[1]);
-    if (s == NULL)
-        req_error(r, NOSCRIPT);
-    else
-        run(r, s, keys, reads_only);
-}
-
 void cmd_eval(struct req *r) {
-    eval(r, false);
+    const struct command *cmd = script_command_or_reply(r);
+
+    if (cmd != NULL)
+        cmd->handler(r);
+    else
+        req_end(r);
 }
 
 void cmd_eval_ro(struct req *r) {
-    eval(r, true);
+    cmd_eval(r);
 }
 
 void cmd_evalsha(struct req *r) {
-    evalsha(r, false);
+    cmd_eval(r);
 }
 
 void cmd_evalsha_ro(struct req *r) {
-    evalsha(r, true);
+    cmd_eval(r);
 }
 
 /* ---- SCRIPT ---- */
 
-static void script_load(struct req *r) {
-    const struct script *s = find_text(r->argv[2]);
+static void load(struct req *r) {
+    const char *sha1 = script_sha1_or_reply(r, r->argv[2]);
 
-    if (s == NULL) {
-        refuse(r, r->argv[2]);
-        return;
-    }
-    reply_bulk_str(r, s->sha1);
+    if (sha1 != NULL)
+        reply_bulk_str(r, sha1);
     req_end(r);
 }
 
-static void script_exists(struct req *r) {
+static void exists(struct req *r) {
     reply_array(r, (size_t)r->argc - 2);
     for (int i = 2; i < r->argc; i++)
-        reply_int(r, find_sha1(r->argv[i]) != NULL);
+        reply_int(r, script_exists(r->argv[i]));
     req_end(r);
 }
 
 /* They are known all the same. */
-static void script_flush(struct req *r) {
+static void flush(struct req *r) {
     if (r->argc == 3 && !slice_is(r->argv[2], "async") && !slice_is(r->argv[2], "sync"))
         req_error(r, "ERR SCRIPT FLUSH only support SYNC|ASYNC option");
     else
         req_ok(r);
 }
 
-static void script_kill(struct req *r) {
+static void kill_script(struct req *r) {
     req_error(r, "NOTBUSY No scripts in execution right now.");
 }
 
 void cmd_script(struct req *r) {
     static const struct subcommand members[] = {
-        { "LOAD", 1, 1, script_load },
-        { "EXISTS", 1, -1, script_exists },
-        { "FLUSH", 0, 1, script_flush },
-        { "KILL", 0, 0, script_kill },
+        { "LOAD", 1, 1, load },
+        { "EXISTS", 1, -1, exists },
+        { "FLUSH", 0, 1, flush },
+        { "KILL", 0, 0, kill_script },
     };
 
     if (!subcommand_run(r, members, LENGTH(members)))

@@ -76,8 +76,12 @@ static bool may_have_elements(const struct queue *q) {
 void cmd_lset(struct req *r) {
     struct setting_one *s = req_alloc(r, sizeof *s);
 
-    if (!looking_init(&s->look, r, &op_set_element, &op_set_element) ||
-        (!looking_inside(&s->look) && !may_have_elements(s->look.q))) {
+    bool there = looking_init(&s->look, r, &op_set_element, &op_set_element);
+
+    if (looking_inside(&s->look)) {
+        /* It is the statement that finds out. */
+        s->look.q = queue_get(r->argv[1]);
+    } else if (!there || !may_have_elements(s->look.q)) {
         req_error(r, NO_KEY);
         return;
     }

@@ -40,6 +40,7 @@
 #include "import_line.h"
 #include "job_expiry.h"
 #include "job_group.h"
+#include "key_inside.h"
 #include "latency.h"
 #include "list_front.h"
 #include "list_pages.h"
@@ -113,6 +114,7 @@ static struct op *const operations[] = {
     &op_empty_list,
     &op_date_list,
     &op_rename_list,
+    &op_end_inside,
     /* Behind those that leave a mark in their flight. */
     &op_mark_flight,
     &op_put_schedule,

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "config.h"
+#include "script.h"
 
 #define COMMANDS_MAX 100000
 
@@ -80,19 +81,32 @@ static bool is_outside(const struct command *cmd) {
            cmd->handler == cmd_quit || cmd->handler == cmd_reset;
 }
 
-bool multi_takes(struct client *c, struct req *r) {
+/* False when it has replied why r cannot be part of the transaction. */
+static bool keep_or_reply(struct multi *m, struct req *r) {
+    const struct command *cmd = script_is(r->cmd) ? script_command_or_reply(r) : r->cmd;
     const char *why;
 
-    if (c->multi == NULL || is_outside(r->cmd))
+    if (cmd == NULL)
         return false;
-    why = refusal(c->multi, r);
-    if (why == NULL) {
-        keep(c->multi, r);
+    r->cmd = cmd;
+    why = refusal(m, r);
+    if (why == NULL)
+        keep(m, r);
+    else
+        reply_error(r, "%s", why);
+    return why == NULL;
+}
+
+bool multi_takes(struct client *c, struct req *r) {
+    const struct command *cmd = r->cmd;
+
+    if (c->multi == NULL || is_outside(cmd))
+        return false;
+    if (keep_or_reply(c->multi, r)) {
         reply_status(r, "QUEUED");
-        return true;
+    } else {
+        multi_spoil(c);
+        command_stats(cmd)->rejected++;
     }
-    multi_spoil(c);
-    command_stats(r->cmd)->rejected++;
-    reply_error(r, "%s", why);
     return true;
 }

@@ -101,7 +101,7 @@ static void test_refused_by_the_database(void **state) {
 
 static char *elements(void) {
     return postgres_query(server.database, "select string_agg(convert_from(body, 'utf8'), ' ' order by body) "
-                                           "from pgdisque.jobs where queue like 'list-%'");
+                                           "from pgdisque.jobs where queue ~ '^(list|own|renamed)-'");
 }
 
 static void send_moves(redisContext *c, int round, int n) {
@@ -115,7 +115,11 @@ static void send_moves(redisContext *c, int round, int n) {
     for (int i = 0; i < LISTS; i++)
         later(c, "LREM list-%d 0 passing-%d-%d", i, round, n),
             later(c, "LREM list-%d 0 passing-too-%d-%d", i, round, n);
+    later(c, "RPUSH own-%d passing passing-too", n);
+    later(c, "RENAME own-%d renamed-%d", n, n);
+    later(c, "EXPIRE renamed-%d 1000", n);
     later(c, "BLMOVE list-%d list-%d RIGHT LEFT 0", from, (to + 1) % LISTS);
+    later(c, "DEL own-%d renamed-%d", n, n);
     later(c, "EXEC");
     /* All is sent before this is answered. */
     next_reply(c);

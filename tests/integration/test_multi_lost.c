@@ -223,11 +223,36 @@ static void test_lists(void **state) {
     expect(c, "[\"z\" \"c\" \"x\" \"y\"]", "LPOP target 9");
 }
 
+static void test_keys(void **state) {
+    const char *reply;
+    struct wire w;
+
+    (void)state;
+    expect(c, ":3", "RPUSH from a b c");
+    expect(c, ":1", "RPUSH to x");
+    expect(c, ":2", "RPUSH dropped x y");
+    send_transaction(&w, (const char *[]){ "DEL dropped", "RENAME from to", "EXPIRE to 1000 NX",
+                                           "PERSIST none", "TTL to", NULL });
+    reply = lose_answer(&w);
+    for (int i = 0; i < 3; i++) {
+        reply = strstr(reply, "-UNKNOWN this was done");
+        assert_non_null(reply);
+        reply++;
+    }
+    assert_string_equal(strstr(reply, ":0") == NULL ? reply : ":0", ":0");
+    expect(c, "[\"a\" \"b\" \"c\"]", "LRANGE to 0 -1");
+    EVENTUALLY(number(c, "LLEN to") == 3 && number(c, "LLEN from") == 0 && number(c, "LLEN dropped") == 0);
+    assert_in_range(number(c, "TTL to"), 900, 1000);
+    expect(c, "nil", "LPOP dropped 9");
+    expect(c, "[\"a\" \"b\" \"c\"]", "LPOP to 9");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_server, alone, part),
         cmocka_unit_test_setup_teardown(test_what_is_known, alone, part),
         cmocka_unit_test_setup_teardown(test_lists, alone, part),
+        cmocka_unit_test_setup_teardown(test_keys, alone, part),
         cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),
     };
 

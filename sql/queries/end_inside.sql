@@ -1,0 +1,67 @@
+-- Removes all queued jobs of some queues, or gives them another end: DEL, EXPIRE and PERSIST in a transaction, whose
+-- earlier statements may have added them.
+-- params: $1 queue_id, $2 now, $3 for_ever (who lives longer lives for ever), $4 least, $5 most (only queues whose
+--         job that lives longest does so until then), $6 removes; if not: $7 before (only jobs that expire by then),
+--         $8 expires_at, $9 wake_at (null: the clock need not look)
+-- returns: queue_id, rank, id, ready_at, expires_at, retry, group_key; in the order of queue_id
+-- locks: the rows, skipping what others have locked
+-- index: job_pkey, then by ctid
+with life as materialized (
+    select
+        k.queue_id,
+        case
+            when exists (
+                select
+                from pgdisque.job as r
+                where r.queue_id = k.queue_id
+                  and r.ready_at <= $2::timestamptz
+                  and r.expires_at > $3::timestamptz
+                  and r.wake_at is distinct from r.ready_at
+                  and (r.deliveries < r.attempts) is not false
+            ) then 'infinity'
+            else (
+                select max(r.expires_at)
+                from pgdisque.job as r
+                where r.queue_id = k.queue_id
+                  and r.ready_at <= $2::timestamptz
+                  and r.expires_at > $2::timestamptz
+                  and r.wake_at is distinct from r.ready_at
+                  and (r.deliveries < r.attempts) is not false
+            )
+        end as until
+    from unnest($1::integer[]) as k (queue_id)
+),
+target as materialized (
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = any (array(
+        select l.queue_id
+        from life as l
+        where l.until between $4::timestamptz and $5::timestamptz
+    ))
+      and r.ready_at <= $2::timestamptz
+      and r.expires_at > $2::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+      and ($6::boolean or r.expires_at <= $7::timestamptz)
+    order by r.queue_id, r.rank, r.id
+    for update skip locked
+),
+gone as (
+    delete from pgdisque.job as j
+    where j.ctid = any (array(select t.ctid from target as t where $6::boolean))
+    returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key
+),
+dated as (
+    update pgdisque.job as j
+    set expires_at = $8::timestamptz,
+        wake_at = $9::timestamptz
+    where j.ctid = any (array(select t.ctid from target as t where not $6::boolean))
+    returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key
+)
+select g.queue_id, g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.group_key
+from gone as g
+union all
+select d.queue_id, d.rank, d.id, d.ready_at, d.expires_at, d.retry, d.group_key
+from dated as d
+order by queue_id
