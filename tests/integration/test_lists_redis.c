@@ -132,7 +132,7 @@ static const char *const wrong[] = {
     "BLPOP K \"\"",
 };
 
-/* Those that are no part of a transaction. */
+/* About the whole list. */
 static const char *const keys[] = {
     "DEL K K", "UNLINK K", "RENAME K K", "RENAME K K", "RENAMENX K K", "TTL K", "PERSIST K", "PEXPIREAT K 1",
 };
@@ -145,10 +145,13 @@ static const char *const ends[] = {
     "LRANGE K 0 -1",
 };
 
-/* Which wait until something comes. */
-static const char *const waits[] = {
-    "BLPOP K 0",      "BRPOP K 0",        "BLPOP K K 0",      "BRPOP K K K 0", "BLMPOP 0 2 K K E COUNT N",
-    "BLMPOP 0 1 K E", "BRPOPLPUSH K K 0", "BLMOVE K K E E 0",
+/* Which wait until something comes: in several lists, or to move it. Not both at a time: whether what was moved goes
+ * to who waits for that list and for another one depends on who is served first. */
+static const char *const waits_for_many[] = {
+    "BLPOP K 0", "BRPOP K 0", "BLPOP K K 0", "BRPOP K K K 0", "BLMPOP 0 2 K K E COUNT N", "BLMPOP 0 1 K E",
+};
+static const char *const waits_to_move[] = {
+    "BLPOP K 0", "BRPOP K 0", "BLMPOP 0 1 K E", "BRPOPLPUSH K K 0", "BLMOVE K K E E 0",
 };
 
 static struct server redis; /* only its port, pid and log */
@@ -201,7 +204,7 @@ static const char *word_for(const char *word) {
 }
 
 /* The last commands, for who has to find out what led to a difference. */
-#define SHOWN 25
+#define SHOWN 40
 static char history[SHOWN][300];
 static unsigned told;
 
@@ -292,7 +295,21 @@ static void pick(const char *const *list, size_t count) {
     compare_waiters();
 }
 
-#define PICK(list) pick(list, sizeof(list) / sizeof((list)[0]))
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#define PICK(list) pick(list, COUNT(list))
+
+/* As one transaction; what waits does not wait in it, and who waits outside gets what is left. */
+static void transaction(const char *const *list, size_t count, const char *const *some, size_t some_count) {
+    both("MULTI");
+    for (unsigned n = 1 + (unsigned)random_below(9); n > 0; n--) {
+        if (random_below(8) == 0)
+            both(some[random_below(some_count)]);
+        else
+            both(list[random_below(count)]);
+    }
+    both("EXEC");
+    compare_waiters();
+}
 
 static void test_one_client(void **state) {
     (void)state;
@@ -318,41 +335,44 @@ static void test_ends(void **state) {
         both(text_of("%s k%d 1 2 3", random_below(2) ? "LPUSH" : "RPUSH", k));
         for (int n = 0; n < 8; n++)
             PICK(ends);
+        transaction(ends, COUNT(ends), keys, COUNT(keys));
+        compare_all();
     }
     empty();
 }
 
-static void test_clients_that_wait(void **state) {
-    (void)state;
-    for (int i = 0; i < ROUNDS / 2; i++) {
-        struct pair *w = &waiters[random_below(WAITERS)];
-
-        if (!w->waiting && random_below(4) == 0)
-            start_waiter(w, waits[random_below(sizeof waits / sizeof waits[0])]);
-        else if (random_below(8) == 0)
-            PICK(keys);
-        else
-            PICK(forms);
-    }
+/* Until nobody waits any more. */
+static void serve_all(void) {
     for (int i = 0; i < WAITERS; i++)
         while (waiters[i].waiting)
             both("RPUSH K V"), compare_waiters();
     empty();
 }
 
-/* Commands that are one transaction; those that wait do not wait in it, and who waits outside gets what is left. */
-static void transaction(void) {
-    both("MULTI");
-    for (unsigned n = 1 + (unsigned)random_below(9); n > 0; n--)
-        both(forms[random_below(sizeof forms / sizeof forms[0])]);
-    both("EXEC");
-    compare_waiters();
+static void wait_and_talk(const char *const *waits, size_t count) {
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        struct pair *w = &waiters[random_below(WAITERS)];
+
+        if (!w->waiting && random_below(4) == 0)
+            start_waiter(w, waits[random_below(count)]);
+        else if (random_below(8) == 0)
+            PICK(keys);
+        else
+            PICK(forms);
+    }
+    serve_all();
+}
+
+static void test_clients_that_wait(void **state) {
+    (void)state;
+    wait_and_talk(waits_for_many, COUNT(waits_for_many));
+    wait_and_talk(waits_to_move, COUNT(waits_to_move));
 }
 
 static void test_transactions(void **state) {
     (void)state;
     for (int i = 0; i < ROUNDS / 8; i++) {
-        transaction();
+        transaction(forms, COUNT(forms), keys, COUNT(keys));
         if (random_below(4) == 0)
             PICK(forms);
         if (i % 20 == 19)
@@ -369,12 +389,9 @@ static void test_transactions_and_who_waits(void **state) {
         if (!w->waiting && random_below(2) == 0)
             start_waiter(w, "BLPOP K 0");
         else
-            transaction();
+            transaction(forms, COUNT(forms), keys, COUNT(keys));
     }
-    for (int i = 0; i < WAITERS; i++)
-        while (waiters[i].waiting)
-            both("RPUSH K V"), compare_waiters();
-    empty();
+    serve_all();
 }
 
 /* ---- two servers ---- */
