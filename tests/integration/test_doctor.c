@@ -60,14 +60,18 @@ static void run_sql(const char *sql) {
 
 /* ---- well ---- */
 
+/* Without patience a statement of the server's own, under way at this moment, would be complained of. */
 static void test_well(void **state) {
-    redisReply *r = redisCommand(c, "DOCTOR");
+    redisReply *r;
 
     (void)state;
+    expect(c, "+OK", "CONFIG SET doctor-patience 60");
+    r = redisCommand(c, "DOCTOR");
     assert_non_null(r);
+    expect(c, "+OK", "CONFIG SET doctor-patience 0");
     assert_int_equal(r->type, REDIS_REPLY_STRING);
-    assert_non_null(strstr(r->str, "All is well"));
-    assert_null(strstr(r->str, "could not be looked at"));
+    if (strstr(r->str, "All is well") == NULL || strstr(r->str, "could not be looked at") != NULL)
+        fail_msg("not all is well: %s", r->str);
     freeReplyObject(r);
 }
 
