@@ -285,14 +285,21 @@ static void start(struct expiring *e) {
     }
 }
 
-static void expire(struct req *r, int64_t base_ms, int64_t unit) {
+/* Beyond these all times mean the same. */
+static void limit_time(struct expiring *e) {
     int64_t most_ms = now_ms() + LIST_TTL * (int64_t)MS_PER_S;
+
+    e->at_ms = e->at_ms < 0 ? 0 : e->at_ms > most_ms ? most_ms : e->at_ms;
+}
+
+static void expire(struct req *r, int64_t base_ms, int64_t unit) {
     struct expiring *e = req_alloc(r, sizeof *e);
 
     if (!options_or_reply(r, e) || !time_or_reply(r, e, base_ms, unit) || !queue_or_reply(r, e))
         return;
+    limit_time(e);
     e->removes = e->at_ms <= now_ms();
-    set_end(e, (e->at_ms < most_ms ? e->at_ms : most_ms) * US_PER_MS, TIME_NEVER);
+    set_end(e, e->at_ms * US_PER_MS, TIME_NEVER);
     start(e);
 }
 
