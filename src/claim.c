@@ -299,10 +299,15 @@ static void after_claim(struct queue *q) {
         queue_signal(q);
 }
 
+static bool has_heard(const struct queue_walk *w) {
+    return w->heard.rank != INT16_MAX;
+}
+
 /* A walk that brought all that was asked for stopped at its last row, and one that
  * did not has seen everything up to its horizon: flights go one after the other, so
- * nothing became ready behind its back, but what other servers have told of. When the
- * frontier was set back meanwhile, somebody wants another look. */
+ * nothing became ready behind its back, but what other servers have told of: that may lie
+ * after the horizon, too. When the frontier was set back meanwhile, somebody wants another
+ * look. */
 void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_key *last, bool to_the_end) {
     struct job_key end = { .rank = 0, .id = w->horizon };
 
@@ -311,7 +316,7 @@ void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_
         return;
     }
     if (to_the_end)
-        q->behind = false;
+        q->behind = has_heard(w);
     else if (last != NULL)
         end = *last;
     else

@@ -21,13 +21,6 @@ static struct fake_job *insert_elsewhere(const char *queue, int16_t rank) {
     return j;
 }
 
-static void hear_ready(const struct fake_job *j) {
-    struct queue *q = queue_find_id(j->key.queue_id);
-
-    q->len++;
-    queue_heard_ready(q, j->key);
-}
-
 /* Its place is behind the urgent one, though it is known by its key. */
 static void test_returned_behind_what_is_urgent(void **state) {
     (void)state;
@@ -63,7 +56,7 @@ static void test_returned_behind_the_frontier_and_alone(void **state) {
 }
 
 /* The walk's snapshot is older than the other server's commit, but we hear of that before it lands. */
-static void hear_during_a_walk(int count, int16_t rank) {
+static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queue *q, struct job_key key)) {
     struct queue *q = queue_named("q1");
     PGresult *rows[DB_MAX_STATEMENTS];
     struct fake_job *other;
@@ -76,7 +69,8 @@ static void hear_during_a_walk(int count, int16_t rank) {
     fake_run(fake_hot(), 0, rows);
     other = insert_elsewhere("q1", rank);
     job_new_id(clock_db(), 1);
-    hear_ready(other);
+    q->len++;
+    hear(q, other->key);
     fake_commit(fake_hot(), rows);
     assert_true(job_key_before(q->frontier, other->key) && q->behind);
     q->len = 1;
@@ -89,22 +83,32 @@ static void hear_during_a_walk(int count, int16_t rank) {
 
 static void test_urgent_and_heard_during_a_walk(void **state) {
     (void)state;
-    hear_during_a_walk(1, -9);
+    hear_during_a_walk(1, -9, queue_heard_ready);
 }
 
 static void test_heard_during_a_short_walk(void **state) {
     (void)state;
-    hear_during_a_walk(2, -9);
+    hear_during_a_walk(2, -9, queue_heard_ready);
+}
+
+/* It is younger than all that the walk claims to have seen. */
+static void test_new_and_heard_during_a_short_walk(void **state) {
+    (void)state;
+    hear_during_a_walk(2, 0, queue_heard_ready);
+}
+
+static void test_returned_and_heard_during_a_short_walk(void **state) {
+    (void)state;
+    hear_during_a_walk(2, 0, queue_heard_returned);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, fake_jobs_start, fake_jobs_stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_returned_behind_what_is_urgent),
-        TEST(test_returned_behind_the_frontier_and_alone),
-        TEST(test_urgent_and_heard_during_a_walk),
-        TEST(test_heard_during_a_short_walk),
+        TEST(test_returned_behind_what_is_urgent),    TEST(test_returned_behind_the_frontier_and_alone),
+        TEST(test_urgent_and_heard_during_a_walk),    TEST(test_heard_during_a_short_walk),
+        TEST(test_new_and_heard_during_a_short_walk), TEST(test_returned_and_heard_during_a_short_walk),
     };
 
     return cmocka_run_group_tests_name("claim_order", tests, fake_jobs_group_start, fake_batch_stop);
