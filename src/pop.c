@@ -10,6 +10,7 @@
 #include "config.h"
 #include "events.h"
 #include "job_expiry.h"
+#include "job_group.h"
 #include "list_front.h"
 #include "node.h"
 #include "popped.h"
@@ -312,7 +313,12 @@ void pop_arrived(const struct pop *p, int64_t id, const PGresult *rows, int i) {
         queue_job_ready(p->to, key);
 }
 
-/* Columns: ordinal, rank, id, ready_at, wake_at, body, expires_at, retry. One whose client has gone stays where it was moved to: who
+void pop_departed(const struct queue *q, const PGresult *rows, int i) {
+    if (!row_null(rows, i, 8))
+        group_next(q->id, row_bytes(rows, i, 8));
+}
+
+/* Columns: ordinal, rank, id, ready_at, wake_at, body, expires_at, retry, group_key. One whose client has gone stays where it was moved to: who
  * died with it is what that list is for. */
 static void read_moved(struct pop_claim *c, const PGresult *rows, int i) {
     const struct pop_slot *s = &c->slots[row_int4(rows, i, 0) - 1];
@@ -325,6 +331,7 @@ static void read_moved(struct pop_claim *c, const PGresult *rows, int i) {
     };
     queue_count_gone(job->key, row_time(rows, i, 3));
     events_of_taken(c->q, job->key, row_time(rows, i, 6), row_int4(rows, i, 7));
+    pop_departed(c->q, rows, i);
     if (s->get->client != NULL)
         s->get->jobs[s->place] = *job;
 }

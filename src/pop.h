@@ -32,7 +32,9 @@ size_t pop_plan(struct get *g, struct queue *q);
 int64_t pop_front_id(void);
 /* The id of what is moved now. */
 int64_t pop_new_id(const struct pop *p);
-/* It was committed, as this row of move_first.sql says. */
+/* A move out of q was committed, as this row of move_first.sql says: the next of the job's group may come. */
+void pop_departed(const struct queue *q, const PGresult *rows, int row);
+/* The same of where it went. */
 void pop_arrived(const struct pop *p, int64_t id, const PGresult *rows, int row);
 
 #endif

@@ -234,6 +234,7 @@ static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
         job.expires_at = row_time(rows, 0, 6);
         job.retry = row_int4(rows, 0, 7);
         count_gone(&job);
+        pop_departed(job.q, rows, 0);
         pop_arrived(&t->pop, t->to_id, rows, 0);
     }
     count_claim(found);

@@ -4,7 +4,7 @@
 -- One that has had its last attempt is left to be buried.
 -- params: $1 queue_id, $2 rank, $3 id (the key, itself not included), $4 limit, $5 now,
 --         $6 queue_id, $7 id (arrays: the new places, as many as the limit)
--- returns: ordinal of the place, rank, id, ready_at (as they were), wake_at, body, expires_at, retry
+-- returns: ordinal of the place, rank, id, ready_at (as they were), wake_at, body, expires_at, retry, group_key
 -- locks: the rows, skipping what others have locked
 -- index: job_pkey, then by ctid
 with found as (
@@ -43,5 +43,5 @@ moved as (
         g.nacks, g.extras, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error, g.group_key
     from gone as g
 )
-select g.ordinal::integer, g.rank, g.id, g.ready_at, g.to_wake_at, g.body, g.expires_at, g.retry
+select g.ordinal::integer, g.rank, g.id, g.ready_at, g.to_wake_at, g.body, g.expires_at, g.retry, g.group_key
 from gone as g

@@ -1,7 +1,7 @@
 -- Moves the last ready jobs of one queue, as move_first does the first ones.
 -- One that has had its last attempt is left to be buried.
 -- params: $1 queue_id, $2 limit, $3 now, $4 queue_id, $5 id (arrays: the new places, as many as the limit)
--- returns: ordinal of the place, rank, id, ready_at (as they were), wake_at, body, expires_at, retry
+-- returns: ordinal of the place, rank, id, ready_at (as they were), wake_at, body, expires_at, retry, group_key
 -- locks: the rows, skipping what others have locked
 -- index: job_pkey backwards, then by ctid
 with found as (
@@ -39,5 +39,5 @@ moved as (
         g.nacks, g.extras, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error, g.group_key
     from gone as g
 )
-select g.ordinal::integer, g.rank, g.id, g.ready_at, g.to_wake_at, g.body, g.expires_at, g.retry
+select g.ordinal::integer, g.rank, g.id, g.ready_at, g.to_wake_at, g.body, g.expires_at, g.retry, g.group_key
 from gone as g

@@ -59,7 +59,7 @@ static void test_what_stays(void **state) {
     add_job(q, "stay", "task 5", "GROUP a");
     add_job(q, "stay", "task 6", "GROUP a");
     EXPORT(1,
-           "jobs moved\n1 jobs of stay stay: they are in their delay, see --delayed\n"
+           "5\tstay\n5 jobs moved\n1 jobs of stay stay: they are in their delay, see --delayed\n"
            "1 jobs of stay stay: they are given out",
            "--queue", "stay");
     EXPORT(1, "1\tstay\n1 jobs moved\n1 jobs of stay stay: they are given out", "--delayed", "--queue",

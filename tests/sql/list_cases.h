@@ -82,8 +82,9 @@
           .jobs = IN_A_LIST,                                                                                 \
           .setup = "update pgdisque.job set unique_key = 'k' where id = 9",                                  \
           .params = { "1", FIRST, "3", NOW, "{2,3,1}", "{50,-51,52}" },                                      \
-          .rows = "1 -2 9 11:00:00 - \"a\" 13:00:00 60; 2 0 -4 11:00:00 13:00:00 \"b\" 13:00:00 60; 3 0 1 "  \
-                  "11:00:00 - \"c\" 13:00:00 0",                                                             \
+          .rows =                                                                                            \
+              "1 -2 9 11:00:00 - \"a\" 13:00:00 60 -; 2 0 -4 11:00:00 13:00:00 \"b\" 13:00:00 60 -; 3 0 1 "  \
+              "11:00:00 - \"c\" 13:00:00 0 -",                                                               \
           .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; "          \
                   "1/0/4 wake=11:00:00; 1/0/5 expires=12:00:00; "                                            \
                   "1/0/6 wake=13:00:00 deliveries=2 nacks=1 extras=3 owner=3 body=d; "                       \
@@ -94,15 +95,16 @@
         { SQL_MOVE_FIRST,                                                                                    \
           "fewer than places, behind a key",                                                                 \
           .jobs = "1/0/1; 1/0/2",                                                                            \
+          .setup = "update pgdisque.job set group_key = 'g' where id = 2",                                   \
           .params = { "1", "0", "1", "3", NOW, "{2,2,2}", "{7,8,9}" },                                       \
-          .rows = "1 0 2 11:00:00 - \"x\" 13:00:00 60",                                                      \
+          .rows = "1 0 2 11:00:00 - \"x\" 13:00:00 60 \"g\"",                                                \
           .left = "1/0/1; 2/0/7 ready=12:00:00" },                                                           \
         { SQL_MOVE_FIRST,                                                                                    \
           "all that the job is goes with it, but its key, its slot and who had it",                          \
           .jobs = "1/0/1",                                                                                   \
           .setup = FULL_ROW "; delete from pgdisque.unique_key",                                             \
           .params = { "1", "0", "0", "1", NOW, "{2}", "{7}" },                                               \
-          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60",                                               \
+          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60 -",                                             \
           .left = ANY,                                                                                       \
           .query = CHANGED_COLUMNS,                                                                          \
           .found = LEFT_BEHIND },                                                                            \
@@ -111,15 +113,16 @@
           .jobs = "1/0/1",                                                                                   \
           .setup = FULL_ROW "; delete from pgdisque.unique_key",                                             \
           .params = { "1", "1", NOW, "{2}", "{7}" },                                                         \
-          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60",                                               \
+          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60 -",                                             \
           .left = ANY,                                                                                       \
           .query = CHANGED_COLUMNS,                                                                          \
           .found = LEFT_BEHIND },                                                                            \
         { SQL_MOVE_LAST,                                                                                     \
           "from the other end, the last one first",                                                          \
           .jobs = "1/-1/5; 1/0/1; 1/0/2 wake=13:00:00 owner=3 deliveries=1",                                 \
+          .setup = "update pgdisque.job set group_key = 'g' where id = 1",                                   \
           .params = { "1", "2", NOW, "{2,2}", "{8,9}" },                                                     \
-          .rows = "1 0 2 11:00:00 13:00:00 \"x\" 13:00:00 60; 2 0 1 11:00:00 - \"x\" 13:00:00 60",           \
+          .rows = "1 0 2 11:00:00 13:00:00 \"x\" 13:00:00 60 -; 2 0 1 11:00:00 - \"x\" 13:00:00 60 \"g\"",   \
           .left = "1/-1/5; 2/0/8 ready=12:00:00 wake=13:00:00 deliveries=1; 2/0/9 ready=12:00:00" },         \
         { SQL_REMOVE_FIRST,                                                                                  \
           "what is queued and equal, the first ones",                                                        \

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <cmocka.h>
 #include "batch.h"
+#include "claim.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "job_group.h"
+#include "pop.h"
 #include "popped.h"
 
 /* Columns of pop_first.sql, and of put_back_jobs.sql. */
@@ -26,15 +28,12 @@ enum {
     BACK_GROUP
 };
 
-static struct op *const ops[] = { &op_put_back, &op_next_in_groups, NULL };
+static struct op *const ops[] = { &op_move_first, &op_move_last, &op_put_back, &op_next_in_groups, NULL };
 static PGresult *result;
-
-static void no_plan(void) {
-}
 
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, no_plan);
+    return fake_batch_start(ops, claim_plan);
 }
 
 static int start(void **state) {
@@ -194,6 +193,73 @@ static void test_what_was_written_is_not_put_back(void **state) {
     assert_true(batch_idle());
 }
 
+/* ---- moved ---- */
+
+static void reply_body(struct get *g, const struct job *jobs, size_t count) {
+    assert_int_equal(count, 1);
+    assert_true(slice_equal(jobs[0].body, slice_str("body")));
+    reply_null_array(g->req);
+}
+
+static void reply_none(struct get *g) {
+    (void)g;
+    fail();
+}
+
+static void ended(struct get *g) {
+    (void)g;
+}
+
+/* A row of move_first.sql, of a job of this group or none. */
+static PGresult *row_of_move(const char *group) {
+    static const int sizes[] = { 4, 2, 8, 8, 8 };
+    PGresult *rows = fake_rows(9);
+
+    for (int col = 0; col < 4; col++)
+        fake_set_int(rows, 0, col, sizes[col], col == 0);
+    fake_set_bytes(rows, 0, 5, slice_str("body"));
+    fake_set_int(rows, 0, 6, 8, 0);
+    fake_set_int(rows, 0, 7, 4, 0);
+    if (group != NULL)
+        fake_set_bytes(rows, 0, 8, slice_str(group));
+    return rows;
+}
+
+/* A job is moved from "q1" to "q2", which is committed. */
+static void move_one(enum list_end from, const char *group) {
+    static const struct get_kind moving = { pop_plan, reply_body, reply_none, ended };
+    struct pop pop = { from, queue_named("q2"), END_LEFT };
+    struct get *g = new_get(2, "q1");
+    PGresult *rows[DB_MAX_STATEMENTS] = { row_of_move(group) };
+
+    queue_named("q1")->front = pop.to->front = END_LEFT;
+    queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 1 });
+    g->kind = &moving;
+    g->own = &pop;
+    get_begin(g);
+    batch_flush();
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, from == END_LEFT ? SQL_MOVE_FIRST : SQL_MOVE_LAST);
+    fake_commit(fake_hot(), rows);
+    assert_int_equal(getters[2].ends, 1);
+    getters[2].ends = 0;
+    batch_flush();
+}
+
+static void test_a_move_lets_the_next_of_the_group_go(void **state) {
+    (void)state;
+    for (enum list_end from = END_LEFT; from <= END_RIGHT; from++) {
+        move_one(from, "group");
+        assert_int_equal(fake_count(fake_hot()), 1);
+        assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_NEXT_IN_GROUPS);
+        assert_int_equal(fake_element(fake_sent(fake_hot(), 0), 0, 0), 1);
+        assert_true(is_text(1, "group"));
+        for (; !batch_idle(); batch_flush())
+            fake_commit_empty(fake_hot());
+        move_one(from, NULL);
+        assert_true(batch_idle());
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_put_back_as_it_was, start, stop),
@@ -203,6 +269,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_lost_flight, start, stop),
         cmocka_unit_test_setup_teardown(test_one_of_a_group, start, stop),
         cmocka_unit_test_setup_teardown(test_what_was_written_is_not_put_back, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_move_lets_the_next_of_the_group_go, start, stop),
     };
 
     return cmocka_run_group_tests_name("popped", tests, group_start, fake_batch_stop);
