@@ -100,7 +100,7 @@ static void reply_node(struct req *r, const struct node *n) {
 
 static void hello_nodes(struct req *r) {
     size_t count;
-    struct node *const *nodes = node_all(&count);
+    struct node *const *nodes = node_named(&count);
 
     if (!command_authenticated(r->client)) {
         req_error(r, "NOAUTH Authentication required.");

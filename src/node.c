@@ -36,6 +36,10 @@ static bool is_known(const struct node *n) {
     return n->id[0] != '\0' && !n->left;
 }
 
+static bool is_named(const struct node *n) {
+    return n->live && n->id[0] != '\0';
+}
+
 /* This server, and those of the others that are as asked for. */
 static struct node *const *list_nodes(bool (*is_wanted)(const struct node *n), size_t *count) {
     static struct node *list[NODE_MAX_NUMBER + 2];
@@ -51,6 +55,10 @@ static struct node *const *list_nodes(bool (*is_wanted)(const struct node *n), s
 
 struct node *const *node_all(size_t *count) {
     return list_nodes(runs, count);
+}
+
+struct node *const *node_named(size_t *count) {
+    return list_nodes(is_named, count);
 }
 
 struct node *const *node_known(size_t *count) {

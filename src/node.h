@@ -40,7 +40,9 @@ struct node *node_self(void);
 struct node *node_by_number(uint16_t number);
 /* Those that are known to run, this server first; count of them. */
 struct node *const *node_all(size_t *count);
-/* Those, and the ones that died without signing off. */
+/* Those whose rows have been read, too: of one that was heard for the first time just now only the number is known. */
+struct node *const *node_named(size_t *count);
+/* All that run, and the ones that died without signing off. */
 struct node *const *node_known(size_t *count);
 /* Does any other one run? */
 bool node_has_company(void);

@@ -291,6 +291,13 @@ static void test_learn(void **state) {
     assert_ptr_equal(all[0], node_self());
     assert_int_equal(all[1]->number, 4);
     assert_int_equal(all[2]->number, 900);
+    /* Heard, but its row has not been read. */
+    node_meet(7)->live = true;
+    (void)node_all(&count);
+    assert_int_equal(count, 4);
+    (void)node_named(&count);
+    assert_int_equal(count, 3);
+    node_forget(node_by_number(7));
     node_forget(node_by_number(900));
     (void)node_known(&count);
     assert_int_equal(count, 2);
