@@ -69,9 +69,16 @@ void key_inside(struct req *r, struct key_inside *k) {
 
 /* ---- the statement ---- */
 
-static void end_encode(struct params *p, struct task *t) {
-    const struct key_inside *k = REQ_OF_TASK(t)->data;
+static int compare_ids(const void *a, const void *b) {
+    const struct queue *x = *(struct queue *const *)a, *y = *(struct queue *const *)b;
 
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static void end_encode(struct params *p, struct task *t) {
+    struct key_inside *k = REQ_OF_TASK(t)->data;
+
+    qsort(k->queues, k->count, sizeof(struct queue *), compare_ids);
     for (size_t i = 0; i < k->count; i++)
         params_int4(p, 0, k->queues[i]->id);
     params_set_time(p, 1, clock_db());
@@ -87,6 +94,13 @@ static void end_encode(struct params *p, struct task *t) {
         params_set_time(p, 8, k->wake_at);
 }
 
+static size_t place_of(const struct key_inside *k, int32_t queue_id) {
+    const struct queue key = { .id = queue_id }, *wanted = &key;
+    struct queue **found = bsearch(&wanted, k->queues, k->count, sizeof(struct queue *), compare_ids);
+
+    return (size_t)(found - k->queues);
+}
+
 /* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key. */
 static struct job_key read_job(const struct key_inside *k, const PGresult *rows, int row) {
     struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
@@ -100,22 +114,25 @@ static struct job_key read_job(const struct key_inside *k, const PGresult *rows,
 
 static void end_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct key_inside *k = REQ_OF_TASK(tasks[0])->data;
-    size_t n = (size_t)PQntuples(rows), keys_found = 0;
+    size_t n = (size_t)PQntuples(rows), queues_found = 0;
     struct job_key *keys = xmalloc((n + 1) * sizeof *keys);
-    int32_t last = 0;
+    bool *is_found = xcalloc(k->count, sizeof *is_found);
 
     (void)count;
     for (size_t i = 0; i < n; i++) {
         keys[i] = read_job(k, rows, (int)i);
-        keys_found += keys[i].queue_id != last;
-        last = keys[i].queue_id;
+        is_found[place_of(k, keys[i].queue_id)] = true;
     }
     /* No two jobs have the same number, so it does not matter in which of the queues it was. */
-    for (size_t i = 0; k->removes && i < k->count; i++)
-        queue_remove_all_returned(k->queues[i], keys, n);
+    for (size_t i = 0; i < k->count; i++) {
+        queues_found += is_found[i];
+        if (k->removes)
+            queue_remove_all_returned(k->queues[i], keys, n);
+    }
+    free(is_found);
     free(keys);
     leave(k);
-    req_int(k->req, (int64_t)keys_found);
+    req_int(k->req, (int64_t)queues_found);
 }
 
 static void end_fail(struct task *t, const struct op_error *err) {

@@ -3,7 +3,7 @@
 -- params: $1 queue_id, $2 now, $3 for_ever (who lives longer lives for ever), $4 least, $5 most (only queues whose
 --         job that lives longest does so until then), $6 removes; if not: $7 before (only jobs that expire by then),
 --         $8 expires_at, $9 wake_at (null: the clock need not look)
--- returns: queue_id, rank, id, ready_at, expires_at, retry, group_key; in the order of queue_id
+-- returns: queue_id, rank, id, ready_at, expires_at, retry, group_key; in no order
 -- locks: the rows, skipping what others have locked
 -- index: job_pkey, then by ctid
 with life as materialized (
@@ -64,4 +64,3 @@ from gone as g
 union all
 select d.queue_id, d.rank, d.id, d.ready_at, d.expires_at, d.retry, d.group_key
 from dated as d
-order by queue_id
