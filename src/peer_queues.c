@@ -44,8 +44,9 @@ static void ask(void) {
         batch_add(&find.task);
 }
 
+/* The statement under way may have read the row before what is told now. */
 static void find_queue(int32_t id) {
-    if (find.id_count > 0 && find.ids[find.id_count - 1] == id)
+    if (find.id_count > find.asked && find.ids[find.id_count - 1] == id)
         return;
     if (find.id_count == find.id_cap) {
         find.id_cap = find.id_cap == 0 ? 16 : find.id_cap * 2;
@@ -94,25 +95,28 @@ static void meet_queue(const PGresult *rows, int row) {
 static void hear_queue(struct queue *q, struct node *n, enum news_item item, const int64_t *numbers,
                        int count);
 
+/* At once, before later items of the same queues, which do not wait any more. Those of others wait as long as there
+ * are rows to be asked for. */
 static void hear_strangers(void) {
-    size_t count = find.item_count;
+    size_t count = find.item_count, kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct stranger *s = &find.items[i];
-        struct queue *q = queue_find_id((int32_t)s->numbers[0]);
+        const struct stranger s = find.items[i];
+        struct queue *q = queue_find_id((int32_t)s.numbers[0]);
 
         if (q != NULL)
-            hear_queue(q, s->node, s->item, s->numbers, s->count);
+            hear_queue(q, s.node, s.item, s.numbers, s.count);
+        else if (find.id_count > 0)
+            find.items[kept++] = s;
     }
-    find.item_count = 0;
+    find.item_count = kept;
 }
 
 static void find_ended(void) {
     find.id_count -= find.asked;
     memmove(find.ids, find.ids + find.asked, find.id_count * sizeof *find.ids);
     find.asked = 0;
-    if (find.id_count == 0)
-        hear_strangers();
+    hear_strangers();
     ask();
 }
 

@@ -234,6 +234,48 @@ static void test_a_row_has_changed(void **state) {
     assert_replies("1:nil");
 }
 
+/* The row was read before the second change. */
+static void test_a_row_changes_while_it_is_read(void **state) {
+    PGresult *rows = fake_rows(6);
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    hear("p7");
+    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    hear("p7");
+    set_queue_row(rows, 0, 7, "q7", PAUSE_OUT);
+    fake_commit(fake_hot(), &rows);
+    assert_int_equal(q->pause, PAUSE_OUT);
+    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    rows = fake_rows(6);
+    set_queue_row(rows, 0, 7, "q7", 0);
+    fake_commit(fake_hot(), &rows);
+    assert_int_equal(q->pause, 0);
+    answer_all();
+}
+
+/* What waited for the row comes before what is told when the row is there, though other rows are still asked for. */
+static void test_news_of_a_new_queue_are_heard_in_order(void **state) {
+    PGresult *rows = fake_rows(6);
+    struct queue *q;
+
+    (void)state;
+    introduce();
+    hear("q9,1,1,1,0,0");
+    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    hear("q8,1,1,1,0,0");
+    set_queue_row(rows, 0, 9, "nine", 0);
+    fake_commit(fake_hot(), &rows);
+    q = queue_find_id(9);
+    assert_int_equal(q->len, 1);
+    hear("q9,2,2,2,0,0");
+    answer_all();
+    assert_int_equal(q->len, 2);
+    hear("q9,3,3,3,0,0");
+    assert_int_equal(q->len, 3);
+}
+
 static void set_setting(PGresult *rows, int row, const char *name, const char *value) {
     fake_set_bytes(rows, row, 4, slice_str(name));
     fake_set_bytes(rows, row, 5, slice_str(value));
@@ -400,6 +442,8 @@ int main(void) {
         TEST(test_news_of_a_new_queue_waits_for_its_row),
         TEST(test_a_queue_that_has_no_row_here),
         TEST(test_a_row_has_changed),
+        TEST(test_a_row_changes_while_it_is_read),
+        TEST(test_news_of_a_new_queue_are_heard_in_order),
         TEST(test_settings_come_with_the_row),
         TEST(test_rows_are_read_when_something_was_missed),
         TEST(test_rows_that_cannot_be_read),
