@@ -109,7 +109,7 @@ static void check_lease_restored(redisContext *c, const struct load *l) {
     expect(c,
            text_of("[[\"b-ending\" \"%s\" \"ending\" \"nacks\" :0 \"additional-deliveries\" :1]]", l->ending),
            "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM b-ending");
-    assert_true(now_ms() - l->lease_begun >= 2900);
+    assert_true(now_ms() - l->lease_begun >= 2800);
 }
 
 static void test_dump(void **state) {

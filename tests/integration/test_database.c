@@ -73,7 +73,7 @@ static void test_add_while_the_database_is_away(void **state) {
     assert_non_null(v);
     assert_int_equal(v->type, '-');
     assert_memory_equal(v->text, "NOREPL ", 7);
-    assert_in_range(now_ms() - start, 250, 300 + patience(2000));
+    assert_in_range(now_ms() - start, 250, 300 + patience(EVENTUALLY_MS));
     value_free(v);
     assert_int_equal(wire_pending(&patient), 0);
     postgres_resume(&pg);

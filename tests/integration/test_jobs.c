@@ -31,7 +31,7 @@ static void test_delayed_job_not_before_and_soon_after(void **state) {
     assert_int_equal(number(c, "QLEN delay"), 0);
     expect(c, text_of("[[\"delay\" \"%s\" \"body\"]]", id), "GETJOB TIMEOUT 15000 FROM delay");
     end = now_ms();
-    assert_in_range(end - start, 1990, 2000 + patience(1000));
+    assert_in_range(end - start, 1800, 2000 + patience(EVENTUALLY_MS));
     redisFree(c);
 }
 
@@ -98,7 +98,7 @@ static void test_retry_after_a_worker_died(void **state) {
     redisFree(worker);
     expect(c, text_of("[[\"retry\" \"%s\" \"a\" \"nacks\" :0 \"additional-deliveries\" :1]]", id),
            "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM retry");
-    assert_in_range(now_ms() - delivered, 950, 1500 + patience(1000));
+    assert_in_range(now_ms() - delivered, 800, 1500 + patience(EVENTUALLY_MS));
     expect(c, text_of("[[\"retry\" \"%s\" \"a\" \"nacks\" :0 \"additional-deliveries\" :2]]", id),
            "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM retry");
     expect(c, ":1", "ACKJOB %s", id);
@@ -133,7 +133,7 @@ static void test_retry_counts_from_the_delivery(void **state) {
     get_job(c, "clock", "a");
     delivered = now_ms();
     EVENTUALLY(number(c, "QLEN clock") == 1);
-    assert_true(now_ms() - delivered >= 950);
+    assert_true(now_ms() - delivered >= 800);
     redisFree(c);
 }
 

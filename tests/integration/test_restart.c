@@ -52,10 +52,10 @@ static void check_delays_survive(void) {
     add_job(c, q, "soon", "DELAY 3");
     add_job(c, q, "later", "DELAY 1000");
     c = restart(c);
-    if (now_ms() - start < 2800)
+    if (now_ms() - start < 2500)
         assert_int_equal(number(c, "QLEN %s", q), 0);
     EVENTUALLY(number(c, "QLEN %s", q) == 1);
-    assert_true(now_ms() - start >= 2950);
+    assert_true(now_ms() - start >= 2800);
     get_job(c, q, "soon");
     redisFree(c);
 }
@@ -93,7 +93,7 @@ static void check_leases_survive(void) {
     c = restart(c);
     expect(c, text_of("[[\"%s\" \"%s\" \"a\" \"nacks\" :0 \"additional-deliveries\" :1]]", q, id),
            "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM %s", q);
-    assert_in_range(now_ms() - delivered, 2900, 3500 + patience(2500));
+    assert_in_range(now_ms() - delivered, 2800, 3500 + patience(EVENTUALLY_MS));
     expect(c, ":1", "ACKJOB %s", id);
     redisFree(c);
 }

@@ -188,7 +188,7 @@ static void test_enqueued_and_dequeued_elsewhere(void **state) {
     dequeued = now_ms();
     expect(at[C], ":1", "DEQUEUE %s", id);
     expect_job_at(A, "queued", id);
-    assert_true(now_ms() - dequeued >= 950);
+    assert_true(now_ms() - dequeued >= 800);
     expect(at[C], ":1", "ACKJOB %s", id);
     check_no_ghost("queued");
 }
@@ -208,7 +208,7 @@ static void test_worked_on_elsewhere(void **state) {
         expect(at[B], ":4", "WORKING %s", id);
     }
     expect_job_at(C, "working", id);
-    assert_true(now_ms() - worked >= 3950);
+    assert_true(now_ms() - worked >= 3800);
     expect(at[A], ":1", "ACKJOB %s", id);
     check_no_ghost("working");
 }
@@ -240,7 +240,7 @@ static void test_delays_end_for_all(void **state) {
     start = now_ms();
     id = add_job(at[A], "delays", "x", "DELAY 1");
     raw_expect(&w, text_of("[[\"delays\" \"%s\" \"x\"]]", id));
-    assert_true(now_ms() - start >= 950);
+    assert_true(now_ms() - start >= 800);
     wire_close(&w);
     expect(at[C], ":1", "ACKJOB %s", id);
     EVENTUALLY(all_have("delays", 0) && all_agree("delays"));
@@ -264,7 +264,7 @@ static void test_leases_end_for_all(void **state) {
     get_job(at[B], "leases", "x");
     wait_at(A, &w, "leases");
     raw_expect(&w, text_of("[[\"leases\" \"%s\" \"x\"]]", id));
-    assert_true(now_ms() - start >= 950);
+    assert_true(now_ms() - start >= 800);
     expect(at[B], ":1", "ACKJOB %s", id);
     wire_close(&w);
     check_no_ghost("leases");

@@ -67,7 +67,7 @@ static void test_killed(void **state) {
     assert_non_null(strstr(ask(at[C], "CLUSTER INFO"), "cluster_known_nodes:3"));
     assert_non_null(strstr(ask(at[C], "CLUSTER INFO"), "cluster_reachable_nodes:1"));
     raw_expect(&w, text_of("[[\"killed\" \"%s\" \"x\"]]", id));
-    assert_in_range(now_ms() - delivered, 6950, 7000 + patience(2500));
+    assert_in_range(now_ms() - delivered, 6800, 7000 + patience(EVENTUALLY_MS));
     wire_close(&w);
     expect(at[C], ":1", "ACKJOB %s", id);
     expect(at[A], "+OK", "CLUSTER FORGET %s", node);
@@ -119,7 +119,7 @@ static void test_signs_off(void **state) {
     assert_string_equal(node_line(at[A], node), "");
     assert_non_null(strstr(ask(at[C], "CLUSTER INFO"), "cluster_known_nodes:2"));
     expect_job_at(C, "signsoff", id);
-    assert_in_range(now_ms() - delivered, 2950, 3000 + patience(2500));
+    assert_in_range(now_ms() - delivered, 2800, 3000 + patience(EVENTUALLY_MS));
     expect(at[A], ":1", "ACKJOB %s", id);
     bring_back(B);
     EVENTUALLY(hello_count(at[A]) == COMPANY);
