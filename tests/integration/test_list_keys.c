@@ -133,7 +133,7 @@ static void test_an_end_for_all(void **state) {
     EVENTUALLY(all_have("ends", 2500));
     expect(at[B], ":1", "PEXPIRE ends 60000");
     assert_in_range(number(at[C], "TTL ends"), 1, 60);
-    expect(at[C], ":1", "PEXPIRE ends 200");
+    expect(at[C], ":1", "PEXPIRE ends 20000");
     expect(at[A], ":1", "PERSIST ends");
     expect(at[B], ":-1", "TTL ends");
     expect(at[B], ":1", "PEXPIRE ends 200");
