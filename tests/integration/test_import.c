@@ -261,10 +261,7 @@ static void test_two_follow(void **state) {
         taken += moving_take_all(q, "two", seen, TASKS);
     }
     EVENTUALLY((taken += moving_take_all(q, "two", seen, TASKS)) >= TASKS);
-    for (int i = 0; i < 2; i++) {
-        kill(pids[i], SIGTERM);
-        assert_int_equal(wait_exit(pids[i], MOVING_RUN_MS), 0);
-    }
+    moving_end_two(pids);
     moving_take_all(q, "two", seen, TASKS);
     moving_once(seen, TASKS);
 }
@@ -272,16 +269,12 @@ static void test_two_follow(void **state) {
 static int start(void **state) {
     (void)state;
     random_start(20261121);
-    r = moving_redis();
-    q = client_open();
-    return 0;
+    return moving_open(&r, &q);
 }
 
 static int stop(void **state) {
     (void)state;
-    redisFree(r);
-    redisFree(q);
-    return 0;
+    return moving_close(r, q);
 }
 
 int main(void) {

@@ -13,7 +13,7 @@
 
 static struct server redis; /* only its port, pid and log */
 
-redisContext *moving_redis(void) {
+static redisContext *start_redis(void) {
     char port[16];
     const char *argv[] = { "redis-server", "--port", port, "--save", "", "--bind", "127.0.0.1", NULL };
 
@@ -24,6 +24,18 @@ redisContext *moving_redis(void) {
     if (!WAIT_UNTIL(strcmp(server_ping(&redis), "+PONG") == 0, 10000))
         die("redis-server does not answer, see %s", redis.log);
     return client_open_on(&redis);
+}
+
+int moving_open(redisContext **r, redisContext **q) {
+    *r = start_redis();
+    *q = client_open();
+    return 0;
+}
+
+int moving_close(redisContext *r, redisContext *q) {
+    redisFree(r);
+    redisFree(q);
+    return 0;
 }
 
 const char *moving_log(void) {
@@ -51,6 +63,13 @@ void moving_must(const char *subcommand, int status, const char *says, const cha
     if (got != status || !file_contains(moving_log(), says)) {
         show_tail(moving_log(), subcommand);
         fail_msg("exit status %d, and not %d with \"%s\"", got, status, says);
+    }
+}
+
+void moving_end_two(const pid_t pids[2]) {
+    for (int i = 0; i < 2; i++) {
+        kill(pids[i], SIGTERM);
+        assert_int_equal(wait_exit(pids[i], MOVING_RUN_MS), 0);
     }
 }
 

@@ -7,8 +7,9 @@
 
 #define MOVING_RUN_MS 60000
 
-/* Starts the Redis, once for the program, and connects to it. */
-redisContext *moving_redis(void);
+/* Starts the Redis, once for the program, and connects to it and to the server. For a suite's group. */
+int moving_open(redisContext **r, redisContext **q);
+int moving_close(redisContext *r, redisContext *q);
 
 /* pgdisque <subcommand> redis://... --to ... and these words, the last of which is NULL. */
 pid_t moving_spawn(const char *subcommand, const char *const *words);
@@ -22,6 +23,9 @@ void moving_must(const char *subcommand, int status, const char *says, const cha
 const char *moving_log(void);
 /* Kills a run after so many microseconds: its exit status, 0 when it was faster. */
 int moving_kill(const char *subcommand, const char *const *words, unsigned after_us);
+
+/* Two runs that follow are told to end, which they do well. */
+void moving_end_two(const pid_t pids[2]);
 
 /* Runs a command in Redis for each number, with the body "task <number>". */
 void moving_fill(redisContext *r, const char *key, const char *command, int from, int to);
