@@ -187,8 +187,11 @@ static bool push_noted(struct export *x, const struct place *p, const redisReply
     if (*some) {
         good = is_list(x, p->list) && push(x, p, jobs, notes) && delete_jobs(x, p, jobs);
     } else {
+        /* Unless another export has noted something since. */
+        redis_pipe_put(&x->to, "MULTI");
         redis_pipe_put(&x->to, "DEL %s", p->aside);
-        redis_pipe_skip(&x->to, 1);
+        redis_pipe_put(&x->to, "EXEC");
+        redis_pipe_skip(&x->to, 3);
         good = is_well(x);
     }
     freeReplyObject(jobs);
@@ -225,14 +228,9 @@ bool export_batch(struct export *x, const char *name) {
     return x->err[0] == '\0' && (some || moved > 0);
 }
 
-bool export_end(struct export *x, const char *name) {
-    struct place p = place_of(x, name);
-
+bool export_end(struct export *x) {
     redis_pipe_put(&x->to, "UNWATCH");
     redis_pipe_skip(&x->to, 1);
-    redis_pipe_put(&x->from, "PAUSE %s none", p.aside);
-    redis_pipe_skip(&x->from, 1);
-    place_free(&p);
     return is_well(x);
 }
 

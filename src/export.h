@@ -37,8 +37,8 @@ bool export_find(struct export *x, const char *pattern, char ***names, size_t *c
 int64_t export_length(struct export *x, const char *name);
 /* Moves one batch, one that was left included: false when there are no more, or with a sentence in err. */
 bool export_batch(struct export *x, const char *name) MUST_CHECK;
-/* No consumer need be kept from the batches any more. */
-bool export_end(struct export *x, const char *name) MUST_CHECK;
+/* No batch is under way. The queue in which they lay stays paused: another export may have jobs in it. */
+bool export_end(struct export *x) MUST_CHECK;
 /* Counts what stays; with queue_delayed what is in its delay is queued first, and not counted. */
 bool export_look(struct export *x, const char *name, bool queue_delayed, struct export_rest *rest) MUST_CHECK;
 

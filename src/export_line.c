@@ -107,7 +107,7 @@ static bool move_queue(struct export *x, const struct words *w, struct line_prog
         return false;
     while (!line_ended() && export_batch(x, name))
         line_progress_tell(p, x->moved);
-    if (x->err[0] != '\0' || !export_end(x, name))
+    if (x->err[0] != '\0' || !export_end(x))
         return false;
     if (x->moved > before && !w->follow) {
         line_progress_clear(p);

@@ -96,9 +96,9 @@ static bool look(struct import *im, const struct import_source *s, struct in_han
     if (r->type != REDIS_REPLY_ARRAY || r->elements != 3 || r->element[1]->type != REDIS_REPLY_ARRAY)
         return stop(im, h->keys.side, "this is not a list that an import has made");
     mark = r->element[0];
-    if (mark->type != REDIS_REPLY_STRING)
+    if (mark->type == REDIS_REPLY_NIL)
         return true;
-    if (mark->len < IMPORT_ID_LEN)
+    if (mark->type != REDIS_REPLY_STRING || mark->len < IMPORT_ID_LEN)
         return stop(im, h->keys.mark, "this is not what an import has put there");
     memcpy(h->id, mark->str, IMPORT_ID_LEN);
     h->prefix = xstrdup(mark->str + IMPORT_ID_LEN);
