@@ -7,6 +7,7 @@
 #include "claim.h"
 #include "clock.h"
 #include "command.h"
+#include "config.h"
 #include "list_front.h"
 #include "node.h"
 #include "pop_inside.h"
@@ -139,7 +140,7 @@ static void start(struct taking *t) {
     g->kind = &pop_kind;
     g->own = t;
     g->nohang = !t->blocks;
-    g->count = t->count;
+    g->count = t->count < config.batch_max ? t->count : config.batch_max;
     g->deadline.due = t->deadline;
     get_begin(g);
 }
@@ -223,6 +224,15 @@ static bool take_end(struct req *r, struct slice word, enum list_end *end) {
 
 /* ---- LPOP, RPOP ---- */
 
+/* LPOP key 0 says whether there is a list. */
+static void pop_none(struct taking *t) {
+    if (queue_is_key(queue_find(t->keys[0])))
+        reply_array(t->req, 0);
+    else
+        t->form->none(t->req);
+    req_end(t->req);
+}
+
 static void pop(struct req *r, enum list_end from) {
     struct taking *t = taking_new(r, r->argc > 2 ? &counted : &one, from);
 
@@ -230,12 +240,10 @@ static void pop(struct req *r, enum list_end from) {
         req_error(r, "ERR wrong number of arguments for '%s' command", r->cmd->name);
     else if (r->argc == 3 && (!parse_int_disque(r->argv[2], &t->count) || t->count < 0))
         req_error(r, NOT_POSITIVE);
-    else if (t->count == 0 && queue_is_key(queue_find(t->keys[0]))) {
-        reply_array(r, 0);
-        req_end(r);
-    } else {
+    else if (t->count > 0)
         begin(t);
-    }
+    else
+        pop_none(t);
 }
 
 void cmd_lpop(struct req *r) {

@@ -110,7 +110,6 @@ static struct queue *first_source(const struct get *g) {
 
 size_t pop_plan(struct get *g, struct queue *q) {
     const struct pop *p = g->own;
-    size_t wanted = g->count < config.batch_max ? (size_t)g->count : (size_t)config.batch_max;
     bool fresh = q == NULL;
     struct pop_claim *c;
     unsigned kind;
@@ -127,7 +126,7 @@ size_t pop_plan(struct get *g, struct queue *q) {
     c = claim_of(q, kind);
     do
         plan_row(c, g);
-    while (++rows < wanted && may_find(q));
+    while (++rows < (size_t)g->count && may_find(q));
     return rows;
 }
 

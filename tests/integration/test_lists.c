@@ -187,8 +187,7 @@ static void test_waiting_elsewhere(void **state) {
         wire_words(&w[i], "BLPOP", "elsewhere", "0", NULL);
     }
     for (int i = 0; i < 3; i++)
-        EVENTUALLY(strcmp(queue_field(at[i], "elsewhere", "blocked"), "1") == 0 ||
-                   number(at[i], "LLEN elsewhere") == 0);
+        EVENTUALLY(raw_waits(&w[i], at[i]));
     for (int i = 0; i < 3; i++)
         expect_start(at[A], ":", "RPUSH elsewhere x");
     for (int i = 0; i < 3; i++) {
@@ -215,6 +214,25 @@ static void test_all_is_taken_once(void **state) {
     }
     assert_int_equal(jobs_in_database("once"), 0);
     EVENTUALLY(all_have("once", 0));
+}
+
+/* Also of what comes at the same moment, when nobody knows whether there is something. */
+static void test_nothing_is_popped_by_zero(void **state) {
+    struct wire w;
+
+    (void)state;
+    raw_open_on(&w, company[A]);
+    for (int i = 0; i < 200; i++) {
+        const char *reply;
+
+        wire_words(&w, "RPUSH", "zero", "x", NULL);
+        reply = ask(at[A], "LPOP zero 0");
+        if (strcmp(reply, "nil") != 0)
+            assert_string_equal(reply, "[]");
+        raw_expect(&w, ":1");
+        expect(at[A], "\"x\"", "LPOP zero");
+    }
+    wire_close(&w);
 }
 
 static void test_moves_between_servers(void **state) {
@@ -341,6 +359,7 @@ int main(void) {
         TEST(test_ends_settled_at_once),
         TEST(test_waiting_elsewhere),
         TEST(test_all_is_taken_once),
+        TEST(test_nothing_is_popped_by_zero),
         TEST(test_moves_between_servers),
         TEST(test_kept_short_by_all),
         TEST(test_set_elsewhere),
