@@ -28,6 +28,7 @@ struct renaming {
     struct queue *to;
     bool only_new; /* RENAMENX */
     enum rename_step step;
+    bool asked;   /* in this step */
     int64_t sign; /* -1: to has its front at the other end, and the order is turned round */
     struct parked parked;
     struct lost_task lost;
@@ -98,18 +99,21 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
 }
 
 /* Another server may have settled a front without a word, or a command of the same transaction is about to. What the
- * target's is nobody minds, as long as nobody has. */
+ * target's is nobody minds, as long as nobody has. A question of somebody without a wish may have been under way. */
 static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
-    if (q->front != END_NONE || (wish == END_NONE && !key_is_inside(n->req) && !node_has_company()))
+    bool may_stay = wish == END_NONE && (n->asked || (!key_is_inside(n->req) && !node_has_company()));
+
+    if (q->front != END_NONE || (may_stay && !q->asking_front))
         return false;
+    n->asked = true;
     list_front_park(q, wish, &n->parked);
     return true;
 }
 
 /* The target first: commands behind this one in a transaction have to see that it will have a row. Outside of one nobody
  * makes the row of the source. */
-static bool waits(struct renaming *n, enum rename_step step) {
-    switch (step) {
+static bool waits(struct renaming *n) {
+    switch (n->step) {
     case STEP_TARGET:
         return waits_for_row(n, n->to);
     case STEP_SOURCE:
@@ -122,8 +126,8 @@ static bool waits(struct renaming *n, enum rename_step step) {
 }
 
 static void go_on(struct renaming *n) {
-    while (n->step < STEP_MOVE)
-        if (waits(n, n->step++))
+    for (; n->step < STEP_MOVE; n->step++, n->asked = false)
+        if (waits(n))
             return;
     move(n);
 }
