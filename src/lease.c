@@ -61,12 +61,14 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
         l->key = key;
         append(l);
     }
+    /* Read again, it is still who had it, though the row does not say so yet. */
+    if (l->row_until_us != row_until_us)
+        forget_worker(l);
     l->until_us = until_us;
     l->row_until_us = row_until_us;
     l->owner = owner;
     l->last = false;
     l->told = review;
-    forget_worker(l);
     if (l->holds == 0)
         heap_set(&ends, &l->end, until_us);
     return l;
@@ -98,6 +100,7 @@ void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, stru
         return;
     if (l->second != seconds)
         move_to_end(l);
+    forget_worker(l);
     l->worker = worker_ref(to);
 }
 

@@ -145,11 +145,24 @@ static void test_of_who_has_gone(void **state) {
     worker_leave(&client);
 }
 
+/* A lane that was lost for a moment reads all leases, which say nothing of who has them yet. */
+static void test_read_again(void **state) {
+    (void)state;
+    give(1, &client);
+    give(2, &client);
+    lease_add_row((struct job_key){ 1, 0, 1 }, FAR, FAR + 1);
+    lease_add_row((struct job_key){ 1, 0, 2 }, FAR, FAR + 99);
+    assert_string_equal(unwritten(NULL), "1=7@10.0.0.1:4711");
+    give(1, &other);
+    assert_string_equal(unwritten(NULL), "1=8@/tmp/??s");
+}
+
 #define TEST(test) cmocka_unit_test_teardown(test, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_names),
+        TEST(test_read_again),
         TEST(test_due_after_a_while),
         TEST(test_not_of_leases_that_ended),
         TEST(test_given_to_another_later),
