@@ -1,6 +1,8 @@
 /* Jobs that are done and kept for a while: what is asked about them, and how they leave. */
 #include "finished.h"
 
+#include <stdlib.h>
+
 #include "batch.h"
 #include "clock.h"
 #include "cmd_dead.h"
@@ -20,11 +22,31 @@ void finished_recall(struct req *r) {
     batch_add(&r->task);
 }
 
-static bool is_named_before(const struct job_ids *ids, size_t at) {
-    for (size_t i = 0; i < at; i++)
-        if (ids->keys[i].id == ids->keys[at].id)
-            return true;
-    return false;
+struct place {
+    int64_t id;
+    size_t at;
+};
+
+static int compare_places(const void *a, const void *b) {
+    const struct place *x = a, *y = b;
+
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Which of the IDs were named before; the caller frees it. */
+static bool *find_repeated(const struct job_ids *ids) {
+    struct place *places = xmalloc(ids->count * sizeof *places);
+    bool *repeated = xcalloc(ids->count, sizeof *repeated);
+
+    for (size_t at = 0; at < ids->count; at++)
+        places[at] = (struct place){ ids->keys[at].id, at };
+    qsort(places, ids->count, sizeof *places, compare_places);
+    for (size_t i = 1; i < ids->count; i++)
+        repeated[places[i].at] = places[i].id == places[i - 1].id;
+    free(places);
+    return repeated;
 }
 
 /* Columns: ordinal, lives, finished_at, node, result. A lease of a job that has left no trace was ended by the
@@ -32,7 +54,7 @@ static bool is_named_before(const struct job_ids *ids, size_t at) {
 static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int row) {
     bool leased;
 
-    if (job_ids_is_stale(ids, at) || is_named_before(ids, at))
+    if (job_ids_is_stale(ids, at))
         return;
     leased = lease_remove(ids->keys[at].id);
     if (row_null(rows, row, 2))
@@ -45,9 +67,12 @@ static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int
 static void recall_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct req *r = REQ_OF_TASK(tasks[i]);
+        bool *repeated = find_repeated(job_ids(r));
 
         for (size_t at = 0; at < job_ids(r)->count; at++)
-            recall_row(job_ids(r), at, rows, (int)(tasks[i]->first_row + at));
+            if (!repeated[at])
+                recall_row(job_ids(r), at, rows, (int)(tasks[i]->first_row + at));
+        free(repeated);
         job_ids_unhold(r);
         dead_delete_or_reply(r);
     }
