@@ -38,7 +38,8 @@ struct node {
 struct node *node_self(void);
 /* By number, or NULL; includes servers that are gone but have jobs. */
 struct node *node_by_number(uint16_t number);
-/* Those that are known to run, this server first; count of them. */
+/* Those that are known to run, this server first; count of them. As of the next two, good until any of the three is
+ * called again, or node_has_company() or node_is_heir(). */
 struct node *const *node_all(size_t *count);
 /* Those whose rows have been read, too: of one that was heard for the first time just now only the number is known. */
 struct node *const *node_named(size_t *count);

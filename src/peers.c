@@ -124,8 +124,7 @@ bool peers_inherits(uint16_t number) {
     return (n == NULL || !n->live) && node_is_heir();
 }
 
-static void deal_with_the_dead(struct node *n, int64_t since_us) {
-    n->done_us = n->seen_us;
+static void deal_with_the_dead(int64_t since_us) {
     missed(since_us);
     if (node_is_heir())
         peer_queues_inherit();
@@ -135,7 +134,8 @@ static void gone(struct node *n, const char *how) {
     log_notice("peers", "server %u (%.8s) %s", n->number, n->id, how);
     n->live = n->waiting = n->introduced = n->known = false;
     news_set_shared(node_has_company());
-    deal_with_the_dead(n, n->heard_us);
+    n->done_us = n->seen_us;
+    deal_with_the_dead(n->heard_us);
 }
 
 /* One may have been back, and gone again, before it could be heard. Each writes that it is here before it serves,
@@ -147,13 +147,17 @@ static bool is_ghost(const struct node *n) {
 static void look_for_ghosts(void) {
     size_t count;
     struct node *const *nodes = node_known(&count);
-    bool any = false;
+    bool any = false, ghosts = false;
 
     for (size_t i = 1; i < count; i++) {
         any |= !nodes[i]->live;
-        if (!nodes[i]->live && is_ghost(nodes[i]))
-            deal_with_the_dead(nodes[i], clock_mono() - GHOST_US);
+        if (nodes[i]->live || !is_ghost(nodes[i]))
+            continue;
+        nodes[i]->done_us = nodes[i]->seen_us;
+        ghosts = true;
     }
+    if (ghosts)
+        deal_with_the_dead(clock_mono() - GHOST_US);
     if (any)
         load_nodes();
 }
