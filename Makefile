@@ -63,7 +63,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test fault fault-long fault-mutants check bench soak format lint map schema install clean deps help FORCE have-deps
+.PHONY: all programs run test fault fault-long fault-mutants check bench bench-loop soak format lint map schema install clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -126,6 +126,11 @@ bench: ## measure beside other queues; FULL=1 for an hour of it, BIG=1 for 10M j
 	@+$(SUBMAKE) all $(BENCH) $(FLOOR)
 	@PGDISQUE=$(CURDIR)/$(BIN) BUILD=$(CURDIR)/$(BUILD) bench/run $(if $(FULL),--full) $(if $(BIG),--big) \
 		$(BENCH_ARGS)
+
+bench-loop: ## measure PING while another client makes the server work; LOOP_ARGS for bench/loop
+	@src/deps.sh bench
+	@+$(SUBMAKE) all
+	@PGDISQUE="$(CURDIR)/$(BIN)" bench/loop $(LOOP_ARGS)
 
 MINUTES = 60
 soak: ## an hour of load under a forgotten transaction; MINUTES=5 for a short one, SOAK_ARGS for bench/soak
