@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "clock.h"
 #include "config.h"
 #include "files.h"
@@ -21,6 +22,12 @@
 /* Commands of this size take over the input buffer instead of being copied. */
 #define STEAL_BYTES ((size_t)64 * 1024)
 #define KEEP_BYTES ((size_t)16 * 1024)
+/* A client's share of a turn: then it is the next client's. */
+#define SLICE_US 500
+/* All clients' share of a turn in each of its parts: then database and timers have their turn. */
+#define SHARE_US (5 * US_PER_MS)
+/* One write to a client: a reader that is fast would keep the server in it. */
+#define WRITE_BYTES ((size_t)1024 * 1024)
 /* Before AUTH nobody needs long replies (Redis' CVE-2025-21605). */
 #define UNAUTH_OUTPUT ((size_t)64 * 1024)
 
@@ -208,11 +215,15 @@ static void client_free(struct client *c) {
     free(c);
 }
 
-void clients_reap(void) {
-    struct list *dead = &clients.states[CLIENT_DEAD];
+static void free_dead(void) {
+    client_free(LIST_ENTRY(clients.states[CLIENT_DEAD].next, struct client, in_state));
+}
 
-    while (!list_empty(dead))
-        client_free(LIST_ENTRY(dead->next, struct client, in_state));
+void clients_reap(void) {
+    struct budget share = budget_of(SHARE_US);
+
+    while (!list_empty(&clients.states[CLIENT_DEAD]) && !budget_is_spent(&share))
+        free_dead();
 }
 
 /* ---- requests ---- */
@@ -345,17 +356,27 @@ static bool may_take(const struct client *c) {
            (clients.pause_writes_only || !client_writes_paused());
 }
 
+/* False when there is no whole command, or when it has to wait. */
+static bool take_next(struct client *c) {
+    struct resp_limits limits = parse_limits(c);
+    enum resp_status status = resp_next(&c->parser, &c->in, &limits);
+
+    if (status == RESP_ERROR)
+        protocol_error(c);
+    return status == RESP_COMMAND && offer(c, take_request(c));
+}
+
+/* Input that is left when the slice is over is processed after that of the clients who are ready by then. */
 static void process_input(struct client *c) {
+    struct budget slice = budget_of(SLICE_US);
+
     if (c->held != NULL && (!may_take(c) || !offer(c, c->held)))
         return;
-    while (may_take(c)) {
-        struct resp_limits limits = parse_limits(c);
-        enum resp_status status = resp_next(&c->parser, &c->in, &limits);
-
-        if (status == RESP_ERROR)
-            protocol_error(c);
-        if (status != RESP_COMMAND || !offer(c, take_request(c)))
+    while (may_take(c) && take_next(c)) {
+        if (budget_is_spent(&slice)) {
+            make_ready(c);
             return;
+        }
     }
 }
 
@@ -376,7 +397,7 @@ static void read_or_watch(struct client *c, bool read) {
 }
 
 static bool reads_on(const struct client *c) {
-    bool busy = c->held != NULL || !may_take(c);
+    bool busy = c->held != NULL || !list_empty(&c->in_ready) || !may_take(c);
 
     return !busy || buf_len(&c->in) < HELD_INPUT;
 }
@@ -422,11 +443,18 @@ static void shrink_input(struct client *c) {
         buf_reset(&c->in, c->req_count > 0 ? KEEP_BYTES : 0);
 }
 
+/* Events that are not handled yet come first in the next turn. */
+static void yield_to_turn(void) {
+    if (clock_latest() - clock_mono() > SHARE_US)
+        event_base_loopbreak(clients.base);
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg) {
     struct client *c = arg;
     ssize_t got;
 
     (void)fd;
+    yield_to_turn();
     if (c->state == CLIENT_DEAD)
         return;
     /* It is not read at the moment. What it sent before is read first, later. */
@@ -464,14 +492,15 @@ static void resume(struct client *c) {
 /* Commands that end at once make their client ready again, so the list may grow
  * while it is worked off. */
 void clients_resume(void) {
-    struct list *node;
+    struct budget share = budget_of(SHARE_US);
 
-    while ((node = list_pop_front(&clients.ready)) != NULL)
-        resume(LIST_ENTRY(node, struct client, in_ready));
+    while (!list_empty(&clients.ready) && !budget_is_spent(&share))
+        resume(LIST_ENTRY(list_pop_front(&clients.ready), struct client, in_ready));
 }
 
 bool clients_pending(void) {
-    return !list_empty(&clients.ready);
+    return !list_empty(&clients.ready) || !list_empty(&clients.dirty) ||
+           !list_empty(&clients.states[CLIENT_DEAD]);
 }
 
 /* ---- writing ---- */
@@ -518,10 +547,11 @@ static void all_written(struct client *c) {
 }
 
 static void write_out(struct client *c) {
+    size_t len = buf_len(&c->out) < WRITE_BYTES ? buf_len(&c->out) : WRITE_BYTES;
     ssize_t sent = 0;
 
-    if (buf_len(&c->out) > 0)
-        sent = send(c->fd, buf_ptr(&c->out), buf_len(&c->out), MSG_NOSIGNAL);
+    if (len > 0)
+        sent = send(c->fd, buf_ptr(&c->out), len, MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         client_kill(c, strerror(errno));
         return;
@@ -552,10 +582,10 @@ static void on_writable(evutil_socket_t fd, short what, void *arg) {
 }
 
 void clients_flush(void) {
-    struct list *node;
+    struct budget share = budget_of(SHARE_US);
 
-    while ((node = list_pop_front(&clients.dirty)) != NULL) {
-        struct client *c = LIST_ENTRY(node, struct client, in_dirty);
+    while (!list_empty(&clients.dirty) && !budget_is_spent(&share)) {
+        struct client *c = LIST_ENTRY(list_pop_front(&clients.dirty), struct client, in_dirty);
 
         if (!c->write_armed || buf_len(&c->out) == 0)
             write_out(c);
@@ -596,5 +626,6 @@ void client_shutdown(void) {
     for (int state = CLIENT_OPEN; state < CLIENT_DEAD; state++)
         LIST_EACH_SAFE(node, &clients.states[state])
             client_kill(LIST_ENTRY(node, struct client, in_state), "the server stops");
-    clients_reap();
+    while (!list_empty(&clients.states[CLIENT_DEAD]))
+        free_dead();
 }

@@ -131,10 +131,10 @@ struct list *client_list(enum client_state state);
 size_t client_count(void);
 const char *client_ident(const struct client *c); /* for log lines; static buffer */
 
-/* Offers commands again that were held, and parses on, where requests have
- * ended; before the batches are sent. */
+/* Offers commands again that were held, and parses on, where requests have ended or input was left; before the
+ * batches are sent. These three end when their share of the turn is spent, and go on in the next. */
 void clients_resume(void);
-/* Requests have ended since: the next turn must not wait for events. */
+/* There is something left for the next turn: it must not wait for events. */
 bool clients_pending(void);
 /* End of turn: write replies, close who is to be closed, free the dead. */
 void clients_flush(void);

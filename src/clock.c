@@ -5,6 +5,7 @@
 #include <time.h>
 
 static int64_t turn_mono, turn_unix;
+static int64_t latest;   /* reading of the monotonic clock */
 static int64_t db_ahead; /* the database's clock minus our monotonic one */
 static int64_t last_db;  /* what clock_db() said last */
 static bool db_known;
@@ -28,7 +29,7 @@ void clock_turn(void) {
 
 static void refresh(void) {
     stale = false;
-    turn_mono = read_clock(CLOCK_MONOTONIC);
+    turn_mono = latest = read_clock(CLOCK_MONOTONIC);
     turn_unix = read_clock(CLOCK_REALTIME);
     /* Until the database has told its time, ours is the best guess. */
     if (!db_known)
@@ -59,7 +60,12 @@ int64_t clock_db(void) {
 }
 
 int64_t clock_mono_now(void) {
-    return read_clock(CLOCK_MONOTONIC);
+    latest = read_clock(CLOCK_MONOTONIC);
+    return latest;
+}
+
+int64_t clock_latest(void) {
+    return latest;
 }
 
 void clock_db_reached(int64_t db_us) {

@@ -21,6 +21,8 @@ int64_t clock_db(void);
 
 /* The monotonic clock now, not at the turn's start: for measuring. */
 int64_t clock_mono_now(void);
+/* The monotonic clock as it was read last, for whatever reason. */
+int64_t clock_latest(void);
 
 /* The database's clock stood at db_us when ours stood at mono_us. */
 void clock_sync_db(int64_t db_us, int64_t mono_us);

@@ -1,4 +1,4 @@
-# Shape of C files: one comment line first, no file over 600 lines, no function over 80. SQL: the 600 lines.
+# Shape of C files: one comment line first, no file over 900 lines, no function over 80. SQL: the 600 lines.
 # Relies on the layout of .clang-format: a function's closing brace, and nothing else of it
 # but labels and directives, stands in column 1.
 
@@ -10,8 +10,8 @@ FNR == 1 {
     }
 }
 
-FNR == 601 {
-    print FILENAME ": over 600 lines"
+FNR == (FILENAME ~ /\.sql$/ ? 601 : 901) {
+    print FILENAME ": over " FNR - 1 " lines"
     failed = 1
 }
 

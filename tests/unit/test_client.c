@@ -139,6 +139,46 @@ static void test_push(void **state) {
     assert_got(&p, "+1\r\n$1\r\na\r\n+last\r\n");
 }
 
+/* ---- a turn is shared ---- */
+
+#define SLOW_COMMANDS 100
+#define SLOW_REPLY "$1\r\nx\r\n"
+
+static void send_slow(struct peer *to) {
+    for (int i = 0; i < SLOW_COMMANDS; i++)
+        assert_int_equal(peer_send_some(to, SLICE("SLOW x\r\n")), 8);
+}
+
+/* All commands of the first client take much longer than a turn. */
+static void test_pipeline_lets_others_go_on(void **state) {
+    (void)state;
+    send_slow(&p);
+    peer_send_some(&other, SLICE("ECHO a\r\n"));
+    while (buf_len(&other.got) == 0) {
+        one_turn();
+        peer_read(&other);
+    }
+    assert_in_range(peers.started, 2, SLOW_COMMANDS / 2);
+    assert_true(clients_pending());
+    assert_got(&other, "$1\r\na\r\n");
+    turns();
+    assert_int_equal(peers.started, SLOW_COMMANDS + 1);
+    peer_read(&p);
+    assert_int_equal(buf_len(&p.got), SLOW_COMMANDS * strlen(SLOW_REPLY));
+}
+
+static void test_clients_take_turns(void **state) {
+    (void)state;
+    send_slow(&p);
+    send_slow(&other);
+    while (peers.started < SLOW_COMMANDS)
+        one_turn();
+    peer_read(&p);
+    peer_read(&other);
+    assert_in_range(buf_len(&p.got), 1, SLOW_COMMANDS * strlen(SLOW_REPLY) - 1);
+    assert_in_range(buf_len(&other.got), 1, SLOW_COMMANDS * strlen(SLOW_REPLY) - 1);
+}
+
 /* ---- commands that are held ---- */
 
 static void test_held(void **state) {
@@ -423,6 +463,8 @@ int main(void) {
         TEST(test_any_order_of_ends),
         TEST(test_silent),
         TEST(test_push),
+        TEST(test_pipeline_lets_others_go_on),
+        TEST(test_clients_take_turns),
         TEST(test_held),
         TEST(test_held_with_much_input),
         TEST(test_pipeline_max),

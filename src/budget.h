@@ -1,0 +1,27 @@
+/* layer 0 */
+#ifndef BUDGET_H
+#define BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "clock.h"
+
+/*
+ * A share of a turn's time. Work that may be long asks after each piece whether its share is spent, and goes on
+ * in a later turn. The clock is read at every sixteenth question; between two readings a clock_mono_now() of others
+ * counts.
+ */
+struct budget {
+    int64_t end_us;
+    unsigned asked;
+};
+
+static inline struct budget budget_of(int64_t us) {
+    return (struct budget){ .end_us = clock_mono_now() + us };
+}
+
+static inline bool budget_is_spent(struct budget *b) {
+    return (++b->asked % 16 == 0 ? clock_mono_now() : clock_latest()) >= b->end_us;
+}
+
+#endif
