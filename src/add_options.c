@@ -24,7 +24,8 @@ static const struct arg_option options[] = {
       "ERR MAXLEN must be a positive number" },
     { "PRIORITY", ARG_INT, offsetof(struct add_options, priority), 0, 255,
       "ERR PRIORITY must be between 0 and 255" },
-    { "UNIQUE", ARG_BYTES, offsetof(struct add_options, unique), 0, 0, NULL },
+    { "UNIQUE", ARG_BYTES, offsetof(struct add_options, unique), 1, UNIQUE_MAX,
+      "ERR UNIQUE key must have 1 to 512 bytes" },
     { "FOR", ARG_INT, offsetof(struct add_options, unique_for), 1, INT64_MAX,
       "ERR FOR must be a number of seconds > 0" },
     { "ASYNC", ARG_FLAG, offsetof(struct add_options, async), 0, 0, NULL },
@@ -32,8 +33,10 @@ static const struct arg_option options[] = {
       "ERR ATTEMPTS must be a number from 1 to 2147483647" },
     { "BACKOFF", ARG_INT, offsetof(struct add_options, backoff), 0, 3600,
       "ERR BACKOFF must be a number of seconds from 0 to 3600" },
-    { "DEADQUEUE", ARG_BYTES, offsetof(struct add_options, deadqueue), 0, 0, NULL },
-    { "GROUP", ARG_BYTES, offsetof(struct add_options, group), 0, 0, NULL },
+    { "DEADQUEUE", ARG_BYTES, offsetof(struct add_options, deadqueue), 0, NAME_MAX_BYTES,
+      "LIMIT DEADQUEUE must be at most 65536 bytes long" },
+    { "GROUP", ARG_BYTES, offsetof(struct add_options, group), 1, GROUP_MAX,
+      "ERR GROUP key must have 1 to 512 bytes" },
 };
 
 const struct arg_spec addjob_spec = { options, LENGTH(options), NULL, SYNTAX_ERROR, NULL };
@@ -71,8 +74,6 @@ static void limit_seconds(struct add_options *o) {
 }
 
 static const char *unique_conflict(const struct add_options *o) {
-    if (o->unique.ptr != NULL && (o->unique.len == 0 || o->unique.len > UNIQUE_MAX))
-        return "ERR UNIQUE key must have 1 to 512 bytes";
     if (o->unique.ptr == NULL && o->unique_for > 0)
         return "ERR FOR needs UNIQUE: it says how long that key stays taken";
     return NULL;
@@ -82,8 +83,6 @@ static const char *unique_conflict(const struct add_options *o) {
 static const char *group_conflict(const struct add_options *o) {
     if (o->group.ptr == NULL)
         return NULL;
-    if (o->group.len == 0 || o->group.len > GROUP_MAX)
-        return "ERR GROUP key must have 1 to 512 bytes";
     if (o->delay > 0)
         return "ERR GROUP and DELAY exclude each other: a job of a group comes when those before it have "
                "gone";

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "match.h"
+
 static const struct arg_option *find(const struct arg_spec *spec, struct slice word) {
     for (size_t i = 0; i < spec->count; i++)
         if (slice_is(word, spec->options[i].word))
@@ -10,10 +12,23 @@ static const struct arg_option *find(const struct arg_spec *spec, struct slice w
     return NULL;
 }
 
+/* The value of o to field; false when it is out of range. */
+static bool read_value(const struct arg_option *o, struct slice word, char *field) {
+    int64_t value;
+
+    if (o->kind == ARG_BYTES) {
+        memcpy(field, &word, sizeof word);
+        return (int64_t)word.len >= o->min && (int64_t)word.len <= o->max;
+    }
+    if (!parse_int_disque(word, &value) || value < o->min || value > o->max)
+        return false;
+    memcpy(field, &value, sizeof value);
+    return true;
+}
+
 /* Takes the option at *at; false when it has replied. */
 static bool take(struct req *r, int *at, const struct arg_option *o, const struct arg_spec *spec, void *out) {
     char *field = (char *)out + o->offset;
-    int64_t value;
 
     if (o->kind == ARG_FLAG) {
         *(bool *)(void *)field = true;
@@ -24,16 +39,10 @@ static bool take(struct req *r, int *at, const struct arg_option *o, const struc
         req_error(r, "%s", spec->unknown);
         return false;
     }
-    if (o->kind == ARG_BYTES) {
-        memcpy(field, &r->argv[*at + 1], sizeof(struct slice));
-        *at += 2;
-        return true;
-    }
-    if (!parse_int_disque(r->argv[*at + 1], &value) || value < o->min || value > o->max) {
+    if (!read_value(o, r->argv[*at + 1], field)) {
         req_error(r, "%s", o->error);
         return false;
     }
-    memcpy(field, &value, sizeof value);
     *at += 2;
     return true;
 }
@@ -69,5 +78,23 @@ bool args_timeout_or_reply(struct req *r, struct slice word, int64_t *ms) {
         req_error(r, "ERR timeout is negative");
         return false;
     }
+    return true;
+}
+
+bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_t max) {
+    if (text.len <= max)
+        return true;
+    req_error(r, "LIMIT %s must be at most %zu bytes long", what, max);
+    return false;
+}
+
+bool args_patterns_or_reply(struct req *r, int from, int max) {
+    if (r->argc - from > max) {
+        req_error(r, "LIMIT no more than %d patterns at once", max);
+        return false;
+    }
+    for (int i = from; i < r->argc; i++)
+        if (!args_fit_or_reply(r, "a pattern", r->argv[i], PATTERN_MAX))
+            return false;
     return true;
 }

@@ -8,6 +8,13 @@
 #include "req.h"
 
 /*
+ * How long names may be: of queues and channels, and all arguments that are no bodies, elements or messages;
+ * and texts that describe a connection or a schedule. The limit of patterns is PATTERN_MAX, of match.h.
+ */
+#define NAME_MAX_BYTES ((size_t)64 * 1024)
+#define LABEL_MAX_BYTES ((size_t)1024)
+
+/*
  * Options of a command as data: "COUNT 10 WITHCOUNTERS". One row per word; the
  * values go to fields of the caller's struct.
  */
@@ -21,9 +28,9 @@ struct arg_option {
     const char *word;
     enum arg_kind kind;
     size_t offset;
-    int64_t min; /* of an ARG_INT */
+    int64_t min; /* of an ARG_INT, or of the length of an ARG_BYTES */
     int64_t max;
-    const char *error; /* of an ARG_INT that is no number or out of range */
+    const char *error; /* of an ARG_INT that is no number, and of a value out of range */
 };
 
 struct arg_spec {
@@ -42,6 +49,12 @@ bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, v
 
 /* A timeout in milliseconds, 0 or more, with Disque's error texts. */
 bool args_timeout_or_reply(struct req *r, struct slice word, int64_t *ms) MUST_CHECK;
+
+/* Is text, described by what ("a pattern"), at most max bytes long? False when it has replied -LIMIT and ended the
+ * request. */
+bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_t max) MUST_CHECK;
+/* The same for the patterns argv[from ..), which are at most max. */
+bool args_patterns_or_reply(struct req *r, int from, int max) MUST_CHECK;
 
 #define SYNTAX_ERROR "ERR syntax error"
 #define NOT_AN_INTEGER "ERR value is not an integer or out of range"

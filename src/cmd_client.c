@@ -167,10 +167,8 @@ static void client_getname(struct req *r) {
 }
 
 static void client_setname(struct req *r) {
-    if (!connection_name_is_valid(r->argv[2])) {
-        req_error(r, CONNECTION_NAME_ERROR, "Client names");
+    if (!connection_name_or_reply(r, "Client names", r->argv[2]))
         return;
-    }
     connection_set_text(&r->client->name, r->argv[2]);
     r->client->redis_handshake = true;
     req_ok(r);
@@ -187,10 +185,8 @@ static void client_setinfo(struct req *r) {
     for (size_t i = 0; i < LENGTH(infos); i++) {
         if (!slice_is(r->argv[2], infos[i].option))
             continue;
-        if (!connection_name_is_valid(r->argv[3])) {
-            req_error(r, CONNECTION_NAME_ERROR, infos[i].option);
+        if (!connection_name_or_reply(r, infos[i].option, r->argv[3]))
             return;
-        }
         connection_set_text(infos[i].text, r->argv[3]);
         req_ok(r);
         return;

@@ -1,10 +1,15 @@
 /* COMMAND: what the table of commands says, for clients and for hints in redis-cli. */
 #include <ctype.h>
 #include <stdio.h>
+#include "args.h"
 #include "command.h"
 #include "command_docs.h"
 #include "command_keys.h"
+#include "match.h"
 #include "subcommand.h"
+
+/* COMMAND INFO and DOCS. */
+#define NAMES_AT_ONCE 1000
 
 /* Since which version of ours; the command table has been as it is from the first on. */
 #define SINCE "0.1.0"
@@ -155,6 +160,8 @@ static void command_list_some(struct req *r) {
         bool (*wanted)(const struct command *, struct slice);
     } filters[] = { { "module", of_module }, { "aclcat", of_category }, { "pattern", of_pattern } };
 
+    if (!args_patterns_or_reply(r, 4, 1))
+        return;
     for (size_t i = 0; i < LENGTH(filters); i++) {
         if (!slice_is(r->argv[2], "filterby") || !slice_is(r->argv[3], filters[i].word))
             continue;
@@ -164,7 +171,17 @@ static void command_list_some(struct req *r) {
     req_error(r, "ERR syntax error");
 }
 
+/* A name of a few bytes has a reply of a few kilobytes. */
+static bool names_are_few_or_reply(struct req *r) {
+    if (r->argc - 2 <= NAMES_AT_ONCE)
+        return true;
+    req_error(r, "LIMIT no more than %d names at once", NAMES_AT_ONCE);
+    return false;
+}
+
 static void command_info(struct req *r) {
+    if (!names_are_few_or_reply(r))
+        return;
     reply_array(r, (size_t)r->argc - 2);
     for (int i = 2; i < r->argc; i++) {
         const struct command *cmd = command_lookup(r->argv[i]);
@@ -324,6 +341,8 @@ static void command_docs_all(struct req *r) {
 static void command_docs_of(struct req *r) {
     size_t known = 0;
 
+    if (!names_are_few_or_reply(r))
+        return;
     for (int i = 2; i < r->argc; i++)
         known += command_lookup(r->argv[i]) != NULL;
     reply_map(r, known);

@@ -1,11 +1,15 @@
 /* CONFIG GET, SET, RESETSTAT, REWRITE. */
+#include "args.h"
 #include "command.h"
 #include "config.h"
 #include "log.h"
+#include "match.h"
 #include "stats.h"
 #include "subcommand.h"
 
 #define ERR_SIZE 512
+/* Each is compared with each option. */
+#define PATTERNS_AT_ONCE 16
 
 static bool matches(const struct req *r, const struct config_option *o) {
     for (int i = 2; i < r->argc; i++) {
@@ -29,8 +33,11 @@ static void reply_option(struct req *r, const struct config_option *o) {
 static void config_get(struct req *r) {
     size_t count, found = 0;
     const struct config_option *options = config_options(&count);
-    const struct config_option **hits = req_alloc(r, count * sizeof(*hits));
+    const struct config_option **hits;
 
+    if (!args_patterns_or_reply(r, 2, PATTERNS_AT_ONCE))
+        return;
+    hits = req_alloc(r, count * sizeof(*hits));
     for (size_t i = 0; i < count; i++) {
         if (matches(r, &options[i]))
             hits[found++] = &options[i];

@@ -159,11 +159,7 @@ static bool check_handshake_or_reply(struct req *r, const struct handshake *h) {
                      "select the RESP protocol version at the same time");
         return false;
     }
-    if (h->name != NULL && !connection_name_is_valid(*h->name)) {
-        req_error(r, CONNECTION_NAME_ERROR, "Client names");
-        return false;
-    }
-    return true;
+    return h->name == NULL || connection_name_or_reply(r, "Client names", *h->name);
 }
 
 static void reply_handshake(struct req *r) {

@@ -241,12 +241,11 @@ struct nack_options {
     struct slice error;
 };
 
-#define ERROR_MAX 8192
-
 static const struct arg_option nack_words[] = {
     { "DELAY", ARG_INT, offsetof(struct nack_options, delay), 0, INT32_MAX,
       "ERR DELAY must be a number of seconds from 0 to 2147483647" },
-    { "ERROR", ARG_BYTES, offsetof(struct nack_options, error), 0, 0, NULL },
+    { "ERROR", ARG_BYTES, offsetof(struct nack_options, error), 0, 8192,
+      "ERR ERROR is longer than 8192 bytes" },
 };
 
 static const struct arg_spec nack_spec = { nack_words, LENGTH(nack_words), "", SYNTAX_ERROR, NULL };
@@ -257,10 +256,6 @@ void cmd_nack(struct req *r) {
 
     if (!args_parse_or_reply(r, 1, &nack_spec, &o, &from))
         return;
-    if (o.error.len > ERROR_MAX) {
-        req_error(r, "ERR ERROR is longer than %d bytes", ERROR_MAX);
-        return;
-    }
     if (!job_ids_tokens_or_reply(r, from, r->argc))
         return;
     job_ids(r)->seconds = o.delay;

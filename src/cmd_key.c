@@ -3,6 +3,7 @@
 #include "args.h"
 #include "clock.h"
 #include "command.h"
+#include "match.h"
 #include "queue.h"
 #include "scan.h"
 #include "subcommand.h"
@@ -47,10 +48,14 @@ static bool is_wanted(const struct queue *q, const void *how) {
 
 void cmd_keys(struct req *r) {
     struct key_filter filter = { .match = r->argv[1] };
-    struct slice *names = req_alloc(r, scan_room(INT64_MAX) * sizeof *names);
+    struct slice *names;
     uint32_t slot = 0;
-    size_t found = scan_queues(&slot, INT64_MAX, INT64_MAX, is_wanted, &filter, names);
+    size_t found;
 
+    if (!args_patterns_or_reply(r, 1, 1))
+        return;
+    names = req_alloc(r, scan_room(INT64_MAX) * sizeof *names);
+    found = scan_queues(&slot, INT64_MAX, INT64_MAX, is_wanted, &filter, names);
     reply_array(r, found);
     for (size_t i = 0; i < found; i++)
         reply_bulk(r, names[i]);
@@ -67,9 +72,10 @@ struct scan_options {
 };
 
 static const struct arg_option scan_words[] = {
-    { "MATCH", ARG_BYTES, offsetof(struct scan_options, filter.match), 0, 0, NULL },
+    { "MATCH", ARG_BYTES, offsetof(struct scan_options, filter.match), 0, PATTERN_MAX,
+      "LIMIT a pattern must be at most 1024 bytes long" },
     { "COUNT", ARG_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
-    { "TYPE", ARG_BYTES, offsetof(struct scan_options, filter.type), 0, 0, NULL },
+    { "TYPE", ARG_BYTES, offsetof(struct scan_options, filter.type), 0, INT64_MAX, NULL },
 };
 
 static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, SYNTAX_ERROR, NULL };

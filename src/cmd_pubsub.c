@@ -1,6 +1,8 @@
 /* SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB. */
 #include <stdlib.h>
+#include "args.h"
 #include "command.h"
+#include "match.h"
 #include "pubsub.h"
 #include "subcommand.h"
 
@@ -60,7 +62,8 @@ void cmd_subscribe(struct req *r) {
 }
 
 void cmd_psubscribe(struct req *r) {
-    listen_to(r, PUBSUB_PATTERN, "psubscribe");
+    if (args_patterns_or_reply(r, 1, RESP_MAX_ARGS))
+        listen_to(r, PUBSUB_PATTERN, "psubscribe");
 }
 
 void cmd_unsubscribe(struct req *r) {
@@ -89,6 +92,8 @@ static void list_channels(struct req *r) {
     const struct topic *t = NULL;
     size_t count = 0;
 
+    if (!args_patterns_or_reply(r, 2, 1))
+        return;
     while ((t = pubsub_next(PUBSUB_CHANNEL, t)) != NULL)
         count += is_wanted(r, t);
     reply_array(r, count);

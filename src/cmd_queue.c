@@ -8,6 +8,7 @@
 #include "config.h"
 #include "get_inside.h"
 #include "globs.h"
+#include "match.h"
 #include "news.h"
 #include "node.h"
 #include "queue.h"
@@ -65,8 +66,8 @@ static const char *find_source(struct req *r, struct slice name, struct get_sour
         source->q->shown = true;
         return NULL;
     }
-    if (name.len > GLOB_TEXT_MAX)
-        return "ERR a pattern has at most 1024 bytes";
+    if (name.len > PATTERN_MAX)
+        return "LIMIT a pattern must be at most 1024 bytes long";
     source->glob = glob_use(name);
     return source->glob == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
 }

@@ -268,7 +268,7 @@ static bool take_other(struct req *r, int *at, void *out) {
 static const struct arg_option scan_words[] = {
     { "COUNT", ARG_INT, offsetof(struct job_scan, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
     { "BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL },
-    { "QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, 0, NULL },
+    { "QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, INT64_MAX, NULL },
 };
 
 static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL,

@@ -129,8 +129,8 @@ struct release {
 };
 
 static const struct arg_option release_words[] = {
-    { "WORKER", ARG_BYTES, offsetof(struct release, worker), 0, 0, NULL },
-    { "NODE", ARG_BYTES, offsetof(struct release, node), 0, 0, NULL },
+    { "WORKER", ARG_BYTES, offsetof(struct release, worker), 0, INT64_MAX, NULL },
+    { "NODE", ARG_BYTES, offsetof(struct release, node), 0, INT64_MAX, NULL },
 };
 
 static const struct arg_spec release_spec = {

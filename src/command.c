@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <string.h>
+#include "args.h"
 #include "clock.h"
 #include "config.h"
 #include "info.h"
@@ -299,6 +300,21 @@ static void reply_unknown(struct client *c, struct req *r) {
                 (int)(r->argv[0].len < NAME_SHOWN ? r->argv[0].len : NAME_SHOWN), r->argv[0].ptr);
 }
 
+bool command_names_fit_or_reply(struct req *r, const struct command *cmd) {
+    int end = (int)(cmd->flags >> CMD_LONG_SHIFT);
+
+    if (end == 0 || end > r->argc)
+        end = r->argc;
+    for (int i = 1; i < end; i++) {
+        if (r->argv[i].len > NAME_MAX_BYTES) {
+            reply_error(r, "LIMIT argument %d of '%s' must be at most %zu bytes long", i, cmd->name,
+                        NAME_MAX_BYTES);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Replies why r cannot run at all; false when it can. */
 static bool refuse(struct client *c, struct req *r) {
     if (!command_arity_fits(r->cmd, r->argc))
@@ -313,7 +329,7 @@ static bool refuse(struct client *c, struct req *r) {
             "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
             "allowed in this context",
             r->cmd->name);
-    else
+    else if (command_names_fit_or_reply(r, r->cmd))
         return false;
     command_stats(r->cmd)->rejected++;
     return true;

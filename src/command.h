@@ -26,6 +26,11 @@ enum command_flag {
     CMD_JOINS = 1 << 9,      /* its statement, of the request's own task, can be part of a transaction */
 };
 
+/* From this argument on, arguments may be bodies, elements, messages or other long bytes. Arguments before it,
+ * or all without it, are names, IDs, numbers and words, and have at most NAME_MAX_BYTES. */
+#define CMD_LONG_FROM(place) ((unsigned)(place) << CMD_LONG_SHIFT)
+#define CMD_LONG_SHIFT 16
+
 /*
  * What may be under way for the same client when this command starts. A client's
  * pipelined commands must act as if they ran one after the other. Commands of
@@ -74,6 +79,9 @@ bool command_exec(struct client *c, struct req *r);
 void command_run(struct client *c, struct req *r);
 /* May r, whose cmd is known, start beside what is under way for c? */
 bool command_may_start(const struct client *c, const struct req *r);
+/* Have the arguments that cmd does not take as long ones at most NAME_MAX_BYTES? False when it has replied the
+ * error; the request goes on. */
+bool command_names_fit_or_reply(struct req *r, const struct command *cmd) MUST_CHECK;
 /* Does arity allow argc arguments, the name included? */
 bool command_arity_fits(const struct command *cmd, int argc);
 /* Has c given the password, or is none asked for? */

@@ -2,6 +2,7 @@
 #include "command_keys.h"
 
 #include "command_docs.h"
+#include "match.h"
 
 static const char *const key_names[] = { "queue", "key", "source", "destination" };
 

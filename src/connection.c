@@ -4,14 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "args.h"
 #include "config.h"
 
-bool connection_name_is_valid(struct slice name) {
+static bool is_plain(struct slice name) {
     for (size_t i = 0; i < name.len; i++) {
         if (name.ptr[i] < '!' || name.ptr[i] > '~')
             return false;
     }
     return true;
+}
+
+bool connection_name_or_reply(struct req *r, const char *what, struct slice name) {
+    if (!args_fit_or_reply(r, what, name, LABEL_MAX_BYTES))
+        return false;
+    if (is_plain(name))
+        return true;
+    req_error(r, "ERR %s cannot contain spaces, newlines or special characters.", what);
+    return false;
 }
 
 void connection_set_text(char **text, struct slice value) {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include "client.h"
 #include "node.h"
+#include "req.h"
 #include "util.h"
 
 /*
@@ -16,11 +17,10 @@
  * others refuse versions that are too old. */
 #define REDIS_COMPAT_VERSION "7.2.4"
 
-/* Takes what is wrong: "Client names", "lib-name". */
-#define CONNECTION_NAME_ERROR "ERR %s cannot contain spaces, newlines or special characters."
-
-/* Printable ASCII without blanks only, so that lists of clients can be parsed. */
-bool connection_name_is_valid(struct slice name);
+/* Is name, which what describes ("Client names", "lib-name"), printable ASCII without blanks and at most
+ * LABEL_MAX_BYTES long, so that lists of clients can be parsed? False when it has replied the error and ended
+ * the request. */
+bool connection_name_or_reply(struct req *r, const char *what, struct slice name) MUST_CHECK;
 /* Replaces *text by a copy of value, or by NULL when that is empty. */
 void connection_set_text(char **text, struct slice value);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "match.h"
+
 #define ASIDE "pgdisque:export:"
 #define PAGE "1000"
 #define CURSOR_SIZE 32

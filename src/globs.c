@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "match.h"
 
 #define BITS 64
 #define GLOB_WORDS (GLOBS_MAX / BITS)

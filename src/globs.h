@@ -21,7 +21,6 @@
  * client's next GETJOB.
  */
 #define GLOBS_MAX 2048
-#define GLOB_TEXT_MAX 1024
 
 struct glob {
     UT_hash_handle by_text;

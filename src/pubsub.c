@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "hash.h"
+#include "match.h"
 #include "relay.h"
 #include "resp.h"
 

@@ -185,7 +185,7 @@ const struct command *script_command_or_reply(struct req *r) {
         reply_error(r, "ERR Write commands are not allowed from read-only scripts.");
     else {
         replace_argv(r, s, keys);
-        return cmd;
+        return command_names_fit_or_reply(r, cmd) ? cmd : NULL;
     }
     return NULL;
 }

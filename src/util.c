@@ -1,4 +1,4 @@
-/* Memory that never fails, byte slices, strict numbers, glob patterns. */
+/* Memory that never fails, byte slices, strict numbers. */
 #include "util.h"
 
 #include <ctype.h>
@@ -16,13 +16,13 @@ bool slice_equal(struct slice a, struct slice b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-static unsigned char fold(unsigned char c, bool ignore_case) {
-    return ignore_case && c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : c;
+static unsigned char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : (unsigned char)c;
 }
 
 bool slice_is(struct slice s, const char *word) {
     for (size_t i = 0; i < s.len; i++) {
-        if (word[i] == '\0' || fold((unsigned char)s.ptr[i], true) != fold((unsigned char)word[i], true))
+        if (word[i] == '\0' || lower(s.ptr[i]) != lower(word[i]))
             return false;
     }
     return word[s.len] == '\0';
@@ -173,85 +173,6 @@ bool parse_size(struct slice s, int64_t *out) {
         return true;
     }
     return false;
-}
-
-/* One member of a set at *at, a character or a range; moves *at behind it. */
-static bool set_member_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
-    const unsigned char *p = (const unsigned char *)pattern.ptr + *at;
-    size_t left = pattern.len - *at;
-    unsigned char low = fold(p[0], ignore_case), high = low;
-
-    if (left >= 2 && p[0] == '\\') {
-        low = high = fold(p[1], ignore_case);
-        *at += 2;
-    } else if (left >= 3 && p[1] == '-') {
-        high = fold(p[2], ignore_case);
-        *at += 3;
-    } else {
-        *at += 1;
-    }
-    return low <= high ? c >= low && c <= high : c >= high && c <= low;
-}
-
-/* A set, *at standing behind its '['. One that is not closed ends with the pattern. */
-static bool set_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
-    bool negated = *at < pattern.len && pattern.ptr[*at] == '^';
-    bool found = false;
-
-    if (negated)
-        (*at)++;
-    while (*at < pattern.len && pattern.ptr[*at] != ']')
-        found |= set_member_matches(pattern, at, c, ignore_case);
-    if (*at < pattern.len)
-        (*at)++;
-    return found != negated;
-}
-
-/* One element of the pattern that is not a star against one byte. */
-static bool element_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
-    char first = pattern.ptr[(*at)++];
-
-    c = fold(c, ignore_case);
-    if (first == '?')
-        return true;
-    if (first == '[')
-        return set_matches(pattern, at, c, ignore_case);
-    if (first == '\\' && *at < pattern.len)
-        first = pattern.ptr[(*at)++];
-    return fold((unsigned char)first, ignore_case) == c;
-}
-
-/*
- * Only the last star ever needs another try: what lies between two stars has
- * matched at its earliest place, and no later place could help. That bounds
- * the work by the product of the lengths.
- */
-bool glob_match(struct slice pattern, struct slice text, bool ignore_case) {
-    bool starred = false;
-    size_t after_star = 0, star_text = 0;
-    size_t p = 0, t = 0;
-
-    while (t < text.len) {
-        size_t next = p;
-
-        if (p < pattern.len && pattern.ptr[p] == '*') {
-            starred = true;
-            after_star = ++p;
-            star_text = t;
-        } else if (p < pattern.len &&
-                   element_matches(pattern, &next, (unsigned char)text.ptr[t], ignore_case)) {
-            p = next;
-            t++;
-        } else if (starred) {
-            p = after_star;
-            t = ++star_text;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.len && pattern.ptr[p] == '*')
-        p++;
-    return p == pattern.len;
 }
 
 void hex_encode(const unsigned char *bytes, size_t len, char *out) {

@@ -56,10 +56,6 @@ bool parse_int_disque(struct slice s, int64_t *out) MUST_CHECK;
 /* Sizes as "64mb", "1gb", "4k", "512": Redis' units, k = 1000, kb = 1024. */
 bool parse_size(struct slice s, int64_t *out) MUST_CHECK;
 
-/* Glob match as Redis' KEYS knows it (* ? [set] \x), in linear space and
- * without recursion, so that no pattern can make it slow. */
-bool glob_match(struct slice pattern, struct slice text, bool ignore_case);
-
 /* Fills out with 2 * len lower-case hex digits and a NUL. */
 void hex_encode(const unsigned char *bytes, size_t len, char *out);
 

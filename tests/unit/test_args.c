@@ -21,7 +21,7 @@ struct options {
 static const struct arg_option options[] = {
     { "COUNT", ARG_INT, offsetof(struct options, count), 1, 100, "ERR COUNT must be in 1..100" },
     { "TTL", ARG_INT, offsetof(struct options, ttl), INT64_MIN, INT64_MAX, "ERR TTL must be a number" },
-    { "MATCH", ARG_BYTES, offsetof(struct options, pattern), 0, 0, NULL },
+    { "MATCH", ARG_BYTES, offsetof(struct options, pattern), 0, 12, "ERR MATCH is too long" },
     { "NOHANG", ARG_FLAG, offsetof(struct options, nohang), 0, 0, NULL },
     { "ASYNC", ARG_FLAG, offsetof(struct options, async), 0, 0, NULL },
 };
@@ -248,6 +248,14 @@ static void test_range(void **state) {
     }
 }
 
+static void test_limits_of_bytes(void **state) {
+    (void)state;
+    parse(&plain, "CMD MATCH 123456789012");
+    assert_parsed(3);
+    parse(&plain, "CMD MATCH 1234567890123");
+    assert_error("ERR MATCH is too long");
+}
+
 static void test_limits_of_numbers(void **state) {
     (void)state;
     parse(&plain, "CMD TTL 9223372036854775807");
@@ -317,6 +325,7 @@ int main(void) {
         TEST(test_order_of_errors),
         TEST(test_range),
         TEST(test_limits_of_numbers),
+        TEST(test_limits_of_bytes),
         TEST(test_other_words),
         TEST(test_timeout),
     };

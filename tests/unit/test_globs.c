@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "clock.h"
 #include "globs.h"
+#include "match.h"
 #include "random.h"
 
 /* ---- a clock that stands, in place of clock.c ---- */

@@ -1,4 +1,4 @@
-/* Strings, numbers, patterns, buffers and clocks. */
+/* Strings, numbers, buffers and clocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,92 +117,6 @@ static void test_parse_size(void **state) {
         check_number(sizes[i].text, parse_size, sizes[i].strict);
 }
 
-struct glob {
-    const char *pattern;
-    const char *text;
-    bool matches;
-    bool ignore_case;
-};
-
-static const struct glob globs[] = {
-    { "", "", true, false },
-    { "", "a", false, false },
-    { "a", "", false, false },
-    { "*", "", true, false },
-    { "***", "", true, false },
-    { "*", "anything", true, false },
-    { "?", "", false, false },
-    { "?", "a", true, false },
-    { "??", "a", false, false },
-    { "queue", "queue", true, false },
-    { "queue", "queues", false, false },
-    { "queue*", "queues", true, false },
-    { "*s", "queues", true, false },
-    { "q*e*s", "queues", true, false },
-    { "q*x*s", "queues", false, false },
-    { "*ab*ab", "abab", true, false },
-    { "*ab*ab", "ab", false, false },
-    { "*aab", "aaab", true, false },
-    { "a*b?d*", "axxbbcd", true, false },
-    { "h[ae]llo", "hallo", true, false },
-    { "h[ae]llo", "hillo", false, false },
-    { "h[^e]llo", "hallo", true, false },
-    { "h[^e]llo", "hello", false, false },
-    { "[a-c]x", "bx", true, false },
-    { "[c-a]x", "bx", true, false },
-    { "[a-c]x", "dx", false, false },
-    { "[a\\-c]", "-", true, false },
-    { "[a\\-c]", "b", false, false },
-    { "[\\]]", "]", true, false },
-    { "[]", "a", false, false },
-    { "[^]", "a", true, false },
-    { "[ab", "b", true, false },
-    { "[", "[", false, false },
-    { "*[0-9]", "job17", true, false },
-    { "*[0-9]", "job17x", false, false },
-    { "\\*", "*", true, false },
-    { "\\*", "x", false, false },
-    { "\\?a", "?a", true, false },
-    { "\\[a]", "[a]", true, false },
-    { "a\\", "a\\", true, false },
-    { "\\a", "a", true, false },
-    { "QuEuE", "qUeUe", true, true },
-    { "QuEuE", "qUeUe", false, false },
-    { "[a-c]", "B", true, true },
-    { "[A-C]", "b", true, true },
-    { "[\\X]", "x", true, true },
-    { "\xc3*", "\xc3\xa4", true, false },
-};
-
-static void test_glob(void **state) {
-    (void)state;
-    for (size_t i = 0; i < LENGTH(globs); i++) {
-        const struct glob *g = &globs[i];
-        struct slice pattern = exact(g->pattern, strlen(g->pattern)), text = exact(g->text, strlen(g->text));
-
-        if (glob_match(pattern, text, g->ignore_case) != g->matches)
-            fail_msg("pattern '%s', text '%s': expected %d", g->pattern, g->text, g->matches);
-        release(pattern);
-        release(text);
-    }
-    assert_true(glob_match(SLICE("a?\0*"), SLICE("a\0\0b"), false));
-    assert_false(glob_match(SLICE("a\0b"), SLICE("a\0c"), false));
-}
-
-/* With a try at every star again this would take longer than the universe has. */
-static void test_glob_many_stars(void **state) {
-    char pattern[101], text[5000];
-
-    (void)state;
-    for (size_t i = 0; i < 100; i += 2)
-        memcpy(pattern + i, "a*", 2);
-    pattern[100] = 'b';
-    memset(text, 'a', sizeof(text));
-    assert_false(glob_match((struct slice){ pattern, 101 }, (struct slice){ text, sizeof(text) }, false));
-    text[sizeof(text) - 1] = 'b';
-    assert_true(glob_match((struct slice){ pattern, 101 }, (struct slice){ text, sizeof(text) }, false));
-}
-
 static void test_slices(void **state) {
     char *copy = slice_dup(SLICE("a\0b"));
 
@@ -308,10 +222,8 @@ static void test_clock(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_int), cmocka_unit_test(test_parse_size),
-        cmocka_unit_test(test_glob),      cmocka_unit_test(test_glob_many_stars),
-        cmocka_unit_test(test_slices),    cmocka_unit_test(test_text),
-        cmocka_unit_test(test_buf_fifo),  cmocka_unit_test(test_buf_text),
+        cmocka_unit_test(test_parse_int), cmocka_unit_test(test_parse_size), cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_text),      cmocka_unit_test(test_buf_fifo),   cmocka_unit_test(test_buf_text),
         cmocka_unit_test(test_buf_exact), cmocka_unit_test(test_clock),
     };
 
