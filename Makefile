@@ -27,6 +27,9 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export PGDISQUE_TEST_SLOW = 1
 endif
 
+# Where make runs, for recipes: a shell word whatever characters the path has.
+HERE = "$$PWD"
+
 # Asked for once, when first needed: `make run` must work before pkg-config is installed.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags libpq libevent_core libsodium hiredis libcrypto))
@@ -91,24 +94,24 @@ clean: ## remove what was built; ./data is kept
 	rm -rf build pgdisque bench/load
 
 deps: ## install what is missing for all of the below
-	@src/deps.sh test check bench
+	@src/deps.sh clients fault check bench
 
 ##@ Test
 
 test: ## run all tests; SANITIZE=address,undefined for the sanitizers, TEST_ARGS for tests/run
 	@src/deps.sh test
 	@+$(SUBMAKE) programs
-	@BUILD=$(CURDIR)/$(BUILD) PGDISQUE=$(CURDIR)/$(BIN) BENCH=$(CURDIR)/$(BENCH) SANITIZE=$(SANITIZE) tests/run $(TEST_ARGS)
+	@BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) BENCH=$(HERE)/$(BENCH) SANITIZE=$(SANITIZE) tests/run $(TEST_ARGS)
 
 fault: ## do bad things to the server under load, and check what clients saw; FAULT_ARGS for tests/fault/run
 	@src/deps.sh fault
 	@+$(SUBMAKE) $(BIN) $(FAULT)
-	@BUILD=$(CURDIR)/$(BUILD) PGDISQUE=$(CURDIR)/$(BIN) tests/fault/run $(FAULT_ARGS)
+	@BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) tests/fault/run $(FAULT_ARGS)
 
 fault-mutants: ## check the checker of make fault: servers made wrong must not get through
 	@src/deps.sh fault
 	@+$(SUBMAKE) $(FAULT) $(MUTANTS)
-	@BUILD=$(CURDIR)/$(BUILD) tests/fault/run --mutants $(FAULT_ARGS)
+	@BUILD=$(HERE)/$(BUILD) tests/fault/run --mutants $(FAULT_ARGS)
 
 fault-long: ## the same with every kind of fault, for three quarters of an hour
 	@+$(MAKE) --no-print-directory fault FAULT_ARGS='--long $(FAULT_ARGS)'
@@ -116,7 +119,7 @@ fault-long: ## the same with every kind of fault, for three quarters of an hour
 check: ## what can be checked without running the server, in half a minute
 	@src/deps.sh check
 	@+$(SUBMAKE) all
-	@COMPILE='$(COMPILE)' PGDISQUE=$(CURDIR)/$(BIN) tests/check/run
+	@COMPILE='$(COMPILE)' PGDISQUE=$(HERE)/$(BIN) tests/check/run
 
 lint: build/sql_gen.h build/version.h ## look for likely mistakes with cppcheck
 	@tests/check/lint
@@ -124,7 +127,7 @@ lint: build/sql_gen.h build/version.h ## look for likely mistakes with cppcheck
 bench: ## measure beside other queues; FULL=1 for an hour of it, BIG=1 for 10M jobs, BENCH_ARGS
 	@src/deps.sh bench
 	@+$(SUBMAKE) all $(BENCH) $(FLOOR)
-	@PGDISQUE=$(CURDIR)/$(BIN) BUILD=$(CURDIR)/$(BUILD) bench/run $(if $(FULL),--full) $(if $(BIG),--big) \
+	@PGDISQUE=$(HERE)/$(BIN) BUILD=$(HERE)/$(BUILD) bench/run $(if $(FULL),--full) $(if $(BIG),--big) \
 		$(BENCH_ARGS)
 
 bench-loop: ## measure PING while another client makes the server work; LOOP_ARGS for bench/loop
@@ -136,7 +139,7 @@ MINUTES = 60
 soak: ## an hour of load under a forgotten transaction; MINUTES=5 for a short one, SOAK_ARGS for bench/soak
 	@src/deps.sh bench
 	@+$(SUBMAKE) all $(BENCH)
-	@PGDISQUE=$(CURDIR)/$(BIN) bench/soak --minutes $(MINUTES) $(SOAK_ARGS)
+	@PGDISQUE=$(HERE)/$(BIN) bench/soak --minutes $(MINUTES) $(SOAK_ARGS)
 
 ##@ Work on it
 
@@ -171,7 +174,7 @@ $(LIB).list: FORCE
 	$(call remember,$(LIB_OBJ))
 
 # The commit, and whether the files differ from it; zeros without git.
-GIT = $(if $(wildcard .git),git -c safe.directory='$(CURDIR)')
+GIT = $(if $(wildcard .git),git -c safe.directory=$(HERE))
 GIT_SHA1 = $(or $(if $(GIT),$(shell $(GIT) rev-parse --short=8 HEAD 2>/dev/null)),00000000)
 GIT_DIRTY = $(if $(if $(GIT),$(shell $(GIT) status --porcelain -uno 2>/dev/null)),1,0)
 

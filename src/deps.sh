@@ -1,7 +1,7 @@
 #!/bin/sh
 # Names what is missing to build, run, test or check the project, and installs it.
 #
-#   deps.sh [--name-only] group...       groups: build run test fault check bench
+#   deps.sh [--name-only] group...       groups: build run test clients fault check bench
 #
 # What counts is that a thing works, not which package it came from; only the
 # installing knows Debian's packages. Nothing is done when nothing is missing.
@@ -46,6 +46,24 @@ need_libraries() {
     done
 }
 
+# The oldest libpq with pipelines; Debian 12 and Ubuntu 22.04 are the first to have it.
+oldest_libpq=14
+
+# refuse_old_libpq <version>: says which systems will do, and ends, when the version is too old.
+refuse_old_libpq() {
+    case $1 in '' | *[!0-9.]*) return ;; esac
+    [ "${1%%.*}" -lt $oldest_libpq ] || return 0
+    echo "The library libpq is version $1 here, and pgdisque needs $oldest_libpq or newer." >&2
+    echo "Supported systems: Debian 12 (bookworm) and newer, Ubuntu 22.04 and newer, and others that have it." >&2
+    exit 1
+}
+
+# The version that is installed, or else the version that apt would install.
+libpq_version() {
+    pkg-config --modversion libpq 2>/dev/null ||
+        apt-cache policy libpq-dev 2>/dev/null | sed -n 's/^ *Candidate: \([0-9.]*\).*/\1/p'
+}
+
 group_build() {
     need "a C compiler" gcc command -v "${CC:-cc}"
     need "the C library's headers" libc6-dev has_header stdlib.h
@@ -65,8 +83,6 @@ group_run() {
 group_test() {
     group_run
     need_libraries cmocka:libcmocka-dev
-    need Node.js nodejs command -v node
-    need npm npm command -v npm
     need "Python 3" python3 command -v python3
     need "redis for Python" python3-redis /usr/bin/python3 -c 'import redis'
     need "Celery for Python" python3-celery /usr/bin/python3 -c 'import celery'
@@ -77,6 +93,13 @@ group_test() {
     need PHP php-cli command -v php
     need PgBouncer pgbouncer has_pgbouncer
     need "a Redis server" redis-server has_redis
+}
+
+# tests/clients skips the libraries for Node.js where these are missing.
+group_clients() {
+    group_test
+    need Node.js nodejs command -v node
+    need npm npm command -v npm
 }
 
 has_pgbouncer() {
@@ -114,6 +137,7 @@ group_check() {
     need cppcheck cppcheck command -v cppcheck
 }
 
+refuse_old_libpq "$(libpq_version)"
 for group; do
     "group_$group"
 done
@@ -134,16 +158,17 @@ if ! command -v apt-get >/dev/null; then
     exit 1
 fi
 resolve
+
+# By hand: the script starts none of the servers that it installs, which Debian's packages do.
+advise() {
+    echo "As root, run  $0 $*  which installs them and starts no server," >&2
+    echo "or  apt-get update && $install" >&2
+    exit 1
+}
 root=
 [ "$(id -u)" = 0 ] || root=sudo
-if [ "$name_only" = yes ]; then
-    echo "\`make deps\` installs them, with: ${root:+$root }$install" >&2
-    exit 1
-fi
-if [ -n "$root" ] && ! command -v sudo >/dev/null; then
-    echo "Please run this as root, then try again:  $install" >&2
-    exit 1
-fi
+[ "$name_only" = no ] || advise "$@"
+[ -z "$root" ] || command -v sudo >/dev/null || advise "$@"
 
 # Debian's server package makes and starts a cluster of its own when it is new. We
 # run our own, so it is told not to; a cluster that exists already is left alone.
@@ -171,6 +196,7 @@ esac
 
 update() {
     $root apt-get update -q >/dev/null
+    refuse_old_libpq "$(libpq_version)"
     resolve
 }
 

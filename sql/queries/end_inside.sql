@@ -10,14 +10,15 @@ with life as materialized (
     select
         k.queue_id,
         case
-            when exists (
-                select
+            when (
+                select true
                 from pgdisque.job as r
                 where r.queue_id = k.queue_id
                   and r.ready_at <= $2::timestamptz
                   and r.expires_at > $3::timestamptz
                   and r.wake_at is distinct from r.ready_at
                   and (r.deliveries < r.attempts) is not false
+                limit 1
             ) then 'infinity'
             else (
                 select max(r.expires_at)

@@ -270,7 +270,7 @@ static void test_announced_sizes_take_no_memory(void **state) {
     }
     EVENTUALLY(strcmp(server_ping(&server), "+PONG") == 0);
     /* The sanitizers' own bookkeeping is not what is tested here. */
-    if (patience(1) == 1)
+    if (!is_slow())
         assert_true(server_memory(&server) - before < 200L * MB);
     for (int i = 0; i < 100; i++)
         wire_close(&w[i]);
@@ -286,7 +286,7 @@ static void test_out_of_memory(void **state) {
     int status = -1;
 
     (void)state;
-    if (patience(1) > 1) {
+    if (is_slow()) {
         free(body);
         skip();
     }

@@ -37,7 +37,7 @@ int run_suite(const char *name, const struct CMUnitTest *tests, size_t count, CM
     run_suite(name, tests, sizeof(tests) / sizeof((tests)[0]), start, stop)
 
 /* Fails the test when cond does not become true within the usual deadline. */
-#define EVENTUALLY_MS 8000
+#define EVENTUALLY_MS 20000
 #define EVENTUALLY(cond)                              \
     do {                                              \
         if (!WAIT_UNTIL(cond, EVENTUALLY_MS))         \

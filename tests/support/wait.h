@@ -10,21 +10,25 @@
  */
 int64_t now_ms(void);
 
-/* ms, made longer when PGDISQUE_TEST_SLOW is set (sanitizers, slow machines). */
+/* PGDISQUE_TEST_SLOW is set: a sanitizer, or a slow machine. Figures of memory and speed mean nothing then. */
+bool is_slow(void);
+
+/* ms, made longer when PGDISQUE_TEST_SLOW is set (sanitizers, slow machines), and by the machine's load average
+ * at this moment, up to ten times. */
 int64_t patience(int64_t ms);
 
 /* Gives the processor away for a moment between two looks at a condition. */
 void pause_briefly(void);
 
-/* Looks at cond until it is true or ms (before patience) are over; the value
- * says which. */
-#define WAIT_UNTIL(cond, ms)                                 \
-    ({                                                       \
-        int64_t wait_end_ = now_ms() + patience(ms);         \
-        bool wait_ok_;                                       \
-        while (!(wait_ok_ = (cond)) && now_ms() < wait_end_) \
-            pause_briefly();                                 \
-        wait_ok_;                                            \
+/* Looks at cond until it is true or ms are over; the value says which. The deadline moves with the load, so
+ * a machine that gets busy meanwhile gives more time. */
+#define WAIT_UNTIL(cond, ms)                                                  \
+    ({                                                                        \
+        int64_t wait_begin_ = now_ms();                                       \
+        bool wait_ok_;                                                        \
+        while (!(wait_ok_ = (cond)) && now_ms() < wait_begin_ + patience(ms)) \
+            pause_briefly();                                                  \
+        wait_ok_;                                                             \
     })
 
 #endif
