@@ -226,6 +226,7 @@ static size_t field_count(const struct job_view *v) {
            (v->unique_key.ptr != NULL) + (v->group_key.ptr != NULL);
 }
 
+/* Disque's fields come first and in Disque's order: some of its clients read them by position. */
 void job_view_reply_all(struct req *r, const struct job_view *v) {
     bool queued = job_view_is_queued(v);
     int64_t created_ms = job_created_us(v->key.id) / US_PER_MS;
@@ -247,9 +248,9 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     pair_int(r, "additional-deliveries", v->extras + (queued && v->owned));
     reply_nodes(r, v);
     reply_times(r, v);
-    pair_int(r, "priority", -v->key.rank);
     reply_bulk_str(r, "body");
     reply_bulk(r, v->body);
+    pair_int(r, "priority", -v->key.rank);
     reply_attempts(r, v);
     reply_keys(r, v);
     if (v->finished)
