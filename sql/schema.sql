@@ -782,7 +782,8 @@ CREATE TABLE pgdisque.job (
     leased_at timestamp with time zone,
     deadqueue bytea,
     error bytea,
-    group_key bytea
+    group_key bytea,
+    own_expires_at timestamp with time zone
 )
 WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2', toast.vacuum_truncate=off);
 ALTER TABLE ONLY pgdisque.job ALTER COLUMN body SET COMPRESSION lz4;

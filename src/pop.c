@@ -301,7 +301,7 @@ void pop_arrived(const struct pop *p, int64_t id, const PGresult *rows, int i) {
     int64_t wake_at = row_null(rows, i, 4) ? TIME_NEVER : row_time(rows, i, 4);
 
     if (events_wanted(p->to))
-        event_of_job(p->to, EVENT_ADDED, key, row_time(rows, i, 6), row_int4(rows, i, 7));
+        event_of_job(p->to, EVENT_ADDED, key, row_time(rows, i, 9), row_int4(rows, i, 7));
     queue_count_total(p->to, 1);
     queue_count_in(p->to, 1);
     if (wake_at != TIME_NEVER)
@@ -317,7 +317,7 @@ void pop_departed(const struct queue *q, const PGresult *rows, int i) {
         group_next(q->id, row_bytes(rows, i, 8));
 }
 
-/* Columns: ordinal, rank, id, ready_at, wake_at, body, expires_at, retry, group_key. One whose client has gone stays where it was moved to: who
+/* Columns: ordinal, rank, id, ready_at, wake_at, body, expires_at, retry, group_key, to_expires_at. One whose client has gone stays where it was moved to: who
  * died with it is what that list is for. */
 static void read_moved(struct pop_claim *c, const PGresult *rows, int i) {
     const struct pop_slot *s = &c->slots[row_int4(rows, i, 0) - 1];

@@ -13,7 +13,8 @@ with queue_end as materialized (
 )
 update pgdisque.job as j
 set expires_at = $8::timestamptz,
-    wake_at = $9::timestamptz
+    wake_at = $9::timestamptz,
+    own_expires_at = coalesce(j.own_expires_at, j.expires_at)
 from queue_end as e
 where j.ctid = any (array(
     select r.ctid

@@ -56,7 +56,8 @@ gone as (
 dated as (
     update pgdisque.job as j
     set expires_at = $8::timestamptz,
-        wake_at = $9::timestamptz
+        wake_at = $9::timestamptz,
+        own_expires_at = coalesce(j.own_expires_at, j.expires_at)
     where j.ctid = any (array(select t.ctid from target as t where not $6::boolean))
     returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key
 )

@@ -1,7 +1,8 @@
 -- Moves the last ready jobs of one queue, as move_first does the first ones.
 -- One that has had its last attempt is left to be buried.
 -- params: $1 queue_id, $2 limit, $3 now, $4 queue_id, $5 id (arrays: the new places, as many as the limit)
--- returns: ordinal of the place, rank, id, ready_at (as they were), wake_at, body, expires_at, retry, group_key
+-- returns: ordinal of the place, rank, id, ready_at (as they were), wake_at, body, expires_at (as it was), retry, group_key,
+--          to_expires_at
 -- locks: the rows, skipping what others have locked
 -- index: job_pkey backwards, then by ctid
 with found as (
@@ -24,20 +25,33 @@ gone as (
     using found as f
     join unnest($4::integer[], $5::bigint[]) with ordinality as t (to_queue_id, to_id, ordinal) on t.ordinal = f.ordinal
     where j.ctid = f.ctid
-    -- One that was put before others does not expire in the order of ids.
+    -- The end that EXPIRE gave to the list stays behind.
     returning
-        f.ordinal, t.to_queue_id, t.to_id,
-        case when j.wake_at is null and t.to_id > 0 then null else j.expires_at end as to_wake_at,
+        f.ordinal, t.to_queue_id, t.to_id, t.to_queue_id <> $1::integer as is_other,
+        greatest(j.expires_at, case when t.to_queue_id <> $1::integer then j.own_expires_at end) as to_expires_at,
         j.*
+),
+placed as (
+    -- A job that was put before others does not expire in the order of ids, and one that lives on is not looked for.
+    select
+        g.*,
+        case
+            when g.to_id > 0 and (g.wake_at is null or g.to_expires_at > $3::timestamptz + interval '18300 days') then null
+            else g.to_expires_at
+        end as to_wake_at
+    from gone as g
 ),
 moved as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, body,
-         attempts, backoff, deadqueue, error, group_key)
+         attempts, backoff, deadqueue, error, group_key, own_expires_at)
     select
-        g.to_id, $3::timestamptz, g.expires_at, g.to_wake_at, g.to_queue_id, g.retry, g.delay, g.deliveries,
-        g.nacks, g.extras, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error, g.group_key
-    from gone as g
+        g.to_id, $3::timestamptz, g.to_expires_at, g.to_wake_at, g.to_queue_id, g.retry, g.delay, g.deliveries,
+        g.nacks, g.extras, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error, g.group_key,
+        case when not g.is_other then g.own_expires_at end
+    from placed as g
 )
-select g.ordinal::integer, g.rank, g.id, g.ready_at, g.to_wake_at, g.body, g.expires_at, g.retry, g.group_key
-from gone as g
+select
+    g.ordinal::integer, g.rank, g.id, g.ready_at, g.to_wake_at, g.body, g.expires_at, g.retry, g.group_key,
+    g.to_expires_at
+from placed as g

@@ -59,11 +59,11 @@ gone as (
 moved as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, body,
-         attempts, backoff, deadqueue, error)
+         attempts, backoff, deadqueue, error, own_expires_at)
     select
         g.id * $3::bigint, $6::timestamptz, g.expires_at, g.new_wake_at, $2::integer, g.retry, g.delay, g.deliveries,
         g.nacks, g.extras + (g.owner is not null)::integer, g.rank, g.replicate, g.body, g.attempts, g.backoff,
-        g.deadqueue, g.error
+        g.deadqueue, g.error, g.own_expires_at
     from gone as g
 )
 select

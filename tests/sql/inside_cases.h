@@ -2,6 +2,7 @@
 #define INSIDE_CASES_H
 
 #include "key_cases.h"
+#include "list_cases.h"
 #include "session.h"
 
 /* Of statement_cases.h: GETJOB, commands about lists and about keys in a transaction. */
@@ -26,7 +27,9 @@
           .jobs = "1/0/1 wake=13:00:00; 1/0/2 expires=14:00:00; 1/0/3 ready=12:00:30 owner=3",              \
           .params = { "{1}", NOW, "@20:00:00", LIVES_ANY, "f", "@13:30:00", "@19:00:00", "NULL" },          \
           .rows = "1 0 1 11:00:00 19:00:00 60 -",                                                           \
-          .left = "1/0/1 expires=19:00:00; 1/0/2 expires=14:00:00; 1/0/3 ready=12:00:30 owner=3" },         \
+          .left = "1/0/1 expires=19:00:00; 1/0/2 expires=14:00:00; 1/0/3 ready=12:00:30 owner=3",           \
+          .query = OWN_ENDS,                                                                                \
+          .found = "1=13:00 2=- 3=-" },                                                                     \
         { SQL_END_INSIDE,                                                                                   \
           "the longest life lies between two times, both included",                                         \
           .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00; 1/0/3 expires=15:00:00 wake=11:00:00",   \

@@ -12,11 +12,12 @@
 #define KEYED_ROW                                                                                        \
     "update pgdisque.job set delay = 1, nacks = 3, extras = 4, replicate = 2, unique_key = 'k', "        \
     "unique_until = ready_at, worker = 'w', slot = 1, attempts = 9, backoff = 7, leased_at = ready_at, " \
-    "deadqueue = 'd', error = 'e', group_key = 'g'"
+    "deadqueue = 'd', error = 'e', group_key = 'g', own_expires_at = expires_at"
 #define RENAMED_ROW                                                                                      \
     "select concat_ws(' ', delay, nacks, extras, replicate, unique_key is null and unique_until is "     \
     "null and worker is null and slot is null and leased_at is null and group_key is null and owner is " \
-    "null, attempts, backoff, encode(deadqueue, 'escape'), encode(error, 'escape')) from pgdisque.job"
+    "null, attempts, backoff, encode(deadqueue, 'escape'), encode(error, 'escape'), own_expires_at = "   \
+    "expires_at) from pgdisque.job"
 
 #define KEY_CASES                                                                                           \
     { SQL_EMPTY_LIST,                                                                                       \
@@ -54,7 +55,18 @@
           .jobs = "1/0/1; 1/0/2 wake=13:00:00; 1/0/3 expires=14:00:00; 1/0/4; 1/0/5",                       \
           .params = { FROM_2_TO_4, "@20:00:00", "NULL", "@13:30:00" },                                      \
           .rows = "0 2 0 5; 0 4 0 5",                                                                       \
-          .left = "1/0/1; 1/0/2 expires=20:00:00; 1/0/3 expires=14:00:00; 1/0/4 expires=20:00:00; 1/0/5" }, \
+          .left = "1/0/1; 1/0/2 expires=20:00:00; 1/0/3 expires=14:00:00; 1/0/4 expires=20:00:00; 1/0/5",   \
+          .query = OWN_ENDS,                                                                                \
+          .found = "1=- 2=13:00 3=- 4=13:00 5=-" },                                                         \
+        { SQL_DATE_LIST,                                                                                    \
+          "once more: the end that they had by themselves is kept",                                         \
+          .jobs = "1/0/2 expires=12:20:00 wake=12:20:00",                                                   \
+          .setup = "update pgdisque.job set own_expires_at = test.at('15:00:00')",                          \
+          .params = { FROM_2_TO_4, "@12:30:00", "@12:30:00", "infinity" },                                  \
+          .rows = "0 2 0 2",                                                                                \
+          .left = ANY,                                                                                      \
+          .query = OWN_ENDS,                                                                                \
+          .found = "2=15:00" },                                                                             \
         { SQL_DATE_LIST, "nothing", .params = { ALL_OF_A_LIST, NOW, NOW, NOW } },                           \
         { SQL_LIST_LIFE, "that of the one that lives longest, of those that are queued",                    \
           .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00; 1/0/3 expires=12:20:00; "                \
@@ -93,7 +105,7 @@
           .rows = "- - - - - - - - 1; 1 0 1 11:00:00 13:00:00 60 \"g\" - -",                                \
           .left = ANY,                                                                                      \
           .query = RENAMED_ROW,                                                                             \
-          .found = "1 3 4 2 t 9 7 d e" },                                                                   \
+          .found = "1 3 4 2 t 9 7 d e t" },                                                                 \
         { SQL_RENAME_LIST, "nothing is there", .jobs = "1/0/1 ready=12:00:30 owner=3; 2/0/2",               \
           .params = { "1", "2", "1", "10", "f", NOW }, .rows = "- - - - - - - - 0" },                       \
         { SQL_RENAME_LIST, "too many together", .jobs = "1/0/1; 1/0/2; 2/0/3",                              \

@@ -17,7 +17,11 @@
 /* Of attempts, backoff, deadqueue, error, unique_key, unique_until, group_key. */
 #define NONE "- - - - - - -"
 #define POPPED_D "0 6 11:00:00 13:00:00 60 1 3 \"d\" 2 " NONE
-#define LEFT_BEHIND "id leased_at owner queue_id ready_at slot unique_key unique_until worker | 0"
+#define LEFT_BEHIND \
+    "id leased_at own_expires_at owner queue_id ready_at slot unique_key unique_until worker | 0"
+#define OWN_ENDS                                                                                          \
+    "select string_agg(id || '=' || coalesce(to_char(own_expires_at, 'HH24:MI'), '-'), ' ' order by id) " \
+    "from pgdisque.job"
 #define FRONTS "select string_agg(id || ':' || coalesce(front, 0), ' ' order by id) from pgdisque.queue"
 
 #define LIST_CASES                                                                                           \
@@ -82,9 +86,9 @@
           .jobs = IN_A_LIST,                                                                                 \
           .setup = "update pgdisque.job set unique_key = 'k' where id = 9",                                  \
           .params = { "1", FIRST, "3", NOW, "{2,3,1}", "{50,-51,52}" },                                      \
-          .rows =                                                                                            \
-              "1 -2 9 11:00:00 - \"a\" 13:00:00 60 -; 2 0 -4 11:00:00 13:00:00 \"b\" 13:00:00 60 -; 3 0 1 "  \
-              "11:00:00 - \"c\" 13:00:00 0 -",                                                               \
+          .rows = "1 -2 9 11:00:00 - \"a\" 13:00:00 60 - 13:00:00; 2 0 -4 11:00:00 13:00:00 \"b\" 13:00:00 " \
+                  "60 - 13:00:00; 3 0 1 "                                                                    \
+                  "11:00:00 - \"c\" 13:00:00 0 - 13:00:00",                                                  \
           .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; "          \
                   "1/0/4 wake=11:00:00; 1/0/5 expires=12:00:00; "                                            \
                   "1/0/6 wake=13:00:00 deliveries=2 nacks=1 extras=3 owner=3 body=d; "                       \
@@ -97,23 +101,38 @@
           .jobs = "1/0/1; 1/0/2",                                                                            \
           .setup = "update pgdisque.job set group_key = 'g' where id = 2",                                   \
           .params = { "1", "0", "1", "3", NOW, "{2,2,2}", "{7,8,9}" },                                       \
-          .rows = "1 0 2 11:00:00 - \"x\" 13:00:00 60 \"g\"",                                                \
+          .rows = "1 0 2 11:00:00 - \"x\" 13:00:00 60 \"g\" 13:00:00",                                       \
           .left = "1/0/1; 2/0/7 ready=12:00:00" },                                                           \
         { SQL_MOVE_FIRST,                                                                                    \
           "all that the job is goes with it, but its key, its slot and who had it",                          \
           .jobs = "1/0/1",                                                                                   \
           .setup = FULL_ROW "; delete from pgdisque.unique_key",                                             \
           .params = { "1", "0", "0", "1", NOW, "{2}", "{7}" },                                               \
-          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60 -",                                             \
+          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00",                                    \
           .left = ANY,                                                                                       \
           .query = CHANGED_COLUMNS,                                                                          \
           .found = LEFT_BEHIND },                                                                            \
+        { SQL_MOVE_FIRST,                                                                                    \
+          "the end of its list stays behind; in the same list it stays; who is to live on is not looked "    \
+          "for",                                                                                             \
+          .jobs = "1/0/1 wake=13:00:00; 1/0/2 wake=13:00:00; 1/0/3 wake=13:00:00; 1/0/4 wake=13:00:00",      \
+          .setup = "update pgdisque.job set own_expires_at = case id when 1 then test.at('15:00:00') "       \
+                   "when 2 then test.at('12:10:00') when 3 then test.at('15:00:00') "                        \
+                   "else test.at('15:00:00') + interval '60 years' end",                                     \
+          .params = { "1", "0", "0", "4", NOW, "{2,2,1,2}", "{6,7,8,9}" },                                   \
+          .rows = "1 0 1 11:00:00 15:00:00 \"x\" 13:00:00 60 - 15:00:00; "                                   \
+                  "2 0 2 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00; "                                   \
+                  "3 0 3 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00; "                                   \
+                  "4 0 4 11:00:00 - \"x\" 13:00:00 60 - 2090-01-01 15:00:00+00",                             \
+          .left = ANY,                                                                                       \
+          .query = OWN_ENDS,                                                                                 \
+          .found = "6=- 7=- 8=15:00 9=-" },                                                                  \
         { SQL_MOVE_LAST,                                                                                     \
           "all that the job is, likewise",                                                                   \
           .jobs = "1/0/1",                                                                                   \
           .setup = FULL_ROW "; delete from pgdisque.unique_key",                                             \
           .params = { "1", "1", NOW, "{2}", "{7}" },                                                         \
-          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60 -",                                             \
+          .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00",                                    \
           .left = ANY,                                                                                       \
           .query = CHANGED_COLUMNS,                                                                          \
           .found = LEFT_BEHIND },                                                                            \
@@ -122,7 +141,8 @@
           .jobs = "1/-1/5; 1/0/1; 1/0/2 wake=13:00:00 owner=3 deliveries=1",                                 \
           .setup = "update pgdisque.job set group_key = 'g' where id = 1",                                   \
           .params = { "1", "2", NOW, "{2,2}", "{8,9}" },                                                     \
-          .rows = "1 0 2 11:00:00 13:00:00 \"x\" 13:00:00 60 -; 2 0 1 11:00:00 - \"x\" 13:00:00 60 \"g\"",   \
+          .rows = "1 0 2 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00; 2 0 1 11:00:00 - \"x\" 13:00:00 "   \
+                  "60 \"g\" 13:00:00",                                                                       \
           .left = "1/-1/5; 2/0/8 ready=12:00:00 wake=13:00:00 deliveries=1; 2/0/9 ready=12:00:00" },         \
         { SQL_REMOVE_FIRST,                                                                                  \
           "what is queued and equal, the first ones",                                                        \

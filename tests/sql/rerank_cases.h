@@ -10,7 +10,8 @@
 #define FULL_ROW                                                                                       \
     "update pgdisque.job set wake_at = expires_at, delay = 1, deliveries = 2, nacks = 3, extras = 4, " \
     "replicate = 2, owner = 5, unique_key = 'k', unique_until = ready_at, worker = 'w', slot = 1, "    \
-    "attempts = 9, backoff = 7, leased_at = ready_at, deadqueue = 'd', error = 'e'; "                  \
+    "attempts = 9, backoff = 7, leased_at = ready_at, deadqueue = 'd', error = 'e', own_expires_at = " \
+    "expires_at; "                                                                                     \
     "insert into pgdisque.unique_key (id, expires_at, until, queue_id, retry, rank, key) "             \
     "select id, expires_at, expires_at, queue_id, retry, rank, unique_key from pgdisque.job; "         \
     "drop table if exists pg_temp.was; create temp table was as select to_jsonb(j) as job from "       \

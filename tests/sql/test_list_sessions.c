@@ -32,9 +32,9 @@ static void others_are_passed_over(void **state) {
     assert_string_equal(CALL(b, SQL_POP_FIRST, "1", "-1", "0", "1", NOW),
                         "0 2 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - -");
     assert_string_equal(CALL(b, SQL_MOVE_LAST, "1", "1", NOW, "{2}", "{9}"),
-                        "1 0 4 11:00:00 - \"x\" 13:00:00 60 -");
+                        "1 0 4 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
     assert_string_equal(CALL(b, SQL_MOVE_FIRST, "1", "-1", "0", "5", NOW, "{2}", "{8}"),
-                        "1 0 3 11:00:00 - \"x\" 13:00:00 60 -");
+                        "1 0 3 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
     assert_string_equal(CALL(b, SQL_POP_LAST, "1", "9", NOW), "");
     assert_string_equal(sql(a, "commit"), "");
     assert_string_equal(jobs_now(a), "2/0/8 ready=12:00:00; 2/0/9 ready=12:00:00");
@@ -80,7 +80,7 @@ static void a_walk_does_not_follow_what_moves_to_the_end(void **state) {
     (void)state;
     begin_walk();
     assert_string_equal(CALL(a, SQL_MOVE_FIRST, "1", "-1", "0", "1", NOW, "{1}", "{9}"),
-                        "1 0 1 11:00:00 - \"x\" 13:00:00 60 -");
+                        "1 0 1 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
     walk_brings_the_next("0 2 12:01:00 13:00:00 60 0 0 \"x\" -");
 }
 
@@ -90,7 +90,8 @@ static void a_walk_does_not_follow_what_moves_to_the_front(void **state) {
     assert_string_equal(sql(a, "commit; begin"), "");
     begin_walk();
     assert_string_equal(CALL(a, SQL_MOVE_LAST, "1", "2", NOW, "{1,1}", "{-9,9}"),
-                        "1 0 5 11:00:00 13:00:00 \"x\" 13:00:00 60 -; 2 0 4 11:00:00 - \"x\" 13:00:00 60 -");
+                        "1 0 5 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00; "
+                        "2 0 4 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
     walk_brings_the_next("");
     assert_string_equal(jobs_now(a), "1/0/-9 ready=12:00:00 wake=13:00:00; 1/0/9 ready=12:00:00");
 }
