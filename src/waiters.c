@@ -169,6 +169,10 @@ void get_wait(struct get *g) {
         get_end_empty(g);
         return;
     }
+    if (node_self()->leaving) {
+        get_end_error(g, WAITERS_LEAVING);
+        return;
+    }
     g->state = GET_WAITING;
     g->has_waited = true;
     arm_deadline(g);
@@ -202,8 +206,6 @@ void get_begin(struct get *g) {
         look_anyway(g);
     if (get_has_budget(g) || get_find_queue(g, is_claimed) != NULL)
         get_start(g);
-    else if (!g->nohang && node_self()->leaving)
-        get_end_error(g, WAITERS_LEAVING);
     else
         get_wait(g);
 }

@@ -131,7 +131,7 @@ void get_begin(struct get *g);
 void get_start(struct get *g);
 /* Takes the oldest fresh get, or NULL. */
 struct get *get_next_fresh(void);
-/* Nothing for it: waits at its place; or ends, when it may not wait or its time is over. */
+/* Nothing for it: waits at its place. Ends when it may not wait, its time is over, or the server is leaving. */
 void get_wait(struct get *g);
 /* The longest waiting get of q whose client is still there, or NULL. */
 struct get *get_first_waiting(struct queue *q);
