@@ -7,8 +7,10 @@
 #include "claim.h"
 #include "clock.h"
 #include "command.h"
+#include "cmd_key.h"
 #include "config.h"
 #include "list_front.h"
+#include "key_inside.h"
 #include "node.h"
 #include "pop_inside.h"
 #include "popped.h"
@@ -224,13 +226,31 @@ static bool take_end(struct req *r, struct slice word, enum list_end *end) {
 
 /* ---- LPOP, RPOP ---- */
 
-/* LPOP key 0 says whether there is a list. */
-static void pop_none(struct taking *t) {
-    if (queue_is_key(queue_find(t->keys[0])))
-        reply_array(t->req, 0);
+static void reply_whether(struct req *r, bool is_there) {
+    if (is_there)
+        reply_array(r, 0);
     else
-        t->form->none(t->req);
-    req_end(t->req);
+        reply_null_array(r);
+    req_end(r);
+}
+
+static void on_life(struct life *l, int64_t until) {
+    reply_whether(l->req, until != LIFE_NONE);
+}
+
+/* LPOP key 0 replies whether there is a list. In a transaction a statement looks, because commands before this one
+ * may have made the list. */
+static void pop_none(struct req *r) {
+    struct queue *q = queue_find(r->argv[1]);
+    struct life *l;
+
+    if (!key_is_inside(r) || !key_may_exist(r, q)) {
+        reply_whether(r, queue_is_key(q));
+        return;
+    }
+    l = req_alloc(r, sizeof *l);
+    *l = (struct life){ .found = on_life, .req = r };
+    key_find_life(l, q);
 }
 
 static void pop(struct req *r, enum list_end from) {
@@ -243,7 +263,7 @@ static void pop(struct req *r, enum list_end from) {
     else if (t->count > 0)
         begin(t);
     else
-        pop_none(t);
+        pop_none(r);
 }
 
 void cmd_lpop(struct req *r) {
