@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -11,6 +12,7 @@
 static struct {
     int ends;
     struct req *ended;
+    char reply[64];
 } seen;
 
 /* Keeps the request, as a client does whose earlier replies are not there yet. */
@@ -281,13 +283,25 @@ static void test_end_db_error(void **state) {
         r, "-DBERR the database refused this request: no equivalent in encoding (SQLSTATE 22P05)\r\n", true);
 }
 
+/* Frees the request, as a request of the server itself is freed. */
+static void end_and_free(struct req *r) {
+    const struct buf *out = reply_buf(r);
+
+    assert_true(r->done);
+    seen.ends++;
+    snprintf(seen.reply, sizeof seen.reply, "%.*s", (int)buf_len(out), buf_ptr(out));
+    req_free(r);
+}
+
 static void test_end_may_free(void **state) {
     const struct slice argv[] = { SLICE("QUIT") };
-    struct req *r = req_new(1, argv, NULL, req_free);
+    struct req *r = req_new(1, argv, NULL, end_and_free);
 
     (void)state;
     strcpy(req_alloc(r, 100), "is freed with it");
     req_ok(r);
+    assert_int_equal(seen.ends, 1);
+    assert_string_equal(seen.reply, "+OK\r\n");
 }
 
 #define TEST(fn) cmocka_unit_test_setup(fn, forget)
