@@ -35,14 +35,16 @@ static struct {
     struct op *const *ops;
     void (*plan)(void);
     struct lane lanes[LANES];
-    struct list suspects; /* tasks of failed statements: sent in ever smaller groups */
-    enum turn turn;       /* of the last hot flight */
+    struct list suspects;  /* tasks of failed and lost flights: sent in ever smaller groups */
+    struct list too_large; /* tasks that are not sent: they fail when the turn ends */
+    enum turn turn;        /* of the last hot flight */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
     batch.ops = ops;
     batch.plan = plan;
     list_init(&batch.suspects);
+    list_init(&batch.too_large);
     bundles_init();
     for (size_t i = 0; ops[i] != NULL; i++) {
         list_init(&ops[i]->queue);
@@ -78,15 +80,27 @@ void batch_count_bundled(long change) {
     batch.lanes[0].queued += (size_t)change;
 }
 
+static void add_apart(struct list *list, struct task *t, uint32_t company) {
+    t->company = company;
+    list_push_back(list, &t->node);
+}
+
 void batch_add(struct task *t) {
     if (t->bundle != NULL) {
         t->bundle->on_joined(t->bundle);
         return;
     }
     t->state = TASK_QUEUED;
-    t->company = 0;
-    count_queued(t->op, 1);
-    list_push_back(&t->op->queue, &t->node);
+    if (task_size(t) > OP_MAX_BYTES) {
+        add_apart(&batch.too_large, t, 1);
+    } else if (t->lost > 1 && t->company > 0) {
+        /* It was given up to find out what became of its flight. */
+        add_apart(&batch.suspects, t, t->company);
+    } else {
+        t->company = 0;
+        count_queued(t->op, 1);
+        list_push_back(&t->op->queue, &t->node);
+    }
 }
 
 bool batch_cancel(struct task *t) {
@@ -95,6 +109,7 @@ bool batch_cancel(struct task *t) {
     list_remove(&t->node);
     if (t->company == 0)
         count_queued(t->op, -1);
+    t->company = 0;
     t->state = TASK_IDLE;
     return true;
 }
@@ -113,7 +128,7 @@ bool batch_idle(void) {
     for (size_t i = 0; i < LANES; i++)
         if (batch.lanes[i].db->state == DB_FLYING)
             return false;
-    return list_empty(&batch.suspects) && !bundles_wait();
+    return list_empty(&batch.suspects) && list_empty(&batch.too_large) && !bundles_wait();
 }
 
 /* ---- building a flight ---- */
@@ -131,6 +146,7 @@ static void board(struct flight *f, struct task *t) {
         f->tasks = xrealloc(f->tasks, f->task_cap * sizeof *f->tasks);
     }
     f->tasks[f->task_count++] = t;
+    f->bytes += task_size(t);
     f->parts[f->part_count].count++;
     f->spread_count += t->op->spreads && t->bundle == NULL;
     list_remove(&t->node);
@@ -143,9 +159,10 @@ static struct task *first_task(struct op *op) {
     return LIST_ENTRY(op->queue.next, struct task, node);
 }
 
-static bool has_room_for(const struct params *p, const struct task *t) {
-    return p->rows == 0 || (p->rows + t->rows <= (size_t)config.batch_max &&
-                            p->bytes + t->bytes <= (size_t)config.batch_max_bytes);
+static bool has_room_for(const struct flight *f, const struct params *p, const struct task *t) {
+    return p->rows == 0 ||
+           (p->rows + t->rows <= (size_t)config.batch_max &&
+            p->bytes + t->bytes <= (size_t)config.batch_max_bytes && flight_has_room(f, task_size(t)));
 }
 
 static void encode(struct flight *f, struct params *p, struct task *t,
@@ -205,7 +222,7 @@ static void add_statement(struct flight *f, struct op *op) {
 
     do
         encode(f, p, first_task(op), op->encode);
-    while (!op->alone && !list_empty(&op->queue) && boarded(f) < seats && has_room_for(p, first_task(op)));
+    while (!op->alone && !list_empty(&op->queue) && boarded(f) < seats && has_room_for(f, p, first_task(op)));
     finish_statement(f, op, NULL);
 }
 
@@ -236,7 +253,7 @@ static size_t scope_of(const struct flight *f, const struct op *op) {
     return seats < (size_t)config.batch_max ? seats : (size_t)config.batch_max;
 }
 
-static bool all_fit(const struct op *op, size_t scope) {
+static bool all_fit(const struct flight *f, const struct op *op, size_t scope) {
     size_t rows = 0, bytes = 0;
 
     for (struct list *n = op->queue.next; scope > 0; n = n->next, scope--) {
@@ -245,7 +262,8 @@ static bool all_fit(const struct op *op, size_t scope) {
         rows += t->rows;
         bytes += t->bytes;
     }
-    return rows <= (size_t)config.batch_max && bytes <= (size_t)config.batch_max_bytes;
+    return rows <= (size_t)config.batch_max && bytes <= (size_t)config.batch_max_bytes &&
+           flight_has_room(f, bytes + rows * OP_ROW_BYTES);
 }
 
 /* Of how many kinds the first tasks are; 0: they go better by the general statement. When there are several
@@ -268,7 +286,7 @@ static size_t count_kinds(const struct flight *f, const struct op *op, size_t sc
     }
     if (known == 1)
         return kinds[0].alike;
-    return f->part_count + known <= DB_MAX_STATEMENTS && all_fit(op, scope) ? known : 0;
+    return f->part_count + known <= DB_MAX_STATEMENTS && all_fit(f, op, scope) ? known : 0;
 }
 
 static void encode_kind(struct flight *f, struct params *p, struct task *t, bool alike) {
@@ -294,7 +312,7 @@ static void add_kind(struct flight *f, struct op *op, size_t *scope) {
         kind = kind_of(op, t);
         if (!same_kind(&kind, &wanted))
             continue;
-        if (!has_room_for(p, t))
+        if (!has_room_for(f, p, t))
             break;
         encode_kind(f, p, t, wanted.alike);
     }
@@ -303,8 +321,9 @@ static void add_kind(struct flight *f, struct op *op, size_t *scope) {
 }
 
 /* May op have another statement in the flight? */
-static bool may_go_on(const struct flight *f, const struct op *op) {
-    return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS;
+static bool may_go_on(const struct flight *f, struct op *op) {
+    return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS &&
+           (op->commit == COMMIT_ANY || flight_has_room(f, task_size(first_task(op))));
 }
 
 static void decide(const struct op *op, size_t scope) {
@@ -343,8 +362,8 @@ enum durability batch_durability(enum commit_kind kind) {
     return kind == COMMIT_REPLICATED && set > DURABILITY_REMOTE_WRITE ? DURABILITY_REMOTE_FLUSH : set;
 }
 
-/* The first suspects, as many as may travel together. Nobody else is in the flight,
- * since it is likely to fail. */
+/* The first suspects, as many as may travel together. No other task is in the flight, because it is likely to
+ * fail. */
 static void add_suspects(struct flight *f) {
     struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
     struct op *op = first->op;
@@ -357,11 +376,12 @@ static void add_suspects(struct flight *f) {
     for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
         struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
 
-        if (t->op != op || t->company != company || (i > 0 && op->alone))
+        if (t->op != op || t->company != company || (i > 0 && op->alone) || !has_room_for(f, p, t))
             break;
         encode(f, p, t, op->encode);
     }
     finish_statement(f, op, NULL);
+    batch_companions(f);
 }
 
 static bool goes_with(const struct op *op, enum commit_kind kind) {
@@ -405,6 +425,7 @@ static void add_those_of(enum turn turn, struct flight *f) {
 /* Who has nothing to send loses the turn. */
 static void build(struct flight *f) {
     f->part_count = f->task_count = 0;
+    f->bytes = 0;
     f->bundled = false;
     if (f->db->kind != LANE_HOT) {
         add_ops(f, COMMIT_ORDINARY);
@@ -478,18 +499,38 @@ static void lane_flush(struct lane *lane) {
     }
 }
 
+/* Here, and not in batch_add(), because callers go on with the task. */
+static void fail_too_large(void) {
+    static const struct op_error error = { OP_TOO_LARGE,
+                                           "it is larger than a statement of the database can be" };
+    struct list *node;
+
+    while ((node = list_pop_front(&batch.too_large)) != NULL) {
+        struct task *t = LIST_ENTRY(node, struct task, node);
+
+        t->state = TASK_IDLE;
+        t->company = 0;
+        t->op->fail(t, &error);
+    }
+}
+
 void batch_flush(void) {
+    fail_too_large();
     for (size_t i = 0; i < LANES; i++)
         lane_flush(&batch.lanes[i]);
 }
 
 /* ---- a flight's end ---- */
 
+const struct op_error batch_lost_error = {
+    OP_LOST, "each time that the database executed this alone it ended the session"
+};
+
 void batch_part_done(const struct part *part, const PGresult *rows) {
     for (size_t i = 0; i < part->count; i++) {
         part->tasks[i]->state = TASK_IDLE;
         part->tasks[i]->company = 0;
-        part->tasks[i]->failures = 0;
+        part->tasks[i]->failures = part->tasks[i]->lost = part->tasks[i]->lost_alone = 0;
     }
     part->done(part->tasks, part->count, rows);
 }
@@ -514,13 +555,62 @@ void batch_send_again(struct task *t, bool unknown) {
     list_push_front(t->company > 0 ? &batch.suspects : &t->op->queue, &t->node);
 }
 
+bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
+    if (lost_alone < LOST_ALONE_MOST)
+        return false;
+    log_warning(
+        "batch",
+        "%s: the database ended the session each of the %d times that it executed this alone: it is given "
+        "up; the database's log tells why",
+        what, LOST_ALONE_MOST);
+    return true;
+}
+
+/* The database may have died of one of the flight's tasks. When a second flight of a task is lost, the task goes on
+ * in half the company; one that is alone each time is given up. */
+static void note_lost(struct task *t, size_t company, bool alone) {
+    t->lost++;
+    t->lost_alone += alone;
+    if (batch_lost_too_often(t->op->name, t->lost_alone)) {
+        t->state = TASK_IDLE;
+        t->company = 0;
+        t->op->fail(t, &batch_lost_error);
+        return;
+    }
+    if (t->lost > 1)
+        t->company = (uint32_t)(company > 1 ? company / 2 : 1);
+    batch_send_again(t, true);
+}
+
+static bool is_companion(const struct part *part) {
+    return part->op->commit == COMMIT_ANY;
+}
+
+static size_t count_own_parts(const struct flight *f) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->part_count; i++)
+        count += !is_companion(&f->parts[i]);
+    return count;
+}
+
 static void lost_flight(struct flight *f) {
+    bool alone = count_own_parts(f) == 1;
+
     if (f->bundled) {
         bundles_lost(f);
         return;
     }
-    for (size_t i = f->task_count; i-- > 0;)
-        batch_send_again(f->tasks[i], true);
+    for (size_t i = f->part_count; i-- > 0;) {
+        struct part *part = &f->parts[i];
+
+        for (size_t k = part->count; k-- > 0;) {
+            if (f->at_work && !is_companion(part))
+                note_lost(part->tasks[k], part->count, alone && part->count == 1);
+            else
+                batch_send_again(part->tasks[k], true);
+        }
+    }
 }
 
 /* Flights are lost together. We are told of the oldest first, but deal with the newest
@@ -570,7 +660,7 @@ static void failed(struct flight *f, const struct db_result *result) {
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
         bool guilty = at_commit || i == result->failed_at;
-        size_t company = part->count > 1 || !at_commit ? part->count : f->part_count;
+        size_t company = part->count > 1 || !at_commit ? part->count : count_own_parts(f);
 
         for (size_t k = part->count; k-- > 0;) {
             if (guilty)
@@ -586,6 +676,7 @@ static void on_landed(struct db_lane *db, const struct db_result *result) {
     struct flight *f = &lane->flights[lane->oldest];
 
     lane->oldest = (lane->oldest + 1) % DB_MAX_FLIGHTS;
+    f->at_work = result->at_work;
     if (result->outcome == DB_COMMITTED)
         committed(f, result);
     else if (result->outcome == DB_FAILED)

@@ -22,6 +22,8 @@ struct part {
 struct flight {
     struct db_lane *db;
     bool bundled;
+    bool at_work; /* lost while the database executed it: see db_result */
+    size_t bytes; /* of its tasks, about */
     /* Of the tasks that wait and whose operations spread: for how many it has seats. */
     size_t seats;
     size_t of;
@@ -40,6 +42,15 @@ void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct t
                      size_t count);
 /* The statements of those operations that go with every flight (COMMIT_ANY). */
 void batch_companions(struct flight *f);
+/* May the flight take a task of that size as well? */
+static inline bool flight_has_room(const struct flight *f, size_t bytes) {
+    return f->bytes == 0 || f->bytes + bytes <= OP_MAX_BYTES;
+}
+/* So often a task, or a transaction of a client, is sent that was alone in each of the flights that were lost. */
+#define LOST_ALONE_MOST 4
+/* True, and logged, when that is reached. what: for the log. */
+bool batch_lost_too_often(const char *what, uint8_t lost_alone);
+extern const struct op_error batch_lost_error;
 /* The part's tasks end by done(). */
 void batch_part_done(const struct part *part, const PGresult *rows);
 /* t waits again, as its operation says, in front of others. */

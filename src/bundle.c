@@ -47,6 +47,14 @@ size_t bundle_statements(const struct bundle *b) {
     return statements;
 }
 
+size_t bundle_size(const struct bundle *b) {
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < b->count; i++)
+        bytes += task_size(b->tasks[i]);
+    return bytes;
+}
+
 /* ---- sending ---- */
 
 static void wait_for_turn(struct bundle *b, bool in_front) {
@@ -79,7 +87,7 @@ static void board(struct flight *f, struct bundle *b) {
 static bool may_join(const struct flight *f, const struct bundle *first, const struct bundle *b) {
     return b != NULL && !b->alone && b->commit == first->commit &&
            f->part_count + bundle_statements(b) < DB_MAX_STATEMENTS &&
-           f->task_count + b->count <= (size_t)config.batch_max;
+           f->task_count + b->count <= (size_t)config.batch_max && flight_has_room(f, bundle_size(b));
 }
 
 void bundles_board(struct flight *f) {
@@ -155,19 +163,25 @@ static void send_again_alone(struct bundle *b) {
     send_again(b);
 }
 
-/* Calls fn for each bundle of the flight, the last first, so that the order stays; the mark and
- * the like go as their operations say. */
+/* Calls fn for each bundle of the flight, the last first, so that the order stays. */
+static void each_bundle(const struct flight *f, void (*fn)(struct bundle *b)) {
+    for (size_t i = f->part_count; i-- > 0;) {
+        struct bundle *b = f->parts[i].bundle;
+
+        if (b != NULL && (i == 0 || f->parts[i - 1].bundle != b))
+            fn(b);
+    }
+}
+
+/* The same; the mark and the like go as their operations say. */
 static void each_of(struct flight *f, bool unknown, void (*fn)(struct bundle *b)) {
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
 
-        if (part->bundle == NULL) {
-            for (size_t k = part->count; k-- > 0;)
-                batch_send_again(part->tasks[k], unknown);
-        } else if (i == 0 || f->parts[i - 1].bundle != part->bundle) {
-            fn(part->bundle);
-        }
+        for (size_t k = part->count; part->bundle == NULL && k-- > 0;)
+            batch_send_again(part->tasks[k], unknown);
     }
+    each_bundle(f, fn);
 }
 
 static bool carries_several(const struct flight *f) {
@@ -231,6 +245,8 @@ static void on_known(struct lost_task *l, enum flight_fate fate) {
 
     if (fate == FLIGHT_COMMITTED)
         answers_lost(b);
+    else if (batch_lost_too_often("transaction of a client", b->lost_alone))
+        refuse(b, &batch_lost_error);
     else if (fate == FLIGHT_UNDONE)
         send_again(b);
     else
@@ -242,6 +258,19 @@ static void ask(struct bundle *b) {
     flight_ask(&b->lost);
 }
 
+/* Of several transactions in a flight each goes alone when a second flight is lost. */
+static void note_lost(struct bundle *b) {
+    b->times_lost++;
+    b->alone = b->alone || b->times_lost > 1;
+}
+
+static void note_lost_alone(struct bundle *b) {
+    b->lost_alone++;
+    note_lost(b);
+}
+
 void bundles_lost(struct flight *f) {
+    if (f->at_work)
+        each_bundle(f, carries_several(f) ? note_lost : note_lost_alone);
     each_of(f, true, ask);
 }

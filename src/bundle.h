@@ -38,7 +38,9 @@ struct bundle {
     /* Private. */
     struct list node; /* among those that wait */
     uint8_t failures;
-    bool alone; /* its flight has failed: the next is for it alone */
+    uint8_t times_lost; /* how often the session ended while its flight was executed, */
+    uint8_t lost_alone; /* with no other transaction in it */
+    bool alone;         /* its flight has failed, or several were lost: the next is for it alone */
     struct lost_task lost;
 };
 
@@ -47,6 +49,8 @@ struct flight;
 /* Of how many statements it will be; more than BUNDLE_MAX_STATEMENTS it must not have. */
 size_t bundle_statements(const struct bundle *b);
 #define BUNDLE_MAX_STATEMENTS 1000
+/* As task_size(), of all its tasks; more than OP_MAX_BYTES they must not have. */
+size_t bundle_size(const struct bundle *b);
 /* Sends tasks[count], at least one, when it is their turn. */
 void bundle_send(struct bundle *b);
 /* Will not be sent: all tasks fail. */

@@ -233,7 +233,7 @@ void add_encode(struct params *p, struct task *t) {
     /* In the order of the commands, whichever queue had its row first. */
     if (t->bundle != NULL)
         make_key(a);
-    a->lost.flight = flight_mark(t);
+    a->lost.flight = flight_mark();
     params_int8(p, 0, a->key.id);
     encode_times(p, a);
     params_int4(p, 4, a->key.queue_id);
@@ -284,7 +284,7 @@ static void alike_decide(struct task *t) {
 static void alike_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
-    a->lost.flight = flight_mark(t);
+    a->lost.flight = flight_mark();
     params_int8(p, 0, a->key.id);
     params_bytea(p, 1, a->req->argv[2]);
 }

@@ -106,7 +106,7 @@ void looking_encode(struct params *p, const struct looking *l) {
 /* ---- what is changed ---- */
 
 void looking_encode_change(struct params *p, struct looking *l) {
-    l->lost.flight = flight_mark_always(&l->req->task);
+    l->lost.flight = flight_mark_always();
     looking_encode(p, l);
 }
 

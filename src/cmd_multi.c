@@ -104,9 +104,15 @@ static void fail(struct exec *e) {
 }
 
 static void refused(struct exec *e, const struct op_error *error) {
-    buf_printf(&e->error,
-               "DBERR nothing of the transaction was done, because the database refused it: %s (SQLSTATE %s)",
-               error->message, error->sqlstate);
+    const char *reply = db_error_reply(error);
+
+    if (reply != NULL)
+        buf_printf(&e->error, "%s", reply);
+    else
+        buf_printf(
+            &e->error,
+            "DBERR nothing of the transaction was done, because the database refused it: %s (SQLSTATE %s)",
+            error->message, error->sqlstate);
     fail(e);
 }
 
@@ -146,12 +152,16 @@ static void collect_tasks(struct exec *e) {
     b->commit = is_replicated(e) ? COMMIT_REPLICATED : COMMIT_ORDINARY;
 }
 
-static void too_many(struct exec *e) {
-    if (buf_len(&e->error) == 0 && bundle_statements(&e->bundle) > BUNDLE_MAX_STATEMENTS)
+static void check_size(struct exec *e) {
+    if (buf_len(&e->error) > 0)
+        return;
+    if (bundle_statements(&e->bundle) > BUNDLE_MAX_STATEMENTS)
         buf_printf(
             &e->error,
             "LIMIT the transaction has too many statements: 1000 are allowed. Commands of one kind that "
             "follow each other, ADDJOBs or ACKJOBs, are one");
+    else if (bundle_size(&e->bundle) > OP_MAX_BYTES)
+        buf_printf(&e->error, "LIMIT the transaction is too large: the database can take 768 MB");
 }
 
 /* All handlers have been called, and queues without a row in the database have got one. */
@@ -159,7 +169,7 @@ static void prepared(struct exec *e) {
     static const struct op_error discarded = { "00000", "another command was refused" };
 
     collect_tasks(e);
-    too_many(e);
+    check_size(e);
     if (buf_len(&e->error) > 0) {
         fail(e);
         if (e->live == 0)

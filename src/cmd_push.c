@@ -172,7 +172,7 @@ static void start(struct push *p) {
     p->ids = req_alloc(r, p->count * sizeof *p->ids);
     r->task.rows = (uint32_t)p->count;
     for (size_t i = 0; i < p->count; i++)
-        r->task.bytes += p->values[i].len + ROW_BYTES;
+        r->task.bytes += p->values[i].len + p->opt.deadqueue.len + ROW_BYTES;
     p->q->users++;
     p->q->adding += (int64_t)p->count;
     go_on(p);
@@ -187,7 +187,7 @@ static void note_sent(struct push *p, struct task *t) {
     if (!p->unhanded)
         p->q->inserting += (int64_t)p->count;
     p->unhanded = true;
-    p->lost.flight = flight_mark(t);
+    p->lost.flight = flight_mark();
 }
 
 static void push_encode(struct params *params, struct task *t) {

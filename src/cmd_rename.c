@@ -206,7 +206,7 @@ void cmd_renamenx(struct req *r) {
 static void rename_encode(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    n->lost.flight = flight_mark_always(t);
+    n->lost.flight = flight_mark_always();
     claim_note_walk(n->from, &n->walk);
     params_set_int4(p, 0, n->from->id);
     params_set_int4(p, 1, n->to->id);

@@ -141,14 +141,19 @@ static void want_fence(struct db_lane *lane, enum durability durability) {
         lane->fence = FENCE_WANTED;
 }
 
-/* A fence that was sent is lost as well. */
-static void all_lost(struct db_lane *lane) {
+/* A fence that was sent is lost as well. broken: the connection ended by itself. The flight that the database
+ * was executing then is the first that had not ended. */
+static void all_lost(struct db_lane *lane, bool broken) {
+    size_t ended = lane->arrived;
+
     lane->arrived = 0;
     lane->wait_cancelled = false;
     if (lane->fence == FENCE_SENT)
         lane->fence = FENCE_WANTED;
-    while (lane->flying > 0) {
-        struct db_result lost = { .outcome = DB_LOST, .count = oldest(lane)->sent };
+    for (size_t i = 0; lane->flying > 0; i++) {
+        struct db_result lost = { .outcome = DB_LOST,
+                                  .count = oldest(lane)->sent,
+                                  .at_work = broken && i == ended };
 
         want_fence(lane, oldest(lane)->durability);
         stats.flights_lost++;
@@ -158,7 +163,7 @@ static void all_lost(struct db_lane *lane) {
     lane->broken = false;
 }
 
-void lane_down(struct db_lane *lane, const char *why) {
+static void end_connection(struct db_lane *lane, const char *why, bool broken) {
     bool was_up = lane->state >= DB_READY;
     bool all_tried = was_up || place_next(lane);
     int64_t delay = all_tried ? lane->backoff_us : BACKOFF_FIRST_US;
@@ -173,11 +178,15 @@ void lane_down(struct db_lane *lane, const char *why) {
     lane_arm_timer(lane, delay);
     if (all_tried)
         lane->backoff_us = lane->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : lane->backoff_us * 2;
-    all_lost(lane);
+    all_lost(lane, broken);
     if (was_up) {
         stats.db_disconnects++;
         db.hooks->on_down(lane);
     }
+}
+
+void lane_down(struct db_lane *lane, const char *why) {
+    end_connection(lane, why, false);
 }
 
 void lane_broken(struct db_lane *lane) {
@@ -189,7 +198,7 @@ void lane_broken(struct db_lane *lane) {
         return;
     }
     snprintf(why, sizeof why, "%s", PQerrorMessage(lane->conn));
-    lane_down(lane, why);
+    end_connection(lane, why, true);
 }
 
 bool lane_send_all(struct db_lane *lane) {

@@ -72,6 +72,9 @@ struct db_lane;
 
 struct db_result {
     enum db_outcome outcome;
+    /* Of a lost flight: the database was executing it when the session ended, and it is not this server that
+     * ended the connection. Its statements may be the reason. */
+    bool at_work;
     size_t count;    /* statements */
     PGresult **rows; /* one each when committed; freed after the callback */
     size_t failed_at;

@@ -22,7 +22,7 @@ void lane_arm_timer(struct db_lane *lane, int64_t us);
 bool lane_send_all(struct db_lane *lane) MUST_CHECK;
 /* Ends the connection, and tells of flights and of the lane; another one is made in a while. */
 void lane_down(struct db_lane *lane, const char *why);
-/* The same for libpq's reason. */
+/* The same when libpq found the connection broken, for its reason. */
 void lane_broken(struct db_lane *lane);
 /* The connection is prepared. */
 void lane_ready(struct db_lane *lane);

@@ -53,15 +53,12 @@ int64_t flight_mark_begin(void) {
     return m->flight;
 }
 
-/* Suspects travel alone. */
-int64_t flight_mark_always(const struct task *t) {
-    if (flights.current != NULL)
-        return flights.current->flight;
-    return t->company > 0 ? 0 : flight_mark_begin();
+int64_t flight_mark_always(void) {
+    return flights.current != NULL ? flights.current->flight : flight_mark_begin();
 }
 
-int64_t flight_mark(const struct task *t) {
-    return flights.current != NULL || has_others() ? flight_mark_always(t) : 0;
+int64_t flight_mark(void) {
+    return flights.current != NULL || has_others() ? flight_mark_always() : 0;
 }
 
 static void mark_encode(struct params *p, struct task *t) {

@@ -18,12 +18,11 @@ extern struct op op_mark_flight;
 extern struct op op_find_flights;
 extern struct op op_forget_flights;
 
-/* While t is encoded: the number of its flight, which carries the row. 0: there are no others, or
- * the flight carries nothing else. */
-int64_t flight_mark(const struct task *t);
+/* While a task is encoded: the number of its flight, which carries the row. 0: there are no other servers. */
+int64_t flight_mark(void);
 
-/* The same, others or not: for what must not be done twice. 0: t is suspected of failing others. */
-int64_t flight_mark_always(const struct task *t);
+/* The same, other servers or not: for changes that must not be done twice. */
+int64_t flight_mark_always(void);
 /* The same for a flight that is begun. */
 int64_t flight_mark_begin(void);
 

@@ -35,6 +35,16 @@ enum commit_kind {
     COMMIT_ANY,        /* with those for whom they were made while the flight was built */
 };
 
+/* Most bytes of a task, and of all statements of a flight. Postgres takes no message and makes no array of 1 GB,
+ * and libpq no more than 2 GB of two flights. */
+#define OP_MAX_BYTES ((size_t)768 * 1024 * 1024)
+/* More than a row takes besides the task's bytes. */
+#define OP_ROW_BYTES 256
+
+/* Failures that this server has found, and not the database. */
+#define OP_TOO_LARGE "PD001" /* more than OP_MAX_BYTES: it was not sent */
+#define OP_LOST "PD002"      /* each time that it was executed alone the session ended */
+
 /* Why a task failed. */
 struct op_error {
     const char *sqlstate; /* five characters */
@@ -113,11 +123,18 @@ struct task {
     struct op *op;
     struct bundle *bundle; /* the transaction it is part of, or NULL; see bundle.h */
     enum task_state state;
-    uint8_t failures; /* how often its statement failed for a passing reason */
-    uint32_t company; /* after a failure: how many may travel together; 0: any */
-    uint32_t rows;    /* rows it adds to the statement */
-    size_t bytes;     /* about how many bytes they take */
-    size_t first_row; /* of its rows in the statement, from 0; set before encode() */
+    uint8_t failures;   /* how often its statement failed for a passing reason, */
+    uint8_t lost;       /* and how often the session ended while its flight was executed, */
+    uint8_t lost_alone; /* with no other task in it */
+    uint32_t company;   /* after a failure: how many may travel together; 0: any */
+    uint32_t rows;      /* rows it adds to the statement */
+    size_t bytes;       /* that they take; OP_ROW_BYTES each are not counted */
+    size_t first_row;   /* of its rows in the statement, from 0; set before encode() */
 };
+
+/* As sent, or somewhat less. */
+static inline size_t task_size(const struct task *t) {
+    return t->bytes + (size_t)t->rows * OP_ROW_BYTES;
+}
 
 #endif

@@ -166,6 +166,31 @@ void req_text(struct req *r, struct buf *text) {
     req_end(r);
 }
 
+/* Failures with a code of their own, by SQLSTATE. */
+static const struct {
+    const char *sqlstate;
+    const char *reply;
+} own_codes[] = {
+    { OP_TOO_LARGE,
+      "LIMIT this command is too large for one statement of the database, which can take 768 MB: "
+      "send it in parts" },
+    { OP_LOST, "CRASHED the database ended the session each time that it executed this command: it was not "
+               "done, or its answer was lost; see the logs of the database" },
+};
+
+const char *db_error_reply(const struct op_error *err) {
+    for (size_t i = 0; i < LENGTH(own_codes); i++)
+        if (strcmp(err->sqlstate, own_codes[i].sqlstate) == 0)
+            return own_codes[i].reply;
+    return NULL;
+}
+
 void req_db_error(struct req *r, const struct op_error *err) {
-    req_error(r, "DBERR the database refused this request: %s (SQLSTATE %s)", err->message, err->sqlstate);
+    const char *reply = db_error_reply(err);
+
+    if (reply != NULL)
+        req_error(r, "%s", reply);
+    else
+        req_error(r, "DBERR the database refused this request: %s (SQLSTATE %s)", err->message,
+                  err->sqlstate);
 }

@@ -77,6 +77,8 @@ void req_error(struct req *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void req_int(struct req *r, int64_t value);
 /* -DBERR with what the database said. */
 void req_db_error(struct req *r, const struct op_error *err);
+/* The reply to a failure that has a code of its own; NULL: it is DBERR. */
+const char *db_error_reply(const struct op_error *err);
 /* -UNKNOWN: of a transaction that was committed, whose results nobody knows. */
 void req_answer_lost(struct req *r);
 /* Replies text as one bulk and frees its memory. */

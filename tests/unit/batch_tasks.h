@@ -301,6 +301,12 @@ static inline void lose(size_t lane) {
     fake_db.lanes[lane]->state = DB_READY;
 }
 
+/* The session of the lane ends while the oldest flight is executed. */
+static inline void crash(size_t lane) {
+    fake_kill(fake_db.lanes[lane]);
+    fake_db.lanes[lane]->state = DB_READY;
+}
+
 static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
     static const struct trial *const pools[] = { a, a, b, c, s, m, x, y };
 

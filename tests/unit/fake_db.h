@@ -126,14 +126,24 @@ static inline void fake_land(struct db_lane *lane, const struct db_result *resul
 
 /* The connection died, and with it all that was under way; db_lane.state tells when it is
  * there again. */
-static inline void fake_lose(struct db_lane *lane) {
+static inline void fake_lose_because(struct db_lane *lane, bool at_work) {
     assert_int_equal(lane->state, DB_FLYING);
     lane->state = DB_DOWN;
     while (lane->flying > 0) {
-        struct db_result lost = { .outcome = DB_LOST, .count = fake_count(lane) };
+        struct db_result lost = { .outcome = DB_LOST, .count = fake_count(lane), .at_work = at_work };
 
         fake_land(lane, &lost);
+        at_work = false;
     }
+}
+
+static inline void fake_lose(struct db_lane *lane) {
+    fake_lose_because(lane, false);
+}
+
+/* The database ended the session while it executed the oldest flight. */
+static inline void fake_kill(struct db_lane *lane) {
+    fake_lose_because(lane, true);
 }
 
 static inline void fake_end(struct db_lane *lane, const struct db_result *result) {

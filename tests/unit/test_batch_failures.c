@@ -426,6 +426,123 @@ static void test_cancel_of_what_failed(void **state) {
     assert_events("done:b1");
 }
 
+/* ---- tasks that end the session ---- */
+
+/* Until nothing is left: flights with that task end the session, and others are committed. */
+static int crash_with(enum sql_stmt stmt, const struct trial *poison) {
+    int crashes = 0;
+
+    for (batch_flush(); !batch_idle(); batch_flush()) {
+        const struct db_lane *hot = fake_db.lanes[HOT];
+        bool aboard = false;
+
+        for (size_t i = 0; i < fake_count(hot); i++)
+            for (size_t n = 0; n < fake_sent(hot, i)->rows; n++)
+                aboard = aboard || (fake_sent(hot, i)->stmt == stmt &&
+                                    fake_element(fake_sent(hot, i), 0, n) == poison->id);
+        crashes += aboard;
+        assert_true(crashes < 100);
+        if (aboard)
+            crash(HOT);
+        else
+            commit(HOT);
+    }
+    return crashes;
+}
+
+static void test_poison_alone(void **state) {
+    (void)state;
+    add(&b[1]);
+    assert_in_range(crash_with(SQL_ACK_JOBS, &b[1]), 3, 5);
+    assert_int_equal(b[1].ends, 1);
+    assert_string_equal(b[1].failed, OP_LOST);
+    assert_int_equal(b[1].task.company, 0);
+    assert_all_ended();
+}
+
+static void test_poison_among_many(void **state) {
+    (void)state;
+    add_many(b, 1, 100);
+    add_many(c, 1, 3);
+    assert_in_range(crash_with(SQL_ACK_JOBS, &b[50]), 5, 15);
+    for (int i = 1; i <= 100; i++) {
+        assert_int_equal(b[i].ends, 1);
+        assert_int_equal(b[i].failed != NULL, i == 50);
+    }
+    for (int i = 1; i <= 3; i++)
+        assert_true(c[i].ends == 1 && c[i].failed == NULL);
+    assert_all_ended();
+}
+
+/* It becomes another operation's task, and is given up meanwhile to find out what became of its flight. */
+static void test_poison_that_is_given_up(void **state) {
+    int crashes = 0;
+
+    (void)state;
+    add_many(a, 1, 2);
+    a[1].gives_up = a[2].gives_up = true;
+    for (; a[1].failed == NULL && crashes < 20; crashes++) {
+        batch_flush();
+        crash(HOT);
+        for (int i = 1; i <= 2; i++)
+            if (a[i].failed == NULL && a[i].task.state == TASK_IDLE)
+                add(&a[i]);
+    }
+    assert_in_range(crashes, 4, 15);
+    assert_string_equal(a[1].failed, OP_LOST);
+}
+
+/* A flight that the database had not begun says nothing of its tasks, nor does one that was lost once. */
+static void test_lost_beside_poison(void **state) {
+    (void)state;
+    add(&b[1]);
+    batch_flush();
+    add(&b[2]);
+    batch_flush();
+    crash(HOT);
+    assert_int_equal(b[1].task.lost, 1);
+    assert_int_equal(b[2].task.lost, 0);
+    assert_flies("b1,2");
+    assert_int_equal(b[1].task.lost, 0);
+    assert_all_ended();
+}
+
+/* ---- tasks that are too large ---- */
+
+static void test_too_large(void **state) {
+    (void)state;
+    b[2].task.bytes = OP_MAX_BYTES;
+    add_many(b, 1, 3);
+    assert_int_equal(b[2].ends, 0);
+    assert_flies("b1,3");
+    assert_events("fail:b2(" OP_TOO_LARGE ") done:b1,b3");
+    assert_all_ended();
+    b[2].task.bytes = 10;
+    b[2].task.rows = (uint32_t)(OP_MAX_BYTES / OP_ROW_BYTES) + 1;
+    add(&b[2]);
+    assert_true(batch_cancel(&b[2].task));
+    assert_all_ended();
+}
+
+/* Large tasks that fit into one statement each do not share a flight. */
+static void test_flights_are_bounded(void **state) {
+    (void)state;
+    for (int i = 1; i <= 2; i++)
+        a[i].task.bytes = b[i].task.bytes = c[i].task.bytes = OP_MAX_BYTES / 2;
+    add_many(a, 1, 2);
+    add_many(b, 1, 2);
+    add_many(c, 1, 2);
+    for (int flights = 0; !batch_idle(); flights++) {
+        assert_true(flights < 10);
+        batch_flush();
+        assert_int_equal(fake_count(fake_db.lanes[HOT]), 1);
+        assert_int_equal(fake_sent(fake_db.lanes[HOT], 0)->rows, 1);
+        commit(HOT);
+    }
+    for (int i = 1; i <= 2; i++)
+        assert_true(a[i].ends == 1 && b[i].ends == 1 && c[i].ends == 1);
+}
+
 #define TEST(fn) cmocka_unit_test_setup(fn, trial_start)
 
 int main(void) {
@@ -454,6 +571,12 @@ int main(void) {
         TEST(test_suspect_is_lost),
         TEST(test_sending_fails),
         TEST(test_cancel_of_what_failed),
+        TEST(test_poison_alone),
+        TEST(test_poison_among_many),
+        TEST(test_poison_that_is_given_up),
+        TEST(test_lost_beside_poison),
+        TEST(test_too_large),
+        TEST(test_flights_are_bounded),
     };
 
     return cmocka_run_group_tests_name("batch failures", tests, trial_group_start, trial_group_stop);

@@ -116,6 +116,59 @@ static void answer(int64_t flight) {
     fake_commit(fake_db.lanes[HOT], rows);
 }
 
+/* ---- transactions that end the session ---- */
+
+/* The flight was lost because the database ended the session; it was not committed. */
+static void crash_undone(void) {
+    crash(HOT);
+    batch_flush();
+    answer(0);
+    batch_flush();
+}
+
+static void test_poison_alone(void **state) {
+    int crashes = 0;
+
+    (void)state;
+    bundle_send(LOAD(0, &b[1], &c[1]));
+    batch_flush();
+    for (; !batch_idle(); crashes++) {
+        assert_true(crashes < 10);
+        crash_undone();
+    }
+    assert_in_range(crashes, 3, 5);
+    assert_events("again:c1 again:c1 again:c1 0:refused fail:b1(" OP_LOST ") fail:c1(" OP_LOST ")");
+}
+
+/* Those that travel together go alone when they were lost twice. */
+static void test_poison_among_others(void **state) {
+    (void)state;
+    bundle_send(LOAD(0, &b[1]));
+    bundle_send(LOAD(1, &b[2]));
+    batch_flush();
+    assert_string_equal(sent(0), "b1 b2 M");
+    crash_undone();
+    assert_string_equal(sent(0), "b1 b2 M");
+    crash_undone();
+    assert_string_equal(sent(0), "b1 M");
+    commit(HOT);
+    batch_flush();
+    for (int i = 0; i < LOST_ALONE_MOST; i++) {
+        assert_string_equal(sent(0), "b2 M");
+        crash_undone();
+    }
+    assert_events("0:committed done:b1 1:refused fail:b2(" OP_LOST ")");
+    assert_true(batch_idle());
+}
+
+static void test_size(void **state) {
+    struct bundle *bundle = LOAD(0, &a[1], &b[1]);
+
+    (void)state;
+    a[1].task.bytes = 1000;
+    assert_int_equal(bundle_size(bundle), 1010 + 2 * OP_ROW_BYTES);
+}
+
 /* ---- sending ---- */
 
 static void test_in_the_order_of_the_tasks(void **state) {
@@ -289,6 +342,9 @@ static void test_lost_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_poison_alone, start),
+        cmocka_unit_test_setup(test_poison_among_others, start),
+        cmocka_unit_test_setup(test_size, start),
         cmocka_unit_test_setup(test_in_the_order_of_the_tasks, start),
         cmocka_unit_test_setup(test_statements_are_counted, start),
         cmocka_unit_test_setup(test_in_flights_of_their_own, start),

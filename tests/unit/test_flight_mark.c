@@ -253,19 +253,22 @@ static void test_a_failed_flight_has_no_mark(void **state) {
     assert_replies("add:D");
 }
 
-/* They would fail with what goes with them. */
-static void test_suspects_travel_alone(void **state) {
+/* Tasks of a failed statement travel alone, and have marks as well. */
+static void test_suspects_are_marked(void **state) {
+    int64_t mark;
+
     (void)state;
     add("ADDJOB q1 a 0");
     add("ADDJOB q1 b 0");
     batch_flush();
     fake_fail(fake_hot(), 0, "22000");
     batch_flush();
-    assert_unmarked(SQL_ADD_JOBS);
+    assert_marked(SQL_ADD_JOBS);
     assert_int_equal(fake_sent(fake_hot(), 0)->rows, 1);
+    mark = mark_of(0);
     lose();
-    assert_unmarked(SQL_ADD_JOBS_AGAIN);
-    commit();
+    assert_asked(mark);
+    answer(0);
     land_all();
     assert_replies("add:D add:D");
 }
@@ -496,7 +499,7 @@ int main(void) {
         TEST(test_one_mark_for_all_statements),
         TEST(test_two_flights_have_two_marks),
         TEST(test_a_failed_flight_has_no_mark),
-        TEST(test_suspects_travel_alone),
+        TEST(test_suspects_are_marked),
         TEST(test_committed),
         TEST(test_undone),
         TEST(test_unknown),
