@@ -1,10 +1,11 @@
-/* Redis' commands about keys: EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT. The keys are the queues. */
+/* Redis' commands about keys: EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD. The keys are the queues. */
 #include <sodium.h>
 #include "args.h"
 #include "clock.h"
 #include "command.h"
 #include "match.h"
 #include "queue.h"
+#include "refused.h"
 #include "scan.h"
 #include "subcommand.h"
 
@@ -194,4 +195,12 @@ void cmd_object(struct req *r) {
 
     if (!subcommand_run(r, members, LENGTH(members)))
         req_error(r, "ERR Unknown subcommand or wrong number of arguments. Try OBJECT ENCODING key.");
+}
+
+void cmd_sadd(struct req *r) {
+    if (refused_sadd(r))
+        reply_refused_sadd(r);
+    else
+        reply_int(r, 0);
+    req_end(r);
 }

@@ -305,8 +305,10 @@ void cmd_discard(struct req *r) {
 }
 
 void cmd_watch(struct req *r) {
-    req_error(r, "ERR WATCH is not supported: a queue has no value to watch. ACKJOB in a transaction tells "
-                 "whether the job was still there, and ADDJOB UNIQUE adds a job only once");
+    req_error(
+        r,
+        "NOTSUPPORTED WATCH is not supported: a queue has no value to watch. ACKJOB in a transaction tells "
+        "whether the job was still there, and ADDJOB UNIQUE adds a job only once");
 }
 
 void cmd_unwatch(struct req *r) {

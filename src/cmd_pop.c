@@ -49,9 +49,16 @@ static void reply_named_values(struct req *r, const struct job *jobs, size_t cou
     reply_values(r, jobs, count);
 }
 
+static void reply_no_values(struct req *r) {
+    if (r->none_is_empty)
+        reply_array(r, 0);
+    else
+        reply_null_array(r);
+}
+
 static const struct pop_form one = { reply_value, reply_null_bulk };
 static const struct pop_form one_at_last = { reply_value, reply_null_array };
-static const struct pop_form counted = { reply_values, reply_null_array };
+static const struct pop_form counted = { reply_values, reply_no_values };
 static const struct pop_form named = { reply_named_value, reply_null_array };
 static const struct pop_form named_many = { reply_named_values, reply_null_array };
 

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "monitor.h"
 #include "multi.h"
+#include "refused.h"
 #include "slowlog.h"
 #include "stats.h"
 
@@ -290,10 +291,16 @@ static bool is_http(struct slice name) {
 }
 
 static void reply_unknown(struct client *c, struct req *r) {
+    const struct refused *refused = refused_find(r->argv[0]);
+
     if (is_http(r->argv[0])) {
         log_warning(client_ident(c), "sent %s: a web page may be used to attack the server; closing",
                     log_escape(r->argv[0], NAME_SHOWN));
         client_kill(c, "sent an HTTP request");
+        return;
+    }
+    if (refused != NULL) {
+        reply_refused(r, refused);
         return;
     }
     reply_error(r, "ERR unknown command '%.*s'",

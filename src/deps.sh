@@ -27,6 +27,14 @@ need() {
     fi
 }
 
+# offer <what it is> <package> <test...>: as need, if the distribution has the package. The tests that
+# use it are skipped without it.
+offer() {
+    what=$1 package=$2
+    shift 2
+    "$@" >/dev/null 2>&1 || ! apt-cache show "$package" >/dev/null 2>&1 || need "$what" "$package" "$@"
+}
+
 has_postgres() {
     for dir in "$(pg_config --bindir 2>/dev/null)" /usr/lib/postgresql/*/bin; do
         [ -x "$dir/postgres" ] && [ -x "$dir/initdb" ] && return 0
@@ -91,6 +99,10 @@ group_test() {
     need "redis for Ruby" ruby-redis ruby -rredis -e 1
     need "redis for PHP" php-redis php -r 'new Redis();'
     need PHP php-cli command -v php
+    offer "Laravel's queues" php-illuminate-queue has_php Illuminate/Queue/autoload.php
+    offer "Laravel's Redis" php-illuminate-redis has_php Illuminate/Redis/autoload.php
+    offer "Predis for PHP" php-nrk-predis has_php Predis/autoload.php
+    offer Sidekiq ruby-sidekiq ruby -e 'Gem::Specification.find_by_name("sidekiq")'
     need PgBouncer pgbouncer has_pgbouncer
     need "a Redis server" redis-server has_redis
 }
@@ -104,6 +116,10 @@ group_clients() {
 
 has_pgbouncer() {
     [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer
+}
+
+has_php() {
+    php -r 'exit(stream_resolve_include_path($argv[1]) ? 0 : 1);' "$1"
 }
 
 has_redis() {

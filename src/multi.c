@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "config.h"
+#include "refused.h"
 #include "script.h"
 
 #define COMMANDS_MAX 100000
@@ -72,6 +73,7 @@ static void keep(struct multi *m, struct req *r) {
     m->bytes += size_of(r);
     kept = req_new(r->argc, r->argv, buf_len(&r->body) > 0 ? &r->body : NULL, NULL);
     kept->cmd = r->cmd;
+    kept->none_is_empty = r->none_is_empty;
     m->reqs[m->count++] = kept;
 }
 
@@ -88,6 +90,10 @@ static bool keep_or_reply(struct multi *m, struct req *r) {
 
     if (cmd == NULL)
         return false;
+    if (cmd->handler == cmd_sadd && refused_sadd(r)) {
+        reply_refused_sadd(r);
+        return false;
+    }
     r->cmd = cmd;
     why = refusal(m, r);
     if (why == NULL)

@@ -33,6 +33,7 @@ struct req {
     int proto;          /* 2 or 3 */
     bool done;
     bool failed;        /* its reply is an error */
+    bool none_is_empty; /* LPOP of a script: no elements are an empty array */
     bool silent;        /* CLIENT REPLY OFF or SKIP: no reply leaves */
     int64_t started_us; /* clock_mono() when the handler was called */
     struct exec *exec;  /* the transaction it is part of, or NULL; multi.h */

@@ -8,6 +8,7 @@
 
 #include "args.h"
 #include "command.h"
+#include "refused.h"
 
 #define SHA1_DIGITS 40
 /* Longer than any that is known: it is not worth a look. */
@@ -15,6 +16,8 @@
 /* Names of commands that a refusal tells. */
 #define NAMES_MAX 8
 #define NAME_MAX_LEN 32
+/* Room for a number. */
+#define INT64_DIGITS 24
 
 #define NOSCRIPT "NOSCRIPT No matching script. Please use EVAL."
 
@@ -23,10 +26,11 @@ struct script {
     const char *command;
     int keys;
     int args;
+    bool indexed; /* the last argument is an index: see scripts.def */
 };
 
 static const struct script table[] = {
-#define SCRIPT(sha1, command, keys, args) { sha1, command, keys, args },
+#define SCRIPT(sha1, command, keys, args, indexed) { sha1, command, keys, args, indexed },
 #include "scripts.def"
 #undef SCRIPT
 };
@@ -109,10 +113,10 @@ static void refuse(struct req *r, struct slice text) {
     for (size_t i = 0; i < names.count; i++)
         buf_printf(&list, "%s%.*s", i == 0 ? "; it calls what does not exist here: " : ", ",
                    (int)names.name[i].len, names.name[i].ptr);
-    reply_error(r,
-                "ERR this script is not known here, and pgdisque runs no other; doc/protocol.md lists them "
-                "under EVAL%.*s",
-                (int)buf_len(&list), buf_ptr(&list));
+    reply_unsupported(r,
+                      "this script is not known here, and pgdisque runs no other; doc/protocol.md lists them "
+                      "under EVAL%.*s",
+                      (int)buf_len(&list), buf_ptr(&list));
     buf_free(&list);
 }
 
@@ -144,7 +148,21 @@ static const struct script *script_or_reply(struct req *r) {
     return s;
 }
 
-static void replace_argv(struct req *r, const struct script *s, int64_t keys) {
+/* The count of elements from 0 to the index in *word. False: it has replied that this is no index. */
+static bool count_or_reply(struct req *r, struct slice *word) {
+    char *text = req_alloc(r, INT64_DIGITS);
+    int64_t index;
+
+    if (!parse_int_strict(*word, &index) || index < 0 || index == INT64_MAX) {
+        reply_error(r, NOT_AN_INTEGER);
+        return false;
+    }
+    snprintf(text, INT64_DIGITS, "%lld", (long long)index + 1);
+    *word = slice_str(text);
+    return true;
+}
+
+static bool replace_argv_or_reply(struct req *r, const struct script *s, int64_t keys) {
     struct slice *argv = req_alloc(r, (size_t)(1 + s->keys + s->args) * sizeof *argv);
 
     argv[0] = slice_str(s->command);
@@ -152,6 +170,8 @@ static void replace_argv(struct req *r, const struct script *s, int64_t keys) {
     memcpy(argv + 1 + s->keys, r->argv + 3 + keys, (size_t)s->args * sizeof *argv);
     r->argc = 1 + s->keys + s->args;
     r->argv = argv;
+    r->none_is_empty = s->indexed;
+    return !s->indexed || count_or_reply(r, &argv[r->argc - 1]);
 }
 
 bool script_exists(struct slice sha1) {
@@ -183,9 +203,7 @@ const struct command *script_command_or_reply(struct req *r) {
         reply_error(r, "ERR Lua redis lib command arguments must be strings or integers");
     else if (reads_only && (cmd->flags & CMD_WRITE))
         reply_error(r, "ERR Write commands are not allowed from read-only scripts.");
-    else {
-        replace_argv(r, s, keys);
-        return command_names_fit_or_reply(r, cmd) ? cmd : NULL;
-    }
+    else if (replace_argv_or_reply(r, s, keys) && command_names_fit_or_reply(r, cmd))
+        return cmd;
     return NULL;
 }

@@ -64,7 +64,7 @@ with r.pipeline() as p:
         error = "not refused"
     except redis.ResponseError as e:
         error = str(e)
-check("WATCH is refused", error.startswith("WATCH is not supported"), error)
+check("WATCH is refused", error.startswith("NOTSUPPORTED WATCH is not supported"), error)
 
 # As KEDA's redis scaler has it (pkg/scalers/redis_scaler.go, 2.17).
 KEDA = """

@@ -12,6 +12,7 @@
 #include "config.h"
 #include "info.h"
 #include "monitor.h"
+#include "refused.h"
 #include "slowlog.h"
 
 /* In place of the handlers and of the connections: what was called, with which request. */
@@ -171,6 +172,26 @@ static void test_unknown_command(void **state) {
     assert_string_equal(reply, "-ERR unknown command 'FooBar'\r\n");
     assert_int_equal(handled_count + fed_count, 0);
     assert_int_equal(ended_count, 1);
+}
+
+static void test_commands_of_redis_have_a_code_of_their_own(void **state) {
+    size_t count;
+    const struct refused *all = refused_table(&count);
+
+    (void)state;
+    assert_true(count > 150);
+    for (size_t i = 0; i < count; i++) {
+        char expected[64];
+
+        assert_null(command_lookup(slice_str(all[i].name)));
+        assert_ptr_equal(refused_find(slice_str(all[i].name)), &all[i]);
+        snprintf(expected, sizeof expected, "-NOTSUPPORTED %s is not supported: ", all[i].name);
+        assert_true(run(all[i].name));
+        assert_memory_equal(reply, expected, strlen(expected));
+    }
+    assert_null(refused_find(SLICE("")));
+    assert_null(refused_find(SLICE("ZADDX")));
+    assert_int_equal(handled_count, 0);
 }
 
 static void test_unknown_name_is_made_harmless(void **state) {
@@ -477,6 +498,7 @@ int main(void) {
         cmocka_unit_test_setup(test_other_names_are_not_found, reset),
         cmocka_unit_test_setup(test_arity, reset),
         cmocka_unit_test_setup(test_unknown_command, reset),
+        cmocka_unit_test_setup(test_commands_of_redis_have_a_code_of_their_own, reset),
         cmocka_unit_test_setup(test_unknown_name_is_made_harmless, reset),
         cmocka_unit_test_setup(test_unknown_comes_before_authentication, reset),
         cmocka_unit_test_setup(test_loading, reset),
