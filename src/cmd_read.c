@@ -181,6 +181,7 @@ struct job_scan {
     bool whole;      /* REPLY all */
     enum scan_stage stage;
     const struct queue *q;
+    int32_t cursor_queue; /* the queue that the cursor is for; 0: all */
     struct job_key after;
     struct buf found; /* replies of the jobs found so far */
     size_t found_count;
@@ -193,8 +194,13 @@ struct job_scan {
 static struct {
     int64_t cursor;
     enum scan_stage stage;
+    int32_t queue_id; /* 0: all */
     struct job_key after;
 } cursors[CURSORS];
+
+static int32_t scanned_queue(const struct job_scan *s) {
+    return s->q != NULL ? s->q->id : 0;
+}
 
 static int64_t cursor_new(const struct job_scan *s) {
     static int64_t last;
@@ -203,6 +209,7 @@ static int64_t cursor_new(const struct job_scan *s) {
     last = last == 0 ? clock_unix() / US_PER_MS : last + 1;
     cursors[last % CURSORS].cursor = last;
     cursors[last % CURSORS].stage = s->stage;
+    cursors[last % CURSORS].queue_id = scanned_queue(s);
     cursors[last % CURSORS].after = s->after;
     return last;
 }
@@ -215,6 +222,7 @@ static bool cursor_find(struct job_scan *s) {
     if (s->cursor < 0 || cursors[s->cursor % CURSORS].cursor != s->cursor)
         return false;
     s->stage = cursors[s->cursor % CURSORS].stage;
+    s->cursor_queue = cursors[s->cursor % CURSORS].queue_id;
     s->after = cursors[s->cursor % CURSORS].after;
     return true;
 }
@@ -328,6 +336,10 @@ static void start_scan(struct req *r, struct job_scan *s) {
         }
         if (s->cursor == 0)
             s->after = scan_beginning(s);
+    }
+    if (s->cursor != 0 && s->cursor_queue != scanned_queue(s)) {
+        req_error(r, "ERR invalid cursor: it is for another queue, begin again with 0");
+        return;
     }
     r->task.op = scan_op(s);
     r->task.rows = 1;

@@ -111,18 +111,21 @@ bool command_authenticated(const struct client *c) {
     return c->authenticated || config.requirepass[0] == '\0';
 }
 
-/* What nobody but the client may see. */
+/* Secrets, also of commands that are not well-formed. */
 
-static bool hello_secret(const struct req *r, int i) {
-    return (i >= 3 && slice_is(r->argv[i - 1], "auth")) || (i >= 4 && slice_is(r->argv[i - 2], "auth"));
+static bool is_word(const struct req *r, int i, const char *word) {
+    return i >= 1 && slice_is(r->argv[i], word);
 }
 
-static bool config_secret(const struct req *r, int i) {
-    const struct config_option *o;
+/* HELLO [protover] AUTH username password */
+static bool hello_secret(const struct req *r, int i) {
+    return is_word(r, i - 1, "auth") || is_word(r, i - 2, "auth");
+}
 
-    if (i < 3 || i % 2 == 0 || !slice_is(r->argv[1], "set"))
-        return false;
-    o = config_find(r->argv[i - 1]);
+/* CONFIG SET name value [name value ...] */
+static bool config_secret(const struct req *r, int i) {
+    const struct config_option *o = i >= 3 && is_word(r, 1, "set") ? config_find(r->argv[i - 1]) : NULL;
+
     return o != NULL && (o->flags & OPT_SECRET) != 0;
 }
 
@@ -237,8 +240,9 @@ static void on_end(struct req *r) {
     finish(r);
 }
 
+/* From the last argument on, because those before it say which are secret. */
 static void hide_secrets(struct req *r) {
-    for (int i = 1; i < r->argc; i++) {
+    for (int i = r->argc - 1; i > 0; i--) {
         if (command_arg_is_secret(r, i))
             r->argv[i] = SLICE("(redacted)");
     }

@@ -103,15 +103,21 @@ static bool fail_locked(const struct pgdir *d, char *err, size_t err_size) {
                        d->base, atoi(text));
 }
 
-/* The file stays when the lock goes: removing it would let two servers lock two files of that name. */
+/*
+ * The file stays when the lock goes: removing it would let two servers lock two files of that name. Who can
+ * open a file can lock it, so only its owner can.
+ */
 static bool take_lock(struct pgdir *d, char *err, size_t err_size) {
-    d->lock_fd = openat(d->base_fd, "pgdisque.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    d->lock_fd = openat(d->base_fd, "pgdisque.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (d->lock_fd < 0)
         return pgproc_fail(err, err_size,
                            "cannot open %s/pgdisque.lock: %s; choose another directory with --dir", d->base,
                            strerror(errno));
     if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0)
         return fail_locked(d, err, err_size);
+    if (fchmod(d->lock_fd, 0600) != 0)
+        log_warning("embedded", "cannot take the file %s/pgdisque.lock from others: %s", d->base,
+                    strerror(errno));
     if (ftruncate(d->lock_fd, 0) != 0 || dprintf(d->lock_fd, "%d\n", (int)getpid()) < 0)
         return pgproc_fail(err, err_size, "cannot write %s/pgdisque.lock: %s", d->base, strerror(errno));
     return true;

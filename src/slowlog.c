@@ -83,7 +83,7 @@ void slowlog_add(int argc, const struct slice *argv, int64_t usec, int64_t unix_
     e->unix_s = unix_us / US_PER_S;
     e->usec = usec;
     e->addr = xstrdup(addr);
-    e->name = xstrdup(name);
+    e->name = xasprintf("%.*s", SLOWLOG_MAX_ARG_BYTES, name);
     copy_args(e, argc, argv);
     list_push_front(&entries, &e->link);
     count++;

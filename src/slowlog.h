@@ -8,7 +8,7 @@
 #include "util.h"
 
 /*
- * The most recent slow commands, in memory only. What counts as slow, and that
+ * The most recent slow commands, in memory only; an entry has at most some kilobytes. What counts as slow, and that
  * commands with passwords stay out, is the caller's business.
  */
 #define SLOWLOG_MAX_ARGS 32
@@ -22,7 +22,7 @@ struct slowlog_entry {
     int argc; /* at most SLOWLOG_MAX_ARGS; the last one may tell how many more there were */
     struct slice argv[SLOWLOG_MAX_ARGS];
     char *addr; /* of the client, "127.0.0.1:4711" */
-    char *name; /* of the client, "" when it has none */
+    char *name; /* of the client, at most SLOWLOG_MAX_ARG_BYTES; "" when it has none */
 };
 
 /* Copies all it is given, cut as SLOWLOG GET shows it. */

@@ -302,7 +302,24 @@ static void a_directory_in_use_is_refused(void **state) {
     embedded_stop();
 }
 
-/* What the process of the test above does; the lock is released with it. */
+/* Who can open a file can lock it. */
+static void the_lock_is_for_its_owner_only(void **state) {
+    char path[PATH_SIZE];
+    struct stat st;
+
+    (void)state;
+    use_dir("lock-mode");
+    path_join(path, "%s/pgdisque.lock", config.dir);
+    assert_int_equal(mkdir(config.dir, 0711), 0);
+    close(open(path, O_CREAT | O_RDWR, 0644));
+    assert_int_equal(chmod(path, 0644), 0);
+    start();
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    embedded_stop();
+}
+
+/* What the process of a_directory_in_use_is_refused does; the lock is released with it. */
 static int start_in(char *dir, const char *expected) {
     set_option(&config.dir, dir);
     base = event_base_new();
@@ -548,6 +565,7 @@ int main(int argc, char **argv) {
         TEST(stop_leaves_no_process),
         TEST(second_start_has_the_data),
         TEST(a_directory_in_use_is_refused),
+        TEST(the_lock_is_for_its_owner_only),
         TEST(postgres_ends_when_the_server_is_killed),
         TEST(the_next_server_takes_over),
         TEST(a_foreign_postmaster_is_ended),

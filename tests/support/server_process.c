@@ -96,6 +96,7 @@ static void run(struct server *s) {
     argv[n++] = "--bind", argv[n++] = "127.0.0.1";
     argv[n++] = "--dir", argv[n++] = s->dir;
     argv[n++] = "--loglevel", argv[n++] = "verbose";
+    argv[n++] = "--enable-debug-command", argv[n++] = "local";
     argv[n++] = "--database", argv[n++] = s->database;
     for (int i = 0; s->options[i]; i++)
         argv[n++] = s->options[i];

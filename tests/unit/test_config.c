@@ -102,7 +102,7 @@ static void test_defaults(void **state) {
     assert_int_equal(config.unixsocketperm, 0700);
     assert_int_equal(config.proto_max_bulk_len, 64 * 1024 * 1024);
     assert_int_equal(config.loglevel, LOG_NOTICE_);
-    assert_int_equal(config.enable_debug_command, DEBUG_LOCAL);
+    assert_int_equal(config.enable_debug_command, DEBUG_NO);
     assert_int_equal(config.output_limit[OUTPUT_NORMAL].hard, 256 * 1024 * 1024);
     assert_int_equal(config.output_limit[OUTPUT_NORMAL].soft_seconds, 60);
     assert_int_equal(config.output_limit[OUTPUT_PUBSUB].hard, 32 * 1024 * 1024);
