@@ -12,6 +12,10 @@ static const struct arg_option *find(const struct arg_spec *spec, struct slice w
     return NULL;
 }
 
+static bool parse_int(const struct arg_option *o, struct slice word, int64_t *value) {
+    return o->kind == ARG_REDIS_INT ? parse_int_strict(word, value) : parse_int_disque(word, value);
+}
+
 /* The value of o to field; false when it is out of range. */
 static bool read_value(const struct arg_option *o, struct slice word, char *field) {
     int64_t value;
@@ -20,7 +24,7 @@ static bool read_value(const struct arg_option *o, struct slice word, char *fiel
         memcpy(field, &word, sizeof word);
         return (int64_t)word.len >= o->min && (int64_t)word.len <= o->max;
     }
-    if (!parse_int_disque(word, &value) || value < o->min || value > o->max)
+    if (!parse_int(o, word, &value) || value < o->min || value > o->max)
         return false;
     memcpy(field, &value, sizeof value);
     return true;

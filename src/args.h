@@ -19,18 +19,19 @@
  * values go to fields of the caller's struct.
  */
 enum arg_kind {
-    ARG_FLAG,  /* a bool becomes true */
-    ARG_INT,   /* an int64_t */
-    ARG_BYTES, /* a struct slice */
+    ARG_FLAG,      /* a bool becomes true */
+    ARG_INT,       /* an int64_t, written as Disque's commands take it: parse_int_disque() */
+    ARG_REDIS_INT, /* an int64_t, written as Redis' commands take it: parse_int_strict() */
+    ARG_BYTES,     /* a struct slice */
 };
 
 struct arg_option {
     const char *word;
     enum arg_kind kind;
     size_t offset;
-    int64_t min; /* of an ARG_INT, or of the length of an ARG_BYTES */
+    int64_t min; /* of a number, or of the length of an ARG_BYTES */
     int64_t max;
-    const char *error; /* of an ARG_INT that is no number, and of a value out of range */
+    const char *error; /* of what is no number, and of a value out of range */
 };
 
 struct arg_spec {

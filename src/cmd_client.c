@@ -205,9 +205,9 @@ struct kill {
 };
 
 static bool kill_id(struct req *r, struct kill *k, const struct slice *value) {
-    if (parse_int_disque(*value, &k->id) && k->id > 0)
+    if (parse_int_strict(*value, &k->id) && k->id > 0)
         return true;
-    req_error(r, NOT_AN_INTEGER);
+    req_error(r, "ERR client-id should be greater than 0");
     return false;
 }
 
@@ -323,7 +323,7 @@ static void client_pause(struct req *r) {
 
     if (r->argc == 4 && !writes_only && !slice_is(r->argv[3], "all"))
         req_error(r, "ERR CLIENT PAUSE mode must be WRITE or ALL");
-    else if (!parse_int_disque(r->argv[2], &ms) || ms > PAUSE_MAX_MS)
+    else if (!parse_int_strict(r->argv[2], &ms) || ms > PAUSE_MAX_MS)
         req_error(r, "ERR timeout is not an integer or out of range");
     else if (ms < 0)
         req_error(r, "ERR timeout is negative");

@@ -30,8 +30,8 @@ static void slowlog_get(struct req *r) {
     int64_t count = (int64_t)slowlog_len();
     const struct slowlog_entry *e = slowlog_newest();
 
-    if (r->argc == 3 && !parse_int_disque(r->argv[2], &limit)) {
-        req_error(r, "ERR value is not an integer or out of range");
+    if (r->argc == 3 && (!parse_int_strict(r->argv[2], &limit) || limit < -1)) {
+        req_error(r, "ERR count should be greater than or equal to -1");
         return;
     }
     if (limit >= 0 && limit < count)

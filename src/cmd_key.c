@@ -75,7 +75,7 @@ struct scan_options {
 static const struct arg_option scan_words[] = {
     { "MATCH", ARG_BYTES, offsetof(struct scan_options, filter.match), 0, PATTERN_MAX,
       "LIMIT a pattern must be at most 1024 bytes long" },
-    { "COUNT", ARG_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "COUNT", ARG_REDIS_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
     { "TYPE", ARG_BYTES, offsetof(struct scan_options, filter.type), 0, INT64_MAX, NULL },
 };
 

@@ -247,7 +247,7 @@ void cmd_lrange(struct req *r) {
     bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
     int64_t first, last;
 
-    if (!parse_int_disque(r->argv[2], &first) || !parse_int_disque(r->argv[3], &last)) {
+    if (!parse_int_strict(r->argv[2], &first) || !parse_int_strict(r->argv[3], &last)) {
         req_error(r, NOT_AN_INTEGER);
         return;
     }
@@ -278,7 +278,7 @@ void cmd_lindex(struct req *r) {
         req_end(r);
         return;
     }
-    if (!parse_int_disque(r->argv[2], &index)) {
+    if (!parse_int_strict(r->argv[2], &index)) {
         req_error(r, NOT_AN_INTEGER);
         return;
     }
@@ -301,9 +301,10 @@ struct finding {
     "start from the end of the list"
 
 static const struct arg_option find_words[] = {
-    { "RANK", ARG_INT, offsetof(struct finding, rank), -INT64_MAX, INT64_MAX, NOT_AN_INTEGER },
-    { "COUNT", ARG_INT, offsetof(struct finding, count), 0, INT64_MAX, "ERR COUNT can't be negative" },
-    { "MAXLEN", ARG_INT, offsetof(struct finding, maxlen), 0, INT64_MAX, "ERR MAXLEN can't be negative" },
+    { "RANK", ARG_REDIS_INT, offsetof(struct finding, rank), -INT64_MAX, INT64_MAX, NOT_AN_INTEGER },
+    { "COUNT", ARG_REDIS_INT, offsetof(struct finding, count), 0, INT64_MAX, "ERR COUNT can't be negative" },
+    { "MAXLEN", ARG_REDIS_INT, offsetof(struct finding, maxlen), 0, INT64_MAX,
+      "ERR MAXLEN can't be negative" },
 };
 
 static const struct arg_spec find_spec = { find_words, LENGTH(find_words), NULL, SYNTAX_ERROR, NULL };
@@ -432,7 +433,7 @@ void cmd_lrem(struct req *r) {
     bool there = looking_init(&m->look, r, &op_remove_first, &op_remove_last);
     int64_t count;
 
-    if (!parse_int_disque(r->argv[2], &count)) {
+    if (!parse_int_strict(r->argv[2], &count)) {
         req_error(r, NOT_AN_INTEGER);
         return;
     }

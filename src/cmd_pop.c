@@ -1,4 +1,5 @@
 /* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP RPOPLPUSH LMOVE BRPOPLPUSH BLMOVE: jobs leave a list at either end. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,11 +7,11 @@
 #include "args.h"
 #include "claim.h"
 #include "clock.h"
-#include "command.h"
 #include "cmd_key.h"
+#include "command.h"
 #include "config.h"
-#include "list_front.h"
 #include "key_inside.h"
+#include "list_front.h"
 #include "node.h"
 #include "pop_inside.h"
 #include "popped.h"
@@ -22,6 +23,8 @@
 
 #define NOT_POSITIVE "ERR value is out of range, must be positive"
 #define MANY_KEYS "ERR numkeys should be greater than 0"
+/* Redis reads no number that is longer. */
+#define TIMEOUT_MAX (5 * 1024)
 
 /* ---- replies ---- */
 
@@ -197,8 +200,8 @@ static struct taking *taking_new(struct req *r, const struct pop_form *form, enu
 
 /* Seconds, with a fraction; 0: for ever. */
 static bool take_timeout(struct taking *t, struct slice word) {
-    char text[64], *end;
-    double seconds;
+    char text[TIMEOUT_MAX], *end;
+    long double seconds;
 
     t->blocks = true;
     if (word.len == 0 || word.len >= sizeof text || strchr(" \t\n\v\f\r", word.ptr[0]) != NULL) {
@@ -207,17 +210,18 @@ static bool take_timeout(struct taking *t, struct slice word) {
     }
     memcpy(text, word.ptr, word.len);
     text[word.len] = '\0';
-    seconds = strtod(text, &end);
-    if (end != text + word.len || isnan(seconds))
+    errno = 0;
+    seconds = strtold(text, &end);
+    if (end != text + word.len || errno == ERANGE || isnan(seconds))
         req_error(t->req, "ERR timeout is not a float or out of range");
     else if (seconds < 0)
         req_error(t->req, "ERR timeout is negative");
-    else if (seconds * 1000 > (double)(INT64_MAX / 2))
+    else if (seconds * 1000 > (long double)(INT64_MAX / 2))
         req_error(t->req, "ERR timeout is out of range");
     else {
         /* A timeout beyond some centuries is none. */
         if (seconds > 0 && seconds < 1e10)
-            t->deadline = clock_mono() + 1 + (int64_t)(seconds * (double)US_PER_S);
+            t->deadline = clock_mono() + 1 + (int64_t)(seconds * (long double)US_PER_S);
         return true;
     }
     return false;
@@ -265,7 +269,7 @@ static void pop(struct req *r, enum list_end from) {
 
     if (r->argc > 3)
         req_error(r, "ERR wrong number of arguments for '%s' command", r->cmd->name);
-    else if (r->argc == 3 && (!parse_int_disque(r->argv[2], &t->count) || t->count < 0))
+    else if (r->argc == 3 && (!parse_int_strict(r->argv[2], &t->count) || t->count < 0))
         req_error(r, NOT_POSITIVE);
     else if (t->count > 0)
         begin(t);
@@ -300,7 +304,8 @@ void cmd_brpop(struct req *r) {
 /* ---- LMPOP, BLMPOP ---- */
 
 static const struct arg_option many_words[] = {
-    { "COUNT", ARG_INT, offsetof(struct taking, count), 1, INT64_MAX, "ERR count should be greater than 0" },
+    { "COUNT", ARG_REDIS_INT, offsetof(struct taking, count), 1, INT64_MAX,
+      "ERR count should be greater than 0" },
 };
 
 static const struct arg_spec many_spec = { many_words, LENGTH(many_words), NULL, SYNTAX_ERROR, NULL };
@@ -311,7 +316,7 @@ static bool take_many(struct taking *t, int at) {
     int64_t keys;
     int end;
 
-    if (!parse_int_disque(r->argv[at], &keys) || keys < 1) {
+    if (!parse_int_strict(r->argv[at], &keys) || keys < 1) {
         req_error(r, MANY_KEYS);
         return false;
     }

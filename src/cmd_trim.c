@@ -85,7 +85,7 @@ void cmd_lset(struct req *r) {
         req_error(r, NO_KEY);
         return;
     }
-    if (!parse_int_disque(r->argv[2], &s->index)) {
+    if (!parse_int_strict(r->argv[2], &s->index)) {
         req_error(r, NOT_AN_INTEGER);
         return;
     }
@@ -228,7 +228,7 @@ void cmd_ltrim(struct req *r) {
     struct trimming *t = req_alloc(r, sizeof *t);
     bool there = looking_init(&t->look, r, &op_trim_list, &op_trim_list);
 
-    if (!parse_int_disque(r->argv[2], &t->start) || !parse_int_disque(r->argv[3], &t->stop)) {
+    if (!parse_int_strict(r->argv[2], &t->start) || !parse_int_strict(r->argv[3], &t->stop)) {
         req_error(r, NOT_AN_INTEGER);
         return;
     }

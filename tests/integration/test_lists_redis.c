@@ -11,11 +11,12 @@
 #define ROUNDS 4000
 #define WAITERS 3
 #define MAX_WORDS 16
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /*
  * Words of capital letters that stand for something: K a key, V a value, I an index, N a small number, E an
  * end, O a timeout that is over soon, R a number that is not 0, S and M seconds and milliseconds of Unix time far ahead, C a
- * condition of EXPIRE.
+ * condition of EXPIRE, X a number that is written oddly, T an odd number of seconds that is refused.
  */
 static const char *const forms[] = {
     "LRANGE K I I",
@@ -132,6 +133,48 @@ static const char *const wrong[] = {
     "BLPOP K \"\"",
 };
 
+/* Numbers are taken and refused in the same way. */
+static const char *const odd_forms[] = {
+    "LRANGE K X 1",
+    "LRANGE K 0 X",
+    "LINDEX K X",
+    "LREM K X V",
+    "LSET K X V",
+    "LTRIM K X X",
+    "LTRIM K 0 X",
+    "LPOP K X",
+    "RPOP K X",
+    "LMPOP X K LEFT",
+    "LMPOP 1 K LEFT COUNT X",
+    "LPOS K V RANK X",
+    "LPOS K V COUNT X",
+    "LPOS K V MAXLEN X",
+    "BLPOP K T",
+    "BRPOP K T",
+    "BLMPOP T 1 K LEFT",
+    "BLMPOP 0.001 X K LEFT",
+    "BLMPOP 0.001 1 K LEFT COUNT X",
+    "BLMOVE K K LEFT LEFT T",
+    "BRPOPLPUSH K K T",
+    "EXPIRE K X",
+    "PEXPIREAT K X",
+    "SCAN 0 COUNT X",
+    "CLIENT KILL ID X TYPE normal",
+    "CLIENT PAUSE X",
+    "CLIENT LIST ID X",
+    "SELECT X",
+    "SLOWLOG GET X",
+    "MEMORY USAGE none SAMPLES X",
+    "HELLO X",
+};
+
+/* @: a NUL. */
+static const char *const odd_numbers[] = {
+    "\"\"", "+1", "01", "-0", "00", "1@", "@", "1@0", "0x1", "1e0", "1.0", "9223372036854775808", "--1", "1-",
+};
+static const char *const odd_seconds[] = { "\"\"",   "0.001@", "@",  "nan", "1e-5000",
+                                           "1e5000", "1,5",    "1s", "--1", "-1" };
+
 /* About the whole list. */
 static const char *const keys[] = {
     "DEL K K", "UNLINK K", "RENAME K K", "RENAME K K", "RENAMENX K K", "TTL K", "PERSIST K", "PEXPIREAT K 1",
@@ -198,6 +241,10 @@ static const char *word_for(const char *word) {
         return number;
     case 'C':
         return conditions[random_below(4)];
+    case 'X':
+        return odd_numbers[random_below(COUNT(odd_numbers))];
+    case 'T':
+        return odd_seconds[random_below(COUNT(odd_seconds))];
     default:
         return word;
     }
@@ -218,9 +265,20 @@ static void show_history(void) {
         printf("# %s\n", history[i % SHOWN]);
 }
 
+/* What a word is on the wire: a copy, and how long it is. */
+static const char *bytes_of(const char *word, size_t *len) {
+    char *bytes = strdup(strcmp(word, "\"\"") == 0 ? "" : word);
+
+    *len = strlen(bytes);
+    for (char *at = bytes; (at = strchr(at, '@')) != NULL; at++)
+        *at = '\0';
+    return bytes;
+}
+
 /* Both are told the same; what they were told is kept. */
 static void tell(struct pair *p, const char *form) {
     const char *words[MAX_WORDS];
+    size_t lens[MAX_WORDS];
     char text[256];
     int count = 0;
 
@@ -229,12 +287,16 @@ static void tell(struct pair *p, const char *form) {
     for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
         size_t len = strlen(p->command);
 
-        words[count] = strcmp(word, "\"\"") == 0 ? "" : forever(word_for(word));
-        snprintf(p->command + len, sizeof p->command - len, " %s", words[count++]);
+        word = (char *)word_for(word);
+        snprintf(p->command + len, sizeof p->command - len, " %s", word);
+        words[count] = bytes_of(word, &lens[count]);
+        count++;
     }
     remember(p);
-    wire_command(&p->ours, count, words, NULL);
-    wire_command(&p->theirs, count, words, NULL);
+    wire_command(&p->ours, count, words, lens);
+    wire_command(&p->theirs, count, words, lens);
+    for (int i = 0; i < count; i++)
+        free((char *)words[i]);
 }
 
 static void compare(struct pair *p) {
@@ -295,7 +357,6 @@ static void pick(const char *const *list, size_t count) {
     compare_waiters();
 }
 
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 #define PICK(list) pick(list, COUNT(list))
 
 /* As one transaction; what waits does not wait in it, and who waits outside gets what is left. */
@@ -323,6 +384,16 @@ static void test_one_client(void **state) {
         if (i % 100 == 99)
             compare_all();
     }
+    empty();
+}
+
+static void test_odd_numbers(void **state) {
+    (void)state;
+    both("RPUSH k0 a b c");
+    for (size_t i = 0; i < COUNT(odd_forms); i++)
+        for (unsigned n = 0; n < 4 * COUNT(odd_numbers); n++)
+            both(odd_forms[i]);
+    compare_all();
     empty();
 }
 
@@ -422,11 +493,9 @@ static int start(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_client),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_clients_that_wait),
-        cmocka_unit_test(test_transactions),
-        cmocka_unit_test(test_transactions_and_who_waits),
+        cmocka_unit_test(test_one_client),   cmocka_unit_test(test_odd_numbers),
+        cmocka_unit_test(test_ends),         cmocka_unit_test(test_clients_that_wait),
+        cmocka_unit_test(test_transactions), cmocka_unit_test(test_transactions_and_who_waits),
     };
 
     return RUN_SUITE_WITH("lists against Redis", tests, start, NULL);
