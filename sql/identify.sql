@@ -5,5 +5,7 @@ select
     pg_catalog.pg_is_in_recovery() as standby,
     case
         when not pg_catalog.pg_is_in_recovery() then
-            ('x' || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint
+            pg_catalog.concat(
+                'x', pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8)
+            )::bit(32)::bigint
     end as timeline

@@ -1,5 +1,5 @@
 -- Which text of api/ was run last, in this schema: one that was restored from a dump may lack roles and rights.
--- returns: digest, or no row
-select a.digest
+-- returns: digest, version; or no row
+select a.digest, a.version
 from pgdisque.api as a
-where a.schema = pg_catalog.to_regnamespace('pgdisque');
+where a.schema = to_regnamespace('pgdisque');

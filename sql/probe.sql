@@ -1,8 +1,10 @@
 -- Does a session of ours do something for us, or does it wait for what we send, or for us to take what it sends?
+-- It is the only statement of its connection, so every name has its schema.
 -- params: $1 application_name
 -- returns: waits, one row; null when there is no such session
-select bool_and(coalesce(a.state like 'idle%' or a.wait_event_type = 'Client', false)) as waits
-from pg_stat_activity as a
-where a.application_name = $1::text
-  and a.usename = current_user
-  and a.datname = current_database()
+select pg_catalog.bool_and(coalesce(
+    a.state operator(pg_catalog.~~) 'idle%' or a.wait_event_type operator(pg_catalog.=) 'Client', false)) as waits
+from pg_catalog.pg_stat_activity as a
+where a.application_name operator(pg_catalog.=) $1::text
+  and a.usename operator(pg_catalog.=) current_user
+  and a.datname operator(pg_catalog.=) pg_catalog.current_database()

@@ -18,6 +18,7 @@ CREATE TABLE pgdisque.api (
     digest text NOT NULL,
     schema oid NOT NULL,
     only_row boolean DEFAULT true NOT NULL,
+    version integer DEFAULT 0 NOT NULL,
     CONSTRAINT api_only_row_check CHECK (only_row)
 );
 

@@ -2,6 +2,8 @@
 #include "jobid.h"
 
 #include <assert.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sodium.h>
 
@@ -9,6 +11,7 @@
 #define COUNTER_BITS 12
 #define COUNTER_MAX ((1 << COUNTER_BITS) - 1)
 #define NODE_MASK ((1 << NODE_BITS) - 1)
+#define SHA256_LEN 32
 
 /* ---- The 63-bit number ---- */
 
@@ -119,37 +122,84 @@ static bool base64_decode(const char *text, unsigned char raw[RAW_LEN]) {
 #define RAW_AT 11
 #define TTL_AT 36
 #define TTL_LEN 4
-#define MAC_LEN 5
-#define KEY_LEN (RAW_LEN - MAC_LEN)
+#define HALF_LEN (RAW_LEN / 2)
+#define ZEROS_AT 4
+#define ZEROS_LEN 5
+#define ID_AT HALF_LEN
+#define PRIORITY_AT (RAW_LEN - 1)
 #define MAX_MINUTES 65535
 
-static unsigned char mac_key[JOBID_SECRET_LEN];
+/* What a round hashes: the other half, and the digits outside the block, which are bound to it. */
+struct round {
+    unsigned char number;
+    unsigned char node[NODE_LEN];
+    unsigned char ttl[TTL_LEN];
+    unsigned char half[HALF_LEN];
+};
 
-_Static_assert(JOBID_SECRET_LEN == crypto_shorthash_KEYBYTES, "the secret is the MAC's key");
+static unsigned char mac_key[JOBID_SECRET_LEN];
 
 void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]) {
     memcpy(mac_key, secret, JOBID_SECRET_LEN);
 }
 
-/* The MAC covers all that an ID shows, so that no part of it can be exchanged. */
-static void make_mac(const char *text, const unsigned char key[KEY_LEN], unsigned char mac[MAC_LEN]) {
-    unsigned char input[NODE_LEN + KEY_LEN + TTL_LEN];
-    unsigned char hash[crypto_shorthash_BYTES];
+/* SHA-256 of the secret and the input. One context serves all calls: to fetch the algorithm costs more than to
+ * compute it. */
+static void keyed_hash(const void *input, size_t len, unsigned char hash[SHA256_LEN]) {
+    static EVP_MD_CTX *ctx;
+    bool ok;
 
-    memcpy(input, text + NODE_AT, NODE_LEN);
-    memcpy(input + NODE_LEN, key, KEY_LEN);
-    memcpy(input + NODE_LEN + KEY_LEN, text + TTL_AT, TTL_LEN);
-    crypto_shorthash(hash, input, sizeof(input), mac_key);
-    memcpy(mac, hash, MAC_LEN);
+    if (ctx == NULL)
+        ok = (ctx = EVP_MD_CTX_new()) != NULL && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1;
+    else
+        ok = EVP_DigestInit_ex(ctx, NULL, NULL) == 1;
+    if (!ok || EVP_DigestUpdate(ctx, mac_key, sizeof mac_key) != 1 ||
+        EVP_DigestUpdate(ctx, input, len) != 1 || EVP_DigestFinal_ex(ctx, hash, NULL) != 1)
+        abort();
 }
 
-/* No ID's input begins with a blank, as these texts do. */
+/* Round 0 changes the first half by the second one, round 1 the second one by the first. */
+static void run_round(struct round *in, int number, unsigned char raw[RAW_LEN]) {
+    unsigned char *half = raw + number * HALF_LEN, *other = raw + (1 - number) * HALF_LEN;
+    unsigned char hash[SHA256_LEN];
+
+    in->number = (unsigned char)number;
+    memcpy(in->half, other, HALF_LEN);
+    keyed_hash(in, sizeof *in, hash);
+    for (int i = 0; i < HALF_LEN; i++)
+        half[i] ^= hash[i];
+}
+
+static struct round round_of(const char *text) {
+    struct round in = { 0 };
+
+    memcpy(in.node, text + NODE_AT, NODE_LEN);
+    memcpy(in.ttl, text + TTL_AT, TTL_LEN);
+    return in;
+}
+
+static void encipher(const char *text, unsigned char raw[RAW_LEN]) {
+    struct round in = round_of(text);
+
+    run_round(&in, 0, raw);
+    run_round(&in, 1, raw);
+}
+
+static void decipher(const char *text, unsigned char raw[RAW_LEN]) {
+    struct round in = round_of(text);
+
+    run_round(&in, 1, raw);
+    run_round(&in, 0, raw);
+}
+
+/* Twice, because the length of the text is free. */
 uint64_t jobid_seal(struct slice text) {
-    unsigned char hash[crypto_shorthash_BYTES];
+    unsigned char hash[SHA256_LEN];
     uint64_t seal = 0;
 
-    crypto_shorthash(hash, (const unsigned char *)text.ptr, text.len, mac_key);
-    for (size_t i = 0; i < sizeof hash; i++)
+    keyed_hash(text.ptr, text.len, hash);
+    keyed_hash(hash, sizeof hash, hash);
+    for (int i = 0; i < 8; i++)
         seal = seal << 8 | hash[i];
     return seal;
 }
@@ -197,10 +247,11 @@ void jobid_format(char out[JOBID_LEN], struct job_key key, const char *node_id, 
     memcpy(out + NODE_AT, node_id, NODE_LEN);
     out[RAW_AT - 1] = out[TTL_AT - 1] = '-';
     put_ttl(out + TTL_AT, ttl_s, at_least_once);
-    put_number(raw, 8, (uint64_t)key.id);
-    put_number(raw + 8, 4, (uint32_t)key.queue_id);
-    raw[12] = (unsigned char)-key.rank;
-    make_mac(out, raw, raw + KEY_LEN);
+    put_number(raw, ZEROS_AT, (uint32_t)key.queue_id);
+    memset(raw + ZEROS_AT, 0, ZEROS_LEN);
+    put_number(raw + ID_AT, 8, (uint64_t)key.id);
+    raw[PRIORITY_AT] = (unsigned char)-key.rank;
+    encipher(out, raw);
     base64_encode(raw, out + RAW_AT);
 }
 
@@ -212,18 +263,18 @@ static bool has_form(struct slice text) {
 }
 
 enum jobid_check jobid_parse(struct slice text, struct job_key *key) {
-    unsigned char raw[RAW_LEN], mac[MAC_LEN];
+    unsigned char raw[RAW_LEN];
 
     if (!has_form(text))
         return JOBID_BAD;
     if (!base64_decode(text.ptr + RAW_AT, raw))
         return JOBID_UNKNOWN;
-    make_mac(text.ptr, raw, mac);
-    if (sodium_memcmp(mac, raw + KEY_LEN, MAC_LEN) != 0)
+    decipher(text.ptr, raw);
+    if (!sodium_is_zero(raw + ZEROS_AT, ZEROS_LEN))
         return JOBID_UNKNOWN;
-    key->id = (int64_t)get_number(raw, 8);
-    key->queue_id = (int32_t)get_number(raw + 8, 4);
-    key->rank = (int16_t)-raw[12];
+    key->queue_id = (int32_t)get_number(raw, ZEROS_AT);
+    key->id = (int64_t)get_number(raw + ID_AT, 8);
+    key->rank = (int16_t)-raw[PRIORITY_AT];
     return JOBID_OK;
 }
 

@@ -17,13 +17,18 @@
  * One that is put before all that are there has the negative of such a number, so that the youngest of those
  * is the first.
  *
- * The ID clients see (format: Disque's job.c) carries the whole primary key and
- * a keyed MAC, so that a job is found without a lookup and no ID can be guessed:
+ * The ID clients see (format: Disque's job.c) carries the whole primary key, so that a job is found without a
+ * lookup. Its 18 bytes are enciphered as one block, so that no ID can be guessed or altered:
  *
  *     D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1
  *       |        |                        TTL in minutes; odd: at least once
- *       |        base64 of: id 8 bytes | queue 4 | priority 1 | MAC 5
+ *       |        base64 of: queue 4 bytes | zeros 5 | id 8 | priority 1
  *       first 8 digits of the adding node's ID
+ *
+ * The cipher is a Feistel network of two rounds over two halves of 9 bytes. Its round function is SHA-256 of the
+ * secret, the round's number, the node's and the TTL's digits, and the other half. The zeros tell an altered ID from
+ * a good one without a query. An attempt at the ID of a job of which no ID is known succeeds with a chance of at most
+ * 1 in 2^72: doc/decisions/0005-job-ids.md.
  */
 #define JOBID_LEN 40
 #define JOBID_EPOCH_MS INT64_C(1577836800000)
@@ -40,7 +45,7 @@ static inline bool job_key_before(struct job_key a, struct job_key b) {
     return a.rank != b.rank ? a.rank < b.rank : a.id < b.id;
 }
 
-/* The secret that the MACs are made with: from the database, the same for all servers. */
+/* The key of the IDs: from the database, the same for all servers. */
 void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]);
 
 /* A keyed hash of a text by the same secret. The text begins with a blank. */

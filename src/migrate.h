@@ -16,7 +16,7 @@
 enum migrate_status {
     MIGRATE_SEND, /* send text, with values when count > 0, and call again */
     MIGRATE_DONE,
-    MIGRATE_REFUSE, /* the schema is newer and breaks this server: error says so */
+    MIGRATE_REFUSE, /* the schema is newer and breaks this server, or is not to be trusted: error says so */
 };
 
 struct migrate {
@@ -28,7 +28,7 @@ struct migrate {
     int count;
     const char *values[3];
     char version[16];
-    char error[256];
+    char error[768];
 };
 
 /* last: the result of what was sent before, NULL at the beginning. It was not

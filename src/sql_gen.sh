@@ -71,8 +71,9 @@ struct sql_migration {
 extern const struct sql_migration sql_migrations[];
 extern const int sql_migration_count;
 
-/* sql/api/, all files in the order of their names. */
+/* sql/api/, all files in the order of their names; and the version that the first one names. */
 extern const char sql_api[];
+extern const int sql_api_version;
 
 /* The other files of sql/: sql_session is session.sql. Empty when there is no such file. */
 $(for name in $(texts); do echo "extern const char sql_$name[];"; done)
@@ -128,7 +129,8 @@ source_file() {
     for file in $(files sql/api); do
         literal "$file"
     done
-    printf ';\n\nconst char embedded_conf[] =\n%s;\n' "$(literal conf/embedded-postgresql.conf)"
+    printf ';\nconst int sql_api_version = %s;\n' "$(sed -n 's/^--! version \([0-9]*\)$/\1/p' sql/api/10_*.sql)"
+    printf '\nconst char embedded_conf[] =\n%s;\n' "$(literal conf/embedded-postgresql.conf)"
 }
 
 replace_if_changed() {

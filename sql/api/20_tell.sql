@@ -1,44 +1,40 @@
 -- Telling the servers what was done, as they tell each other: peers.h.
 
+set local search_path = pg_catalog, pg_temp;
+
+create or replace function pgdisque.api_us(at timestamptz) returns bigint
+language sql immutable
+return (extract(epoch from at) * 1000000)::bigint;
+
+create or replace function pgdisque.api_counted(
+    queue_id integer, len bigint, total bigint, jobs_in bigint, jobs_out bigint
+) returns text
+language sql immutable
+return 'c' || queue_id || ',' || len || ',' || total || ',' || jobs_in || ',' || jobs_out;
+
+create or replace function pgdisque.api_item(
+    item text, queue_id integer, rank smallint, id bigint, number bigint default null
+) returns text
+language sql immutable
+return item || queue_id || ',' || rank || ',' || id || coalesce(',' || number, '');
+
+create or replace function pgdisque.api_leased(
+    queue_id integer, rank smallint, id bigint, until timestamptz, last boolean
+) returns text
+language sql immutable
+return pgdisque.api_item('g', queue_id, rank, id, pgdisque.api_us(until)) || case when last then ',1' else ',0' end;
+
 -- Tells the servers, when this transaction commits: items as in news.h, in messages as in peers.h.
 create or replace function pgdisque.api_tell(items text[]) returns void
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-    secret constant bytea := pgdisque.api_secret();
     most constant integer := 40;
     message text;
 begin
     for at in 1..coalesce(cardinality(items), 0) by most loop
         message := ' 0 0 ' || nextval('pgdisque.sql_message') || ' 0 o' || pgdisque.api_us(clock_timestamp())
             || ' ' || array_to_string(items[at:at + most - 1], ' ');
-        perform pg_notify('pgdisque',
-            '1 ' || encode(pgdisque.api_siphash(secret, convert_to(message, 'UTF8')), 'hex') || message);
+        perform pg_notify('pgdisque', '1 ' || pgdisque.api_seal(convert_to(message, 'UTF8')) || message);
     end loop;
 end
-$$;
-
-create or replace function pgdisque.api_us(at timestamptz) returns bigint
-language sql immutable as $$
-    select (extract(epoch from at) * 1000000)::bigint
-$$;
-
-create or replace function pgdisque.api_counted(
-    queue_id integer, len bigint, total bigint, jobs_in bigint, jobs_out bigint
-) returns text
-language sql immutable as $$
-    select 'c' || queue_id || ',' || len || ',' || total || ',' || jobs_in || ',' || jobs_out
-$$;
-
-create or replace function pgdisque.api_item(
-    item text, queue_id integer, rank smallint, id bigint, number bigint default null
-) returns text
-language sql immutable as $$
-    select item || queue_id || ',' || rank || ',' || id || coalesce(',' || number, '')
-$$;
-
-create or replace function pgdisque.api_leased(
-    queue_id integer, rank smallint, id bigint, until timestamptz, last boolean
-) returns text
-language sql immutable as $$
-    select pgdisque.api_item('g', queue_id, rank, id, pgdisque.api_us(until)) || case when last then ',1' else ',0' end
 $$;

@@ -1,11 +1,13 @@
 -- Queues: their numbers and names.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- The number of a queue, and its pause. One that is not there is made, and null otherwise. Until its maker
 -- commits, others that want it wait; servers do not, they look again (open_queues.sql takes the same lock).
 create or replace function pgdisque.api_queue(
     name bytea, make boolean, out queue_id integer, out pause smallint, out is_new boolean
 )
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
     is_new := false;
     for step in 1..2 loop

@@ -1,8 +1,10 @@
 -- Adding jobs.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- What a queue says of jobs that do not say it themselves: QCONFIG.
 create or replace function pgdisque.api_setting(queue_id integer, name text) returns integer
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
     select least(2147483647, convert_from(s.value, 'UTF8')::bigint)::integer
     from pgdisque.queue_setting as s
     where s.queue_id = api_setting.queue_id
@@ -11,7 +13,7 @@ $$;
 
 create or replace function pgdisque.api_refuse(delay integer, retry integer, ttl integer, priority integer)
 returns void
-language plpgsql immutable as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     wrong constant text := case
         when coalesce(delay, -1) < 0 then 'ERR DELAY time must be a non negative number'
@@ -32,7 +34,7 @@ $$;
 create or replace function pgdisque.api_refuse_attempts(
     queue bytea, retry integer, attempts integer, backoff integer, deadqueue bytea
 ) returns void
-language plpgsql immutable as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     wrong constant text := case
         when attempts < 0 then 'ERR ATTEMPTS must be a number from 1 to 2147483647'
@@ -51,7 +53,7 @@ end
 $$;
 
 create or replace function pgdisque.api_refuse_group(group_key bytea, delay integer) returns void
-language plpgsql immutable as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     wrong constant text := case
         when length(group_key) not between 1 and 512 then 'ERR GROUP key must have 1 to 512 bytes'
@@ -70,7 +72,7 @@ create or replace function pgdisque.api_insert(
     ids bigint[], bodies bytea[], queue_id integer, added_at timestamptz, delay integer, retry integer, ttl integer,
     priority integer, attempts integer, backoff integer, deadqueue bytea, group_key bytea
 ) returns void
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, group_key, body)
     select
@@ -89,7 +91,7 @@ create or replace function pgdisque.api_tell_added(
     first_id bigint, count bigint, queue_id integer, is_new boolean, added_at timestamptz, delay integer, ttl integer,
     priority integer, is_grouped boolean
 ) returns void
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_tell(
         case when is_new then array['p' || queue_id] else '{}' end
         || case
@@ -119,6 +121,7 @@ create or replace function pgdisque.api_add(
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
 declare
+    secret constant bytea := pgdisque.api_secret();
     group_bytes constant bytea := convert_to(group_key, 'UTF8');
     added_at constant timestamptz := clock_timestamp();
     place record;
@@ -161,8 +164,9 @@ begin
             group_bytes is not null);
     end if;
     return query
-    select pgdisque.job_id(
-        place.queue_id, (-priority)::smallint, a.id, pgdisque.api_created_at(a.id) + ttl * interval '1 second', retry)
+    select pgdisque.api_id(
+        secret, null, place.queue_id, (-priority)::smallint, a.id,
+        pgdisque.api_created_at(a.id) + ttl * interval '1 second', retry)
     from unnest(ids) with ordinality as a (id, ordinal)
     order by a.ordinal;
 end

@@ -1,14 +1,15 @@
 -- Taking jobs.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- How long a job waits that comes back: as in claim_walk.sql.
 create or replace function pgdisque.api_backoff(id bigint, backoff integer, deliveries integer) returns interval
-language sql immutable as $$
-    select interval '1 second' * case
-        when backoff is null then 0
-        else least(3600, backoff * 2 ^ least(greatest(deliveries - 1, 0), 12)
-            * (1 + (hashint8(id + deliveries) & 1023) / 8192.0))
-    end
-$$;
+language sql immutable
+return interval '1 second' * case
+    when backoff is null then 0
+    else least(3600, backoff * 2 ^ least(greatest(deliveries - 1, 0), 12)
+        * (1 + (hashint8(id + deliveries) & 1023) / 8192.0))
+end;
 
 -- Leases up to count ready jobs of a queue between two keys, the first of them not included: claim_walk.sql.
 create or replace function pgdisque.api_claim(
@@ -59,7 +60,7 @@ $$;
 create or replace function pgdisque.api_cursor(
     queue_id integer, out rank integer, out id bigint, out full_at timestamptz
 )
-language plpgsql stable as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     known constant text[] := string_to_array(
         nullif(current_setting('pgdisque.cursor_' || queue_id, true), ''), ',');
@@ -72,7 +73,7 @@ $$;
 
 create or replace function pgdisque.api_set_cursor(queue_id integer, rank integer, id bigint, full_at timestamptz)
 returns void
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
     select set_config(
         'pgdisque.cursor_' || queue_id, rank || ',' || id || ',' || extract(epoch from full_at), false)
 $$;
@@ -104,6 +105,7 @@ declare
     jobs pgdisque.job[] := '{}';
     items text[] := '{}';
     looked_at timestamptz;
+    secret constant bytea := pgdisque.api_secret();
     holder constant text := coalesce(worker, session_user || ' ' || pg_backend_pid());
 begin
     if coalesce(count, 0) < 1 then
@@ -137,7 +139,9 @@ begin
                 || pgdisque.api_leased(
                     job.queue_id, job.rank, job.id, job.ready_at, job.deliveries >= job.attempts);
         end if;
-        id := pgdisque.job_id(job.queue_id, job.rank, job.id, job.expires_at, job.retry);
+        id := pgdisque.api_id(
+            secret, (select n.id from pgdisque.node as n where n.number = pgdisque.api_node(job.id)),
+            job.queue_id, job.rank, job.id, job.expires_at, job.retry);
         body := job.body;
         nacks := job.nacks;
         additional_deliveries := job.extras;

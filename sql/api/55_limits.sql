@@ -1,5 +1,7 @@
 -- Taking jobs of a queue with limits: claim_limited.sql, step by step.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- Jobs of which the lease has ended have their slots still.
 create or replace function pgdisque.api_claim_again(queue_id integer, most integer, count integer, worker text)
 returns setof pgdisque.job
@@ -90,7 +92,7 @@ $$;
 
 -- How many jobs may be delivered now by a rate. To the end of the transaction nobody else takes any of them.
 create or replace function pgdisque.api_tokens(queue_id integer, rate integer) returns integer
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
     select coalesce(floor(max(b.tokens))::integer, 0)
     from (
         select least(
@@ -103,7 +105,7 @@ language sql volatile as $$
 $$;
 
 create or replace function pgdisque.api_spend(queue_id integer, rate integer, jobs integer) returns void
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
     update pgdisque.bucket as b
     set tokens = least(
             greatest(1, rate / 10.0),

@@ -1,11 +1,13 @@
 -- What becomes of jobs that were taken: queued again, worked on for longer, acknowledged (65_finish.sql).
 
+set local search_path = pg_catalog, pg_temp;
+
 -- What servers are told of jobs that were changed at a time, by how they were before: leases that have ended,
 -- and what is to be counted. what: 'gone', 'again' (queued again or delayed), or 'anew' (their retry times begin).
 -- What has had its last attempt is not queued again but buried, by the server that watches its lease.
 create or replace function pgdisque.api_tell_changed(jobs pgdisque.changed_job[], what text, at timestamptz)
 returns integer
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
     perform pgdisque.api_tell(
         array(
@@ -164,7 +166,7 @@ $$;
 
 -- Queues everything again that a worker has, or all workers of a node, which for SQL is 0. Looks at all jobs.
 create or replace function pgdisque.api_release(node integer, worker text) returns integer
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
     changed_at constant timestamptz := clock_timestamp();
     jobs pgdisque.changed_job[];

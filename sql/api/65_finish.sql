@@ -1,8 +1,10 @@
 -- Jobs that are done.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- What the servers are told of groups of which a job has gone: of each one that may be next, if any waits.
 create or replace function pgdisque.api_next_in_groups(queue_ids integer[], keys bytea[], at timestamptz) returns text[]
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
     select array(
         select n.item
         from unnest(queue_ids, keys) as g (queue_id, key)

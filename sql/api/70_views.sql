@@ -1,9 +1,11 @@
 -- What there is to look at.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- Every job, dead rows excepted. To name a queue or an id in the condition is what makes it quick.
 create or replace view pgdisque.jobs as
 select
-    pgdisque.job_id(j.queue_id, j.rank, j.id, j.expires_at, j.retry) as id,
+    pgdisque.api_id(s.key, n.id, j.queue_id, j.rank, j.id, j.expires_at, j.retry) as id,
     pgdisque.queue_name(q.name) as queue,
     case
         when j.wake_at = j.ready_at then 'delayed'
@@ -12,7 +14,7 @@ select
         else 'active'
     end as state,
     -j.rank as priority,
-    timestamptz '2020-01-01 00:00:00+00' + (abs(j.id) >> 22) * interval '1 millisecond' as created_at,
+    pgdisque.api_created_at(j.id) as created_at,
     j.ready_at, j.expires_at, j.retry, j.delay, j.deliveries, j.nacks,
     j.extras + case when j.owner is not null and j.ready_at <= clock_timestamp() then 1 else 0 end
         as additional_deliveries,
@@ -21,12 +23,14 @@ select
     j.body, j.queue_id, j.rank, j.id as number, pgdisque.queue_name(j.group_key) as group_key
 from pgdisque.job as j
 join pgdisque.queue as q on q.id = j.queue_id
+cross join pgdisque.secret as s
+left join pgdisque.node as n on n.number = pgdisque.api_node(j.id)
 where j.expires_at > clock_timestamp();
 
 -- Jobs that have had their attempts in vain. ENQUEUE and REVIVE queue them again, ack_jobs() removes them.
 create or replace view pgdisque.dead as
 select
-    pgdisque.job_id(d.queue_id, d.rank, d.id, d.expires_at, d.retry) as id,
+    pgdisque.api_id(s.key, n.id, d.queue_id, d.rank, d.id, d.expires_at, d.retry) as id,
     pgdisque.queue_name(q.name) as queue,
     d.died_at,
     pgdisque.queue_name(d.error) as error,
@@ -36,19 +40,23 @@ select
     d.extras as additional_deliveries,
     d.body, d.queue_id, d.rank, d.id as number
 from pgdisque.dead_job as d
-join pgdisque.queue as q on q.id = d.queue_id;
+join pgdisque.queue as q on q.id = d.queue_id
+cross join pgdisque.secret as s
+left join pgdisque.node as n on n.number = pgdisque.api_node(d.id);
 
 -- Jobs that are done, for as long as their queues keep them.
 create or replace view pgdisque.done as
 select
-    pgdisque.job_id(f.queue_id, f.rank, f.id, f.expires_at, f.retry) as id,
+    pgdisque.api_id(s.key, n.id, f.queue_id, f.rank, f.id, f.expires_at, f.retry) as id,
     pgdisque.queue_name(q.name) as queue,
     -f.rank as priority,
-    timestamptz '2020-01-01 00:00:00+00' + (f.id >> 22) * interval '1 millisecond' as created_at,
+    pgdisque.api_created_at(f.id) as created_at,
     f.finished_at, f.keep_until, f.retry, f.delay, f.deliveries, f.nacks, f.extras as additional_deliveries,
     f.node, f.worker, pgdisque.queue_name(f.error) as error, f.result, f.body, f.queue_id, f.rank, f.id as number
 from pgdisque.finished as f
 join pgdisque.queue as q on q.id = f.queue_id
+cross join pgdisque.secret as s
+left join pgdisque.node as n on n.number = pgdisque.api_node(f.id)
 where f.keep_until > clock_timestamp();
 
 -- The counters are saved by the servers, once a second; jobs and queued are counted when they are asked for.
@@ -90,3 +98,9 @@ where j.owner is not null
   and j.ready_at > clock_timestamp()
   and j.expires_at > clock_timestamp()
 group by j.owner, j.worker, q.name;
+
+-- The views stood on them once.
+drop function if exists
+    pgdisque.job_id(integer, smallint, bigint, timestamptz, integer),
+    pgdisque.api_siphash(bytea, bytea),
+    pgdisque.api_plus(bigint, bigint);

@@ -1,5 +1,7 @@
 -- Who may do what.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- Roles are made where that is permitted; where not, an administrator makes them, and then calls this. A role
 -- that has no right on the functions cannot even see the jobs.
 create or replace function pgdisque.grant_roles() returns void
@@ -32,8 +34,9 @@ begin
                 ' pgdisque.nack_jobs(text[], integer, text), pgdisque.working(text[], text), pgdisque.release_worker(text)'
                 ' to pgdisque_consumer'
             when 'pgdisque_reader' then
-                'grant execute on function pgdisque.queue_name(bytea),'
-                ' pgdisque.job_id(integer, smallint, bigint, timestamptz, integer) to pgdisque_reader;'
+                'grant execute on function pgdisque.queue_name(bytea), pgdisque.api_created_at(bigint),'
+                ' pgdisque.api_node(bigint), pgdisque.api_round(bytea, integer, bytea, bit, bit),'
+                ' pgdisque.api_id(bytea, text, integer, smallint, bigint, timestamptz, integer) to pgdisque_reader;'
                 'grant select on pgdisque.jobs, pgdisque.dead, pgdisque.done, pgdisque.queues, pgdisque.nodes, pgdisque.workers to pgdisque_reader'
             else
                 'grant select, insert, update, delete, truncate on all tables in schema pgdisque to pgdisque_server;'

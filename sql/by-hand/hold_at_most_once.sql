@@ -4,6 +4,8 @@
 -- returns: the held jobs: their queue, when they were made, how their bodies begin
 --
 --   psql "<database>" -f sql/by-hand/hold_at_most_once.sql
+set search_path = pg_catalog, pg_temp;
+
 update pgdisque.job as j
 set ready_at = 'infinity',
     wake_at = case when j.wake_at is null then null else j.expires_at end

@@ -1,5 +1,7 @@
 -- The schema: queues, their counters, jobs, and the servers that share them.
 
+set local search_path = pg_catalog, pg_temp;
+
 create table pgdisque.secret (
     -- Keys the MAC in job IDs, so that they can be neither guessed nor forged.
     key bytea not null check (length(key) = 16),

@@ -1,4 +1,7 @@
+--! breaking
 -- Several servers: when each was last seen, and whether it leaves or has signed off.
+
+set local search_path = pg_catalog, pg_temp;
 
 alter table pgdisque.node
     add column seen_at timestamptz not null default now(),

@@ -1,5 +1,7 @@
 -- Jobs with a key of which there is one in a queue at a time; and keys that outlive their jobs.
 
+set local search_path = pg_catalog, pg_temp;
+
 alter table pgdisque.job
     add column unique_key bytea check (length(unique_key) between 1 and 512),
     -- Until then the key stays taken, whatever becomes of the job.

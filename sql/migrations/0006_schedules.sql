@@ -1,5 +1,7 @@
 -- Jobs that recur: SCHEDULE.
 
+set local search_path = pg_catalog, pg_temp;
+
 create table pgdisque.schedule (
     id       bigint generated always as identity primary key,
     -- Grows with every SCHEDULE of the name: what was read before that fires nothing any more.

@@ -1,4 +1,7 @@
+--! breaking
 -- What the functions for SQL need (api.sql): numbers, who holds a job, and which version of them is there.
+
+set local search_path = pg_catalog, pg_temp;
 
 -- Jobs that SQL adds have node 0 and a counter from here.
 create sequence pgdisque.sql_job as bigint;

@@ -1,5 +1,7 @@
 -- Which transactions of several servers were committed: for the server that lost the answer.
 
+set local search_path = pg_catalog, pg_temp;
+
 create table pgdisque.flight (
     node   smallint not null,
     flight bigint not null,

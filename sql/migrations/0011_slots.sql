@@ -1,4 +1,7 @@
+--! breaking
 -- Limits on how many jobs of a queue run at once: QCONFIG max-active.
+
+set local search_path = pg_catalog, pg_temp;
 
 -- Which slot of its queue the job was given out in last; null: none. It holds that as long as the slot says so, too.
 alter table pgdisque.job

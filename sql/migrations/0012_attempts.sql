@@ -1,4 +1,7 @@
+--! breaking
 -- Jobs that may be delivered only so often, and wait longer from time to time; and those that are dead.
+
+set local search_path = pg_catalog, pg_temp;
 
 -- All of them null for jobs that ask for none of it, which costs nothing.
 alter table pgdisque.job

@@ -1,4 +1,7 @@
+--! breaking
 -- Limits on how many jobs of a queue are delivered a second: QCONFIG rate.
+
+set local search_path = pg_catalog, pg_temp;
 
 create table pgdisque.bucket (
     tokens     double precision not null default 0,

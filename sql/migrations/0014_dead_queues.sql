@@ -1,4 +1,7 @@
+--! breaking
 -- Which queues' dead jobs go where: QCONFIG deadqueue.
+
+set local search_path = pg_catalog, pg_temp;
 
 -- Grows with every change, so that of two changes at once one sees the other.
 create table pgdisque.dead_path (

@@ -1,4 +1,7 @@
+--! breaking
 -- Finished jobs that their queues keep for a while (QCONFIG retention), in tables that are emptied as a whole.
+
+set local search_path = pg_catalog, pg_temp;
 
 -- Which of the tables a job goes to is said by its bucket: finish_jobs.sql. The tables are these for ever: to make
 -- and drop them as time goes by would bloat the catalog and lock all of them.

@@ -1,4 +1,7 @@
+--! breaking
 -- Jobs of one group run strictly one after another: ADDJOB GROUP.
+
+set local search_path = pg_catalog, pg_temp;
 
 -- All but the first of a group wait: ready_at is infinity, and nobody is the owner.
 alter table pgdisque.job

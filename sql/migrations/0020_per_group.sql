@@ -1,4 +1,7 @@
+--! breaking
 -- Limits that count for each group by itself: QCONFIG per-group.
+
+set local search_path = pg_catalog, pg_temp;
 
 -- One of the jobs that were let go is in rank and id, as ever; the others, while there are such, are here.
 alter table pgdisque.job_group

@@ -27,9 +27,10 @@ static void ids_are_those_of_the_server(void **state) {
         key.id = (key.id & ~(INT64_C(1023) << 12)) | (known ? INT64_C(9) << 12 : 0);
         jobid_format(want, key, known ? node : "00000000", i * 60, i % 3 > 0);
         assert_string_equal(sql(a,
-                                "select pgdisque.job_id(%d, %d::smallint, %lld, "
+                                "select pgdisque.api_id(pgdisque.api_secret(), %s, %d, %d::smallint, %lld, "
                                 "pgdisque.api_created_at(%lld) + interval '%d s', %d)",
-                                key.queue_id, key.rank, (long long)key.id, (long long)key.id, i * 60, i % 3),
+                                known ? text_of("'%s'", node) : "null", key.queue_id, key.rank,
+                                (long long)key.id, (long long)key.id, i * 60, i % 3),
                             want);
         assert_string_equal(
             sql(a, "select ordinal, queue_id, rank, id from pgdisque.api_keys(array['%s'])", want),
@@ -276,8 +277,8 @@ static void acknowledged_jobs_are_gone(void **state) {
     does(a, "3", "select convert_from(body, 'UTF8') from pgdisque.jobs");
     done(a, "update pgdisque.job set expires_at = now()");
     does(a, "0 1",
-         "select pgdisque.ack_jobs(array[pgdisque.job_id(queue_id, rank, id, expires_at, retry)]), 1 "
-         "from pgdisque.job");
+         "select pgdisque.ack_jobs(array[pgdisque.api_id(pgdisque.api_secret(), null, queue_id, rank, id, "
+         "expires_at, retry)]), 1 from pgdisque.job");
 }
 
 /* Taken, worked on and acknowledged in one transaction. */
@@ -437,6 +438,9 @@ static void roles_have_the_least_rights(void **state) {
         { "pgdisque.release_worker('x')", "consumer" },
         { "count(*) from pgdisque.jobs where id <> ''", "reader" },
         { "count(*) from pgdisque.queues where queue <> ''", "reader" },
+        { "count(*) from (select * from pgdisque.jobs offset 0) as j where j is not null", "reader" },
+        { "count(*) from (select * from pgdisque.dead offset 0) as d where d is not null", "reader" },
+        { "count(*) from (select * from pgdisque.done offset 0) as d where d is not null", "reader" },
         { "count(*) from pgdisque.nodes", "reader" },
         { "count(*) from pgdisque.workers where queue <> ''", "reader" },
         { "pgdisque.release_node(1)", "" },

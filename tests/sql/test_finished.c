@@ -94,8 +94,10 @@ static void sql_goes_by_the_same_rule(void **state) {
         tables_clear(a);
         jobs_put(a, "1/0/1 expires=infinity");
         sql(a, "insert into pgdisque.queue_setting values (1, 'retention', '%lld')", retention);
-        assert_string_equal(
-            sql(a, "select pgdisque.ack_jobs(array[pgdisque.job_id(1, 0::smallint, 1, now(), 1)])"), "1");
+        assert_string_equal(sql(a, "select pgdisque.ack_jobs(array[pgdisque.api_id(pgdisque.api_secret(), "
+                                   "null, 1, 0::smallint, 1, "
+                                   "now(), 1)])"),
+                            "1");
         assert_string_equal(
             sql(a,
                 "select bucket = %d + floor(extract(epoch from keep_until) / %lld)::bigint %% 4, "

@@ -91,10 +91,11 @@ static void a_second_run_changes_nothing(void **state) {
 
 /* As the first version of the server left it. */
 static void make_first_version(const char *conninfo) {
-    free(postgres_query(conninfo, text_of("%s%s; insert into pgdisque.migration values (1, '%s', false); "
+    free(postgres_query(conninfo, text_of("%s%s%s; insert into pgdisque.migration values (1, '%s', false); "
                                           "insert into pgdisque.node (number, id, addr, port) "
                                           "values (3, repeat('3', 40), 'host', 7711); commit",
-                                          sql_migrate_open, sql_migrations[0].text, sql_migrations[0].name)));
+                                          sql_migrate_open, sql_migrate_versions, sql_migrations[0].text,
+                                          sql_migrations[0].name)));
 }
 
 static void an_older_database_keeps_what_it_has(void **state) {
@@ -109,6 +110,21 @@ static void an_older_database_keeps_what_it_has(void **state) {
             "select number || ' ' || addr || ' ' || port || ' ' || (seen_at <= now()) "
             "from pgdisque.node where left_at is null and not leaving");
     PQfinish(session_open(conninfo));
+}
+
+/* Servers of old did not note it: neither in the files nor in the table. */
+static void an_older_database_learns_what_is_breaking(void **state) {
+    const char *conninfo = postgres_conninfo(&pg, NULL);
+
+    (void)state;
+    make_first_version(conninfo);
+    for (int i = 1; sql_migrations[i].version < 26; i++)
+        free(postgres_query(
+            conninfo, text_of("begin; %s; insert into pgdisque.migration values (%d, '%s', false); commit",
+                              sql_migrations[i].text, sql_migrations[i].version, sql_migrations[i].name)));
+    assert_null(migrate_over(conninfo));
+    assert_string_equal(applied(conninfo), all_migrations());
+    answers(conninfo, "6", "select count(*) from pgdisque.migration where not breaking and version <= 20");
 }
 
 static void two_databases_have_two_secrets(void **state) {
@@ -159,6 +175,24 @@ static void a_newer_breaking_schema_is_refused(void **state) {
     /* Nobody is kept from migrating by who was refused. */
     free(postgres_query(conninfo, "delete from pgdisque.migration where version = 9999"));
     assert_null(migrate_over(conninfo));
+}
+
+/* Of two servers the one with the newer functions wins, in whatever order they connect. */
+static void an_older_server_leaves_newer_functions(void **state) {
+    const char *conninfo = database_new();
+    const char *version = text_of("%d", sql_api_version);
+
+    (void)state;
+    answers(conninfo, version, "select version from pgdisque.api");
+    free(postgres_query(conninfo, "update pgdisque.api set version = version + 1, digest = 'newer'; "
+                                  "drop function pgdisque.wake(text[])"));
+    assert_null(migrate_over(conninfo));
+    answers(conninfo, "newer", "select digest from pgdisque.api");
+    answers(conninfo, "0", "select count(*) from pg_proc where proname = 'wake'");
+    free(postgres_query(conninfo, "update pgdisque.api set version = 0"));
+    assert_null(migrate_over(conninfo));
+    answers(conninfo, version, "select version from pgdisque.api");
+    answers(conninfo, "1", "select count(*) from pg_proc where proname = 'wake'");
 }
 
 static void a_newer_schema_that_breaks_nothing_is_accepted(void **state) {
@@ -300,9 +334,11 @@ int main(void) {
         cmocka_unit_test(an_empty_database_gets_everything),
         cmocka_unit_test(a_second_run_changes_nothing),
         cmocka_unit_test(an_older_database_keeps_what_it_has),
+        cmocka_unit_test(an_older_database_learns_what_is_breaking),
         cmocka_unit_test(two_databases_have_two_secrets),
         cmocka_unit_test(the_search_path_does_not_matter),
         cmocka_unit_test(a_newer_breaking_schema_is_refused),
+        cmocka_unit_test(an_older_server_leaves_newer_functions),
         cmocka_unit_test(a_newer_schema_that_breaks_nothing_is_accepted),
         cmocka_unit_test(an_ordinary_role_can_do_it_all),
         cmocka_unit_test(a_schema_made_beforehand_is_used),

@@ -40,13 +40,13 @@ static void test_known_ids(void **state) {
           NODE,
           DAY,
           true,
-          "D-dcb833cf-DFl6YR7AUE0AAATSCfG9gnmq-05a1" },
-        { { 0, 0, 0 }, "00000000", 0, false, "D-00000000-AAAAAAAAAAAAAAAAADw1iqmm-0000" },
+          "D-dcb833cf-roJbEP8bZM7qDJYkW5cDkKiu-05a1" },
+        { { 0, 0, 0 }, "00000000", 0, false, "D-00000000-fNh02OgBQPtzy4jGRw2vbZ0L-0000" },
         { { INT32_MAX, -255, INT64_MAX },
           "ffffffff",
           INT64_MAX,
           true,
-          "D-ffffffff-f/////////9//////8bqudVG-ffff" },
+          "D-ffffffff-ueMeJniaXhc1TvHUSEDtigXu-ffff" },
     };
 
     (void)state;
