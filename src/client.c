@@ -28,6 +28,8 @@
 #define SHARE_US (5 * US_PER_MS)
 /* One write to a client: a reader that is fast would keep the server in it. */
 #define WRITE_BYTES ((size_t)1024 * 1024)
+/* So much of a reply that is made in steps may wait for a client to read it. */
+#define UNREAD_BYTES ((size_t)1024 * 1024)
 /* Before AUTH nobody needs long replies (Redis' CVE-2025-21605). */
 #define UNAUTH_OUTPUT ((size_t)64 * 1024)
 
@@ -195,8 +197,27 @@ static void orphan(struct req *r) {
         req_free(r);
 }
 
+/* The work sees by itself whether its client has gone. */
+static void go_on_replying(struct client *c) {
+    struct long_work *w = c->unread;
+
+    c->unread = NULL;
+    if (w != NULL)
+        long_work_go_on(w);
+}
+
+bool client_takes_more(struct client *c, struct long_work *w) {
+    client_touch(c);
+    if (buf_len(&c->out) <= UNREAD_BYTES)
+        return true;
+    c->unread = w;
+    long_work_wait(w);
+    return false;
+}
+
 static void client_free(struct client *c) {
     clients.hooks->on_close(c);
+    go_on_replying(c);
     if (c->held != NULL)
         req_free(c->held);
     while (!list_empty(&c->reqs))
@@ -222,7 +243,7 @@ static void free_dead(void) {
 void clients_reap(void) {
     struct budget share = budget_of(SHARE_US);
 
-    while (!list_empty(&clients.states[CLIENT_DEAD]) && !budget_is_spent(&share))
+    while (!list_empty(&clients.states[CLIENT_DEAD]) && !budget_is_over(&share))
         free_dead();
 }
 
@@ -494,7 +515,7 @@ static void resume(struct client *c) {
 void clients_resume(void) {
     struct budget share = budget_of(SHARE_US);
 
-    while (!list_empty(&clients.ready) && !budget_is_spent(&share))
+    while (!list_empty(&clients.ready) && !budget_is_over(&share))
         resume(LIST_ENTRY(list_pop_front(&clients.ready), struct client, in_ready));
 }
 
@@ -541,6 +562,7 @@ static void all_written(struct client *c) {
     arm_write(c, false);
     buf_reset(&c->out, KEEP_BYTES);
     clients.hooks->on_written(c);
+    go_on_replying(c);
     make_ready(c);
     if (c->state == CLIENT_CLOSING && c->req_count == 0)
         client_kill(c, "done");
@@ -584,7 +606,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg) {
 void clients_flush(void) {
     struct budget share = budget_of(SHARE_US);
 
-    while (!list_empty(&clients.dirty) && !budget_is_spent(&share)) {
+    while (!list_empty(&clients.dirty) && !budget_is_over(&share)) {
         struct client *c = LIST_ENTRY(list_pop_front(&clients.dirty), struct client, in_dirty);
 
         if (!c->write_armed || buf_len(&c->out) == 0)

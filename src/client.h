@@ -8,6 +8,7 @@
 #include "buf.h"
 #include "hash.h"
 #include "list.h"
+#include "long_work.h"
 #include "req.h"
 #include "resp.h"
 
@@ -84,8 +85,10 @@ struct client {
     char *lib_ver;
     const struct command *last_cmd;
     struct pubsub *pubsub; /* what it listens to, or NULL; pubsub.h */
-    struct multi *multi;   /* what came since MULTI, or NULL; multi.h */
-    struct exec *exec;     /* its EXEC under way, or NULL */
+    struct long_work
+        *unread;         /* makes a long reply, and waits until what there is has been written; or NULL */
+    struct multi *multi; /* what came since MULTI, or NULL; multi.h */
+    struct exec *exec;   /* its EXEC under way, or NULL */
 
     uint64_t bytes_in;
     uint64_t bytes_out;      /* written to the socket */
@@ -115,6 +118,12 @@ void client_kill(struct client *c, const char *reason);
 void client_close_after_replies(struct client *c);
 /* Bytes outside of requests and replies (MONITOR, push messages). */
 void client_push(struct client *c, const void *bytes, size_t len);
+/* May work w add to the reply that it makes for c? If not, w waits until c has got what there is, or has gone. */
+bool client_takes_more(struct client *c, struct long_work *w);
+/* There is no client to reply to any more. */
+static inline bool client_has_gone(const struct client *c) {
+    return c == NULL || c->state == CLIENT_DEAD;
+}
 /* There may be something to write, or to close: look at it at the turn's end. */
 void client_touch(struct client *c);
 /* Replies now and lets r go on as an orphan: its reply is complete, but a task of

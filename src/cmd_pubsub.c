@@ -1,7 +1,9 @@
 /* SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB. */
 #include <stdlib.h>
 #include "args.h"
+#include "budget.h"
 #include "command.h"
+#include "long_work.h"
 #include "match.h"
 #include "pubsub.h"
 #include "subcommand.h"
@@ -18,12 +20,53 @@ static void reply_listening(struct req *r, const char *what, const struct slice 
               (int64_t)(pubsub_count(r->client, PUBSUB_CHANNEL) + pubsub_count(r->client, PUBSUB_PATTERN)));
 }
 
-static void listen_to(struct req *r, enum pubsub_kind kind, const char *what) {
-    for (int i = 1; i < r->argc; i++) {
-        (void)pubsub_subscribe(r->client, kind, r->argv[i]);
-        reply_listening(r, what, &r->argv[i]);
-    }
+/* A command of this kind under way, which may have a million names. */
+struct change {
+    struct long_work work;
+    struct req *req;
+    enum pubsub_kind kind;
+    const char *what;
+    bool (*apply)(struct client *c, enum pubsub_kind kind, struct slice name);
+    int next; /* the argument */
+};
+
+/* False when it has to end, or to wait. */
+static bool may_go_on(struct change *ch, bool *ends) {
+    *ends = client_has_gone(ch->req->client);
+    return !*ends && client_takes_more(ch->req->client, &ch->work);
+}
+
+static bool ended(struct req *r) {
     req_end(r);
+    return false;
+}
+
+static bool apply_some(struct long_work *w) {
+    struct change *ch = CONTAINER_OF(w, struct change, work);
+    struct req *r = ch->req;
+    bool ends;
+
+    if (!may_go_on(ch, &ends))
+        return ends ? ended(r) : true;
+    for (int left = LONG_WORK_NAMES; left > 0 && ch->next < r->argc; left--, ch->next++) {
+        (void)ch->apply(r->client, ch->kind, r->argv[ch->next]);
+        reply_listening(r, ch->what, &r->argv[ch->next]);
+    }
+    return ch->next < r->argc || ended(r);
+}
+
+static struct change *change_new(struct req *r, enum pubsub_kind kind, const char *what) {
+    struct change *ch = req_alloc(r, sizeof *ch);
+
+    *ch = (struct change){ .req = r, .kind = kind, .what = what, .next = 1 };
+    return ch;
+}
+
+static void listen_to(struct req *r, enum pubsub_kind kind, const char *what) {
+    struct change *ch = change_new(r, kind, what);
+
+    ch->apply = pubsub_subscribe;
+    long_work_begin(&ch->work, apply_some);
 }
 
 /* The name goes with the last who listens to it. */
@@ -35,26 +78,29 @@ static void stop_any(struct req *r, enum pubsub_kind kind, const char *what, con
     free((char *)name.ptr);
 }
 
-static void stop_all(struct req *r, enum pubsub_kind kind, const char *what) {
-    const struct slice *any = pubsub_any(r->client, kind);
+static bool stop_some(struct long_work *w) {
+    struct change *ch = CONTAINER_OF(w, struct change, work);
+    struct req *r = ch->req;
+    const struct slice *any;
+    bool ends;
 
-    if (any == NULL)
-        reply_listening(r, what, NULL);
-    for (; any != NULL; any = pubsub_any(r->client, kind))
-        stop_any(r, kind, what, any);
-    req_end(r);
+    if (!may_go_on(ch, &ends))
+        return ends ? ended(r) : true;
+    for (int left = LONG_WORK_NAMES; left > 0 && (any = pubsub_any(r->client, ch->kind)) != NULL; left--)
+        stop_any(r, ch->kind, ch->what, any);
+    return pubsub_any(r->client, ch->kind) != NULL || ended(r);
 }
 
 static void stop_listening(struct req *r, enum pubsub_kind kind, const char *what) {
-    if (r->argc == 1) {
-        stop_all(r, kind, what);
+    struct change *ch = change_new(r, kind, what);
+
+    ch->apply = pubsub_unsubscribe;
+    if (r->argc == 1 && pubsub_any(r->client, kind) == NULL) {
+        reply_listening(r, what, NULL);
+        req_end(r);
         return;
     }
-    for (int i = 1; i < r->argc; i++) {
-        (void)pubsub_unsubscribe(r->client, kind, r->argv[i]);
-        reply_listening(r, what, &r->argv[i]);
-    }
-    req_end(r);
+    long_work_begin(&ch->work, r->argc == 1 ? stop_some : apply_some);
 }
 
 void cmd_subscribe(struct req *r) {
@@ -62,7 +108,17 @@ void cmd_subscribe(struct req *r) {
 }
 
 void cmd_psubscribe(struct req *r) {
-    if (args_patterns_or_reply(r, 1, RESP_MAX_ARGS))
+    size_t names = (size_t)r->argc - 1;
+
+    if (names + pubsub_count(r->client, PUBSUB_PATTERN) > PUBSUB_PATTERNS_EACH) {
+        req_error(r, "LIMIT a client listens to at most %d patterns", PUBSUB_PATTERNS_EACH);
+        return;
+    }
+    if (names + pubsub_topics(PUBSUB_PATTERN) > PUBSUB_PATTERNS_ALL) {
+        req_error(r, "LIMIT all clients together listen to at most %d patterns", PUBSUB_PATTERNS_ALL);
+        return;
+    }
+    if (args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH))
         listen_to(r, PUBSUB_PATTERN, "psubscribe");
 }
 
@@ -84,23 +140,53 @@ void cmd_publish(struct req *r) {
 
 /* ---- PUBSUB ---- */
 
-static bool is_wanted(const struct req *r, const struct topic *t) {
-    return r->argc < 3 || glob_match(r->argv[2], pubsub_name(t), false);
+/* The number of names stands before the first of them, and is known at the end. */
+struct channels {
+    struct long_work work;
+    struct req *req;
+    struct pubsub_walk walk;
+    struct buf found;
+    size_t count;
+};
+
+static bool is_wanted(const struct req *r, struct slice name) {
+    return r->argc < 3 || glob_match(r->argv[2], name, false);
+}
+
+static bool channels_end(struct channels *ch) {
+    pubsub_walk_end(&ch->walk);
+    reply_array(ch->req, ch->count);
+    buf_append(reply_buf(ch->req), buf_ptr(&ch->found), buf_len(&ch->found));
+    buf_free(&ch->found);
+    return ended(ch->req);
+}
+
+static bool list_some_channels(struct long_work *w) {
+    struct channels *ch = CONTAINER_OF(w, struct channels, work);
+    const struct slice *name;
+
+    struct budget piece = budget_of(LONG_WORK_US);
+
+    while (!budget_is_over(&piece)) {
+        name = client_has_gone(ch->req->client) ? NULL : pubsub_walk_next(&ch->walk);
+        if (name == NULL)
+            return channels_end(ch);
+        if (!is_wanted(ch->req, *name))
+            continue;
+        resp_bulk(&ch->found, *name);
+        ch->count++;
+    }
+    return true;
 }
 
 static void list_channels(struct req *r) {
-    const struct topic *t = NULL;
-    size_t count = 0;
+    struct channels *ch = req_alloc(r, sizeof *ch);
 
     if (!args_patterns_or_reply(r, 2, 1))
         return;
-    while ((t = pubsub_next(PUBSUB_CHANNEL, t)) != NULL)
-        count += is_wanted(r, t);
-    reply_array(r, count);
-    while ((t = pubsub_next(PUBSUB_CHANNEL, t)) != NULL)
-        if (is_wanted(r, t))
-            reply_bulk(r, pubsub_name(t));
-    req_end(r);
+    ch->req = r;
+    pubsub_walk_begin(&ch->walk);
+    long_work_begin(&ch->work, list_some_channels);
 }
 
 static void count_listeners(struct req *r) {

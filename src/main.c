@@ -46,6 +46,7 @@
 #include "list_pages.h"
 #include "load.h"
 #include "log.h"
+#include "long_work.h"
 #include "monitor.h"
 #include "multi.h"
 #include "node.h"
@@ -317,7 +318,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
 }
 
 static void wait_for_events(void) {
-    int64_t wait = clients_pending() ? 0 : cron_wait();
+    int64_t wait = clients_pending() || long_works_pending() ? 0 : cron_wait();
     struct timeval tv = { wait / US_PER_S, wait % US_PER_S };
 
     event_add(server.timer, &tv);
@@ -330,6 +331,7 @@ static void run(void) {
         wait_for_events();
         cron_turn();
         clients_resume();
+        long_works_turn();
         batch_flush();
         clients_flush();
         peers_turn();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "hash.h"
+#include "long_work.h"
 #include "match.h"
 #include "relay.h"
 #include "resp.h"
@@ -20,16 +21,19 @@ struct subscription {
     UT_hash_handle hh; /* of the client's, by the topic */
     struct list in_topic;
     struct topic *topic;
-    struct client *client;
+    struct pubsub *of;
 };
 
 /* What a client listens to; none has an empty one. */
 struct pubsub {
+    struct client *client; /* NULL: it listens no more, and work takes the subscriptions away */
     struct subscription *kinds[PUBSUB_KINDS];
+    struct long_work work;
 };
 
 static struct topic *topics[PUBSUB_KINDS];
 static size_t client_total;
+static struct list walks = { &walks, &walks };
 
 static struct topic *find_topic(enum pubsub_kind kind, struct slice name) {
     struct topic *t;
@@ -53,6 +57,12 @@ static struct topic *get_topic(enum pubsub_kind kind, struct slice name) {
 static void leave_topic(enum pubsub_kind kind, struct topic *t) {
     if (--t->count > 0)
         return;
+    LIST_EACH(node, &walks) {
+        struct pubsub_walk *w = LIST_ENTRY(node, struct pubsub_walk, node);
+
+        if (w->next == t)
+            w->next = t->hh.next;
+    }
     HASH_DELETE(hh, topics[kind], t);
     free((char *)t->name.ptr);
     free(t);
@@ -75,11 +85,12 @@ bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name
         return false;
     if (c->pubsub == NULL) {
         c->pubsub = xcalloc(1, sizeof *c->pubsub);
+        c->pubsub->client = c;
         client_total++;
     }
     s = xcalloc(1, sizeof *s);
     s->topic = t;
-    s->client = c;
+    s->of = c->pubsub;
     t->count++;
     list_push_back(&t->listeners, &s->in_topic);
     HASH_ADD(hh, c->pubsub->kinds[kind], topic, sizeof s->topic, s);
@@ -87,16 +98,21 @@ bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name
 }
 
 static void drop(enum pubsub_kind kind, struct subscription *s) {
-    struct client *c = s->client;
-
-    HASH_DELETE(hh, c->pubsub->kinds[kind], s);
+    HASH_DELETE(hh, s->of->kinds[kind], s);
     list_remove(&s->in_topic);
     leave_topic(kind, s->topic);
     free(s);
-    if (c->pubsub->kinds[PUBSUB_CHANNEL] != NULL || c->pubsub->kinds[PUBSUB_PATTERN] != NULL)
-        return;
-    free(c->pubsub);
-    c->pubsub = NULL;
+}
+
+static struct subscription *any_of(const struct pubsub *p, enum pubsub_kind *kind) {
+    *kind = p->kinds[PUBSUB_CHANNEL] != NULL ? PUBSUB_CHANNEL : PUBSUB_PATTERN;
+    return p->kinds[*kind];
+}
+
+/* No message comes to its client any more. */
+static void detach(struct pubsub *p) {
+    p->client->pubsub = NULL;
+    p->client = NULL;
     client_total--;
 }
 
@@ -106,6 +122,12 @@ bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct slice na
     if (s == NULL)
         return false;
     drop(kind, s);
+    if (any_of(c->pubsub, &kind) == NULL) {
+        struct pubsub *p = c->pubsub;
+
+        detach(p);
+        free(p);
+    }
     return true;
 }
 
@@ -113,10 +135,26 @@ const struct slice *pubsub_any(const struct client *c, enum pubsub_kind kind) {
     return c->pubsub == NULL || c->pubsub->kinds[kind] == NULL ? NULL : &c->pubsub->kinds[kind]->topic->name;
 }
 
+static bool drop_some(struct long_work *w) {
+    struct pubsub *p = CONTAINER_OF(w, struct pubsub, work);
+    struct subscription *s;
+    enum pubsub_kind kind;
+
+    for (int left = LONG_WORK_NAMES; left > 0 && (s = any_of(p, &kind)) != NULL; left--)
+        drop(kind, s);
+    if (any_of(p, &kind) != NULL)
+        return true;
+    free(p);
+    return false;
+}
+
 void pubsub_unsubscribe_all(struct client *c) {
-    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
-        while (c->pubsub != NULL && c->pubsub->kinds[kind] != NULL)
-            drop((enum pubsub_kind)kind, c->pubsub->kinds[kind]);
+    struct pubsub *p = c->pubsub;
+
+    if (p == NULL)
+        return;
+    detach(p);
+    long_work_begin(&p->work, drop_some);
 }
 
 size_t pubsub_count(const struct client *c, enum pubsub_kind kind) {
@@ -146,11 +184,12 @@ static size_t deliver_to(struct topic *t, bool pattern, struct slice channel, st
     size_t count = 0;
 
     LIST_EACH(node, &t->listeners) {
-        struct client *c = LIST_ENTRY(node, struct subscription, in_topic)->client;
-        int at = c->proto == 3;
+        struct client *c = LIST_ENTRY(node, struct subscription, in_topic)->of->client;
+        int at;
 
-        if (c->state != CLIENT_OPEN)
+        if (c == NULL || c->state != CLIENT_OPEN)
             continue;
+        at = c->proto == 3;
         if (!form.made[at])
             make(&form.bytes[at], c->proto, pattern ? t : NULL, channel, message);
         form.made[at] = true;
@@ -184,12 +223,22 @@ size_t pubsub_topics(enum pubsub_kind kind) {
     return HASH_COUNT(topics[kind]);
 }
 
-const struct topic *pubsub_next(enum pubsub_kind kind, const struct topic *after) {
-    return after == NULL ? topics[kind] : after->hh.next;
+void pubsub_walk_begin(struct pubsub_walk *w) {
+    w->next = topics[PUBSUB_CHANNEL];
+    list_push_back(&walks, &w->node);
 }
 
-struct slice pubsub_name(const struct topic *t) {
-    return t->name;
+const struct slice *pubsub_walk_next(struct pubsub_walk *w) {
+    struct topic *t = w->next;
+
+    if (t == NULL)
+        return NULL;
+    w->next = t->hh.next;
+    return &t->name;
+}
+
+void pubsub_walk_end(struct pubsub_walk *w) {
+    list_remove(&w->node);
 }
 
 size_t pubsub_listeners(struct slice channel) {

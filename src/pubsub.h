@@ -16,12 +16,16 @@ enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_KINDS };
 
 /* What a channel's name and its message may have together. */
 #define PUBSUB_MESSAGE_MAX ((size_t)1024 * 1024)
+/* A message is compared with all patterns: so many may a client listen to, and all clients together. */
+#define PUBSUB_PATTERNS_EACH 1024
+#define PUBSUB_PATTERNS_ALL 65536
 
 /* False when c did, or did not, already. */
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name);
 bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct slice name);
 /* One to which c listens, or NULL. */
 const struct slice *pubsub_any(const struct client *c, enum pubsub_kind kind);
+/* c gets no message from now on. What many subscriptions leave behind is cleared away in later turns. */
 void pubsub_unsubscribe_all(struct client *c);
 /* To how many c listens. */
 size_t pubsub_count(const struct client *c, enum pubsub_kind kind);
@@ -32,11 +36,17 @@ size_t pubsub_deliver(struct slice channel, struct slice message);
 /* The same; and the other servers are told, if it is not too large. */
 size_t pubsub_publish(struct slice channel, struct slice message);
 
-/* How many names or patterns are listened to; the next of them behind after, NULL: the first. */
+/* How many names or patterns are listened to. */
 size_t pubsub_topics(enum pubsub_kind kind);
-struct topic;
-const struct topic *pubsub_next(enum pubsub_kind kind, const struct topic *after);
-struct slice pubsub_name(const struct topic *t);
+/* Going over the names of channels in several turns: a name that is listened to all the time is met once. */
+struct pubsub_walk {
+    struct list node;
+    struct topic *next;
+};
+void pubsub_walk_begin(struct pubsub_walk *w);
+/* NULL: all were met. */
+const struct slice *pubsub_walk_next(struct pubsub_walk *w);
+void pubsub_walk_end(struct pubsub_walk *w);
 /* Clients that listen to the name. */
 size_t pubsub_listeners(struct slice channel);
 /* Clients that listen to anything. */

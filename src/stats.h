@@ -42,6 +42,7 @@
     X(connections_received, "clients accepted")                                 \
     X(connections_rejected, "clients refused by maxclients")                    \
     X(commands_processed, "commands executed")                                  \
+    X(later_steps, "steps of long commands that a later turn has done")         \
     X(net_input_bytes, "bytes read from clients")                               \
     X(net_output_bytes, "bytes written to clients")                             \
     X(protocol_errors, "connections closed for broken framing")                 \

@@ -1,0 +1,195 @@
+/* Commands over very many names: others are served meanwhile, replies are whole, who goes is cleaned up after. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The replies to so many do not fit into sockets' buffers. */
+#define NAMES 400000
+#define FEW_NAMES 20000
+
+static redisContext *c;
+
+/* command word... prefix0 prefix1 ... as one array. */
+static void send_names(struct wire *w, const char *words, int word_count, const char *prefix, int count) {
+    size_t room = (size_t)count * 48 + 256, len = 0;
+    char *bytes = malloc(room), name[32];
+
+    len += (size_t)snprintf(bytes, room, "*%d\r\n%s", word_count + count, words);
+    for (int i = 0; i < count; i++) {
+        int size = snprintf(name, sizeof name, "%s%d", prefix, i);
+
+        len += (size_t)snprintf(bytes + len, room - len, "$%d\r\n%s\r\n", size, name);
+    }
+    assert_true(wire_send(w, bytes, len));
+    free(bytes);
+}
+
+static void subscribe_all(struct wire *w, int count) {
+    send_names(w, "$9\r\nSUBSCRIBE\r\n", 1, "name-", count);
+}
+
+/* One for each, with how many there are then. */
+static void expect_replies(struct wire *w, const char *what, int first_count, int change) {
+    for (int i = 0; i < NAMES; i++) {
+        struct value *v = wire_reply(w, EVENTUALLY_MS);
+        char name[32];
+
+        snprintf(name, sizeof name, "name-%d", i);
+        assert_non_null(v);
+        assert_string_equal(v->items[0]->text, what);
+        assert_string_equal(v->items[1]->text, name);
+        assert_int_equal(v->items[2]->number, first_count + i * change);
+        value_free(v);
+    }
+}
+
+/* It cannot end before its client reads. */
+static void test_others_are_served_meanwhile(void **state) {
+    struct wire w;
+    long long steps = info_number(c, "later_steps");
+
+    (void)state;
+    raw_open(&w);
+    subscribe_all(&w, NAMES);
+    EVENTUALLY(info_number(c, "pubsub_channels") > 0);
+    assert_string_equal(ask(c, "PING"), "+PONG");
+    assert_true(info_number(c, "pubsub_channels") < NAMES);
+    expect_replies(&w, "subscribe", 1, 1);
+    assert_true(info_number(c, "later_steps") - steps >= NAMES / 2000);
+    assert_int_equal(info_number(c, "pubsub_channels"), NAMES);
+    /* A message comes between the replies. */
+    expect(c, ":1", "PUBLISH name-%d x", NAMES - 1);
+    wire_close(&w);
+    EVENTUALLY(info_number(c, "pubsub_channels") == 0);
+    assert_int_equal(info_number(c, "pubsub_clients"), 0);
+}
+
+static void test_messages_between_replies(void **state) {
+    struct wire w;
+    struct value *v = NULL;
+    int names = 0, messages = 0;
+
+    (void)state;
+    raw_open(&w);
+    subscribe_all(&w, NAMES);
+    EVENTUALLY(number(c, "PUBLISH name-0 x") == 1);
+    while (names < NAMES || messages == 0) {
+        v = wire_reply(&w, EVENTUALLY_MS);
+        assert_non_null(v);
+        assert_int_equal(v->count, 3);
+        names += strcmp(v->items[0]->text, "subscribe") == 0;
+        messages += strcmp(v->items[0]->text, "message") == 0;
+        value_free(v);
+    }
+    assert_int_equal(messages, 1);
+    /* What comes behind is answered behind. */
+    assert_true(wire_send_text(&w, "PUNSUBSCRIBE\r\nUNSUBSCRIBE\r\nPING\r\n"));
+    v = wire_reply(&w, EVENTUALLY_MS);
+    value_free(v);
+    expect_replies(&w, "unsubscribe", NAMES - 1, -1);
+    v = wire_reply(&w, EVENTUALLY_MS);
+    assert_string_equal(v->text, "PONG");
+    value_free(v);
+    assert_int_equal(info_number(c, "pubsub_channels"), 0);
+    wire_close(&w);
+}
+
+/* At any moment. */
+static void test_who_goes_in_the_middle_is_cleaned_up_after(void **state) {
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        struct wire w;
+
+        raw_open(&w);
+        subscribe_all(&w, NAMES);
+        if (round % 2 == 0)
+            EVENTUALLY(info_number(c, "pubsub_channels") > 1000 * round);
+        wire_reset(&w);
+        EVENTUALLY(info_number(c, "pubsub_clients") == 0 && info_number(c, "pubsub_channels") == 0);
+        expect(c, ":0", "PUBLISH name-1 x");
+    }
+}
+
+static void test_listing_while_channels_come_and_go(void **state) {
+    struct wire stays, goes;
+    int met = 0;
+    redisReply *r;
+
+    (void)state;
+    raw_open(&stays);
+    raw_open(&goes);
+    subscribe_all(&stays, FEW_NAMES);
+    send_names(&goes, "$9\r\nSUBSCRIBE\r\n", 1, "gone-", FEW_NAMES);
+    EVENTUALLY(info_number(c, "pubsub_channels") == 2 * FEW_NAMES);
+    wire_close(&goes);
+    r = redisCommand(c, "PUBSUB CHANNELS");
+    assert_int_equal(r->type, REDIS_REPLY_ARRAY);
+    for (size_t i = 0; i < r->elements; i++)
+        met += strncmp(r->element[i]->str, "name-", 5) == 0;
+    assert_int_equal(met, FEW_NAMES);
+    freeReplyObject(r);
+    r = redisCommand(c, "PUBSUB CHANNELS name-1999?");
+    assert_int_equal(r->elements, 10);
+    freeReplyObject(r);
+    wire_close(&stays);
+}
+
+static void test_too_many_patterns(void **state) {
+    struct wire w;
+    char line[256];
+
+    (void)state;
+    raw_open(&w);
+    send_names(&w, "$10\r\nPSUBSCRIBE\r\n", 1, "p*", 1025);
+    assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+    assert_string_equal(line, "-LIMIT a client listens to at most 1024 patterns");
+    assert_int_equal(info_number(c, "pubsub_patterns"), 0);
+    wire_close(&w);
+}
+
+static void test_too_many_patterns_of_all(void **state) {
+    struct wire w[65];
+    char line[256];
+
+    (void)state;
+    for (int i = 0; i < 65; i++) {
+        char prefix[16];
+
+        snprintf(prefix, sizeof prefix, "%d-*", i);
+        raw_open(&w[i]);
+        send_names(&w[i], "$10\r\nPSUBSCRIBE\r\n", 1, prefix, 1024);
+        assert_true(wire_read_line(&w[i], line, sizeof line, EVENTUALLY_MS));
+        assert_string_equal(line,
+                            i < 64 ? "*3" : "-LIMIT all clients together listen to at most 65536 patterns");
+    }
+    for (int i = 0; i < 65; i++)
+        wire_close(&w[i]);
+    EVENTUALLY(info_number(c, "pubsub_patterns") == 0);
+}
+
+static int open_clients(void **state) {
+    (void)state;
+    c = client_open();
+    return 0;
+}
+
+static int close_clients(void **state) {
+    (void)state;
+    redisFree(c);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_others_are_served_meanwhile),
+        cmocka_unit_test(test_messages_between_replies),
+        cmocka_unit_test(test_who_goes_in_the_middle_is_cleaned_up_after),
+        cmocka_unit_test(test_listing_while_channels_come_and_go),
+        cmocka_unit_test(test_too_many_patterns),
+        cmocka_unit_test(test_too_many_patterns_of_all),
+    };
+
+    return RUN_SUITE_WITH("long_work", tests, open_clients, close_clients);
+}
