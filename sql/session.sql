@@ -16,4 +16,5 @@ select
     pg_catalog.set_config('timezone', 'UTC', false),
     pg_catalog.set_config('idle_in_transaction_session_timeout', '60s', false),
     pg_catalog.set_config('statement_timeout', '0', false),
-    pg_catalog.set_config('lock_timeout', '0', false)
+    -- What waits for a lock of another session longer than this is tried again, apart from all others.
+    pg_catalog.set_config('lock_timeout', '25ms', false)

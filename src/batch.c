@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "batch_impl.h"
-#include "clock.h"
 #include "config.h"
+#include "contention.h"
 #include "log.h"
 #include "stats.h"
 
@@ -29,7 +29,15 @@ struct lane {
 
 /* Kinds of flights on the hot lane; they take turns, so that nobody waits for the guilty, nor for who is in
  * no hurry. */
-enum turn { TURN_ORDINARY, TURN_SUSPECTS, TURN_BUNDLES, TURN_ASYNC, TURN_REPLICATED, TURNS };
+enum turn {
+    TURN_ORDINARY,
+    TURN_SUSPECTS,
+    TURN_BUNDLES,
+    TURN_ASYNC,
+    TURN_REPLICATED,
+    TURN_CONTENDED,
+    TURNS,
+};
 
 static struct {
     struct op *const *ops;
@@ -38,6 +46,7 @@ static struct {
     struct list suspects;  /* tasks of failed and lost flights: sent in ever smaller groups */
     struct list too_large; /* tasks that are not sent: they fail when the turn ends */
     enum turn turn;        /* of the last hot flight */
+    bool side_contended;   /* the last side flight was for a contended operation */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
@@ -50,6 +59,7 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
         list_init(&ops[i]->queue);
         ops[i]->queued = 0;
     }
+    contention_init(ops);
     batch.turn = TURN_ORDINARY;
     for (size_t i = 0; i < LANES; i++)
         batch.lanes[i].queued = 0;
@@ -71,8 +81,11 @@ void batch_stop(void) {
     }
 }
 
-static void count_queued(struct op *op, int change) {
+static void count_queued(const struct task *t, int change) {
+    struct op *op = t->op;
+
     op->queued += (size_t)change;
+    op->contention.blocked += (size_t)(t->blocked_us != 0 ? change : 0);
     batch.lanes[op->lane == LANE_HOT ? 0 : 1].queued += (size_t)change;
 }
 
@@ -83,6 +96,25 @@ void batch_count_bundled(long change) {
 static void add_apart(struct list *list, struct task *t, uint32_t company) {
     t->company = company;
     list_push_back(list, &t->node);
+}
+
+void batch_requeue(struct task *t, struct list *before) {
+    t->state = TASK_QUEUED;
+    count_queued(t, 1);
+    list_insert_before(before, &t->node);
+}
+
+void batch_dequeue(struct task *t) {
+    list_remove(&t->node);
+    count_queued(t, -1);
+    t->state = TASK_IDLE;
+}
+
+void batch_reset(struct task *t) {
+    t->state = TASK_IDLE;
+    t->company = 0;
+    t->failures = t->lost = t->lost_alone = 0;
+    t->blocked_us = 0;
 }
 
 void batch_add(struct task *t) {
@@ -98,8 +130,7 @@ void batch_add(struct task *t) {
         add_apart(&batch.suspects, t, t->company);
     } else {
         t->company = 0;
-        count_queued(t->op, 1);
-        list_push_back(&t->op->queue, &t->node);
+        batch_requeue(t, &t->op->queue);
     }
 }
 
@@ -108,9 +139,8 @@ bool batch_cancel(struct task *t) {
         return false;
     list_remove(&t->node);
     if (t->company == 0)
-        count_queued(t->op, -1);
-    t->company = 0;
-    t->state = TASK_IDLE;
+        count_queued(t, -1);
+    batch_reset(t);
     return true;
 }
 
@@ -151,7 +181,7 @@ static void board(struct flight *f, struct task *t) {
     f->spread_count += t->op->spreads && t->bundle == NULL;
     list_remove(&t->node);
     if (t->company == 0 && t->bundle == NULL)
-        count_queued(t->op, -1);
+        count_queued(t, -1);
     t->state = TASK_SENT;
 }
 
@@ -159,14 +189,14 @@ static struct task *first_task(struct op *op) {
     return LIST_ENTRY(op->queue.next, struct task, node);
 }
 
-static bool has_room_for(const struct flight *f, const struct params *p, const struct task *t) {
+bool batch_has_room(const struct flight *f, const struct params *p, const struct task *t) {
     return p->rows == 0 ||
            (p->rows + t->rows <= (size_t)config.batch_max &&
             p->bytes + t->bytes <= (size_t)config.batch_max_bytes && flight_has_room(f, task_size(t)));
 }
 
-static void encode(struct flight *f, struct params *p, struct task *t,
-                   void (*encode_task)(struct params *p, struct task *t)) {
+void batch_encode(struct flight *f, struct params *p, struct task *t,
+                  void (*encode_task)(struct params *p, struct task *t)) {
     t->first_row = p->rows;
     encode_task(p, t);
     p->rows += t->rows;
@@ -183,20 +213,25 @@ static size_t seats_for(const struct flight *f, const struct op *op) {
     return op->spreads ? (op->queued * f->seats + f->of - 1) / f->of : SIZE_MAX;
 }
 
-static void finish_statement(struct flight *f, struct op *op, const struct op_alike *alike) {
+void batch_finish(struct flight *f, struct op *op, enum sql_stmt stmt,
+                  void (*done)(struct task **tasks, size_t count, const PGresult *rows)) {
     size_t rows = db_params(f->db)->rows;
 
     f->parts[f->part_count].op = op;
     f->parts[f->part_count].bundle = NULL;
-    f->parts[f->part_count].done = alike != NULL ? alike->done : op->done;
+    f->parts[f->part_count].done = done;
     f->part_count++;
     stats.rows += rows;
     if (rows > stats.batch_max_rows)
         stats.batch_max_rows = rows;
-    db_statement(f->db, alike != NULL ? alike->stmt : op->stmt);
+    db_statement(f->db, stmt);
 }
 
-static struct params *begin_statement(struct flight *f, struct op *op) {
+static void finish_statement(struct flight *f, struct op *op, const struct op_alike *alike) {
+    batch_finish(f, op, alike != NULL ? alike->stmt : op->stmt, alike != NULL ? alike->done : op->done);
+}
+
+struct params *batch_begin(struct flight *f, struct op *op) {
     struct params *p = db_params(f->db);
 
     f->parts[f->part_count].count = 0;
@@ -207,22 +242,23 @@ static struct params *begin_statement(struct flight *f, struct op *op) {
 
 void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct task *const *tasks,
                      size_t count) {
-    struct params *p = begin_statement(f, op);
+    struct params *p = batch_begin(f, op);
 
     for (size_t i = 0; i < count; i++)
-        encode(f, p, tasks[i], op->encode);
+        batch_encode(f, p, tasks[i], op->encode);
     finish_statement(f, op, NULL);
     f->parts[f->part_count - 1].bundle = b;
 }
 
 /* As many of the operation's tasks as fit; the rest waits for the next flight. */
 static void add_statement(struct flight *f, struct op *op) {
-    struct params *p = begin_statement(f, op);
+    struct params *p = batch_begin(f, op);
     size_t seats = seats_for(f, op);
 
     do
-        encode(f, p, first_task(op), op->encode);
-    while (!op->alone && !list_empty(&op->queue) && boarded(f) < seats && has_room_for(f, p, first_task(op)));
+        batch_encode(f, p, first_task(op), op->encode);
+    while (!op->alone && !list_empty(&op->queue) && boarded(f) < seats &&
+           batch_has_room(f, p, first_task(op)));
     finish_statement(f, op, NULL);
 }
 
@@ -290,7 +326,7 @@ static size_t count_kinds(const struct flight *f, const struct op *op, size_t sc
 }
 
 static void encode_kind(struct flight *f, struct params *p, struct task *t, bool alike) {
-    encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
+    batch_encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
 }
 
 /* The first task, and those of the scope that go with it, up to one that finds no room: what is younger must not
@@ -298,7 +334,7 @@ static void encode_kind(struct flight *f, struct params *p, struct task *t, bool
 static void add_kind(struct flight *f, struct op *op, size_t *scope) {
     struct task *first = first_task(op);
     struct task_kind wanted = kind_of(op, first), kind;
-    struct params *p = wanted.alike ? db_params(f->db) : begin_statement(f, op);
+    struct params *p = wanted.alike ? db_params(f->db) : batch_begin(f, op);
     struct list *next = &first->node;
     size_t left = *scope;
 
@@ -312,7 +348,7 @@ static void add_kind(struct flight *f, struct op *op, size_t *scope) {
         kind = kind_of(op, t);
         if (!same_kind(&kind, &wanted))
             continue;
-        if (!has_room_for(f, p, t))
+        if (!batch_has_room(f, p, t))
             break;
         encode_kind(f, p, t, wanted.alike);
     }
@@ -372,13 +408,13 @@ static void add_suspects(struct flight *f) {
 
     stats.suspect_flights++;
     db_begin(f->db, batch_durability(op->commit));
-    p = begin_statement(f, op);
+    p = batch_begin(f, op);
     for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
         struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
 
-        if (t->op != op || t->company != company || (i > 0 && op->alone) || !has_room_for(f, p, t))
+        if (t->op != op || t->company != company || (i > 0 && op->alone) || !batch_has_room(f, p, t))
             break;
-        encode(f, p, t, op->encode);
+        batch_encode(f, p, t, op->encode);
     }
     finish_statement(f, op, NULL);
     batch_companions(f);
@@ -390,7 +426,8 @@ static bool goes_with(const struct op *op, enum commit_kind kind) {
 
 static void add_ops(struct flight *f, enum commit_kind kind) {
     for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (batch.ops[i]->lane == f->db->kind && goes_with(batch.ops[i], kind))
+        if (batch.ops[i]->lane == f->db->kind && goes_with(batch.ops[i], kind) &&
+            !batch.ops[i]->contention.on)
             add_op(f, batch.ops[i]);
 }
 
@@ -416,19 +453,35 @@ static void add_those_of(enum turn turn, struct flight *f) {
         bundles_board(f);
         return;
     }
+    if (turn == TURN_CONTENDED) {
+        contention_board(f);
+        return;
+    }
     if (turn == TURN_ORDINARY)
         batch.plan();
     db_begin(f->db, batch_durability(kinds[turn]));
     add_ops(f, kinds[turn]);
 }
 
-/* Who has nothing to send loses the turn. */
+/* Contended operations and all others take turns here, too. */
+static void build_side(struct flight *f) {
+    for (int i = 0; i < 2 && f->part_count == 0; i++) {
+        batch.side_contended = !batch.side_contended;
+        if (batch.side_contended)
+            contention_board(f);
+        else
+            add_ops(f, COMMIT_ORDINARY);
+    }
+}
+
+/* Kinds that have nothing to send lose the turn. */
 static void build(struct flight *f) {
     f->part_count = f->task_count = 0;
     f->bytes = 0;
-    f->bundled = false;
+    f->bundled = f->checks = false;
+    f->contended = NULL;
     if (f->db->kind != LANE_HOT) {
-        add_ops(f, COMMIT_ORDINARY);
+        build_side(f);
         return;
     }
     for (int i = 0; i < TURNS && f->part_count == 0; i++) {
@@ -453,7 +506,7 @@ static size_t waiting_to_spread(const struct db_lane *db) {
     size_t count = 0;
 
     for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (batch.ops[i]->lane == db->kind && batch.ops[i]->spreads)
+        if (batch.ops[i]->lane == db->kind && batch.ops[i]->spreads && !batch.ops[i]->contention.on)
             count += batch.ops[i]->queued;
     return count;
 }
@@ -508,8 +561,7 @@ static void fail_too_large(void) {
     while ((node = list_pop_front(&batch.too_large)) != NULL) {
         struct task *t = LIST_ENTRY(node, struct task, node);
 
-        t->state = TASK_IDLE;
-        t->company = 0;
+        batch_reset(t);
         t->op->fail(t, &error);
     }
 }
@@ -527,11 +579,8 @@ const struct op_error batch_lost_error = {
 };
 
 void batch_part_done(const struct part *part, const PGresult *rows) {
-    for (size_t i = 0; i < part->count; i++) {
-        part->tasks[i]->state = TASK_IDLE;
-        part->tasks[i]->company = 0;
-        part->tasks[i]->failures = part->tasks[i]->lost = part->tasks[i]->lost_alone = 0;
-    }
+    for (size_t i = 0; i < part->count; i++)
+        batch_reset(part->tasks[i]);
     part->done(part->tasks, part->count, rows);
 }
 
@@ -540,8 +589,10 @@ static void committed(struct flight *f, const struct db_result *result) {
         bundles_committed(f, result->rows);
         return;
     }
-    for (size_t i = 0; i < f->part_count; i++)
+    for (size_t i = 0; i < f->part_count && !f->checks; i++)
         batch_part_done(&f->parts[i], result->rows[i]);
+    if (f->contended != NULL)
+        contention_committed(f, result->rows);
 }
 
 /* Callers go from the last task to the first, so that the order stays. */
@@ -549,10 +600,12 @@ void batch_send_again(struct task *t, bool unknown) {
     t->state = TASK_IDLE;
     if (t->op->again != NULL && !t->op->again(t, unknown))
         return;
+    if (t->company == 0) {
+        batch_requeue(t, t->op->queue.next);
+        return;
+    }
     t->state = TASK_QUEUED;
-    if (t->company == 0)
-        count_queued(t->op, 1);
-    list_push_front(t->company > 0 ? &batch.suspects : &t->op->queue, &t->node);
+    list_push_front(&batch.suspects, &t->node);
 }
 
 bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
@@ -572,8 +625,7 @@ static void note_lost(struct task *t, size_t company, bool alone) {
     t->lost++;
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
-        t->state = TASK_IDLE;
-        t->company = 0;
+        batch_reset(t);
         t->op->fail(t, &batch_lost_error);
         return;
     }
@@ -605,10 +657,10 @@ static void lost_flight(struct flight *f) {
         struct part *part = &f->parts[i];
 
         for (size_t k = part->count; k-- > 0;) {
-            if (f->at_work && !is_companion(part))
+            if (f->at_work && !is_companion(part) && !f->checks)
                 note_lost(part->tasks[k], part->count, alone && part->count == 1);
             else
-                batch_send_again(part->tasks[k], true);
+                batch_send_again(part->tasks[k], !f->checks);
         }
     }
 }
@@ -640,7 +692,7 @@ static void failed_task(struct task *t, size_t company, const struct op_error *e
 
     t->state = TASK_IDLE;
     if (!transient && company <= 1) {
-        t->company = 0;
+        batch_reset(t);
         t->op->fail(t, error);
         return;
     }
@@ -655,6 +707,10 @@ static void failed(struct flight *f, const struct db_result *result) {
 
     if (f->bundled) {
         bundles_failed(f, &result->error);
+        return;
+    }
+    if (contention_is(result->error.sqlstate) && !at_commit) {
+        contention_failed(f, result->failed_at);
         return;
     }
     for (size_t i = f->part_count; i-- > 0;) {

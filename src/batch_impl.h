@@ -22,8 +22,10 @@ struct part {
 struct flight {
     struct db_lane *db;
     bool bundled;
-    bool at_work; /* lost while the database executed it: see db_result */
-    size_t bytes; /* of its tasks, about */
+    struct op *contended; /* the operation of the only statement, for which it was made; or NULL */
+    bool checks;          /* the statement only tells which jobs are locked */
+    bool at_work;         /* lost while the database executed it: see db_result */
+    size_t bytes;         /* of its tasks, about */
     /* Of the tasks that wait and whose operations spread: for how many it has seats. */
     size_t seats;
     size_t of;
@@ -53,8 +55,22 @@ bool batch_lost_too_often(const char *what, uint8_t lost_alone);
 extern const struct op_error batch_lost_error;
 /* The part's tasks end by done(). */
 void batch_part_done(const struct part *part, const PGresult *rows);
+/* A statement, task by task. */
+struct params *batch_begin(struct flight *f, struct op *op);
+bool batch_has_room(const struct flight *f, const struct params *p, const struct task *t);
+void batch_encode(struct flight *f, struct params *p, struct task *t,
+                  void (*encode_task)(struct params *p, struct task *t));
+void batch_finish(struct flight *f, struct op *op, enum sql_stmt stmt,
+                  void (*done)(struct task **tasks, size_t count, const PGresult *rows));
+
 /* t waits again, as its operation says, in front of others. */
 void batch_send_again(struct task *t, bool unknown);
+/* t waits in its operation's queue, before that node of it. */
+void batch_requeue(struct task *t, struct list *before);
+/* t waits in its operation's queue no longer. */
+void batch_dequeue(struct task *t);
+/* t has not failed yet, nor was it lost. */
+void batch_reset(struct task *t);
 /* May the error pass by itself? */
 bool batch_is_transient(const char *sqlstate);
 /* So many tasks in bundles wait more, or less. */

@@ -4,14 +4,19 @@
 #include <string.h>
 
 #include "batch_impl.h"
+#include "clock.h"
 #include "config.h"
+#include "contention.h"
 
 #define MAX_FAILURES 5
 
 static struct list waiting = { &waiting, &waiting };
+static int64_t
+    resume_us; /* those that wait for a lock of another session are not sent before; clock_mono() */
 
 void bundles_init(void) {
     list_init(&waiting);
+    resume_us = 0;
 }
 
 bool bundles_wait(void) {
@@ -19,7 +24,13 @@ bool bundles_wait(void) {
 }
 
 static struct bundle *first_waiting(void) {
-    return list_empty(&waiting) ? NULL : LIST_ENTRY(waiting.next, struct bundle, node);
+    LIST_EACH(node, &waiting) {
+        struct bundle *b = LIST_ENTRY(node, struct bundle, node);
+
+        if (b->blocked_us == 0 || clock_mono() >= resume_us)
+            return b;
+    }
+    return NULL;
 }
 
 /* ---- statements ---- */
@@ -147,7 +158,7 @@ void bundles_committed(struct flight *f, PGresult *const *rows) {
 }
 
 /* What was prepared for the first try is undone; none of them is given up by that. */
-static void send_again(struct bundle *b) {
+static void wait_again(struct bundle *b, bool in_front) {
     for (size_t i = b->count; i-- > 0;) {
         struct task *t = b->tasks[i];
 
@@ -155,7 +166,11 @@ static void send_again(struct bundle *b) {
         if (t->op->again != NULL)
             (void)t->op->again(t, false);
     }
-    wait_for_turn(b, true);
+    wait_for_turn(b, in_front);
+}
+
+static void send_again(struct bundle *b) {
+    wait_again(b, true);
 }
 
 static void send_again_alone(struct bundle *b) {
@@ -205,10 +220,25 @@ static void keep(struct bundle *b) {
     (void)b;
 }
 
+/* It needs what another session has locked. It was alone: it waits behind the others. */
+static void blocked(struct flight *f, struct bundle *b) {
+    each_of(f, false, keep);
+    resume_us = clock_mono() + CONTENTION_PAUSE_US;
+    if (contention_is_over(&b->blocked_us))
+        refuse(b, &contention_error);
+    else
+        wait_again(b, false);
+}
+
 void bundles_failed(struct flight *f, const struct op_error *error) {
     struct bundle *b = f->parts[0].bundle;
-    bool again = carries_several(f) || (may_pass(error->sqlstate) && ++b->failures < MAX_FAILURES);
+    bool again;
 
+    if (contention_is(error->sqlstate) && !carries_several(f)) {
+        blocked(f, b);
+        return;
+    }
+    again = carries_several(f) || (may_pass(error->sqlstate) && ++b->failures < MAX_FAILURES);
     each_of(f, false, again ? send_again_alone : keep);
     if (!again)
         refuse(b, error);

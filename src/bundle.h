@@ -41,6 +41,7 @@ struct bundle {
     uint8_t times_lost; /* how often the session ended while its flight was executed, */
     uint8_t lost_alone; /* with no other transaction in it */
     bool alone;         /* its flight has failed, or several were lost: the next is for it alone */
+    int64_t blocked_us; /* as that of a task */
     struct lost_task lost;
 };
 

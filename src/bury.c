@@ -190,6 +190,7 @@ static void bury_fail(struct task *t, const struct op_error *err) {
 struct op op_bury_jobs = {
     .name = "bury_jobs",
     .stmt = SQL_BURY_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = bury_begin,
     .encode = bury_encode,

@@ -567,6 +567,7 @@ static void release_fail(struct task *t, const struct op_error *err) {
 struct op op_release = {
     .name = "release",
     .stmt = SQL_RELEASE_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = set_now_and_node,
     .encode = release_encode,

@@ -47,6 +47,7 @@ static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_ack_tokens = {
     .name = "ack_tokens",
     .stmt = SQL_ACK_TOKENS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = ack_begin,
     .encode = ack_encode,

@@ -72,6 +72,7 @@ static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_ack_jobs = {
     .name = "ack_jobs",
     .stmt = SQL_ACK_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = ack_begin,
     .encode = job_ids_encode,
@@ -161,6 +162,7 @@ static void finish_lost(struct task *t) {
 struct op op_finish_jobs = {
     .name = "finish_jobs",
     .stmt = SQL_FINISH_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = finish_begin,
     .encode = finish_encode,

@@ -175,6 +175,7 @@ static bool requeue_again(struct task *t, bool unknown) {
 struct op op_requeue_jobs = {
     .name = "requeue_jobs",
     .stmt = SQL_REQUEUE_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = requeue_begin,
     .encode = requeue_encode,
@@ -227,6 +228,7 @@ static void requeue_again_done(struct task **tasks, size_t count, const PGresult
 struct op op_requeue_again = {
     .name = "requeue_jobs_again",
     .stmt = SQL_REQUEUE_JOBS_AGAIN,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = requeue_again_begin,
     .encode = requeue_again_encode,
@@ -294,6 +296,7 @@ static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows
 struct op op_dequeue_jobs = {
     .name = "dequeue_jobs",
     .stmt = SQL_DEQUEUE_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = set_now_and_node,
     .encode = job_ids_encode,
@@ -382,6 +385,7 @@ static void working_done(struct task **tasks, size_t count, const PGresult *rows
 struct op op_working_jobs = {
     .name = "working_jobs",
     .stmt = SQL_WORKING_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = working_begin,
     .encode = working_encode,

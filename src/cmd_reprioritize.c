@@ -145,6 +145,7 @@ static void rerank_answer_lost(struct task *t) {
 struct op op_rerank_jobs = {
     .name = "rerank_jobs",
     .stmt = SQL_RERANK_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = rerank_begin,
     .encode = rerank_encode,

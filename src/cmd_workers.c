@@ -319,6 +319,7 @@ static void release_done(struct task **tasks, size_t count, const PGresult *rows
 struct op op_release_held = {
     .name = "release_held",
     .stmt = SQL_RELEASE_HELD,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = release_begin,
     .encode = release_encode,

@@ -113,6 +113,7 @@ static void postpone_fail(struct task *t, const struct op_error *err) {
 struct op op_postpone = {
     .name = "postpone",
     .stmt = SQL_POSTPONE_JOBS,
+    .names_jobs = true,
     .lane = LANE_HOT,
     .begin = postpone_begin,
     .encode = postpone_encode,

@@ -72,6 +72,15 @@ struct op_alike {
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
 };
 
+/* An operation whose statement needs what another session has locked: see contention.h. */
+struct contention {
+    bool on;
+    size_t width;      /* tasks that are tried in one statement */
+    unsigned fails;    /* tasks that failed alone, one after the other */
+    size_t blocked;    /* tasks of the queue that have waited in vain */
+    int64_t resume_us; /* clock_mono(): none is tried before */
+};
+
 struct op {
     const char *name; /* for INFO and logs */
     enum sql_stmt stmt;
@@ -83,6 +92,8 @@ struct op {
     bool spreads;
     /* In a transaction, tasks that follow each other are one statement: they do not mind each other. */
     bool shares;
+    /* The first three columns of its statement are keys of rows of pgdisque.job, which it locks. */
+    bool names_jobs;
     const struct op_alike *alike; /* NULL: there is only the general statement */
     /* Sets the scalar parameters; NULL when there are none. */
     void (*begin)(struct params *p);
@@ -105,6 +116,7 @@ struct op {
     /* Runtime part: tasks that wait, oldest first, and how many. Owned by batch.c. */
     struct list queue;
     size_t queued;
+    struct contention contention; /* Owned by contention.c, but for the count. */
 };
 
 #define TASK_STATES(X)                                                      \
@@ -126,6 +138,7 @@ struct task {
     uint8_t failures;   /* how often its statement failed for a passing reason, */
     uint8_t lost;       /* and how often the session ended while its flight was executed, */
     uint8_t lost_alone; /* with no other task in it */
+    int64_t blocked_us; /* clock_mono() since which it waits for a lock of another session; 0: it does not */
     uint32_t company;   /* after a failure: how many may travel together; 0: any */
     uint32_t rows;      /* rows it adds to the statement */
     size_t bytes;       /* that they take; OP_ROW_BYTES each are not counted */

@@ -30,15 +30,20 @@ static int64_t to_pg_time(int64_t us) {
     return us == TIME_NEVER || us == TIME_BEGINNING ? us : us - PG_EPOCH_US;
 }
 
-void params_reset(struct params *p) {
-    for (int i = 0; i < p->columns; i++) {
+void params_keep(struct params *p, int columns) {
+    for (int i = columns; i < p->columns; i++) {
         buf_reset(&p->column[i].bytes, KEEP_BYTES);
         p->column[i].elem = 0;
         p->column[i].count = 0;
         p->column[i].nulls = false;
         p->column[i].null = false;
     }
-    p->columns = 0;
+    if (p->columns > columns)
+        p->columns = columns;
+}
+
+void params_reset(struct params *p) {
+    params_keep(p, 0);
     p->rows = 0;
     p->bytes = 0;
 }

@@ -38,6 +38,8 @@ struct params {
 
 /* Empties p for the next statement; large memory is given back. */
 void params_reset(struct params *p);
+/* Removes all columns from that one on. */
+void params_keep(struct params *p, int columns);
 void params_free(struct params *p);
 
 /* Append an element to array column col. */

@@ -250,6 +250,11 @@ static void put_back_done(struct task **tasks, size_t count, const PGresult *row
 static void put_back_fail(struct task *t, const struct op_error *err) {
     struct popped *p = CONTAINER_OF(t, struct popped, task);
 
+    /* The element exists nowhere else. */
+    if (strcmp(err->sqlstate, "55P03") == 0) {
+        batch_add(t);
+        return;
+    }
     if (strcmp(err->sqlstate, "23505") != 0 || p->rest.unique_key.ptr == NULL) {
         copy_free(p);
         return;

@@ -174,6 +174,9 @@ static const struct {
     { OP_TOO_LARGE,
       "LIMIT this command is too large for one statement of the database, which can take 768 MB: "
       "send it in parts" },
+    { "55P03",
+      "LOCKED another session of the database holds a lock on a row or a table that this command needs: "
+      "nothing was done" },
     { OP_LOST, "CRASHED the database ended the session each time that it executed this command: it was not "
                "done, or its answer was lost; see the logs of the database" },
 };

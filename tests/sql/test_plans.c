@@ -46,6 +46,7 @@ static const struct planned planned[] = {
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_NEXT_IN_GROUPS, HOT | SORTS, "'{1,2}', '{a,b}', now()" },
     { SQL_FIND_GROUPS, HOT, KEYS },
+    { SQL_FIND_LOCKED, HOT, KEYS },
     { SQL_STUCK_GROUPS, 0, "now(), 100" },
     { SQL_PRUNE_GROUPS, 0, "now(), 100" },
     { SQL_CLAIM_KEYS, HOT, KEYS ", now(), 1" },

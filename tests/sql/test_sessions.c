@@ -269,6 +269,21 @@ static void a_release_does_not_undo_another_nodes_claim(void **state) {
     expect_jobs("1/0/1 ready=12:01:00 deliveries=2 nacks=1 owner=1");
 }
 
+static void locked_jobs_are_found(void **state) {
+    (void)state;
+    given("1/0/1 ready=12:00:30 owner=1; 1/0/2; 1/0/3; 1/0/4");
+    begin(a);
+    assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30 -");
+    assert_string_equal(walk(a, "1", "1"), "2");
+    assert_string_equal(CALL(b, SQL_FIND_LOCKED, "{1,1,1,1,1}", "{0,0,0,0,0}", "{3,2,1,9,2}"), "2; 3; 5");
+    begin(b);
+    assert_string_equal(CALL(b, SQL_FIND_LOCKED, "{1}", "{0}", "{4}"), "");
+    assert_string_equal(CALL(a, SQL_FIND_LOCKED, "{1,1}", "{0,0}", "{4,3}"), "1");
+    commit(b);
+    commit(a);
+    assert_string_equal(CALL(b, SQL_FIND_LOCKED, "{1,1,1}", "{0,0,0}", "{1,2,3}"), "");
+}
+
 static void readers_wait_for_nobody(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 owner=1; 1/0/2");
@@ -576,6 +591,7 @@ int main(void) {
         SESSIONS(working_extends_a_job_that_just_changed),
         SESSIONS(working_after_an_ack_finds_nothing),
         SESSIONS(a_release_does_not_undo_another_nodes_claim),
+        SESSIONS(locked_jobs_are_found),
         SESSIONS(readers_wait_for_nobody),
         SESSIONS(two_burials_are_one),
         SESSIONS(working_keeps_a_job_from_its_grave),

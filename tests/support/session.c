@@ -253,6 +253,8 @@ PGconn *session_open(const char *conninfo) {
 
     if (strncmp(set, "error", 5) == 0)
         die("the settings of a session: %s", set);
+    /* Tests see that a statement waits, and for which lock. */
+    (void)sql(conn, "set lock_timeout = 0");
     for (int i = 0; i < SQL_COUNT; i++)
         prepare(conn, &sql_texts[i]);
     return conn;

@@ -31,7 +31,8 @@ const char *migrate(PGconn *conn);
 /* A new database with the schema, and the notation for jobs in a schema "test". */
 const char *database_new(void);
 
-/* A connection as the server makes it: settings of sql/session.sql, all statements prepared. */
+/* A connection as the server makes it: settings of sql/session.sql, but without lock_timeout; all statements are
+ * prepared. */
 PGconn *session_open(const char *conninfo);
 
 /* Empties the tables of jobs, queues and servers; ids of queues begin at 1 again. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "batch_tasks.h"
+#include "clock.h"
 
 /* ---- a bad row ---- */
 
@@ -176,7 +177,7 @@ static void test_used_again(void **state) {
 /* ---- failures that pass ---- */
 
 static void test_transient_in_company(void **state) {
-    static const char *const states[] = { "40001", "40P01", "55P03", "57014" };
+    static const char *const states[] = { "40001", "40P01", "57014" };
 
     (void)state;
     for (size_t i = 0; i < LENGTH(states); i++) {
@@ -507,6 +508,89 @@ static void test_lost_beside_poison(void **state) {
     assert_all_ended();
 }
 
+/* ---- locks of other sessions ---- */
+
+#define LOCK_TIMEOUT "55P03"
+
+static void set_names_jobs(bool yes) {
+    op_b.names_jobs = yes;
+}
+
+/* The statement that looks for locked jobs tells that these are. */
+static void answer_locked(size_t rows, const int *ordinals) {
+    PGresult *results[DB_MAX_STATEMENTS] = { fake_rows(1) };
+
+    assert_int_equal(fake_sent(fake_db.lanes[HOT], 0)->stmt, SQL_FIND_LOCKED);
+    assert_int_equal(fake_sent(fake_db.lanes[HOT], 0)->columns, 2);
+    for (size_t i = 0; i < rows; i++)
+        fake_set_int(results[0], (int)i, 0, 4, ordinals[i]);
+    fake_commit(fake_db.lanes[HOT], results);
+}
+
+/* Those whose jobs are free go on, and so do other operations; the other one is checked again in a while. */
+static void test_locked_jobs_are_found(void **state) {
+    static const int second[] = { 2 };
+
+    (void)state;
+    set_names_jobs(true);
+    add_many(b, 1, 3);
+    add(&a[1]);
+    batch_flush();
+    assert_flight(HOT, "a1 b1,2,3");
+    fail_at(HOT, 1, LOCK_TIMEOUT);
+    assert_events("again:a1");
+    batch_flush();
+    answer_locked(1, second);
+    while (fake_db.lanes[HOT]->flying > 0 || b[3].ends == 0) {
+        batch_flush();
+        commit(HOT);
+    }
+    assert_true(a[1].ends == 1 && b[1].ends == 1 && b[3].ends == 1);
+    assert_int_equal(b[2].ends, 0);
+    add(&a[2]);
+    add(&b[4]);
+    batch_flush();
+    assert_int_equal(op_b.contention.blocked, 1);
+    assert_true(op_b.contention.on);
+    assert_true(batch_cancel(&b[2].task) || b[2].task.state == TASK_SENT);
+    set_names_jobs(false);
+}
+
+/* Of other operations ever fewer are tried; one that fails alone goes behind the others. */
+static void test_locked_rows_are_narrowed(void **state) {
+    int flights = 0;
+
+    (void)state;
+    add_many(a, 1, 9);
+    a[5].refused = LOCK_TIMEOUT;
+    for (batch_flush(); fake_db.lanes[HOT]->flying > 0; batch_flush()) {
+        assert_true(flights++ < 30);
+        if (find_refused(fake_db.lanes[HOT], LOCK_TIMEOUT) < fake_count(fake_db.lanes[HOT]))
+            fail_at(HOT, 0, LOCK_TIMEOUT);
+        else
+            commit(HOT);
+    }
+    /* It has failed alone: the next try is after a pause. */
+    assert_int_equal(a[5].ends, 0);
+    assert_true(op_a.contention.on && op_a.contention.blocked >= 1);
+    add(&b[1]);
+    assert_flies("b1");
+    batch_init(trial_ops, trial_planned);
+}
+
+/* It fails when its patience is over. */
+static void test_patience(void **state) {
+    (void)state;
+    add(&a[1]);
+    a[1].task.blocked_us = clock_mono() - (config.lock_patience + 1) * US_PER_S;
+    batch_flush();
+    fail_at(HOT, 0, LOCK_TIMEOUT);
+    assert_events("again:a1 fail:a1(" LOCK_TIMEOUT ")");
+    assert_false(op_a.contention.on);
+    assert_int_equal(a[1].task.blocked_us, 0);
+    assert_all_ended();
+}
+
 /* ---- tasks that are too large ---- */
 
 static void test_too_large(void **state) {
@@ -575,6 +659,9 @@ int main(void) {
         TEST(test_poison_among_many),
         TEST(test_poison_that_is_given_up),
         TEST(test_lost_beside_poison),
+        TEST(test_locked_jobs_are_found),
+        TEST(test_locked_rows_are_narrowed),
+        TEST(test_patience),
         TEST(test_too_large),
         TEST(test_flights_are_bounded),
     };

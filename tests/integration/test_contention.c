@@ -1,0 +1,383 @@
+/* Sessions that lock rows and tables: only commands that need these wait, and all others go on. */
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <libpq-fe.h>
+
+/* How each command is sent while something is locked; %s is the ID of a job that is. A command has one line. */
+static const struct line {
+    const char *command;
+    const char *words;
+} lines[] = {
+    { "addjob", "ADDJOB held new 0" },
+    { "getjob", "GETJOB NOHANG FROM held" },
+    { "ackjob", "ACKJOB %s" },
+    { "fastack", "FASTACK %s" },
+    { "deljob", "DELJOB %s" },
+    { "nack", "NACK %s" },
+    { "enqueue", "ENQUEUE %s" },
+    { "reprioritize", "REPRIORITIZE 5 %s" },
+    { "revive", "REVIVE held" },
+    { "dequeue", "DEQUEUE %s" },
+    { "working", "WORKING %s" },
+    { "workers", "WORKERS held" },
+    { "release", "RELEASE WORKER nobody" },
+    { "show", "SHOW %s" },
+    { "waitjob", "WAITJOB %s TIMEOUT 1" },
+    { "loadjob", "LOADJOB x" },
+    { "qlen", "QLEN held" },
+    { "qstat", "QSTAT held" },
+    { "qpeek", "QPEEK held 1" },
+    { "qscan", "QSCAN" },
+    { "jscan", "JSCAN QUEUE held" },
+    { "pause", "PAUSE held state" },
+    { "qconfig", "QCONFIG held SET maxlen 1000" },
+    { "lpush", "LPUSH heldlist a" },
+    { "rpush", "RPUSH heldlist a" },
+    { "lpushx", "LPUSHX heldlist a" },
+    { "rpushx", "RPUSHX heldlist a" },
+    { "lpop", "LPOP heldlist" },
+    { "rpop", "RPOP heldlist" },
+    { "lmpop", "LMPOP 1 heldlist LEFT" },
+    { "blpop", "BLPOP heldlist 0.01" },
+    { "brpop", "BRPOP heldlist 0.01" },
+    { "blmpop", "BLMPOP 0.01 1 heldlist LEFT" },
+    { "rpoplpush", "RPOPLPUSH heldlist heldlist" },
+    { "lmove", "LMOVE heldlist heldlist LEFT RIGHT" },
+    { "brpoplpush", "BRPOPLPUSH heldlist heldlist 0.01" },
+    { "blmove", "BLMOVE heldlist heldlist LEFT RIGHT 0.01" },
+    { "llen", "LLEN heldlist" },
+    { "lindex", "LINDEX heldlist 0" },
+    { "lrange", "LRANGE heldlist 0 -1" },
+    { "lpos", "LPOS heldlist a" },
+    { "lrem", "LREM heldlist 1 a" },
+    { "lset", "LSET heldlist 0 b" },
+    { "ltrim", "LTRIM heldlist 0 5" },
+    { "schedule", "SCHEDULE held \"0 0 1 1 *\" held body" },
+    { "unschedule", "UNSCHEDULE held" },
+    { "schedules", "SCHEDULES" },
+    { "exists", "EXISTS heldlist" },
+    { "type", "TYPE heldlist" },
+    { "keys", "KEYS held*" },
+    { "scan", "SCAN 0" },
+    { "randomkey", "RANDOMKEY" },
+    { "dbsize", "DBSIZE" },
+    { "del", "DEL heldlist" },
+    { "unlink", "UNLINK heldlist" },
+    { "rename", "RENAME heldlist heldlist2" },
+    { "renamenx", "RENAMENX heldlist heldlist2" },
+    { "expire", "EXPIRE heldlist 1000" },
+    { "pexpire", "PEXPIRE heldlist 1000000" },
+    { "expireat", "EXPIREAT heldlist 4000000000" },
+    { "pexpireat", "PEXPIREAT heldlist 4000000000000" },
+    { "ttl", "TTL heldlist" },
+    { "pttl", "PTTL heldlist" },
+    { "expiretime", "EXPIRETIME heldlist" },
+    { "pexpiretime", "PEXPIRETIME heldlist" },
+    { "persist", "PERSIST heldlist" },
+    { "memory", "MEMORY DOCTOR" },
+    { "object", "OBJECT ENCODING heldlist" },
+    { "hello", "HELLO" },
+    { "ping", "PING" },
+    { "echo", "ECHO x" },
+    { "auth", "AUTH x" },
+    { "select", "SELECT 0" },
+    { "reset", "RESET" },
+    { "quit", "QUIT" },
+    { "client", "CLIENT ID" },
+    { "multi", "MULTI" },
+    { "exec", "EXEC" },
+    { "discard", "DISCARD" },
+    { "watch", "WATCH held" },
+    { "unwatch", "UNWATCH" },
+    { "subscribe", "SUBSCRIBE held" },
+    { "psubscribe", "PSUBSCRIBE held" },
+    { "unsubscribe", "UNSUBSCRIBE" },
+    { "punsubscribe", "PUNSUBSCRIBE" },
+    { "publish", "PUBLISH held x" },
+    { "pubsub", "PUBSUB CHANNELS" },
+    { "eval", "EVAL x 0" },
+    { "evalsha", "EVALSHA x 0" },
+    { "eval_ro", "EVAL_RO x 0" },
+    { "evalsha_ro", "EVALSHA_RO x 0" },
+    { "script", "SCRIPT EXISTS x" },
+    { "info", "INFO" },
+    { "command", "COMMAND COUNT" },
+    { "config", "CONFIG GET port" },
+    { "time", "TIME" },
+    { "monitor", "MONITOR" },
+    { "slowlog", "SLOWLOG LEN" },
+    { "latency", "LATENCY LATEST" },
+    { "doctor", "DOCTOR" },
+    { "health", "HEALTH" },
+    { "debug", "DEBUG x" },
+    { "role", "ROLE" },
+    { "shutdown", "SHUTDOWN x" },
+    { "bgrewriteaof", "BGREWRITEAOF" },
+    { "cluster", "CLUSTER NODES" },
+};
+
+#define LINES (sizeof lines / sizeof lines[0])
+#define JOBS_LOCKED 20
+
+static const char *const commands[] = {
+#define CMD(id, name, ...) name,
+#include "commands.def"
+#undef CMD
+};
+
+static void test_each_command_has_a_line(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        size_t k = 0;
+
+        while (k < LINES && strcmp(lines[k].command, commands[i]) != 0)
+            k++;
+        if (k == LINES)
+            fail_msg("%s: add a line that says how it is sent while rows and tables are locked", commands[i]);
+    }
+}
+
+/* ---- what is locked ---- */
+
+static PGconn *locker;
+
+static void run_sql(const char *sql) {
+    PGresult *res = PQexec(locker, sql);
+
+    if (PQresultStatus(res) != PGRES_COMMAND_OK && PQresultStatus(res) != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", sql, PQerrorMessage(locker));
+    PQclear(res);
+}
+
+static int open_locker(void **state) {
+    (void)state;
+    locker = PQconnectdb(server.database);
+    return PQstatus(locker) == CONNECTION_OK ? 0 : -1;
+}
+
+static int close_locker(void **state) {
+    (void)state;
+    PQfinish(locker);
+    locker = NULL;
+    return 0;
+}
+
+static const char *ids[JOBS_LOCKED];
+
+static void fill(redisContext *c) {
+    expect_start(c, ":", "DEL heldlist");
+    expect_start(c, ":", "DEL heldlist2");
+    expect(c, ":5", "RPUSH heldlist a b c d e");
+    for (int i = 0; i < JOBS_LOCKED; i++)
+        ids[i] = add_job(c, "held", "job", i % 2 == 0 ? "DELAY 3600 RETRY 3600" : "RETRY 3600");
+    /* All queues have rows, so that a job's own statement is what waits. */
+    (void)get_job(c, "free", (add_job(c, "free", "first", ""), "first"));
+}
+
+/* ---- others go on ---- */
+
+/* Of what needs neither the rows nor the table. */
+static void others_go_on_without_tables(redisContext *c) {
+    expect(c, "+PONG", "PING");
+    expect_start(c, ":", "QLEN held");
+    expect_start(c, "\"", "INFO");
+    expect_start(c, "[", "HELLO");
+    expect_start(c, ":", "LLEN heldlist");
+}
+
+static void others_go_on(redisContext *c) {
+    const char *id = add_job(c, "free", "mine", "");
+
+    assert_string_equal(get_job(c, "free", "mine"), id);
+    expect(c, ":1", "ACKJOB %s", id);
+    expect_start(c, ":", "RPUSH freelist a");
+    expect(c, "\"a\"", "LPOP freelist");
+    others_go_on_without_tables(c);
+}
+
+static redisContext *send_line(size_t i) {
+    redisContext *c = client_open();
+
+    if (strstr(lines[i].words, "%s") != NULL)
+        later(c, lines[i].words, ids[i % JOBS_LOCKED]);
+    else if (strcmp(lines[i].command, "schedule") == 0)
+        later(c, "SCHEDULE held %s held body", "0 0 1 1 *");
+    else
+        later(c, lines[i].words);
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
+    return c;
+}
+
+/* Each command is sent while lock is held; then the others go on; and all are answered when it is over. */
+static void go_through(const char *lock, void (*go_on)(redisContext *c)) {
+    redisContext *waiting[LINES], *c = client_open();
+
+    fill(c);
+    run_sql("begin");
+    run_sql(lock);
+    for (size_t i = 0; i < LINES; i++) {
+        waiting[i] = send_line(i);
+        go_on(c);
+    }
+    go_on(c);
+    run_sql("rollback");
+    for (size_t i = 0; i < LINES; i++) {
+        const char *got = next_reply(waiting[i]);
+
+        if (strncmp(got, "-LOCKED", 7) == 0 || strncmp(got, "-DBERR", 6) == 0)
+            fail_msg("%s: %s", lines[i].command, got);
+        redisFree(waiting[i]);
+    }
+    expect(c, "+PONG", "PING");
+    redisFree(c);
+}
+
+static void test_rows_of_jobs(void **state) {
+    (void)state;
+    go_through("select from pgdisque.job as j join pgdisque.queue as q on q.id = j.queue_id"
+               " where q.name like 'held%' for update of j",
+               others_go_on);
+}
+
+static void test_rows_of_queues(void **state) {
+    (void)state;
+    go_through("select from pgdisque.queue as q where q.name like 'held%' for update", others_go_on);
+}
+
+static void test_table_of_jobs(void **state) {
+    (void)state;
+    go_through("lock table pgdisque.job in access exclusive mode", others_go_on_without_tables);
+}
+
+static void test_table_of_queues(void **state) {
+    (void)state;
+    go_through("lock table pgdisque.queue in access exclusive mode", others_go_on_without_tables);
+}
+
+static void test_table_of_settings(void **state) {
+    (void)state;
+    go_through("lock table pgdisque.queue_setting in access exclusive mode", others_go_on);
+}
+
+/* ---- one command ---- */
+
+/* A job that an open transaction of an application has taken. */
+static void test_job_in_an_open_transaction(void **state) {
+    redisContext *c = client_open(), *other = client_open();
+    const char *id = add_job(c, "open", "x", "RETRY 1");
+
+    (void)state;
+    assert_string_equal(get_job(c, "open", "x"), id);
+    run_sql("begin");
+    EVENTUALLY((run_sql("savepoint s"), true) &&
+               PQntuples(PQexec(locker, "select id from pgdisque.get_jobs('open')")) == 1);
+    later(c, "ACKJOB %s", id);
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
+    for (int i = 0; i < 50; i++)
+        others_go_on(other);
+    run_sql("commit");
+    expect_next(c, ":1");
+    redisFree(other);
+    redisFree(c);
+}
+
+/* Of a hundred that travel together the one whose job is locked waits. */
+static void test_one_among_many(void **state) {
+    redisContext *c = client_open();
+    redisContext *clients[50];
+    const char *many[50];
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        clients[i] = client_open();
+        many[i] = add_job(c, "many", text_of("%d", i), "");
+    }
+    run_sql("begin");
+    run_sql("select from pgdisque.job where body = '25' for update");
+    for (int i = 0; i < 50; i++) {
+        int done = 0;
+
+        later(clients[i], "ACKJOB %s", many[i]);
+        while (!done)
+            assert_int_equal(redisBufferWrite(clients[i], &done), REDIS_OK);
+    }
+    for (int i = 0; i < 50; i++)
+        if (i != 25)
+            expect_next(clients[i], ":1");
+    expect(c, ":1", "QLEN many");
+    run_sql("rollback");
+    expect_next(clients[25], ":1");
+    for (int i = 0; i < 50; i++)
+        redisFree(clients[i]);
+    redisFree(c);
+}
+
+/* Its patience ends, and it says why. */
+static void test_patience(void **state) {
+    redisContext *c = client_open();
+    const char *id = add_job(c, "patience", "x", "");
+
+    (void)state;
+    expect(c, "+OK", "CONFIG SET lock-patience 1");
+    run_sql("begin");
+    run_sql("select from pgdisque.job where body = 'x' for update");
+    expect_start(c, "-LOCKED ", "ACKJOB %s", id);
+    expect(c, "+OK", "MULTI");
+    expect(c, "+QUEUED", "ACKJOB %s", id);
+    expect_start(c, "-LOCKED ", "EXEC");
+    run_sql("lock table pgdisque.job in access exclusive mode");
+    expect_start(c, "-LOCKED ", "ADDJOB patience y 0");
+    expect_start(c, "-LOCKED ", "ACKJOB %s", id);
+    run_sql("rollback");
+    expect(c, ":1", "ACKJOB %s", id);
+    expect(c, "+OK", "CONFIG SET lock-patience 60");
+    redisFree(c);
+}
+
+/* A transaction of a client waits, and others do not. */
+static void test_transaction(void **state) {
+    redisContext *c = client_open(), *other = client_open();
+    const char *id = add_job(c, "multi", "x", "");
+
+    (void)state;
+    run_sql("begin");
+    run_sql("select from pgdisque.job where body = 'x' for update");
+    expect(c, "+OK", "MULTI");
+    expect(c, "+QUEUED", "ACKJOB %s", id);
+    later(c, "EXEC");
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
+    for (int i = 0; i < 20; i++) {
+        others_go_on(other);
+        expect(other, "+OK", "MULTI");
+        expect(other, "+QUEUED", "ADDJOB multi2 x 0");
+        expect_start(other, "[", "EXEC");
+    }
+    run_sql("rollback");
+    expect_next(c, "[:1]");
+    redisFree(other);
+    redisFree(c);
+}
+
+#define LOCKING(fn) cmocka_unit_test_setup_teardown(fn, open_locker, close_locker)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_command_has_a_line),
+        LOCKING(test_job_in_an_open_transaction),
+        LOCKING(test_one_among_many),
+        LOCKING(test_transaction),
+        LOCKING(test_patience),
+        LOCKING(test_rows_of_jobs),
+        LOCKING(test_rows_of_queues),
+        LOCKING(test_table_of_settings),
+        LOCKING(test_table_of_jobs),
+        LOCKING(test_table_of_queues),
+    };
+
+    return RUN_SUITE("contention", tests);
+}
