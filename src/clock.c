@@ -16,6 +16,10 @@ static bool stale = true;
 /* Estimates differ by less. One that is further ahead may not know yet that the clock was set back. */
 #define MAX_LEAD_US (250 * US_PER_MS)
 
+/* At the start: most questions to the database, and an answer that needs no better one. */
+#define FIRST_ANSWERS 8
+#define FIRST_GOOD_US (3 * US_PER_MS)
+
 static int64_t read_clock(clockid_t id) {
     struct timespec now;
 
@@ -76,4 +80,16 @@ void clock_db_reached(int64_t db_us) {
 void clock_sync_db(int64_t db_us, int64_t mono_us) {
     db_ahead = db_us - mono_us;
     db_known = true;
+}
+
+/* By the time of the answer: late rather than early, because leases end by this clock. */
+bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us) {
+    static int64_t best;
+    static int answers;
+
+    if (answers == 0 || db_us - answered_mono_us > best) {
+        best = db_us - answered_mono_us;
+        clock_sync_db(db_us, answered_mono_us);
+    }
+    return ++answers >= FIRST_ANSWERS || answered_mono_us - asked_mono_us <= FIRST_GOOD_US;
 }

@@ -2,6 +2,7 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -26,6 +27,9 @@ int64_t clock_latest(void);
 
 /* The database's clock stood at db_us when ours stood at mono_us. */
 void clock_sync_db(int64_t db_us, int64_t mono_us);
+/* The same at the start, asked several times: the database's clock stood at db_us between the two times of ours.
+ * The shortest answer counts. True when it was short enough, or nothing better is to be expected. */
+bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us);
 /* Another server says that by its estimate the database's clock has come as far: what is over by its clock is
  * over by ours. Estimates are some milliseconds apart; what is much further ahead is left alone. */
 void clock_db_reached(int64_t db_us);

@@ -97,12 +97,16 @@ void config_help(FILE *out) {
           "       pgdisque [conf-file] [--option value]... --check\n"
           "       pgdisque doctor [--lines] [conf-file] [--option value]...\n"
           "       pgdisque health [conf-file] [--option value]...\n"
+          "       pgdisque import redis://address [option]... [name]...\n"
+          "       pgdisque export redis://address [option]... [name]...\n"
           "       pgdisque --help | --version\n"
           "\n"
-          "--check reads the configuration, reaches the database, and exits. doctor says what\n"
-          "is wrong with the database and what to do; its status is 1 for warnings, 2 for\n"
-          "errors. health lets a job go through the running server; its status is 1 when none\n"
-          "does. Options are shown with their defaults; those given here come after the\n"
+          "--check tries the configuration and the database without serving, also beside a\n"
+          "server that runs. doctor says what is wrong with the database and what to do; its\n"
+          "status is 1 for warnings, 2 for errors. health lets a job go through the running\n"
+          "server; its status is 1 when none does. import takes tasks out of a Redis, export\n"
+          "puts jobs back; `pgdisque import --help` explains both. Options are shown with their defaults; "
+          "those given here come after the\n"
           "file and win.\n",
           out);
     for (size_t i = 0; i < LENGTH(help_rows); i++) {

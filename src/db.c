@@ -45,10 +45,7 @@ int db_server_version(void) {
 }
 
 const char *lane_who(const struct db_lane *lane) {
-    static char text[48];
-
-    snprintf(text, sizeof text, "db %s", lane->name);
-    return text;
+    return lane->kind == LANE_HOT ? "database writes" : "database reads";
 }
 
 /* libpq's messages end in a newline and may have several lines. */

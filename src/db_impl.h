@@ -15,7 +15,7 @@ extern struct db {
     char last_error[512];
 } db;
 
-/* For logs: "db hot". Valid until the next call. */
+/* For logs: "database writes". */
 const char *lane_who(const struct db_lane *lane);
 void lane_watch(struct db_lane *lane, bool write);
 void lane_arm_timer(struct db_lane *lane, int64_t us);

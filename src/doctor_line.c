@@ -70,20 +70,17 @@ static void wait_for_postgres(struct event_base *base, const char *conninfo) {
 
 /* How it is reached; NULL when it does not run and cannot be started. The caller frees it. */
 static char *private_postgres(struct event_base *base) {
-    char err[512], *path = xasprintf("%s/postgres", config.dir), *dir = realpath(path, NULL);
-    char *running;
+    char err[512], *path = xasprintf("%s/postgres", config.dir), *running = embedded_visit();
+    bool exists = access(path, F_OK) == 0;
 
     free(path);
-    if (dir == NULL) {
+    if (running != NULL)
+        return running;
+    if (!exists) {
         snprintf(err, sizeof err, "there is no private Postgres in %s, and no option database", config.dir);
         refuse(err);
         return NULL;
     }
-    running = embedded_visit(dir);
-    free(dir);
-    if (PQping(running) == PQPING_OK)
-        return running;
-    free(running);
     if (!embedded_start(base, err, sizeof err)) {
         refuse(err);
         return NULL;

@@ -10,7 +10,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <libpq-fe.h>
+
 #include "clock.h"
+#include "config.h"
 #include "log.h"
 #include "pgdir.h"
 #include "pgproc.h"
@@ -184,8 +187,16 @@ bool embedded_start(struct event_base *base, char *err, size_t err_size) {
     return false;
 }
 
-char *embedded_visit(const char *dir) {
-    return make_conninfo(dir);
+char *embedded_visit(void) {
+    char *path = xasprintf("%s/postgres", config.dir), *dir = realpath(path, NULL);
+    char *conninfo = dir == NULL ? NULL : make_conninfo(dir);
+
+    free(path);
+    free(dir);
+    if (conninfo != NULL && PQping(conninfo) == PQPING_OK)
+        return conninfo;
+    free(conninfo);
+    return NULL;
 }
 
 const char *embedded_conninfo(void) {

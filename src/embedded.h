@@ -38,9 +38,9 @@ bool embedded_start(struct event_base *base, char *err, size_t err_size) MUST_CH
  */
 const char *embedded_conninfo(void);
 
-/* The same for a Postgres that another process runs, whose data directory is dir (absolute). The caller
- * frees it. A path too long for a socket address leads nowhere. */
-char *embedded_visit(const char *dir);
+/* The same for a Postgres that another process runs in config.dir. NULL when none takes connections there,
+ * or the path is too long for a socket address. The caller frees it. */
+char *embedded_visit(void);
 
 /* The postmaster, or 0 while there is none. */
 pid_t embedded_pid(void);

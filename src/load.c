@@ -29,6 +29,8 @@ static struct {
     struct task leases;
     struct task counts;
     struct task dead;
+    int64_t clock_asked; /* clock_mono_now() */
+    bool only_look;      /* --check */
     bool loaded;
     bool failed;
     bool lost; /* flights, since the leases were read */
@@ -51,6 +53,10 @@ void load_hooks(void (*on_loaded)(void), void (*on_reloaded)(void)) {
     load.on_reloaded = on_reloaded;
 }
 
+void load_only_look(void) {
+    load.only_look = true;
+}
+
 static void ask(struct task *t) {
     if (t->state == TASK_IDLE)
         batch_add(t);
@@ -62,7 +68,7 @@ static void ask_for_jobs(void) {
     ask(&load.counts);
 }
 
-/* The clock first, in a flight of its own: its answer is as old as its flight is long, and what
+/* The clock first, in flights of its own: its answer is as old as its flight is long, and what
  * is leased by a late clock comes back too soon when that is set right. */
 static void start(void) {
     if (load.loaded)
@@ -101,19 +107,34 @@ static void no_params(struct params *p, struct task *t) {
 
 /* ---- clock, secret, nodes ---- */
 
-static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
-    /* Late rather than early, since leases end by it; cron.c soon knows better. */
-    clock_sync_db(row_time(rows, 0, 0), clock_mono_now());
-    if (load.loaded)
-        return;
+static void clock_encode(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+    load.clock_asked = clock_mono_now();
+}
+
+static void ask_for_all(void) {
     ask(&load.secret);
     ask(&load.prune);
     ask(&load.node);
     ask(&load.nodes);
     ask(&load.queues);
     ask_for_jobs();
+}
+
+static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    if (load.loaded)
+        return;
+    if (!clock_sync_first(row_time(rows, 0, 0), load.clock_asked, clock_mono_now())) {
+        ask(&load.clock);
+    } else if (load.only_look) {
+        ask(&load.queues);
+        ask(&load.counts);
+    } else {
+        ask_for_all();
+    }
 }
 
 static void secret_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -330,8 +351,9 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
         return;
     }
     load.loaded = true;
-    log_notice("load", "%zu queues, %lld jobs, %zu leases; this is node %u, %s", queue_count(),
-               (long long)queue_jobs_total(), lease_count(), node_self()->number, node_self()->id);
+    if (!load.only_look)
+        log_notice("load", "queues: %zu, jobs: %lld, leases: %zu; this is node %u, %s", queue_count(),
+                   (long long)queue_jobs_total(), lease_count(), node_self()->number, node_self()->id);
     command_set_loading(false);
     load.on_loaded();
 }
@@ -345,7 +367,7 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
                            .done = handler,                  \
                            .fail = load_fail }
 
-LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, no_params, clock_done);
+LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, clock_encode, clock_done);
 LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, no_params, secret_done);
 LOAD_OP(op_prune_nodes, "prune_nodes", SQL_PRUNE_NODES, prune_encode, prune_done);
 LOAD_OP(op_register_node, "register_node", SQL_REGISTER_NODE, register_encode, register_done);

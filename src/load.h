@@ -23,6 +23,8 @@ extern struct op op_load_leases;
 extern struct op op_load_dead;
 extern struct op op_load_counts;
 
+/* For --check: reads queues and counts only, and leaves the servers' rows alone. Comes before load_start(). */
+void load_only_look(void);
 /* A hot lane is ready: loads all, or what may have changed. Does nothing while
  * it is under way. */
 void load_start(void);

@@ -34,6 +34,17 @@ static enum log_level min_level = LOG_NOTICE_;
 static int log_fd = STDERR_FILENO;
 static char *log_path; /* absolute; NULL: stderr */
 static bool to_syslog;
+static bool to_journal; /* standard error is systemd's journal */
+
+/* systemd says in JOURNAL_STREAM which file leads to its journal. */
+static bool is_journal(int fd) {
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat st;
+
+    return stream != NULL && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(fd, &st) == 0 &&
+           st.st_dev == device && st.st_ino == inode;
+}
 
 static int open_log(const char *path) {
     return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
@@ -67,6 +78,7 @@ bool log_set_file(const char *path) {
 
     if (path[0] == '\0') {
         use_file(STDERR_FILENO, NULL);
+        to_journal = is_journal(STDERR_FILENO);
         return true;
     }
     full = absolute_path(path);
@@ -79,6 +91,7 @@ bool log_set_file(const char *path) {
         return false;
     }
     use_file(fd, full);
+    to_journal = false;
     return true;
 }
 
@@ -121,11 +134,14 @@ static size_t written(int result, size_t room) {
     return (size_t)result < room ? (size_t)result : room - 1;
 }
 
+/* The journal has the process and the time from elsewhere, and takes the level from the number. */
 static size_t format_prefix(char *out, size_t room, enum log_level level) {
     struct timeval now;
     struct tm local;
     char date[32];
 
+    if (to_journal)
+        return written(snprintf(out, room, "<%d>", syslog_priorities[level]), room);
     gettimeofday(&now, NULL);
     localtime_r(&now.tv_sec, &local);
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local);

@@ -8,7 +8,11 @@
 /*
  * Levelled log lines to stderr, a file, or syslog:
  *
- *     7711 2026-11-20 18:30:00.123 * [db main] connected ...
+ *     7711 2026-11-20 18:30:00.123 * [database writes] connected ...
+ *
+ * On stderr that leads to systemd's journal the level is a number, and process and time are left out:
+ *
+ *     <5>[database writes] connected ...
  *
  * Levels as in redis-server; marks . - * # by level. Every line carries an
  * identity in brackets: what it speaks of. Bytes that clients sent are escaped
@@ -31,7 +35,7 @@ enum log_level {
 #define log_notice(who, ...) log_line(LOG_NOTICE_, who, __VA_ARGS__)
 #define log_warning(who, ...) log_line(LOG_WARNING_, who, __VA_ARGS__)
 
-/* who: the identity, such as "db main" or "client 12 127.0.0.1:4711". */
+/* who: the identity, such as "database writes" or "client 12 127.0.0.1:4711". */
 void log_line(enum log_level level, const char *who, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Logs a warning with the reason and ends the process with status 1. */

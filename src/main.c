@@ -11,6 +11,7 @@
 #include "admin.h"
 #include "batch.h"
 #include "bury.h"
+#include "check.h"
 #include "claim.h"
 #include "client.h"
 #include "clock.h"
@@ -61,6 +62,7 @@
 #include "queue.h"
 #include "queue_restore.h"
 #include "queue_row.h"
+#include "ready.h"
 #include "recount.h"
 #include "schedule.h"
 #include "server.h"
@@ -74,6 +76,8 @@
 
 #define DRAIN_US (5 * US_PER_S)
 #define CHECK_US (10 * US_PER_S)
+/* A server that has listened for so long counts as started even if the database is away. */
+#define READY_US (10 * US_PER_S)
 
 /* The order of statements within a transaction. Acks come before claims, so that
  * a client's pipelined commands take effect in its order. Claims come last: there
@@ -207,10 +211,12 @@ static struct op *const operations[] = {
 static struct {
     struct event_base *base;
     struct event *timer;
-    bool check; /* --check: ends when the database was reached */
+    bool check;   /* --check: ends when the database was reached */
+    bool checked; /* it was */
+    bool logs;    /* the log is open */
+    bool told;    /* that it has started */
     bool stopping;
-    bool failed;
-    int64_t deadline; /* clock_mono(): of stopping, or of the check */
+    int64_t deadline; /* clock_mono(): of starting, of stopping, or of the check */
 } server;
 
 /* ---- hooks between the layers ---- */
@@ -241,6 +247,10 @@ static const struct client_hooks client_hooks = {
 static void on_lane_ready(struct db_lane *lane) {
     if (lane->kind != LANE_HOT)
         return;
+    if (server.check) {
+        load_start();
+        return;
+    }
     if (db_was_promoted())
         queue_restore();
     load_start();
@@ -261,6 +271,7 @@ void server_stop(void) {
         return;
     log_notice("server", "stopping: %zu clients, %zu of them waiting for jobs", client_count(),
                waiters_blocked() + waitjob_count());
+    ready_stopping();
     server.stopping = true;
     server.deadline = clock_mono() + DRAIN_US;
     sockets_stop_listening();
@@ -272,11 +283,6 @@ void server_stop(void) {
 }
 
 static bool is_stopped(void) {
-    if (server.check && clock_mono() > server.deadline) {
-        fprintf(stderr, "pgdisque: the database cannot be reached: %s\n", db_last_error());
-        server.failed = true;
-        return true;
-    }
     if (!server.stopping)
         return false;
     /* What the last clients did has to be counted, too. */
@@ -295,18 +301,18 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg) {
     server_stop();
 }
 
-static void open_log(void) {
+static bool open_log(void) {
     log_set_level((enum log_level)config.loglevel);
-    if (!log_set_file(config.logfile))
-        log_warning("log", "cannot open %s", config.logfile);
     log_set_syslog(config.syslog_enabled ? config.syslog_ident : NULL, config.syslog_facility);
+    return log_set_file(config.logfile);
 }
 
 static void on_hangup(evutil_socket_t number, short what, void *arg) {
     (void)number;
     (void)what;
     (void)arg;
-    open_log();
+    if (!open_log())
+        log_warning("log", "cannot open %s: %s", config.logfile, strerror(errno));
 }
 
 /* ---- the turn ---- */
@@ -326,8 +332,21 @@ static void wait_for_events(void) {
     event_base_loop(server.base, EVLOOP_ONCE);
 }
 
+/* With the private Postgres this takes a moment longer than listening does. */
+static void tell_of_start(void) {
+    char status[600];
+
+    if (server.told || server.stopping || clock_mono() < server.deadline)
+        return;
+    server.told = true;
+    snprintf(status, sizeof status, "waiting for the database: %s", db_last_error());
+    fprintf(stderr, "pgdisque: %s\n", status);
+    ready_tell(status);
+}
+
 static void run(void) {
     while (!is_stopped()) {
+        tell_of_start();
         wait_for_events();
         cron_turn();
         clients_resume();
@@ -343,6 +362,8 @@ static void run(void) {
 
 static _Noreturn void refuse(const char *why) {
     fprintf(stderr, "pgdisque: %s\n", why);
+    if (server.logs && config.logfile[0] != '\0')
+        log_warning("server", "%s", why);
     exit(1);
 }
 
@@ -398,12 +419,12 @@ static void on_loaded(void) {
     const char *host = strchr(config.bind, ' ') == NULL ? config.bind : "127.0.0.1";
 
     if (server.check) {
-        printf("configuration and database are fine: PostgreSQL %d, %zu queues, %lld jobs\n",
-               db_server_version() / 10000, queue_count(), (long long)queue_jobs_total());
-        server_stop();
+        server.checked = true;
         return;
     }
     peers_loaded();
+    server.told = true;
+    ready_tell("ready");
     if (config.port != 0)
         log_notice("server", "ready on %s port %d; try: redis-cli -p %d ADDJOB hello world 0", host,
                    config.port, config.port);
@@ -411,18 +432,21 @@ static void on_loaded(void) {
         log_notice("server", "ready on %s", config.unixsocket);
 }
 
+static void start_mechanism(void) {
+    start_loop();
+    clock_turn();
+    queue_init();
+    waiters_init();
+    batch_init(operations, claim_plan);
+}
+
 static void start(void) {
     char err[512];
     const char *conninfo;
 
-    start_loop();
-    clock_turn();
     limit_clients();
     client_init(server.base, &client_hooks);
-    queue_init();
-    waiters_init();
-    batch_init(operations, claim_plan);
-    if (!server.check && !sockets_listen(server.base, client_accept, err, sizeof err))
+    if (!sockets_listen(server.base, client_accept, err, sizeof err))
         refuse(err);
     if (mkdir(config.dir, 0711) != 0 && errno != EEXIST) {
         snprintf(err, sizeof err, "cannot make the directory %s: %s", config.dir, strerror(errno));
@@ -438,12 +462,10 @@ static void start(void) {
     db_init(server.base, conninfo, &db_hooks);
     doctor_init(server.base);
     batch_start();
-    if (!server.check)
-        peers_start(server.base);
+    peers_start(server.base);
     write_pidfile();
     clock_turn();
-    if (server.check)
-        server.deadline = clock_mono() + CHECK_US;
+    server.deadline = clock_mono() + READY_US;
 }
 
 static void stop(void) {
@@ -454,6 +476,74 @@ static void stop(void) {
     if (config.pidfile[0] != '\0')
         unlink(config.pidfile);
     log_notice("server", "stopped");
+}
+
+/* ---- --check ---- */
+
+static const char *check_postgres(void) {
+    char err[512];
+    const char *running = config.database[0] != '\0' ? config.database : embedded_visit();
+
+    if (running == NULL)
+        return start_database();
+    if (!check_login(running, err, sizeof err))
+        refuse(err);
+    return running;
+}
+
+static int check(void) {
+    char err[512];
+
+    if (!check_here(err, sizeof err) || !node_make_guest(err, sizeof err))
+        refuse(err);
+    load_only_look();
+    load_hooks(on_loaded, on_loaded);
+    db_init(server.base, check_postgres(), &db_hooks);
+    batch_start();
+    clock_turn();
+    server.deadline = clock_mono() + CHECK_US;
+    while (!server.checked && !server.stopping && clock_mono() < server.deadline) {
+        wait_for_events();
+        batch_flush();
+    }
+    if (server.checked)
+        printf("configuration and database are fine: PostgreSQL %d, queues: %zu, jobs: %lld\n",
+               db_server_version() / 10000, queue_count(), (long long)queue_jobs_total());
+    else
+        fprintf(stderr, "pgdisque: the database cannot be reached: %s\n", db_last_error());
+    batch_stop();
+    embedded_stop();
+    return server.checked ? 0 : 1;
+}
+
+/* ---- the command line ---- */
+
+/* A word that is neither a file nor a subcommand is a mistyped subcommand. */
+static void refuse_unknown_word(const char *word) {
+    char err[512];
+
+    if (word[0] == '-' || strchr(word, '/') != NULL || access(word, F_OK) == 0)
+        return;
+    snprintf(err, sizeof err,
+             "%.100s is neither a configuration file nor one of doctor, export, health, import; to serve, "
+             "name a file or nothing (pgdisque --help)",
+             word);
+    refuse(err);
+}
+
+static void go_to_background(void) {
+    if (config.daemonize && !ready_detach(config.logfile[0] == '\0'))
+        refuse("cannot become a daemon");
+}
+
+static void begin_log(void) {
+    char err[512];
+
+    if (!open_log()) {
+        snprintf(err, sizeof err, "cannot open the log file %.300s: %s", config.logfile, strerror(errno));
+        refuse(err);
+    }
+    server.logs = true;
 }
 
 int main(int argc, char **argv) {
@@ -468,6 +558,8 @@ int main(int argc, char **argv) {
         return health_line(argc, argv);
     if (import_line_asked(argc, argv))
         return import_line(argc, argv);
+    if (argc > 1)
+        refuse_unknown_word(argv[1]);
     if (!config_parse_args(argc, argv, &action, err, sizeof err))
         refuse(err);
     if (action == CONFIG_HELP) {
@@ -480,11 +572,15 @@ int main(int argc, char **argv) {
         return 0;
     }
     server.check = action == CONFIG_CHECK;
-    if (config.daemonize && !server.check && daemon(1, config.logfile[0] == '\0') != 0)
-        refuse("cannot become a daemon");
-    open_log();
+    if (!server.check) {
+        go_to_background();
+        begin_log();
+    }
+    start_mechanism();
+    if (server.check)
+        return check();
     start();
     run();
     stop();
-    return server.failed ? 1 : 0;
+    return 0;
 }

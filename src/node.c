@@ -264,14 +264,26 @@ static bool load(const struct id_file *f) {
     return true;
 }
 
+static bool has_randomness(char *err, size_t err_size) {
+    if (sodium_init() >= 0)
+        return true;
+    snprintf(err, err_size, "this system gives no random numbers");
+    return false;
+}
+
+bool node_make_guest(char *err, size_t err_size) {
+    if (!has_randomness(err, err_size))
+        return false;
+    make_id(self.id);
+    return true;
+}
+
 bool node_load(const char *dir, int port, char *err, size_t err_size) {
     struct id_file f = { .dir = dir, .err = err, .err_size = err_size };
     bool ok;
 
-    if (sodium_init() < 0) {
-        snprintf(err, err_size, "this system gives no random numbers");
+    if (!has_randomness(err, err_size))
         return false;
-    }
     f.path = xasprintf("%s/node-%d.id", dir, port);
     f.temp_path = xasprintf("%s.tmp", f.path);
     ok = load(&f);

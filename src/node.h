@@ -57,6 +57,8 @@ void node_learn(const struct node *n);
 /* It has no row any more. */
 void node_forget(struct node *n);
 
+/* A new ID that no file keeps, for a process that is no server. */
+bool node_make_guest(char *err, size_t err_size);
 /* Reads the ID from dir/node-<port>.id, or makes one and writes it, and locks
  * the file for as long as the process lives. False with a sentence in err. */
 bool node_load(const char *dir, int port, char *err, size_t err_size);

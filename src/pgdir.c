@@ -235,6 +235,11 @@ static bool run_initdb(const struct pgdir *d, const struct pgproc *p, char *err,
     if (TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
     pgdir_show_log(d, log_start);
+    if (!pgproc_has_name(p))
+        return pgproc_fail(err, err_size,
+                           "initdb needs a name for user ID %u, which has none on this system: install the "
+                           "package libnss-wrapper, or give the user a line in /etc/passwd",
+                           (unsigned)p->uid);
     return pgproc_fail(err, err_size, "initdb %s; what it wrote is in %s",
                        pgproc_status_text(status, how, sizeof(how)), d->log);
 }

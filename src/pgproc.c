@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,6 +24,8 @@
 #define POLL_US 5000
 #define MAX_ARGS 16
 #define EXIT_CANNOT_RUN 126
+/* Found by the dynamic linker, which goes on with a warning where there is none. */
+#define NSS_WRAPPER "libnss_wrapper.so"
 
 /* The data directory's descriptor in the child, and its name there. */
 #define CHILD_DIR_FD 3
@@ -282,6 +285,24 @@ static const char *reachable_dir(const char *dir) {
     return CHILD_DIR_PATH;
 }
 
+bool pgproc_has_name(const struct pgproc *p) {
+    return getpwuid(p->uid) != NULL;
+}
+
+/* initdb ends when its user has no name, as in containers that run under any number. The library nss_wrapper,
+ * where there is one, reads this line in place of /etc/passwd. */
+static void lend_name(const struct pgproc *p) {
+    int fd = memfd_create("passwd", 0);
+    char *path = xasprintf("/proc/self/fd/%d", fd);
+
+    if (fd >= 0 && dprintf(fd, "pgdisque:x:%u:%u::/:/bin/sh\n", (unsigned)p->uid, (unsigned)p->gid) > 0) {
+        setenv("NSS_WRAPPER_PASSWD", path, 1);
+        setenv("NSS_WRAPPER_GROUP", "/etc/group", 1);
+        setenv("LD_PRELOAD", NSS_WRAPPER, 1);
+    }
+    free(path);
+}
+
 static void run_program(const struct pgproc *p, const struct pgproc_start *s) {
     char *program = xasprintf("%s/%s", p->bin_dir, s->program);
     const char *argv[MAX_ARGS] = { program, "-D", reachable_dir(s->dir) };
@@ -289,6 +310,8 @@ static void run_program(const struct pgproc *p, const struct pgproc_start *s) {
 
     for (const char *const *arg = s->args; *arg && argc < MAX_ARGS - 1; arg++)
         argv[argc++] = *arg;
+    if (!pgproc_has_name(p) && strcmp(s->program, "initdb") == 0)
+        lend_name(p);
     execv(program, (char *const *)argv);
     give_up(program);
 }

@@ -32,6 +32,9 @@ bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) MUST_CHECK
  */
 bool pgproc_find(struct pgproc *p, int major, char *err, size_t err_size) MUST_CHECK;
 
+/* Does the system know a name for the user that Postgres runs as? initdb needs one. */
+bool pgproc_has_name(const struct pgproc *p);
+
 struct pgproc_start {
     const char *program;     /* "initdb" or "postgres" */
     const char *const *args; /* those after -D and the directory; NULL at the end */

@@ -32,6 +32,12 @@ static size_t defaults(struct host_options *o) {
     return count;
 }
 
+/* libpq would print them. */
+static void log_notice_of(void *arg, const char *message) {
+    (void)arg;
+    log_verbose("database", "%s", message);
+}
+
 PGconn *session_connect(size_t host, const char *what) {
     struct session_name name = session_name(what);
     struct host_options all, given;
@@ -46,5 +52,6 @@ PGconn *session_connect(size_t host, const char *what) {
     conn = PQconnectStartParams(all.keys, all.values, 0);
     if (conn == NULL)
         log_fatal("memory", "out of memory while connecting to the database");
+    PQsetNoticeProcessor(conn, log_notice_of, NULL);
     return conn;
 }

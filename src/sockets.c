@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <libgen.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -34,6 +35,7 @@ static struct {
     bool failing;        /* the last accept() */
     int64_t turn;        /* clock_mono(): in which accepted were accepted */
     unsigned accepted;
+    bool only_check; /* bind, but do not listen */
 } sockets;
 
 /* Nothing is accepted until then. */
@@ -109,12 +111,15 @@ static bool listen_at(const struct addrinfo *ai) {
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (ai->ai_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && listen(fd, config.tcp_backlog) == 0 && add_listener(fd))
+    if (!sockets.only_check && bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 &&
+        listen(fd, config.tcp_backlog) == 0 && add_listener(fd))
         return true;
+    if (sockets.only_check && bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
+        errno = 0;
     one = errno;
     close(fd);
     errno = one;
-    return false;
+    return sockets.only_check && (one == 0 || one == EADDRINUSE);
 }
 
 /* host "*" is every IPv4 address, "::*" every IPv6 one, as in redis.conf. */
@@ -156,6 +161,22 @@ static bool listen_all_tcp(char *err, size_t err_size) {
     }
     free(copy);
     return ok;
+}
+
+static bool check_unix(const char *path, char *err, size_t err_size) {
+    char *copy = xstrdup(path);
+    bool ok;
+
+    errno = ENAMETOOLONG;
+    ok = strlen(path) < sizeof((struct sockaddr_un *)0)->sun_path && access(dirname(copy), W_OK | X_OK) == 0;
+    free(copy);
+    return ok || fail(err, err_size, path, "");
+}
+
+bool sockets_check(char *err, size_t err_size) {
+    sockets.only_check = true;
+    return (config.port == 0 || listen_all_tcp(err, err_size)) &&
+           (config.unixsocket[0] == '\0' || check_unix(config.unixsocket, err, err_size));
 }
 
 /* Nobody can connect between bind and chmod, because listen comes last. */

@@ -13,6 +13,8 @@
  * err that says what to change. */
 bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, bool unix_socket), char *err,
                     size_t err_size) MUST_CHECK;
+/* Could it listen there? An address that is in use will do, because a server may be running. Opens nothing. */
+bool sockets_check(char *err, size_t err_size) MUST_CHECK;
 void sockets_stop_listening(void);
 
 /* Peer's and own address, "127.0.0.1:4711", "[::1]:4711", or the unix socket's path. */

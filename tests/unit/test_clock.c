@@ -66,6 +66,22 @@ static void what_is_far_ahead_is_not_believed(void **state) {
     assert_true(db_now() < before + 900 * US_PER_MS);
 }
 
+/* The first answers are slow, as they are when a session begins: the shortest one counts. */
+static void best_of_the_first_answers(void **state) {
+    int64_t base = 40000 * US_PER_S, now = clock_mono_now();
+
+    (void)state;
+    assert_false(clock_sync_first(base, now - 90 * US_PER_MS, now + 83 * US_PER_MS));
+    assert_false(clock_sync_first(base, now - 20 * US_PER_MS, now + 10 * US_PER_MS));
+    assert_false(clock_sync_first(base, now - 80 * US_PER_MS, now + 40 * US_PER_MS));
+    assert_true(db_now() - clock_mono() >= base - now - 10 * US_PER_MS);
+    assert_true(clock_sync_first(base, now, now + US_PER_MS));
+    assert_true(db_now() - clock_mono() >= base - now - US_PER_MS);
+    for (int i = 0; i < 3; i++)
+        assert_false(clock_sync_first(base, now, now + 50 * US_PER_MS));
+    assert_true(clock_sync_first(base, now, now + 50 * US_PER_MS));
+}
+
 static void stands_for_a_turn(void **state) {
     int64_t first;
 
@@ -86,6 +102,7 @@ int main(void) {
         cmocka_unit_test(follows_forward_at_once),
         cmocka_unit_test(is_not_behind_what_was_told),
         cmocka_unit_test(what_is_far_ahead_is_not_believed),
+        cmocka_unit_test(best_of_the_first_answers),
         cmocka_unit_test(stands_for_a_turn),
     };
 
