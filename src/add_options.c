@@ -1,6 +1,7 @@
 /* What ADDJOB may be asked for: the words, what they become when unsaid, and what contradicts itself. */
 #include "add_options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "node.h"
@@ -39,7 +40,7 @@ static const struct arg_option options[] = {
       "ERR GROUP key must have 1 to 512 bytes" },
 };
 
-const struct arg_spec addjob_spec = { options, LENGTH(options), NULL, SYNTAX_ERROR, NULL };
+const struct arg_spec addjob_spec = { options, LENGTH(options), NULL, NULL, NULL };
 
 /* What was not said is as the queue is set. */
 static void fill_in(struct add_options *o, const struct queue *q) {
@@ -117,6 +118,15 @@ static const char *attempts_conflict(const struct add_options *o, struct slice q
     return NULL;
 }
 
+static const char *replicate_refusal(const struct add_options *o) {
+    static char text[256];
+
+    snprintf(text, sizeof text,
+             NOREPL_NODES ": REPLICATE %lld needs %lld synchronous standbys, and the database has %d",
+             (long long)o->replicate, (long long)o->replicate - 1, standbys_count());
+    return text;
+}
+
 /* In Disque's order (job.c, addjobCommand). */
 const char *addjob_conflict(const struct add_options *o, struct slice queue) {
     const char *refusal;
@@ -126,7 +136,7 @@ const char *addjob_conflict(const struct add_options *o, struct slice queue) {
     if (o->delay >= o->ttl)
         return "ERR The specified DELAY is greater than TTL. Job refused since would never be delivered";
     if (o->replicate > 1 && !standbys_reach((int)o->replicate - 1))
-        return NOREPL_NODES;
+        return replicate_refusal(o);
     if (node_self()->leaving)
         return NOREPL_NODES ", since I'm unable to hold a copy of the message for the following reason: "
                             "I'm leaving the cluster";

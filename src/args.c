@@ -30,8 +30,12 @@ static bool read_value(const struct arg_option *o, struct slice word, char *fiel
     return true;
 }
 
+bool args_is_option(const struct arg_spec *spec, struct slice word) {
+    return find(spec, word) != NULL;
+}
+
 /* Takes the option at *at; false when it has replied. */
-static bool take(struct req *r, int *at, const struct arg_option *o, const struct arg_spec *spec, void *out) {
+static bool take(struct req *r, int *at, const struct arg_option *o, void *out) {
     char *field = (char *)out + o->offset;
 
     if (o->kind == ARG_FLAG) {
@@ -40,15 +44,22 @@ static bool take(struct req *r, int *at, const struct arg_option *o, const struc
         return true;
     }
     if (*at + 1 >= r->argc) {
-        req_error(r, "%s", spec->unknown);
+        usage_no_value(r, *at);
         return false;
     }
     if (!read_value(o, r->argv[*at + 1], field)) {
-        req_error(r, "%s", o->error);
+        usage_invalid(r, *at + 1, o->error);
         return false;
     }
     *at += 2;
     return true;
+}
+
+static void unexpected(struct req *r, int at, const struct arg_spec *spec) {
+    if (spec->unknown == NULL)
+        usage_unexpected(r, at);
+    else
+        usage_invalid(r, at, spec->unknown);
 }
 
 bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *out, int *end) {
@@ -58,12 +69,12 @@ bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, v
         const struct arg_option *o = find(spec, r->argv[at]);
 
         if (o != NULL) {
-            if (!take(r, &at, o, spec, out))
+            if (!take(r, &at, o, out))
                 return false;
         } else if (spec->stop != NULL && *spec->stop == '\0') {
             break;
         } else if (spec->other == NULL) {
-            req_error(r, "%s", spec->unknown);
+            unexpected(r, at, spec);
             return false;
         } else if (!spec->other(r, &at, out)) {
             return false;
@@ -73,13 +84,13 @@ bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, v
     return true;
 }
 
-bool args_timeout_or_reply(struct req *r, struct slice word, int64_t *ms) {
-    if (!parse_int_disque(word, ms)) {
-        req_error(r, "ERR timeout is not an integer or out of range");
+bool args_timeout_or_reply(struct req *r, int at, int64_t *ms) {
+    if (!parse_int_disque(r->argv[at], ms)) {
+        usage_invalid(r, at, "ERR timeout is not an integer or out of range");
         return false;
     }
     if (*ms < 0) {
-        req_error(r, "ERR timeout is negative");
+        usage_invalid(r, at, "ERR timeout is negative");
         return false;
     }
     return true;
@@ -101,4 +112,11 @@ bool args_patterns_or_reply(struct req *r, int from, int max) {
         if (!args_fit_or_reply(r, "a pattern", r->argv[i], PATTERN_MAX))
             return false;
     return true;
+}
+
+bool args_integer_or_reply(struct req *r, int at, int64_t *value) {
+    if (parse_int_strict(r->argv[at], value))
+        return true;
+    usage_invalid(r, at, NOT_AN_INTEGER);
+    return false;
 }

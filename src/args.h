@@ -1,4 +1,4 @@
-/* layer 3 */
+/* layer 4 */
 #ifndef ARGS_H
 #define ARGS_H
 
@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "req.h"
+#include "usage.h"
 
 /*
  * How long names may be: of queues and channels, and all arguments that are no bodies, elements or messages;
@@ -31,33 +32,34 @@ struct arg_option {
     size_t offset;
     int64_t min; /* of a number, or of the length of an ARG_BYTES */
     int64_t max;
-    const char *error; /* of what is no number, and of a value out of range */
+    const char *error; /* of no number, and of a value out of range; usage.h adds the rest */
 };
 
 struct arg_spec {
     const struct arg_option *options;
     size_t count;
     const char *stop;    /* a word that ends the options; "": any that is none does; or NULL */
-    const char *unknown; /* error for other words and for missing values */
+    const char *unknown; /* error for other words; NULL: a syntax error */
     /* Takes a word that is no option; false when it has replied. NULL: unknown. */
     bool (*other)(struct req *r, int *at, void *out);
 };
 
+/* Is word one of the options? */
+bool args_is_option(const struct arg_spec *spec, struct slice word);
 /* Parses argv[from ..) and gives the index behind the last option, or of the
  * stop word. False when it has replied an error and ended the request. */
 bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *out,
                          int *end) MUST_CHECK;
 
-/* A timeout in milliseconds, 0 or more, with Disque's error texts. */
-bool args_timeout_or_reply(struct req *r, struct slice word, int64_t *ms) MUST_CHECK;
+/* The integer at argv[at], written as Redis writes it: no plus sign, no leading zero. */
+bool args_integer_or_reply(struct req *r, int at, int64_t *value) MUST_CHECK;
+/* The timeout at argv[at]: milliseconds, 0 or more, with Disque's error texts. */
+bool args_timeout_or_reply(struct req *r, int at, int64_t *ms) MUST_CHECK;
 
 /* Is text, described by what ("a pattern"), at most max bytes long? False when it has replied -LIMIT and ended the
  * request. */
 bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_t max) MUST_CHECK;
 /* The same for the patterns argv[from ..), which are at most max. */
 bool args_patterns_or_reply(struct req *r, int from, int max) MUST_CHECK;
-
-#define SYNTAX_ERROR "ERR syntax error"
-#define NOT_AN_INTEGER "ERR value is not an integer or out of range"
 
 #endif

@@ -213,7 +213,7 @@ void cmd_ackjob(struct req *r) {
     bool has_result = r->argc > 1 && slice_is(r->argv[1], "RESULT");
 
     if (has_result && r->argc < 4)
-        req_error(r, SYNTAX_ERROR);
+        usage_error(r, SYNTAX_ERROR ": RESULT needs a value and an id");
     else if (job_ids_tokens_or_reply(r, has_result ? 3 : 1, r->argc))
         start(r, has_result ? r->argv[2] : no_result);
 }

@@ -134,8 +134,12 @@ void cmd_addjob(struct req *r) {
     int64_t timeout_ms;
     int end;
 
-    if (!args_parse_or_reply(r, 4, &addjob_spec, &opt, &end) ||
-        !args_timeout_or_reply(r, r->argv[3], &timeout_ms))
+    if (args_is_option(&addjob_spec, r->argv[3])) {
+        usage_error(r, SYNTAX_ERROR ": ms-timeout is missing before %.*s", (int)r->argv[3].len,
+                    r->argv[3].ptr);
+        return;
+    }
+    if (!args_parse_or_reply(r, 4, &addjob_spec, &opt, &end) || !args_timeout_or_reply(r, 3, &timeout_ms))
         return;
     addjob_settle(&opt, queue_find(r->argv[1]));
     refusal = addjob_conflict(&opt, r->argv[1]);

@@ -7,6 +7,7 @@
 #include "multi.h"
 #include "pubsub.h"
 #include "subcommand.h"
+#include "usage.h"
 #include "waiters.h"
 #include "waitjob.h"
 
@@ -124,7 +125,8 @@ static bool client_type_or_reply(struct req *r, struct slice name, enum client_t
             return true;
         }
     }
-    req_error(r, "ERR Unknown client type '%.*s'", (int)name.len, name.ptr);
+    usage_error(r, "ERR Unknown client type '%.*s', try normal, pubsub, replica or master", (int)name.len,
+                name.ptr);
     return false;
 }
 
@@ -141,7 +143,7 @@ static void client_list_some(struct req *r) {
     else if (slice_is(r->argv[2], "type") && r->argc == 4)
         list_of_type(r);
     else
-        req_error(r, "ERR syntax error");
+        usage_unexpected(r, 2);
 }
 
 static void client_info(struct req *r) {
@@ -191,7 +193,7 @@ static void client_setinfo(struct req *r) {
         req_ok(r);
         return;
     }
-    req_error(r, "ERR Unrecognized option '%.*s'", (int)r->argv[2].len, r->argv[2].ptr);
+    usage_error(r, "ERR Unrecognized option '%.*s'", (int)r->argv[2].len, r->argv[2].ptr);
 }
 
 /* CLIENT KILL. */
@@ -207,7 +209,7 @@ struct kill {
 static bool kill_id(struct req *r, struct kill *k, const struct slice *value) {
     if (parse_int_strict(*value, &k->id) && k->id > 0)
         return true;
-    req_error(r, "ERR client-id should be greater than 0");
+    usage_invalid(r, (int)(value - r->argv), "ERR client-id should be greater than 0");
     return false;
 }
 
@@ -239,7 +241,7 @@ static bool kill_skipme(struct req *r, struct kill *k, const struct slice *value
     k->skip_me = slice_is(*value, "yes");
     if (k->skip_me || slice_is(*value, "no"))
         return true;
-    req_error(r, "ERR syntax error");
+    usage_invalid(r, (int)(value - r->argv), SYNTAX_ERROR ": expected yes or no");
     return false;
 }
 
@@ -256,7 +258,7 @@ static bool kill_option_or_reply(struct req *r, struct kill *k, int i) {
         if (slice_is(r->argv[i], options[o].name))
             return options[o].parse(r, k, &r->argv[i + 1]);
     }
-    req_error(r, "ERR syntax error");
+    usage_unexpected(r, i);
     return false;
 }
 
@@ -322,11 +324,11 @@ static void client_pause(struct req *r) {
     bool writes_only = r->argc == 4 && slice_is(r->argv[3], "write");
 
     if (r->argc == 4 && !writes_only && !slice_is(r->argv[3], "all"))
-        req_error(r, "ERR CLIENT PAUSE mode must be WRITE or ALL");
+        usage_invalid(r, 3, "ERR CLIENT PAUSE mode must be WRITE or ALL");
     else if (!parse_int_strict(r->argv[2], &ms) || ms > PAUSE_MAX_MS)
-        req_error(r, "ERR timeout is not an integer or out of range");
+        usage_invalid(r, 2, "ERR timeout is not an integer or out of range");
     else if (ms < 0)
-        req_error(r, "ERR timeout is negative");
+        usage_invalid(r, 2, "ERR timeout is negative");
     else {
         client_pause_until(clock_mono() + ms * US_PER_MS, writes_only);
         req_ok(r);
@@ -349,7 +351,7 @@ static void client_reply(struct req *r) {
         return;
     }
     if (!off && !slice_is(r->argv[2], "skip")) {
-        req_error(r, "ERR syntax error");
+        usage_unexpected(r, 2);
         return;
     }
     if (off)
@@ -364,7 +366,7 @@ static void set_switch(struct req *r, bool *value) {
     bool on = slice_is(r->argv[2], "on");
 
     if (!on && !slice_is(r->argv[2], "off")) {
-        req_error(r, "ERR syntax error");
+        usage_unexpected(r, 2);
         return;
     }
     *value = on;
@@ -397,7 +399,7 @@ static void client_job_id_reply(struct req *r) {
         req_ok(r);
         return;
     }
-    req_error(r, "ERR syntax error");
+    usage_unexpected(r, 2);
 }
 
 static void client_unblock(struct req *r) {
@@ -408,12 +410,12 @@ static void client_unblock(struct req *r) {
     if (r->argc == 4) {
         error = slice_is(r->argv[3], "error");
         if (!error && !slice_is(r->argv[3], "timeout")) {
-            req_error(r, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+            usage_invalid(r, 3, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
             return;
         }
     }
     if (!parse_int_strict(r->argv[2], &id)) {
-        req_error(r, NOT_AN_INTEGER);
+        usage_invalid(r, 2, NOT_AN_INTEGER);
         return;
     }
     c = id > 0 ? client_by_id((uint64_t)id) : NULL;
@@ -442,7 +444,5 @@ void cmd_client(struct req *r) {
         { "JOB-ID-REPLY", 1, 1, client_job_id_reply },
     };
 
-    if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r,
-                  "ERR Syntax error, try CLIENT (LIST | KILL ip:port | GETNAME | SETNAME connection-name)");
+    subcommand_run(r, members, LENGTH(members));
 }

@@ -8,6 +8,7 @@
 #include "node_row.h"
 #include "stats.h"
 #include "subcommand.h"
+#include "usage.h"
 #include "waiters.h"
 
 /* This server is among the known, but not among the reachable ones, as in Disque. */
@@ -62,7 +63,7 @@ static void cluster_set_leaving(struct req *r) {
     bool leaving = slice_is(r->argv[2], "yes");
 
     if (!leaving && !slice_is(r->argv[2], "no")) {
-        req_error(r, "ERR Wrong argument for CLUSTER LEAVING. Use 'yes' or 'no'");
+        usage_invalid(r, 2, "ERR Wrong argument for CLUSTER LEAVING. Use 'yes' or 'no'");
         return;
     }
     node_self()->leaving = leaving;
@@ -134,7 +135,7 @@ static void cluster_forget(struct req *r) {
 /* The node ID stays with HARD, too: it is in the IDs of jobs that clients may still hold. */
 static void cluster_reset(struct req *r) {
     if (r->argc == 3 && !slice_is(r->argv[2], "soft") && !slice_is(r->argv[2], "hard"))
-        req_error(r, "ERR syntax error");
+        usage_unexpected(r, 2);
     else if (!connection_may_debug(r->client))
         req_error(
             r, "ERR CLUSTER RESET removes all jobs and is not allowed. The option enable-debug-command says "
@@ -154,7 +155,7 @@ static bool run_for_disque(struct req *r) {
         { "NODES", 0, 0, cluster_nodes },
     };
 
-    return subcommand_run(r, members, LENGTH(members));
+    return subcommand_find(r, members, LENGTH(members));
 }
 
 static bool run_for_all(struct req *r) {
@@ -168,7 +169,7 @@ static bool run_for_all(struct req *r) {
         { "SAVECONFIG", 0, 0, cluster_saveconfig },
     };
 
-    return subcommand_run(r, members, LENGTH(members));
+    return subcommand_find(r, members, LENGTH(members));
 }
 
 void cmd_cluster(struct req *r) {
@@ -179,5 +180,5 @@ void cmd_cluster(struct req *r) {
     if (redis)
         req_error(r, "ERR This instance has cluster support disabled");
     else
-        req_error(r, "ERR Wrong CLUSTER subcommand or number of arguments");
+        usage_error(r, "ERR Wrong CLUSTER subcommand or number of arguments");
 }

@@ -7,6 +7,7 @@
 #include "command_keys.h"
 #include "match.h"
 #include "subcommand.h"
+#include "usage.h"
 
 /* COMMAND INFO and DOCS. */
 #define NAMES_AT_ONCE 1000
@@ -168,7 +169,7 @@ static void command_list_some(struct req *r) {
         list_those(r, filters[i].wanted, r->argv[4]);
         return;
     }
-    req_error(r, "ERR syntax error");
+    usage_error(r, SYNTAX_ERROR ": LIST knows FILTERBY MODULE, ACLCAT and PATTERN");
 }
 
 /* A name of a few bytes has a reply of a few kilobytes. */
@@ -395,6 +396,6 @@ void cmd_command(struct req *r) {
 
     if (r->argc == 1)
         command_all(r);
-    else if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r, "ERR Unknown subcommand or wrong number of arguments.");
+    else
+        subcommand_run(r, members, LENGTH(members));
 }

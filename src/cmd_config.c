@@ -6,6 +6,7 @@
 #include "match.h"
 #include "stats.h"
 #include "subcommand.h"
+#include "usage.h"
 
 #define ERR_SIZE 512
 /* Each is compared with each option. */
@@ -48,10 +49,6 @@ static void config_get(struct req *r) {
     req_end(r);
 }
 
-static void wrong_count(struct req *r) {
-    req_error(r, "ERR Wrong number of arguments for CONFIG %.*s", (int)r->argv[1].len, r->argv[1].ptr);
-}
-
 static void finish(struct req *r, bool ok, const char *err) {
     if (ok)
         req_ok(r);
@@ -63,7 +60,7 @@ static void config_set_pairs(struct req *r) {
     char err[ERR_SIZE];
 
     if (r->argc % 2 != 0) {
-        wrong_count(r);
+        usage_error(r, "ERR wrong number of arguments for CONFIG SET: it takes pairs of a name and a value");
         return;
     }
     finish(r, config_set_all(r->argv + 2, (size_t)(r->argc - 2) / 2, err, sizeof(err)), err);
@@ -93,19 +90,6 @@ static const struct subcommand subcommands[] = {
     { "REWRITE", 0, 0, config_rewrite_file },
 };
 
-static bool is_subcommand(struct slice name) {
-    for (size_t i = 0; i < LENGTH(subcommands); i++) {
-        if (slice_is(name, subcommands[i].name))
-            return true;
-    }
-    return false;
-}
-
 void cmd_config(struct req *r) {
-    if (subcommand_run(r, subcommands, LENGTH(subcommands)))
-        return;
-    if (is_subcommand(r->argv[1]))
-        wrong_count(r);
-    else
-        req_error(r, "ERR CONFIG subcommand must be one of GET, SET, RESETSTAT, REWRITE");
+    subcommand_run(r, subcommands, LENGTH(subcommands));
 }

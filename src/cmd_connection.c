@@ -10,6 +10,7 @@
 #include "node.h"
 #include "pubsub.h"
 #include "stats.h"
+#include "usage.h"
 
 /* HELLO's format version in Disque's dialect. */
 #define HELLO_FORMAT 1
@@ -68,7 +69,7 @@ void cmd_auth(struct req *r) {
         return;
     }
     if (r->argc > 3) {
-        req_error(r, "ERR syntax error");
+        usage_error(r, SYNTAX_ERROR);
         return;
     }
     c->authenticated = login_is_right(r->argv[1], r->argv[2]);
@@ -125,7 +126,7 @@ struct handshake {
 /* Replies the error and returns false when the arguments are not right. */
 static bool parse_handshake_or_reply(struct req *r, struct handshake *h) {
     if (!parse_int_strict(r->argv[1], &h->proto)) {
-        req_error(r, "ERR Protocol version is not an integer or out of range");
+        usage_invalid(r, 1, "ERR Protocol version is not an integer or out of range");
         return false;
     }
     if (h->proto != 2 && h->proto != 3) {
@@ -203,7 +204,8 @@ void cmd_hello(struct req *r) {
 
 void cmd_ping(struct req *r) {
     if (r->argc > 2) {
-        req_error(r, "ERR wrong number of arguments for 'ping' command");
+        usage_reply_arity(r);
+        req_end(r);
         return;
     }
     if (r->client->pubsub != NULL && r->proto == 2) {
@@ -226,9 +228,10 @@ void cmd_select(struct req *r) {
     int64_t index;
 
     if (!parse_int_strict(r->argv[1], &index))
-        req_error(r, "ERR value is not an integer or out of range");
+        usage_invalid(r, 1, NOT_AN_INTEGER);
     else if (index < 0 || index >= config.databases)
-        req_error(r, "ERR DB index is out of range");
+        req_error(r, "ERR DB index is out of range: the option databases allows 0 to %d",
+                  config.databases - 1);
     else
         req_ok(r);
 }

@@ -151,7 +151,7 @@ static const struct arg_option revive_words[] = {
 };
 
 static const struct arg_spec revive_spec = {
-    revive_words, LENGTH(revive_words), NULL, SYNTAX_ERROR, NULL,
+    revive_words, LENGTH(revive_words), NULL, NULL, NULL,
 };
 
 void cmd_revive(struct req *r) {

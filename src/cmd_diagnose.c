@@ -5,6 +5,7 @@
 #include "latency.h"
 #include "slowlog.h"
 #include "subcommand.h"
+#include "usage.h"
 
 #define SLOWLOG_SHOWN 10
 
@@ -31,7 +32,7 @@ static void slowlog_get(struct req *r) {
     const struct slowlog_entry *e = slowlog_newest();
 
     if (r->argc == 3 && (!parse_int_strict(r->argv[2], &limit) || limit < -1)) {
-        req_error(r, "ERR count should be greater than or equal to -1");
+        usage_invalid(r, 2, "ERR count should be greater than or equal to -1");
         return;
     }
     if (limit >= 0 && limit < count)
@@ -58,8 +59,7 @@ void cmd_slowlog(struct req *r) {
         { "RESET", 0, 0, slowlog_clear },
     };
 
-    if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r, "ERR Unknown SLOWLOG subcommand or wrong # of args. Try GET, RESET, LEN.");
+    subcommand_run(r, members, LENGTH(members));
 }
 
 static void reply_event(struct req *r, const struct latency_event *e) {
@@ -132,6 +132,5 @@ void cmd_latency(struct req *r) {
         { "DOCTOR", 0, 0, latency_advise },
     };
 
-    if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r, "ERR syntax error");
+    subcommand_run(r, members, LENGTH(members));
 }

@@ -7,6 +7,7 @@
 #include "files.h"
 #include "list.h"
 #include "peers.h"
+#include "usage.h"
 
 struct patient {
     struct list node;
@@ -68,7 +69,7 @@ void cmd_doctor(struct req *r) {
     struct patient *p;
 
     if (r->argc > 2 || (r->argc == 2 && !lines && !slice_is(r->argv[1], "text"))) {
-        req_error(r, "ERR syntax error");
+        usage_unexpected(r, lines ? 2 : 1);
         return;
     }
     p = req_alloc(r, sizeof *p);

@@ -229,12 +229,11 @@ static const struct arg_option expire_words[] = {
 
 static bool refuse_option(struct req *r, int *at, void *out) {
     (void)out;
-    req_error(r, "ERR Unsupported option %.*s", (int)r->argv[*at].len, r->argv[*at].ptr);
+    usage_error(r, "ERR Unsupported option %.*s", (int)r->argv[*at].len, r->argv[*at].ptr);
     return false;
 }
 
-static const struct arg_spec expire_spec = { expire_words, LENGTH(expire_words), NULL, SYNTAX_ERROR,
-                                             refuse_option };
+static const struct arg_spec expire_spec = { expire_words, LENGTH(expire_words), NULL, NULL, refuse_option };
 
 static bool options_or_reply(struct req *r, struct expiring *e) {
     int end;
@@ -242,9 +241,9 @@ static bool options_or_reply(struct req *r, struct expiring *e) {
     if (!args_parse_or_reply(r, 3, &expire_spec, e, &end))
         return false;
     if (e->nx && (e->xx || e->gt || e->lt))
-        req_error(r, "ERR NX and XX, GT or LT options at the same time are not compatible");
+        usage_error(r, "ERR NX and XX, GT or LT options at the same time are not compatible");
     else if (e->gt && e->lt)
-        req_error(r, "ERR GT and LT options at the same time are not compatible");
+        usage_error(r, "ERR GT and LT options at the same time are not compatible");
     else
         return true;
     return false;
@@ -254,9 +253,9 @@ static bool time_or_reply(struct req *r, struct expiring *e, int64_t base_ms, in
     int64_t n;
 
     if (!parse_int_strict(r->argv[2], &n))
-        req_error(r, NOT_AN_INTEGER);
+        usage_invalid(r, 2, NOT_AN_INTEGER);
     else if (n > INT64_MAX / unit || n < INT64_MIN / unit || n * unit > INT64_MAX - base_ms)
-        req_error(r, "ERR invalid expire time in '%s' command", r->cmd->name);
+        usage_error(r, "ERR invalid expire time in '%s' command", r->cmd->name);
     else {
         e->at_ms = base_ms + n * unit;
         return true;

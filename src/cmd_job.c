@@ -250,7 +250,7 @@ static const struct arg_option nack_words[] = {
       "ERR ERROR is longer than 8192 bytes" },
 };
 
-static const struct arg_spec nack_spec = { nack_words, LENGTH(nack_words), "", SYNTAX_ERROR, NULL };
+static const struct arg_spec nack_spec = { nack_words, LENGTH(nack_words), "", NULL, NULL };
 
 void cmd_nack(struct req *r) {
     struct nack_options o = { .delay = NO_SECONDS };
@@ -398,11 +398,11 @@ void cmd_working(struct req *r) {
     int64_t seconds = NO_SECONDS;
 
     if (r->argc > 3) {
-        req_error(r, SYNTAX_ERROR);
+        usage_unexpected(r, 3);
         return;
     }
     if (r->argc == 3 && (!parse_int_disque(r->argv[2], &seconds) || seconds < 1 || seconds > INT32_MAX)) {
-        req_error(r, "ERR WORKING takes a number of seconds from 1 to 2147483647");
+        usage_invalid(r, 2, "ERR WORKING takes a number of seconds from 1 to 2147483647");
         return;
     }
     if (!job_ids_tokens_or_reply(r, 1, 2))

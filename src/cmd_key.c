@@ -79,7 +79,7 @@ static const struct arg_option scan_words[] = {
     { "TYPE", ARG_BYTES, offsetof(struct scan_options, filter.type), 0, INT64_MAX, NULL },
 };
 
-static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, SYNTAX_ERROR, NULL };
+static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, NULL, NULL };
 
 void cmd_scan(struct req *r) {
     struct scan_options o = { .count = 10 };
@@ -90,13 +90,13 @@ void cmd_scan(struct req *r) {
     int end;
 
     if (!parse_int_strict(r->argv[1], &cursor) || cursor < 0) {
-        req_error(r, "ERR invalid cursor");
+        usage_invalid(r, 1, "ERR invalid cursor");
         return;
     }
     if (!args_parse_or_reply(r, 2, &scan_spec, &o, &end))
         return;
     if (o.count < 1) {
-        req_error(r, SYNTAX_ERROR);
+        usage_error(r, SYNTAX_ERROR ": COUNT must be greater than 0");
         return;
     }
     o.count = o.count < SCAN_COUNT_MAX ? o.count : SCAN_COUNT_MAX;
@@ -129,9 +129,9 @@ static void memory_usage(struct req *r) {
     int64_t samples;
 
     if (r->argc == 5 && !slice_is(r->argv[3], "samples"))
-        req_error(r, SYNTAX_ERROR);
+        usage_unexpected(r, 3);
     else if (r->argc == 5 && !parse_int_strict(r->argv[4], &samples))
-        req_error(r, NOT_AN_INTEGER);
+        usage_invalid(r, 4, NOT_AN_INTEGER);
     else if (q != NULL)
         req_int(r, (int64_t)(sizeof *q + q->name.len + q->returned_cap * sizeof *q->returned));
     else {
@@ -146,8 +146,7 @@ void cmd_memory(struct req *r) {
         { "USAGE", 3, 3, memory_usage },
     };
 
-    if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r, "ERR Unknown subcommand or wrong number of arguments. Try MEMORY USAGE key.");
+    subcommand_run(r, members, LENGTH(members));
 }
 
 /* NULL when it has replied null. */
@@ -193,8 +192,7 @@ void cmd_object(struct req *r) {
         { "FREQ", 1, 1, object_freq },
     };
 
-    if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r, "ERR Unknown subcommand or wrong number of arguments. Try OBJECT ENCODING key.");
+    subcommand_run(r, members, LENGTH(members));
 }
 
 void cmd_sadd(struct req *r) {

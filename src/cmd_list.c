@@ -247,10 +247,8 @@ void cmd_lrange(struct req *r) {
     bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
     int64_t first, last;
 
-    if (!parse_int_strict(r->argv[2], &first) || !parse_int_strict(r->argv[3], &last)) {
-        req_error(r, NOT_AN_INTEGER);
+    if (!args_integer_or_reply(r, 2, &first) || !args_integer_or_reply(r, 3, &last))
         return;
-    }
     first = list_index(first);
     last = list_index(last);
     /* Whether one counts from the left and the other from the right is a matter of the length. */
@@ -278,10 +276,8 @@ void cmd_lindex(struct req *r) {
         req_end(r);
         return;
     }
-    if (!parse_int_strict(r->argv[2], &index)) {
-        req_error(r, NOT_AN_INTEGER);
+    if (!args_integer_or_reply(r, 2, &index))
         return;
-    }
     g->one = true;
     set_range(g, list_index(index), list_index(index));
     looking_start(&g->look);
@@ -307,7 +303,7 @@ static const struct arg_option find_words[] = {
       "ERR MAXLEN can't be negative" },
 };
 
-static const struct arg_spec find_spec = { find_words, LENGTH(find_words), NULL, SYNTAX_ERROR, NULL };
+static const struct arg_spec find_spec = { find_words, LENGTH(find_words), NULL, NULL, NULL };
 
 static void find_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
@@ -433,10 +429,8 @@ void cmd_lrem(struct req *r) {
     bool there = looking_init(&m->look, r, &op_remove_first, &op_remove_last);
     int64_t count;
 
-    if (!parse_int_strict(r->argv[2], &count)) {
-        req_error(r, NOT_AN_INTEGER);
+    if (!args_integer_or_reply(r, 2, &count))
         return;
-    }
     if (!there) {
         req_int(r, 0);
         return;

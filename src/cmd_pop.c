@@ -199,13 +199,14 @@ static struct taking *taking_new(struct req *r, const struct pop_form *form, enu
 }
 
 /* Seconds, with a fraction; 0: for ever. */
-static bool take_timeout(struct taking *t, struct slice word) {
+static bool take_timeout(struct taking *t, int at) {
+    struct slice word = t->req->argv[at];
     char text[TIMEOUT_MAX], *end;
     long double seconds;
 
     t->blocks = true;
     if (word.len == 0 || word.len >= sizeof text || strchr(" \t\n\v\f\r", word.ptr[0]) != NULL) {
-        req_error(t->req, "ERR timeout is not a float or out of range");
+        usage_invalid(t->req, at, "ERR timeout is not a float or out of range");
         return false;
     }
     memcpy(text, word.ptr, word.len);
@@ -213,11 +214,11 @@ static bool take_timeout(struct taking *t, struct slice word) {
     errno = 0;
     seconds = strtold(text, &end);
     if (end != text + word.len || errno == ERANGE || isnan(seconds))
-        req_error(t->req, "ERR timeout is not a float or out of range");
+        usage_invalid(t->req, at, "ERR timeout is not a float or out of range");
     else if (seconds < 0)
-        req_error(t->req, "ERR timeout is negative");
+        usage_invalid(t->req, at, "ERR timeout is negative");
     else if (seconds * 1000 > (long double)(INT64_MAX / 2))
-        req_error(t->req, "ERR timeout is out of range");
+        usage_invalid(t->req, at, "ERR timeout is out of range");
     else {
         /* A timeout beyond some centuries is none. */
         if (seconds > 0 && seconds < 1e10)
@@ -227,11 +228,13 @@ static bool take_timeout(struct taking *t, struct slice word) {
     return false;
 }
 
-static bool take_end(struct req *r, struct slice word, enum list_end *end) {
+static bool take_end(struct req *r, int at, enum list_end *end) {
+    struct slice word = r->argv[at];
+
     *end = slice_is(word, "LEFT") ? END_LEFT : slice_is(word, "RIGHT") ? END_RIGHT : END_NONE;
     if (*end != END_NONE)
         return true;
-    req_error(r, SYNTAX_ERROR);
+    usage_invalid(r, at, SYNTAX_ERROR ": expected LEFT or RIGHT");
     return false;
 }
 
@@ -264,13 +267,18 @@ static void pop_none(struct req *r) {
     key_find_life(l, q);
 }
 
+static void wrong_count(struct req *r) {
+    usage_reply_arity(r);
+    req_end(r);
+}
+
 static void pop(struct req *r, enum list_end from) {
     struct taking *t = taking_new(r, r->argc > 2 ? &counted : &one, from);
 
     if (r->argc > 3)
-        req_error(r, "ERR wrong number of arguments for '%s' command", r->cmd->name);
+        wrong_count(r);
     else if (r->argc == 3 && (!parse_int_strict(r->argv[2], &t->count) || t->count < 0))
-        req_error(r, NOT_POSITIVE);
+        usage_invalid(r, 2, NOT_POSITIVE);
     else if (t->count > 0)
         begin(t);
     else
@@ -289,7 +297,7 @@ static void blocking_pop(struct req *r, enum list_end from) {
     struct taking *t = taking_new(r, &named, from);
 
     t->key_count = (size_t)r->argc - 2;
-    if (take_timeout(t, r->argv[r->argc - 1]))
+    if (take_timeout(t, r->argc - 1))
         begin(t);
 }
 
@@ -308,7 +316,7 @@ static const struct arg_option many_words[] = {
       "ERR count should be greater than 0" },
 };
 
-static const struct arg_spec many_spec = { many_words, LENGTH(many_words), NULL, SYNTAX_ERROR, NULL };
+static const struct arg_spec many_spec = { many_words, LENGTH(many_words), NULL, NULL, NULL };
 
 /* From argument at on: numkeys key ... LEFT|RIGHT [COUNT count]. */
 static bool take_many(struct taking *t, int at) {
@@ -317,20 +325,20 @@ static bool take_many(struct taking *t, int at) {
     int end;
 
     if (!parse_int_strict(r->argv[at], &keys) || keys < 1) {
-        req_error(r, MANY_KEYS);
+        usage_invalid(r, at, MANY_KEYS);
         return false;
     }
     if (keys >= r->argc - at - 1) {
-        req_error(r, SYNTAX_ERROR);
+        usage_invalid(r, at, SYNTAX_ERROR ": fewer keys follow than numkeys says");
         return false;
     }
     t->keys = r->argv + at + 1;
     t->key_count = (size_t)keys;
     at += (int)keys + 1;
-    if (!take_end(r, r->argv[at], &t->pop.from))
+    if (!take_end(r, at, &t->pop.from))
         return false;
     if (r->argc - at > 3) {
-        req_error(r, SYNTAX_ERROR);
+        usage_unexpected(r, at + 3);
         return false;
     }
     return args_parse_or_reply(r, at + 1, &many_spec, t, &end);
@@ -346,7 +354,7 @@ void cmd_lmpop(struct req *r) {
 void cmd_blmpop(struct req *r) {
     struct taking *t = taking_new(r, &named_many, END_NONE);
 
-    if (take_timeout(t, r->argv[1]) && take_many(t, 2))
+    if (take_timeout(t, 1) && take_many(t, 2))
         begin(t);
 }
 
@@ -368,13 +376,12 @@ void cmd_rpoplpush(struct req *r) {
 void cmd_brpoplpush(struct req *r) {
     struct taking *t = move_new(r, &one_at_last, END_RIGHT, END_LEFT);
 
-    if (take_timeout(t, r->argv[3]))
+    if (take_timeout(t, 3))
         begin(t);
 }
 
 static bool take_ends(struct taking *t) {
-    return take_end(t->req, t->req->argv[3], &t->pop.from) &&
-           take_end(t->req, t->req->argv[4], &t->pop.to_end);
+    return take_end(t->req, 3, &t->pop.from) && take_end(t->req, 4, &t->pop.to_end);
 }
 
 void cmd_lmove(struct req *r) {
@@ -387,6 +394,6 @@ void cmd_lmove(struct req *r) {
 void cmd_blmove(struct req *r) {
     struct taking *t = move_new(r, &one_at_last, END_NONE, END_NONE);
 
-    if (take_ends(t) && take_timeout(t, r->argv[5]))
+    if (take_ends(t) && take_timeout(t, 5))
         begin(t);
 }

@@ -209,7 +209,5 @@ void cmd_pubsub(struct req *r) {
         { "NUMPAT", 0, 0, count_patterns },
     };
 
-    if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(
-            r, "ERR unknown subcommand or wrong number of arguments. Try PUBSUB CHANNELS, NUMSUB or NUMPAT.");
+    subcommand_run(r, members, LENGTH(members));
 }

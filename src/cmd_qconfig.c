@@ -10,6 +10,7 @@
 #include "queue.h"
 #include "queue_row.h"
 #include "settings.h"
+#include "usage.h"
 
 /* The arguments behind QCONFIG, the queue, and the word. */
 #define FIRST 3
@@ -33,7 +34,7 @@ static bool is_deadqueue(const struct req *r, int at) {
 static bool find_or_reply(struct req *r, int at, enum setting *which) {
     if (setting_find(r->argv[at], which))
         return true;
-    req_error(r, "ERR Unknown setting. Try QCONFIG queue GET");
+    usage_invalid(r, at, "ERR Unknown setting. Try QCONFIG queue GET");
     return false;
 }
 
@@ -131,7 +132,7 @@ static bool take_or_reply(struct qconfig *c, int at) {
         return false;
     error = setting_parse(which, r->argv[at + 1], &value);
     if (error != NULL) {
-        req_error(r, "%s", error);
+        usage_invalid(r, at + 1, error);
         return false;
     }
     c->is_set[which] = true;
@@ -145,7 +146,7 @@ static void set(struct req *r) {
     uint32_t rows = 0;
 
     if (r->argc <= FIRST || (r->argc - FIRST) % 2 != 0) {
-        req_error(r, "ERR syntax error");
+        usage_error(r, SYNTAX_ERROR ": SET takes pairs of a name and a value");
         return;
     }
     for (int i = FIRST; i < r->argc; i += 2)
@@ -160,7 +161,7 @@ static void reset(struct req *r) {
     const struct queue *q = queue_find(r->argv[1]);
 
     if (r->argc > FIRST)
-        req_error(r, "ERR syntax error");
+        usage_unexpected(r, FIRST);
     else if (q == NULL && !node_has_company()) /* another one may have made it a moment ago */
         req_ok(r);
     else
@@ -183,7 +184,7 @@ void cmd_qconfig(struct req *r) {
             return;
         }
     }
-    req_error(r, "ERR QCONFIG takes GET, SET or RESET behind the queue");
+    usage_error(r, "ERR QCONFIG takes GET, SET or RESET behind the queue");
 }
 
 /* ---- the statements ---- */

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "get_inside.h"
 #include "globs.h"
+#include "log.h"
 #include "match.h"
 #include "news.h"
 #include "node.h"
@@ -20,6 +21,9 @@
 
 /* ---- GETJOB ---- */
 
+/* Of an argument that an error quotes. */
+#define WORD_SHOWN 64
+
 struct get_options {
     bool nohang;
     bool with_counters;
@@ -31,11 +35,16 @@ struct get_options {
 static bool take_timeout(struct req *r, int *at, void *out) {
     struct get_options *o = out;
 
-    if (!slice_is(r->argv[*at], "TIMEOUT") || *at + 1 >= r->argc) {
-        req_error(r, SYNTAX_ERROR);
+    if (!slice_is(r->argv[*at], "TIMEOUT")) {
+        usage_error(r, SYNTAX_ERROR ": expected an option or FROM, got %s",
+                    log_escape(r->argv[*at], WORD_SHOWN));
         return false;
     }
-    if (!args_timeout_or_reply(r, r->argv[*at + 1], &o->timeout_ms))
+    if (*at + 1 >= r->argc) {
+        usage_no_value(r, *at);
+        return false;
+    }
+    if (!args_timeout_or_reply(r, *at + 1, &o->timeout_ms))
         return false;
     *at += 2;
     return true;
@@ -49,7 +58,7 @@ static const struct arg_option get_words[] = {
       "ERR COUNT must be a number greater than zero" },
 };
 
-static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", SYNTAX_ERROR, take_timeout };
+static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", NULL, take_timeout };
 
 static struct slice unescaped(struct req *r, struct slice name) {
     char *plain = req_alloc(r, name.len);
@@ -109,7 +118,7 @@ void cmd_getjob(struct req *r) {
     if (!args_parse_or_reply(r, 1, &get_spec, &o, &from))
         return;
     if (from + 1 >= r->argc) {
-        req_error(r, SYNTAX_ERROR);
+        usage_error(r, SYNTAX_ERROR ": FROM and the name of a queue are missing");
         return;
     }
     if (r->task.bundle != NULL) {
@@ -273,11 +282,11 @@ static bool take_cursor(struct req *r, int *at, void *out) {
     struct scan_options *o = out;
 
     if (!parse_int_disque(r->argv[*at], &o->cursor)) {
-        req_error(r, SCAN_ERROR);
+        usage_invalid(r, *at, SCAN_ERROR);
         return false;
     }
     if (o->has_cursor) {
-        req_error(r, SYNTAX_ERROR);
+        usage_unexpected(r, *at);
         return false;
     }
     o->has_cursor = true;
@@ -399,7 +408,7 @@ void cmd_pause(struct req *r) {
     bool changes;
 
     if (!pause_flags(r, &flags, &changes)) {
-        req_error(r, SYNTAX_ERROR);
+        usage_error(r, SYNTAX_ERROR ": the options are in, out, all, none, state and bcast");
         return;
     }
     /* Another server may have paused it a moment ago. */

@@ -73,7 +73,7 @@ void cmd_qpeek(struct req *r) {
     struct peek *p = req_alloc(r, sizeof *p);
 
     if (!parse_int_disque(r->argv[2], &p->count)) {
-        req_error(r, NOT_AN_INTEGER);
+        usage_invalid(r, 2, NOT_AN_INTEGER);
         return;
     }
     p->q = queue_find(r->argv[1]);
@@ -227,32 +227,32 @@ static bool cursor_find(struct job_scan *s) {
     return true;
 }
 
-static bool take_state(struct req *r, struct job_scan *s, struct slice name) {
+static bool take_state(struct req *r, struct job_scan *s, int at) {
     for (unsigned i = 0; i < LENGTH(state_names); i++) {
-        if (slice_is(name, state_names[i])) {
+        if (slice_is(r->argv[at], state_names[i])) {
             s->states |= 1u << i;
             return true;
         }
     }
-    req_error(r, "ERR Invalid job state name");
+    usage_invalid(r, at, "ERR Invalid job state name, try queued, active, delayed, dead or done");
     return false;
 }
 
-static bool take_reply(struct req *r, struct job_scan *s, struct slice word) {
-    s->whole = slice_is(word, "all");
-    if (s->whole || slice_is(word, "id"))
+static bool take_reply(struct req *r, struct job_scan *s, int at) {
+    s->whole = slice_is(r->argv[at], "all");
+    if (s->whole || slice_is(r->argv[at], "id"))
         return true;
-    req_error(r, "ERR Invalid REPLY type, try ID or ALL");
+    usage_invalid(r, at, "ERR Invalid REPLY type, try ID or ALL");
     return false;
 }
 
-static bool take_scan_cursor(struct req *r, struct job_scan *s, struct slice word) {
-    if (!parse_int_disque(word, &s->cursor)) {
-        req_error(r, "ERR invalid cursor or option name");
+static bool take_scan_cursor(struct req *r, struct job_scan *s, int at) {
+    if (!parse_int_disque(r->argv[at], &s->cursor)) {
+        usage_invalid(r, at, "ERR invalid cursor or option name");
         return false;
     }
     if (s->has_cursor) {
-        req_error(r, SYNTAX_ERROR);
+        usage_unexpected(r, at);
         return false;
     }
     s->has_cursor = true;
@@ -264,13 +264,11 @@ static bool take_other(struct req *r, int *at, void *out) {
     bool state = slice_is(word, "STATE");
 
     if ((state || slice_is(word, "REPLY")) && *at + 1 < r->argc) {
-        struct slice value = r->argv[*at + 1];
-
         *at += 2;
-        return state ? take_state(r, out, value) : take_reply(r, out, value);
+        return state ? take_state(r, out, *at - 1) : take_reply(r, out, *at - 1);
     }
     (*at)++;
-    return take_scan_cursor(r, out, word);
+    return take_scan_cursor(r, out, *at - 1);
 }
 
 static const struct arg_option scan_words[] = {

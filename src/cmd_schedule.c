@@ -34,10 +34,6 @@ static const char *const missed_names[] = {
 
 /* ---- SCHEDULE ---- */
 
-#define OPTIONS_ERROR                                                                                       \
-    "ERR SCHEDULE takes the options RETRY, TTL, DELAY, MAXLEN, PRIORITY, ATTEMPTS, BACKOFF, DEADQUEUE and " \
-    "MISSED"
-
 /* Those of ADDJOB that make sense for a job that nobody waits for. */
 static const char *const words[] = { "RETRY",    "TTL",      "DELAY",   "MAXLEN",
                                      "PRIORITY", "ATTEMPTS", "BACKOFF", "DEADQUEUE" };
@@ -52,8 +48,12 @@ static bool is_taken(const struct arg_option *o) {
 static bool take_missed(struct req *r, int *at, void *out) {
     struct schedule_options *o = out;
 
-    if (!slice_is(r->argv[*at], "MISSED") || *at + 1 >= r->argc) {
-        req_error(r, OPTIONS_ERROR);
+    if (!slice_is(r->argv[*at], "MISSED")) {
+        usage_unexpected(r, *at);
+        return false;
+    }
+    if (*at + 1 >= r->argc) {
+        usage_no_value(r, *at);
         return false;
     }
     for (int i = 0; i < MISSED_COUNT; i++) {
@@ -63,14 +63,14 @@ static bool take_missed(struct req *r, int *at, void *out) {
             return true;
         }
     }
-    req_error(r, "ERR MISSED must be skip, once or all");
+    usage_invalid(r, *at + 1, "ERR MISSED must be skip, once or all");
     return false;
 }
 
 /* Their ranges and errors stand in ADDJOB's table. */
 static const struct arg_spec *spec(void) {
     static struct arg_option options[LENGTH(words)];
-    static struct arg_spec spec = { options, 0, NULL, OPTIONS_ERROR, take_missed };
+    static struct arg_spec spec = { options, 0, NULL, NULL, take_missed };
 
     for (size_t i = 0; i < addjob_spec.count && spec.count < LENGTH(words); i++)
         if (is_taken(&addjob_spec.options[i]))

@@ -2,6 +2,7 @@
 #include "command.h"
 #include "script.h"
 #include "subcommand.h"
+#include "usage.h"
 
 void cmd_eval(struct req *r) {
     const struct command *cmd = script_command_or_reply(r);
@@ -44,7 +45,7 @@ static void exists(struct req *r) {
 /* They are known all the same. */
 static void flush(struct req *r) {
     if (r->argc == 3 && !slice_is(r->argv[2], "async") && !slice_is(r->argv[2], "sync"))
-        req_error(r, "ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+        usage_error(r, "ERR SCRIPT FLUSH only support SYNC|ASYNC option");
     else
         req_ok(r);
 }
@@ -61,7 +62,5 @@ void cmd_script(struct req *r) {
         { "KILL", 0, 0, kill_script },
     };
 
-    if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(
-            r, "ERR Unknown subcommand or wrong number of arguments. Try SCRIPT LOAD, EXISTS, FLUSH, KILL.");
+    subcommand_run(r, members, LENGTH(members));
 }

@@ -13,6 +13,7 @@
 #include "queue.h"
 #include "server.h"
 #include "subcommand.h"
+#include "usage.h"
 
 /* DEBUG SLEEP at most; a day is longer than any test. */
 #define SLEEP_MAX_S 86400.0
@@ -40,7 +41,7 @@ void cmd_role(struct req *r) {
 
 void cmd_shutdown(struct req *r) {
     if (r->argc > 2 || (r->argc == 2 && !slice_is(r->argv[1], "rewrite-aof"))) {
-        req_error(r, "ERR syntax error");
+        usage_unexpected(r, 1);
         return;
     }
     log_notice(client_ident(r->client), "asked for SHUTDOWN");
@@ -81,7 +82,7 @@ static void debug_sleep(struct req *r) {
     double seconds;
 
     if (!parse_seconds(r->argv[2], &seconds)) {
-        req_error(r, "ERR value is not a number of seconds or out of range");
+        usage_invalid(r, 2, "ERR value is not a number of seconds or out of range");
         return;
     }
     left.tv_sec = (time_t)seconds;
@@ -141,7 +142,6 @@ void cmd_debug(struct req *r) {
         req_error(
             r, "ERR DEBUG command not allowed. The option enable-debug-command says who may use it, and it "
                "is read at start only.");
-    else if (!subcommand_run(r, members, LENGTH(members)))
-        req_error(r, "ERR Unknown DEBUG subcommand or wrong number of arguments for '%.*s'",
-                  (int)r->argv[1].len, r->argv[1].ptr);
+    else
+        subcommand_run(r, members, LENGTH(members));
 }

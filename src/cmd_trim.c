@@ -85,10 +85,8 @@ void cmd_lset(struct req *r) {
         req_error(r, NO_KEY);
         return;
     }
-    if (!parse_int_strict(r->argv[2], &s->index)) {
-        req_error(r, NOT_AN_INTEGER);
+    if (!args_integer_or_reply(r, 2, &s->index))
         return;
-    }
     s->index = list_index(s->index);
     r->task.bytes = r->argv[3].len;
     looking_start(&s->look);
@@ -228,10 +226,8 @@ void cmd_ltrim(struct req *r) {
     struct trimming *t = req_alloc(r, sizeof *t);
     bool there = looking_init(&t->look, r, &op_trim_list, &op_trim_list);
 
-    if (!parse_int_strict(r->argv[2], &t->start) || !parse_int_strict(r->argv[3], &t->stop)) {
-        req_error(r, NOT_AN_INTEGER);
+    if (!args_integer_or_reply(r, 2, &t->start) || !args_integer_or_reply(r, 3, &t->stop))
         return;
-    }
     t->start = list_index(t->start);
     t->stop = list_index(t->stop);
     if (!there || has_nothing_to_cut(t)) {

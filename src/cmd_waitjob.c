@@ -361,11 +361,15 @@ static void start(struct req *r, int64_t timeout_ms) {
 void cmd_waitjob(struct req *r) {
     int64_t timeout_ms = 0;
 
-    if (r->argc != 2 && (r->argc != 4 || !slice_is(r->argv[2], "TIMEOUT"))) {
-        req_error(r, SYNTAX_ERROR);
+    if (r->argc > 2 && !slice_is(r->argv[2], "TIMEOUT")) {
+        usage_unexpected(r, 2);
         return;
     }
-    if (r->argc == 4 && !args_timeout_or_reply(r, r->argv[3], &timeout_ms))
+    if (r->argc == 3 || r->argc > 4) {
+        usage_error(r, SYNTAX_ERROR ": TIMEOUT takes one value");
+        return;
+    }
+    if (r->argc == 4 && !args_timeout_or_reply(r, 3, &timeout_ms))
         return;
     if (!job_ids_or_reply(r, 1, 2))
         return;

@@ -29,7 +29,7 @@ void cmd_workers(struct req *r) {
 
     *l = (struct listing){ INT32_MIN, INT32_MAX };
     if (r->argc > 2) {
-        req_error(r, SYNTAX_ERROR);
+        usage_unexpected(r, 2);
         return;
     }
     if (r->argc == 2) {
@@ -134,7 +134,7 @@ static const struct arg_option release_words[] = {
 };
 
 static const struct arg_spec release_spec = {
-    release_words, LENGTH(release_words), NULL, SYNTAX_ERROR, NULL,
+    release_words, LENGTH(release_words), NULL, NULL, NULL,
 };
 
 static void add_found(struct release *l, struct job_key key, int64_t until) {

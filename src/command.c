@@ -12,7 +12,9 @@
 #include "multi.h"
 #include "refused.h"
 #include "slowlog.h"
+#include "spelling.h"
 #include "stats.h"
+#include "usage.h"
 
 /* Longest part of an unknown command's name that is sent back. */
 #define NAME_SHOWN 128
@@ -294,8 +296,18 @@ static bool is_http(struct slice name) {
     return slice_is(name, "post") || slice_is(name, "host:");
 }
 
+static struct slice nearest_command(struct slice name) {
+    struct spelling s;
+
+    spelling_init(&s, name);
+    for (size_t i = 0; i < LENGTH(table); i++)
+        spelling_offer(&s, slice_str(table[i].name));
+    return s.nearest;
+}
+
 static void reply_unknown(struct client *c, struct req *r) {
     const struct refused *refused = refused_find(r->argv[0]);
+    struct slice nearest;
 
     if (is_http(r->argv[0])) {
         log_warning(client_ident(c), "sent %s: a web page may be used to attack the server; closing",
@@ -307,8 +319,11 @@ static void reply_unknown(struct client *c, struct req *r) {
         reply_refused(r, refused);
         return;
     }
-    reply_error(r, "ERR unknown command '%.*s'",
-                (int)(r->argv[0].len < NAME_SHOWN ? r->argv[0].len : NAME_SHOWN), r->argv[0].ptr);
+    nearest = nearest_command(r->argv[0]);
+    reply_error(r, "ERR unknown command '%.*s'%s%.*s%s",
+                (int)(r->argv[0].len < NAME_SHOWN ? r->argv[0].len : NAME_SHOWN), r->argv[0].ptr,
+                nearest.len > 0 ? ", did you mean '" : "", (int)nearest.len, nearest.ptr,
+                nearest.len > 0 ? "'?" : "");
 }
 
 bool command_names_fit_or_reply(struct req *r, const struct command *cmd) {
@@ -329,7 +344,7 @@ bool command_names_fit_or_reply(struct req *r, const struct command *cmd) {
 /* Replies why r cannot run at all; false when it can. */
 static bool refuse(struct client *c, struct req *r) {
     if (!command_arity_fits(r->cmd, r->argc))
-        reply_error(r, "ERR wrong number of arguments for '%s' command", r->cmd->name);
+        usage_reply_arity(r);
     else if (!(r->cmd->flags & CMD_NOAUTH) && !command_authenticated(c))
         reply_error(r, "NOAUTH Authentication required.");
     else if (loading && !(r->cmd->flags & CMD_LOADING))

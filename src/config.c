@@ -7,6 +7,7 @@
 #include <syslog.h>
 #include "config_impl.h"
 #include "log.h"
+#include "spelling.h"
 
 /* What of a client's bytes is repeated in an error text. */
 #define ECHO_MAX 128
@@ -195,6 +196,18 @@ static void run_watchers(void) {
 
 /* CONFIG SET */
 
+const char *config_suggestion(struct slice name) {
+    static char text[SPELLING_MAX * 2];
+    struct spelling s;
+
+    spelling_init(&s, name);
+    for (size_t i = 0; i < LENGTH(options); i++)
+        spelling_offer(&s, slice_str(options[i].name));
+    snprintf(text, sizeof text, s.nearest.len > 0 ? ", did you mean %.*s?" : "", (int)s.nearest.len,
+             s.nearest.ptr);
+    return text;
+}
+
 struct change {
     const struct config_option *option;
     char *before;
@@ -207,7 +220,8 @@ static int echo_len(struct slice s) {
 static bool set_one(const struct slice *pair, struct change *change, char *err, size_t err_size) {
     const struct config_option *o = config_find(pair[0]);
     if (!o) {
-        snprintf(err, err_size, "Unsupported CONFIG parameter: %.*s", echo_len(pair[0]), pair[0].ptr);
+        snprintf(err, err_size, "Unsupported CONFIG parameter: %.*s%s", echo_len(pair[0]), pair[0].ptr,
+                 config_suggestion(pair[0]));
         return false;
     }
     if (!(o->flags & OPT_RUNTIME)) {
@@ -216,8 +230,12 @@ static bool set_one(const struct slice *pair, struct change *change, char *err, 
     }
     char *before = config_text(&config, o);
     if (!config_apply(&config, o, pair[1])) {
-        snprintf(err, err_size, "Invalid argument '%.*s' for CONFIG SET '%.*s'", echo_len(pair[1]),
-                 pair[1].ptr, echo_len(pair[0]), pair[0].ptr);
+        struct buf allowed = { 0 };
+        config_allowed(o, &allowed);
+        snprintf(err, err_size, "Invalid argument '%.*s' for CONFIG SET '%.*s': it takes %.*s",
+                 echo_len(pair[1]), pair[1].ptr, echo_len(pair[0]), pair[0].ptr, (int)buf_len(&allowed),
+                 buf_ptr(&allowed));
+        buf_free(&allowed);
         free(before);
         return false;
     }

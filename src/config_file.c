@@ -69,7 +69,8 @@ bool config_apply_words(const struct slice *words, size_t count, const char *whe
     bool ok;
 
     if (o == NULL) {
-        snprintf(err, err_size, "%s: unknown option %s", where, log_escape(words[0], ECHO_MAX));
+        snprintf(err, err_size, "%s: unknown option %s%s", where, log_escape(words[0], ECHO_MAX),
+                 config_suggestion(words[0]));
         return false;
     }
     if (count < 2 || (count > 2 && !o->kind->many_words)) {

@@ -45,6 +45,9 @@ void config_apply_known(struct config *c, const struct config_option *o, const c
 /* A new string: the value as the file has it, sizes with units. */
 char *config_text(const struct config *c, const struct config_option *o);
 
+/* ", did you mean port?" for a name that no option has; "" without a near one. Valid until the next call. */
+const char *config_suggestion(struct slice name);
+
 /* One line of a file, or one option of the command line, taken apart. */
 #define CONFIG_MAX_WORDS 64
 

@@ -190,7 +190,7 @@ static const struct arg_option health_words[] = {
       "ERR TIMEOUT must be a number of milliseconds greater than zero" },
 };
 
-static const struct arg_spec health_spec = { health_words, LENGTH(health_words), NULL, SYNTAX_ERROR, NULL };
+static const struct arg_spec health_spec = { health_words, LENGTH(health_words), NULL, NULL, NULL };
 
 void cmd_health(struct req *r) {
     struct patient *p = req_alloc(r, sizeof *p);

@@ -127,7 +127,7 @@ static int64_t keys_or_reply(struct req *r) {
     int64_t keys;
 
     if (!parse_int_strict(r->argv[2], &keys))
-        reply_error(r, NOT_AN_INTEGER);
+        usage_reply_invalid(r, 2, NOT_AN_INTEGER);
     else if (keys > r->argc - 3)
         reply_error(r, "ERR Number of keys can't be greater than number of args");
     else if (keys < 0)

@@ -30,6 +30,14 @@ bool standbys_reach(int count) {
     return standbys.required >= count && (standbys.connected == UNKNOWN || standbys.connected >= count);
 }
 
+int standbys_count(void) {
+    int count = standbys.required;
+
+    if (standbys.connected != UNKNOWN && standbys.connected < count)
+        count = standbys.connected;
+    return count > 0 ? count : 0;
+}
+
 static void standbys_encode(struct params *p, struct task *t) {
     (void)p;
     (void)t;

@@ -17,6 +17,8 @@ extern struct op op_standbys;
 void standbys_ask(void);
 /* Can a commit be on so many standbys before it is answered? False as long as nothing is known. */
 bool standbys_reach(int count);
+/* On how many standbys a commit is before it is answered; 0 as long as nothing is known. */
+int standbys_count(void);
 /* The lines of INFO about durability, in words as well. */
 void standbys_info(struct buf *out);
 

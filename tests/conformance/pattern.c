@@ -31,7 +31,7 @@ struct pattern {
     regex_t regex;
     struct pattern **items;
     size_t count;
-    bool open_end; /* LIST: "..." at the end */
+    bool open_end; /* LIST, TEXT of an error: "..." at the end */
 };
 
 struct reader {
@@ -156,6 +156,18 @@ static struct pattern *number_pattern(struct reader *r) {
     return p;
 }
 
+/* -ERR syntax error...: an error that begins so. */
+static struct pattern *open_error(struct pattern *p) {
+    size_t dots = strlen("...");
+
+    if (p != NULL && p->kind == TEXT && p->type == '-' && p->text.len > dots &&
+        memcmp(p->text.ptr + p->text.len - dots, "...", dots) == 0) {
+        p->open_end = true;
+        p->text.len -= dots;
+    }
+    return p;
+}
+
 /* Alone on the line a status or an error goes on to the line's end; in a list it
  * is one word, or quoted. */
 static struct pattern *line_pattern(struct reader *r) {
@@ -175,7 +187,7 @@ static struct pattern *line_pattern(struct reader *r) {
         return quoted_pattern(r, type);
     len = r->depth ? strcspn(from, " \t\n]") : strlen(from);
     r->p += len;
-    return text_pattern(r, type, from, len);
+    return open_error(text_pattern(r, type, from, len));
 }
 
 static bool take(struct reader *r, const char *word) {
@@ -315,7 +327,9 @@ static bool match_name(const struct pattern *p, const struct value *v, struct va
 static bool match_text(const struct pattern *p, const struct value *v) {
     if (v->type == ':')
         return v->number == atoll(p->text.ptr);
-    return v->text && v->len == p->text.len && memcmp(v->text, p->text.ptr, v->len) == 0;
+    bool fits = p->open_end ? v->len >= p->text.len : v->len == p->text.len;
+
+    return v->text && fits && memcmp(v->text, p->text.ptr, p->text.len) == 0;
 }
 
 bool pattern_match(const struct pattern *p, const struct value *v, struct vars *vars) {

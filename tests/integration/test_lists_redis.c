@@ -299,12 +299,19 @@ static void tell(struct pair *p, const char *form) {
         free((char *)words[i]);
 }
 
+/* Our errors begin with the text of Redis, and go on with the synopsis. */
+static bool is_same(const struct value *ours, const char *got, const struct value *theirs, const char *want) {
+    if (ours == NULL || theirs == NULL || ours->type != theirs->type)
+        return false;
+    return ours->type == '-' ? strncmp(got, want, strlen(want)) == 0 : strcmp(got, want) == 0;
+}
+
 static void compare(struct pair *p) {
     struct value *ours = wire_reply(&p->ours, 5000), *theirs = wire_reply(&p->theirs, 5000);
     char *got = ours == NULL ? strdup("nothing") : value_text(ours);
     char *want = theirs == NULL ? strdup("nothing") : value_text(theirs);
 
-    if (ours == NULL || theirs == NULL || ours->type != theirs->type || strcmp(got, want) != 0) {
+    if (!is_same(ours, got, theirs, want)) {
         show_history();
         fail_msg("%s\n     ours: %c %s\n    Redis: %c %s", p->command, ours == NULL ? ' ' : ours->type, got,
                  theirs == NULL ? ' ' : theirs->type, want);

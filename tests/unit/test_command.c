@@ -14,13 +14,14 @@
 #include "monitor.h"
 #include "refused.h"
 #include "slowlog.h"
+#include "usage.h"
 
 /* In place of the handlers and of the connections: what was called, with which request. */
 
 static const struct command *handled;
 static int handled_count, fed_count, ended_count, killed_count;
 static bool handler_ends, handler_fails;
-static char reply[256];
+static char reply[2048];
 
 static void handle(struct req *r) {
     handled = r->cmd;
@@ -209,7 +210,7 @@ static void test_unknown_comes_before_authentication(void **state) {
     assert_true(run("foo"));
     assert_string_equal(reply, "-ERR unknown command 'foo'\r\n");
     assert_true(run("qlen"));
-    assert_string_equal(reply, "-ERR wrong number of arguments for 'qlen' command\r\n");
+    assert_string_equal(reply, "-ERR wrong number of arguments for 'qlen' command. Usage: QLEN queue\r\n");
     assert_true(run("qlen q"));
     assert_string_equal(reply, "-NOAUTH Authentication required.\r\n");
     assert_int_equal(handled_count, 0);
@@ -242,10 +243,31 @@ static void test_paused_writes(void **state) {
     assert_true(run("CLIENT UNPAUSE"));
     assert_int_equal(handled_count, 2);
     assert_true(run("ADDJOB q"));
-    assert_string_equal(reply, "-ERR wrong number of arguments for 'addjob' command\r\n");
+    assert_non_null(
+        strstr(reply, "-ERR wrong number of arguments for 'addjob' command. Usage: ADDJOB queue"));
     writes_paused = false;
     assert_true(run("ADDJOB q a 0"));
     assert_int_equal(handled_count, 3);
+}
+
+/* Every command that can have too few arguments shows its synopsis. */
+static void test_synopsis(void **state) {
+    size_t count, shown = 0;
+    const struct command *table = command_table(&count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        char usage[256];
+
+        if (command_arity_fits(&table[i], 1))
+            continue;
+        snprintf(usage, sizeof usage, "-ERR wrong number of arguments for '%s' command. Usage: %s %.20s",
+                 table[i].name, usage_name(&table[i]), table[i].args);
+        assert_true(run(table[i].name));
+        assert_non_null(strstr(reply, usage));
+        shown++;
+    }
+    assert_true(shown > 60);
 }
 
 static void test_http_closes(void **state) {
@@ -503,6 +525,7 @@ int main(void) {
         cmocka_unit_test_setup(test_unknown_comes_before_authentication, reset),
         cmocka_unit_test_setup(test_loading, reset),
         cmocka_unit_test_setup(test_paused_writes, reset),
+        cmocka_unit_test_setup(test_synopsis, reset),
         cmocka_unit_test_setup(test_http_closes, reset),
         cmocka_unit_test_setup(test_counters, reset),
         cmocka_unit_test_setup(test_late_failure_is_counted, reset),

@@ -142,7 +142,7 @@ static void test_file_values(void **state) {
 
 static void test_file_errors(void **state) {
     (void)state;
-    assert_refused("\n\nprot 1\n", ":3: unknown option \"prot\"");
+    assert_refused("\n\nprot 1\n", ":3: unknown option \"prot\", did you mean port?");
     assert_refused("port http\n", ":1: port takes an integer from 0 to 65535, not \"http\"");
     assert_refused("port 65536\n", ":1: port takes an integer from 0 to 65535, not \"65536\"");
     assert_refused("port -1\n", ":1: port takes an integer from 0 to 65535, not \"-1\"");
@@ -253,7 +253,8 @@ static void test_set_errors(void **state) {
     assert_string_equal(err, "Unsupported CONFIG parameter: dir can only be set at start");
     assert_string_equal(config.dir, "./data");
     assert_false(config_set(SLICE("MaxClients"), SLICE("many"), err, sizeof(err)));
-    assert_string_equal(err, "Invalid argument 'many' for CONFIG SET 'MaxClients'");
+    assert_string_equal(
+        err, "Invalid argument 'many' for CONFIG SET 'MaxClients': it takes an integer from 1 to 1000000");
     assert_false(config_set(SLICE("requirepass"), SLICE("a\0b"), err, sizeof(err)));
     assert_string_equal(config.requirepass, "");
 }
@@ -275,7 +276,7 @@ static void test_set_all_or_nothing(void **state) {
     (void)state;
     set("requirepass", "old");
     assert_false(config_set_all(pairs, 4, err, sizeof(err)));
-    assert_string_equal(err, "Invalid argument 'x' for CONFIG SET 'hz'");
+    assert_string_equal(err, "Invalid argument 'x' for CONFIG SET 'hz': it takes an integer from 1 to 500");
     assert_int_equal(config.timeout, 0);
     assert_string_equal(config.requirepass, "old");
     assert_true(config_set_all(pairs, 3, err, sizeof(err)));
