@@ -19,6 +19,7 @@
 #include "load.h"
 #include "log.h"
 #include "node.h"
+#include "peer_queues.h"
 #include "peers.h"
 #include "queue.h"
 #include "queue_limits.h"
@@ -273,6 +274,7 @@ static void tick(void) {
         return;
     queue_open_again();
     if (cron.ticks % SECOND_TICKS == 0) {
+        peer_queues_page(dead_rows_of_jobs() <= FULL_WALK_ROWS);
         groups_look();
         lease_second();
         finished_tick();

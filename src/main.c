@@ -92,6 +92,7 @@ static struct op *const operations[] = {
     &op_load_nodes,
     &op_look_queues,
     &op_find_queues,
+    &op_page_queues,
     &op_load_queues,
     &op_flush_all,
     &op_unpause_all,

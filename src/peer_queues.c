@@ -196,6 +196,77 @@ struct op op_look_queues = {
     .fail = look_fail,
 };
 
+/* ---- queues of which no message told ---- */
+
+/* A page each second: in turn those that are newer than all known here, and the next of all queues. */
+#define PAGE_QUEUES 1000
+
+static struct {
+    struct task task;
+    int32_t cursor;
+    int32_t newest;
+    bool at_newest; /* of the page under way */
+    bool probes;
+} page = { .task = { .op = &op_page_queues, .rows = 1 } };
+
+void peer_queues_page(bool probes) {
+    if (page.task.state != TASK_IDLE)
+        return;
+    page.at_newest = !page.at_newest;
+    page.probes = probes;
+    batch_add(&page.task);
+}
+
+static void page_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_int4(p, 0, page.at_newest ? page.newest : page.cursor);
+    params_set_int4(p, 1, PAGE_QUEUES);
+    params_set_time(p, 2, clock_db());
+    params_set_bool(p, 3, page.probes);
+}
+
+/* SQL adds jobs without a message, and its caller may die before it calls wake(). */
+static void page_queue(int32_t id, bool has_jobs) {
+    struct queue *q = queue_find_id(id);
+
+    if (q == NULL) {
+        find_queue(id);
+    } else if (has_jobs && q->total <= 0) {
+        q->doubtful = true;
+        queue_rewind(q);
+    }
+}
+
+static void page_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int32_t last = 0;
+
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        last = row_int4(rows, i, 0);
+        page_queue(last, row_bool(rows, i, 1));
+    }
+    if (last > page.newest)
+        page.newest = last;
+    if (!page.at_newest)
+        page.cursor = PQntuples(rows) < PAGE_QUEUES ? 0 : last;
+}
+
+static void page_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_page_queues = {
+    .name = "page_queues",
+    .stmt = SQL_PAGE_QUEUES,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = page_encode,
+    .done = page_done,
+    .fail = page_fail,
+};
+
 /* ---- leases that others have ended ---- */
 
 /* Before that was heard here, the lease may have ended by itself, or the job may have been claimed

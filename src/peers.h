@@ -22,6 +22,7 @@
  * counted again in a quiet moment (recount.h), and claims look further back once.
  */
 extern struct op op_find_queues;
+extern struct op op_page_queues;
 extern struct op op_look_queues;
 extern struct op op_inherit_leases;
 

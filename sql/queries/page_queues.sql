@@ -1,0 +1,16 @@
+-- Some queues in the order of their numbers: servers find those of which no message told.
+-- params: $1 queue_id (behind this one), $2 count, $3 now, $4 probe (false: has_jobs is false)
+-- returns: id, has_jobs; in ascending order
+-- index: queue_pkey, job_pkey
+select
+    q.id,
+    $4::boolean and exists (
+        select
+        from pgdisque.job as j
+        where j.queue_id = any (array[q.id])
+          and j.expires_at > $3::timestamptz
+    ) as has_jobs
+from pgdisque.queue as q
+where q.id > $1::integer
+order by q.id
+limit $2::integer
