@@ -1,4 +1,4 @@
-/* What ADDJOB may be asked for: the words, what they become when unsaid, and what contradicts itself. */
+/* ADDJOB options: parsing table, defaults, validation. */
 #include "add_options.h"
 
 #include <stdio.h>
@@ -106,7 +106,7 @@ void addjob_keep(struct req *r, struct add_options *o) {
     o->deadqueue.ptr = copy;
 }
 
-/* What would never have an effect was meant otherwise. */
+/* Reject option combinations that can have no effect. */
 static const char *attempts_conflict(const struct add_options *o, struct slice queue) {
     if (o->retry == 0 && addjob_has_attempts(o))
         return "ERR ATTEMPTS, BACKOFF and DEADQUEUE need a RETRY greater than 0: a job with RETRY 0 never "

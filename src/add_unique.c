@@ -192,7 +192,7 @@ static void prune_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)rows;
 }
 
-/* What stays has no effect. */
+/* Ignore the error: an expired key has no effect, and the next run removes it. */
 static void prune_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;

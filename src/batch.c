@@ -27,8 +27,8 @@ struct lane {
     size_t lost; /* flights that are to be sent again with the next that is lost */
 };
 
-/* Kinds of flights on the hot lane; they take turns, so that nobody waits for the guilty, nor for who is in
- * no hurry. */
+/* Kinds of flights on the hot lane. They take turns, so that retries of failed tasks and ASYNC adds do not
+ * delay ordinary tasks. */
 enum turn {
     TURN_ORDINARY,
     TURN_SUSPECTS,

@@ -61,7 +61,7 @@ bool claim_may_find(struct queue *q) {
     return has_more(q);
 }
 
-/* Who takes in a way of its own. */
+/* Requests of list commands plan their own claims. */
 static size_t plan_own(struct get *g, struct queue *q) {
     size_t rows = g->kind->plan(g, q);
 
@@ -111,7 +111,7 @@ static uint64_t *served(const struct wait *w) {
     return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
 }
 
-/* One that has nothing left owes no turn to others. */
+/* A queue that is empty now keeps its place in the rotation. */
 static void note_served(const struct wait *w) {
     static uint64_t turns;
 
@@ -269,7 +269,7 @@ static void deal_row(struct claim *c, const struct job *job, struct slot s) {
         claim_release(job->key, job->ready_at, job->last);
 }
 
-/* It has had its last attempt before, and whoever was to bury it has not: it was not leased, nor counted. */
+/* The job has used all attempts but is not yet moved to the dead-letter table. It was neither leased nor counted. */
 static bool is_spent(const struct job *job) {
     return job->last && job->lease_us <= 0;
 }
@@ -383,8 +383,8 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
 
 /* ---- parameters ---- */
 
-/* All ids in the walk are older or equal. What another server makes is younger than its message about
- * it, whenever that comes; so late we need not look for it. */
+/* All ids in the walk are older or equal. Jobs of other servers that are younger than this are announced by
+ * their messages, so the bound of the walk excludes them. */
 #define UNTOLD_US (100 * US_PER_MS)
 
 static int64_t horizon(void) {

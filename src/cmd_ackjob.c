@@ -20,7 +20,7 @@
 #include "waitjob.h"
 #include "worker.h"
 
-/* What those have besides their IDs that do not go by ack_jobs. */
+/* Arguments of the finish_jobs statement. */
 struct finish {
     struct slice result; /* ptr NULL: none */
     char worker[WORKER_NAME_MAX + 1];

@@ -53,7 +53,8 @@ static struct get *find_taker(const struct push *p) {
     return g != NULL && g->kind != NULL && ((const struct pop *)g->own)->to == NULL ? g : NULL;
 }
 
-/* It is popped before it ever was a job. Who goes before it is written gives it back. */
+/* The element goes to the client without a row. If the client disconnects before the reply is sent, the element
+ * is inserted as a job. */
 static struct job element(const struct push *p, struct slice body) {
     struct job job = {
         .q = p->q,

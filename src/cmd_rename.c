@@ -98,8 +98,8 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
     return true;
 }
 
-/* Another server may have settled a front without a word, or a command of the same transaction is about to. What the
- * target's is nobody minds, as long as nobody has. A question of somebody without a wish may have been under way. */
+/* Another server, or a command of the same transaction, may have set the orientation. The orientation of the
+ * target matters only if it is already set. An earlier request for it may be under way. */
 static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
     bool may_stay = wish == END_NONE && (n->asked || (!key_is_inside(n->req) && !node_has_company()));
 

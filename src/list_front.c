@@ -73,7 +73,7 @@ static void fronts_done(struct task **tasks, size_t count, const PGresult *rows)
     for (size_t i = 0; i < count; i++) {
         struct front_task *t = CONTAINER_OF(tasks[i], struct front_task, task);
 
-        /* Its row has gone: nobody else knows better. */
+        /* The row of the queue was deleted meanwhile; use our own choice. */
         if (t->q->front == END_NONE)
             t->q->front = t->wish;
         end(t, NULL);

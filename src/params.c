@@ -54,7 +54,7 @@ void params_free(struct params *p) {
     memset(p, 0, sizeof *p);
 }
 
-/* A statement that got one parameter more ends here, and not in the memory behind. */
+/* Ends the process when the column is out of range, before anything is written past the array. */
 static struct param *use_column(struct params *p, int col) {
     if (col < 0 || col >= PARAMS_MAX)
         log_fatal("params", "no room for parameter %d of a statement: PARAMS_MAX is %d", col + 1, PARAMS_MAX);
@@ -106,7 +106,7 @@ void params_time(struct params *p, int col, int64_t us) {
 void params_bytea(struct params *p, int col, struct slice value) {
     char *at = element(p, col, OID_BYTEA, value.len);
 
-    if (value.len > 0) /* nothing may be nowhere */
+    if (value.len > 0) /* memcpy() must not get NULL, not even for 0 bytes */
         memcpy(at, value.ptr, value.len);
 }
 

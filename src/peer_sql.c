@@ -14,7 +14,8 @@
 /* Notifications of what the counters included when they were read have come by then. */
 #define SETTLE_US (2 * US_PER_S)
 
-/* The one who speaks. Live: for the first time. Introduced: what the counters include is known. */
+/* The peer that stands for messages of SQL functions. `live`: this message is not a repetition. `introduced`: its
+ * counters are loaded. */
 static struct node sql;
 
 static struct {

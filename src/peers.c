@@ -373,7 +373,7 @@ bool peers_idle(void) {
 
 /* ---- life ---- */
 
-/* Who cannot hear has to look. */
+/* Without LISTEN the server polls the database. */
 static void poll_database(void) {
     size_t count;
 
@@ -400,7 +400,8 @@ void peers_tick(void) {
     if (!peers.loaded)
         return;
     watch_others();
-    /* The others may take us for dead. This goes with what we do next. */
+    /* Peers may have declared this server dead. The heartbeat is written in the same transaction as the next
+     * change. */
     if (stood_still || peers.ticks % (deaf ? DEAF_ROW_BEAT_TICKS : ROW_BEAT_TICKS) == 0)
         node_row_beat();
     if (peers.ticks % HOUR_TICKS == 0)

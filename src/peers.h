@@ -37,7 +37,7 @@ void peers_tick(void);
 void peers_turn(void);
 /* When peers_turn() has something to do (clock_mono()). */
 int64_t peers_next_due(void);
-/* What flights of ours did is not known to us, so not to the others. */
+/* Call this after a lost connection. Our recent changes are unknown, so peers must read the affected queues again. */
 void peers_confess(void);
 /* Is this the server to look after what that one leased? */
 bool peers_inherits(uint16_t node);

@@ -200,7 +200,7 @@ static void claim_free(struct pop_claim *c) {
     free(c);
 }
 
-/* A get may have several places in a row; who comes after its last one may be gone. */
+/* A request can own several slots. It may be freed when its last slot ends, so it must not be touched afterwards. */
 static void end_slots(struct pop_claim *c) {
     c->q->claiming -= (int64_t)c->slot_count;
     if (c->kind & POP_LAST)

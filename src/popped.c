@@ -13,7 +13,7 @@
 #include "queue.h"
 #include "stats.h"
 
-/* What most jobs have not. */
+/* Optional columns, NULL for most jobs. */
 struct rest {
     int32_t attempts; /* 0: none; as backoff */
     int32_t backoff;

@@ -64,10 +64,10 @@ struct queue {
     UT_hash_handle by_name;
     UT_hash_handle by_id;
     struct slice name;
-    int32_t id;                      /* 0: has no row in the database yet */
-    uint32_t slot;                   /* place in the table that QSCAN walks */
-    unsigned pause;                  /* enum queue_pause */
-    int pausing;                     /* under way to be paused out: what is sent behind that takes no job */
+    int32_t id;     /* 0: has no row in the database yet */
+    uint32_t slot;  /* place in the table that QSCAN walks */
+    unsigned pause; /* enum queue_pause */
+    int pausing;    /* PAUSE OUT statements under way; claims sent after them find the queue paused */
     struct queue_settings *settings; /* NULL: none; settings.h */
     bool hidden;                     /* QUEUE_HIDDEN */
     bool shown; /* clients see it; not while all its jobs are delayed and never were queued */
@@ -119,8 +119,8 @@ struct queue {
 
     /* Limits; queue_limits.h. */
     bool limited;          /* so many of its jobs may run, or be delivered a second */
-    bool full;             /* as many are: what waits has to wait on, */
-    bool paced;            /* for the next tokens, whoever frees a slot */
+    bool full;             /* max-active is reached: do not claim */
+    bool paced;            /* do not claim before the next token, even if a slot becomes free */
     uint64_t rooms;        /* how often there may have been room for more, */
     struct heap_item look; /* and when there may be again, though nobody says so: clock_mono() */
     int64_t look_wait_us;  /* the last wait of that kind */

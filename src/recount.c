@@ -32,7 +32,8 @@ static struct {
     uint32_t next_slot; /* queues take turns */
 } recount = { .task = { .op = &op_count_queues, .rows = 1 } };
 
-/* What those have done who have yet to tell it all is in the count, but not in the shares known of them. */
+/* The count of the database includes peers whose contributions have not arrived yet. Their old contributions
+ * are dropped, so that they are not added twice. */
 static void forget_untold_shares(struct queue *q) {
     for (size_t i = q->peer_count; i-- > 0;) {
         const struct node *n = node_by_number(q->peers[i].node);

@@ -119,7 +119,7 @@ void waiters_init(void);
 
 /* A get over sources[count]; r->client must be there. Its fields are set by the caller. */
 struct get *get_new(struct req *r, const struct get_source *sources, size_t count);
-/* It was not its turn yet: the oldest again. */
+/* Puts the request back at the head of the list of unplanned requests. */
 void get_put_back(struct get *g);
 /* The first of its queues that is accepted, or NULL. */
 struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q));

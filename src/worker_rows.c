@@ -8,7 +8,8 @@
 #include "lease.h"
 #include "node.h"
 
-/* Of one statement. What is beyond so many in a tenth of a second waits: nobody's jobs are to wait for names. */
+/* Rows of one statement, and statements in a tenth of a second. More names wait, so that name updates do not
+ * delay job statements. */
 #define PAGE 100
 #define MOST_PAGES 2
 

@@ -13,7 +13,7 @@
 
 /* The empty name is UTC. */
 bool zone_exists(const char *name);
-/* Which must exist. */
+/* name must be a valid time zone; see zone_exists(). */
 void zone_enter(const char *name);
 void zone_leave(void);
 /* By how many seconds the clocks of the zone are ahead of UTC at a moment, seconds since 1970. */
