@@ -1,7 +1,6 @@
 /* The turn's time: monotonic, wall clock, and the estimate of the database's. */
 #include "clock.h"
 
-#include <stdbool.h>
 #include <time.h>
 
 static int64_t turn_mono, turn_unix;
@@ -15,6 +14,7 @@ static bool stale = true;
 #define MAX_STANDSTILL_US US_PER_S
 /* Estimates differ by less. One that is further ahead may not know yet that the clock was set back. */
 #define MAX_LEAD_US (250 * US_PER_MS)
+#define NEAR_US (10 * US_PER_S)
 
 /* At the start: most questions to the database, and an answer that needs no better one. */
 #define FIRST_ANSWERS 8
@@ -75,6 +75,12 @@ int64_t clock_latest(void) {
 void clock_db_reached(int64_t db_us) {
     if (db_us > clock_db() && db_us - last_db < MAX_LEAD_US)
         last_db = db_us;
+}
+
+bool clock_db_is_near(int64_t db_us) {
+    int64_t now = clock_db();
+
+    return db_us >= now - NEAR_US && db_us <= now + NEAR_US;
 }
 
 void clock_sync_db(int64_t db_us, int64_t mono_us) {

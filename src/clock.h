@@ -34,6 +34,10 @@ bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mon
  * over by ours. Estimates are some milliseconds apart; what is much further ahead is left alone. */
 void clock_db_reached(int64_t db_us);
 
+/* Is db_us at most ten seconds away from the database's time? A message that was sealed with a time further away
+ * is a repeat of an old one, or was very late. */
+bool clock_db_is_near(int64_t db_us);
+
 #define US_PER_MS INT64_C(1000)
 #define US_PER_S INT64_C(1000000)
 

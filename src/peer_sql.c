@@ -64,8 +64,8 @@ static void hear_item(const char *text) {
         peer_queues_hear(&sql, item, numbers, count);
 }
 
-void peer_sql_hear(uint64_t message, const char *items) {
-    sql.live = is_first(message);
+void peer_sql_hear(uint64_t message, bool fresh, const char *items) {
+    sql.live = is_first(message) && fresh;
     sql.introduced = clock_mono() >= messages.settled_us;
     while (*items != '\0') {
         items += strspn(items, " ");

@@ -13,8 +13,9 @@
  */
 #define PEER_SQL_NUMBER 0
 
-/* Items (news.h) of the message of that number. */
-void peer_sql_hear(uint64_t message, const char *items);
+/* Items (news.h) of the message of that number. One that is not fresh comes of a long transaction, or is a repeat:
+ * its hints are followed, but what it counts has to be looked up. */
+void peer_sql_hear(uint64_t message, bool fresh, const char *items);
 /* The counters have just been read from the database: which messages they include is not known. */
 void peer_sql_counted_anew(void);
 /* Nothing of before counts any more: for tests. */

@@ -287,6 +287,14 @@ static bool is_sealed(const char *text) {
            seal == jobid_seal(slice_str(text + end));
 }
 
+/* The first item of every message is the time. An old message is refused: what is kept of messages that were heard
+ * is forgotten in a restart, and everybody can repeat them. */
+static bool is_fresh(const char *items) {
+    long long told_us;
+
+    return sscanf(items, " o%lld", &told_us) == 1 && clock_db_is_near(told_us);
+}
+
 static void on_text(const char *text) {
     unsigned format, number, waiting;
     unsigned long long run, message;
@@ -298,9 +306,11 @@ static void on_text(const char *text) {
         number > NODE_MAX_NUMBER || number == node_self()->number)
         return;
     if (number == PEER_SQL_NUMBER) {
-        peer_sql_hear(message, text + head);
+        peer_sql_hear(message, is_fresh(text + head), text + head);
         return;
     }
+    if (!is_fresh(text + head))
+        return;
     n = node_meet((uint16_t)number);
     if (n == NULL || run < n->run || (run == n->run && message <= n->told))
         return;

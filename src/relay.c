@@ -7,12 +7,13 @@
 
 #include "buf.h"
 #include "channel.h"
+#include "clock.h"
 #include "jobid.h"
 #include "node.h"
 #include "pubsub.h"
 #include "stats.h"
 
-#define MARK 'P'
+#define MARK 'Q'
 /* Bytes that may wait to be told. */
 #define WAITING_MAX ((size_t)16 * 1024 * 1024)
 /* A record: two lengths, then the bytes. */
@@ -23,6 +24,7 @@
 struct head {
     uint64_t run;
     uint64_t part;
+    int64_t told_us; /* clock_db() */
     uint16_t node;
     uint16_t first; /* where the first record that begins here does; NO_RECORD: none does */
     uint32_t reserved;
@@ -115,6 +117,7 @@ void relay_take(char *out, size_t size) {
     struct head head = {
         .run = node_self()->run,
         .part = ++relay.parts,
+        .told_us = clock_db(),
         .node = node_self()->number,
         .first = relay.cut < len ? (uint16_t)relay.cut : NO_RECORD,
     };
@@ -195,7 +198,7 @@ bool relay_hear(const char *text) {
     if (len == 0)
         return true;
     memcpy(&head, plain, sizeof head);
-    if (head.node > NODE_MAX_NUMBER || head.node == node_self()->number)
+    if (head.node > NODE_MAX_NUMBER || head.node == node_self()->number || !clock_db_is_near(head.told_us))
         return true;
     t = teller_of(head.node);
     if (head.run > t->run || (head.run == t->run && head.part > t->part))

@@ -12,9 +12,11 @@
  * is missed is missed, with the messages that have bytes in it; the next one says where the first record in it begins.
  *
  * Everybody who can connect to the database can listen, so parts are encrypted, by a key that follows from the
- * database's secret; and what is not is not believed, nor a part that is older than the last one. Text of a notification:
+ * database's secret; and what is not is not believed, nor a part that is older than the last one, or than some seconds. Text of a
+ * notification:
  *
- *     P<base64 of the nonce and of what is encrypted: node number, run, part number, begin of the first record, bytes>
+ *     Q<base64 of the nonce and of what is encrypted: run, part number, time, node number, begin of the first record,
+ *     bytes>
  */
 
 /* can_tell: are the others heard, and do they hear us? Until then there are none. */

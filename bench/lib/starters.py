@@ -35,7 +35,8 @@ def start_pgdisque(bench, name="pgdisque"):
     home = os.path.join(bench.base, name)
     data = os.path.join(home, "data")
     # The load generator opens more connections than the default allows.
-    argv = [pgdisque_path(), "--port", str(port), "--dir", data, "--maxclients", str(MAX_CLIENTS)]
+    argv = [pgdisque_path(), "--port", str(port), "--dir", data, "--maxclients", str(MAX_CLIENTS),
+            "--enable-debug-command", "local"]
     server = Server("pgdisque", home, argv)
     bench.started.callback(server.stop)
     # PING is answered while the schema is being made; a queue's length only afterwards.

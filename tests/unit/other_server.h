@@ -86,6 +86,7 @@ void channel_send(const char *text) {
 
 static uint16_t other; /* in every test one that was never heard of before, as nobody is ever forgotten */
 static unsigned long long run, message;
+static int64_t late_us; /* so long ago was told what is heard; 0 in every test at first */
 
 static inline struct node *node(void) {
     return node_by_number(other);
@@ -102,8 +103,8 @@ static inline void hear_sealed(const char *body) {
 static inline void hear_from(uint16_t number, int waiting, const char *items) {
     char body[CHANNEL_TEXT_MAX];
 
-    snprintf(body, sizeof body, " %u %llx %llu %d%s%s", number, run, ++message, waiting,
-             items[0] == '\0' ? "" : " ", items);
+    snprintf(body, sizeof body, " %u %llx %llu %d o%lld %s", number, run, ++message, waiting,
+             (long long)(clock_db() - late_us), items);
     hear_sealed(body);
 }
 
@@ -167,6 +168,7 @@ static inline int start(void **state) {
     other = last++;
     run = 0x1000;
     message = 41;
+    late_us = 0;
     rows_asked_for = 0;
     (void)tell();
     return 0;

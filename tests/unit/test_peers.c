@@ -155,6 +155,46 @@ static void test_replays(void **state) {
     assert_false(node()->live);
 }
 
+/* A server that was restarted knows no message, and everybody who can listen can repeat one. */
+static void test_old_messages(void **state) {
+    (void)state;
+    late_us = 11 * US_PER_S;
+    hear("e b");
+    assert_null(node());
+    late_us = -11 * US_PER_S;
+    hear("e");
+    assert_null(node());
+    late_us = 9 * US_PER_S;
+    hear("e");
+    assert_true(node()->live);
+}
+
+static void test_without_a_time(void **state) {
+    char body[100];
+
+    (void)state;
+    snprintf(body, sizeof body, " %u 1000 42 0 e", other);
+    hear_sealed(body);
+    snprintf(body, sizeof body, " %u 1000 42 0 e o%lld", other, (long long)clock_db());
+    hear_sealed(body);
+    assert_null(node());
+}
+
+/* The next one shows that something was missed. */
+static void test_after_an_old_message(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    assert_false(q->doubtful);
+    late_us = 11 * US_PER_S;
+    hear("q7,1,1,1,1,0");
+    assert_false(q->doubtful);
+    late_us = 0;
+    hear("");
+    assert_true(q->doubtful);
+}
+
 /* ---- who lives ---- */
 
 static void test_appears(void **state) {
@@ -515,6 +555,9 @@ int main(void) {
         TEST(test_strangers_are_not_believed),
         TEST(test_numbers_too_large),
         TEST(test_replays),
+        TEST(test_old_messages),
+        TEST(test_without_a_time),
+        TEST(test_after_an_old_message),
         TEST(test_appears),
         TEST(test_is_asked_to_tell_all),
         TEST(test_is_silent),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "buf.h"
 #include "channel.h"
+#include "clock.h"
 #include "jobid.h"
 #include "node.h"
 #include "pubsub.h"
@@ -199,6 +200,19 @@ static void test_not_twice_and_not_from_ourselves(void **state) {
     assert_heard("");
 }
 
+/* A server that was restarted knows no part, and everybody who can listen can repeat one. */
+static void test_old_parts(void **state) {
+    (void)state;
+    tell("a", "1");
+    assert_int_equal(take_all(), 1);
+    clock_sync_db(clock_db() + 11 * US_PER_S, clock_mono());
+    hear(parts[0]);
+    assert_heard("");
+    tell("a", "2");
+    hear_all(take_all());
+    assert_heard("a=2 ");
+}
+
 static void test_begins_anew(void **state) {
     (void)state;
     tell_long("a", 'x', 9000);
@@ -215,8 +229,8 @@ static void test_what_others_notify(void **state) {
 
     (void)state;
     assert_false(relay_hear("1 0123456789abcdef 2 1 1 0"));
-    assert_true(relay_hear("P"));
-    assert_true(relay_hear("Pnothing of ours"));
+    assert_true(relay_hear("Q"));
+    assert_true(relay_hear("Qnothing of ours"));
     tell("a", "secret");
     (void)take_all();
     assert_null(strstr(parts[0], "secret"));
@@ -263,6 +277,7 @@ int main(void) {
         cmocka_unit_test_setup(test_all_borders, start),
         cmocka_unit_test_setup(test_a_part_is_missed, start),
         cmocka_unit_test_setup(test_not_twice_and_not_from_ourselves, start),
+        cmocka_unit_test_setup(test_old_parts, start),
         cmocka_unit_test_setup(test_begins_anew, start),
         cmocka_unit_test_setup(test_what_others_notify, start),
         cmocka_unit_test_setup(test_nobody_to_tell, start),
