@@ -205,6 +205,23 @@ def verdict(results):
     return table(["what", "goal", "measured", "verdict"], lines, 4)
 
 
+def in_short(results):
+    """Jobs per second of the servers, a line for each shape, with the ratio to pgdisque."""
+    shapes = [shape for shape in "abc" if results.servers(shape)]
+    names = [name for name in TITLES if any(name in results.servers(shape) for shape in shapes)]
+    lines = []
+    for shape in shapes:
+        ours = results.median(shape, "", OURS, "through_per_s")
+        cells = []
+        for name in names:
+            value = results.median(shape, "", name, "through_per_s")
+            times = f" ({ours / value:.2f} x)" if value and ours and name != OURS else ""
+            cells.append(figure(value) + times)
+        lines.append([SHAPE_TITLES[shape], *cells])
+    header = ["jobs/s; in brackets: pgdisque is so many times as fast", *(TITLES[name] for name in names)]
+    return table(header, lines, 1)
+
+
 def servers(bench):
     lines = [[TITLES[name], target.about["version"], target.about["settings"]]
              for name, target in bench.targets.items()]
@@ -243,7 +260,7 @@ def what_is_missing(bench):
     rounds = bench.scale.rounds
     fewer = "; ".join(fewer_rounds(bench.results, rounds))
     if bench.steps_done < bench.steps:
-        yield f"**broken off** after {bench.steps_done} of {bench.steps} measurements"
+        yield f"{bench.steps_done} of {bench.steps} measurements were done"
     if fewer:
         yield f"fewer rounds than {rounds}: {fewer}"
 
@@ -251,12 +268,12 @@ def what_is_missing(bench):
 def summary(bench):
     """The whole as Markdown."""
     results = bench.results
-    parts = [("Verdict", verdict(results)), ("Servers", servers(bench))]
+    parts = [("In short", in_short(results))]
     parts += [(SHAPE_TITLES[shape], throughput(results, shape)) for shape in "abc" if results.servers(shape)]
     for shape, more, make in OTHER_TABLES:
         if results.servers(shape):
             parts.append((SHAPE_TITLES[shape] + more, make(results)))
-    parts.append(("Inside pgdisque", inside(results)))
+    parts += [("Inside pgdisque", inside(results)), ("Servers", servers(bench)), ("Goals", verdict(results))]
     head = "\n".join(f"- {line}" for line in bench.notes())
     wrong = "".join(f"\n**FAILED**: {text.splitlines()[0]}\n" for text in bench.failures)
     sections = "\n".join(f"## {title}\n\n{text}" for title, text in parts)
