@@ -9,7 +9,9 @@ LDFLAGS =
 WERROR = -Werror
 PREFIX = /usr/local
 SYSCONFDIR = /etc
+STATEDIR = /var/lib/pgdisque
 UNITDIR = $(PREFIX)/lib/systemd/system
+SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
 
 # SANITIZE=address,undefined builds everything with these sanitizers, apart from the ordinary build.
 SANITIZE =
@@ -66,7 +68,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test fault fault-long fault-mutants check bench bench-loop soak format lint map schema install clean deps help FORCE have-deps
+.PHONY: all programs run test test-systems fault fault-long fault-mutants check bench bench-loop soak format lint map schema install uninstall clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -79,16 +81,29 @@ run: ## install what is missing, build, and serve; RUN_ARGS='--port 7712' for op
 	@+$(SUBMAKE) all
 	@exec ./$(BIN) $(RUN_ARGS)
 
-install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, systemd unit
-	install -D -m 755 pgdisque $(DESTDIR)$(PREFIX)/bin/pgdisque
-	install -d $(DESTDIR)$(SYSCONFDIR)/pgdisque $(DESTDIR)$(UNITDIR)
-	[ -e $(DESTDIR)$(SYSCONFDIR)/pgdisque/pgdisque.conf ] || \
-		install -m 644 conf/pgdisque.conf $(DESTDIR)$(SYSCONFDIR)/pgdisque/pgdisque.conf
-	sed -e 's,@BINDIR@,$(PREFIX)/bin,' -e 's,@SYSCONFDIR@,$(SYSCONFDIR),' conf/pgdisque.service \
-		> $(DESTDIR)$(UNITDIR)/pgdisque.service
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/pgdisque sql/by-hand/*.sql
-	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/pgdisque/README.md
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/pgdisque/LICENSE
+# "$(DESTDIR)": may have blanks. Installed names are written with the paths of the target system.
+FILL = sed -e 's,@BINDIR@,$(PREFIX)/bin,' -e 's,@SYSCONFDIR@,$(SYSCONFDIR),' -e 's,@STATEDIR@,$(STATEDIR),'
+DOCDIR = $(PREFIX)/share/doc/pgdisque
+TO = "$(DESTDIR)"
+
+install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, user, systemd unit
+	install -D -m 755 pgdisque $(TO)$(PREFIX)/bin/pgdisque
+	install -d $(TO)$(SYSCONFDIR)/pgdisque $(TO)$(UNITDIR) $(TO)$(SYSUSERSDIR)
+	[ -e $(TO)$(SYSCONFDIR)/pgdisque/pgdisque.conf ] || \
+		sed -e 's,^dir .*,dir $(STATEDIR),' conf/pgdisque.conf > $(TO)$(SYSCONFDIR)/pgdisque/pgdisque.conf
+	$(FILL) conf/pgdisque.service > $(TO)$(UNITDIR)/pgdisque.service
+	$(FILL) conf/pgdisque.sysusers > $(TO)$(SYSUSERSDIR)/pgdisque.conf
+	install -D -m 644 -t $(TO)$(PREFIX)/share/pgdisque sql/by-hand/*.sql
+	for file in README.md LICENSE doc/*.md doc/decisions/*.md conf/* sql/README.md bench/README.md tests/README.md; do \
+		install -D -m 644 "$$file" $(TO)$(DOCDIR)/"$$file"; \
+	done
+	[ -n $(TO) ] || ! command -v systemd-sysusers >/dev/null || \
+		systemd-sysusers $(SYSUSERSDIR)/pgdisque.conf
+
+uninstall: ## remove what `make install` has put there, but not the configuration, the data and the user
+	rm -f $(TO)$(PREFIX)/bin/pgdisque $(TO)$(UNITDIR)/pgdisque.service $(TO)$(SYSUSERSDIR)/pgdisque.conf
+	rm -rf $(TO)$(PREFIX)/share/pgdisque $(TO)$(DOCDIR)
+	@echo "Left: $(SYSCONFDIR)/pgdisque, $(STATEDIR), and the user pgdisque"
 
 clean: ## remove what was built; ./data is kept
 	rm -rf build pgdisque bench/load
@@ -102,6 +117,10 @@ test: ## run all tests; SANITIZE=address,undefined for the sanitizers, TEST_ARGS
 	@src/deps.sh test
 	@+$(SUBMAKE) programs
 	@BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) BENCH=$(HERE)/$(BENCH) SANITIZE=$(SANITIZE) tests/run $(TEST_ARGS)
+
+test-systems: ## `make run`, `make test`, `make install` on a bare Debian 13, for an hour; SYSTEMS=sid for another
+	@src/deps.sh systems
+	@tests/systems $(SYSTEMS)
 
 fault: ## do bad things to the server under load, and check what clients saw; FAULT_ARGS for tests/fault/run
 	@src/deps.sh fault

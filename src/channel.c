@@ -214,7 +214,7 @@ bool channel_is_up(void) {
 }
 
 bool channel_is_failing(void) {
-    return !channel_is_up() && channel.failures > 0;
+    return !channel_is_up() && channel.failures > WARN_AFTER;
 }
 
 bool channel_can_send(void) {

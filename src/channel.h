@@ -26,7 +26,7 @@ void channel_start(struct event_base *base, const struct channel_hooks *hooks);
 void channel_stop(void);
 /* Does what we send come back? */
 bool channel_is_up(void);
-/* Was it tried in vain since it was up last? */
+/* Was it tried in vain for some time since it was up last? A start takes a try or two. */
 bool channel_is_failing(void);
 /* May channel_send() be called: connected, and nothing is under way? */
 bool channel_can_send(void);

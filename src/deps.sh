@@ -1,7 +1,7 @@
 #!/bin/sh
 # Names what is missing to build, run, test or check the project, and installs it.
 #
-#   deps.sh [--name-only] group...       groups: build run test clients fault check bench
+#   deps.sh [--name-only] group...       groups: build run test clients systems fault check bench
 #
 # What counts is that a thing works, not which package it came from; only the
 # installing knows Debian's packages. Nothing is done when nothing is missing.
@@ -145,6 +145,10 @@ group_bench() {
     need Node.js nodejs command -v node
     need npm npm command -v npm
     need gnuplot gnuplot-nox command -v gnuplot
+}
+
+group_systems() {
+    need debootstrap debootstrap command -v debootstrap
 }
 
 group_check() {

@@ -50,7 +50,7 @@ static const struct check {
 _Static_assert(LENGTH(checks) == DOCTOR_COUNT, "each file of sql/doctor/ is a check");
 
 /* Values of struct doctor.step: from 0 on it is the number of a check. */
-enum { STEP_CONNECTING = -3, STEP_SESSION, STEP_OPEN };
+enum { STEP_CONNECTING = -4, STEP_POOLER, STEP_SESSION, STEP_OPEN };
 
 static struct event_base *loop;
 
@@ -135,6 +135,8 @@ static void next_host(struct doctor *d, const char *why) {
 
 /* ---- questions ---- */
 
+static void ask(struct doctor *d, int step);
+
 static bool applies(const struct doctor *d, const struct check *c) {
     char word[64];
     int version = PQserverVersion(d->conn);
@@ -154,6 +156,39 @@ static bool send_check(struct doctor *d, const struct check *c) {
     snprintf(version, sizeof version, "%d", sql_migrations[sql_migration_count - 1].version);
     return PQsendQueryParams(d->conn, doctor_texts[c->stmt].text, LENGTH(types), types, values, NULL, NULL,
                              0) == 1;
+}
+
+/* A pooler that the server refuses is found as the server does it. */
+static void look_for_pooler(struct doctor *d) {
+    d->step = STEP_POOLER;
+    switch (pooler_next(&d->pooler, PQbackendPID(d->conn), d->answer)) {
+    case POOLER_SEND:
+        if (PQsendQueryParams(d->conn, sql_pooler, 1, NULL, d->pooler.values, NULL, NULL, 0) == 1)
+            watch(d, EV_READ);
+        else
+            next_host(d, PQerrorMessage(d->conn));
+        break;
+    case POOLER_WAIT:
+        watch(d, EV_READ);
+        patience(d, POOLER_WAIT_US);
+        break;
+    case POOLER_FINE:
+        ask(d, STEP_SESSION);
+        break;
+    case POOLER_REFUSE:
+        findings_add(&d->findings, SEVERITY_ERROR, "pooler", d->pooler.error,
+                     "no server starts with this connection string");
+        end(d);
+    }
+}
+
+/* Did the connection end because its session was told to? */
+static bool pooler_is_fine(struct doctor *d) {
+    if (d->step != STEP_POOLER || !pooler_lost(&d->pooler))
+        return false;
+    drop_connection(d);
+    connect_to(d, d->host);
+    return true;
 }
 
 static bool send_step(struct doctor *d) {
@@ -234,6 +269,10 @@ static void opened(struct doctor *d) {
 static void answered(struct doctor *d) {
     bool good = PQresultStatus(d->answer) == PGRES_TUPLES_OK;
 
+    if (d->step == STEP_POOLER && good && PQstatus(d->conn) != CONNECTION_BAD) {
+        look_for_pooler(d);
+        return;
+    }
     if (PQstatus(d->conn) == CONNECTION_BAD || (!good && d->step < 0)) {
         next_host(d, PQerrorMessage(d->conn));
         return;
@@ -260,30 +299,44 @@ static void connecting_step(struct doctor *d) {
         watch(d, EV_WRITE);
         break;
     case PGRES_POLLING_OK:
-        ask(d, STEP_SESSION);
+        look_for_pooler(d);
         break;
     default:
         next_host(d, PQerrorMessage(d->conn));
     }
 }
 
+/* What comes while the session is expected to end is no answer. */
+static void take_answer(struct doctor *d, PGresult *res) {
+    PGresult *old = pooler_waits(&d->pooler) ? res : d->answer;
+
+    if (old != res)
+        d->answer = res;
+    PQclear(old);
+}
+
 static void asking_step(struct doctor *d) {
     PGresult *res;
 
     if (PQconsumeInput(d->conn) != 1) {
-        next_host(d, PQerrorMessage(d->conn));
+        if (!pooler_is_fine(d))
+            next_host(d, PQerrorMessage(d->conn));
         return;
     }
     while (!PQisBusy(d->conn)) {
         res = PQgetResult(d->conn);
+        if (res == NULL && pooler_waits(&d->pooler))
+            break;
         if (res == NULL) {
             answered(d);
             return;
         }
-        PQclear(d->answer);
-        d->answer = res;
+        take_answer(d, res);
     }
-    watch(d, EV_READ);
+    if (pooler_waits(&d->pooler))
+        event_add(d->io, NULL);
+    else
+        watch(d, EV_READ);
 }
 
 static void on_io(evutil_socket_t fd, short what, void *arg) {
@@ -302,6 +355,10 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
 
     (void)fd;
     (void)what;
+    if (pooler_waits(&d->pooler)) {
+        look_for_pooler(d);
+        return;
+    }
     next_host(d, PQstatus(d->conn) == CONNECTION_BAD ? PQerrorMessage(d->conn) : "no answer in time");
 }
 

@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <libpq-fe.h>
 #include "findings.h"
+#include "pooler.h"
 
 /*
  * Looks for what is wrong with the database, over a connection of its own, one question after the
@@ -22,6 +23,7 @@ struct doctor {
     int step;         /* what was asked last: see doctor.c */
     int64_t asked_us; /* by the wall clock, when it was asked */
     PGresult *answer; /* of the last question, so far */
+    struct pooler pooler;
     char *tables;
     char why[300]; /* why the last host would not do */
     void (*on_end)(void *arg);

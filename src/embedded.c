@@ -40,6 +40,7 @@ static struct {
     off_t log_start;    /* where the log of this run begins */
     struct event *on_child;
     struct event *on_restart;
+    struct event *on_minute; /* for the size of the log */
     char *conninfo;
 } embedded = { .dir = { .base_fd = -1, .fd = -1, .lock_fd = -1, .log_fd = -1 } };
 
@@ -133,6 +134,12 @@ static void child_ended(evutil_socket_t fd, short what, void *arg) {
     restart_later(ms);
 }
 
+static void rotate_log(evutil_socket_t fd, short what, void *arg) {
+    (void)fd, (void)what, (void)arg;
+    if (pgdir_rotate_log(&embedded.dir))
+        embedded.log_start = 0;
+}
+
 static void free_event(struct event **event) {
     if (*event)
         event_free(*event);
@@ -142,6 +149,7 @@ static void free_event(struct event **event) {
 static void forget_all(void) {
     free_event(&embedded.on_child);
     free_event(&embedded.on_restart);
+    free_event(&embedded.on_minute);
     pgproc_free(&embedded.proc);
     pgdir_close(&embedded.dir);
     free(embedded.conninfo);
@@ -159,9 +167,13 @@ static bool prepare(char *err, size_t err_size) {
 
 /* Before the first child, so that no death of one is missed. */
 static bool watch_children(struct event_base *base) {
+    static const struct timeval minute = { 60, 0 };
+
     embedded.on_child = evsignal_new(base, SIGCHLD, child_ended, NULL);
     embedded.on_restart = evtimer_new(base, restart, NULL);
-    return embedded.on_child && embedded.on_restart && evsignal_add(embedded.on_child, NULL) == 0;
+    embedded.on_minute = event_new(base, -1, EV_PERSIST, rotate_log, NULL);
+    return embedded.on_child && embedded.on_restart && embedded.on_minute &&
+           evsignal_add(embedded.on_child, NULL) == 0 && event_add(embedded.on_minute, &minute) == 0;
 }
 
 static bool start(struct event_base *base, char *err, size_t err_size) {
@@ -174,6 +186,7 @@ static bool start(struct event_base *base, char *err, size_t err_size) {
     dir = socket_dir();
     embedded.conninfo = make_conninfo(dir);
     free(dir);
+    rotate_log(-1, 0, NULL);
     embedded.backoff_ms = BACKOFF_MIN_MS;
     if (!run_postgres())
         return pgproc_fail(err, err_size, "cannot start Postgres: %s", strerror(errno));

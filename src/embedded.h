@@ -14,7 +14,7 @@
  *
  *     <dir>/pgdisque.lock   held while a server uses the directory
  *     <dir>/postgres/       the data directory; its socket is there, too
- *     <dir>/postgres.log    what initdb and Postgres write
+ *     <dir>/postgres.log    what initdb and Postgres write, and postgres.log.1 the part before
  *
  * It cannot outlive the server: the kernel sends it a fast shutdown when the
  * thread that started it ends, kill -9 included. So embedded_start() must be

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@
 #define POLL_US 10000
 #define TAIL_BYTES 4096
 #define TAIL_LINES 6
+#define LOG_MOST_BYTES (16 * 1024 * 1024)
 
 /* Reads the start of a small file as text; false with errno. */
 static bool read_text(int dir, const char *name, char *out, size_t size) {
@@ -406,12 +408,16 @@ static bool write_new(const struct pgdir *d, const struct pgproc *p, const char 
 }
 
 static bool write_conf(const struct pgdir *d, const struct pgproc *p) {
+    /* Postgres has lz4 there since version 15. */
+    char *conf = xasprintf("wal_compression = %s\n%s", p->major < 15 ? "on" : "lz4", embedded_conf);
+    bool ok;
     static const char hint[] = "# Your own settings for this Postgres; they win over those in " CONF ".\n";
 
-    if (!write_new(d, p, USER_CONF, hint) && errno != EEXIST)
-        return false;
+    ok = write_new(d, p, USER_CONF, hint) || errno == EEXIST;
     unlinkat(d->fd, CONF_TMP, 0);
-    return write_new(d, p, CONF_TMP, embedded_conf) && renameat(d->fd, CONF_TMP, d->fd, CONF) == 0;
+    ok = ok && write_new(d, p, CONF_TMP, conf) && renameat(d->fd, CONF_TMP, d->fd, CONF) == 0;
+    free(conf);
+    return ok;
 }
 
 bool pgdir_prepare(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
@@ -433,6 +439,34 @@ off_t pgdir_log_size(const struct pgdir *d) {
     struct stat st;
 
     return fstat(d->log_fd, &st) == 0 ? st.st_size : 0;
+}
+
+static bool copy_all(int from, int to, off_t size) {
+    off_t at = 0;
+
+    while (at < size) {
+        ssize_t n = TEMP_FAILURE_RETRY(sendfile(to, from, &at, (size_t)(size - at)));
+
+        if (n <= 0)
+            return false;
+    }
+    return true;
+}
+
+/* A copy, because Postgres keeps the file open; it appends, so it goes on at the new end. A line that it writes
+ * between the two steps is lost. */
+bool pgdir_rotate_log(const struct pgdir *d) {
+    off_t size = pgdir_log_size(d);
+    bool copied;
+    int old;
+
+    if (size < LOG_MOST_BYTES)
+        return false;
+    old = openat(d->base_fd, "postgres.log.1", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    copied = old >= 0 && copy_all(d->log_fd, old, size);
+    if (old >= 0)
+        close(old);
+    return copied && ftruncate(d->log_fd, 0) == 0;
 }
 
 /* Cuts text before its last lines. */

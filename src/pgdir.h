@@ -40,6 +40,9 @@ bool pgdir_prepare(struct pgdir *d, const struct pgproc *p, char *err, size_t er
 
 /* How long the log is now. */
 off_t pgdir_log_size(const struct pgdir *d);
+/* Moves a log that has grown large to postgres.log.1, whose place it takes. Postgres goes on writing to the same
+ * file. True when it was moved. */
+bool pgdir_rotate_log(const struct pgdir *d);
 /* Repeats in our log the last lines of Postgres' log, none from before since. */
 void pgdir_show_log(const struct pgdir *d, off_t since);
 

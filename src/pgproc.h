@@ -11,7 +11,7 @@
  * Postgres' own programs: where they are, as whom they run, and how they are
  * started such that they never outlive this process. For the embedded Postgres.
  */
-#define PGPROC_OLDEST_MAJOR 15 /* the settings and statements need it */
+#define PGPROC_OLDEST_MAJOR 14 /* the settings and statements need it */
 
 struct pgproc {
     char *bin_dir;    /* holds initdb and postgres */

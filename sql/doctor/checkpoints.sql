@@ -1,4 +1,5 @@
--- Checkpoints that come because the log is full: each one makes whole pages be written again. For versions below 17.
+-- Checkpoints that come because the log is full: each one makes whole pages be written again. Those of a
+-- shutdown and of an operator are counted, too, but come with little in the log. For versions below 17.
 select
     'warning' as severity,
     format('of %s checkpoints %s were asked for, most of them because max_wal_size (%s) was full: %s an hour since the '
@@ -13,6 +14,8 @@ from (
             as hours
     from pg_stat_bgwriter as b
 ) as c
+cross join pg_stat_wal as w
 where c.requested >= 12
   and c.requested > c.timed
   and c.requested / c.hours >= 12
+  and w.wal_bytes >= c.requested * pg_size_bytes(current_setting('max_wal_size')) / 4

@@ -65,11 +65,20 @@ static struct load load_queues(redisContext *c) {
     return l;
 }
 
+/* A database of a role that is not the one of the dump. */
+static const char *database_of_another_role(void) {
+    const char *made = postgres_conninfo(&other_pg, NULL),
+               *name = strstr(made, "dbname=") + strlen("dbname=");
+
+    free(postgres_query(made, text_of("create role mover login; alter database %s owner to mover", name)));
+    return forever(text_of("host=%s user=mover dbname=%s", other_pg.dir, name));
+}
+
 static const char *dump_and_restore(const char *from) {
     char file[PATH_SIZE];
-    const char *to = postgres_conninfo(&other_pg, NULL);
+    const char *to = database_of_another_role();
     const char *dump[] = { postgres_program("pg_dump"), "-n", "pgdisque", "-Fc", "-f", file, from, NULL };
-    const char *restore[] = { postgres_program("pg_restore"), "-1", "-x", "-d", to, file, NULL };
+    const char *restore[] = { postgres_program("pg_restore"), "-1", "-O", "-x", "-d", to, file, NULL };
 
     path_join(file, "%s/dump", scratch_dir());
     run(&other_pg, dump);

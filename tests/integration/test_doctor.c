@@ -223,11 +223,27 @@ static void test_absent_standbys(void **state) {
     run_sql("select pg_reload_conf()");
 }
 
+static long long checkpoints_asked_for(void) {
+    if (postgres_number(conninfo, "select current_setting('server_version_num')") >= 170000)
+        return postgres_number(conninfo, "select num_requested from pg_stat_checkpointer");
+    return postgres_number(conninfo, "select checkpoints_req from pg_stat_bgwriter");
+}
+
+/* Restarts end with checkpoints as well, for which nobody has to do anything. */
 static void test_checkpoints(void **state) {
     (void)state;
+    run_sql("alter system set max_wal_size = '32MB'");
+    run_sql("select pg_reload_conf()");
     for (int i = 0; i < 14; i++)
         run_sql("checkpoint");
-    EVENTUALLY(finds(c, "warning checkpoints", "max_wal_size (1GB)"));
+    EVENTUALLY(checkpoints_asked_for() >= 14);
+    assert_false(finds(c, "warning checkpoints", ""));
+    run_sql("create table heavy (text text)");
+    run_sql("insert into heavy select repeat(md5(n::text), 50) from generate_series(1, 180000) as n");
+    EVENTUALLY(finds(c, "warning checkpoints", "max_wal_size (32MB)"));
+    run_sql("drop table heavy");
+    run_sql("alter system reset max_wal_size");
+    run_sql("select pg_reload_conf()");
     run_sql("select pg_stat_reset_shared(case when current_setting('server_version_num')::integer >= 170000"
             " then 'checkpointer' else 'bgwriter' end)");
 }

@@ -557,6 +557,28 @@ static int tear_down(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* A log of 17 MB makes room for a new one, and stays for a while. */
+static void the_log_is_rotated(void **state) {
+    const char *dir = use_dir("rotated");
+    char log[PATH_SIZE], old[PATH_SIZE];
+    struct stat st;
+
+    (void)state;
+    path_join(log, "%s/postgres.log", dir);
+    path_join(old, "%s/postgres.log.1", dir);
+    start();
+    embedded_stop();
+    assert_int_equal(access(old, F_OK), -1);
+    assert_int_equal(truncate(log, 17 * 1024 * 1024), 0);
+    start();
+    PQfinish(connect_within(START_MS));
+    embedded_stop();
+    assert_int_equal(stat(old, &st), 0);
+    assert_int_equal(st.st_size, 17 * 1024 * 1024);
+    assert_int_equal(stat(log, &st), 0);
+    assert_true(st.st_size > 0 && st.st_size < 1024 * 1024);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(first_start_makes_a_database),
@@ -578,6 +600,7 @@ int main(int argc, char **argv) {
         TEST(missing_programs_are_named),
         TEST(another_user_takes_the_data_over),
         TEST(the_users_settings_win_and_may_be_wrong),
+        TEST(the_log_is_rotated),
     };
 
     config_defaults();

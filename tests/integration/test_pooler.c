@@ -241,11 +241,14 @@ static bool refuses(struct server *s) {
 static void check_refusal(const char *mode, const char *settings) {
     struct pooler_process p;
     struct server s;
-    const char *database = postgres_conninfo(&pg, NULL);
+    const char *database = postgres_conninfo(&pg, NULL), *out;
 
     pooler_start(&p, mode, settings);
     server_spawn(&s, through(&p, database), NULL);
     assert_true(refuses(&s));
+    assert_int_equal(doctor_line_run(&out, "--database", through(&p, database), NULL), 2);
+    if (!strstr(out, "error (pooler)") || !strstr(out, refusal))
+        fail_msg("%s", out);
     assert_int_equal(
         postgres_number(database, "select count(*) from pg_namespace where nspname = 'pgdisque'"), 0);
     pooler_kill(&p);
