@@ -120,3 +120,10 @@ bool args_integer_or_reply(struct req *r, int at, int64_t *value) {
     usage_invalid(r, at, NOT_AN_INTEGER);
     return false;
 }
+
+bool args_sources_or_reply(struct req *r, size_t count) {
+    if (count <= SOURCES_MAX)
+        return true;
+    req_error(r, "LIMIT a command takes jobs from at most %d queues", SOURCES_MAX);
+    return false;
+}

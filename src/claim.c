@@ -14,9 +14,16 @@
 static struct list planned = { &planned, &planned };
 static int planned_queues;
 static int planned_total;
+/* Names and patterns of gets that were looked at for this flight. The rest is looked at in the next turn. */
+#define LOOKED_MOST 20000
+static size_t looked_at;
 
 static bool has_room(void) {
-    return planned_queues < CLAIM_MOST && planned_total < config.batch_max;
+    return planned_queues < CLAIM_MOST && planned_total < config.batch_max && looked_at < LOOKED_MOST;
+}
+
+bool claims_pending(void) {
+    return looked_at >= LOOKED_MOST;
 }
 
 /* ---- planning ---- */
@@ -215,6 +222,7 @@ void claim_plan(void) {
     struct list *node;
 
     planned_queues = planned_total = 0;
+    looked_at = 0;
     while (has_room() && (q = queue_next_signalled()) != NULL)
         plan_waiting(q);
     while (has_room() && (g = get_next_fresh()) != NULL) {
@@ -222,6 +230,7 @@ void claim_plan(void) {
             get_put_back(g);
             break;
         }
+        looked_at += g->wait_count;
         if (g->kind == NULL)
             plan_fresh(g);
         else if (plan_own(g, NULL) == 0)

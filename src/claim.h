@@ -24,6 +24,8 @@ extern struct op op_release;
 /* Serves waiting gets of signalled queues, then fresh ones; for batch_init(). */
 void claim_plan(void);
 
+/* Gets were left for the next turn: it must not wait for events. */
+bool claims_pending(void);
 /* Is there more in q than claims are planned for? */
 bool claim_may_find(struct queue *q);
 /* The walk is about to be sent, */

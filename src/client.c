@@ -1,6 +1,7 @@
 /* Client connections: read, hand complete requests up, write ordered replies. */
 #include "client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,6 +218,7 @@ bool client_takes_more(struct client *c, struct long_work *w) {
 
 static void client_free(struct client *c) {
     clients.hooks->on_close(c);
+    assert(c->unsent_count == 0);
     go_on_replying(c);
     if (c->held != NULL)
         req_free(c->held);

@@ -30,7 +30,7 @@ void cmd_type(struct req *r) {
 }
 
 void cmd_dbsize(struct req *r) {
-    req_int(r, (int64_t)keys_count());
+    req_int(r, (int64_t)queue_keys());
 }
 
 /* ---- KEYS, SCAN, RANDOMKEY ---- */
@@ -48,19 +48,11 @@ static bool is_wanted(const struct queue *q, const void *how) {
 }
 
 void cmd_keys(struct req *r) {
-    struct key_filter filter = { .match = r->argv[1] };
-    struct slice *names;
-    uint32_t slot = 0;
-    size_t found;
+    struct key_filter *filter = req_alloc(r, sizeof *filter);
 
-    if (!args_patterns_or_reply(r, 1, 1))
-        return;
-    names = req_alloc(r, scan_room(INT64_MAX) * sizeof *names);
-    found = scan_queues(&slot, INT64_MAX, INT64_MAX, is_wanted, &filter, names);
-    reply_array(r, found);
-    for (size_t i = 0; i < found; i++)
-        reply_bulk(r, names[i]);
-    req_end(r);
+    filter->match = r->argv[1];
+    if (args_patterns_or_reply(r, 1, 1))
+        scan_all(r, is_wanted, filter, "");
 }
 
 /* A step of SCAN looks at no more than this many times COUNT queues. */
@@ -106,12 +98,15 @@ void cmd_scan(struct req *r) {
     scan_reply(r, slot, names, found);
 }
 
+/* The next one behind a random place. */
 void cmd_randomkey(struct req *r) {
-    size_t count = keys_count();
-    size_t skip = count == 0 ? 0 : randombytes_uniform((uint32_t)count);
+    uint32_t slots = queue_slots();
+    uint32_t first = slots == 0 ? 0 : randombytes_uniform(slots);
 
-    QUEUE_EACH(q) {
-        if (!queue_is_key(q) || skip-- > 0)
+    for (uint32_t i = 0; i < slots && queue_keys() > 0; i++) {
+        const struct queue *q = queue_at((first + i) % slots);
+
+        if (!queue_is_key(q))
             continue;
         reply_bulk(r, q->name);
         req_end(r);

@@ -110,12 +110,20 @@ void looking_encode_change(struct params *p, struct looking *l) {
     looking_encode(p, l);
 }
 
-struct job_key looking_count_gone(const struct looking *l, const PGresult *rows, int row) {
-    struct job_key key = { l->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
+struct job_key looking_key(const struct looking *l, const PGresult *rows, int row) {
+    return (struct job_key){ l->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
+}
 
-    queue_remove_returned(l->q, key);
-    list_job_deleted(key, rows, row, 2);
-    return key;
+void looking_count_gone(const struct looking *l, const PGresult *rows) {
+    size_t count = (size_t)PQntuples(rows);
+    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = looking_key(l, rows, (int)i);
+        list_job_deleted(keys[i], rows, (int)i, 2);
+    }
+    queue_remove_all_returned(l->q, keys, count);
+    free(keys);
 }
 
 static void end_unknown(struct looking *l) {
@@ -397,8 +405,7 @@ static void remove_done(struct task **tasks, size_t count, const PGresult *rows)
     const struct looking *l = r->data;
 
     (void)count;
-    for (int i = 0; i < PQntuples(rows); i++)
-        looking_count_gone(l, rows, i);
+    looking_count_gone(l, rows);
     l->q->users--;
     req_int(r, PQntuples(rows));
 }

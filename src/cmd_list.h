@@ -46,8 +46,9 @@ enum list_end looking_front(const struct queue *q);
 void looking_encode(struct params *p, const struct looking *l);
 /* The same for what changes the list: its flight is marked. */
 void looking_encode_change(struct params *p, struct looking *l);
-/* A row that was removed: rank, id, ready_at, expires_at, retry, group_key. */
-struct job_key looking_count_gone(const struct looking *l, const PGresult *rows, int row);
+/* Rows that were removed: rank, id, ready_at, expires_at, retry, group_key. */
+void looking_count_gone(const struct looking *l, const PGresult *rows);
+struct job_key looking_key(const struct looking *l, const PGresult *rows, int row);
 
 void looking_fail(struct task *t, const struct op_error *err);
 /* op.again of a change: whether it was committed is asked for. */

@@ -7,8 +7,24 @@
 
 /* A line longer than this does not keep its memory for the next one. */
 #define LINE_KEPT (64 * 1024)
+/* What is shown of an argument, and of all together. */
+#define ARG_SHOWN 1024
+#define LINE_SHOWN ((size_t)32 * 1024)
 
 static struct list monitors = { &monitors, &monitors };
+
+static void write_arg(struct buf *line, const struct req *r, int i) {
+    struct slice arg = r->argv[i];
+    size_t shown = arg.len < ARG_SHOWN ? arg.len : ARG_SHOWN;
+
+    if (command_arg_is_secret(r, i)) {
+        buf_append_str(line, "\"(redacted)\"");
+        return;
+    }
+    buf_append_str(line, log_escape((struct slice){ arg.ptr, shown }, SIZE_MAX));
+    if (shown < arg.len)
+        buf_printf(line, "... (%zu more bytes)", arg.len - shown);
+}
 
 /* Redis' clients look for a database's number, for which Disque has no place. */
 static void write_line(struct buf *line, const struct client *c, const struct req *r, bool redis) {
@@ -17,9 +33,12 @@ static void write_line(struct buf *line, const struct client *c, const struct re
     buf_printf(line, "+%lld.%06lld [%s%s]", (long long)(now / US_PER_S), (long long)(now % US_PER_S),
                redis ? "0 " : "", c->addr);
     for (int i = 0; i < r->argc; i++) {
+        if (buf_len(line) > LINE_SHOWN) {
+            buf_printf(line, " ... (%d more arguments)", r->argc - i);
+            break;
+        }
         buf_append(line, " ", 1);
-        buf_append_str(line,
-                       command_arg_is_secret(r, i) ? "\"(redacted)\"" : log_escape(r->argv[i], SIZE_MAX));
+        write_arg(line, r, i);
     }
     buf_append(line, "\r\n", 2);
 }

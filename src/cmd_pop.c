@@ -297,7 +297,7 @@ static void blocking_pop(struct req *r, enum list_end from) {
     struct taking *t = taking_new(r, &named, from);
 
     t->key_count = (size_t)r->argc - 2;
-    if (take_timeout(t, r->argc - 1))
+    if (args_sources_or_reply(r, t->key_count) && take_timeout(t, r->argc - 1))
         begin(t);
 }
 
@@ -332,6 +332,8 @@ static bool take_many(struct taking *t, int at) {
         usage_invalid(r, at, SYNTAX_ERROR ": fewer keys follow than numkeys says");
         return false;
     }
+    if (!args_sources_or_reply(r, (size_t)keys))
+        return false;
     t->keys = r->argv + at + 1;
     t->key_count = (size_t)keys;
     at += (int)keys + 1;

@@ -121,6 +121,8 @@ void cmd_getjob(struct req *r) {
         usage_error(r, SYNTAX_ERROR ": FROM and the name of a queue are missing");
         return;
     }
+    if (!args_sources_or_reply(r, (size_t)(r->argc - from - 1)))
+        return;
     if (r->task.bundle != NULL) {
         get_inside(r, from + 1, o.count,
                    (o.with_counters ? JOBS_WITH_COUNTERS : 0) | (o.with_tokens ? JOBS_WITH_TOKENS : 0));
@@ -164,7 +166,7 @@ static void pair_int(struct req *r, const char *name, int64_t value) {
     reply_int(r, value);
 }
 
-static void reply_stat(struct req *r, const struct queue *q) {
+static void reply_stat(struct req *r, struct queue *q) {
     bool per_group = limits_are_per_group(q);
     size_t kept = setting_in_force(q, SETTING_RETENTION) > 0 ? 2 : 0;
 
@@ -327,7 +329,14 @@ void cmd_qscan(struct req *r) {
     if (!args_parse_or_reply(r, 1, &scan_spec, &o, &end))
         return;
     slot = scan_slot(o.cursor);
-    o.count = o.busyloop ? INT64_MAX : at_least_one(o.count);
+    if (o.busyloop && slot == 0) {
+        struct scan_options *all = req_alloc(r, sizeof *all);
+
+        *all = o;
+        scan_all(r, is_wanted, all, "*2\r\n$1\r\n0\r\n");
+        return;
+    }
+    o.count = at_least_one(o.count);
     effort = o.count < INT64_MAX / SCAN_EFFORT ? o.count * SCAN_EFFORT : INT64_MAX;
     names = req_alloc(r, scan_room(o.count) * sizeof *names);
     found = scan_queues(&slot, o.count, effort, is_wanted, &o, names);

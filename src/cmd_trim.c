@@ -159,8 +159,9 @@ static void trim_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct job_key last = { .rank = INT16_MIN, .id = INT64_MIN };
 
     (void)count;
+    looking_count_gone(&t->look, rows);
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = looking_count_gone(&t->look, rows, i);
+        struct job_key key = looking_key(&t->look, rows, i);
 
         if (row_bool(rows, i, 6) && job_key_before(last, key))
             last = key;

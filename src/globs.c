@@ -5,17 +5,25 @@
 #include <string.h>
 
 #include "clock.h"
+#include "long_work.h"
 #include "match.h"
 
 #define BITS 64
 #define GLOB_WORDS (GLOBS_MAX / BITS)
 #define IDLE_GLOB_US (60 * US_PER_S)
+/* A step compares one pattern with so many names; a long name counts as several. */
+#define STEP_NAMES 4096
+#define NAME_BYTES 64
 
 static struct {
     struct glob *by_text;
     struct glob *slots[GLOBS_MAX];
     uint32_t first_free; /* no slot before it is free */
     struct list idle;
+    struct list unsettled;
+    struct long_work work; /* settles them, one after the other */
+    bool works;
+    void (*on_settled)(void);
     uint64_t waiting[GLOB_WORDS]; /* slots of patterns that are waited for, */
     size_t waiting_count;         /* and how many */
     uint64_t *ready;              /* slots of queues that may have jobs; kept while there are patterns, */
@@ -24,6 +32,12 @@ static struct {
 
 void globs_init(void) {
     list_init(&globs.idle);
+    list_init(&globs.unsettled);
+    globs.works = false;
+}
+
+void globs_on_settled(void (*fn)(void)) {
+    globs.on_settled = fn;
 }
 
 size_t globs_count(void) {
@@ -104,19 +118,27 @@ static void compare(struct glob *g, struct queue *q) {
     set_bit(q->globs, g->slot, fits);
 }
 
-void globs_note(const struct queue *q) {
-    if (globs.by_text == NULL)
-        return;
+static void set_ready(const struct queue *q) {
     make_room(&globs.ready, &globs.words, q->slot);
     set_bit(globs.ready, q->slot, true);
 }
 
-void globs_meet(struct queue *q) {
+/* A command that names a queue makes its object. It is compared when it has jobs, or when its waiters are asked for. */
+static void meet(struct queue *q) {
     struct glob *g, *next;
 
+    if (q->met)
+        return;
+    q->met = true;
     HASH_ITER(by_text, globs.by_text, g, next) {
         compare(g, q);
     }
+}
+
+void globs_note(struct queue *q) {
+    meet(q);
+    if (globs.by_text != NULL)
+        set_ready(q);
 }
 
 void globs_part(struct queue *q) {
@@ -135,6 +157,7 @@ void globs_part(struct queue *q) {
 
 static void glob_free(struct glob *g) {
     list_remove(&g->idle);
+    list_remove(&g->unsettled);
     HASH_DELETE(by_text, globs.by_text, g);
     globs.slots[g->slot] = NULL;
     if (g->slot < globs.first_free)
@@ -153,8 +176,48 @@ static uint32_t free_slot(void) {
     return globs.first_free;
 }
 
+/* Queues that have got their slots meanwhile know it already. */
+static bool settle_some(struct glob *g) {
+    int64_t left = STEP_NAMES;
+
+    for (; g->compared < queue_slots() && left > 0; g->compared++) {
+        struct queue *q = queue_at(g->compared);
+
+        left--;
+        if (q == NULL || !q->met)
+            continue;
+        compare(g, q);
+        set_ready(q);
+        left -= (int64_t)(q->name.len / NAME_BYTES);
+    }
+    return g->compared < queue_slots();
+}
+
+static bool settle(struct long_work *w) {
+    struct glob *g;
+
+    (void)w;
+    if (!list_empty(&globs.unsettled)) {
+        g = LIST_ENTRY(globs.unsettled.next, struct glob, unsettled);
+        if (settle_some(g))
+            return true;
+        list_remove(&g->unsettled);
+        if (globs.on_settled != NULL)
+            globs.on_settled();
+    }
+    globs.works = !list_empty(&globs.unsettled);
+    return globs.works;
+}
+
+static void begin_settling(struct glob *g) {
+    list_push_back(&globs.unsettled, &g->unsettled);
+    if (globs.works)
+        return;
+    globs.works = true;
+    long_work_begin(&globs.work, settle);
+}
+
 static struct glob *glob_new(struct slice text) {
-    bool first = globs.by_text == NULL;
     uint32_t slot = free_slot();
     struct glob *g;
 
@@ -164,14 +227,11 @@ static struct glob *glob_new(struct slice text) {
     g->text = (struct slice){ xmemdup(text.ptr, text.len), text.len };
     g->slot = slot;
     list_init(&g->idle);
+    list_init(&g->unsettled);
     list_init(&g->waiters);
     globs.slots[slot] = g;
     HASH_ADD_KEYPTR(by_text, globs.by_text, g->text.ptr, g->text.len, g);
-    QUEUE_EACH(q) {
-        compare(g, q);
-        if (first)
-            globs_note(q);
-    }
+    begin_settling(g);
     return g;
 }
 
@@ -242,23 +302,26 @@ void glob_set_waiting(struct glob *g, bool waiting) {
     globs.waiting_count = waiting ? globs.waiting_count + 1 : globs.waiting_count - 1;
 }
 
-struct glob *globs_next_waiting(const struct queue *q, uint32_t *from) {
+struct glob *globs_next_waiting(struct queue *q, uint32_t *from) {
     uint32_t bit;
 
-    if (globs.waiting_count == 0 || q->globs == NULL)
+    if (globs.waiting_count == 0)
+        return NULL;
+    meet(q);
+    if (q->globs == NULL)
         return NULL;
     bit = common_bit(q->globs, globs.waiting, *from, GLOBS_MAX);
     *from = bit + 1;
     return bit < GLOBS_MAX ? globs.slots[bit] : NULL;
 }
 
-bool globs_wait_for(const struct queue *q) {
+bool globs_wait_for(struct queue *q) {
     uint32_t from = 0;
 
     return globs_next_waiting(q, &from) != NULL;
 }
 
-int64_t globs_waiters(const struct queue *q) {
+int64_t globs_waiters(struct queue *q) {
     uint32_t from = 0;
     int64_t count = 0;
     const struct glob *g;

@@ -112,7 +112,7 @@ static void cluster_section(struct buf *out) {
 }
 
 static void keyspace_section(struct buf *out) {
-    buf_printf(out, "db0:keys=%zu,expires=0,avg_ttl=0\r\n", keys_count());
+    buf_printf(out, "db0:keys=%zu,expires=0,avg_ttl=0\r\n", queue_keys());
 }
 
 static void commandstats_section(struct buf *out) {

@@ -144,15 +144,44 @@ bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us) {
 /* Others are heard within milliseconds. */
 #define PAST_LEASES 4096
 
-static struct past {
+struct past {
     int64_t id;
     int64_t row_until_us;
+};
+
+/* A ring, the oldest of which is overwritten. */
+static struct past_lease {
+    UT_hash_handle hh; /* while what is not LEASE_UNKNOWN */
+    struct past key;
     enum lease_past what;
 } past[PAST_LEASES];
+static struct past_lease *past_by_key;
 static size_t past_next;
 
+static void forget_past(struct past_lease *p) {
+    if (p->what != LEASE_UNKNOWN)
+        HASH_DEL(past_by_key, p);
+    p->what = LEASE_UNKNOWN;
+}
+
+static struct past_lease *find_past(int64_t id, int64_t row_until_us) {
+    struct past key = { id, row_until_us };
+    struct past_lease *p;
+
+    HASH_FIND(hh, past_by_key, &key, sizeof key, p);
+    return p;
+}
+
 static void remember(int64_t id, int64_t row_until_us, enum lease_past what) {
-    past[past_next++ % PAST_LEASES] = (struct past){ id, row_until_us, what };
+    struct past_lease *p = find_past(id, row_until_us);
+
+    if (p == NULL) {
+        p = &past[past_next++ % PAST_LEASES];
+        forget_past(p);
+        p->key = (struct past){ id, row_until_us };
+        HASH_ADD(hh, past_by_key, key, sizeof p->key, p);
+    }
+    p->what = what;
 }
 
 bool lease_replace(int64_t id) {
@@ -167,20 +196,19 @@ bool lease_replace(int64_t id) {
 
 enum lease_past lease_revoke(int64_t id, int64_t row_until_us) {
     struct lease *l = find(id);
+    enum lease_past what = LEASE_UNKNOWN;
+    struct past_lease *p;
 
     if (l != NULL && l->row_until_us == row_until_us) {
         drop(l);
         return LEASE_HELD;
     }
-    for (size_t i = 0; i < PAST_LEASES; i++) {
-        enum lease_past what = past[i].what;
-
-        if (past[i].id != id || past[i].row_until_us != row_until_us)
-            continue;
-        past[i] = (struct past){ 0 };
-        return what;
+    p = find_past(id, row_until_us);
+    if (p != NULL) {
+        what = p->what;
+        forget_past(p);
     }
-    return LEASE_UNKNOWN;
+    return what;
 }
 
 bool lease_known(int64_t id) {

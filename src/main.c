@@ -232,9 +232,11 @@ static void on_client_close(struct client *c) {
     exec_client_gone(c);
     multi_discard(c);
     pubsub_unsubscribe_all(c);
+    /* Both put back some of the deliveries, which are forgotten then. */
     claim_release_unsent(c);
-    worker_leave(c);
     popped_put_back_unsent(c);
+    deliveries_forget(c);
+    worker_leave(c);
     monitor_stop(c);
 }
 
@@ -242,7 +244,7 @@ static const struct client_hooks client_hooks = {
     .on_command = command_exec,
     .is_waiting = is_waiting,
     .on_close = on_client_close,
-    .on_written = popped_forget_unsent,
+    .on_written = deliveries_forget,
 };
 
 static void on_lane_ready(struct db_lane *lane) {
@@ -324,8 +326,12 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
     (void)arg;
 }
 
+static bool is_pending(void) {
+    return clients_pending() || long_works_pending() || claims_pending();
+}
+
 static void wait_for_events(void) {
-    int64_t wait = clients_pending() || long_works_pending() ? 0 : cron_wait();
+    int64_t wait = is_pending() ? 0 : cron_wait();
     struct timeval tv = { wait / US_PER_S, wait % US_PER_S };
 
     event_add(server.timer, &tv);

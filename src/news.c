@@ -150,7 +150,7 @@ void news_drop(struct queue *q) {
 /* ---- telling ---- */
 
 /* While somebody waits here, the job is about to be claimed. */
-static bool is_left_over(const struct queue *q) {
+static bool is_left_over(struct queue *q) {
     return !queue_is_awaited(q) && q->claiming == 0;
 }
 

@@ -230,8 +230,12 @@ static void return_unseen(struct pop_claim *c) {
 }
 
 static void forget_returned(struct pop_claim *c) {
-    for (size_t i = 0; i < c->row_count && c->q->returned_count > 0; i++)
-        queue_remove_returned(c->q, c->rows[i].key);
+    struct job_key *keys = xmalloc((c->row_count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < c->row_count; i++)
+        keys[i] = c->rows[i].key;
+    queue_remove_all_returned(c->q, keys, c->row_count);
+    free(keys);
 }
 
 /* What the walk says of the queue. From the last end it says something only when it came to the first. */

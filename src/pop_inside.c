@@ -158,11 +158,19 @@ static void move_last_encode(struct params *p, struct task *task) {
 
 /* ---- what was taken ---- */
 
-static void count_gone(const struct job *job) {
-    queue_remove_returned(job->q, job->key);
-    popped_count_gone(job);
-    queue_count_out(job->q, 1);
-    stats.jobs_delivered++;
+/* All are of one list. */
+static void count_gone(const struct job *jobs, size_t count) {
+    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = jobs[i].key;
+        popped_count_gone(&jobs[i]);
+        queue_count_out(jobs[i].q, 1);
+    }
+    if (count > 0)
+        queue_remove_all_returned(jobs[0].q, keys, count);
+    stats.jobs_delivered += count;
+    free(keys);
 }
 
 static void count_claim(size_t rows) {
@@ -208,13 +216,11 @@ static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     for (size_t i = 0; i < found; i++)
         jobs[i] = popped_read(rows, (int)i, t->queues[row_int4(rows, (int)i, POPPED_COLUMNS) - 1]);
-    /* All are of one list. */
     if (found > 0)
         qsort(jobs, found, sizeof *jobs, t->pop.from == jobs[0].q->front ? compare_keys : compare_backwards);
-    for (size_t i = 0; i < found; i++) {
-        count_gone(&jobs[i]);
+    count_gone(jobs, found);
+    for (size_t i = 0; i < found; i++)
         keep_or_put_back(t, &jobs[i]);
-    }
     count_claim(found);
     end_with(t, jobs, found);
     free(jobs);
@@ -233,7 +239,7 @@ static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
         job.body = row_bytes(rows, 0, 5);
         job.expires_at = row_time(rows, 0, 6);
         job.retry = row_int4(rows, 0, 7);
-        count_gone(&job);
+        count_gone(&job, 1);
         pop_departed(job.q, rows, 0);
         pop_arrived(&t->pop, t->to_id, rows, 0);
     }

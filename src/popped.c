@@ -143,7 +143,7 @@ void popped_note_unsent(struct client *c, const struct job *job) {
     get_note_unsent(c, (struct delivery){ .key = job->key, .copy = copy_of(job) });
 }
 
-void popped_forget_unsent(struct client *c) {
+void deliveries_forget(struct client *c) {
     for (size_t i = 0; i < c->unsent_count; i++)
         if (c->unsent[i].copy != NULL)
             copy_free(c->unsent[i].copy);
@@ -173,7 +173,6 @@ void popped_put_back_unsent(struct client *c) {
             d->copy = NULL;
         }
     }
-    popped_forget_unsent(c);
 }
 
 static void encode_int(struct params *p, int col, int32_t value) {

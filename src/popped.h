@@ -22,9 +22,9 @@ struct job popped_read(const PGresult *rows, int row, struct queue *q);
 void popped_count_gone(const struct job *job);
 /* The reply with this job comes next. */
 void popped_note_unsent(struct client *c, const struct job *job);
-/* All replies to c are written. */
-void popped_forget_unsent(struct client *c);
-/* c was closed: puts back what it has certainly not received. */
+/* Forgets all deliveries to c, of GETJOB and of lists: it has got them, or they were put back. */
+void deliveries_forget(struct client *c);
+/* c was closed: puts back what it has certainly not received of lists; claim_release_unsent() does so for GETJOB. */
 void popped_put_back_unsent(struct client *c);
 /* Its client had gone before. */
 void popped_put_back(const struct job *job);

@@ -25,6 +25,10 @@ static struct {
     struct list ready;
     struct list dirty;
     size_t paused_in;
+    /* Of all of them. */
+    int64_t total;
+    int64_t dead;
+    size_t keys;
 } queues;
 
 static const struct job_key beginning = { .rank = INT16_MIN, .id = 0 };
@@ -81,7 +85,6 @@ static struct queue *queue_new(struct slice name) {
     q->slot = free_slot();
     queues.slots[q->slot] = q;
     HASH_ADD_KEYPTR(by_name, queues.by_name, q->name.ptr, q->name.len, q);
-    globs_meet(q);
     return q;
 }
 
@@ -104,9 +107,34 @@ void queue_set_id(struct queue *q, int32_t id) {
         HASH_ADD(by_id, queues.by_id, id, sizeof q->id, q);
 }
 
+static void set_len(struct queue *q, int64_t len) {
+    if (!q->hidden) {
+        queues.keys -= q->len > 0;
+        queues.keys += len > 0;
+    }
+    q->len = len;
+}
+
+static void set_total(struct queue *q, int64_t total) {
+    queues.total += total - q->total;
+    q->total = total;
+}
+
+static void set_dead(struct queue *q, int64_t dead) {
+    queues.dead += dead - q->dead;
+    q->dead = dead;
+}
+
+static void set_counts(struct queue *q, int64_t len, int64_t total, int64_t dead) {
+    set_len(q, len);
+    set_total(q, total);
+    set_dead(q, dead);
+}
+
 void queue_drop(struct queue *q) {
     queue_set_id(q, 0);
     queue_set_pause(q, 0);
+    set_counts(q, 0, 0, 0);
     HASH_DELETE(by_name, queues.by_name, q);
     globs_part(q);
     queues.slots[q->slot] = NULL;
@@ -131,7 +159,8 @@ void queue_clear(void) {
         queue_set_pause(q, 0);
         settings_clear(q);
         q->shown = !list_empty(&q->waiters);
-        q->len = q->total = q->dead = q->jobs_in = q->jobs_out = 0;
+        set_counts(q, 0, 0, 0);
+        q->jobs_in = q->jobs_out = 0;
         q->saved_in = q->own.jobs_in;
         q->saved_out = q->own.jobs_out;
         q->returned_count = 0;
@@ -155,19 +184,15 @@ uint32_t queue_slots(void) {
 }
 
 int64_t queue_jobs_total(void) {
-    int64_t jobs = 0;
-
-    QUEUE_EACH(q)
-    jobs += q->total;
-    return jobs;
+    return queues.total;
 }
 
 int64_t queue_jobs_dead(void) {
-    int64_t jobs = 0;
+    return queues.dead > 0 ? queues.dead : 0;
+}
 
-    QUEUE_EACH(q)
-    jobs += q->dead;
-    return jobs > 0 ? jobs : 0;
+size_t queue_keys(void) {
+    return queues.keys;
 }
 
 /* ---- the returned set ---- */
@@ -263,6 +288,8 @@ void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t cou
     if (q->returned_count == 0 || count == 0)
         return;
     qsort(keys, count, sizeof *keys, compare_keys);
+    if (job_key_before(keys[count - 1], q->returned[0]))
+        return;
     for (size_t i = 0; i < q->returned_count; i++) {
         struct job_key key = q->returned[i];
 
@@ -319,7 +346,7 @@ int64_t queue_budget(const struct queue *q) {
     return returned + walk;
 }
 
-bool queue_is_awaited(const struct queue *q) {
+bool queue_is_awaited(struct queue *q) {
     return !list_empty(&q->waiters) || globs_wait_for(q);
 }
 
@@ -456,19 +483,19 @@ static void own_changed(struct queue *q) {
 }
 
 void queue_count_len(struct queue *q, int64_t change) {
-    q->len += change;
+    set_len(q, q->len + change);
     q->own.len += change;
     own_changed(q);
 }
 
 void queue_count_total(struct queue *q, int64_t change) {
-    q->total += change;
+    set_total(q, q->total + change);
     q->own.total += change;
     own_changed(q);
 }
 
 void queue_count_dead(struct queue *q, int64_t change) {
-    q->dead += change;
+    set_dead(q, q->dead + change);
     q->own.dead += change;
     q->shown = true;
     own_changed(q);
@@ -549,11 +576,10 @@ void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share,
     struct queue_share *known = share_of(q, node, base ? share : (struct queue_share){ 0 });
 
     q->doubtful |= base;
-    q->len += share.len - known->len;
-    q->total += share.total - known->total;
+    set_counts(q, q->len + share.len - known->len, q->total + share.total - known->total,
+               q->dead + share.dead - known->dead);
     q->jobs_in += share.jobs_in - known->jobs_in;
     q->jobs_out += share.jobs_out - known->jobs_out;
-    q->dead += share.dead - known->dead;
     q->shown |= share.jobs_in > known->jobs_in || (!base && q->dead > 0);
     if (share.jobs_in != known->jobs_in || share.jobs_out != known->jobs_out)
         q->used_us = clock_mono();
@@ -581,14 +607,13 @@ void queue_doubt_all(void) {
 }
 
 void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
-    q->len = len;
-    q->total = total;
+    set_counts(q, len, total, q->dead);
     changed(q);
     q->counted = q->changes;
     q->counted_us = clock_mono();
 }
 
 void queue_set_dead(struct queue *q, int64_t dead) {
-    q->dead = dead;
+    set_dead(q, dead);
     q->shown |= dead > 0;
 }

@@ -70,6 +70,7 @@ struct queue {
     int pausing;    /* PAUSE OUT statements under way; claims sent after them find the queue paused */
     struct queue_settings *settings; /* NULL: none; settings.h */
     bool hidden;                     /* QUEUE_HIDDEN */
+    bool met;                        /* patterns are compared with its name */
     bool shown; /* clients see it; not while all its jobs are delayed and never were queued */
 
     /* Counters, of all servers together; queue_count_*() change them. */
@@ -171,6 +172,8 @@ uint32_t queue_slots(void);
 /* Jobs that live, in any state, over all queues; and dead ones. */
 int64_t queue_jobs_total(void);
 int64_t queue_jobs_dead(void);
+/* How many have queued jobs, QUEUE_HIDDEN left out. */
+size_t queue_keys(void);
 
 /* How many jobs a claim could bring: returned ones, and about how many lie
  * behind the frontier. 0 when it is shut. */
@@ -229,7 +232,7 @@ struct job_key queue_first_key(const struct queue *q);
 /* Somebody waits and there may be something: look before the next flight. */
 void queue_signal(struct queue *q);
 /* Does a client wait for its jobs, by its name or by a pattern? */
-bool queue_is_awaited(const struct queue *q);
+bool queue_is_awaited(struct queue *q);
 /* Takes the next signalled queue, or NULL. */
 struct queue *queue_next_signalled(void);
 

@@ -19,6 +19,13 @@ size_t scan_queues(uint32_t *slot, int64_t count, int64_t effort,
                    bool (*wanted)(const struct queue *q, const void *how), const void *how,
                    struct slice *names);
 size_t scan_room(int64_t count);
+/* A step that a client asks for looks at so many queues at most; a long name counts as several. */
+#define SCAN_QUEUES_MAX 20000
+
+/* All that are wanted, in several turns if need be: the length of an array and its names, behind the text head. how
+ * lives as long as the request. */
+void scan_all(struct req *r, bool (*wanted)(const struct queue *q, const void *how), const void *how,
+              const char *head);
 /* Where a cursor stands; one that is none of ours is behind all queues. */
 uint32_t scan_slot(int64_t cursor);
 /* Replies the next cursor and the names, and ends the request. */
@@ -28,6 +35,5 @@ void scan_reply(struct req *r, uint32_t slot, const struct slice *names, size_t 
 static inline bool queue_is_key(const struct queue *q) {
     return q != NULL && !q->hidden && queue_len(q) > 0;
 }
-size_t keys_count(void);
 
 #endif

@@ -16,13 +16,18 @@
 
 static struct {
     struct list fresh;
+    struct list unsettled; /* gets that wait until their patterns know the queues; glob_is_settled() */
     struct heap deadlines;
     uint64_t arrivals;
     size_t blocked;
 } waiters;
 
+static void on_settled(void);
+
 void waiters_init(void) {
     list_init(&waiters.fresh);
+    list_init(&waiters.unsettled);
+    globs_on_settled(on_settled);
 }
 
 size_t waiters_blocked(void) {
@@ -201,7 +206,30 @@ static void look_anyway(const struct get *g) {
             g->waits[i].from.q->behind |= g->waits[i].from.q->id != 0;
 }
 
+static bool is_settled(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (g->waits[i].from.q == NULL && !glob_is_settled(g->waits[i].from.glob))
+            return false;
+    return true;
+}
+
+static void on_settled(void) {
+    LIST_EACH_SAFE(node, &waiters.unsettled) {
+        struct get *g = LIST_ENTRY(node, struct get, in_fresh);
+
+        if (!is_settled(g))
+            continue;
+        list_remove(&g->in_fresh);
+        get_begin(g);
+    }
+}
+
 void get_begin(struct get *g) {
+    if (!is_settled(g)) {
+        arm_deadline(g);
+        list_push_back(&waiters.unsettled, &g->in_fresh);
+        return;
+    }
     if (g->nohang && node_has_company())
         look_anyway(g);
     if (get_has_budget(g) || get_find_queue(g, is_claimed) != NULL)

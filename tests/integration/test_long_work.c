@@ -169,6 +169,71 @@ static void test_too_many_patterns_of_all(void **state) {
     EVENTUALLY(info_number(c, "pubsub_patterns") == 0);
 }
 
+/* Names that come from the database later are those that jobs were added to. */
+static void test_too_many_queues(void **state) {
+    struct wire w;
+    char line[256];
+
+    (void)state;
+    raw_open(&w);
+    send_names(&w, "$6\r\nGETJOB\r\n$6\r\nNOHANG\r\n$4\r\nFROM\r\n", 3, "q-", 10001);
+    assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+    assert_string_equal(line, "-LIMIT a command takes jobs from at most 10000 queues");
+    send_names(&w, "$6\r\nGETJOB\r\n$6\r\nNOHANG\r\n$4\r\nFROM\r\n", 3, "q-", 10000);
+    assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+    assert_string_equal(line, "*-1");
+    wire_close(&w);
+    expect(c, "[\"0\" []]", "SCAN %d COUNT 100", 1000000);
+}
+
+/* All queues are listed, once each, by several steps. */
+static void test_listing_very_many_queues(void **state) {
+    struct wire w;
+    size_t found = 0, steps = 0;
+    long long cursor = 0;
+    redisReply *r;
+
+    (void)state;
+    raw_open(&w);
+    for (int i = 0; i < 5; i++) {
+        char prefix[16], line[256];
+
+        snprintf(prefix, sizeof prefix, "scan-%d-", i);
+        send_names(&w, "$6\r\nGETJOB\r\n$6\r\nNOHANG\r\n$4\r\nFROM\r\n", 3, prefix, 10000);
+        assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+    }
+    wire_close(&w);
+    r = redisCommand(c, "QSCAN BUSYLOOP");
+    assert_string_equal(r->element[0]->str, "0");
+    for (size_t i = 0; i < r->element[1]->elements; i++)
+        found += strncmp(r->element[1]->element[i]->str, "scan-", 5) == 0;
+    assert_int_equal(found, 50000);
+    freeReplyObject(r);
+    found = 0;
+    do {
+        r = redisCommand(c, "QSCAN %lld COUNT 1000000", cursor);
+        cursor = atoll(r->element[0]->str);
+        assert_true(r->element[1]->elements <= 20000);
+        for (size_t i = 0; i < r->element[1]->elements; i++)
+            found += strncmp(r->element[1]->element[i]->str, "scan-", 5) == 0;
+        freeReplyObject(r);
+        steps++;
+    } while (cursor != 0);
+    assert_int_equal(found, 50000);
+    assert_true(steps >= 3);
+    add_job(c, "scan-1-7", "x", "");
+    add_job(c, "scan-4-7", "x", "");
+    expect(c, ":2", "DBSIZE");
+    expect(c, "[\"scan-1-7\" \"scan-4-7\"]", "KEYS scan-*");
+    expect_start(c, "\"scan-", "RANDOMKEY");
+    get_job(c, "scan-1-7", "x");
+    expect(c, "[\"scan-4-7\"]", "KEYS *");
+    expect(c, "\"scan-4-7\"", "RANDOMKEY");
+    get_job(c, "scan-4-7", "x");
+    expect(c, ":0", "DBSIZE");
+    expect(c, "nil", "RANDOMKEY");
+}
+
 static int open_clients(void **state) {
     (void)state;
     c = client_open();
@@ -189,6 +254,8 @@ int main(void) {
         cmocka_unit_test(test_listing_while_channels_come_and_go),
         cmocka_unit_test(test_too_many_patterns),
         cmocka_unit_test(test_too_many_patterns_of_all),
+        cmocka_unit_test(test_too_many_queues),
+        cmocka_unit_test(test_listing_very_many_queues),
     };
 
     return RUN_SUITE_WITH("long_work", tests, open_clients, close_clients);

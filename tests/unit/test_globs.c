@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "clock.h"
 #include "globs.h"
+#include "long_work.h"
 #include "match.h"
 #include "random.h"
 
@@ -286,6 +287,82 @@ static void test_there_is_a_limit(void **state) {
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
+/* ---- very many queues ---- */
+
+#define MANY_QUEUES 20000
+
+static int times_settled;
+
+static void count_settled(void) {
+    times_settled++;
+}
+
+static void make_queues(bool with_jobs) {
+    char name[32];
+
+    for (int i = 0; i < MANY_QUEUES; i++) {
+        snprintf(name, sizeof name, "many-%d", i);
+        if (with_jobs)
+            ready_queue(name);
+        else
+            (void)queue_get(slice_str(name));
+    }
+}
+
+/* Nothing is compared, and no bits are kept, for queues that never had a job. */
+static void test_queues_without_jobs_cost_nothing(void **state) {
+    struct glob *g = glob_use(SLICE("many-*"));
+
+    (void)state;
+    make_queues(false);
+    assert_int_equal(g->words, 0);
+    QUEUE_EACH(q)
+    assert_null(q->globs);
+    ready_queue("many-7");
+    assert_next(g, "many-7");
+    assert_non_null(queue_find(SLICE("many-7"))->globs);
+    glob_leave(g);
+}
+
+static void test_settled_in_steps(void **state) {
+    struct glob *first, *second;
+
+    (void)state;
+    globs_on_settled(count_settled);
+    times_settled = 0;
+    make_queues(true);
+    first = glob_use(SLICE("many-1999?"));
+    second = glob_use(SLICE("*-19998"));
+    assert_false(glob_is_settled(first));
+    assert_int_equal(times_settled, 0);
+    while (!glob_is_settled(first))
+        long_works_turn();
+    while (!glob_is_settled(second))
+        long_works_turn();
+    assert_int_equal(times_settled, 2);
+    assert_false(long_works_pending());
+    assert_next(first, "many-19990");
+    assert_next(first, "many-19991");
+    assert_next(second, "many-19998");
+    glob_leave(first);
+    glob_leave(second);
+    globs_on_settled(NULL);
+}
+
+/* Who wanted it has gone before it was settled. */
+static void test_forgotten_before_it_is_settled(void **state) {
+    struct glob *g;
+
+    (void)state;
+    make_queues(true);
+    g = glob_use(SLICE("many-1*"));
+    assert_false(glob_is_settled(g));
+    glob_leave(g);
+    forget_globs();
+    long_works_turn();
+    assert_false(long_works_pending());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_what_is_a_pattern),
@@ -297,6 +374,9 @@ int main(void) {
         TEST(test_who_waits),
         TEST(test_one_for_all_who_say_it),
         TEST(test_there_is_a_limit),
+        TEST(test_queues_without_jobs_cost_nothing),
+        TEST(test_settled_in_steps),
+        TEST(test_forgotten_before_it_is_settled),
     };
 
     random_start(4711);

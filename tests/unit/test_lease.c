@@ -304,6 +304,33 @@ static void test_against_a_model(void **state) {
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, clear, clear)
 
+/* What was revoked is told once; the oldest of very many are forgotten. */
+static void test_past_leases(void **state) {
+    struct lease_end end;
+
+    (void)state;
+    for (int64_t id = 1; id <= 5000; id++) {
+        lease_add(key_of(id), id);
+        assert_true(lease_take_ended(id, &end));
+        lease_end_counted(&end);
+    }
+    assert_int_equal(lease_revoke(1, 1), LEASE_UNKNOWN);
+    assert_int_equal(lease_revoke(5000 - 4096, 5000 - 4096), LEASE_UNKNOWN);
+    assert_int_equal(lease_revoke(5000, 4999), LEASE_UNKNOWN);
+    for (int64_t id = 5000 - 4095; id <= 5000; id++) {
+        assert_int_equal(lease_revoke(id, id), LEASE_ENDED);
+        assert_int_equal(lease_revoke(id, id), LEASE_UNKNOWN);
+    }
+    lease_add(key_of(1), 10);
+    assert_true(lease_replace(1));
+    lease_add(key_of(1), 10);
+    assert_true(lease_replace(1));
+    assert_int_equal(lease_revoke(1, 10), LEASE_REPLACED);
+    assert_int_equal(lease_revoke(1, 10), LEASE_UNKNOWN);
+    lease_add(key_of(1), 20);
+    assert_int_equal(lease_revoke(1, 20), LEASE_HELD);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_ends_in_order),
@@ -318,6 +345,7 @@ int main(void) {
         TEST(test_hold_of_an_unknown_one),
         TEST(test_cleared),
         TEST(test_review),
+        TEST(test_past_leases),
         TEST(test_against_a_model),
     };
 

@@ -188,7 +188,7 @@ static void test_what_was_written_is_not_put_back(void **state) {
     popped_put_back_unsent(c);
     assert_true(batch_idle());
     c = client_with(true);
-    popped_forget_unsent(c);
+    deliveries_forget(c);
     popped_put_back_unsent(c);
     assert_true(batch_idle());
 }

@@ -151,7 +151,7 @@ static void test_each(void **state) {
 
     (void)state;
     for (int i = 0; i < 100; i++)
-        numbered(i)->total = i;
+        queue_set_counts(numbered(i), 0, i);
     queue_drop(numbered(50));
     assert_int_equal(queue_jobs_total(), 4900);
     QUEUE_EACH(q) {
@@ -550,9 +550,11 @@ static void test_clear(void **state) {
     queue_job_returned(a, key_of(0, 2));
     queue_count_in(a, 1);
     queue_count_in(b, 1);
-    a->total = 2;
+    queue_count_total(a, 2);
     queue_set_pause(a, PAUSE_OUT);
+    assert_int_equal(queue_keys(), 1);
     queue_clear();
+    assert_int_equal(queue_keys(), 0);
     assert_int_equal(queue_count(), 2);
     assert_ptr_equal(queue_find_id(1), a);
     assert_int_equal(queue_jobs_total(), 0);
