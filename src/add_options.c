@@ -131,6 +131,8 @@ static const char *replicate_refusal(const struct add_options *o) {
 const char *addjob_conflict(const struct add_options *o, struct slice queue) {
     const char *refusal;
 
+    if (queue.len == 0)
+        return "ERR the name of the queue is empty";
     if (o->replicate > 1 && o->retry == 0)
         return "ERR With RETRY set to 0 please explicitly set  REPLICATE to 1 (at-most-once delivery)";
     if (o->delay >= o->ttl)

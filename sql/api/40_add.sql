@@ -133,6 +133,9 @@ begin
     if queue is null or array_position(bodies, null) is not null then
         raise exception 'ERR queue and job must not be null' using errcode = 'null_value_not_allowed';
     end if;
+    if queue = '' then
+        raise exception 'ERR the name of the queue is empty' using errcode = 'invalid_parameter_value';
+    end if;
     if coalesce(cardinality(bodies), 0) = 0 then
         return;
     end if;

@@ -277,7 +277,7 @@ static void test_leases_after_a_slow_start(void **state) {
     delivered = now_ms();
     get_job(c, "slowstart", "a");
     EVENTUALLY(number(c, "QLEN slowstart") == 1);
-    assert_in_range(now_ms() - delivered, 1950, EVENTUALLY_MS);
+    assert_in_range(now_ms() - delivered, 1950, patience(EVENTUALLY_MS));
     redisFree(c);
     assert_int_equal(server_stop(&slow), 0);
 }
