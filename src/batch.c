@@ -144,6 +144,10 @@ bool batch_cancel(struct task *t) {
     return true;
 }
 
+bool batch_withdraw(struct task *t) {
+    return t->bundle == NULL && t->company == 0 && t->failures == 0 && t->lost == 0 && batch_cancel(t);
+}
+
 bool batch_connected(enum lane_kind kind) {
     for (size_t i = 0; i < LANES; i++)
         if (batch.lanes[i].db->kind == kind && batch.lanes[i].db->state >= DB_READY)

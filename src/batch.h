@@ -33,6 +33,9 @@ void batch_stop(void);
 void batch_add(struct task *t);
 /* Takes t back if it has not been sent; false when it is under way. */
 bool batch_cancel(struct task *t);
+/* The same for a task whose request is to end without being done: by op.fail(), which the caller calls. False also for
+ * a task of a transaction, and one that has been sent before. */
+bool batch_withdraw(struct task *t);
 /* End of turn: builds and sends flights on the lanes that are free. */
 void batch_flush(void);
 

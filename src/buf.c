@@ -9,6 +9,9 @@
 #include "log.h"
 
 #define BUF_MIN_CAP 256
+#define BUF_FIT_CAP ((size_t)4 * 1024)
+/* From here on a buffer grows by a quarter: pages are remapped then, and need not be copied. */
+#define BUF_LARGE_CAP ((size_t)1024 * 1024)
 
 static void move_to_front(struct buf *b) {
     size_t len = buf_len(b);
@@ -20,9 +23,10 @@ static void move_to_front(struct buf *b) {
     b->end = len;
 }
 
-/* Doubling keeps the cost of appending linear; a larger demand is met exactly. */
+/* Growing by a part of the size keeps the cost of appending linear; a larger demand is met exactly. */
 static void grow(struct buf *b, size_t needed) {
-    size_t cap = b->cap > SIZE_MAX / 2 ? SIZE_MAX : b->cap * 2;
+    size_t more = b->cap < BUF_LARGE_CAP ? b->cap : b->cap / 4;
+    size_t cap = b->cap > SIZE_MAX - more ? SIZE_MAX : b->cap + more;
 
     if (cap < BUF_MIN_CAP)
         cap = BUF_MIN_CAP;
@@ -94,6 +98,16 @@ void buf_consume(struct buf *b, size_t n) {
     b->start += n;
     if (b->start == b->end)
         b->start = b->end = 0;
+}
+
+void buf_fit(struct buf *b) {
+    size_t len = buf_len(b);
+
+    if (b->cap < BUF_FIT_CAP || len > b->cap / 4)
+        return;
+    move_to_front(b);
+    b->cap = len + BUF_MIN_CAP;
+    b->data = xrealloc(b->data, b->cap);
 }
 
 void buf_reset(struct buf *b, size_t keep) {

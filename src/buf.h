@@ -32,6 +32,8 @@ void buf_append(struct buf *b, const void *bytes, size_t n);
 void buf_append_str(struct buf *b, const char *text);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_consume(struct buf *b, size_t n);
+/* Gives back most of the room behind the bytes, if there is much of it. */
+void buf_fit(struct buf *b);
 /* Empties b; keeps its memory unless that is more than keep bytes. */
 void buf_reset(struct buf *b, size_t keep);
 void buf_free(struct buf *b);

@@ -17,13 +17,24 @@ static int planned_total;
 /* Names and patterns of gets that were looked at for this flight. The rest is looked at in the next turn. */
 #define LOOKED_MOST 20000
 static size_t looked_at;
+/* Expected in the results of the flight. */
+static size_t planned_bytes;
 
 static bool has_room(void) {
-    return planned_queues < CLAIM_MOST && planned_total < config.batch_max && looked_at < LOOKED_MOST;
+    return planned_queues < CLAIM_MOST && planned_total < config.batch_max && looked_at < LOOKED_MOST &&
+           planned_bytes < (size_t)config.batch_max_bytes;
 }
 
 bool claims_pending(void) {
     return looked_at >= LOOKED_MOST;
+}
+
+bool claim_has_room(const struct queue *q) {
+    return planned_bytes == 0 || planned_bytes + queue_job_bytes(q) <= (size_t)config.batch_max_bytes;
+}
+
+void claim_count_job(const struct queue *q) {
+    planned_bytes += queue_job_bytes(q);
 }
 
 /* ---- planning ---- */
@@ -57,6 +68,7 @@ static void plan_row(struct queue *q, struct get *g) {
         list_push_back(&planned, &q->plan->in_plan);
     }
     planned_total++;
+    claim_count_job(q);
     add_slot(q->plan, (struct slot){ g, get_add_place(g) });
 }
 
@@ -104,7 +116,7 @@ static bool plan_from(struct get *g, struct get_source from) {
 
     if (q == NULL && (q = glob_find(from.glob, is_open_for_more)) != NULL)
         glob_served(from.glob, q);
-    if (q == NULL || !has_more(q))
+    if (q == NULL || !has_more(q) || !(g->places == 0 || claim_has_room(q)))
         return false;
     plan_row(q, g);
     return true;
@@ -223,6 +235,7 @@ void claim_plan(void) {
 
     planned_queues = planned_total = 0;
     looked_at = 0;
+    planned_bytes = 0;
     while (has_room() && (q = queue_next_signalled()) != NULL)
         plan_waiting(q);
     while (has_room() && (g = get_next_fresh()) != NULL) {
@@ -249,6 +262,7 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 void claim_read_row(struct claim *c, const PGresult *res, int row, int col) {
+    queue_note_body(c->q, (size_t)PQgetlength(res, row, col + 7));
     c->rows[c->row_count++] = (struct job){
         .q = c->q,
         .key = { c->q->id, row_int2(res, row, col), row_int8(res, row, col + 1) },

@@ -28,6 +28,10 @@ void claim_plan(void);
 bool claims_pending(void);
 /* Is there more in q than claims are planned for? */
 bool claim_may_find(struct queue *q);
+/* Is there room for another job of q in the result of the flight in the making? One that is larger has it alone. */
+bool claim_has_room(const struct queue *q);
+/* So many bytes of a job are planned. */
+void claim_count_job(const struct queue *q);
 /* The walk is about to be sent, */
 void claim_note_walk(struct queue *q, struct queue_walk *w);
 /* and has ended at this key, NULL being where it began, or at the end of the queue. */

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "budget.h"
 #include "clock.h"
 #include "config.h"
@@ -23,6 +24,8 @@
 /* Commands of this size take over the input buffer instead of being copied. */
 #define STEAL_BYTES ((size_t)64 * 1024)
 #define KEEP_BYTES ((size_t)16 * 1024)
+/* A client that has sent nothing for so long keeps no buffer for replies. */
+#define IDLE_US US_PER_S
 /* A client's share of a turn: then it is the next client's. */
 #define SLICE_US 500
 /* All clients' share of a turn in each of its parts: then database and timers have their turn. */
@@ -31,8 +34,17 @@
 #define WRITE_BYTES ((size_t)1024 * 1024)
 /* So much of a reply that is made in steps may wait for a client to read it. */
 #define UNREAD_BYTES ((size_t)1024 * 1024)
+/* So long a client may take nothing of more output than the hard limit. */
+#define STALL_US (10 * US_PER_S)
+/* Pieces of output that are written at once. */
+#define WRITE_PIECES 64
+/* When memory is short, all clients together may use an eighth of the budget and go on. */
+#define MODEST_PART 8
 /* Before AUTH nobody needs long replies (Redis' CVE-2025-21605). */
 #define UNAUTH_OUTPUT ((size_t)64 * 1024)
+
+/* How the tasks of an evicted client end: it is not told. */
+static const struct op_error evicted = { "53200", "the client was disconnected to free memory" };
 
 static struct {
     struct event_base *base;
@@ -128,6 +140,8 @@ static struct client *client_new(int fd, bool unix_socket) {
     list_init(&c->in_ready);
     list_init(&c->in_monitors);
     list_init(&c->reqs);
+    output_init(&c->ahead);
+    memory_change(&c->share, MEMORY_CLIENTS, 0, sizeof *c);
     socket_names(fd, unix_socket, c->addr, c->laddr, sizeof c->addr);
     HASH_ADD(by_id, clients.by_id, id, sizeof c->id, c);
     set_state(c, CLIENT_OPEN);
@@ -192,6 +206,7 @@ void client_close_after_replies(struct client *c) {
 
 static void orphan(struct req *r) {
     list_remove(&r->in_client);
+    req_leave(r);
     r->client = NULL;
     r->out = &r->own;
     if (r->done)
@@ -209,11 +224,23 @@ static void go_on_replying(struct client *c) {
 
 bool client_takes_more(struct client *c, struct long_work *w) {
     client_touch(c);
-    if (buf_len(&c->out) <= UNREAD_BYTES)
+    if (client_unwritten(c) <= UNREAD_BYTES)
         return true;
     c->unread = w;
     long_work_wait(w);
     return false;
+}
+
+/* Its requests go on as orphans; those of an evicted client end, unless the database has them already. */
+static void leave_requests(struct client *c) {
+    while (!list_empty(&c->reqs)) {
+        struct req *r = LIST_ENTRY(c->reqs.next, struct req, in_client);
+        bool withdrawn = c->evicted && !r->done && batch_withdraw(&r->task);
+
+        orphan(r);
+        if (withdrawn)
+            r->task.op->fail(&r->task, &evicted);
+    }
 }
 
 static void client_free(struct client *c) {
@@ -222,8 +249,7 @@ static void client_free(struct client *c) {
     go_on_replying(c);
     if (c->held != NULL)
         req_free(c->held);
-    while (!list_empty(&c->reqs))
-        orphan(LIST_ENTRY(c->reqs.next, struct req, in_client));
+    leave_requests(c);
     close(c->fd);
     HASH_DELETE(by_id, clients.by_id, c);
     list_remove(&c->in_state);
@@ -231,6 +257,9 @@ static void client_free(struct client *c) {
     resp_parser_free(&c->parser);
     buf_free(&c->in);
     buf_free(&c->out);
+    output_free(&c->ahead);
+    client_count_buffers(c);
+    memory_change(&c->share, MEMORY_CLIENTS, c->share.kinds[MEMORY_CLIENTS], 0);
     free(c->unsent);
     free(c->name);
     free(c->lib_name);
@@ -258,6 +287,7 @@ static void promote_head(struct client *c) {
     if (!head->silent && head->out != &c->out) {
         buf_append(&c->out, buf_ptr(&head->own), buf_len(&head->own));
         buf_free(&head->own);
+        req_settle(head);
         head->out = &c->out;
     }
 }
@@ -300,6 +330,9 @@ void client_detach(struct req *r) {
     else
         shadow->own = r->own;
     r->own = (struct buf){ 0 };
+    req_settle(r);
+    req_join(shadow, &c->share, MEMORY_REQUESTS);
+    req_settle(shadow);
     list_insert_before(&r->in_client, &shadow->in_client);
     orphan(r);
     pop_done(c);
@@ -307,6 +340,8 @@ void client_detach(struct req *r) {
 
 static void start_request(struct client *c, struct req *r) {
     r->client = c;
+    if (r->share == NULL)
+        req_join(r, &c->share, MEMORY_REQUESTS);
     list_push_back(&c->reqs, &r->in_client);
     c->req_count++;
     promote_head(c);
@@ -371,12 +406,19 @@ static const struct output_limit *output_limit_of(const struct client *c) {
 static bool is_flooded(const struct client *c) {
     size_t soft = output_limit_of(c)->soft;
 
-    return soft > 0 && buf_len(&c->out) > soft;
+    return soft > 0 && client_unwritten(c) > soft;
+}
+
+/* When memory is short, a client that holds much first has to read, or to wait for, what it has asked for. One that
+ * has nothing under way goes on: with an incomplete command it would wait for ever. */
+static bool must_wait(const struct client *c) {
+    return memory_is_short() && (c->req_count > 0 || client_unwritten(c) > 0) &&
+           c->share.total > memory_budget / MODEST_PART / (clients.count + 1);
 }
 
 static bool may_take(const struct client *c) {
     return c->state == CLIENT_OPEN && c->req_count < config.client_pipeline_max && !is_flooded(c) &&
-           (clients.pause_writes_only || !client_writes_paused());
+           !must_wait(c) && (clients.pause_writes_only || !client_writes_paused());
 }
 
 /* False when there is no whole command, or when it has to wait. */
@@ -436,7 +478,7 @@ static void on_eof(struct client *c) {
 /* After the end of input: is there nothing to be done or said any more? What is
  * left of the input is no whole command then. */
 static bool is_finished(const struct client *c) {
-    return c->req_count == 0 && c->held == NULL && buf_len(&c->out) == 0 && may_take(c);
+    return c->req_count == 0 && c->held == NULL && client_unwritten(c) == 0 && may_take(c);
 }
 
 static void after_eof(struct client *c) {
@@ -460,10 +502,13 @@ static ssize_t read_some(struct client *c) {
     return got;
 }
 
-/* Idle clients keep no buffer. */
+/* Idle clients keep no buffer, and slow ones none that is larger than what they have sent. */
 static void shrink_input(struct client *c) {
     if (buf_len(&c->in) == 0)
         buf_reset(&c->in, c->req_count > 0 ? KEEP_BYTES : 0);
+    else
+        buf_fit(&c->in);
+    client_count_buffers(c);
 }
 
 /* Events that are not handled yet come first in the next turn. */
@@ -528,21 +573,36 @@ bool clients_pending(void) {
 
 /* ---- writing ---- */
 
-static bool over_output_limit(struct client *c) {
-    const struct output_limit *limit = output_limit_of(c);
-    size_t len = buf_len(&c->out);
+/* Messages come whether they are read or not. Replies come to one who asked for them: however large they are, it
+ * gets them as long as it reads. */
+static bool gets_messages(const struct client *c) {
+    return c->pubsub != NULL || c->monitor;
+}
 
-    if (is_limited(c) && len > UNAUTH_OUTPUT)
-        return true;
-    if (limit->hard > 0 && len > limit->hard)
-        return true;
-    if (limit->soft == 0 || len <= limit->soft) {
+static bool stalls_for(const struct client *c, int64_t us) {
+    return c->stalled_us != 0 && clock_mono() - c->stalled_us > us;
+}
+
+static bool over_soft_for(struct client *c, int64_t us) {
+    if (client_unwritten(c) <= output_limit_of(c)->soft) {
         c->over_soft_us = 0;
         return false;
     }
     if (c->over_soft_us == 0)
         c->over_soft_us = clock_mono();
-    return clock_mono() - c->over_soft_us > limit->soft_seconds * US_PER_S;
+    return clock_mono() - c->over_soft_us > us;
+}
+
+static bool over_output_limit(struct client *c) {
+    const struct output_limit *limit = output_limit_of(c);
+    int64_t soft_us = limit->soft_seconds * US_PER_S;
+    size_t len = client_unwritten(c);
+
+    if (is_limited(c) && len > UNAUTH_OUTPUT)
+        return true;
+    if (limit->hard > 0 && len > limit->hard && (gets_messages(c) || stalls_for(c, STALL_US)))
+        return true;
+    return limit->soft > 0 && over_soft_for(c, soft_us) && (gets_messages(c) || stalls_for(c, soft_us));
 }
 
 static void kill_slow_reader(struct client *c) {
@@ -570,22 +630,45 @@ static void all_written(struct client *c) {
         client_kill(c, "done");
 }
 
-static void write_out(struct client *c) {
-    size_t len = buf_len(&c->out) < WRITE_BYTES ? buf_len(&c->out) : WRITE_BYTES;
-    ssize_t sent = 0;
+static ssize_t send_pieces(const struct client *c) {
+    struct iovec vector[WRITE_PIECES];
+    struct msghdr message = { .msg_iov = vector };
+    int n = output_vector(&c->ahead, vector, WRITE_PIECES, WRITE_BYTES);
 
-    if (len > 0)
-        sent = send(c->fd, buf_ptr(&c->out), len, MSG_NOSIGNAL);
+    message.msg_iovlen = (size_t)n;
+    return sendmsg(c->fd, &message, MSG_NOSIGNAL);
+}
+
+static ssize_t send_some(const struct client *c) {
+    size_t len = buf_len(&c->out) < WRITE_BYTES ? buf_len(&c->out) : WRITE_BYTES;
+
+    if (c->ahead.len > 0)
+        return send_pieces(c);
+    return len == 0 ? 0 : send(c->fd, buf_ptr(&c->out), len, MSG_NOSIGNAL);
+}
+
+static void note_sent(struct client *c, size_t bytes) {
+    size_t ahead = bytes < c->ahead.len ? bytes : c->ahead.len;
+
+    output_consume(&c->ahead, ahead);
+    buf_consume(&c->out, bytes - ahead);
+    c->bytes_out += bytes;
+    stats.net_output_bytes += bytes;
+    c->stalled_us = 0;
+}
+
+static void write_out(struct client *c) {
+    ssize_t sent = send_some(c);
+
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         client_kill(c, strerror(errno));
         return;
     }
-    if (sent > 0) {
-        buf_consume(&c->out, (size_t)sent);
-        c->bytes_out += (uint64_t)sent;
-        stats.net_output_bytes += (uint64_t)sent;
-    }
-    if (buf_len(&c->out) == 0) {
+    if (sent > 0)
+        note_sent(c, (size_t)sent);
+    if (client_unwritten(c) > 0 && c->stalled_us == 0)
+        c->stalled_us = clock_mono();
+    if (client_unwritten(c) == 0) {
         all_written(c);
     } else if (over_output_limit(c)) {
         kill_slow_reader(c);
@@ -611,10 +694,11 @@ void clients_flush(void) {
     while (!list_empty(&clients.dirty) && !budget_is_over(&share)) {
         struct client *c = LIST_ENTRY(list_pop_front(&clients.dirty), struct client, in_dirty);
 
-        if (!c->write_armed || buf_len(&c->out) == 0)
+        if (!c->write_armed || client_unwritten(c) == 0)
             write_out(c);
         else if (over_output_limit(c))
             kill_slow_reader(c);
+        client_count_buffers(c);
     }
 }
 
@@ -623,7 +707,20 @@ void client_push(struct client *c, const void *bytes, size_t len) {
     client_touch(c);
 }
 
+void client_push_shared(struct client *c, struct message *m) {
+    if (buf_len(&c->out) > 0)
+        output_take(&c->ahead, &c->out);
+    output_share(&c->ahead, m);
+    client_touch(c);
+}
+
 /* ---- time ---- */
+
+/* The next reply is made in a buffer of its own. */
+static void drop_idle_buffer(struct client *c) {
+    buf_free(&c->out);
+    client_count_buffers(c);
+}
 
 static void check_client(struct client *c) {
     bool waits = c->get != NULL || c->monitor || c->pubsub != NULL;
@@ -631,8 +728,10 @@ static void check_client(struct client *c) {
     if (config.timeout > 0 && !waits && c->req_count == 0 &&
         clock_mono() - c->last_active_us > config.timeout * US_PER_S)
         client_kill(c, "idle for longer than timeout");
-    else if (buf_len(&c->out) > 0 && over_output_limit(c))
+    else if (client_unwritten(c) > 0 && over_output_limit(c))
         kill_slow_reader(c);
+    else if (client_unwritten(c) == 0 && c->out.cap > 0 && clock_mono() - c->last_active_us > IDLE_US)
+        drop_idle_buffer(c);
 }
 
 void clients_cron(void) {

@@ -9,6 +9,8 @@
 #include "hash.h"
 #include "list.h"
 #include "long_work.h"
+#include "memory_budget.h"
+#include "output.h"
 #include "req.h"
 #include "resp.h"
 
@@ -51,7 +53,11 @@ struct client {
     struct event write_event;
     bool write_armed;
     struct buf in;
+    struct output ahead; /* what is written before out */
     struct buf out;
+    struct memory_share share; /* the memory that it causes */
+    size_t own_counted;        /* of its output */
+    size_t shared_counted;
     struct resp_parser parser;
     struct list reqs; /* requests not yet ended or not yet written, oldest first */
     int req_count;
@@ -66,6 +72,8 @@ struct client {
     int64_t created_us;     /* clock_mono() */
     int64_t last_active_us; /* clock_mono() of the last byte read or command */
     int64_t over_soft_us;   /* since when over the soft output limit; 0: not */
+    int64_t stalled_us;     /* since when the socket takes nothing of its output; 0: it does */
+    bool evicted;           /* to give back its memory: what was not sent for it is not done */
     char addr[64];          /* "127.0.0.1:4711" or the unix socket's path */
     char laddr[64];
     bool unix_socket;
@@ -124,6 +132,14 @@ bool client_takes_more(struct client *c, struct long_work *w);
 static inline bool client_has_gone(const struct client *c) {
     return c == NULL || c->state == CLIENT_DEAD;
 }
+/* The same for a message that other clients get, too. */
+void client_push_shared(struct client *c, struct message *m);
+/* Bytes that are not yet written. */
+static inline size_t client_unwritten(const struct client *c) {
+    return c->ahead.len + buf_len(&c->out);
+}
+/* Counts the memory of its buffers, which have changed. */
+void client_count_buffers(struct client *c);
 /* There may be something to write, or to close: look at it at the turn's end. */
 void client_touch(struct client *c);
 /* Replies now and lets r go on as an orphan: its reply is complete, but a task of
@@ -148,6 +164,8 @@ bool clients_pending(void);
 /* End of turn: write replies, close who is to be closed, free the dead. */
 void clients_flush(void);
 void clients_reap(void);
+/* Disconnects the largest clients as long as they hold more than the budget: client_memory.c. */
+void clients_evict(void);
 /* Idle timeouts, output limits by time; about ten times a second. */
 void clients_cron(void);
 void client_shutdown(void);

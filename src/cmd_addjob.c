@@ -118,6 +118,7 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
     /* A transaction is not taken apart: EXEC waits for its commit. */
     if (timeout_ms > 0 && r->task.bundle == NULL)
         heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
+    queue_note_body(q, r->argv[2].len);
     q->users++;
     if (!is_delayed(a))
         q->adding++;

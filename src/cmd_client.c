@@ -51,14 +51,14 @@ static void write_client(struct buf *out, const struct client *c) {
                c->addr, c->fd, text_or_empty(c->name), (long long)((clock_mono() - c->created_us) / US_PER_S),
                (long long)((clock_mono() - c->last_active_us) / US_PER_S), flags);
     buf_printf(out, " qbuf=%zu qbuf-free=%zu obl=%zu oll=0 omem=%zu events=%s cmd=%s", buf_len(&c->in),
-               c->in.cap - buf_len(&c->in), buf_len(&c->out), c->out.cap, c->write_armed ? "rw" : "r",
-               c->last_cmd == NULL ? "NULL" : c->last_cmd->name);
+               c->in.cap - buf_len(&c->in), client_unwritten(c), c->share.kinds[MEMORY_OUTPUT],
+               c->write_armed ? "rw" : "r", c->last_cmd == NULL ? "NULL" : c->last_cmd->name);
     buf_printf(out,
                " laddr=%s db=0 sub=%zu psub=%zu ssub=0 multi=%d watch=0 tot-mem=%zu user=default redir=-1",
                c->laddr, pubsub_count(c, PUBSUB_CHANNEL), pubsub_count(c, PUBSUB_PATTERN), multi_queued(c),
-               sizeof *c + c->in.cap + c->out.cap);
-    buf_printf(out, " argv-mem=0 multi-mem=0 rbs=%zu rbp=%zu resp=%d", c->out.cap, buf_len(&c->out),
-               c->proto);
+               c->share.total);
+    buf_printf(out, " argv-mem=%zu multi-mem=%zu rbs=%zu rbp=%zu resp=%d", c->share.kinds[MEMORY_REQUESTS],
+               c->share.kinds[MEMORY_MULTI], c->out.cap, buf_len(&c->out), c->proto);
     buf_printf(out, " lib-name=%s lib-ver=%s tot-net-in=%llu tot-net-out=%llu reqs=%d\n",
                text_or_empty(c->lib_name), text_or_empty(c->lib_ver), (unsigned long long)c->bytes_in,
                (unsigned long long)c->bytes_out, c->req_count);

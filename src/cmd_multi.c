@@ -278,8 +278,10 @@ void exec_client_gone(struct client *c) {
     if (e == NULL)
         return;
     e->client = NULL;
-    for (size_t i = 0; i < e->count; i++)
+    for (size_t i = 0; i < e->count; i++) {
         e->reqs[i]->client = NULL;
+        req_leave(e->reqs[i]);
+    }
 }
 
 /* ---- the commands ---- */

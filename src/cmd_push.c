@@ -174,6 +174,8 @@ static void start(struct push *p) {
     r->task.rows = (uint32_t)p->count;
     for (size_t i = 0; i < p->count; i++)
         r->task.bytes += p->values[i].len + p->opt.deadqueue.len + ROW_BYTES;
+    for (size_t i = 0; i < p->count; i++)
+        queue_note_body(p->q, p->values[i].len);
     p->q->users++;
     p->q->adding += (int64_t)p->count;
     go_on(p);

@@ -31,11 +31,18 @@ enum output_class {
         OUTPUT_CLASS_COUNT
 };
 
-/* Bytes of replies a client may leave unread; 0 means no limit. */
+/* Bytes that a client may leave unread, 0 meaning no limit: messages by their size, replies as long as it reads
+ * nothing of them. */
 struct output_limit {
     size_t hard;
     size_t soft; /* for soft_seconds without a break */
     int soft_seconds;
+};
+
+/* A size, or a part of another option's. */
+struct size_share {
+    size_t bytes;
+    int percent; /* 0: it is bytes */
 };
 
 /* When a commit counts as done, the strongest first: the option's word, and Postgres' synchronous_commit. */
@@ -81,6 +88,7 @@ enum job_id_reply {
 #define CONFIG_FIELD_KEEPALIVE(member) int member;
 #define CONFIG_FIELD_OCTAL(member) int member;
 #define CONFIG_FIELD_SIZE(member) size_t member;
+#define CONFIG_FIELD_SHARE(member) struct size_share member;
 #define CONFIG_FIELD_ENUM(member) int member;
 #define CONFIG_FIELD_STRING(member) char *member;
 #define CONFIG_FIELD_WORDS(member) char *member;

@@ -29,6 +29,7 @@ extern const struct config_kind config_kind_INT;
 extern const struct config_kind config_kind_KEEPALIVE;
 extern const struct config_kind config_kind_OCTAL;
 extern const struct config_kind config_kind_SIZE;
+extern const struct config_kind config_kind_SHARE;
 extern const struct config_kind config_kind_ENUM;
 extern const struct config_kind config_kind_STRING;
 extern const struct config_kind config_kind_WORDS;

@@ -202,6 +202,56 @@ const struct config_kind config_kind_SIZE = {
     .allowed = allowed_size,
 };
 
+/* Sizes, or parts of another one */
+
+static bool parse_percent(struct slice text, int64_t *percent) {
+    if (text.len == 0 || text.ptr[text.len - 1] != '%')
+        return false;
+    text.len--;
+    return parse_int_strict(text, percent) && *percent >= 1 && *percent <= 100;
+}
+
+static bool parse_share(const struct config_option *o, struct slice text, void *field) {
+    struct size_share *share = field;
+    int64_t percent = 0;
+    size_t bytes = 0;
+
+    if (!parse_percent(text, &percent) && !parse_size_field(o, text, &bytes))
+        return false;
+    *share = (struct size_share){ bytes, (int)percent };
+    return true;
+}
+
+static void write_share(const void *field, const struct config_option *o, struct buf *out) {
+    const struct size_share *share = field;
+
+    if (share->percent > 0)
+        buf_printf(out, "%d%%", share->percent);
+    else
+        write_size(&share->bytes, o, out);
+}
+
+static void show_share(const void *field, const struct config_option *o, struct buf *out) {
+    const struct size_share *share = field;
+
+    if (share->percent > 0)
+        write_share(field, o, out);
+    else
+        show_size(&share->bytes, o, out);
+}
+
+static void allowed_share(const struct config_option *o, struct buf *out) {
+    buf_append_str(out, "a part from 1% to 100%, or ");
+    allowed_size(o, out);
+}
+
+const struct config_kind config_kind_SHARE = {
+    .parse = parse_share,
+    .write = write_share,
+    .show = show_share,
+    .allowed = allowed_share,
+};
+
 /* One of some names */
 
 static bool parse_enum(const struct config_option *o, struct slice text, void *field) {

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "clock.h"
 #include "hosts.h"
 #include "log.h"
+#include "memory_budget.h"
 #include "session.h"
 #include "stats.h"
 
@@ -19,10 +21,12 @@
 /* Between two looks at a session that seems to wait for us. */
 #define DOUBT_US US_PER_S
 #define DOUBTS 2
+/* Asked for as a buffer of the socket; the system may allow less. */
+#define SEND_BYTES (4 * 1024 * 1024)
 
 struct db db;
 
-static void lane_step(struct db_lane *lane);
+static void lane_step(struct db_lane *lane, short what);
 static void stir(struct db_lane *lane);
 static void go_on(struct db_lane *lane);
 
@@ -62,10 +66,9 @@ static void on_io(evutil_socket_t fd, short what, void *arg) {
     struct db_lane *lane = arg;
 
     (void)fd;
-    (void)what;
     if (lane->state >= DB_READY)
         stir(lane);
-    lane_step(lane);
+    lane_step(lane, what);
 }
 
 void lane_watch(struct db_lane *lane, bool write) {
@@ -89,9 +92,16 @@ void lane_arm_timer(struct db_lane *lane, int64_t us) {
 static void flight_clear(struct db_flight *f) {
     for (size_t i = 0; i < f->collected; i++)
         PQclear(f->results[i]);
+    memory_change(NULL, MEMORY_DATABASE, f->result_bytes, 0);
+    f->result_bytes = 0;
     f->collected = 0;
     f->sent = 0;
     f->sets_durability = f->failed = false;
+}
+
+static void count_unflushed(struct db_lane *lane, size_t bytes) {
+    memory_change(NULL, MEMORY_DATABASE, lane->unflushed, bytes);
+    lane->unflushed = bytes;
 }
 
 static void disconnect(struct db_lane *lane) {
@@ -108,6 +118,7 @@ static void disconnect(struct db_lane *lane) {
     lane->doubts = 0;
     PQfinish(lane->conn);
     lane->conn = NULL;
+    count_unflushed(lane, 0);
 }
 
 static struct db_flight *oldest(struct db_lane *lane) {
@@ -203,6 +214,8 @@ bool lane_send_all(struct db_lane *lane) {
 
     if (left < 0)
         return false;
+    if (left == 0)
+        count_unflushed(lane, 0);
     if ((left > 0) != lane->want_write)
         lane_watch(lane, left > 0);
     return true;
@@ -284,8 +297,19 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
         look_after(lane);
 }
 
+/* The fewer tries a large statement takes, the less libpq moves it. TCP finds a size by itself. */
+static void widen_socket(const struct db_lane *lane) {
+    struct sockaddr_storage name;
+    socklen_t len = sizeof name;
+    int bytes = SEND_BYTES;
+
+    if (getsockname(PQsocket(lane->conn), (struct sockaddr *)&name, &len) == 0 && name.ss_family == AF_UNIX)
+        (void)setsockopt(PQsocket(lane->conn), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
 void lane_ready(struct db_lane *lane) {
     lane->state = DB_READY;
+    widen_socket(lane);
     lane->wanted = lane->durability;
     stir(lane);
     lane_arm_timer(lane, QUIET_US);
@@ -407,6 +431,14 @@ static bool is_another_session(const PGresult *res) {
     return state != NULL && strcmp(state, "26000") == 0;
 }
 
+static void collect(struct db_flight *f, PGresult *res) {
+    size_t bytes = PQresultMemorySize(res);
+
+    f->results[f->collected++] = res;
+    memory_change(NULL, MEMORY_DATABASE, f->result_bytes, f->result_bytes + bytes);
+    f->result_bytes += bytes;
+}
+
 /* The commit itself may fail too: then the Sync's place holds the error. */
 static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *res) {
     bool lost = is_another_session(res);
@@ -414,7 +446,7 @@ static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *r
     if (res != NULL && result_is_error(res))
         note_error(f, res);
     if (res != NULL && !f->sets_durability && f->collected < f->sent)
-        f->results[f->collected++] = res;
+        collect(f, res);
     else
         PQclear(res);
     if (res != NULL)
@@ -461,12 +493,20 @@ static void flying_step(struct db_lane *lane) {
     }
 }
 
-static void lane_step(struct db_lane *lane) {
+/* libpq moves all that it has not sent with every try to send. So an event is one try: PQconsumeInput() makes it,
+ * too. */
+static bool read_or_send(struct db_lane *lane, short what) {
+    if ((what & EV_READ) != 0)
+        return PQconsumeInput(lane->conn) != 0;
+    return lane_send_all(lane);
+}
+
+static void lane_step(struct db_lane *lane, short what) {
     if (lane->state == DB_DOWN)
         return;
     if (lane->state < DB_READY)
         lane_connect_step(lane);
-    else if (!PQconsumeInput(lane->conn) || !lane_send_all(lane))
+    else if (!read_or_send(lane, what))
         lane_broken(lane);
     else
         flying_step(lane);
@@ -492,6 +532,14 @@ void db_begin(struct db_lane *lane, enum durability durability) {
     lane->wanted = durability;
 }
 
+static size_t params_bytes(int columns, const int lengths[]) {
+    size_t bytes = 0;
+
+    for (int i = 0; i < columns; i++)
+        bytes += (size_t)lengths[i];
+    return bytes;
+}
+
 void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
     struct db_flight *f = in_making(lane);
     const char *values[PARAMS_MAX];
@@ -499,6 +547,7 @@ void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
     int formats[PARAMS_MAX];
 
     params_finish(&lane->params, values, lengths, formats);
+    count_unflushed(lane, lane->unflushed + params_bytes(lane->params.columns, lengths));
     set_durability(lane, f);
     f->sent++;
     stats.statements++;

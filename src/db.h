@@ -90,6 +90,7 @@ struct db_flight {
     size_t sent;
     size_t collected;
     PGresult *results[DB_MAX_STATEMENTS];
+    size_t result_bytes;
     bool failed;
     size_t failed_at;
     char sqlstate[6];
@@ -113,6 +114,7 @@ struct db_lane {
     struct migrate *migrate;
     PGresult *step_result; /* of the step under way of checking or migrating */
     struct params params;
+    size_t unflushed;           /* bytes that libpq has, and the socket perhaps not yet */
     bool broken;                /* a statement could not be sent */
     enum durability durability; /* of the session, */
     enum durability wanted;     /* and of the flight in the making */

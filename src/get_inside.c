@@ -111,6 +111,8 @@ static void inside_encode(struct params *p, struct task *t) {
         const struct queue *q = g->queues[i];
         struct job_key key = first_inside(q, t->bundle);
 
+        if (most > queue_result_rows(q))
+            most = queue_result_rows(q);
         /* One that gives nothing has a place, too: nobody has the number 0. */
         params_int4(p, 0, queue_is_shut(q) ? 0 : q->id);
         params_int2(p, 1, key.rank);

@@ -22,8 +22,8 @@ static void largest(enum client_state state, int *requests, size_t *input, size_
             *requests = c->req_count;
         if (buf_len(&c->in) > *input)
             *input = buf_len(&c->in);
-        if (buf_len(&c->out) > *output)
-            *output = buf_len(&c->out);
+        if (client_unwritten(c) > *output)
+            *output = client_unwritten(c);
     }
 }
 
@@ -96,7 +96,7 @@ static void stats_section(struct buf *out) {
                (unsigned long long)stats.errors_replied, (unsigned long long)stats.auth_failures);
     buf_printf(out, "pubsub_channels:%zu\r\npubsub_patterns:%zu\r\n", pubsub_topics(PUBSUB_CHANNEL),
                pubsub_topics(PUBSUB_PATTERN));
-    buf_append_str(out, "sync_full:0\r\nsync_partial_ok:0\r\nsync_partial_err:0\r\nevicted_clients:0\r\n"
+    buf_append_str(out, "sync_full:0\r\nsync_partial_ok:0\r\nsync_partial_err:0\r\n"
                         "migrate_cached_sockets:0\r\n");
 }
 

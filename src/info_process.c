@@ -15,6 +15,7 @@
 #include "dead_rows.h"
 #include "embedded.h"
 #include "info.h"
+#include "memory_budget.h"
 #include "node.h"
 #include "peers.h"
 #include "stats.h"
@@ -144,6 +145,7 @@ void info_memory(struct buf *out) {
     buf_append_str(out, "used_memory_lua:0\r\nused_memory_scripts:0\r\n");
     buf_printf(out, "maxmemory:%zu\r\n", config.maxmemory);
     info_human(out, "maxmemory_human", config.maxmemory);
+    memory_info(out);
     info_line(out, "maxmemory_policy", "noeviction"); /* whatever is set: jobs are never evicted */
     buf_printf(out, "mem_fragmentation_ratio:%.2f\r\nmem_allocator:libc\r\n",
                used == 0 ? 0.0 : (double)rss / (double)used);

@@ -48,6 +48,7 @@
 #include "load.h"
 #include "log.h"
 #include "long_work.h"
+#include "memory_budget.h"
 #include "monitor.h"
 #include "multi.h"
 #include "node.h"
@@ -360,6 +361,7 @@ static void run(void) {
         long_works_turn();
         batch_flush();
         clients_flush();
+        clients_evict();
         peers_turn();
         clients_reap();
     }
@@ -451,6 +453,7 @@ static void start(void) {
     char err[512];
     const char *conninfo;
 
+    memory_budget_set();
     limit_clients();
     client_init(server.base, &client_hooks);
     if (!sockets_listen(server.base, client_accept, err, sizeof err))
@@ -464,6 +467,9 @@ static void start(void) {
         refuse(err);
     load_hooks(on_loaded, peers_confess);
     config_on_change("loglevel", on_log_changed);
+    config_on_change("maxmemory", memory_budget_set);
+    config_on_change("maxmemory-clients", memory_budget_set);
+    config_on_change("proto-max-bulk-len", memory_budget_set);
     config_on_change("maxclients", limit_clients);
     command_init();
     db_init(server.base, conninfo, &db_hooks);

@@ -74,6 +74,8 @@ static void keep(struct multi *m, struct req *r) {
     kept = req_new(r->argc, r->argv, buf_len(&r->body) > 0 ? &r->body : NULL, NULL);
     kept->cmd = r->cmd;
     kept->none_is_empty = r->none_is_empty;
+    req_settle(r);
+    req_join(kept, &r->client->share, MEMORY_MULTI);
     m->reqs[m->count++] = kept;
 }
 

@@ -74,6 +74,7 @@ static void plan_row(struct pop_claim *c, struct get *g) {
     }
     c->slots[c->slot_count++] = (struct pop_slot){ .get = g, .place = get_add_place(g) };
     c->q->claiming++;
+    claim_count_job(c->q);
     if (c->kind & POP_LAST)
         c->q->popping_last++;
     else if (queue_take_returned(c->q, &c->keys[c->key_count]))
@@ -126,7 +127,7 @@ size_t pop_plan(struct get *g, struct queue *q) {
     c = claim_of(q, kind);
     do
         plan_row(c, g);
-    while (++rows < (size_t)g->count && may_find(q));
+    while (++rows < (size_t)g->count && may_find(q) && claim_has_room(q));
     return rows;
 }
 
@@ -304,6 +305,7 @@ void pop_arrived(const struct pop *p, int64_t id, const PGresult *rows, int i) {
     struct job_key key = { p->to->id, 0, id };
     int64_t wake_at = row_null(rows, i, 4) ? TIME_NEVER : row_time(rows, i, 4);
 
+    queue_note_body(p->to, (size_t)PQgetlength(rows, i, 5));
     if (events_wanted(p->to))
         event_of_job(p->to, EVENT_ADDED, key, row_time(rows, i, 9), row_int4(rows, i, 7));
     queue_count_total(p->to, 1);

@@ -113,6 +113,7 @@ static int32_t source_id(const struct queue *q) {
 
 static void pop_encode(struct params *p, struct task *task) {
     const struct taking *t = taking_of(task);
+    int64_t most = t->count < config.batch_max ? t->count : config.batch_max;
 
     for (size_t i = 0; i < t->key_count; i++) {
         const struct queue *q = t->queues[i];
@@ -120,12 +121,14 @@ static void pop_encode(struct params *p, struct task *task) {
 
         if (q != NULL)
             first = first_inside(q, task->bundle);
+        if (q != NULL && most > queue_result_rows(q))
+            most = queue_result_rows(q);
         params_int4(p, 0, source_id(q));
         params_int2(p, 1, first.rank);
         params_int8(p, 2, first.id);
         params_int2(p, 3, q != NULL && t->pop.from != q->front);
     }
-    params_set_int4(p, 4, (int32_t)(t->count < config.batch_max ? t->count : config.batch_max));
+    params_set_int4(p, 4, (int32_t)most);
     params_set_time(p, 5, clock_db());
 }
 

@@ -28,6 +28,7 @@ struct popped {
     struct task task;
     struct job job;   /* with a body of its own, */
     struct rest rest; /* and these, too */
+    size_t bytes;
 };
 
 /* ---- rows ---- */
@@ -55,6 +56,7 @@ enum {
 _Static_assert(ROW_COLUMNS == POPPED_COLUMNS, "as many as the statements return");
 
 struct job popped_read(const PGresult *rows, int row, struct queue *q) {
+    queue_note_body(q, (size_t)PQgetlength(rows, row, ROW_BODY));
     return (struct job){
         .q = q,
         .key = { q->id, row_int2(rows, row, ROW_RANK), row_int8(rows, row, ROW_ID) },
@@ -118,6 +120,11 @@ void popped_count_gone(const struct job *job) {
 
 /* ---- copies ---- */
 
+static size_t size_of(const struct popped *p) {
+    return sizeof *p + p->job.body.len + p->rest.deadqueue.len + p->rest.error.len + p->rest.unique_key.len +
+           p->rest.group_key.len;
+}
+
 static struct popped *copy_of(const struct job *job) {
     struct popped *p = xcalloc(1, sizeof *p);
 
@@ -126,11 +133,14 @@ static struct popped *copy_of(const struct job *job) {
     p->rest = job->rows != NULL ? read_rest(job->rows, job->row) : rest_of(job->q);
     p->job.rows = NULL;
     p->job.q->users++;
+    p->bytes = size_of(p);
+    memory_change(NULL, MEMORY_UNSENT, 0, p->bytes);
     return p;
 }
 
 static void copy_free(struct popped *p) {
     p->job.q->users--;
+    memory_change(NULL, MEMORY_UNSENT, p->bytes, 0);
     free((char *)p->job.body.ptr);
     free((char *)p->rest.deadqueue.ptr);
     free((char *)p->rest.error.ptr);
@@ -140,10 +150,14 @@ static void copy_free(struct popped *p) {
 }
 
 void popped_note_unsent(struct client *c, const struct job *job) {
-    get_note_unsent(c, (struct delivery){ .key = job->key, .copy = copy_of(job) });
+    struct popped *p = copy_of(job);
+
+    memory_join(&c->share, MEMORY_UNSENT, p->bytes);
+    get_note_unsent(c, (struct delivery){ .key = job->key, .copy = p });
 }
 
 void deliveries_forget(struct client *c) {
+    memory_leave(&c->share, MEMORY_UNSENT, c->share.kinds[MEMORY_UNSENT]);
     for (size_t i = 0; i < c->unsent_count; i++)
         if (c->unsent[i].copy != NULL)
             copy_free(c->unsent[i].copy);

@@ -77,6 +77,11 @@ static struct subscription *find(const struct client *c, enum pubsub_kind kind, 
     return s;
 }
 
+/* Each who listens is charged with the whole. */
+static size_t size_of(const struct topic *t) {
+    return sizeof(struct subscription) + sizeof *t + t->name.len;
+}
+
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name) {
     struct topic *t = get_topic(kind, name);
     struct subscription *s = find(c, kind, t);
@@ -88,6 +93,7 @@ bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name
         c->pubsub->client = c;
         client_total++;
     }
+    memory_change(&c->share, MEMORY_SUBSCRIPTIONS, 0, size_of(t));
     s = xcalloc(1, sizeof *s);
     s->topic = t;
     s->of = c->pubsub;
@@ -98,6 +104,8 @@ bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name
 }
 
 static void drop(enum pubsub_kind kind, struct subscription *s) {
+    memory_change(s->of->client != NULL ? &s->of->client->share : NULL, MEMORY_SUBSCRIPTIONS,
+                  size_of(s->topic), 0);
     HASH_DELETE(hh, s->of->kinds[kind], s);
     list_remove(&s->in_topic);
     leave_topic(kind, s->topic);
@@ -111,6 +119,9 @@ static struct subscription *any_of(const struct pubsub *p, enum pubsub_kind *kin
 
 /* No message comes to its client any more. */
 static void detach(struct pubsub *p) {
+    struct memory_share *share = &p->client->share;
+
+    memory_leave(share, MEMORY_SUBSCRIPTIONS, share->kinds[MEMORY_SUBSCRIPTIONS]);
     p->client->pubsub = NULL;
     p->client = NULL;
     client_total--;
@@ -163,10 +174,14 @@ size_t pubsub_count(const struct client *c, enum pubsub_kind kind) {
 
 /* ---- messages ---- */
 
+/* From so many bytes on, those who listen share one copy. */
+#define SHARED_BYTES ((size_t)1024)
+
 /* As it is written, for each protocol made once. */
 struct form {
-    struct buf bytes[2];
-    bool made[2];
+    struct buf bytes;
+    bool made;
+    struct message *shared; /* NULL: it is short */
 };
 
 static void make(struct buf *out, int proto, const struct topic *pattern, struct slice channel,
@@ -179,25 +194,45 @@ static void make(struct buf *out, int proto, const struct topic *pattern, struct
     resp_bulk(out, message);
 }
 
+static void push(struct client *c, const struct form *f) {
+    if (f->shared != NULL)
+        client_push_shared(c, f->shared);
+    else
+        client_push(c, buf_ptr(&f->bytes), buf_len(&f->bytes));
+}
+
+static void finish(struct form *f) {
+    f->made = true;
+    if (buf_len(&f->bytes) >= SHARED_BYTES)
+        f->shared = message_new((struct slice){ buf_ptr(&f->bytes), buf_len(&f->bytes) });
+}
+
+static void form_free(struct form *f) {
+    buf_free(&f->bytes);
+    if (f->shared != NULL)
+        message_release(f->shared);
+}
+
 static size_t deliver_to(struct topic *t, bool pattern, struct slice channel, struct slice message) {
-    struct form form = { 0 };
+    struct form forms[2] = { 0 };
     size_t count = 0;
 
     LIST_EACH(node, &t->listeners) {
         struct client *c = LIST_ENTRY(node, struct subscription, in_topic)->of->client;
-        int at;
+        struct form *form;
 
         if (c == NULL || c->state != CLIENT_OPEN)
             continue;
-        at = c->proto == 3;
-        if (!form.made[at])
-            make(&form.bytes[at], c->proto, pattern ? t : NULL, channel, message);
-        form.made[at] = true;
-        client_push(c, buf_ptr(&form.bytes[at]), buf_len(&form.bytes[at]));
+        form = &forms[c->proto == 3];
+        if (!form->made) {
+            make(&form->bytes, c->proto, pattern ? t : NULL, channel, message);
+            finish(form);
+        }
+        push(c, form);
         count++;
     }
-    buf_free(&form.bytes[0]);
-    buf_free(&form.bytes[1]);
+    form_free(&forms[0]);
+    form_free(&forms[1]);
     return count;
 }
 

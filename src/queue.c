@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "config.h"
 #include "globs.h"
 #include "lease.h"
 #include "news.h"
@@ -325,6 +326,27 @@ static void note_heard(struct queue *q, struct job_key key) {
 }
 
 /* ---- readiness ---- */
+
+/* About what a job takes besides its body, and what is expected where none was seen. */
+#define JOB_BYTES ((size_t)200)
+#define UNSEEN_JOB_BYTES ((size_t)1024 * 1024)
+
+void queue_note_body(struct queue *q, size_t len) {
+    if (q->total <= 0 && q->adding <= 0)
+        q->largest_body = 0;
+    if (len + JOB_BYTES > q->largest_body)
+        q->largest_body = len + JOB_BYTES;
+}
+
+size_t queue_job_bytes(const struct queue *q) {
+    return q->largest_body > 0 ? q->largest_body : UNSEEN_JOB_BYTES;
+}
+
+int64_t queue_result_rows(const struct queue *q) {
+    int64_t rows = (int64_t)((size_t)config.batch_max_bytes / queue_job_bytes(q));
+
+    return rows < 1 ? 1 : rows < config.batch_max ? rows : config.batch_max;
+}
 
 /* So many are worth a look when the counters may be wrong. */
 #define DOUBTFUL_BUDGET 16

@@ -111,6 +111,7 @@ struct queue {
     size_t returned_cap;
     bool ranked;                       /* jobs with a priority were seen */
     int64_t claiming;                  /* rows asked for by claims under way */
+    size_t largest_body;               /* of those seen since it was empty; 0: none was seen */
     struct list walks;                 /* struct queue_walk: those under way */
     struct claim *plan;                /* of the flight being built; claim.c */
     struct claim *keys_claim;          /* the last one by key that is under way, and the one */
@@ -235,6 +236,13 @@ void queue_signal(struct queue *q);
 bool queue_is_awaited(struct queue *q);
 /* Takes the next signalled queue, or NULL. */
 struct queue *queue_next_signalled(void);
+
+/* A body of that length was added or read. */
+void queue_note_body(struct queue *q, size_t len);
+/* How many bytes a job is to be expected to have, when results are bounded. */
+size_t queue_job_bytes(const struct queue *q);
+/* So many jobs of it at most are one result, which is to be no larger than batch-max-bytes. */
+int64_t queue_result_rows(const struct queue *q);
 
 /* Changes q->pause, which is not to be set otherwise. */
 void queue_set_pause(struct queue *q, unsigned pause);

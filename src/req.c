@@ -12,6 +12,9 @@ struct req_chunk {
     struct req_chunk *next;
 };
 
+/* What an allocation takes besides its bytes. */
+#define MALLOC_BYTES 16
+
 #define ALIGN(n) (((n) + sizeof(void *) - 1) & ~(sizeof(void *) - 1))
 
 static struct req *new_taking(int argc, const struct slice *argv, struct buf *steal) {
@@ -19,6 +22,7 @@ static struct req *new_taking(int argc, const struct slice *argv, struct buf *st
 
     r->argv = (struct slice *)(r + 1);
     memcpy(r->argv, argv, (size_t)argc * sizeof *argv);
+    r->fixed = sizeof *r + (size_t)argc * sizeof(struct slice) + MALLOC_BYTES;
     r->body = *steal;
     *steal = (struct buf){ 0 };
     return r;
@@ -34,6 +38,7 @@ static struct req *new_copying(int argc, const struct slice *argv) {
         bytes += argv[i].len;
     r = xmalloc(sizeof *r + (size_t)argc * sizeof(struct slice) + bytes);
     memset(r, 0, sizeof *r);
+    r->fixed = sizeof *r + (size_t)argc * sizeof(struct slice) + bytes + MALLOC_BYTES;
     r->argv = (struct slice *)(r + 1);
     at = (char *)(r->argv + argc);
     for (int i = 0; i < argc; i++) {
@@ -53,7 +58,33 @@ struct req *req_new(int argc, const struct slice *argv, struct buf *steal, void 
     r->on_end = on_end;
     list_init(&r->in_client);
     list_init(&r->task.node);
+    r->kind = MEMORY_REQUESTS;
+    req_settle(r);
     return r;
+}
+
+void req_settle(struct req *r) {
+    size_t now = r->fixed + r->body.cap + r->own.cap;
+
+    memory_change(r->share, r->kind, r->bytes, now);
+    r->bytes = now;
+}
+
+void req_join(struct req *r, struct memory_share *share, enum memory_kind kind) {
+    req_leave(r);
+    if (kind != r->kind) {
+        memory_change(NULL, r->kind, r->bytes, 0);
+        memory_change(NULL, kind, 0, r->bytes);
+    }
+    memory_join(share, kind, r->bytes);
+    r->share = share;
+    r->kind = kind;
+}
+
+void req_leave(struct req *r) {
+    if (r->share != NULL)
+        memory_leave(r->share, r->kind, r->bytes);
+    r->share = NULL;
 }
 
 void *req_alloc(struct req *r, size_t size) {
@@ -61,15 +92,20 @@ void *req_alloc(struct req *r, size_t size) {
 
     c->next = r->chunks;
     r->chunks = c;
+    r->fixed += sizeof *c + ALIGN(size) + MALLOC_BYTES;
+    req_settle(r);
     return c + 1;
 }
 
 void req_end(struct req *r) {
     r->done = true;
+    if (r->own.cap > 0)
+        req_settle(r);
     r->on_end(r);
 }
 
 void req_free(struct req *r) {
+    memory_change(r->share, r->kind, r->bytes, 0);
     while (r->chunks != NULL) {
         struct req_chunk *next = r->chunks->next;
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "buf.h"
 #include "list.h"
+#include "memory_budget.h"
 #include "op.h"
 #include "resp.h"
 #include "util.h"
@@ -42,7 +43,11 @@ struct req {
     struct buf *out;
     struct buf own;
     struct req_chunk *chunks;
-    struct buf body; /* the input buffer it took over, for large commands */
+    struct buf body;            /* the input buffer it took over, for large commands */
+    struct memory_share *share; /* of the client that it burdens, or NULL */
+    enum memory_kind kind;
+    size_t fixed; /* bytes besides its buffers, */
+    size_t bytes; /* and all that are counted */
     void (*on_end)(struct req *r);
     void (*owner_on_end)(struct req *r); /* while command.c counts the end first */
 };
@@ -53,6 +58,11 @@ struct req {
  * which argv lies, and leaves *steal empty. on_end is called once by req_end()
  * and must free or keep the request. */
 struct req *req_new(int argc, const struct slice *argv, struct buf *steal, void (*on_end)(struct req *));
+/* Its memory burdens the share, as one of that kind, until req_leave(). */
+void req_join(struct req *r, struct memory_share *share, enum memory_kind kind);
+void req_leave(struct req *r);
+/* Counts its buffers, after one of them was changed from outside. */
+void req_settle(struct req *r);
 /* Zeroed memory that lives as long as the request. */
 void *req_alloc(struct req *r, size_t size);
 /* The reply is complete (or there will be none). Nothing may touch r after. */

@@ -232,8 +232,12 @@ size_t resp_wanted(const struct resp_parser *p, const struct buf *in) {
     if (have >= (size_t)p->bulk_len + 2)
         return 0;
     missing = (size_t)p->bulk_len + 2 - have;
-    step = have > WANTED_STEP ? have : WANTED_STEP;
+    step = have / 4 > WANTED_STEP ? have / 4 : WANTED_STEP;
     return missing < step ? missing : step;
+}
+
+size_t resp_parser_memory(const struct resp_parser *p) {
+    return p->argv_cap * (sizeof *p->argv + sizeof *p->offsets);
 }
 
 void resp_parser_free(struct resp_parser *p) {

@@ -61,6 +61,8 @@ enum resp_status resp_next(struct resp_parser *p, struct buf *in,
  * the argument now being read (0: not known): a hint that saves reads. It is
  * never more than a step, or what the argument already has. */
 size_t resp_wanted(const struct resp_parser *p, const struct buf *in);
+/* Bytes of the parser's own. */
+size_t resp_parser_memory(const struct resp_parser *p);
 void resp_parser_free(struct resp_parser *p);
 
 /* Values to bytes. proto is 2 or 3 and matters where it is taken. */

@@ -47,6 +47,7 @@
     X(net_output_bytes, "bytes written to clients")                             \
     X(protocol_errors, "connections closed for broken framing")                 \
     X(output_limit_kills, "clients closed because they did not read")           \
+    X(evicted_clients, "clients closed because memory was over maxmemory")      \
     X(pubsub_dropped, "messages of PUBLISH that other servers were not told")   \
     X(auth_failures, "wrong passwords")                                         \
     X(errors_replied, "errors replied")

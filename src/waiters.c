@@ -355,7 +355,7 @@ void get_note_unsent(struct client *c, struct delivery d) {
         c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
         c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
     }
-    d.offset = c->bytes_out + buf_len(&c->out);
+    d.offset = c->bytes_out + client_unwritten(c);
     c->unsent[c->unsent_count++] = d;
 }
 

@@ -124,7 +124,7 @@ static void test_monitor_that_does_not_read(void **state) {
     wire_words(&w, "MONITOR", NULL);
     raw_expect(&w, "+OK");
     for (int i = 0; i < 500; i++)
-        later(c, "QLEN %s", text);
+        later(c, "PUBLISH nobody %s", text);
     for (int i = 0; i < 500; i++)
         expect_next(c, ":0");
     EVENTUALLY(info_number(c, "connected_clients") == 1);

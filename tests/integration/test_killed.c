@@ -365,7 +365,7 @@ static void test_evicted_while_woken(void **state) {
     (void)state;
     kills = info_number(c, "output_limit_kills");
     for (int round = 0; round < 2 * scale(); round++) {
-        expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 13mb 0 0");
+        expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 0 13mb 1");
         for (int i = 0; i < EVICTED; i++) {
             raw_open(&w[i]);
             stop_reading(&w[i]);

@@ -20,20 +20,23 @@ static void set_password(const char *password) {
 
 /* ---- output ---- */
 
+/* As if the socket had taken nothing for so long. */
+static void stall(int64_t us) {
+    assert_true(client_of(&p)->stalled_us != 0);
+    client_of(&p)->stalled_us = clock_mono() - us;
+    clients_cron();
+    turns();
+}
+
 static void test_hard_limit(void **state) {
     uint64_t kills = stats.output_limit_kills;
 
     (void)state;
     *limit() = (struct output_limit){ .hard = 1000000 };
-    peer_send(&p, "BIG 900000\r\n");
-    assert_non_null(client_of(&p));
-    peer_read(&p);
-    for (int i = 0; i < 20; i++) {
-        turns();
-        peer_read(&p);
-    }
-    assert_open(&p);
     peer_send(&p, "BIG 5000000\r\n");
+    stall(9 * US_PER_S);
+    assert_non_null(client_of(&p));
+    stall(11 * US_PER_S);
     assert_null(client_of(&p));
     assert_int_equal(stats.output_limit_kills, kills + 1);
     assert_closed(&p);
@@ -43,9 +46,38 @@ static void test_hard_limit(void **state) {
 static void test_hard_limit_by_many(void **state) {
     (void)state;
     *limit() = (struct output_limit){ .hard = 1000000 };
-    for (int i = 0; i < 40 && client_of(&p) != NULL; i++) {
+    for (int i = 0; i < 40; i++)
         peer_send(&p, "BIG 60000\r\n");
+    stall(11 * US_PER_S);
+    assert_null(client_of(&p));
+}
+
+/* However large the reply is, one that reads gets all of it. */
+static void test_hard_limit_with_progress(void **state) {
+    (void)state;
+    *limit() = (struct output_limit){ .hard = 1000000, .soft = 500000, .soft_seconds = 60 };
+    peer_send(&p, "BIG 5000000\r\n");
+    for (int i = 0; i < 1000 && client_unwritten(client_of(&p)) > 0; i++) {
+        if (i % 10 == 9 && client_of(&p)->over_soft_us != 0)
+            client_of(&p)->over_soft_us -= 120 * US_PER_S;
         clients_cron();
+        peer_read(&p);
+        turns();
+    }
+    peer_read(&p);
+    assert_int_equal(buf_len(&p.got), 10 + 5000000 + 2);
+    assert_open(&p);
+}
+
+/* Messages come whether they are read or not: their size alone counts. */
+static void test_hard_limit_of_messages(void **state) {
+    static char message[700000];
+
+    (void)state;
+    config.output_limit[OUTPUT_NORMAL].hard = 1000000;
+    client_of(&p)->monitor = true;
+    for (int i = 0; i < 4 && client_of(&p) != NULL; i++) {
+        client_push(client_of(&p), message, sizeof message);
         turns();
     }
     assert_null(client_of(&p));
@@ -75,23 +107,16 @@ static void test_soft_limit(void **state) {
 }
 
 static void test_soft_limit_for_too_long(void **state) {
-    int64_t since;
-
     (void)state;
     *limit() = (struct output_limit){ .soft = 500000, .soft_seconds = 60 };
     peer_send(&p, "BIG 2000000\r\n");
     clients_cron();
     turns();
     assert_non_null(client_of(&p));
-    since = client_of(&p)->over_soft_us;
-    assert_true(since > 0);
-    client_of(&p)->over_soft_us = since - 59 * US_PER_S;
-    clients_cron();
-    turns();
+    client_of(&p)->over_soft_us -= 61 * US_PER_S;
+    stall(59 * US_PER_S);
     assert_non_null(client_of(&p));
-    client_of(&p)->over_soft_us = since - 61 * US_PER_S;
-    clients_cron();
-    turns();
+    stall(61 * US_PER_S);
     assert_null(client_of(&p));
 }
 
@@ -253,6 +278,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_hard_limit),
         TEST(test_hard_limit_by_many),
+        TEST(test_hard_limit_with_progress),
+        TEST(test_hard_limit_of_messages),
         TEST(test_soft_limit),
         TEST(test_soft_limit_for_too_long),
         TEST(test_soft_limit_begins_anew),

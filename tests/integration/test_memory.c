@@ -1,0 +1,320 @@
+/* The budget of memory: what clients cause is counted, and bounded for all of them together. */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <libpq-fe.h>
+
+#define MB (1024 * 1024)
+#define BUDGET (24 * MB)
+
+static struct server small;
+static redisContext *control;
+static char *megabyte;
+
+static int start_small(void **state) {
+    const char *const options[] = { "--maxmemory", "24mb", "--proto-max-bulk-len", "1mb", NULL };
+
+    (void)state;
+    server_start(&small, postgres_conninfo(&pg, NULL), options);
+    control = client_open_on(&small);
+    megabyte = malloc(MB + 1);
+    memset(megabyte, 'm', MB);
+    megabyte[MB] = '\0';
+    return 0;
+}
+
+static int stop_small(void **state) {
+    (void)state;
+    redisFree(control);
+    free(megabyte);
+    return server_stop(&small);
+}
+
+static long long held(void) {
+    static const char *const kinds[] = { "mem_clients", "mem_input",         "mem_output", "mem_requests",
+                                         "mem_multi",   "mem_subscriptions", "mem_unsent", "mem_database" };
+    long long sum = 0;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        sum += info_number(control, kinds[i]);
+    return sum;
+}
+
+/* The figure in a client's line of CLIENT LIST; -1 without one. */
+static long long listed(long long id, const char *name) {
+    char word[64];
+    const char *text = ask(control, "CLIENT LIST ID %lld", id), *at;
+
+    snprintf(word, sizeof word, " %s=", name);
+    at = strstr(text, word);
+    return at == NULL ? -1 : atoll(at + strlen(word));
+}
+
+static long long id_of(struct wire *w) {
+    struct value *v;
+    long long id;
+
+    wire_words(w, "CLIENT", "ID", NULL);
+    v = wire_reply(w, 5000);
+    assert_non_null(v);
+    id = v->number;
+    value_free(v);
+    return id;
+}
+
+/* Replies that came before its end do not matter. */
+static bool is_closed(struct wire *w) {
+    (void)wire_pending(w);
+    return w->eof;
+}
+
+/* ---- what is counted ---- */
+
+static void test_clients_show_what_they_hold(void **state) {
+    struct wire w;
+    long long id;
+
+    (void)state;
+    raw_open_on(&w, &small);
+    id = id_of(&w);
+    assert_in_range(listed(id, "tot-mem"), 500, 20000);
+    wire_words(&w, "MULTI", NULL);
+    raw_expect(&w, "+OK");
+    wire_words(&w, "ADDJOB", "shown", megabyte, "0", NULL);
+    raw_expect(&w, "+QUEUED");
+    assert_in_range(listed(id, "multi-mem"), MB, 2 * MB);
+    assert_in_range(listed(id, "tot-mem"), MB, 2 * MB);
+    wire_words(&w, "DISCARD", NULL);
+    raw_expect(&w, "+OK");
+    EVENTUALLY(listed(id, "multi-mem") == 0);
+    wire_send_text(&w, "*2\r\n$4\r\nECHO\r\n$1000000\r\n");
+    wire_send(&w, megabyte, 900000);
+    EVENTUALLY(listed(id, "tot-mem") > 900000);
+    wire_close(&w);
+    EVENTUALLY(held() < MB);
+}
+
+static void test_subscriptions_are_counted(void **state) {
+    long long before = info_number(control, "mem_subscriptions");
+    struct wire w;
+
+    (void)state;
+    raw_open_on(&w, &small);
+    for (int i = 0; i < 100; i++) {
+        wire_words(&w, "SUBSCRIBE", text_of("channel%d", i), NULL);
+        value_free(wire_reply(&w, 5000));
+    }
+    assert_true(info_number(control, "mem_subscriptions") - before > 100 * 50);
+    wire_close(&w);
+    EVENTUALLY(info_number(control, "mem_subscriptions") == before);
+}
+
+/* A body that has not come needs no room. */
+static void test_few_bytes_take_little(void **state) {
+    struct wire w[200];
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        raw_open_on(&w[i], &small);
+        wire_send_text(&w[i], "*4\r\n$6\r\nADDJOB\r\n$1\r\nq\r\n$1000000\r\nabcd");
+    }
+    EVENTUALLY(info_number(control, "connected_clients") == 201);
+    EVENTUALLY(held() < 201 * 4096);
+    for (int i = 0; i < 200; i++)
+        wire_close(&w[i]);
+}
+
+/* ---- evicting ---- */
+
+static void test_the_largest_is_evicted(void **state) {
+    long long before = info_number(control, "evicted_clients");
+    struct wire modest, greedy;
+
+    (void)state;
+    raw_open_on(&modest, &small);
+    raw_open_on(&greedy, &small);
+    wire_words(&modest, "MULTI", NULL);
+    raw_expect(&modest, "+OK");
+    wire_words(&modest, "ADDJOB", "modest", "x", "0", NULL);
+    raw_expect(&modest, "+QUEUED");
+    wire_words(&greedy, "MULTI", NULL);
+    for (int i = 0; i < 60; i++)
+        if (!wire_words(&greedy, "ADDJOB", "greedy", megabyte, "0", NULL))
+            break;
+    EVENTUALLY(info_number(control, "evicted_clients") == before + 1);
+    EVENTUALLY(is_closed(&greedy));
+    wire_words(&modest, "EXEC", NULL);
+    value_free(wire_reply(&modest, 5000));
+    assert_int_equal(number(control, "QLEN modest"), 1);
+    assert_int_equal(number(control, "QLEN greedy"), 0);
+    assert_true(file_contains(small.log, "more than maxmemory allows"));
+    wire_close(&modest);
+    wire_close(&greedy);
+    EVENTUALLY(held() < MB);
+}
+
+/* Sends what the server takes. The bytes are as text, over and over. */
+static size_t send_what_goes(const struct wire *w, const char *text, size_t at, size_t most) {
+    size_t len = strlen(text);
+
+    while (at < most) {
+        ssize_t sent = send(w->fd, text + at % len, len - at % len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (sent <= 0)
+            break;
+        at += (size_t)sent;
+    }
+    return at;
+}
+
+static char *command_text(const char *queue, size_t body) {
+    char *text = malloc(body + 200);
+    int len = sprintf(text, "*4\r\n$6\r\nADDJOB\r\n$%zu\r\n%s\r\n$%zu\r\n", strlen(queue), queue, body);
+
+    memset(text + len, 'b', body);
+    strcpy(text + len + body, "\r\n$1\r\n0\r\n");
+    return text;
+}
+
+/* Nothing leaves for the database, so what comes stays: it is not read before it fits. All is answered then. */
+static void test_a_locked_table_fills_no_memory(void **state) {
+    enum { JOBS = 100, BODY = 500000 };
+    long long evicted = info_number(control, "evicted_clients");
+    PGconn *other = PQconnectdb(small.database);
+    char *text = command_text("locked", BODY);
+    size_t all = JOBS * strlen(text), sent = 0;
+    struct wire w;
+
+    (void)state;
+    assert_int_equal(PQstatus(other), CONNECTION_OK);
+    raw_open_on(&w, &small);
+    wire_words(&w, "ADDJOB", "locked", "first", "0", NULL);
+    value_free(wire_reply(&w, 5000));
+    PQclear(PQexec(other, "begin; lock table pgdisque.job in access exclusive mode"));
+    HOLDS_FOR(1500, (sent = send_what_goes(&w, text, sent, all)) <= all && held() < BUDGET);
+    assert_true(sent < all);
+    assert_int_equal(info_number(control, "evicted_clients"), evicted);
+    PQfinish(other);
+    assert_true(WAIT_UNTIL((sent = send_what_goes(&w, text, sent, all)) == all, 60000));
+    for (int i = 0; i < JOBS; i++) {
+        struct value *v = wire_reply(&w, 20000);
+
+        assert_non_null(v);
+        assert_int_equal(v->type, '+');
+        value_free(v);
+    }
+    assert_int_equal(number(control, "QLEN locked"), JOBS + 1);
+    wire_close(&w);
+    free(text);
+}
+
+static void test_those_who_asked_not_to_be_go_last(void **state) {
+    struct wire safe, other;
+    long long before = info_number(control, "evicted_clients");
+
+    (void)state;
+    raw_open_on(&safe, &small);
+    raw_open_on(&other, &small);
+    wire_words(&safe, "CLIENT", "NO-EVICT", "on", NULL);
+    raw_expect(&safe, "+OK");
+    wire_words(&safe, "MULTI", NULL);
+    raw_expect(&safe, "+OK");
+    for (int i = 0; i < 14; i++) {
+        wire_words(&safe, "ADDJOB", "safe", megabyte, "0", NULL);
+        raw_expect(&safe, "+QUEUED");
+    }
+    wire_words(&other, "MULTI", NULL);
+    raw_expect(&other, "+OK");
+    for (int i = 0; i < 11; i++)
+        if (!wire_words(&other, "ADDJOB", "other", megabyte, "0", NULL))
+            break;
+    EVENTUALLY(info_number(control, "evicted_clients") == before + 1);
+    EVENTUALLY(is_closed(&other));
+    wire_words(&safe, "DISCARD", NULL);
+    raw_expect(&safe, "+OK");
+    wire_close(&safe);
+    wire_close(&other);
+}
+
+/* ---- sharing ---- */
+
+static void test_listeners_share_a_message(void **state) {
+    enum { LISTENERS = 20, MESSAGES = 10 };
+    struct wire w[LISTENERS];
+    char *message = calloc(1, 500001);
+
+    (void)state;
+    memset(message, 'p', 500000);
+    for (int i = 0; i < LISTENERS; i++) {
+        raw_open_on(&w[i], &small);
+        wire_words(&w[i], "SUBSCRIBE", "shared", NULL);
+        value_free(wire_reply(&w[i], 5000));
+    }
+    for (int i = 0; i < MESSAGES; i++)
+        expect(control, text_of(":%d", LISTENERS), "PUBLISH shared %s", message);
+    assert_true(info_number(control, "mem_output") < (MESSAGES + 2) * 500000);
+    assert_int_equal(info_number(control, "connected_clients"), LISTENERS + 1);
+    for (int i = 0; i < LISTENERS; i++) {
+        for (int n = 0; n < MESSAGES; n++) {
+            struct value *v = wire_reply(&w[i], 10000);
+
+            assert_non_null(v);
+            assert_int_equal(v->items[2]->len, 500000);
+            assert_memory_equal(v->items[2]->text, message, 500000);
+            value_free(v);
+        }
+        wire_close(&w[i]);
+    }
+    EVENTUALLY(held() < MB);
+    free(message);
+}
+
+/* Replies that come between messages keep their places. */
+static void test_messages_and_replies_in_order(void **state) {
+    struct wire w;
+    char *message = calloc(1, 300001);
+
+    (void)state;
+    memset(message, 'p', 300000);
+    raw_open_on(&w, &small);
+    wire_words(&w, "SUBSCRIBE", "order", NULL);
+    value_free(wire_reply(&w, 5000));
+    for (int i = 0; i < 5; i++) {
+        expect(control, ":1", "PUBLISH order %s", message);
+        expect(control, ":1", "PUBLISH order %d", i);
+        wire_words(&w, "PING", text_of("%d", i), NULL);
+        EVENTUALLY(info_number(control, "connected_clients") == 2);
+    }
+    for (int i = 0; i < 5; i++) {
+        struct value *v = wire_reply(&w, 5000);
+
+        assert_non_null(v);
+        assert_int_equal(v->items[2]->len, 300000);
+        value_free(v);
+        raw_expect(&w, text_of("[\"message\" \"order\" \"%d\"]", i));
+        raw_expect(&w, text_of("[\"pong\" \"%d\"]", i));
+    }
+    wire_close(&w);
+    free(message);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clients_show_what_they_hold),
+        cmocka_unit_test(test_subscriptions_are_counted),
+        cmocka_unit_test(test_few_bytes_take_little),
+        cmocka_unit_test(test_the_largest_is_evicted),
+        cmocka_unit_test(test_a_locked_table_fills_no_memory),
+        cmocka_unit_test(test_those_who_asked_not_to_be_go_last),
+        cmocka_unit_test(test_listeners_share_a_message),
+        cmocka_unit_test(test_messages_and_replies_in_order),
+    };
+
+    return RUN_SUITE_WITH("memory", tests, start_small, stop_small);
+}
