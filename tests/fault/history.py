@@ -1,6 +1,7 @@
 """Reads the history that the clients wrote: one Op per command, one Job per ADDJOB."""
 
 import base64
+import hashlib
 
 FOREVER = 1 << 62
 
@@ -11,9 +12,21 @@ ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, GRAVE, KEPT = range(6, 14)
 ACKS, REQUEUES, POSTPONES = "kfd", "ne", "wx"
 
 
+_secret = b""
+
+
+def set_secret(secret):
+    """Of the database, for internal_id()."""
+    global _secret
+    _secret = secret
+
+
 def internal_id(job_id):
-    """The id of the row: the first eight bytes of the middle part of the ID."""
-    return int.from_bytes(base64.b64decode(job_id[11:35])[:8], "big")
+    """The id of the row: the second half of the block in the ID, deciphered as doc/decisions/0005-job-ids.md says."""
+    block = base64.b64decode(job_id[11:35])
+    outside = (job_id[2:10] + job_id[36:40]).encode()
+    mask = hashlib.sha256(_secret + b"\1" + outside + block[:9]).digest()
+    return int.from_bytes(bytes(a ^ b for a, b in zip(block[9:17], mask)), "big", signed=True)
 
 
 class Op:

@@ -7,7 +7,7 @@ import subprocess
 import features
 import places
 from check import Checker, Verdict
-from history import FOREVER
+from history import FOREVER, set_secret
 from nemesis import Nemesis
 from proxy import Proxy
 from world import SLOW, Clients, Failure, Postgres, Server, children, now_us, pg_program, until
@@ -221,6 +221,7 @@ class Scene:
         self.clients.stop()
         self.look_at_the_rest()
         rest = {"left": self.left, "dead": self.rows("id, deliveries", "dead_job"), "kept": self.rows("id", "finished")}
+        set_secret(bytes.fromhex(self.world.postgres.sql("select encode(key, 'hex') from pgdisque.secret")[0][0]))
         checker = Checker(self.clients.history, self.nemesis.record, rest, self.load_end, self.scenario, SLOW)
         checker.run(self.verdict)
 
