@@ -192,11 +192,16 @@ static void look_here(struct release *l) {
     free(name);
 }
 
+/* As the database can compare it: a text. */
+static bool is_worker_name(struct slice name) {
+    return name.len > 0 && name.len <= WORKER_NAME_MAX && memchr(name.ptr, '\0', name.len) == NULL &&
+           utf8_is_valid(name);
+}
+
 static const char *release_refusal(struct release *l) {
     if (l->worker.ptr == NULL && l->node.ptr == NULL)
         return "ERR say whose jobs: WORKER name, NODE id, or both";
-    if (l->worker.ptr != NULL && (l->worker.len == 0 || l->worker.len > WORKER_NAME_MAX ||
-                                  memchr(l->worker.ptr, '\0', l->worker.len) != NULL))
+    if (l->worker.ptr != NULL && !is_worker_name(l->worker))
         return "ERR a worker's name has 1 to 128 characters, as WORKERS shows it";
     if (l->node.ptr != NULL && !find_node(l))
         return "ERR unknown node: NODE takes an ID of 40 digits, as HELLO shows it, or sql";

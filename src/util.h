@@ -59,4 +59,9 @@ bool parse_size(struct slice s, int64_t *out) MUST_CHECK;
 /* Fills out with 2 * len lower-case hex digits and a NUL. */
 void hex_encode(const unsigned char *bytes, size_t len, char *out);
 
+/* Bytes of the UTF-8 character at s.ptr[at]; 0: there is none. Overlong forms, surrogates and what lies beyond the last
+ * plane are no characters. */
+size_t utf8_character_len(struct slice s, size_t at);
+bool utf8_is_valid(struct slice s);
+
 #endif
