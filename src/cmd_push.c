@@ -31,9 +31,8 @@ struct push {
     struct add_options opt;
     const struct slice *values; /* in the order in which they are pushed */
     size_t count;
-    int64_t handed; /* elements that went to waiting clients at once */
-    int64_t *ids;   /* as many as values; less than 0 when pushed where jobs leave */
-    bool unhanded;  /* under way; counted in the queue */
+    int64_t *ids;  /* as many as values; less than 0 when pushed where jobs leave */
+    bool unhanded; /* under way; counted in the queue */
     bool at_front;
     bool if_any; /* in a transaction, whether there are elements is seen by the statement */
     struct lost_task lost;
@@ -41,7 +40,8 @@ struct push {
 
 /* ---- to waiting clients ---- */
 
-/* The client that has waited longest, when it pops and nothing is, or is about to be, in the list. */
+/* The client that has waited longest, when it pops and nothing is, or is about to be, in the list. It has to take all
+ * elements: if some were handed over and the insert of the others failed, the command would be half done. */
 static struct get *find_taker(const struct push *p) {
     struct queue *q = p->q;
     struct get *g;
@@ -50,7 +50,10 @@ static struct get *find_taker(const struct push *p) {
         q->claiming > 0 || queue_is_shut(q) || queue_budget(q) > 0)
         return NULL;
     g = get_first_waiting(q);
-    return g != NULL && g->kind != NULL && ((const struct pop *)g->own)->to == NULL ? g : NULL;
+    return g != NULL && g->kind != NULL && g->count >= (int64_t)p->count &&
+                   ((const struct pop *)g->own)->to == NULL
+               ? g
+               : NULL;
 }
 
 /* The element goes to the client without a row. If the client disconnects before the reply is sent, the element
@@ -80,13 +83,12 @@ static void tell_added(const struct push *p, struct job_key key, int64_t expires
 }
 
 static void hand_to(struct push *p, struct get *g) {
-    size_t count = g->count < (int64_t)p->count ? (size_t)g->count : p->count;
+    size_t count = p->count;
     enum list_end from = ((const struct pop *)g->own)->from;
     struct job *jobs = req_alloc(p->req, count * sizeof *jobs);
 
     for (size_t i = 0; i < count; i++)
         jobs[i] = element(p, take_value(p, from));
-    p->handed += (int64_t)count;
     stats.jobs_added += count;
     stats.handoffs += count;
     queue_count_in(p->q, (int64_t)count);
@@ -271,7 +273,7 @@ static void finish(struct push *p, size_t added, size_t from) {
         queue_count_in(p->q, (int64_t)added);
     for (size_t i = 0; i < added; i++)
         count_added(p, from + i);
-    req_int(p->req, queue_len(p->q) + p->handed);
+    req_int(p->req, queue_len(p->q));
 }
 
 static void not_pushed(struct push *p) {
@@ -440,12 +442,13 @@ static void push(struct req *r, enum list_end end, bool if_any) {
         req_error(r, "%s", refusal);
         return;
     }
-    while (p->count > 0 && (g = find_taker(p)) != NULL)
-        hand_to(p, g);
-    if (p->count > 0)
+    g = find_taker(p);
+    if (g == NULL) {
         start(p);
-    else
-        req_int(r, p->handed);
+        return;
+    }
+    hand_to(p, g);
+    req_int(r, r->argc - 2);
 }
 
 void cmd_lpush(struct req *r) {

@@ -414,6 +414,27 @@ static void test_bad_row_for_a_waiting_client(void **state) {
     redisFree(c);
 }
 
+/* A push that is refused gives no element to a client that waits. */
+static void test_bad_element_for_a_waiting_client(void **state) {
+    redisContext *c = client_open();
+    struct wire w;
+
+    (void)state;
+    free(postgres_query(server.database, bad_body_trigger));
+    raw_open(&w);
+    wire_words(&w, "BLPOP", "pushed", "0", NULL);
+    EVENTUALLY(blocked_clients() == 1);
+    expect_start(c, "-DBERR ", "RPUSH pushed good poison good");
+    expect(c, ":0", "LLEN pushed");
+    assert_int_equal(wire_pending(&w), 0);
+    expect(c, ":1", "RPUSH pushed last");
+    raw_expect(&w, "[\"pushed\" \"last\"]");
+    free(postgres_query(server.database, "drop trigger refuse on pgdisque.job"));
+    free(postgres_query(server.database, "drop function public.refuse()"));
+    wire_close(&w);
+    redisFree(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_database_away_at_start, ensure_database),
@@ -430,6 +451,7 @@ int main(void) {
         cmocka_unit_test_setup(test_cancelled_statements, ensure_database),
         cmocka_unit_test_setup(test_bad_row_fails_alone, ensure_database),
         cmocka_unit_test_setup(test_bad_row_for_a_waiting_client, ensure_database),
+        cmocka_unit_test_setup(test_bad_element_for_a_waiting_client, ensure_database),
     };
 
     return RUN_SUITE("database", tests);
