@@ -578,6 +578,7 @@ void batch_flush(void) {
 
 /* ---- a flight's end ---- */
 
+static const struct op_error disk_full_error = { OP_DISK_FULL, "the disk of the database is full" };
 const struct op_error batch_lost_error = {
     OP_LOST, "each time that the database executed this alone it ended the session"
 };
@@ -625,12 +626,12 @@ bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
 
 /* The database may have died of one of the flight's tasks. When a second flight of a task is lost, the task goes on
  * in half the company; one that is alone each time is given up. */
-static void note_lost(struct task *t, size_t company, bool alone) {
+static void note_lost(const struct flight *f, struct task *t, size_t company, bool alone) {
     t->lost++;
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
         batch_reset(t);
-        t->op->fail(t, &batch_lost_error);
+        t->op->fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
         return;
     }
     if (t->lost > 1)
@@ -662,7 +663,7 @@ static void lost_flight(struct flight *f) {
 
         for (size_t k = part->count; k-- > 0;) {
             if (f->at_work && !is_companion(part) && !f->checks)
-                note_lost(part->tasks[k], part->count, alone && part->count == 1);
+                note_lost(f, part->tasks[k], part->count, alone && part->count == 1);
             else
                 batch_send_again(part->tasks[k], !f->checks);
         }
@@ -695,7 +696,7 @@ static void failed_task(struct task *t, size_t company, const struct op_error *e
     bool transient = batch_is_transient(error->sqlstate) && ++t->failures < MAX_TRANSIENT_FAILURES;
 
     t->state = TASK_IDLE;
-    if (!transient && company <= 1) {
+    if (!transient && (company <= 1 || strcmp(error->sqlstate, OP_DISK_FULL) == 0)) {
         batch_reset(t);
         t->op->fail(t, error);
         return;
@@ -737,6 +738,7 @@ static void on_landed(struct db_lane *db, const struct db_result *result) {
 
     lane->oldest = (lane->oldest + 1) % DB_MAX_FLIGHTS;
     f->at_work = result->at_work;
+    f->disk_full = result->outcome == DB_LOST && strcmp(result->error.sqlstate, OP_DISK_FULL) == 0;
     if (result->outcome == DB_COMMITTED)
         committed(f, result);
     else if (result->outcome == DB_FAILED)

@@ -24,6 +24,7 @@ struct flight {
     bool bundled;
     struct op *contended; /* the operation of the only statement, for which it was made; or NULL */
     bool checks;          /* the statement only tells which jobs are locked */
+    bool disk_full;       /* lost because of that */
     bool at_work;         /* lost while the database executed it: see db_result */
     size_t bytes;         /* of its tasks, about */
     /* Of the tasks that wait and whose operations spread: for how many it has seats. */

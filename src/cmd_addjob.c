@@ -534,7 +534,7 @@ ADD_AGAIN_OP(op_grouped_replicated, "grouped_replicated", SQL_ADD_GROUPED, COMMI
 static void give_up(struct add *a) {
     struct req *r = a->req;
 
-    reply_error(r, NOREPL_TIMEOUT);
+    reply_error(r, "%s", db_disk_is_full() ? DISK_FULL : NOREPL_TIMEOUT);
     if (r->task.state == TASK_SENT || (r->task.state == TASK_QUEUED && a->again) ||
         !list_empty(&a->lost.node)) {
         heap_remove(&deadlines, &a->deadline);

@@ -1,6 +1,7 @@
 /* Lanes: non-blocking libpq connections in pipeline mode, flights that land in order. */
 #include "db_impl.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,19 @@ const char *db_state_name(enum db_state state) {
 }
 
 const char *db_last_error(void) {
-    return db.last_error;
+    if (db.cause[0] == '\0')
+        return db.last_error;
+    snprintf(db.told, sizeof db.told, "%s (%s)", db.cause, db.last_error);
+    return db.told;
+}
+
+void db_note_cause(const char *text) {
+    snprintf(db.cause, sizeof db.cause, "%s", text);
+    db.disk_is_full = strstr(text, strerror(ENOSPC)) != NULL;
+}
+
+bool db_disk_is_full(void) {
+    return db.disk_is_full;
 }
 
 int db_server_version(void) {
@@ -159,11 +172,13 @@ static void all_lost(struct db_lane *lane, bool broken) {
     if (lane->fence == FENCE_SENT)
         lane->fence = FENCE_WANTED;
     for (size_t i = 0; lane->flying > 0; i++) {
+        struct db_flight *f = oldest(lane);
         struct db_result lost = { .outcome = DB_LOST,
-                                  .count = oldest(lane)->sent,
+                                  .count = f->sent,
+                                  .error = { f->failed ? f->sqlstate : "", f->message },
                                   .at_work = broken && i == ended };
 
-        want_fence(lane, oldest(lane)->durability);
+        want_fence(lane, f->durability);
         stats.flights_lost++;
         land(lane, &lost);
     }
@@ -171,11 +186,31 @@ static void all_lost(struct db_lane *lane, bool broken) {
     lane->broken = false;
 }
 
+/* The error that ended the session: the database has not gone on to the transaction's end. */
+static void note_last_words(const struct db_lane *lane) {
+    const struct db_flight *f = &lane->flights[(lane->oldest + lane->arrived) % DB_MAX_FLIGHTS];
+
+    if (lane->arrived == lane->flying || !f->failed)
+        return;
+    db_note_cause(f->message);
+    db.disk_is_full |= strcmp(f->sqlstate, "53100") == 0;
+}
+
+static void note_trouble(void) {
+    const char *text = db.hooks->trouble == NULL ? NULL : db.hooks->trouble();
+
+    if (text != NULL)
+        db_note_cause(text);
+}
+
 static void end_connection(struct db_lane *lane, const char *why, bool broken) {
     bool was_up = lane->state >= DB_READY;
     bool all_tried = was_up || place_next(lane);
     int64_t delay = all_tried ? lane->backoff_us : BACKOFF_FIRST_US;
 
+    if (was_up && broken)
+        note_last_words(lane);
+    note_trouble();
     remember_error(why);
     /* A Postgres that is just starting takes some tries; that is nothing to warn of. */
     log_line(was_up || lane->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, lane_who(lane),
@@ -314,7 +349,8 @@ void lane_ready(struct db_lane *lane) {
     stir(lane);
     lane_arm_timer(lane, QUIET_US);
     lane->backoff_us = BACKOFF_FIRST_US;
-    db.last_error[0] = '\0';
+    db.last_error[0] = db.cause[0] = '\0';
+    db.disk_is_full = false;
     stats.db_connects++;
     log_notice(lane_who(lane), "connected to PostgreSQL %d.%d%s%s", db.server_version / 10000,
                db.server_version % 10000, hosts_count() > 1 ? " at " : "",

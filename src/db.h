@@ -78,7 +78,8 @@ struct db_result {
     size_t count;    /* statements */
     PGresult **rows; /* one each when committed; freed after the callback */
     size_t failed_at;
-    struct op_error error;
+    struct op_error
+        error; /* Of a lost flight: the last words of the session; its sqlstate is "" if there were none. */
 };
 
 /* A flight, as far as the connection is concerned. */
@@ -134,6 +135,8 @@ struct db_lane {
 struct db_hooks {
     void (*on_ready)(struct db_lane *lane); /* connected and prepared */
     void (*on_down)(struct db_lane *lane);  /* after on_landed, when a flight was under way */
+    /* What keeps the database from working, as far as this machine shows it; NULL: nothing. May be NULL. */
+    const char *(*trouble)(void);
 };
 
 /* conninfo may name several hosts: all lanes are on that which is a primary. When another one has been promoted
@@ -165,8 +168,12 @@ const char *db_host(void);
 /* The same as a number, for session_connect(). */
 size_t db_host_number(void);
 long long db_timeline(void);
-/* Why the last connection failed, or "". */
+/* Why the last connection failed, and of what the database died before, if that is known; or "". */
 const char *db_last_error(void);
+/* The database has died of this, says its log. It is told until a lane is ready again. */
+void db_note_cause(const char *text);
+/* Is it known that the database is away because its disk is full? */
+bool db_disk_is_full(void);
 /* Version of the server as 150018, 0 before the first connection. */
 int db_server_version(void);
 const char *db_state_name(enum db_state state);

@@ -13,6 +13,9 @@ extern struct db {
     const struct db_hooks *hooks;
     int server_version;
     char last_error[512];
+    char cause[512];   /* of the outage, as far as it is known */
+    char told[1100];   /* both, for db_last_error() */
+    bool disk_is_full; /* says the cause */
 } db;
 
 /* For logs: "database writes". */

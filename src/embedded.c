@@ -8,16 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <libpq-fe.h>
 
 #include "clock.h"
 #include "config.h"
+#include "db.h"
 #include "log.h"
 #include "pgdir.h"
 #include "pgproc.h"
 
+/* With less, Postgres cannot work. */
+#define ROOM_BYTES 65536
 #define BACKOFF_MIN_MS 100
 #define BACKOFF_MAX_MS 5000
 /* Who lives this long was well: the next restart is quick again. */
@@ -119,7 +123,7 @@ static void restart(evutil_socket_t fd, short what, void *arg) {
 /* SIGCHLD tells that some child has ended; only ours is reaped here. */
 static void child_ended(evutil_socket_t fd, short what, void *arg) {
     pid_t pid = embedded.pid;
-    char how[64];
+    char how[64], words[400];
     int status;
     int ms;
 
@@ -131,6 +135,8 @@ static void child_ended(evutil_socket_t fd, short what, void *arg) {
     log_warning("postgres", "process %d %s; starting Postgres again in %d ms", (int)pid,
                 pgproc_status_text(status, how, sizeof(how)), ms);
     pgdir_show_log(&embedded.dir, embedded.log_start);
+    if (pgdir_last_words(&embedded.dir, embedded.log_start, words, sizeof(words)))
+        db_note_cause(words);
     restart_later(ms);
 }
 
@@ -218,6 +224,18 @@ const char *embedded_conninfo(void) {
 
 pid_t embedded_pid(void) {
     return embedded.pid;
+}
+
+/* What Postgres says of it has many forms, and a session that cannot begin says the least. */
+const char *embedded_trouble(void) {
+    static char text[512];
+    struct statvfs fs;
+
+    if (embedded.conninfo == NULL || statvfs(embedded.dir.path, &fs) != 0 ||
+        fs.f_bavail * fs.f_frsize >= ROOM_BYTES)
+        return NULL;
+    snprintf(text, sizeof(text), "%s in %.300s", strerror(ENOSPC), embedded.dir.path);
+    return text;
 }
 
 bool embedded_running(void) {

@@ -47,6 +47,8 @@ pid_t embedded_pid(void);
 
 /* There is a postmaster; it may still be recovering. */
 bool embedded_running(void);
+/* Is the disk of the data directory full? A sentence, valid until the next call; NULL: no. */
+const char *embedded_trouble(void);
 
 /*
  * Ends Postgres and waits for its end: a fast shutdown, after ten seconds an

@@ -266,7 +266,7 @@ static void on_lane_down(struct db_lane *lane) {
     (void)lane;
 }
 
-static const struct db_hooks db_hooks = { on_lane_ready, on_lane_down };
+static const struct db_hooks db_hooks = { on_lane_ready, on_lane_down, embedded_trouble };
 
 /* ---- stopping ---- */
 

@@ -43,6 +43,7 @@ enum commit_kind {
 
 /* Failures that this server has found, and not the database. */
 #define OP_TOO_LARGE "PD001" /* more than OP_MAX_BYTES: it was not sent */
+#define OP_DISK_FULL "53100" /* the database's own */
 #define OP_LOST "PD002"      /* each time that it was executed alone the session ended */
 
 /* Why a task failed. */

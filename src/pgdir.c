@@ -478,17 +478,41 @@ static char *last_lines(char *text, size_t len, int lines) {
     return from;
 }
 
-void pgdir_show_log(const struct pgdir *d, off_t since) {
-    char text[TAIL_BYTES + 1];
+/* The end of what was written since then. */
+static size_t read_tail(const struct pgdir *d, off_t since, char text[TAIL_BYTES + 1]) {
     off_t size = pgdir_log_size(d);
     off_t from = size - since > TAIL_BYTES ? size - TAIL_BYTES : since;
     ssize_t n = pread(d->log_fd, text, TAIL_BYTES, from);
+
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+void pgdir_show_log(const struct pgdir *d, off_t since) {
+    char text[TAIL_BYTES + 1];
+    size_t len = read_tail(d, since, text);
     char *save = NULL;
 
-    if (n <= 0)
-        return;
-    text[n] = '\0';
-    for (char *line = strtok_r(last_lines(text, (size_t)n, TAIL_LINES), "\n", &save); line;
+    for (char *line = strtok_r(last_lines(text, len, TAIL_LINES), "\n", &save); line;
          line = strtok_r(NULL, "\n", &save))
         log_warning("postgres", "its log: %s", log_escape(slice_str(line), 500));
+}
+
+bool pgdir_last_words(const struct pgdir *d, off_t since, char *out, size_t size) {
+    char text[TAIL_BYTES + 1];
+    char *save = NULL;
+
+    out[0] = '\0';
+    (void)read_tail(d, since, text);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        const char *words = strstr(line, "PANIC:  ");
+
+        if (words == NULL)
+            words = strstr(line, "FATAL:  ");
+        /* A full disk is the reason for what follows. */
+        if (words != NULL &&
+            (strstr(out, strerror(ENOSPC)) == NULL || strstr(words, strerror(ENOSPC)) != NULL))
+            snprintf(out, size, "%s", log_escape(slice_str(words + 8), 400));
+    }
+    return out[0] != '\0';
 }

@@ -45,6 +45,8 @@ off_t pgdir_log_size(const struct pgdir *d);
 bool pgdir_rotate_log(const struct pgdir *d);
 /* Repeats in our log the last lines of Postgres' log, none from before since. */
 void pgdir_show_log(const struct pgdir *d, off_t since);
+/* The last line of the log since then in which Postgres says why it ends; false: there is none. */
+bool pgdir_last_words(const struct pgdir *d, off_t since, char *out, size_t size);
 
 /* Gives up the lock. The caller sees to it that nothing runs there any more. */
 void pgdir_close(struct pgdir *d);

@@ -89,6 +89,7 @@ void req_int(struct req *r, int64_t value);
 /* -DBERR with what the database said. */
 void req_db_error(struct req *r, const struct op_error *err);
 /* The reply to a failure that has a code of its own; NULL: it is DBERR. */
+#define DISK_FULL "DISKFULL the disk of the database is full: nothing was done"
 const char *db_error_reply(const struct op_error *err);
 /* -UNKNOWN: of a transaction that was committed, whose results nobody knows. */
 void req_answer_lost(struct req *r);
