@@ -41,7 +41,9 @@ class Psql:
         """The rows of all statements of bench/sql/<file>.sql, as lists of texts."""
         for name, value in variables.items():
             self.process.stdin.write(f"\\set {name} {value}\n")
-        self.process.stdin.write(f"\\i {os.path.join(BENCH, 'sql', file + '.sql')}\n\\echo {END}\n")
+        # Quoted as psql reads it, because the folder's name may have blanks.
+        path = os.path.join(BENCH, "sql", file + ".sql").replace("\\", "\\\\").replace("'", "\\'")
+        self.process.stdin.write(f"\\i '{path}'\n\\echo {END}\n")
         rows = []
         for line in self.process.stdout:
             if line.rstrip("\n") == END:
