@@ -6,14 +6,12 @@
 #include "batch.h"
 #include "clock.h"
 #include "events.h"
+#include "job_end.h"
 #include "job_expiry.h"
 #include "lease.h"
-#include "news.h"
 #include "queue.h"
-#include "queue_limits.h"
 #include "queue_row.h"
 #include "stats.h"
-#include "waitjob.h"
 
 /* What fails is tried again after this. */
 #define AGAIN_US US_PER_S
@@ -115,37 +113,25 @@ static void bury_encode(struct params *p, struct task *t) {
 }
 
 /* It was counted neither as queued nor, any more, as leased. */
-static void count_death(struct job_key key, bool kept) {
+static void count_death(struct job_key key, const PGresult *rows, int row) {
     struct queue *q = queue_find_id(key.queue_id);
+    bool kept = row_null(rows, row, 1);
 
     stats.jobs_dead++;
-    (void)lease_remove(key.id);
-    if (waitjob_is_asked())
-        waitjob_ended(key, JOB_DEAD, (struct slice){ NULL, 0 });
-    if (q == NULL) {
-        news_uncounted(key.queue_id);
-        return;
-    }
-    queue_count_total(q, -1);
-    limits_room(q);
-    if (kept)
+    job_ended(&(struct job_end){
+        .key = key, .queued_since = TIME_BEGINNING, .group = job_end_group(rows, row, 6), .how = JOB_DEAD });
+    if (q != NULL && kept)
         queue_count_dead(q, 1);
-}
-
-static void tell(struct job_key key, const PGresult *rows, int row) {
-    const struct queue *q = queue_find_id(key.queue_id);
-
     if (events_wanted(q))
         event_of_job(q, EVENT_DEAD, key, row_time(rows, row, 4), row_int4(rows, row, 5));
 }
 
-/* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry. */
+/* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry, group_key. */
 static void buried(struct burial *b, const PGresult *rows, int row) {
     struct queue *q;
 
     if (row_null(rows, row, 1)) {
-        count_death(b->key, true);
-        tell(b->key, rows, row);
+        count_death(b->key, rows, row);
         end(b);
         return;
     }
@@ -153,8 +139,7 @@ static void buried(struct burial *b, const PGresult *rows, int row) {
         open_queue(b, row_bytes(rows, row, 1));
         return;
     }
-    count_death(b->key, false);
-    tell(b->key, rows, row);
+    count_death(b->key, rows, row);
     b->moved = true;
     b->expires_at = row_time(rows, row, 3);
     q = queue_find_id(row_int4(rows, row, 2));

@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "cmd_dead.h"
 #include "cmd_job.h"
-#include "job_group.h"
+#include "job_end.h"
 #include "job_ids.h"
 #include "queue.h"
 #include "stats.h"
@@ -31,12 +31,11 @@ static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
         }
         job_ids(r)->hits++;
         stats.jobs_acked++;
-        queue_count_gone(key, row_time(rows, i, 1));
         job_ids_event(r, EVENT_ACKED, key);
-        if (waitjob_is_asked())
-            waitjob_ended(key, JOB_DONE, (struct slice){ NULL, 0 });
-        if (!row_null(rows, i, 2))
-            group_next(key.queue_id, row_bytes(rows, i, 2));
+        job_ended(&(struct job_end){ .key = key,
+                                     .queued_since = row_time(rows, i, 1),
+                                     .group = job_end_group(rows, i, 2),
+                                     .how = JOB_DONE });
     }
     for (size_t i = 0; i < count; i++) {
         job_ids_settle(REQ_OF_TASK(tasks[i]));

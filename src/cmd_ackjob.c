@@ -10,7 +10,7 @@
 #include "command.h"
 #include "events.h"
 #include "finished.h"
-#include "job_group.h"
+#include "job_end.h"
 #include "job_ids.h"
 #include "lease.h"
 #include "node.h"
@@ -35,7 +35,7 @@ static struct finish *finish_of(const struct req *r) {
 /* ---- the short way: nothing is kept ---- */
 
 /* The server's own requests have no command. */
-static enum job_end end_of(const struct req *r) {
+static enum job_end_kind end_of(const struct req *r) {
     return r->cmd == NULL || r->cmd->handler == cmd_deljob ? JOB_DELETED : JOB_DONE;
 }
 
@@ -50,19 +50,16 @@ static void ack_begin(struct params *p) {
 }
 
 static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
-    bool asked = waitjob_is_asked();
-
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
 
         job_ids(r)->hits++;
-        queue_count_gone(key, row_time(rows, i, 1));
-        if (!row_null(rows, i, 2))
-            group_next(key.queue_id, row_bytes(rows, i, 2));
         job_ids_event(r, EVENT_ACKED, key);
-        if (asked)
-            waitjob_ended(key, end_of(r), no_result);
+        job_ended(&(struct job_end){ .key = key,
+                                     .queued_since = row_time(rows, i, 1),
+                                     .group = job_end_group(rows, i, 2),
+                                     .how = end_of(r) });
     }
     stats.jobs_acked += (uint64_t)PQntuples(rows);
     for (size_t i = 0; i < count; i++)
@@ -129,12 +126,12 @@ static void finished(struct task **tasks, size_t count, const PGresult *rows, in
     job_ids(r)->hits += !(kept && job_ids(r)->unknown);
     stats.jobs_acked++;
     stats.jobs_kept += kept;
-    queue_count_gone(key, row_time(rows, row, 1));
-    if (!row_null(rows, row, 3))
-        group_next(key.queue_id, row_bytes(rows, row, 3));
     job_ids_event(r, EVENT_ACKED, key);
-    if (waitjob_is_asked())
-        waitjob_ended(key, kept ? JOB_KEPT : end_of(r), finish_of(r)->result);
+    job_ended(&(struct job_end){ .key = key,
+                                 .queued_since = row_time(rows, row, 1),
+                                 .group = job_end_group(rows, row, 3),
+                                 .how = kept ? JOB_KEPT : end_of(r),
+                                 .result = finish_of(r)->result });
 }
 
 /* Columns: ordinal, queued_since, is_kept, group_key. */

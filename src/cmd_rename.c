@@ -8,9 +8,10 @@
 #include "claim.h"
 #include "clock.h"
 #include "command.h"
+#include "events.h"
 #include "flight_mark.h"
+#include "job_end.h"
 #include "job_expiry.h"
-#include "job_group.h"
 #include "key_inside.h"
 #include "list_front.h"
 #include "list_pages.h"
@@ -223,10 +224,16 @@ enum outcome { RENAME_NO_SOURCE, RENAME_DONE, RENAME_TOO_MANY, RENAME_TARGET_IS_
 
 static void read_moved(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
     struct job_key to = { n->to->id, key.rank, key.id * n->sign };
+    int64_t expires_at = row_time(rows, row, 4);
+    int32_t retry = row_int4(rows, row, 5);
 
-    queue_count_gone(key, row_time(rows, row, 3));
-    if (!row_null(rows, row, 6))
-        group_next(key.queue_id, row_bytes(rows, row, 6));
+    job_ended(&(struct job_end){ .key = key,
+                                 .queued_since = row_time(rows, row, 3),
+                                 .group = job_end_group(rows, row, 6),
+                                 .how = JOB_DELETED });
+    events_of_taken(n->from, key, expires_at, retry);
+    if (events_wanted(n->to))
+        event_of_job(n->to, EVENT_ADDED, to, expires_at, retry);
     if (!row_null(rows, row, 7))
         expiry_wake_at(row_time(rows, row, 7));
     if (n->moved++ == 0 || job_key_before(to, n->first))

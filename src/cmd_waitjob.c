@@ -26,10 +26,10 @@ struct job_wait {
     struct req *req;
     struct client *client; /* NULL once it was answered or has gone */
     struct job_key key;
-    bool looking;      /* its statement is under way */
-    bool look_again;   /* something was told meanwhile */
-    bool seen;         /* the job was there */
-    enum job_end told; /* 0: nothing */
+    bool looking;           /* its statement is under way */
+    bool look_again;        /* something was told meanwhile */
+    bool seen;              /* the job was there */
+    enum job_end_kind told; /* 0: nothing */
     int64_t pause_us;
     int64_t deadline_us; /* clock_mono() */
 };
@@ -220,7 +220,7 @@ bool waitjob_is_asked(void) {
 }
 
 /* result: of what is kept, if it is known here. */
-static void tell(struct job_wait *w, enum job_end how, const struct slice *result) {
+static void tell(struct job_wait *w, enum job_end_kind how, const struct slice *result) {
     w->told = how;
     if (w->looking)
         w->look_again = true;
@@ -232,7 +232,7 @@ static void tell(struct job_wait *w, enum job_end how, const struct slice *resul
         end_gone(w);
 }
 
-static void tell_all(int64_t id, enum job_end how, const struct slice *result) {
+static void tell_all(int64_t id, enum job_end_kind how, const struct slice *result) {
     struct awaited *a = find(id);
     struct list told;
     struct list *node;
@@ -250,7 +250,7 @@ static void tell_all(int64_t id, enum job_end how, const struct slice *result) {
     }
 }
 
-void waitjob_ended(struct job_key key, enum job_end how, struct slice result) {
+void waitjob_ended(struct job_key key, enum job_end_kind how, struct slice result) {
     tell_all(key.id, how, &result);
     if (clock_mono() < waits.asked_until_us)
         news_ended(key, how);
@@ -258,7 +258,7 @@ void waitjob_ended(struct job_key key, enum job_end how, struct slice result) {
 
 void waitjob_heard_end(struct job_key key, int64_t number) {
     if (number >= JOB_DONE && number <= JOB_DEAD)
-        tell_all(key.id, (enum job_end)number, NULL);
+        tell_all(key.id, (enum job_end_kind)number, NULL);
 }
 
 void waitjob_heard_asking(void) {

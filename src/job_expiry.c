@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "clock.h"
 #include "events.h"
+#include "job_end.h"
 #include "jobid.h"
 #include "news.h"
 #include "queue.h"
@@ -94,13 +95,16 @@ static void expired_encode(struct params *p, struct task *t) {
     params_set_int4(p, 2, LIMIT);
 }
 
-/* Columns: queue_id, rank, id, queued_since, expires_at, retry. */
+/* Columns: queue_id, rank, id, queued_since, expires_at, retry, group_key. */
 static void expire(const PGresult *rows, int row) {
     struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
     const struct queue *q = queue_find_id(key.queue_id);
 
     stats.jobs_expired++;
-    queue_count_gone(key, row_time(rows, row, 3));
+    job_ended(&(struct job_end){ .key = key,
+                                 .queued_since = row_time(rows, row, 3),
+                                 .group = job_end_group(rows, row, 6),
+                                 .how = JOB_DELETED });
     if (events_wanted(q))
         event_of_job(q, EVENT_EXPIRED, key, row_time(rows, row, 4), row_int4(rows, row, 5));
 }

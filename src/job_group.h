@@ -1,4 +1,4 @@
-/* layer 4 */
+/* layer 3 */
 #ifndef JOB_GROUP_H
 #define JOB_GROUP_H
 

@@ -7,8 +7,8 @@
 #include "claim.h"
 #include "clock.h"
 #include "events.h"
+#include "job_end.h"
 #include "job_expiry.h"
-#include "job_group.h"
 #include "waitjob.h"
 
 /* Rows of one statement; when there were as many, there may be more. */
@@ -95,16 +95,14 @@ static bool page_again(struct task *t, bool unknown) {
 /* ---- deleting ---- */
 
 void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col) {
-    static const struct slice no_result = { NULL, 0 };
     const struct queue *q = queue_find_id(key.queue_id);
 
-    queue_count_gone(key, row_time(rows, row, col));
-    if (!row_null(rows, row, col + 3))
-        group_next(key.queue_id, row_bytes(rows, row, col + 3));
+    job_ended(&(struct job_end){ .key = key,
+                                 .queued_since = row_time(rows, row, col),
+                                 .group = job_end_group(rows, row, col + 3),
+                                 .how = JOB_DELETED });
     if (events_wanted(q))
         event_of_job(q, EVENT_ACKED, key, row_time(rows, row, col + 1), row_int4(rows, row, col + 2));
-    if (waitjob_is_asked())
-        waitjob_ended(key, JOB_DELETED, no_result);
 }
 
 static void empty_encode(struct params *params, struct task *t) {

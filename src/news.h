@@ -28,7 +28,7 @@
     X(NEWS_SCHEDULES, 's', "schedules have changed")                                                         \
     X(NEWS_FLUSHED, 'f', "all jobs were removed")                                                            \
     X(NEWS_DOUBT, 'z', "what was told may be wrong, or not all: look for yourselves")                        \
-    X(NEWS_ENDED, 'y', "queue,rank,id,how: has ended, as enum job_end says")                                 \
+    X(NEWS_ENDED, 'y', "queue,rank,id,how: has ended, as enum job_end_kind says")                            \
     X(NEWS_AWAITS, 'i', "clients wait for the ends of jobs: these are to be told for a while")               \
     X(NEWS_HELLO, 'h', "has just started: its shares begin at zero")                                         \
     X(NEWS_ASK, 'w', "all others are asked to tell all of their shares")                                     \

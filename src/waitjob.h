@@ -15,7 +15,7 @@
  * each waiter looks at first, and then now and then; in between it is told: by commands at this server, and
  * by other servers, which are asked to tell while somebody waits here.
  */
-enum job_end {
+enum job_end_kind {
     JOB_DONE = 1, /* acknowledged, and nothing of it is kept */
     JOB_KEPT,     /* acknowledged: it is to be found among the finished */
     JOB_DELETED,
@@ -27,9 +27,9 @@ extern struct op op_look_jobs;
 /* Does anybody, here or elsewhere, wait for the end of some job? */
 bool waitjob_is_asked(void);
 /* By this server's doing, committed. result: of JOB_KEPT; ptr NULL: there is none. */
-void waitjob_ended(struct job_key key, enum job_end how, struct slice result);
+void waitjob_ended(struct job_key key, enum job_end_kind how, struct slice result);
 
-/* Another server, or SQL, tells of the same; number: enum job_end. */
+/* Another server, or SQL, tells of the same; number: enum job_end_kind. */
 void waitjob_heard_end(struct job_key key, int64_t number);
 /* Clients of another server wait. */
 void waitjob_heard_asking(void);

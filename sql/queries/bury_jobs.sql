@@ -3,7 +3,7 @@
 -- is free then.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
 -- returns: ordinal, deadqueue (null: it is in pgdisque.dead_job), moved_to (null: that queue has no row),
---          expires_at (of the moved), ended_at (when the job's own TTL would have ended it), retry
+--          expires_at (of the moved), ended_at (when the job's own TTL would have ended it), retry, group_key
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey, queue_name
 with found as materialized (
@@ -53,6 +53,6 @@ kept as (
 select
     f.ordinal::integer, f.deadqueue, f.moved_to,
     case when f.deadqueue is not null then g.next_expires_at end as expires_at,
-    g.expires_at as ended_at, g.retry
+    g.expires_at as ended_at, g.retry, g.group_key
 from found as f
 left join gone as g on g.ordinal = f.ordinal

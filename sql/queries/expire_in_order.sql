@@ -1,6 +1,7 @@
 -- Removes jobs with the default TTL that is over: they expire in key order, so a range of ids holds them.
 -- params: $1 queue_id, $2 rank, $3 from_id (itself not included), $4 to_id (included), $5 limit per queue, $6 now
--- returns: queue_id, rank, id, queued_since (-infinity: it was about to be buried), expires_at, retry
+-- returns: queue_id, rank, id, queued_since (-infinity: it was about to be buried), expires_at, retry,
+--          group_key
 -- locks: the rows, skipping what others have locked
 -- index: job_pkey, then by ctid
 delete from pgdisque.job as j
@@ -26,4 +27,4 @@ returning
     j.queue_id, j.rank, j.id,
     case when j.deliveries >= j.attempts and j.ready_at <= $6::timestamptz then '-infinity' else j.ready_at end
         as queued_since,
-    j.expires_at, j.retry
+    j.expires_at, j.retry, j.group_key

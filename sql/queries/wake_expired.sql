@@ -1,7 +1,7 @@
 -- Removes jobs with a delay or a TTL of their own that is over.
 -- params: $1 from (wake_at later than), $2 now, $3 limit
 -- returns: queue_id, rank, id, queued_since (infinity: it was delayed or leased for ever; -infinity: about
---          to be buried), expires_at, retry
+--          to be buried), expires_at, retry, group_key
 -- locks: the rows, skipping what others have locked
 -- index: job_wake, then by ctid
 delete from pgdisque.job as j
@@ -22,4 +22,4 @@ returning
         when j.deliveries >= j.attempts and j.ready_at <= $2::timestamptz then '-infinity'
         else j.ready_at
     end as queued_since,
-    j.expires_at, j.retry
+    j.expires_at, j.retry, j.group_key

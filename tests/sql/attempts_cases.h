@@ -53,10 +53,10 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 -infinity -; 2 12:00:30 -", .left = "" },
     { SQL_WAKE_EXPIRED, "what was about to be buried was not queued",
       .jobs = "1/0/1 expires=11:30:00 wake=11:30:00 deliveries=2 attempts=2 owner=3",
-      .params = { "-infinity", NOW, "9" }, .rows = "1 0 1 -infinity 11:30:00 60", .left = "" },
+      .params = { "-infinity", NOW, "9" }, .rows = "1 0 1 -infinity 11:30:00 60 -", .left = "" },
     { SQL_EXPIRE_IN_ORDER, "what was about to be buried was not queued",
       .jobs = "1/0/1 expires=11:30:00 deliveries=2 attempts=2 owner=3",
-      .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 -infinity 11:30:00 60", .left = "" },
+      .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 -", .left = "" },
     { SQL_REQUEUE_JOBS,
       "NACK: its delay and error; a delay of 0 is none; never past the end; the last one dies",
       .jobs =
@@ -138,7 +138,7 @@ static const struct stmt_case attempts_cases[] = {
       .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2; "
               "1/0/5 deliveries=2 attempts=2 nacks=1 extras=1 error=e backoff=7 body=b owner=3",
-      .params = { "{1,1,1,1,1,1}", "{0,0,0,0,0,0}", "{1,2,3,4,5,6}", NOW }, .rows = "5 - - - 13:00:00 60",
+      .params = { "{1,1,1,1,1,1}", "{0,0,0,0,0,0}", "{1,2,3,4,5,6}", NOW }, .rows = "5 - - - 13:00:00 60 -",
       .left = "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 owner=3 attempts=2; "
               "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2",
       .query = "select test.dead()",
@@ -155,7 +155,7 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_BURY_JOBS, "the key is free; what is there already stays as it is",
       .setup = "call test.die('1/0/1 attempts=2 body=first'); "
                "call test.put('1/0/1 deliveries=2 attempts=2; 1/0/2 deliveries=2 attempts=2 key=k')",
-      .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 - - - 13:00:00 60; 2 - - - 13:00:00 60",
+      .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 - - - 13:00:00 60 -; 2 - - - 13:00:00 60 -",
       .left = "", .query = "select test.dead()",
       .found = "1/0/1 body=first attempts=2; 1/0/2 died=12:00:00 deliveries=2 attempts=2 key=k" },
     { SQL_REVIVE_JOBS, "its key is taken again, unless another job has it: then it stays dead; told twice",
