@@ -84,12 +84,10 @@ static struct brought read_rows(struct claim *c, const PGresult *rows) {
     return b;
 }
 
-/* Somebody may have made room while the claim was under way. */
 static void note_full(struct claim *c, const PGresult *rows) {
-    if (!row_null(rows, 0, COL_WAIT_MS))
-        limits_pace(c->q, row_int4(rows, 0, COL_WAIT_MS) * US_PER_MS);
-    else if (c->q->rooms == c->rooms)
-        limits_full(c->q, row_bool(rows, 0, COL_SOON));
+    int32_t wait_ms = row_null(rows, 0, COL_WAIT_MS) ? 0 : row_int4(rows, 0, COL_WAIT_MS);
+
+    limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, COL_SOON));
 }
 
 static void limited_done(struct task **tasks, size_t count, const PGresult *rows) {

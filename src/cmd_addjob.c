@@ -158,17 +158,13 @@ void cmd_addjob(struct req *r) {
 
 /* ---- the statement ---- */
 
-/* The client that has waited longest gets the job by its insert, when nothing else is, or is
- * about to be, ready before it. A unique job may turn out not to be inserted. */
+/* A GETJOB gets the job by its insert. A unique job may turn out not to be inserted. */
 static struct get *find_taker(const struct add *a) {
-    struct queue *q = a->q;
     struct get *g;
 
-    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.bundle != NULL ||
-        !queue_is_awaited(q) || q->inserting > 0 || q->claiming > 0 || queue_is_shut(q) || q->limited ||
-        queue_budget(q) > 0)
+    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.bundle != NULL)
         return NULL;
-    g = get_first_waiting(q);
+    g = get_find_taker(a->q);
     return g != NULL && g->kind == NULL ? g : NULL;
 }
 

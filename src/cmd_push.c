@@ -40,16 +40,14 @@ struct push {
 
 /* ---- to waiting clients ---- */
 
-/* The client that has waited longest, when it pops and nothing is, or is about to be, in the list. It has to take all
- * elements: if some were handed over and the insert of the others failed, the command would be half done. */
+/* A client that pops and takes all elements gets them at once: if some were handed over and the insert of the others
+ * failed, the command would be half done. What was accepted before and is not sent yet goes first. */
 static struct get *find_taker(const struct push *p) {
-    struct queue *q = p->q;
     struct get *g;
 
-    if (p->req->task.bundle != NULL || !queue_is_awaited(q) || q->adding > 0 || q->inserting > 0 ||
-        q->claiming > 0 || queue_is_shut(q) || queue_budget(q) > 0)
+    if (p->req->task.bundle != NULL || p->q->adding > 0)
         return NULL;
-    g = get_first_waiting(q);
+    g = get_find_taker(p->q);
     return g != NULL && g->kind != NULL && g->count >= (int64_t)p->count &&
                    ((const struct pop *)g->own)->to == NULL
                ? g

@@ -170,6 +170,7 @@ static struct op *const operations[] = {
     &op_pop_last,
     &op_move_first,
     &op_move_last,
+    &op_pop_limited,
     &op_list_first,
     &op_list_last,
     &op_find_first,

@@ -9,11 +9,12 @@
 #include "clock.h"
 #include "config.h"
 #include "events.h"
+#include "job_end.h"
 #include "job_expiry.h"
-#include "job_group.h"
 #include "list_front.h"
 #include "node.h"
 #include "popped.h"
+#include "queue_limits.h"
 #include "stats.h"
 
 /* Bits of an index into q->pops. */
@@ -36,7 +37,20 @@ struct pop_claim {
     size_t cap; /* of both */
     struct job *rows;
     size_t row_count;
+    size_t
+        room; /* rows that the statement looked for: as many as slots, or fewer by the limits of the queue */
     struct queue_walk walk;
+    uint64_t rooms; /* of the queue, when it was sent */
+};
+
+/* Columns of pop_limited.sql behind those of pop_first.sql. */
+enum {
+    LIMITED_ORDINAL = POPPED_COLUMNS,
+    LIMITED_TO_WAKE_AT,
+    LIMITED_TO_EXPIRES_AT,
+    LIMITED_ROOM,
+    LIMITED_SOON,
+    LIMITED_WAIT_MS,
 };
 
 /* ---- planning ---- */
@@ -59,7 +73,7 @@ static struct pop_claim *claim_of(struct queue *q, unsigned kind) {
     c->kind = kind;
     list_init(&c->task.node);
     list_init(&c->walk.node);
-    c->task.op = ops[kind];
+    c->task.op = q->limited ? &op_pop_limited : ops[kind];
     c->task.rows = 1;
     q->pops[kind] = c;
     batch_add(&c->task);
@@ -164,8 +178,7 @@ static void encode_places(struct params *p, int col, struct pop_claim *c) {
     }
 }
 
-static void first_encode(struct params *p, struct task *t) {
-    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+static void first_encode_key(struct params *p, struct pop_claim *c) {
     struct job_key first = first_key(c);
 
     c->q->pops[c->kind] = NULL;
@@ -175,6 +188,12 @@ static void first_encode(struct params *p, struct task *t) {
     params_set_int8(p, 2, first.id);
     params_set_int4(p, 3, (int32_t)c->slot_count);
     params_set_time(p, 4, clock_db());
+}
+
+static void first_encode(struct params *p, struct task *t) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+
+    first_encode_key(p, c);
     if (c->kind & POP_MOVES)
         encode_places(p, 5, c);
 }
@@ -189,6 +208,26 @@ static void last_encode(struct params *p, struct task *t) {
     params_set_time(p, 2, clock_db());
     if (c->kind & POP_MOVES)
         encode_places(p, 3, c);
+}
+
+/* A place that is nowhere: the job is taken away. */
+static void encode_no_places(struct params *p, int col, const struct pop_claim *c) {
+    for (size_t i = 0; i < c->slot_count; i++) {
+        params_int4(p, col, 0);
+        params_int8(p, col + 1, 0);
+    }
+}
+
+static void limited_encode(struct params *p, struct task *t) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+
+    first_encode_key(p, c);
+    c->rooms = c->q->rooms;
+    params_set_bool(p, 5, (c->kind & POP_LAST) != 0);
+    if (c->kind & POP_MOVES)
+        encode_places(p, 6, c);
+    else
+        encode_no_places(p, 6, c);
 }
 
 /* ---- the end of a claim ---- */
@@ -215,18 +254,15 @@ static void end_slots(struct pop_claim *c) {
 }
 
 static bool has_all(const struct pop_claim *c) {
-    return c->row_count >= c->slot_count;
+    return c->row_count >= c->room;
 }
 
 /* Returned jobs that the walk did not come to. Others that it did not bring are gone. */
 static void return_unseen(struct pop_claim *c) {
-    struct job_key last;
-
     if (!has_all(c))
         return;
-    last = c->rows[c->row_count - 1].key;
     for (size_t i = 0; i < c->key_count; i++)
-        if (job_key_before(last, c->keys[i]))
+        if (c->row_count == 0 || job_key_before(c->rows[c->row_count - 1].key, c->keys[i]))
             queue_return_key(c->q, c->keys[i]);
 }
 
@@ -271,10 +307,10 @@ static int compare_backwards(const void *a, const void *b) {
     return compare_rows(b, a);
 }
 
-static void read_rows(struct pop_claim *c, const PGresult *rows) {
-    c->row_count = (size_t)PQntuples(rows);
+static void read_rows(struct pop_claim *c, const PGresult *rows, int n) {
+    c->row_count = (size_t)n;
     c->rows = xmalloc((c->row_count + 1) * sizeof *c->rows);
-    for (int i = 0; i < PQntuples(rows); i++)
+    for (int i = 0; i < n; i++)
         c->rows[i] = popped_read(rows, i, c->q);
     qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
 }
@@ -286,79 +322,143 @@ static void give(struct pop_slot s, const struct job *job) {
         popped_put_back(job);
 }
 
-static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
-
-    (void)count;
-    read_rows(c, rows);
+static void pop_rows(struct pop_claim *c, const PGresult *rows, int n) {
+    read_rows(c, rows, n);
     learn(c);
     for (size_t i = 0; i < c->row_count; i++) {
         popped_count_gone(&c->rows[i]);
         give(c->slots[i], &c->rows[i]);
     }
+}
+
+static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
+
+    (void)count;
+    c->room = c->slot_count;
+    pop_rows(c, rows, PQntuples(rows));
     end_claim(c);
 }
 
 /* ---- moved ---- */
 
-void pop_arrived(const struct pop *p, int64_t id, const PGresult *rows, int i) {
+/* Columns of move_first.sql. */
+enum {
+    MOVED_ORDINAL,
+    MOVED_RANK,
+    MOVED_ID,
+    MOVED_READY_AT,
+    MOVED_TO_WAKE_AT,
+    MOVED_BODY,
+    MOVED_EXPIRES_AT,
+    MOVED_RETRY,
+    MOVED_GROUP,
+    MOVED_TO_EXPIRES_AT,
+};
+
+static int64_t time_or_never(const PGresult *rows, int row, int col) {
+    return row_null(rows, row, col) ? TIME_NEVER : row_time(rows, row, col);
+}
+
+struct moved_job pop_read_moved(const PGresult *rows, int i, struct queue *q) {
+    return (struct moved_job){
+        .ordinal = row_int4(rows, i, MOVED_ORDINAL),
+        .job = { .q = q,
+                 .key = { q->id, row_int2(rows, i, MOVED_RANK), row_int8(rows, i, MOVED_ID) },
+                 .ready_at = row_time(rows, i, MOVED_READY_AT),
+                 .body = row_bytes(rows, i, MOVED_BODY),
+                 .expires_at = row_time(rows, i, MOVED_EXPIRES_AT),
+                 .retry = row_int4(rows, i, MOVED_RETRY),
+                 .group = job_end_group(rows, i, MOVED_GROUP) },
+        .to_wake_at = time_or_never(rows, i, MOVED_TO_WAKE_AT),
+        .to_expires_at = row_time(rows, i, MOVED_TO_EXPIRES_AT),
+    };
+}
+
+/* The same of pop_limited.sql, which has the columns of pop_first.sql before its own. */
+static struct moved_job read_moved_limited(const PGresult *rows, int i, struct queue *q) {
+    return (struct moved_job){
+        .ordinal = row_int4(rows, i, LIMITED_ORDINAL),
+        .job = popped_read(rows, i, q),
+        .to_wake_at = time_or_never(rows, i, LIMITED_TO_WAKE_AT),
+        .to_expires_at = row_time(rows, i, LIMITED_TO_EXPIRES_AT),
+    };
+}
+
+void pop_arrived(const struct pop *p, int64_t id, const struct moved_job *m) {
     struct job_key key = { p->to->id, 0, id };
-    int64_t wake_at = row_null(rows, i, 4) ? TIME_NEVER : row_time(rows, i, 4);
 
     queue_note_body(p->to, (size_t)PQgetlength(rows, i, 5));
     if (events_wanted(p->to))
-        event_of_job(p->to, EVENT_ADDED, key, row_time(rows, i, 9), row_int4(rows, i, 7));
+        event_of_job(p->to, EVENT_ADDED, key, m->to_expires_at, m->job.retry);
     queue_count_total(p->to, 1);
     queue_count_in(p->to, 1);
-    if (wake_at != TIME_NEVER)
-        expiry_wake_at(wake_at);
+    if (m->to_wake_at != TIME_NEVER)
+        expiry_wake_at(m->to_wake_at);
     if (id < 0)
         queue_job_returned(p->to, key);
     else
         queue_job_ready(p->to, key);
 }
 
-void pop_departed(const struct queue *q, const PGresult *rows, int i) {
-    if (!row_null(rows, i, 8))
-        group_next(q->id, row_bytes(rows, i, 8));
-}
+/* One whose client has gone stays where it was moved to: who died with it is what that list is for. */
+static void depart(struct pop_claim *c, const struct moved_job *m) {
+    const struct pop_slot *s = &c->slots[m->ordinal - 1];
 
-/* Columns: ordinal, rank, id, ready_at, wake_at, body, expires_at, retry, group_key, to_expires_at. One whose client has gone stays where it was moved to: who
- * died with it is what that list is for. */
-static void read_moved(struct pop_claim *c, const PGresult *rows, int i) {
-    const struct pop_slot *s = &c->slots[row_int4(rows, i, 0) - 1];
-    struct job *job = &c->rows[c->row_count++];
-
-    *job = (struct job){
-        .q = c->q,
-        .key = { c->q->id, row_int2(rows, i, 1), row_int8(rows, i, 2) },
-        .body = row_bytes(rows, i, 5),
-    };
-    queue_count_gone(job->key, row_time(rows, i, 3));
-    events_of_taken(c->q, job->key, row_time(rows, i, 6), row_int4(rows, i, 7));
-    pop_departed(c->q, rows, i);
+    c->rows[c->row_count++] = m->job;
+    popped_count_gone(&m->job);
     if (s->get->client != NULL)
-        s->get->jobs[s->place] = *job;
+        s->get->jobs[s->place] = m->job;
 }
 
-static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
-    int n = PQntuples(rows);
+static void move_rows(struct pop_claim *c, const PGresult *rows, int n,
+                      struct moved_job (*read)(const PGresult *rows, int row, struct queue *q)) {
+    struct moved_job *moved = xmalloc(((size_t)n + 1) * sizeof *moved);
 
-    (void)count;
     c->rows = xmalloc(((size_t)n + 1) * sizeof *c->rows);
-    for (int i = 0; i < n; i++)
-        read_moved(c, rows, i);
+    for (int i = 0; i < n; i++) {
+        moved[i] = read(rows, i, c->q);
+        depart(c, &moved[i]);
+    }
     qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
     learn(c);
     /* Who waits for the rest has waited longer than who waits for what was moved. */
     if (queue_budget(c->q) > 0)
         queue_signal(c->q);
     for (int i = 0; i < n; i++) {
-        const struct pop_slot *s = &c->slots[row_int4(rows, i, 0) - 1];
+        const struct pop_slot *s = &c->slots[moved[i].ordinal - 1];
 
-        pop_arrived(s->get->own, s->to_id, rows, i);
+        pop_arrived(s->get->own, s->to_id, &moved[i]);
     }
+    free(moved);
+}
+
+static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
+
+    (void)count;
+    c->room = c->slot_count;
+    move_rows(c, rows, PQntuples(rows), pop_read_moved);
+    end_claim(c);
+}
+
+/* ---- from queues with limits ---- */
+
+static void limited_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
+    int n = row_null(rows, 0, 0) ? 0 : PQntuples(rows);
+    int32_t wait_ms = row_null(rows, 0, LIMITED_WAIT_MS) ? 0 : row_int4(rows, 0, LIMITED_WAIT_MS);
+
+    (void)count;
+    c->room = (size_t)row_int4(rows, 0, LIMITED_ROOM);
+    if ((size_t)n >= c->room && c->room < c->slot_count)
+        limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, LIMITED_SOON));
+    else
+        limits_not_full(c->q);
+    if (c->kind & POP_MOVES)
+        move_rows(c, rows, n, read_moved_limited);
+    else
+        pop_rows(c, rows, n);
     end_claim(c);
 }
 
@@ -413,3 +513,4 @@ POP_OP(op_pop_first, "pop_first", SQL_POP_FIRST, first_encode, pop_done);
 POP_OP(op_pop_last, "pop_last", SQL_POP_LAST, last_encode, pop_done);
 POP_OP(op_move_first, "move_first", SQL_MOVE_FIRST, first_encode, move_done);
 POP_OP(op_move_last, "move_last", SQL_MOVE_LAST, last_encode, move_done);
+POP_OP(op_pop_limited, "pop_limited", SQL_POP_LIMITED, limited_encode, limited_done);

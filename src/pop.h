@@ -25,6 +25,7 @@ extern struct op op_pop_first;
 extern struct op op_pop_last;
 extern struct op op_move_first;
 extern struct op op_move_last;
+extern struct op op_pop_limited;
 
 size_t pop_plan(struct get *g, struct queue *q);
 
@@ -32,9 +33,17 @@ size_t pop_plan(struct get *g, struct queue *q);
 int64_t pop_front_id(void);
 /* The id of what is moved now. */
 int64_t pop_new_id(const struct pop *p);
-/* A move out of q was committed, as this row of move_first.sql says: the next of the job's group may come. */
-void pop_departed(const struct queue *q, const PGresult *rows, int row);
-/* The same of where it went. */
-void pop_arrived(const struct pop *p, int64_t id, const PGresult *rows, int row);
+/* A job that was moved: as it was, and how it is in its new place. */
+struct moved_job {
+    int32_t ordinal; /* of the place, from 1 on */
+    struct job job;
+    int64_t to_wake_at;
+    int64_t to_expires_at;
+};
+
+/* Reads a row of move_first.sql; the result lives as long as the job. */
+struct moved_job pop_read_moved(const PGresult *rows, int row, struct queue *q);
+/* The move is committed, and the job has this id where it went. */
+void pop_arrived(const struct pop *p, int64_t id, const struct moved_job *m);
 
 #endif

@@ -91,7 +91,22 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
     req_db_error(t->req, err);
 }
 
+/* The statements of a transaction know nothing of limits; GETJOB in one refuses such queues, too. */
+static bool is_limited(const struct taking *t) {
+    for (size_t i = 0; i < t->key_count; i++) {
+        const struct queue *q = queue_find(t->keys[i]);
+
+        if (q != NULL && q->limited)
+            return true;
+    }
+    return false;
+}
+
 void pop_inside(struct taking *t) {
+    if (is_limited(t)) {
+        req_error(t->req, "ERR in a transaction nothing is popped from queues with limits");
+        return;
+    }
     t->req->data = t;
     t->parked.go = on_known;
     t->parked.fail = on_unknown;
@@ -108,7 +123,7 @@ void pop_inside(struct taking *t) {
 
 /* Nobody has the number 0. */
 static int32_t source_id(const struct queue *q) {
-    return q == NULL || queue_is_shut(q) || (q->limited && q->full) ? 0 : q->id;
+    return q == NULL || queue_is_shut(q) ? 0 : q->id;
 }
 
 static void pop_encode(struct params *p, struct task *task) {
@@ -233,21 +248,16 @@ static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
 static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct taking *t = taking_of(tasks[0]);
     bool found = PQntuples(rows) > 0;
-    struct job job = { .q = t->queues[0] };
+    struct moved_job m = { .ordinal = 0 };
 
     (void)count;
     if (found) {
-        job.key = (struct job_key){ job.q->id, row_int2(rows, 0, 1), row_int8(rows, 0, 2) };
-        job.ready_at = row_time(rows, 0, 3);
-        job.body = row_bytes(rows, 0, 5);
-        job.expires_at = row_time(rows, 0, 6);
-        job.retry = row_int4(rows, 0, 7);
-        count_gone(&job, 1);
-        pop_departed(job.q, rows, 0);
-        pop_arrived(&t->pop, t->to_id, rows, 0);
+        m = pop_read_moved(rows, 0, t->queues[0]);
+        count_gone(&m.job, 1);
+        pop_arrived(&t->pop, t->to_id, &m);
     }
     count_claim(found);
-    end_with(t, &job, found);
+    end_with(t, &m.job, found);
 }
 
 static void inside_fail(struct task *task, const struct op_error *err) {

@@ -8,6 +8,7 @@
 #include "batch.h"
 #include "clock.h"
 #include "events.h"
+#include "job_end.h"
 #include "job_expiry.h"
 #include "job_group.h"
 #include "queue.h"
@@ -66,6 +67,7 @@ struct job popped_read(const PGresult *rows, int row, struct queue *q) {
         .nacks = row_int4(rows, row, ROW_NACKS),
         .extras = row_int4(rows, row, ROW_EXTRAS),
         .body = row_bytes(rows, row, ROW_BODY),
+        .group = job_end_group(rows, row, ROW_GROUP_KEY),
         .deliveries = row_int4(rows, row, ROW_DELIVERIES),
         .rows = rows,
         .row = row,
@@ -112,10 +114,9 @@ static struct rest rest_of(const struct queue *q) {
 }
 
 void popped_count_gone(const struct job *job) {
-    queue_count_gone(job->key, job->ready_at);
+    job_ended(&(struct job_end){
+        .key = job->key, .queued_since = job->ready_at, .group = job->group, .how = JOB_DELETED });
     events_of_taken(job->q, job->key, job->expires_at, job->retry);
-    if (job->rows != NULL && !row_null(job->rows, job->row, ROW_GROUP_KEY))
-        group_next(job->key.queue_id, row_bytes(job->rows, job->row, ROW_GROUP_KEY));
 }
 
 /* ---- copies ---- */
@@ -130,6 +131,7 @@ static struct popped *copy_of(const struct job *job) {
 
     p->job = *job;
     p->job.body = copy_bytes(job->body);
+    p->job.group = (struct slice){ NULL, 0 };
     p->rest = job->rows != NULL ? read_rest(job->rows, job->row) : rest_of(job->q);
     p->job.rows = NULL;
     p->job.q->users++;

@@ -17,8 +17,7 @@ extern struct op op_put_back;
 #define POPPED_COLUMNS 16
 /* A row of pop_first.sql and its like, whose columns are body and so on. The result lives as long as the job. */
 struct job popped_read(const PGresult *rows, int row, struct queue *q);
-/* It is gone, which is committed: counted, told, and the next of its group may come. What was moved has no rows:
- * pop_departed(). */
+/* A job has left its queue, by a pop or a move that is committed: counts it, tells of it, lets its group go on. */
 void popped_count_gone(const struct job *job);
 /* The reply with this job comes next. */
 void popped_note_unsent(struct client *c, const struct job *job);

@@ -49,15 +49,23 @@ static int64_t next_wait(const struct queue *q) {
     return twice < SOON_US ? SOON_US : twice < LOOK_US ? twice : LOOK_US;
 }
 
-void limits_full(struct queue *q, bool soon) {
+static void set_full(struct queue *q, bool soon) {
     q->full = true;
     q->look_wait_us = soon ? next_wait(q) : LOOK_US;
     heap_set(&looks, &q->look, clock_mono() + q->look_wait_us);
 }
 
-void limits_pace(struct queue *q, int64_t wait_us) {
+static void set_paced(struct queue *q, int64_t wait_us) {
     q->full = q->paced = true;
     heap_set(&looks, &q->look, clock_mono() + wait_us);
+}
+
+/* There may be room again since the claim was sent. */
+void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon) {
+    if (wait_ms > 0)
+        set_paced(q, wait_ms * US_PER_MS);
+    else if (q->rooms == rooms)
+        set_full(q, soon);
 }
 
 void limits_not_full(struct queue *q) {

@@ -21,10 +21,9 @@ void limits_set(struct queue *q);
 void limits_room(struct queue *q);
 /* There may be room, and whoever knew better has been told. */
 void limits_heard_room(struct queue *q);
-/* A claim found no room. soon: somebody else was about to change that. */
-void limits_full(struct queue *q, bool soon);
-/* The next tokens come in so long a time, and no sooner. */
-void limits_pace(struct queue *q, int64_t wait_us);
+/* A claim found no room. rooms: q->rooms when the claim was sent. wait_ms: until the next tokens; 0: it is not for tokens.
+ * soon: another session was about to change that. */
+void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon);
 /* A claim took what it wanted. */
 void limits_not_full(struct queue *q);
 /* The queue's object goes. */

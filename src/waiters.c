@@ -268,6 +268,13 @@ struct get *get_first_waiting(struct queue *q) {
     return NULL;
 }
 
+struct get *get_find_taker(struct queue *q) {
+    if (!queue_is_awaited(q) || q->inserting > 0 || q->claiming > 0 || queue_is_shut(q) || q->limited ||
+        queue_budget(q) > 0)
+        return NULL;
+    return get_first_waiting(q);
+}
+
 void get_claim(struct get *g) {
     if (g->state == GET_WAITING)
         leave_all(g);

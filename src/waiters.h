@@ -50,6 +50,7 @@ struct job {
     int32_t extras;
     struct slice body;
     /* Only of one that was taken away; popped.h. */
+    struct slice group; /* ptr NULL: none */
     int32_t deliveries;
     int row; /* in rows, where there is more about it; NULL: it never was a row */
     const PGresult *rows;
@@ -135,6 +136,9 @@ struct get *get_next_fresh(void);
 void get_wait(struct get *g);
 /* The longest waiting get of q whose client is still there, or NULL. */
 struct get *get_first_waiting(struct queue *q);
+/* The same, if a job that is added now may go to it without a claim: nothing is ready, or about to be, before that job, and no
+ * limit has to be asked. For the caller to check: the kind of the get, and what the job itself rules out. */
+struct get *get_find_taker(struct queue *q);
 /* Leaves all queues' lists; a job for it is under way. */
 void get_claim(struct get *g);
 /* Another place in the reply. */

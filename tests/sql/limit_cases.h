@@ -1,4 +1,10 @@
 #ifndef LIMIT_CASES_H
+#define POP(limit) "1", FIRST, limit, NOW
+#define TAKE_2 "{0,0}", "{0,0}"
+#define POPPED(id, place, wake) \
+    "0 " id " 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - " place " " wake "13:00:00 "
+#define NO_POP "- - - - - - - - - - - - - - - - - - - "
+
 #define LIMIT_CASES_H
 
 #include "session.h"
@@ -126,6 +132,52 @@
           .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - t 1 f 100",                                          \
           .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 "            \
                   "owner=3; " TAKEN("1/0/3") "; 1/0/4; 1/0/5" },                                             \
+        { SQL_POP_LIMITED,                                                                                   \
+          "while fewer run than may, as many as are wanted; the first ones",                                 \
+          .jobs = TWO_RUNNING "; 1/0/5 wake=13:00:00",                                                       \
+          .setup = MAX_ACTIVE("3"),                                                                          \
+          .params = { POP("2"), "f", TAKE_2 },                                                               \
+          .rows = POPPED("3", "1", "13:00:00 ") "2 f -; " POPPED("4", "2", "13:00:00 ") "2 f -",             \
+          .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "   \
+                  "1/0/5 wake=13:00:00" },                                                                   \
+        { SQL_POP_LIMITED,          "nothing, while as many run as may", .jobs = TWO_RUNNING,                \
+          .setup = MAX_ACTIVE("2"), .params = { POP("2"), "f", TAKE_2 }, .rows = NO_POP "0 f -" },           \
+        { SQL_POP_LIMITED,                                                                                   \
+          "a job whose lease is over runs no more",                                                          \
+          .jobs = "1/0/1 ready=11:30:00 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3",    \
+          .setup = MAX_ACTIVE("2"),                                                                          \
+          .params = { POP("2"), "t", TAKE_2 },                                                               \
+          .rows = "0 1 11:30:00 13:00:00 60 0 0 \"x\" 1 - - - - - - - 1 13:00:00 13:00:00 2 f -",            \
+          .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3" },                                             \
+        { SQL_POP_LIMITED,                                                                                   \
+          "the last ones, moved; to the same queue, too",                                                    \
+          .jobs = TWO_RUNNING,                                                                               \
+          .setup = MAX_ACTIVE("3"),                                                                          \
+          .params = { POP("2"), "t", "{2,1}", "{9,-8}" },                                                    \
+          .rows = POPPED("3", "2", "13:00:00 ") "2 f -; " POPPED("4", "1", "- ") "2 f -",                    \
+          .left = "1/0/-8 ready=12:00:00 wake=13:00:00; 1/0/1 ready=12:00:30 deliveries=1 owner=3; "         \
+                  "1/0/2 ready=12:00:30 deliveries=1 owner=3; 2/0/9 ready=12:00:00" },                       \
+        { SQL_POP_LIMITED,                                                                                   \
+          "each takes a token",                                                                              \
+          .jobs = "1/0/3; 1/0/4; 1/0/5",                                                                     \
+          .setup = RATE("10", "1"),                                                                          \
+          .params = { POP("2"), "f", TAKE_2 },                                                               \
+          .rows = POPPED("3", "1", "13:00:00 ") "1 f 100",                                                   \
+          .left = "1/0/4; 1/0/5",                                                                            \
+          .query = "select tokens from pgdisque.bucket",                                                     \
+          .found = "0" },                                                                                    \
+        { SQL_POP_LIMITED,                                                                                   \
+          "none is left",                                                                                    \
+          .jobs = "1/0/3",                                                                                   \
+          .setup = RATE("20", "0.5"),                                                                        \
+          .params = { POP("2"), "f", TAKE_2 },                                                               \
+          .rows = NO_POP "0 f 25" },                                                                         \
+        { SQL_POP_LIMITED,                                                                                   \
+          "the limit has gone",                                                                              \
+          .jobs = "1/0/3",                                                                                   \
+          .params = { POP("2"), "f", TAKE_2 },                                                               \
+          .rows = POPPED("3", "1", "13:00:00 ") "2 f -",                                                     \
+          .left = "" },                                                                                      \
         { SQL_RUNNING_JOBS,                                                                                  \
           "those with a slot and a lease, of each queue",                                                    \
           .jobs = TWO_RUNNING "; 1/0/5 ready=12:00:30 owner=3; 1/0/6 owner=3",                               \

@@ -127,10 +127,12 @@ static void test_dead(void **state) {
 }
 
 static void test_popped(void **state) {
-    const struct job job = { .q = queue_named("q1"), .key = { queue_named("q1")->id, 0, 7 } };
+    const struct job job = { .q = queue_named("q1"),
+                             .key = { queue_named("q1")->id, 0, 7 },
+                             .group = slice_str("group") };
 
     (void)state;
-    popped_count_gone(&job, slice_str("group"));
+    popped_count_gone(&job);
     assert_told();
     assert_group_goes_on();
 }

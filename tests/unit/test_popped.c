@@ -213,7 +213,7 @@ static void ended(struct get *g) {
 /* A row of move_first.sql, of a job of this group or none. */
 static PGresult *row_of_move(const char *group) {
     static const int sizes[] = { 4, 2, 8, 8, 8 };
-    PGresult *rows = fake_rows(9);
+    PGresult *rows = fake_rows(10);
 
     for (int col = 0; col < 4; col++)
         fake_set_int(rows, 0, col, sizes[col], col == 0);
@@ -222,6 +222,7 @@ static PGresult *row_of_move(const char *group) {
     fake_set_int(rows, 0, 7, 4, 0);
     if (group != NULL)
         fake_set_bytes(rows, 0, 8, slice_str(group));
+    fake_set_int(rows, 0, 9, 8, 0);
     return rows;
 }
 

@@ -1,0 +1,140 @@
+-- Takes the next ready jobs of a queue with limits away, or moves them, as pop_first, pop_last, move_first and move_last do
+-- without limits. Nothing is taken while as many jobs run as max-active allows; what is taken here is gone at once and needs
+-- no slot. Each job takes a token of the rate.
+-- One that has had its last attempt is left to be buried.
+-- params: $1 queue_id, $2 rank, $3 id (the key to begin behind, itself not included), $4 limit, $5 now, $6 is_last (from the
+--         last one on; the key counts for nothing), $7 queue_id, $8 id (arrays: the new places, as many as the limit;
+--         queue_id 0: the job is taken away)
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries, attempts, backoff, deadqueue, error,
+--          unique_key, unique_until, group_key (as pop_first), ordinal of the place, wake_at, to_expires_at (of a move, as
+--          move_first); all of them null in the only row when there are none; in no order; then room (so many it could have
+--          been), soon (another session has the tokens), wait_ms (until there is a token; null: it is not for tokens)
+-- locks: the tokens and the jobs, skipping what others have locked
+-- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
+with setting as materialized (
+    select
+        coalesce(max(case when s.name = 'max-active' then convert_from(s.value, 'UTF8') end)::integer, 0) as most,
+        coalesce(max(case when s.name = 'rate' then convert_from(s.value, 'UTF8') end)::integer, 0) as rate
+    from pgdisque.queue_setting as s
+    where s.queue_id = $1::integer
+      and s.name in ('max-active', 'rate')
+),
+bucket as materialized (
+    select
+        least(
+            greatest(1, l.rate / 10.0),
+            b.tokens + l.rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))
+        )::double precision as tokens,
+        l.rate
+    from setting as l
+    join pgdisque.bucket as b on b.queue_id = $1::integer
+    where l.rate > 0
+    for update of b skip locked
+),
+room as materialized (
+    select
+        least(
+            case when l.most > 0 and u.jobs >= l.most then 0 else $4::integer end,
+            case when l.rate > 0 then coalesce((select floor(b.tokens) from bucket as b), 0)::integer end
+        ) as jobs,
+        l.rate > 0 and not exists (select from bucket) as is_shut
+    from setting as l
+    cross join lateral (
+        select count(*) as jobs
+        from pgdisque.slot as s
+        join pgdisque.job as j on j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
+        where l.most > 0
+          and s.queue_id = $1::integer
+          and j.slot = s.n
+          and j.ready_at > $5::timestamptz
+          and j.expires_at > $5::timestamptz
+    ) as u
+),
+first_ones as materialized (
+    select r.ctid as place
+    from pgdisque.job as r
+    where not $6::boolean
+      and r.queue_id = $1::integer
+      and (r.rank, r.id) > ($2::smallint, $3::bigint)
+      and r.ready_at <= $5::timestamptz
+      and r.expires_at > $5::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    order by r.rank, r.id
+    limit (select m.jobs from room as m)
+    for update skip locked
+),
+last_ones as materialized (
+    select r.ctid as place
+    from pgdisque.job as r
+    where $6::boolean
+      and r.queue_id = $1::integer
+      and r.ready_at <= $5::timestamptz
+      and r.expires_at > $5::timestamptz
+      and r.wake_at is distinct from r.ready_at
+      and (r.deliveries < r.attempts) is not false
+    order by r.rank desc, r.id desc
+    limit (select m.jobs from room as m)
+    for update skip locked
+),
+found as materialized (
+    select p.place, row_number() over () as ordinal
+    from (
+        select f.place
+        from first_ones as f
+        union all
+        select l.place
+        from last_ones as l
+    ) as p
+),
+gone as (
+    delete from pgdisque.job as j
+    using found as f
+    join unnest($7::integer[], $8::bigint[]) with ordinality as t (to_queue_id, to_id, ordinal) on t.ordinal = f.ordinal
+    where j.ctid = f.place
+    -- The end that EXPIRE gave to the list stays behind.
+    returning
+        f.ordinal, t.to_queue_id, t.to_id, t.to_queue_id <> $1::integer as is_other,
+        greatest(j.expires_at, case when t.to_queue_id <> $1::integer then j.own_expires_at end) as to_expires_at,
+        j.*
+),
+placed as (
+    -- A job that was put before others does not expire in the order of ids, and one that lives on is not looked for.
+    select
+        g.*,
+        case
+            when g.to_id > 0 and (g.wake_at is null or g.to_expires_at > $5::timestamptz + interval '18300 days') then null
+            else g.to_expires_at
+        end as to_wake_at
+    from gone as g
+),
+moved as (
+    insert into pgdisque.job
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, body,
+         attempts, backoff, deadqueue, error, group_key, own_expires_at)
+    select
+        g.to_id, $5::timestamptz, g.to_expires_at, g.to_wake_at, g.to_queue_id, g.retry, g.delay, g.deliveries,
+        g.nacks, g.extras, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error, g.group_key,
+        case when not g.is_other then g.own_expires_at end
+    from placed as g
+    where g.to_queue_id <> 0
+),
+spent as (
+    update pgdisque.bucket as b
+    set tokens = u.tokens - (select count(*) from found), settled_at = clock_timestamp()
+    from bucket as u
+    where b.queue_id = $1::integer
+      and exists (select from found)
+)
+select
+    g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.nacks, g.extras, g.body, g.deliveries, g.attempts, g.backoff,
+    g.deadqueue, g.error, g.unique_key, g.unique_until, g.group_key, g.ordinal::integer, g.to_wake_at, g.to_expires_at,
+    m.jobs as room, m.is_shut as soon, w.wait_ms
+from room as m
+cross join lateral (
+    -- For a hundredth of a second at once, as claim_limited does.
+    select max(ceil(1000 * (greatest(1, b.rate / 100.0) - b.tokens + (select count(*) from found)) / b.rate))::integer as wait_ms
+    from bucket as b
+    where b.tokens - (select count(*) from found) < 1
+) as w
+left join placed as g on true
