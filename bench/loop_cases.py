@@ -14,7 +14,8 @@ from lib.base import Failure
 
 SILENT_SECONDS = 3
 REPLY_SECONDS = 120
-NAMES_A_COMMAND = 10_000
+NAMES_A_COMMAND = 1_000
+PATTERNS_A_CLIENT = 1_000
 MARKER = b"end-of-the-case"
 
 
@@ -25,6 +26,7 @@ class Sizes:
         self.names = 1_000_000 // divisor
         self.commands = 100_000 // divisor
         self.patterns = 2_000 // divisor
+        self.pattern_clients = max(60 // divisor, 1)
         self.pattern_queues = 2_000_000 // divisor
         self.clients = 10_000 // divisor
         self.returned = 60_000 // divisor
@@ -99,9 +101,21 @@ def send_for(clients, payload, seconds):
 
 def make_queues(client, prefix, count):
     """Queues that are known to the server and have no jobs."""
-    for first in range(0, count, NAMES_A_COMMAND):
-        some = [b"%s%d" % (prefix, i) for i in range(first, min(first + NAMES_A_COMMAND, count))]
-        ask(client, command("GETJOB", "NOHANG", "FROM", *some))
+    for request in in_commands(("GETJOB", "NOHANG", "FROM"), prefix, count):
+        ask(client, request)
+
+
+def in_commands(words, prefix, count):
+    """Commands with all the names, as many in each as one may have."""
+    return [command(*words, *(b"%s%d" % (prefix, i) for i in range(first, min(first + NAMES_A_COMMAND, count))))
+            for first in range(0, count, NAMES_A_COMMAND)]
+
+
+def listen_to_patterns(port, sizes):
+    clients = [connect(port) for _ in range(sizes.pattern_clients)]
+    for number, client in enumerate(clients):
+        ask(client, command("PSUBSCRIBE", *names(b"p%d-*" % number, PATTERNS_A_CLIENT)))
+    return clients
 
 
 def subscribe(client, word, prefix, count):
@@ -128,11 +142,11 @@ def case(name):
 
 @case("EXEC of ADDJOBs")
 def exec_many(port, sizes):
-    """MULTI, 100,000 ADDJOBs, EXEC."""
+    """MULTI, 20,000 ADDJOBs, EXEC; five times."""
     client = connect(port)
-    requests = [command("MULTI"), command("ADDJOB", "exec", "body", 0) * sizes.commands, command("EXEC")]
+    request = command("MULTI") + command("ADDJOB", "exec", "body", 0) * (sizes.commands // 5) + command("EXEC")
     yield
-    ask(client, *requests)
+    ask(client, request * 5)
 
 
 @case("pipeline of ADDJOBs")
@@ -173,11 +187,11 @@ def unsubscribe_all(port, sizes):
 
 @case("PUNSUBSCRIBE")
 def punsubscribe_all(port, sizes):
-    """From all patterns, as many as a tenth of a million."""
-    client = connect(port)
-    subscribe(client, "PSUBSCRIBE", b"pattern*", sizes.names // 10)
+    """60 clients from a thousand patterns each."""
+    clients = listen_to_patterns(port, sizes)
     yield
-    ask(client, command("PUNSUBSCRIBE"))
+    for client in clients:
+        ask(client, command("PUNSUBSCRIBE"))
 
 
 @case("hang up with subscriptions")
@@ -201,43 +215,47 @@ def list_channels(port, sizes):
 
 @case("PUBLISH to patterns")
 def publish_to_patterns(port, sizes):
-    """100 messages beside a tenth of a million patterns that do not fit."""
-    listener, client = connect(port), connect(port)
-    subscribe(listener, "PSUBSCRIBE", b"p*", sizes.names // 10)
+    """100 messages beside 60,000 patterns that do not fit."""
+    client = connect(port)
+    listeners = listen_to_patterns(port, sizes)
     yield
     ask(client, command("PUBLISH", "channel", "x") * 100)
+    for listener in listeners:
+        listener.close()
 
 
 @case("GETJOB NOHANG")
 def get_nohang(port, sizes):
-    """FROM a million names."""
+    """FROM a million names, 1,000 in a command."""
     client = connect(port)
-    request = command("GETJOB", "NOHANG", "FROM", *names(b"queue", sizes.names))
+    requests = in_commands(("GETJOB", "NOHANG", "FROM"), b"queue", sizes.names)
     yield
-    ask(client, request)
+    ask(client, *requests)
 
 
 @case("GETJOB waiting")
 def get_waiting(port, sizes):
-    """FROM a million names, until a job comes for the last of them."""
-    client, other = connect(port), connect(port)
-    request = command("GETJOB", "FROM", *names(b"awaited", sizes.names))
+    """1,000 clients wait for 1,000 names each, until a job comes for the last of them."""
+    requests = in_commands(("GETJOB", "FROM"), b"awaited", sizes.names)
+    clients, other = [connect(port) for _ in requests], connect(port)
     yield
-    sender = threading.Thread(target=send_quietly, args=(client, request), daemon=True)
-    sender.start()
-    sender.join()
+    for client, request in zip(clients, requests):
+        client.sendall(request)
     ask(other, command("ADDJOB", b"awaited%d" % (sizes.names - 1), "body", 0))
-    client.recv(1 << 16)
+    clients[-1].recv(1 << 16)
 
 
 @case("hang up while waiting")
 def waiter_leaves(port, sizes):
-    """A client that waits for queues with a million names closes its connection."""
-    client = connect(port)
-    client.sendall(command("GETJOB", "FROM", *names(b"queue", sizes.names)))
+    """1,000 clients that wait for 1,000 names each close their connections."""
+    requests = in_commands(("GETJOB", "FROM"), b"queue", sizes.names)
+    clients = [connect(port) for _ in requests]
+    for client, request in zip(clients, requests):
+        client.sendall(request)
     time.sleep(1)
     yield
-    client.close()
+    for client in clients:
+        client.close()
     time.sleep(1)
 
 

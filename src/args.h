@@ -62,7 +62,7 @@ bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_
 /* The same for the patterns argv[from ..), which are at most max. */
 bool args_patterns_or_reply(struct req *r, int from, int max) MUST_CHECK;
 
-#define SOURCES_MAX 10000
+#define SOURCES_MAX 1000
 /* Does a command take jobs from at most SOURCES_MAX queues and patterns? False when it has replied -LIMIT and ended the
  * request. */
 bool args_sources_or_reply(struct req *r, size_t count) MUST_CHECK;

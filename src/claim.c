@@ -15,7 +15,7 @@ static struct list planned = { &planned, &planned };
 static int planned_queues;
 static int planned_total;
 /* Names and patterns of gets that were looked at for this flight. The rest is looked at in the next turn. */
-#define LOOKED_MOST 20000
+#define LOOKED_MOST 5000
 static size_t looked_at;
 /* Expected in the results of the flight. */
 static size_t planned_bytes;

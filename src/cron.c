@@ -51,6 +51,8 @@
 static struct {
     int64_t next_tick; /* clock_mono() */
     uint64_t ticks;
+    uint32_t slot;  /* of the queue that is looked at next */
+    uint64_t round; /* over all queues */
 } cron;
 
 /* ---- leases ---- */
@@ -214,16 +216,11 @@ static bool is_unused(const struct queue *q) {
 }
 
 /* Other servers may know their numbers. To make sure that a queue is empty takes a look at all of its dead rows. */
-static void forget_unused_queues(void) {
+static bool may_forget_queues(void) {
     size_t known;
 
     (void)node_known(&known);
-    if (known > 1 || dead_rows_of_jobs() > FULL_WALK_ROWS)
-        return;
-    QUEUE_EACH(q) {
-        if (is_unused(q))
-            queue_forget(q);
-    }
+    return known <= 1 && dead_rows_of_jobs() <= FULL_WALK_ROWS;
 }
 
 /* A walk passes over all that is dead, leased or delayed, and everybody waits for it. Where that is
@@ -236,15 +233,30 @@ static bool wants_full_walk(const struct queue *q, uint64_t round) {
     return round % DEAR_WALK_ROUNDS == 0 && queue_misses_jobs(q);
 }
 
-/* The rare full walk, a safety net: a row that somebody else had locked while a
- * walk went by is found again within a minute. */
-static void rewind_some_queues(void) {
-    uint64_t tens = cron.ticks / GC_TICKS;
+/* The rare full walk is a safety net: a row that somebody else had locked while a walk went by is found again within
+ * a minute. */
+static void look_at_queue(struct queue *q, bool may_forget) {
+    if (may_forget && is_unused(q))
+        queue_forget(q);
+    else if (q->slot % FULL_WALK_PARTS == cron.round % FULL_WALK_PARTS &&
+             wants_full_walk(q, cron.round / FULL_WALK_PARTS))
+        queue_rewind(q);
+}
 
-    QUEUE_EACH(q) {
-        if (q->slot % FULL_WALK_PARTS == tens % FULL_WALK_PARTS && wants_full_walk(q, tens / FULL_WALK_PARTS))
-            queue_rewind(q);
+/* All queues in GC_TICKS, which is a round, a part of them at each tick. */
+static void look_at_some_queues(void) {
+    bool may_forget = may_forget_queues();
+
+    for (uint32_t left = queue_slots() / GC_TICKS + 1; left > 0 && cron.slot < queue_slots(); left--) {
+        struct queue *q = queue_at(cron.slot++);
+
+        if (q != NULL)
+            look_at_queue(q, may_forget);
     }
+    if (cron.ticks % GC_TICKS != 0)
+        return;
+    cron.round++;
+    cron.slot = 0;
 }
 
 /* ---- counters ---- */
@@ -285,14 +297,13 @@ static void tick(void) {
     if (counters_are_due())
         queue_save_counters();
     if (cron.ticks % GC_TICKS == 0) {
-        forget_unused_queues();
         if (cron.ticks % (GC_TICKS * PRUNE_ROUNDS) == 0) {
             add_unique_prune();
             groups_prune();
         }
         globs_forget_unused();
-        rewind_some_queues();
     }
+    look_at_some_queues();
 }
 
 void cron_turn(void) {

@@ -16,8 +16,8 @@ struct long_work {
     bool (*step)(struct long_work *w);
 };
 
-/* A step that has room for so many names, or as much of anything else that takes a memory access or two each. */
-#define LONG_WORK_NAMES 1000
+/* A step that has room for so many names, or as much of anything else that takes some memory accesses each. */
+#define LONG_WORK_NAMES 256
 /* And what a step of unknown cost may take: names that are compared with a pattern. */
 #define LONG_WORK_US 500
 

@@ -8,7 +8,8 @@
 #include "refused.h"
 #include "script.h"
 
-#define COMMANDS_MAX 100000
+/* They are one flight, which is built and dealt with in two turns: some ten milliseconds each. */
+#define COMMANDS_MAX 20000
 
 void multi_free(struct multi *m) {
     for (size_t i = 0; i < m->count; i++)
@@ -57,7 +58,7 @@ static const char *refusal(const struct multi *m, const struct req *r) {
     if (is_refused(r->cmd))
         return "ERR this command cannot be part of a transaction: send it before MULTI or after EXEC";
     if (m->count == COMMANDS_MAX)
-        return "LIMIT too many commands in one transaction: 100000 are allowed";
+        return "LIMIT too many commands in one transaction: 20000 are allowed";
     if (m->bytes + size_of(r) > config.client_query_buffer_limit)
         return "LIMIT the transaction is larger than client-query-buffer-limit";
     return NULL;
