@@ -9,6 +9,9 @@ create or replace function pgdisque.api_queue(
 )
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
+    if octet_length(name) > 65536 then
+        raise exception 'ERR queue name is longer than 65536 bytes' using errcode = 'invalid_parameter_value';
+    end if;
     is_new := false;
     for step in 1..2 loop
         select q.id, q.pause into queue_id, api_queue.pause

@@ -70,15 +70,18 @@ $$;
 -- Writes jobs that have all but ids and bodies in common. Those of a group wait to be let go.
 create or replace function pgdisque.api_insert(
     ids bigint[], bodies bytea[], queue_id integer, added_at timestamptz, delay integer, retry integer, ttl integer,
-    priority integer, attempts integer, backoff integer, deadqueue bytea, group_key bytea
+    priority integer, attempts integer, backoff integer, deadqueue bytea, group_key bytea, unique_key bytea,
+    unique_until timestamptz
 ) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
     insert into pgdisque.job
-        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, group_key, body)
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, attempts, backoff, deadqueue, group_key,
+         unique_key, unique_until, body)
     select
         a.id, case when group_key is null then r.ready_at else 'infinity' end, e.expires_at,
         case when delay > 0 then r.ready_at when priority > 0 or ttl <> 86400 then e.expires_at end,
-        queue_id, retry, delay, -priority, nullif(attempts, 0), nullif(backoff, 0), deadqueue, group_key, a.body
+        queue_id, retry, delay, -priority, nullif(attempts, 0), nullif(backoff, 0), deadqueue, group_key,
+        unique_key, unique_until, a.body
     from unnest(ids, bodies) as a (id, body)
     cross join lateral (select pgdisque.api_created_at(a.id) + ttl * interval '1 second') as e (expires_at)
     -- A server's clock may be a little late, and a claim that did not see the job passes it by.
@@ -113,10 +116,61 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
         end)
 $$;
 
+create or replace function pgdisque.api_refuse_unique(unique_key bytea, unique_for integer) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    wrong constant text := case
+        when length(unique_key) not between 1 and 512 then 'ERR UNIQUE key must have 1 to 512 bytes'
+        when unique_for < 1 then 'ERR FOR must be a number of seconds from 1 to 2147483647'
+        when unique_for is not null and unique_key is null then 'ERR FOR needs UNIQUE'
+    end;
+begin
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'invalid_parameter_value';
+    end if;
+end
+$$;
+
+-- Takes a key to the end of the transaction; the ID of the job that has it, or null: it is free. Others of SQL that
+-- want it wait, servers do not, they look again (add_unique.sql takes the same lock).
+create or replace function pgdisque.api_take_key(queue_id integer, unique_key bytea, secret bytea) returns text
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+    taken_at timestamptz;
+    holder text;
+begin
+    perform pg_advisory_xact_lock(7713, hashtext(encode(unique_key, 'hex') || queue_id));
+    taken_at := clock_timestamp();
+    update pgdisque.job as j
+    set unique_key = null
+    where j.queue_id = api_take_key.queue_id
+      and j.unique_key = api_take_key.unique_key
+      and j.unique_key is not null
+      and j.expires_at <= taken_at;
+    select pgdisque.api_id(secret, n.id, h.queue_id, h.rank, h.id, h.expires_at, h.retry) into holder
+    from (
+        select j.queue_id, j.rank, j.id, j.expires_at, j.retry
+        from pgdisque.job as j
+        where j.queue_id = api_take_key.queue_id
+          and j.unique_key = api_take_key.unique_key
+          and j.unique_key is not null
+        union all
+        select k.queue_id, k.rank, k.id, k.expires_at, k.retry
+        from pgdisque.unique_key as k
+        where k.queue_id = api_take_key.queue_id
+          and k.key = api_take_key.unique_key
+          and k.until > taken_at
+        limit 1
+    ) as h
+    left join pgdisque.node as n on n.number = pgdisque.api_node(h.id);
+    return holder;
+end
+$$;
+
 -- Adds jobs that differ in their bodies only; their IDs, in the order of the bodies.
 create or replace function pgdisque.api_add(
     queue text, bodies bytea[], delay integer, retry integer, ttl integer, priority integer, wake boolean,
-    attempts integer, backoff integer, deadqueue text, group_key text
+    attempts integer, backoff integer, deadqueue text, group_key text, unique_key text, unique_for integer
 ) returns setof text
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
@@ -126,8 +180,15 @@ declare
     added_at constant timestamptz := clock_timestamp();
     place record;
     grave bytea := convert_to(deadqueue, 'UTF8');
+    key constant bytea := convert_to(unique_key, 'UTF8');
+    key_until constant timestamptz := added_at + unique_for * interval '1 second';
+    holder text;
     ids bigint[];
 begin
+    perform pgdisque.api_refuse_unique(key, unique_for);
+    if (select max(octet_length(b)) from unnest(bodies) as b) > 67108864 then
+        raise exception 'ERR job is longer than 67108864 bytes' using errcode = 'invalid_parameter_value';
+    end if;
     perform pgdisque.api_refuse(delay, retry, ttl, priority);
     perform pgdisque.api_refuse_group(group_bytes, delay);
     if queue is null or array_position(bodies, null) is not null then
@@ -158,9 +219,26 @@ begin
     end if;
     perform pgdisque.api_refuse_attempts(
         convert_to(queue, 'UTF8'), retry, coalesce(attempts, 0), coalesce(backoff, 0), grave);
+    if key is not null then
+        holder := pgdisque.api_take_key(place.queue_id, key, secret);
+        if holder is not null then
+            return next holder;
+            return;
+        end if;
+    end if;
     ids := array(select pgdisque.api_new_id() from generate_series(1, cardinality(bodies)) order by 1);
     perform pgdisque.api_insert(
-        ids, bodies, place.queue_id, added_at, delay, retry, ttl, priority, attempts, backoff, grave, group_bytes);
+        ids, bodies, place.queue_id, added_at, delay, retry, ttl, priority, attempts, backoff, grave, group_bytes,
+        key, key_until);
+    if key_until is not null then
+        insert into pgdisque.unique_key as k (id, expires_at, until, queue_id, retry, rank, key)
+        values (
+            ids[1], pgdisque.api_created_at(ids[1]) + ttl * interval '1 second', key_until, place.queue_id, retry,
+            -priority, key)
+        on conflict on constraint unique_key_pkey do update
+        set id = excluded.id, expires_at = excluded.expires_at, until = excluded.until, retry = excluded.retry,
+            rank = excluded.rank;
+    end if;
     if coalesce(wake, true) then
         perform pgdisque.api_tell_added(
             ids[1], cardinality(ids), place.queue_id, place.is_new, added_at, delay, ttl, priority,
@@ -175,8 +253,13 @@ begin
 end
 $$;
 
--- They had no attempts once, and no group, and a call must fit one function only.
+-- They had no attempts once, no group and no unique key, and a call must fit one function only.
 drop function if exists
+    pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text),
+    pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text, text),
+    pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),
+    pgdisque.api_insert(
+        bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer, integer, integer, bytea, bytea),
     pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text),
     pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text),
     pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text),
@@ -192,26 +275,31 @@ drop function if exists
     pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean),
     pgdisque.api_insert(bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer);
 
--- Adds a job, or many; their IDs. wake false: servers are not told before wake() is called, and this transaction
+-- Adds a job, or many; their IDs. unique_key: while a job with that key lives in the queue, or for unique_for seconds, its
+-- ID is returned and nothing is added. wake false: servers are not told before wake() is called, and this transaction
 -- takes no lock that others take when they notify.
 create or replace function pgdisque.add_job(
     queue text, job bytea, delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
-    backoff integer default null, deadqueue text default null, group_key text default null
+    backoff integer default null, deadqueue text default null, group_key text default null,
+    unique_key text default null, unique_for integer default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add(
-        queue, array[job], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key)
+        queue, array[job], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_key,
+        unique_for)
 $$;
 
 create or replace function pgdisque.add_job(
     queue text, job text, delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
-    backoff integer default null, deadqueue text default null, group_key text default null
+    backoff integer default null, deadqueue text default null, group_key text default null,
+    unique_key text default null, unique_for integer default null
 ) returns text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add(
-        queue, array[convert_to(job, 'UTF8')], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key)
+        queue, array[convert_to(job, 'UTF8')], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue,
+        group_key, unique_key, unique_for)
 $$;
 
 create or replace function pgdisque.add_jobs(
@@ -221,7 +309,7 @@ create or replace function pgdisque.add_jobs(
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add(
-        queue, jobs, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key)
+        queue, jobs, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null, null)
 $$;
 
 create or replace function pgdisque.add_jobs(
@@ -233,7 +321,7 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
     select pgdisque.api_add(
         queue,
         array(select convert_to(j.job, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
-        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key)
+        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null, null)
 $$;
 
 -- Tells the servers to look at queues to which jobs were added with wake => false: after that was committed.

@@ -111,9 +111,13 @@ begin
 end
 $$;
 
--- Begins the retry times of jobs anew; of how many. Not of those with retry 0, nor when half of the TTL is over.
+-- Begins the retry times of jobs anew, or a time of so many seconds; of how many. Not of those with retry 0, nor when half of the TTL is over.
 -- ID:token as for ack_jobs.
-create or replace function pgdisque.working(ids text[], worker text default null) returns integer
+drop function if exists pgdisque.working(text[], text);
+
+create or replace function pgdisque.working(
+    ids text[], worker text default null, seconds integer default null
+) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
@@ -121,11 +125,15 @@ declare
     changed_at constant timestamptz := clock_timestamp();
     jobs pgdisque.changed_job[];
 begin
+    if seconds < 1 then
+        raise exception 'ERR WORKING takes a number of seconds from 1 to 2147483647'
+            using errcode = 'invalid_parameter_value';
+    end if;
     with old as materialized (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry, k.token,
             coalesce(j.deliveries >= j.attempts, false) as last,
-            changed_at + j.retry * interval '1 second'
+            changed_at + coalesce(working.seconds, j.retry) * interval '1 second'
                 + case
                     when j.deliveries >= j.attempts then interval '0'
                     else pgdisque.api_backoff(j.id, j.backoff, j.deliveries)
@@ -142,7 +150,7 @@ begin
     changed as (
         update pgdisque.job as j
         set ready_at = old.next_at,
-            leased_at = case when j.backoff is not null then changed_at end,
+            leased_at = case when j.backoff is not null or working.seconds is not null then changed_at end,
             wake_at = case when j.wake_at is null then null else j.expires_at end,
             extras = j.extras
                 + case

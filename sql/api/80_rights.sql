@@ -24,19 +24,22 @@ begin
         execute case role
             when 'pgdisque_producer' then
                 'grant execute on function pgdisque.wake(text[]),'
-                ' pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text),'
-                ' pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text, text),'
+                ' pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text,'
+                ' text, integer),'
+                ' pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text, text,'
+                ' text, integer),'
                 ' pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),'
                 ' pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text)'
-                ' to pgdisque_producer'
+                ', pgdisque.wait_job(text, integer) to pgdisque_producer'
             when 'pgdisque_consumer' then
                 'grant execute on function pgdisque.get_jobs(text, integer, text), pgdisque.ack_jobs(text[], bytea),'
-                ' pgdisque.nack_jobs(text[], integer, text), pgdisque.working(text[], text), pgdisque.release_worker(text)'
-                ' to pgdisque_consumer'
+                ' pgdisque.nack_jobs(text[], integer, text), pgdisque.working(text[], text, integer), pgdisque.release_worker(text),'
+                ' pgdisque.wait_job(text, integer), pgdisque.job(text) to pgdisque_consumer'
             when 'pgdisque_reader' then
                 'grant execute on function pgdisque.queue_name(bytea), pgdisque.api_created_at(bigint),'
                 ' pgdisque.api_node(bigint), pgdisque.api_round(bytea, integer, bytea, bit, bit),'
-                ' pgdisque.api_id(bytea, text, integer, smallint, bigint, timestamptz, integer) to pgdisque_reader;'
+                ' pgdisque.api_id(bytea, text, integer, smallint, bigint, timestamptz, integer), pgdisque.job(text)'
+                ' to pgdisque_reader;'
                 'grant select on pgdisque.jobs, pgdisque.dead, pgdisque.done, pgdisque.queues, pgdisque.nodes, pgdisque.workers to pgdisque_reader'
             else
                 'grant select, insert, update, delete, truncate on all tables in schema pgdisque to pgdisque_server;'

@@ -64,6 +64,8 @@ added as (
     from asked as a
     where a.held_id is null
       and a.expires_at > $17::timestamptz
+      -- A transaction of SQL that is taking the key may be open for long: api_take_key().
+      and pg_try_advisory_xact_lock_shared(7713, hashtext(encode(a.unique_key, 'hex') || a.queue_id))
       -- Not before the expired have given up their keys.
       and (select count(*) from freed) >= 0
     -- Two servers that want the same keys take them in the same order.

@@ -209,6 +209,38 @@ static void test_without_a_wake(void **state) {
     wire_close(&w);
 }
 
+/* What SQL does to queues is in force at all servers. */
+static void test_servers_hear_of_queues(void **state) {
+    struct wire w;
+    const char *id;
+
+    (void)state;
+    once("select pgdisque.pause('ruled', 'in')");
+    EVENTUALLY(strncmp(ask(at[B], "ADDJOB ruled x 0"), "-PAUSED", 7) == 0);
+    once("select pgdisque.pause('ruled', 'none')");
+    EVENTUALLY(ask(at[B], "ADDJOB ruled x 0")[0] != '-');
+    once("select pgdisque.qconfig('ruled', 'retry', '77')");
+    EVENTUALLY(strstr(ask(at[C], "QCONFIG ruled GET retry"), "\"77\"") != NULL);
+    once("select pgdisque.qconfig_reset('ruled')");
+    EVENTUALLY(strstr(ask(at[C], "QCONFIG ruled GET retry"), "\"77\"") == NULL);
+    once("select pgdisque.ack_jobs(array(select id from pgdisque.jobs where queue = 'ruled'))");
+    id = once("select pgdisque.add_job('ruled', 'one', unique_key => 'k')");
+    assert_non_null(strstr(ask(at[A], "ADDJOB ruled two 0 UNIQUE k"), id));
+    once("insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, "
+         "extras, "
+         "attempts, rank, replicate, body) select 1 << 22, now(), now() + interval '1 hour', id, 60, 0, 3, "
+         "0, 2, 3, "
+         "-9, 1, 'dead' from pgdisque.queue where name = 'ruled'");
+    once("select pgdisque.revive('ruled')");
+    raw_open_on(&w, company[A]);
+    wire_words(&w, "GETJOB", "COUNT", "1", "FROM", "ruled", NULL);
+    EVENTUALLY(wire_pending(&w) > 0);
+    wire_close(&w);
+    once("select new_id from pgdisque.reprioritize(array(select id from pgdisque.jobs where body = 'one'), "
+         "3)");
+    EVENTUALLY(strstr(ask(at[A], "GETJOB NOHANG FROM ruled"), "\"one\"") != NULL);
+}
+
 /* ---- taking ---- */
 
 /* Whatever is done where: all servers count the same. */
@@ -403,6 +435,7 @@ int main(void) {
         TEST(test_attempts),
         TEST(test_nobody_is_woken),
         TEST(test_without_a_wake),
+        TEST(test_servers_hear_of_queues),
         TEST(test_everybody_counts_the_same),
         TEST(test_leases_change_hands),
         TEST(test_a_lease_outlives_servers),

@@ -1,0 +1,280 @@
+/* What operators and callers do by SQL as by commands: unique jobs, one job, waiting, queues, dead jobs. */
+#include "api.h"
+
+#include <stdlib.h>
+
+#define ONLY(...) "select convert_from(body, 'UTF8') from pgdisque.get_jobs(" __VA_ARGS__ ")"
+
+/* ---- UNIQUE ---- */
+
+static void a_key_is_there_once(void **state) {
+    const char *id;
+
+    (void)state;
+    id = sql(a, "select pgdisque.add_job('q', '1', unique_key => 'k')");
+    assert_string_equal(sql(a, "select pgdisque.add_job('q', '2', unique_key => 'k')"), id);
+    assert_string_not_equal(sql(a, "select pgdisque.add_job('other', '3', unique_key => 'k')"), id);
+    does(a, "1", "select count(*) from pgdisque.jobs where queue = 'q'");
+    does(a, "1", "select pgdisque.ack_jobs(array[(select id from pgdisque.jobs where queue = 'q')])");
+    assert_string_not_equal(sql(a, "select pgdisque.add_job('q', '4', unique_key => 'k')"), id);
+    /* One that has expired has no key any more. */
+    done(a, "update pgdisque.job set expires_at = now() - interval '1 s' where unique_key = 'k'");
+    done(a, "select pgdisque.add_job('q', '5', unique_key => 'k')");
+    does(a, "5", "select convert_from(body, 'UTF8') from pgdisque.jobs where queue = 'q'");
+}
+
+static void a_key_outlives_its_job(void **state) {
+    const char *id;
+
+    (void)state;
+    id = sql(a, "select pgdisque.add_job('q', '1', unique_key => 'k', unique_for => 60)");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", id), "1");
+    assert_string_equal(sql(a, "select pgdisque.add_job('q', '2', unique_key => 'k')"), id);
+    done(a, "update pgdisque.unique_key set until = now() - interval '1 s'");
+    assert_string_not_equal(sql(a, "select pgdisque.add_job('q', '3', unique_key => 'k', unique_for => 60)"),
+                            id);
+    does(a, "1", "select count(*) from pgdisque.unique_key where until > now() + interval '50 s'");
+}
+
+/* Two transactions: the second one waits, and gets the first one's job, or its own after a rollback. */
+static void of_two_at_once_one_adds(void **state) {
+    const char *id, *other;
+
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'so that there is a queue')");
+    for (int commits = 0; commits < 2; commits++) {
+        done(a, "begin");
+        id = sql(a, "select pgdisque.add_job('q', '1', unique_key => 'k')");
+        assert_int_equal(PQsendQuery(b, "select pgdisque.add_job('q', '2', unique_key => 'k')"), 1);
+        assert_true(waits_for_lock(b));
+        done(a, commits ? "commit" : "rollback");
+        other = call_result(b);
+        assert_int_equal(strcmp(id, other) == 0, commits);
+        done(a, "select pgdisque.ack_jobs(" IDS("true") ")");
+        done(a, "select pgdisque.add_job('q', 'so that there is a queue')");
+    }
+}
+
+/* A server does not wait for a transaction of SQL: its job is not added, and not refused either. */
+static void no_server_waits_for_a_key(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'so that there is a queue')");
+    done(a, "begin; select pgdisque.add_job('q', '1', unique_key => 'k')");
+    done(b, "set lock_timeout = '1ms'");
+    assert_string_equal(CALL(b, SQL_ADD_UNIQUE, "{77}", "{now}", "{2100-01-01}", "{null}", "{1}", "{60}",
+                             "{0}", "{0}", "{1}", "{null}", "{x}", "{null}", "{null}", "{null}", "{k}",
+                             "{null}", "now", "{null}"),
+                        "");
+    done(a, "commit");
+    done(b, "reset lock_timeout");
+    does(a, "1", "select count(*) from pgdisque.job where unique_key = 'k'");
+}
+
+/* ---- limits ---- */
+
+static void sizes_are_limited(void **state) {
+    static const char *const wrong[] = {
+        "select pgdisque.add_job(repeat('q', 65537), 'x')",
+        "select pgdisque.add_job('q', repeat('x', 67108865))",
+        "select pgdisque.add_jobs('q', array['x', repeat('x', 67108865)])",
+        "select pgdisque.add_job('q', 'x', unique_key => '')",
+        "select pgdisque.add_job('q', 'x', unique_key => repeat('k', 513))",
+        "select pgdisque.add_job('q', 'x', unique_key => 'k', unique_for => 0)",
+        "select pgdisque.add_job('q', 'x', unique_for => 5)",
+        "select pgdisque.working('{}', seconds => 0)",
+        "select pgdisque.reprioritize('{}', 256)",
+        "select pgdisque.reprioritize('{}', null)",
+        "select pgdisque.pause('q', 'some')",
+        "select pgdisque.wait_job('x', 60001)",
+        "select pgdisque.qconfig('q', 'colour', '1')",
+        "select pgdisque.qconfig('q', 'retry', '-1')",
+        "select pgdisque.qconfig('q', 'retry', '01')",
+        "select pgdisque.qconfig('q', 'retry', '2147483648')",
+        "select pgdisque.qconfig('q', 'max-active', '1001')",
+        "select pgdisque.job('x')",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (strcmp(sql(a, "%s", wrong[i]), "error 22023") != 0)
+            fail_msg("%s is not refused", wrong[i]);
+    does(a, "0", "select count(*) from pgdisque.job");
+    does(a, "t", "select pgdisque.add_job(repeat('q', 65536), 'x') is not null");
+}
+
+/* Every setting that the server knows, with its bounds. */
+static void settings_are_those_of_the_server(void **state) {
+    static const struct {
+        const char *name;
+        long long least, most;
+    } settings[] = {
+#define QUEUE_SETTING(id, name, least, most, error) { name, least, most },
+#include "settings.def"
+#undef QUEUE_SETTING
+    };
+
+    (void)state;
+    assert_int_equal(atoi(sql(a, "select count(*) from pgdisque.api_settings()")),
+                     sizeof settings / sizeof *settings);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        assert_string_equal(
+            sql(a, "select least_value, most_value from pgdisque.api_settings() where name = '%s'",
+                settings[i].name),
+            text_of("%lld %lld", settings[i].least, settings[i].most));
+}
+
+/* ---- one job ---- */
+
+static long pages_in(const char *plan) {
+    const char *hit = strstr(plan, "shared hit=");
+
+    assert_non_null(hit);
+    return strtol(hit + strlen("shared hit="), NULL, 10);
+}
+
+static void one_job_is_found_by_its_key(void **state) {
+    const char *id, *plan;
+
+    (void)state;
+    done(a, "select pgdisque.add_jobs('q', array(select n::text from generate_series(1, 20000) as n))");
+    id = sql(a, "select pgdisque.add_job('q', 'this', priority => 7)");
+    assert_string_equal(
+        sql(a, "select convert_from(body, 'UTF8'), state, priority, id = '%s' from pgdisque.job('%s')", id,
+            id),
+        "this queued 7 t");
+    /* Few pages, whatever the table's size. */
+    done(a, "analyze pgdisque.job");
+    plan = sql(a, "explain (analyze, buffers, costs off, timing off) select * from pgdisque.job('%s')", id);
+    if (pages_in(plan) >= 200)
+        fail_msg("%s", plan);
+    assert_string_equal(sql(a, "select count(*) from pgdisque.job('%.11sAAAA%s')", id, id + 15), "0");
+}
+
+static void working_takes_seconds(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x', retry => 30)");
+    does(a, "x", ONLY("'q'"));
+    does(a, "1", "select pgdisque.working(" IDS("true") ", seconds => 500)");
+    does(a, "t",
+         "select ready_at between now() + interval '490 s' and now() + interval '510 s' and leased_at is not "
+         "null "
+         "from pgdisque.job");
+    does(a, "1", "select pgdisque.working(" IDS("true") ")");
+    does(a, "t", "select ready_at < now() + interval '40 s' from pgdisque.job");
+}
+
+static void waits_for_the_end(void **state) {
+    const char *id;
+
+    (void)state;
+    done(a, "select pgdisque.qconfig('q', 'retention', '60')");
+    id = sql(a, "select pgdisque.add_job('q', 'x')");
+    assert_string_equal(sql(a, "select * from pgdisque.wait_job('%s', 20)", id), "");
+    assert_int_equal(PQsendQuery(b, text_of("select * from pgdisque.wait_job('%s', 60000)", id)), 1);
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'], 'well')", id), "1");
+    assert_string_equal(call_result(b), "done \"well\"");
+    assert_string_equal(sql(a, "select * from pgdisque.wait_job('%s')", id), "done \"well\"");
+    done(a, "truncate pgdisque.finished");
+    assert_string_equal(sql(a, "select * from pgdisque.wait_job('%s')", id), "error P0002");
+}
+
+/* ---- queues ---- */
+
+static void pauses(void **state) {
+    (void)state;
+    does(a, "none", "select pgdisque.pause('q')");
+    does(a, "0", "select count(*) from pgdisque.queue");
+    does(a, "in", "select pgdisque.pause('q', 'in')");
+    does(a, "error 55000", "select pgdisque.add_job('q', 'x')");
+    does(a, "out", "select pgdisque.pause('q', 'OUT')");
+    done(a, "select pgdisque.add_job('q', 'x')");
+    does(a, "", ONLY("'q'"));
+    does(a, "all", "select pgdisque.pause('q', 'all')");
+    does(a, "all", "select pgdisque.pause('q')");
+    does(a, "none", "select pgdisque.pause('q', 'none')");
+    does(a, "x", ONLY("'q'"));
+}
+
+static void settings_of_queues(void **state) {
+    (void)state;
+    does(a, "", "select pgdisque.qconfig('q', 'max-active', '2')");
+    does(a, "", "select pgdisque.qconfig('q', 'RATE', '10')");
+    does(a, "", "select pgdisque.qconfig('q', 'deadqueue', 'r')");
+    does(a, "deadqueue r; max-active 2; rate 10", "select * from pgdisque.qconfig('q')");
+    does(a, "2 1", "select (select count(*) from pgdisque.slot), (select count(*) from pgdisque.bucket)");
+    does(a, "", "select pgdisque.qconfig('r', 'deadqueue', 's')");
+    does(a, "error 22023", "select pgdisque.qconfig('s', 'deadqueue', 'q')");
+    does(a, "error 22023", "select pgdisque.qconfig('s', 'deadqueue', 's')");
+    does(a, "", "select pgdisque.qconfig_reset('q')");
+    does(a, "", "select * from pgdisque.qconfig('q')");
+    does(a, "", "select pgdisque.qconfig('s', 'deadqueue', 'q')");
+}
+
+static void dead_jobs_are_revived(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'so that there is a queue')");
+    done(a, "insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, "
+            "nacks, extras, "
+            "attempts, rank, replicate, body) select n << 22, now(), now() + case when n = 2 then -1 else 1 "
+            "end * "
+            "interval '1 hour', q.id, 60, 0, 3, 0, 2, 3, 0, 1, n::text::bytea "
+            "from generate_series(1, 3) as n, pgdisque.queue as q");
+    does(a, "1", "select pgdisque.revive('q', 1)");
+    does(a, "1 0 3",
+         "select convert_from(body, 'UTF8'), deliveries, additional_deliveries from pgdisque.jobs where "
+         "priority = 0 "
+         "order by created_at limit 1");
+    does(a, "1", "select pgdisque.revive_jobs(array(select id from pgdisque.dead where body = '3'))");
+    does(a, "1", "select pgdisque.revive('q')");
+    does(a, "0", "select count(*) from pgdisque.dead");
+    does(a, "4", "select count(*) from pgdisque.jobs");
+    does(a, "0", "select pgdisque.revive('nobody')");
+}
+
+static void waiting_jobs_get_another_priority(void **state) {
+    const char *id;
+
+    (void)state;
+    done(a, "select pgdisque.add_jobs('q', array['1', '2', '3'])");
+    does(a, "1", ONLY("'q'"));
+    /* What is taken stays. */
+    does(a, "2", "select count(*) from pgdisque.reprioritize(" IDS("true") ", 5)");
+    does(a, "3 5; 2 5; 1 0",
+         "select convert_from(body, 'UTF8'), priority from pgdisque.jobs order by body desc");
+    id = sql(a, "select new_id from pgdisque.reprioritize(" IDS("body = '3'") ", 9)");
+    assert_string_equal(sql(a, "select convert_from(body, 'UTF8') from pgdisque.job('%s')", id), "3");
+    does(b, "3", ONLY("'q'"));
+    does(a, "0", "select count(*) from pgdisque.reprioritize(" IDS("body = '2'") ", 5)");
+}
+
+static void schedules_are_ended(void **state) {
+    (void)state;
+    done(a, "insert into pgdisque.schedule (next_at, retry, ttl, delay, priority, missed, cron, name, queue, "
+            "body) "
+            "values (now(), 1, 1, 0, 0, 0, '* * * * *', 's', 'q', 'x')");
+    does(a, "t", "select pgdisque.unschedule('s')");
+    does(a, "f", "select pgdisque.unschedule('s')");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_key_is_there_once),
+        TEST(a_key_outlives_its_job),
+        TEST(of_two_at_once_one_adds),
+        TEST(no_server_waits_for_a_key),
+        TEST(sizes_are_limited),
+        TEST(settings_are_those_of_the_server),
+        TEST(one_job_is_found_by_its_key),
+        TEST(working_takes_seconds),
+        TEST(waits_for_the_end),
+        TEST(pauses),
+        TEST(settings_of_queues),
+        TEST(dead_jobs_are_revived),
+        TEST(waiting_jobs_get_another_priority),
+        TEST(schedules_are_ended),
+    };
+
+    return run_sql_suite("api_queues", tests, sizeof(tests) / sizeof(tests[0]));
+}
