@@ -388,7 +388,7 @@ static struct moved_job read_moved_limited(const PGresult *rows, int i, struct q
 void pop_arrived(const struct pop *p, int64_t id, const struct moved_job *m) {
     struct job_key key = { p->to->id, 0, id };
 
-    queue_note_body(p->to, (size_t)PQgetlength(rows, i, 5));
+    queue_note_body(p->to, m->job.body.len);
     if (events_wanted(p->to))
         event_of_job(p->to, EVENT_ADDED, key, m->to_expires_at, m->job.retry);
     queue_count_total(p->to, 1);
