@@ -242,6 +242,68 @@ static void test_those_who_asked_not_to_be_go_last(void **state) {
     wire_close(&other);
 }
 
+/* ---- replies ---- */
+
+static void add_large(int count) {
+    for (int i = 0; i < count; i++)
+        expect_start(control, "+D-", "ADDJOB large %s 0 RETRY 3600", megabyte);
+}
+
+/* As many jobs come as are one result; the rest stays queued, and nothing is leased that does not come. */
+static void test_many_large_jobs_come_in_parts(void **state) {
+    int got = 0;
+
+    (void)state;
+    expect(control, "+OK", "CONFIG SET batch-max-bytes 4mb");
+    add_large(12);
+    while (got < 12) {
+        redisReply *r = redisCommand(control, "GETJOB NOHANG COUNT 20 FROM large");
+
+        assert_int_equal(r->type, REDIS_REPLY_ARRAY);
+        assert_in_range(r->elements, 1, 4);
+        got += (int)r->elements;
+        freeReplyObject(r);
+        assert_int_equal(number(control, "QLEN large"), 12 - got);
+    }
+    expect(control, "+OK", "CONFIG SET batch-max-bytes 16mb");
+}
+
+static void test_many_large_elements_come_in_parts(void **state) {
+    int got = 0;
+
+    (void)state;
+    expect(control, "+OK", "CONFIG SET batch-max-bytes 4mb");
+    for (int i = 0; i < 12; i++)
+        expect(control, text_of(":%d", i + 1), "RPUSH elements %s", megabyte);
+    while (got < 12) {
+        redisReply *r = redisCommand(control, "LPOP elements 20");
+
+        assert_int_equal(r->type, REDIS_REPLY_ARRAY);
+        assert_in_range(r->elements, 1, 4);
+        got += (int)r->elements;
+        freeReplyObject(r);
+    }
+    expect(control, "+OK", "CONFIG SET batch-max-bytes 16mb");
+}
+
+/* Its output is over the limits as long as it reads. A job that is given out at most once comes all the same. */
+static void test_a_reply_over_the_limits_is_read(void **state) {
+    struct wire w;
+    struct value *v;
+
+    (void)state;
+    expect(control, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 100kb 50kb 60");
+    expect_start(control, "+D-", "ADDJOB once %s 0 RETRY 0", megabyte);
+    raw_open_on(&w, &small);
+    wire_words(&w, "GETJOB", "FROM", "once", NULL);
+    v = wire_reply(&w, 20000);
+    assert_non_null(v);
+    assert_int_equal(v->items[0]->items[2]->len, MB);
+    value_free(v);
+    wire_close(&w);
+    expect(control, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 256mb 64mb 60");
+}
+
 /* ---- sharing ---- */
 
 static void test_listeners_share_a_message(void **state) {
@@ -312,6 +374,9 @@ int main(void) {
         cmocka_unit_test(test_the_largest_is_evicted),
         cmocka_unit_test(test_a_locked_table_fills_no_memory),
         cmocka_unit_test(test_those_who_asked_not_to_be_go_last),
+        cmocka_unit_test(test_many_large_jobs_come_in_parts),
+        cmocka_unit_test(test_many_large_elements_come_in_parts),
+        cmocka_unit_test(test_a_reply_over_the_limits_is_read),
         cmocka_unit_test(test_listeners_share_a_message),
         cmocka_unit_test(test_messages_and_replies_in_order),
     };
