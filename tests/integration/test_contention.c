@@ -76,6 +76,7 @@ static const struct line {
     { "expiretime", "EXPIRETIME heldlist" },
     { "pexpiretime", "PEXPIRETIME heldlist" },
     { "persist", "PERSIST heldlist" },
+    { "sadd", "SADD heldlist a" },
     { "memory", "MEMORY DOCTOR" },
     { "object", "OBJECT ENCODING heldlist" },
     { "hello", "HELLO" },
