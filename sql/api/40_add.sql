@@ -200,10 +200,6 @@ begin
     if coalesce(cardinality(bodies), 0) = 0 then
         return;
     end if;
-    -- The most that a server can be told to take and to give (proto-max-bulk-len).
-    if exists (select from unnest(bodies) as b (body) where octet_length(b.body) > 536870912) then
-        raise exception 'LIMIT a job has at most 536870912 bytes' using errcode = 'program_limit_exceeded';
-    end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
     if place.pause & 1 <> 0 then
         raise exception 'PAUSED Queue paused in input, try later' using errcode = 'object_not_in_prerequisite_state';

@@ -38,13 +38,6 @@ static void ids_are_those_of_the_server(void **state) {
     }
 }
 
-/* A server could not be told to give it to a client. */
-static void what_is_too_large_is_refused(void **state) {
-    (void)state;
-    does(a, "error 54000", "select pgdisque.add_job('q', convert_to(repeat('x', 536870913), 'UTF8'))");
-    does(a, "0", "select count(*) from pgdisque.job");
-}
-
 static void what_is_no_id_is_refused(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'x')");
@@ -512,7 +505,6 @@ static void functions_are_made_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(ids_are_those_of_the_server),
-        TEST(what_is_too_large_is_refused),
         TEST(what_is_no_id_is_refused),
         TEST(numbers_are_given_once),
         TEST(jobs_are_as_the_server_makes_them),
