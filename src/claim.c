@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "config.h"
 #include "lease.h"
+#include "log.h"
 #include "node.h"
 #include "stats.h"
 
@@ -261,7 +262,15 @@ static int compare_rows(const void *a, const void *b) {
     return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
 }
 
+/* A row that this server did not write may have any number. */
+static void check_rank(const struct queue *q, int16_t rank) {
+    if (rank > 0 || rank < -255)
+        log_warning("claim", "a job of queue %d has rank %d, outside -255 to 0: its ID names no job",
+                    (int)q->id, rank);
+}
+
 void claim_read_row(struct claim *c, const PGresult *res, int row, int col) {
+    check_rank(c->q, row_int2(res, row, col));
     queue_note_body(c->q, (size_t)PQgetlength(res, row, col + 7));
     c->rows[c->row_count++] = (struct job){
         .q = c->q,

@@ -210,6 +210,11 @@ static void reply_seconds(struct req *r, const char *name, int64_t us) {
         reply_int(r, us / US_PER_S);
 }
 
+/* A row that this server did not write may have any number. */
+static const char *missed_name(int16_t missed) {
+    return missed >= 0 && (size_t)missed < LENGTH(missed_names) ? missed_names[missed] : "unknown";
+}
+
 static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     static const char *const names[] = { "name", "cron", "queue" };
 
@@ -219,7 +224,7 @@ static void reply_schedule(struct req *r, const PGresult *rows, int row) {
         reply_bulk(r, row_bytes(rows, row, i));
     }
     reply_bulk_str(r, "missed");
-    reply_bulk_str(r, missed_names[row_int2(rows, row, 3)]);
+    reply_bulk_str(r, missed_name(row_int2(rows, row, 3)));
     reply_seconds(r, "next", row_time(rows, row, 4));
     reply_seconds(r, "last", row_null(rows, row, 5) ? TIME_NEVER : row_time(rows, row, 5));
 }

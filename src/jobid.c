@@ -1,7 +1,6 @@
 /* Make, check and take apart the ids of jobs and the IDs that clients see. */
 #include "jobid.h"
 
-#include <assert.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,7 +241,6 @@ void jobid_format(char out[JOBID_LEN], struct job_key key, const char *node_id, 
                   bool at_least_once) {
     unsigned char raw[RAW_LEN];
 
-    assert(key.rank <= 0 && key.rank >= -255);
     memcpy(out, "D-", 2);
     memcpy(out + NODE_AT, node_id, NODE_LEN);
     out[RAW_AT - 1] = out[TTL_AT - 1] = '-';

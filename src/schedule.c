@@ -174,8 +174,13 @@ static void on_open_failed(struct parked *p, const struct op_error *err) {
     give_up(CONTAINER_OF(p, struct firing, parked), err);
 }
 
+/* A row that this server did not write may have any number. */
+static enum schedule_missed missed_of(int16_t number) {
+    return number == MISSED_SKIP || number == MISSED_ALL ? (enum schedule_missed)number : MISSED_ONCE;
+}
+
 static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
-    enum schedule_missed missed = (enum schedule_missed)row_int2(rows, row, 5);
+    enum schedule_missed missed = missed_of(row_int2(rows, row, 5));
     size_t most = missed == MISSED_ALL ? SCHEDULE_CATCH_UP : 1;
     struct firing *f = xcalloc(1, sizeof *f + most * sizeof *f->jobs);
 

@@ -209,6 +209,28 @@ static void test_without_a_wake(void **state) {
     wire_close(&w);
 }
 
+/* Rows that were written by hand, with numbers that no command makes, end no server. */
+static void test_garbage_rows_abort_nothing(void **state) {
+    (void)state;
+    once("select pgdisque.add_job('garbage', 'good')");
+    EVENTUALLY(strstr(ask(at[A], "GETJOB NOHANG FROM garbage"), "good") != NULL);
+    once("insert into pgdisque.job (id, ready_at, expires_at, queue_id, retry, rank, body) select n << 22, "
+         "now(), "
+         "now() + interval '1 hour', q.id, 60, r, 'bad' from pgdisque.queue as q, "
+         "unnest(array[1, 5, -256, -32768, 32767]) with ordinality as x (r, n) where q.name = 'garbage'");
+    once("select pgdisque.wake(array['garbage'])");
+    EVENTUALLY(strstr(ask(at[A], "GETJOB NOHANG COUNT 9 FROM garbage"), "bad") != NULL);
+    expect(at[A], "+PONG", "PING");
+    once("insert into pgdisque.schedule (next_at, retry, ttl, delay, priority, missed, cron, name, queue, "
+         "body) "
+         "values (now() - interval '1 day', 1, 60, 0, 900, 77, '* * * * *', 'bad', 'garbage', 'x')");
+    EVENTUALLY(strstr(ask(at[B], "SCHEDULES"), "unknown") != NULL);
+    expect(at[A], "+PONG", "PING");
+    once("select pgdisque.unschedule('bad')");
+    expect(at[B], "+PONG", "PING");
+    once("delete from pgdisque.job where body in ('bad', 'x', 'good')");
+}
+
 /* What SQL does to queues is in force at all servers. */
 static void test_servers_hear_of_queues(void **state) {
     struct wire w;
@@ -436,6 +458,7 @@ int main(void) {
         TEST(test_nobody_is_woken),
         TEST(test_without_a_wake),
         TEST(test_servers_hear_of_queues),
+        TEST(test_garbage_rows_abort_nothing),
         TEST(test_everybody_counts_the_same),
         TEST(test_leases_change_hands),
         TEST(test_a_lease_outlives_servers),
