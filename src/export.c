@@ -1,15 +1,20 @@
 /* Move queued jobs to lists of a Redis, batch by batch: none is lost and none doubled, wherever it ends. */
 #include "export.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "redis_reply.h"
 
 #include "match.h"
 
 #define ASIDE "pgdisque:export:"
 #define PAGE "1000"
 #define CURSOR_SIZE 32
+/* A job of QPEEK: its queue, ID and body come first. */
+#define JOB "[sssa*]"
 
 struct place {
     char *list;  /* in Redis */
@@ -40,14 +45,13 @@ static void place_free(struct place *p) {
     free(p->aside);
 }
 
-/* An array, or NULL, which is an error when it is said to be none. */
-static redisReply *take_array(struct export *x, struct redis_pipe *pipe, const char *what) {
-    redisReply *r = redis_pipe_take(pipe);
+/* NULL with a sentence in err; it has ended what another pipeline has begun, too. */
+static redisReply *take_reply(struct export *x, struct redis_pipe *pipe, const char *command,
+                              const char *shape) {
+    redisReply *r = redis_pipe_take(pipe, command, shape);
 
-    if (is_well(x) && r->type == REDIS_REPLY_ARRAY)
+    if (is_well(x))
         return r;
-    if (x->err[0] == '\0')
-        stop(x, what, "this is not the answer of a pgdisque");
     if (r != NULL)
         freeReplyObject(r);
     return NULL;
@@ -60,7 +64,7 @@ static int64_t take_moved(struct export *x, struct redis_pipe *mover, int64_t co
     int64_t moved = 0;
 
     for (int64_t i = 0; i < count; i++) {
-        redisReply *r = redis_pipe_take(mover);
+        redisReply *r = redis_pipe_take(mover, "LMOVE", "s?");
 
         if (r == NULL)
             break;
@@ -118,11 +122,12 @@ static bool is_list(struct export *x, const char *key) {
     bool good;
 
     redis_pipe_put(&x->to, "TYPE %s", key);
-    r = redis_pipe_take(&x->to);
-    good = is_well(x) && (strcmp(r->str, "list") == 0 || strcmp(r->str, "none") == 0 ||
-                          stop(x, key, "this is a key of another type"));
-    if (r != NULL)
-        freeReplyObject(r);
+    r = take_reply(x, &x->to, "TYPE", "s");
+    if (r == NULL)
+        return false;
+    good = strcmp(r->str, "list") == 0 || strcmp(r->str, "none") == 0 ||
+           stop(x, key, "this is a key of another type");
+    freeReplyObject(r);
     return good;
 }
 
@@ -144,8 +149,8 @@ static bool push(struct export *x, const struct place *p, const redisReply *jobs
     }
     redis_pipe_put(&x->to, "EXEC");
     redis_pipe_skip(&x->to, 1 + 2 * (size_t)pushed);
-    r = redis_pipe_take(&x->to);
-    done = is_well(x) && r->type == REDIS_REPLY_ARRAY;
+    r = take_reply(x, &x->to, "EXEC", "[a*]?");
+    done = r != NULL && r->type == REDIS_REPLY_ARRAY;
     for (size_t i = 0; done && i < r->elements; i++)
         done = r->element[i]->type != REDIS_REPLY_ERROR || stop(x, p->list, r->element[i]->str);
     if (done)
@@ -182,7 +187,7 @@ static bool push_noted(struct export *x, const struct place *p, const redisReply
     bool good;
 
     redis_pipe_put(&x->from, "QPEEK %s %lld", p->aside, (long long)x->batch);
-    jobs = take_array(x, &x->from, "QPEEK");
+    jobs = take_reply(x, &x->from, "QPEEK", "[" JOB "*]");
     if (jobs == NULL)
         return false;
     *some = jobs->elements > 0;
@@ -209,7 +214,7 @@ static bool push_all(struct export *x, const struct place *p, bool *some) {
     redis_pipe_put(&x->to, "WATCH %s", p->aside);
     redis_pipe_put(&x->to, "SMEMBERS %s", p->aside);
     redis_pipe_skip(&x->to, 1);
-    notes = take_array(x, &x->to, "SMEMBERS");
+    notes = take_reply(x, &x->to, "SMEMBERS", "[s*]");
     if (notes == NULL)
         return false;
     good = push_noted(x, p, notes, some);
@@ -222,12 +227,14 @@ bool export_batch(struct export *x, const char *name) {
     int64_t moved = move_aside(x, name, &p);
     bool some = false;
 
+    x->begun = true;
     while (moved >= 0 && !push_all(x, &p, &some)) {
         if (x->err[0] != '\0')
             break;
     }
     place_free(&p);
-    return x->err[0] == '\0' && (some || moved > 0);
+    x->begun = x->err[0] != '\0';
+    return !x->begun && (some || moved > 0);
 }
 
 bool export_end(struct export *x) {
@@ -272,7 +279,7 @@ bool export_find(struct export *x, const char *pattern, char ***names, size_t *c
         redisReply *r;
 
         redis_pipe_put(&x->from, "QSCAN %s COUNT " PAGE, cursor);
-        r = take_array(x, &x->from, "QSCAN");
+        r = take_reply(x, &x->from, "QSCAN", "[s[s*]]");
         if (r == NULL)
             return false;
         snprintf(cursor, sizeof cursor, "%s", r->element[0]->str);
@@ -283,11 +290,8 @@ bool export_find(struct export *x, const char *pattern, char ***names, size_t *c
 }
 
 static int64_t take_number(struct export *x) {
-    redisReply *r = redis_pipe_take(&x->from);
-    int64_t number = r != NULL && r->type == REDIS_REPLY_INTEGER ? r->integer : -1;
+    int64_t number = redis_pipe_take_size(&x->from, "LLEN");
 
-    if (r != NULL)
-        freeReplyObject(r);
     return is_well(x) ? number : -1;
 }
 
@@ -308,66 +312,71 @@ int64_t export_length(struct export *x, const char *name) {
 /* Times are asked for one after the other, of a machine that may be slow. */
 #define TOLERANCE_MS 10000
 
-static int64_t field(const redisReply *job, const char *name) {
-    const redisReply *value = redis_field(job, name);
+static double field(const redisReply *job, const char *name) {
+    const redisReply *value = redis_reply_field(job, name);
 
-    return value != NULL && value->type == REDIS_REPLY_INTEGER ? value->integer : -1;
+    return value != NULL && redis_reply_fits(value, "i") ? (double)value->integer : -1;
 }
 
 /* In its first delay, and not given out for as long. */
-static bool is_delayed(const redisReply *job, int64_t now_ms, bool *soon) {
-    int64_t due = field(job, "ctime") / 1000000 + field(job, "delay") * 1000;
-    int64_t back = now_ms + field(job, "next-requeue-within");
+static bool is_delayed(const redisReply *job, double now_ms, bool *soon) {
+    double due = field(job, "ctime") / 1e6 + field(job, "delay") * 1e3;
+    double back = now_ms + field(job, "next-requeue-within");
 
     *soon = due < now_ms + SOON_MS;
-    return field(job, "delay") > 0 && llabs(due - back) < TOLERANCE_MS;
+    return field(job, "delay") > 0 && fabs(due - back) < TOLERANCE_MS;
 }
 
-static void look_at(struct export *x, const redisReply *job, int64_t now_ms, bool queue_delayed,
+static bool look_at(struct export *x, const redisReply *job, double now_ms, bool queue_delayed,
                     struct export_rest *rest) {
+    const char *state = redis_reply_text(job, "state"), *id = redis_reply_text(job, "id");
     bool soon;
 
-    if (strcmp(redis_field(job, "state")->str, "queued") == 0)
+    if (state == NULL || id == NULL)
+        return stop(x, "pgdisque", "unexpected reply to JSCAN");
+    if (strcmp(state, "queued") == 0)
         rest->queued++;
     else if (!is_delayed(job, now_ms, &soon))
         rest->given_out++;
     else if (!queue_delayed || soon)
         rest->delayed++;
     else {
-        redis_pipe_put(&x->from, "ENQUEUE %s", redis_field(job, "id")->str);
+        redis_pipe_put(&x->from, "ENQUEUE %s", id);
         redis_pipe_skip(&x->from, 1);
     }
+    return is_well(x);
 }
 
-static int64_t now_of(struct export *x) {
+static double now_of(struct export *x) {
     redisReply *r;
-    int64_t now_ms = 0;
+    double now_ms = 0;
 
     redis_pipe_put(&x->from, "TIME");
-    r = take_array(x, &x->from, "TIME");
+    r = take_reply(x, &x->from, "TIME", "[ss]");
     if (r != NULL) {
-        now_ms = strtoll(r->element[0]->str, NULL, 10) * 1000 + strtoll(r->element[1]->str, NULL, 10) / 1000;
+        now_ms = strtod(r->element[0]->str, NULL) * 1e3 + strtod(r->element[1]->str, NULL) / 1e3;
         freeReplyObject(r);
     }
     return now_ms;
 }
 
 bool export_look(struct export *x, const char *name, bool queue_delayed, struct export_rest *rest) {
-    int64_t now_ms = now_of(x);
+    double now_ms = now_of(x);
     char cursor[CURSOR_SIZE] = "0";
+    bool good = true;
 
     *rest = (struct export_rest){ 0 };
     do {
         redisReply *r;
 
         redis_pipe_put(&x->from, "JSCAN %s COUNT " PAGE " QUEUE %s REPLY ALL", cursor, name);
-        r = take_array(x, &x->from, "JSCAN");
+        r = take_reply(x, &x->from, "JSCAN", "[s[[(sa)*]*]]");
         if (r == NULL)
             return false;
         snprintf(cursor, sizeof cursor, "%s", r->element[0]->str);
-        for (size_t i = 0; i < r->element[1]->elements; i++)
-            look_at(x, r->element[1]->element[i], now_ms, queue_delayed, rest);
+        for (size_t i = 0; i < r->element[1]->elements && good; i++)
+            good = look_at(x, r->element[1]->element[i], now_ms, queue_delayed, rest);
         freeReplyObject(r);
-    } while (is_well(x) && strcmp(cursor, "0") != 0);
-    return is_well(x);
+    } while (good && strcmp(cursor, "0") != 0);
+    return good && is_well(x);
 }

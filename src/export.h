@@ -20,6 +20,7 @@ struct export {
     int64_t batch;          /* jobs, > 0 */
     bool left;              /* consumers take at the left end, here and there */
     int64_t moved, stays;
+    bool begun; /* jobs may have been taken and not yet pushed */
     char err[600];
 };
 

@@ -118,9 +118,11 @@ static bool move_queue(struct export *x, const struct words *w, struct line_prog
 
 /* ---- what stays ---- */
 
-static void tell_rest(struct export *x, const char *name, int64_t count, const char *what) {
+static void tell_rest(struct export *x, const struct words *w, const char *name, int64_t count,
+                      const char *what) {
     if (count > 0)
-        printf("%lld jobs of %s stay: they are %s\n", (long long)count, name, what);
+        printf("%lld jobs of %s %s: they are %s\n", (long long)count, name,
+               w->dry_run ? "would stay" : "stay", what);
     x->stays += count;
 }
 
@@ -130,10 +132,12 @@ static bool tell_queue(struct export *x, const struct words *w, struct line_prog
     (void)p;
     if (!export_look(x, name, false, &rest))
         return false;
-    tell_rest(x, name, rest.delayed,
-              w->delayed ? "about to end their delay" : "in their delay, see --delayed");
-    tell_rest(x, name, rest.given_out, "given out to consumers, or wait until they come back");
-    tell_rest(x, name, rest.queued, "kept by a pause, a limit or their group, or have just come");
+    if (!w->dry_run || !w->delayed)
+        tell_rest(x, w, name, rest.delayed,
+                  w->delayed ? "about to end their delay" : "in their delay, see --delayed");
+    tell_rest(x, w, name, rest.given_out, "given out to consumers, or wait until they come back");
+    if (!w->dry_run)
+        tell_rest(x, w, name, rest.queued, "kept by a pause, a limit or their group, or have just come");
     return true;
 }
 
@@ -167,9 +171,10 @@ static int work(struct export *x, const struct words *w) {
     good = good && each_queue(x, w, &p, tell_queue);
     if (!good) {
         refuse(x->err, "");
-        fprintf(stderr,
-                "What was taken and not yet pushed is in queues pgdisque:export:*, and goes on when the "
-                "export is run again.\n");
+        if (x->begun)
+            fprintf(stderr,
+                    "Jobs that were taken and not yet pushed may be in queues pgdisque:export:*. Run the "
+                    "export again to push them.\n");
         return 2;
     }
     if (line_ended() && !w->follow) {

@@ -7,9 +7,14 @@
 #include <string.h>
 
 #include "import_shape.h"
+#include "redis_reply.h"
 
 /* For how long an interrupted import may lie before it is run again. */
 #define REMEMBER_S (7 * 24 * 3600)
+/* A longer name of a queue is refused by every command. */
+#define NAME_LEN_MAX ((size_t)64 * 1024)
+/* How often a batch is put aside in vain, because another import is faster. */
+#define TAKE_TRIES 1000
 
 /* A batch in hand. */
 struct in_hand {
@@ -20,8 +25,9 @@ struct in_hand {
     struct import_element *elements;
     redisReply **fields; /* of elements that are IDs */
     size_t count;
-    bool dry;  /* the source has none */
-    bool *bad; /* by element */
+    bool begun; /* something may have been put aside */
+    bool dry;   /* the source has none */
+    bool *bad;  /* by element */
     int64_t now_s;
 };
 
@@ -80,7 +86,7 @@ static bool unpack(struct import *im, const struct import_source *s, const redis
 
 /* Both at once: a batch never goes by the ID of another. */
 static bool look(struct import *im, const struct import_source *s, struct in_hand *h) {
-    redisReply *r, *mark;
+    const redisReply *mark, *list;
 
     redis_pipe_put(&im->from, "UNWATCH");
     redis_pipe_put(&im->from, "MULTI");
@@ -89,37 +95,43 @@ static bool look(struct import *im, const struct import_source *s, struct in_han
     redis_pipe_put(&im->from, "TIME");
     redis_pipe_put(&im->from, "EXEC");
     redis_pipe_skip(&im->from, 5);
-    r = redis_pipe_take(&im->from);
-    h->reply = r;
+    h->reply = redis_pipe_take(&im->from, "GET, LRANGE and TIME", "[aa[ss]]");
     if (!redis_is_well(im))
         return false;
-    if (r->type != REDIS_REPLY_ARRAY || r->elements != 3 || r->element[1]->type != REDIS_REPLY_ARRAY)
+    mark = h->reply->element[0];
+    list = h->reply->element[1];
+    if (!redis_reply_fits(list, "[s*]"))
         return stop(im, h->keys.side, "this is not a list that an import has made");
-    mark = r->element[0];
-    if (mark->type == REDIS_REPLY_NIL)
+    if (redis_reply_fits(mark, "n"))
         return true;
-    if (mark->type != REDIS_REPLY_STRING || mark->len < IMPORT_ID_LEN)
+    if (!redis_reply_fits(mark, "s") || mark->len < IMPORT_ID_LEN)
         return stop(im, h->keys.mark, "this is not what an import has put there");
     memcpy(h->id, mark->str, IMPORT_ID_LEN);
+    h->begun = true;
+    if (memcmp(h->id, im->ended, IMPORT_ID_LEN) == 0)
+        return stop(im, h->keys.side, "this batch was removed and is still there");
     h->prefix = xstrdup(mark->str + IMPORT_ID_LEN);
-    h->now_s = strtoll(r->element[2]->element[0]->str, NULL, 10);
-    return unpack(im, s, r->element[1], h);
+    h->now_s = strtoll(h->reply->element[2]->element[0]->str, NULL, 10);
+    return unpack(im, s, list, h);
 }
 
-/* A batch that lies there already is taken first. */
+/* A batch that lies there already is taken first. Another import may be faster, but not again and again. */
 static bool take(struct import *im, const struct import_source *s, struct in_hand *h) {
-    while (look(im, s, h)) {
+    for (int i = 0; i < TAKE_TRIES; i++) {
+        if (!look(im, s, h))
+            return false;
         if (h->id[0] != '\0')
             return true;
         freeReplyObject(h->reply);
         h->reply = NULL;
+        h->begun = true;
         h->dry = !s->shape->take(im, s, &h->keys);
         if (im->err[0] != '\0' || !redis_is_well(im))
             return false;
         if (h->dry)
             return true;
     }
-    return false;
+    return stop(im, h->keys.side, "no batch could be put here");
 }
 
 /* ---- adding ---- */
@@ -176,7 +188,24 @@ static int64_t delay_of(const struct in_hand *h, const struct import_element *e)
     return wait < 1e9 ? (int64_t)wait : 1000000000;
 }
 
-/* NULL: it is not understood. The queue's name, which the caller frees. */
+/* The server would close the connection at a larger argument, or refuse the name. */
+static bool fits(const struct import *im, const struct import_task *task, const char *queue) {
+    return task->body.len <= (size_t)im->body_max && strlen(queue) <= NAME_LEN_MAX;
+}
+
+static char *too_large(struct import *im, const struct import_source *s, const struct import_task *task,
+                       char *queue) {
+    fprintf(stderr,
+            "A task of %s is too large: its body has %zu bytes, and the name of its queue %zu; "
+            "proto-max-bulk-len "
+            "is %lld\n",
+            s->key, task->body.len, strlen(queue), (long long)im->body_max);
+    im->large++;
+    free(queue);
+    return NULL;
+}
+
+/* NULL: it is refused. The queue's name, which the caller frees. */
 static char *add_one(struct import *im, const struct import_source *s, const struct in_hand *h, size_t i) {
     const struct import_element *e = &h->elements[i];
     struct import_task task = { .body = e->text, .delay_s = delay_of(h, e) };
@@ -184,9 +213,12 @@ static char *add_one(struct import *im, const struct import_source *s, const str
 
     if (s->queue != NULL)
         task.queue = slice_str(s->queue);
-    if (!e->hangs && im->kind->read(im, e, &task)) {
+    if (!e->hangs && !e->odd && im->kind->read(im, e, &task)) {
         queue = xasprintf("%s%.*s", h->prefix, (int)task.queue.len, task.queue.ptr);
-        put_job(im, h, i, &task, queue);
+        if (fits(im, &task, queue))
+            put_job(im, h, i, &task, queue);
+        else
+            queue = too_large(im, s, &task, queue);
     }
     buf_free(&task.made);
     return queue;
@@ -202,11 +234,15 @@ static bool add_all(struct import *im, const struct import_source *s, struct in_
         h->bad[i] = queues[i] == NULL;
     }
     for (size_t i = 0; i < h->count; i++) {
+        redisReply *job;
+
         if (queues[i] == NULL)
             continue;
-        redis_pipe_skip(&im->to, 1);
-        if (im->to.err[0] == '\0')
+        job = redis_pipe_take(&im->to, "ADDJOB", "s");
+        if (job != NULL) {
             count_one(im, queues[i]);
+            freeReplyObject(job);
+        }
         free(queues[i]);
     }
     free(queues);
@@ -223,7 +259,7 @@ static bool still_there(struct import *im, const struct in_hand *h) {
     redis_pipe_put(&im->from, "WATCH %s", h->keys.mark);
     redis_pipe_put(&im->from, "GET %s", h->keys.mark);
     redis_pipe_skip(&im->from, 1);
-    r = redis_pipe_take(&im->from);
+    r = redis_pipe_take(&im->from, "GET", "s?");
     same = r != NULL && r->type == REDIS_REPLY_STRING && r->len >= IMPORT_ID_LEN &&
            memcmp(r->str, h->id, IMPORT_ID_LEN) == 0;
     if (r != NULL)
@@ -252,7 +288,32 @@ static bool end(struct import *im, const struct import_source *s, const struct i
     redis_pipe_put(&im->from, "DEL %s %s", h->keys.side, h->keys.mark);
     redis_pipe_put(&im->from, "EXEC");
     redis_pipe_skip(&im->from, queued);
+    memcpy(im->ended, h->id, IMPORT_ID_LEN);
     return redis_is_well(im);
+}
+
+int64_t import_begun(struct import *im, const struct import_source *s) {
+    struct in_hand h = { 0 };
+    int64_t begun;
+
+    name_keys(im, s, &h.keys);
+    redis_pipe_put(&im->from, "EXISTS %s", h.keys.mark);
+    begun = import_take_length(im, s, "EXISTS");
+    drop(&h);
+    return begun;
+}
+
+bool import_ask_limits(struct import *im) {
+    redisReply *r;
+    bool good;
+
+    redis_pipe_put(&im->to, "CONFIG GET proto-max-bulk-len");
+    r = redis_pipe_take(&im->to, "CONFIG GET", "[ss]");
+    if (r == NULL)
+        return stop(im, "pgdisque", im->to.err);
+    good = parse_int_strict(import_slice(r->element[1]), &im->body_max) && im->body_max > 0;
+    freeReplyObject(r);
+    return good || stop(im, "pgdisque", "unexpected reply to CONFIG GET");
 }
 
 int64_t import_batch(struct import *im, const struct import_source *s) {
@@ -266,6 +327,7 @@ int64_t import_batch(struct import *im, const struct import_source *s) {
         else if (add_all(im, s, &h) && end(im, s, &h))
             moved = (int64_t)h.count;
     }
+    im->begun = moved < 0 && h.begun;
     drop(&h);
     return moved;
 }

@@ -13,6 +13,9 @@
 struct import_kind;
 struct import_shape;
 
+/* The ID of a batch: random bytes in hex. */
+#define IMPORT_ID_LEN 32
+
 /* What was put aside, one task of it. */
 struct import_element {
     struct slice text; /* as it stood in the list or set */
@@ -22,6 +25,7 @@ struct import_element {
     double due_s;   /* of a set by times; else 0 */
     int64_t tried;  /* how often a stream has given it out */
     bool gone;      /* there is no such hash: nobody wants the task any more */
+    bool odd;       /* what text names is no hash */
     bool hangs;     /* other tasks hang on it */
 };
 
@@ -66,7 +70,11 @@ struct import {
     struct import_stream_words stream;
     struct import_count *counts; /* what was added, by queue */
     size_t queues;
-    int64_t moved, refused;
+    int64_t moved, refused, large; /* large: those of the refused that were too large */
+    size_t missing;                /* names under which nothing was found */
+    int64_t body_max;              /* the longest body that the pgdisque takes */
+    char ended[IMPORT_ID_LEN];     /* the batch that was removed last */
+    bool begun;                    /* it had to stop, and a batch may lie in Redis */
     char err[600];
 };
 
@@ -96,8 +104,12 @@ const struct import_kind *import_kind(const char *name);
 /* The one that needs import_stream_words. */
 extern const struct import_kind import_streams;
 
+/* Asks the pgdisque for its limits, before the first batch. False with a sentence in err. */
+bool import_ask_limits(struct import *im) MUST_CHECK;
 /* How many elements are there; -1 with a sentence in err. */
 int64_t import_length(struct import *im, const struct import_source *s);
+/* 1 when an earlier run has left a batch, else 0; -1 with a sentence in err. */
+int64_t import_begun(struct import *im, const struct import_source *s);
 /* Moves one batch, one that was left included: how many elements, or -1 with a sentence in err. */
 int64_t import_batch(struct import *im, const struct import_source *s);
 

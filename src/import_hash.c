@@ -6,6 +6,7 @@
 #include <sodium.h>
 
 #include "import_shape.h"
+#include "json_check.h"
 #include "json_field.h"
 #include "json_make.h"
 
@@ -48,17 +49,30 @@ static void ask_for(struct import *im, const struct import_source *s, struct sli
     free(key);
 }
 
-static redisReply *take_fields(struct import *im, struct import_element *e) {
-    redisReply *fields = redis_pipe_take(&im->from), *beside = redis_pipe_take(&im->from);
+/* NULL when the key is no hash; then the element is odd. */
+static redisReply *take_hash(struct import *im, struct import_element *e) {
+    redisReply *r = redis_pipe_take_or_error(&im->from, "HGETALL", "[(ss)*]");
 
-    if (fields != NULL && fields->type == REDIS_REPLY_ARRAY) {
+    e->odd = false;
+    if (r == NULL || r->type != REDIS_REPLY_ERROR)
+        return r;
+    if (strncmp(r->str, "WRONGTYPE ", 10) == 0)
+        e->odd = true;
+    else
+        redis_pipe_fail(&im->from, r->str);
+    freeReplyObject(r);
+    return NULL;
+}
+
+static redisReply *take_fields(struct import *im, struct import_element *e) {
+    redisReply *fields = take_hash(im, e);
+
+    if (fields != NULL) {
         e->fields = fields->element;
         e->strings = fields->elements;
     }
-    e->gone = e->strings == 0;
-    e->hangs = beside != NULL && beside->integer != 0;
-    if (beside != NULL)
-        freeReplyObject(beside);
+    e->gone = e->strings == 0 && !e->odd;
+    e->hangs = redis_pipe_take_size(&im->from, "EXISTS") > 0;
     return fields;
 }
 
@@ -69,7 +83,8 @@ static redisReply *fetch_without_run(struct import *im, const struct import_sour
 
     if (!e->gone || s->shape != &import_due || colon == NULL || im->from.err[0] != '\0')
         return fields;
-    freeReplyObject(fields);
+    if (fields != NULL)
+        freeReplyObject(fields);
     e->text.len = (size_t)(colon - e->text.ptr);
     ask_for(im, s, e->text);
     return take_fields(im, e);
@@ -230,6 +245,13 @@ static int64_t bull_attempts(const struct import_element *e, struct slice opts) 
     return done < attempts ? attempts - done : 1;
 }
 
+/* A job without a timestamp is older than Bull's 3. */
+static bool has_time(const struct import_element *e) {
+    struct slice time = field_of(e, "timestamp");
+
+    return time.ptr == NULL || json_kind_of(time) == JSON_NUMBER;
+}
+
 /* None is before 1 there, and 1 before 2. The next run of what recurs is made by the run before, so none is
  * taken out of the row; nor is a child, for which its parent waits. */
 static bool read_bull(const struct import *im, const struct import_element *e, struct import_task *task) {
@@ -237,8 +259,8 @@ static bool read_bull(const struct import *im, const struct import_element *e, s
     struct slice opts = field_of(e, "opts");
 
     (void)im;
-    if (field_of(e, "data").ptr == NULL || opts.ptr == NULL || field_of(e, "parentKey").ptr != NULL ||
-        (e->text.len > 7 && memcmp(e->text.ptr, "repeat:", 7) == 0))
+    if (field_of(e, "data").ptr == NULL || json_kind_of(opts) != JSON_OBJECT || !has_time(e) ||
+        field_of(e, "parentKey").ptr != NULL || (e->text.len > 7 && memcmp(e->text.ptr, "repeat:", 7) == 0))
         return false;
     json_begin(&task->made);
     if (!json_add_text(&task->made, SLICE("id"), e->text) ||

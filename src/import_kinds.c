@@ -38,8 +38,8 @@ bool import_add_members(struct import *im, const char *set, import_add *add, str
     redisReply *r;
 
     redis_pipe_put(&im->from, "SMEMBERS %s", set);
-    r = redis_pipe_take(&im->from);
-    if (im->from.err[0] != '\0')
+    r = redis_pipe_take(&im->from, "SMEMBERS", "[s*]");
+    if (r == NULL)
         snprintf(im->err, sizeof im->err, "Redis: the set %s: %s", set, im->from.err);
     else
         for (size_t i = 0; i < r->elements; i++)

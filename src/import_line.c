@@ -115,9 +115,12 @@ static void tell_sum(const struct import *im, const struct line_progress *p) {
     for (size_t i = 0; i < im->queues; i++)
         printf("%lld\t%s\n", (long long)im->counts[i].count, im->counts[i].queue);
     printf("%lld tasks moved\n", (long long)im->moved);
+    if (im->large > 0)
+        printf("%lld tasks are too large for a job\n", (long long)im->large);
+    if (im->refused > im->large)
+        printf("%lld tasks were not understood\n", (long long)(im->refused - im->large));
     if (im->refused > 0)
-        printf("%lld tasks were not understood; they are in Redis, in pgdisque:import:%s:*:refused\n",
-               (long long)im->refused, im->kind->name);
+        printf("The refused tasks are in Redis, in pgdisque:import:%s:*:refused\n", im->kind->name);
 }
 
 /* ---- the run ---- */
@@ -139,16 +142,42 @@ static int64_t move_all(struct import *im, const struct import_source *sources, 
     return all;
 }
 
-static bool count_all(struct import *im, const struct import_source *sources, size_t count, bool tell,
-                      struct line_progress *p) {
-    for (size_t i = 0; i < count; i++) {
-        int64_t length = import_length(im, &sources[i]);
+/* Adds what is there under these names, all if there are none, to the total; how much, or -1. What an earlier run
+ * has put aside counts as found. */
+static int64_t count_names(struct import *im, const struct words *w, char **names, size_t named,
+                           struct line_progress *p) {
+    struct import_source *sources = NULL;
+    size_t count = 0;
+    int64_t found = 0;
+    bool good = im->kind->find(im, names, named, &sources, &count);
 
-        if (length < 0)
-            return false;
-        if (tell)
+    for (size_t i = 0; i < count && good; i++) {
+        int64_t length = import_length(im, &sources[i]),
+                begun = length < 0 ? -1 : import_begun(im, &sources[i]);
+
+        good = begun >= 0;
+        if (good && w->dry_run)
             printf("%lld\t%s\n", (long long)length, sources[i].key);
-        p->total += length;
+        p->total += good ? length : 0;
+        found += good ? length + begun : 0;
+    }
+    import_sources_free(sources, count);
+    return good ? found : -1;
+}
+
+/* Says which names have nothing: they may be misspelt. With --follow tasks may come. */
+static bool count_all(struct import *im, const struct words *w, struct line_progress *p) {
+    if (w->count == 1)
+        return count_names(im, w, NULL, 0, p) >= 0;
+    for (size_t i = 1; i < w->count; i++) {
+        int64_t found = count_names(im, w, w->names + i, 1, p);
+
+        if (found < 0)
+            return false;
+        if (found == 0 && !w->follow) {
+            refuse("nothing was found under this name", w->names[i]);
+            im->missing++;
+        }
     }
     return true;
 }
@@ -156,24 +185,23 @@ static bool count_all(struct import *im, const struct import_source *sources, si
 /* Once, or again and again: there may be new queues each time. */
 static bool run(struct import *im, const struct words *w, struct line_progress *p) {
     int64_t moved = 0;
-    bool first = true;
 
-    do {
+    if (!count_all(im, w, p))
+        return false;
+    while (!w->dry_run && !line_ended()) {
         struct import_source *sources = NULL;
         size_t count = 0;
         bool good = im->kind->find(im, w->names + 1, w->count - 1, &sources, &count);
 
-        if (good && first)
-            good = count_all(im, sources, count, w->dry_run, p);
-        if (good && !w->dry_run)
-            moved = move_all(im, sources, count, p);
+        moved = good ? move_all(im, sources, count, p) : -1;
         import_sources_free(sources, count);
-        if (!good || moved < 0)
+        if (moved < 0)
             return false;
-        if (w->follow && moved == 0 && !line_ended())
+        if (!w->follow)
+            break;
+        if (moved == 0 && !line_ended())
             usleep(FOLLOW_PAUSE_US);
-        first = false;
-    } while (w->follow && !w->dry_run && !line_ended());
+    }
     return true;
 }
 
@@ -188,15 +216,18 @@ static int work(struct import *im, const struct words *w) {
         tell_sum(im, &p);
     if (!good) {
         refuse(im->err, "");
-        fprintf(stderr,
-                "What was taken and not yet added is in Redis, and goes on when the import is run again.\n");
+        if (im->begun)
+            fprintf(stderr,
+                    "A batch that was taken and not yet added may be in Redis, in pgdisque:import:%s:*. "
+                    "Run the import again to add it.\n",
+                    im->kind->name);
         return 2;
     }
     if (line_ended() && !w->follow) {
         refuse("it was interrupted; run it again for the rest", "");
         return 2;
     }
-    return im->refused > 0;
+    return im->refused > 0 ? 1 : im->missing > 0 ? 3 : 0;
 }
 
 static int import_with(const struct words *w) {
@@ -207,7 +238,9 @@ static int import_with(const struct words *w) {
         im.from.c = line_connect("import", w->from, 6379);
         if (im.from.c != NULL && !w->dry_run)
             im.to.c = line_connect("import", w->to, 7711);
-        if (im.from.c != NULL && (w->dry_run || im.to.c != NULL))
+        if (im.to.c != NULL && !import_ask_limits(&im))
+            refuse(im.err, "");
+        else if (im.from.c != NULL && (w->dry_run || im.to.c != NULL))
             status = work(&im, w);
     }
     import_free(&im);

@@ -4,9 +4,6 @@
 
 #include "import.h"
 
-/* Random bytes in hex. */
-#define IMPORT_ID_LEN 32
-
 /* The keys of a source's batch. */
 struct import_keys {
     char *side;    /* the list of what was put aside */
@@ -48,7 +45,7 @@ bool import_add_members(struct import *im, const char *set, import_add *add, str
 /* A new ID with the prefix behind it, which the caller frees: what a mark says. */
 char *import_new_mark(const struct import *im);
 struct slice import_slice(const redisReply *r);
-/* An integer, or -1 with a sentence about s in err. */
-int64_t import_take_length(struct import *im, const struct import_source *s);
+/* The size that the command replies, or -1 with a sentence about s in err. */
+int64_t import_take_length(struct import *im, const struct import_source *s, const char *command);
 
 #endif

@@ -22,32 +22,20 @@ char *import_new_mark(const struct import *im) {
     return xasprintf("%s%s", id, im->prefix);
 }
 
-int64_t import_take_length(struct import *im, const struct import_source *s) {
-    redisReply *r = redis_pipe_take(&im->from);
-    int64_t length = -1;
+int64_t import_take_length(struct import *im, const struct import_source *s, const char *command) {
+    int64_t length = redis_pipe_take_size(&im->from, command);
 
-    if (r != NULL && r->type == REDIS_REPLY_INTEGER)
-        length = r->integer;
-    else
-        snprintf(im->err, sizeof im->err, "%s: %s", s->key, im->from.err);
-    if (r != NULL)
-        freeReplyObject(r);
+    if (length < 0)
+        snprintf(im->err, sizeof im->err, "Redis: %s: %s", s->key, im->from.err);
     return length;
 }
 
 /* What is taken is what was there when there was no mark: otherwise another import was faster. */
 static bool marked(struct import *im, const struct import_keys *k) {
-    redisReply *r;
-    bool there;
-
     redis_pipe_put(&im->from, "WATCH %s", k->mark);
     redis_pipe_put(&im->from, "EXISTS %s", k->mark);
     redis_pipe_skip(&im->from, 1);
-    r = redis_pipe_take(&im->from);
-    there = r == NULL || r->type != REDIS_REPLY_INTEGER || r->integer != 0;
-    if (r != NULL)
-        freeReplyObject(r);
-    return there;
+    return redis_pipe_take_size(&im->from, "EXISTS") != 0;
 }
 
 static void begin(struct import *im, const struct import_keys *k) {
@@ -78,7 +66,7 @@ static void refuse_text(struct import *im, const struct import_keys *k, const st
 
 static int64_t list_length(struct import *im, const struct import_source *s) {
     redis_pipe_put(&im->from, "LLEN %s", s->key);
-    return import_take_length(im, s);
+    return import_take_length(im, s, "LLEN");
 }
 
 static bool list_take(struct import *im, const struct import_source *s, const struct import_keys *k) {
@@ -125,9 +113,9 @@ static size_t not_held(struct import *im, const struct import_source *s, redisRe
     size_t count = 0;
 
     redis_pipe_put(&im->from, "LRANGE %s 0 -1", s->key);
-    *list = redis_pipe_take(&im->from);
+    *list = redis_pipe_take(&im->from, "LRANGE", "[s*]");
     *out = NULL;
-    if (*list == NULL || (*list)->type != REDIS_REPLY_ARRAY)
+    if (*list == NULL)
         return 0;
     *out = xcalloc((*list)->elements + 1, sizeof **out);
     for (size_t i = (*list)->elements; i-- > 0;) {
@@ -135,7 +123,7 @@ static size_t not_held(struct import *im, const struct import_source *s, redisRe
 
         if (s->locks != NULL) {
             redis_pipe_put(&im->from, "EXISTS %s%b:lock", s->locks, id.ptr, id.len);
-            if (import_take_length(im, s) != 0)
+            if (import_take_length(im, s, "EXISTS") != 0)
                 continue;
         }
         (*out)[count++] = id;
@@ -233,22 +221,22 @@ static void put_aside(struct import *im, const struct import_source *s, const st
 /* With the members and scores that a command asks for, which has been put. */
 static bool set_take_members(struct import *im, const struct import_source *s, const struct import_keys *k) {
     redisReply *members;
-    bool some = false;
+    bool some;
 
     redis_pipe_skip(&im->from, 1);
-    members = redis_pipe_take(&im->from);
-    if (members != NULL && members->type == REDIS_REPLY_ARRAY && members->elements > 0) {
-        some = true;
+    members = redis_pipe_take(&im->from, "ZRANGE", "[(ss)*]");
+    if (members == NULL)
+        return false;
+    some = members->elements > 0;
+    if (some)
         put_aside(im, s, k, members);
-    }
-    if (members != NULL)
-        freeReplyObject(members);
+    freeReplyObject(members);
     return some;
 }
 
 static int64_t set_length(struct import *im, const struct import_source *s) {
     redis_pipe_put(&im->from, "ZCARD %s", s->key);
-    return import_take_length(im, s);
+    return import_take_length(im, s, "ZCARD");
 }
 
 static bool set_take(struct import *im, const struct import_source *s, const struct import_keys *k) {
@@ -280,7 +268,7 @@ const struct import_shape import_set = { set_length, set_take, unpack_two, refus
 
 static int64_t due_length(struct import *im, const struct import_source *s) {
     redis_pipe_put(&im->from, "ZCOUNT %s -inf %lld", s->key, (long long)time(NULL));
-    return import_take_length(im, s);
+    return import_take_length(im, s, "ZCOUNT");
 }
 
 static bool due_take(struct import *im, const struct import_source *s, const struct import_keys *k) {

@@ -5,11 +5,14 @@
 
 #include "import_shape.h"
 #include "json_make.h"
+#include "redis_reply.h"
 
 /* The consumer as which new entries are read; it is gone when the script ends. */
 #define CONSUMER "pgdisque-import"
 
 #define PAGE 1000
+/* Counting ends there. */
+#define COUNT_MOST 1000000000
 
 /*
  * First what consumers have not acknowledged for so long, then what nobody has got. An entry lies aside as
@@ -49,7 +52,7 @@ static bool stream_take(struct import *im, const struct import_source *s, const 
     redis_pipe_put(&im->from, "EVAL %s 3 %s %s %s %s %s %lld %lld %s", take_script, s->key, k->side, k->mark,
                    im->stream.group, CONSUMER, (long long)im->stream.idle_s * 1000, (long long)im->batch,
                    mark);
-    some = import_take_length(im, s);
+    some = import_take_length(im, s, "EVAL");
     free(mark);
     return some > 0;
 }
@@ -58,68 +61,89 @@ static bool stream_take(struct import *im, const struct import_source *s, const 
 
 static int64_t count_pending(struct import *im, const struct import_source *s) {
     redisReply *r;
-    int64_t count = -1;
+    int64_t count;
 
     redis_pipe_put(&im->from, "XPENDING %s %s IDLE %lld - + %d", s->key, im->stream.group,
                    (long long)im->stream.idle_s * 1000, INT32_MAX);
-    r = redis_pipe_take(&im->from);
-    if (r != NULL && r->type == REDIS_REPLY_ARRAY)
-        count = (int64_t)r->elements;
-    else
-        snprintf(im->err, sizeof im->err, "%s: %s", s->key, im->from.err);
-    if (r != NULL)
-        freeReplyObject(r);
+    r = redis_pipe_take(&im->from, "XPENDING", "[a*]");
+    if (r == NULL) {
+        snprintf(im->err, sizeof im->err, "Redis: %s: %s", s->key, im->from.err);
+        return -1;
+    }
+    count = (int64_t)r->elements;
+    freeReplyObject(r);
+    return count;
+}
+
+/* The entries behind *id, up to a page, which becomes the last of them; -1 with an error in im->from. */
+static int64_t count_page(struct import *im, const struct import_source *s, char **id) {
+    redisReply *page;
+    int64_t count;
+
+    redis_pipe_put(&im->from, "XRANGE %s (%s + COUNT %d", s->key, *id, PAGE);
+    page = redis_pipe_take(&im->from, "XRANGE", "[[sa]*]");
+    if (page == NULL)
+        return -1;
+    count = (int64_t)page->elements;
+    if (count > 0) {
+        free(*id);
+        *id = xstrdup(page->element[count - 1]->element[0]->str);
+    }
+    freeReplyObject(page);
     return count;
 }
 
 /* By going over all of them: a Redis before 7 does not count them, nor does any behind deleted ones. */
 static int64_t count_behind(struct import *im, const struct import_source *s, const char *id) {
-    char *from = xasprintf("(%s", id);
-    int64_t count = 0;
-    redisReply *page;
-    size_t here;
+    char *from = xstrdup(id);
+    int64_t count = 0, here;
 
-    do {
-        redis_pipe_put(&im->from, "XRANGE %s %s + COUNT %d", s->key, from, PAGE);
-        page = redis_pipe_take(&im->from);
-        here = page != NULL && page->type == REDIS_REPLY_ARRAY ? page->elements : 0;
-        if (here > 0) {
-            free(from);
-            from = xasprintf("(%s", page->element[here - 1]->element[0]->str);
-        }
-        count += (int64_t)here;
-        if (page != NULL)
-            freeReplyObject(page);
-    } while (here > 0);
+    while ((here = count_page(im, s, &from)) > 0 && count < COUNT_MOST)
+        count += here;
     free(from);
-    return count;
+    return here < 0 ? -1 : count;
+}
+
+static const redisReply *find_group(const struct import *im, const redisReply *groups) {
+    for (size_t i = 0; i < groups->elements; i++) {
+        const char *name = redis_reply_text(groups->element[i], "name");
+
+        if (name != NULL && strcmp(name, im->stream.group) == 0)
+            return groups->element[i];
+    }
+    return NULL;
+}
+
+static int64_t count_of_group(struct import *im, const struct import_source *s, const redisReply *group) {
+    const redisReply *lag = redis_reply_field(group, "lag");
+    const char *last = redis_reply_text(group, "last-delivered-id");
+
+    if (lag != NULL && redis_reply_fits(lag, "i") && lag->integer >= 0 && lag->integer < COUNT_MOST)
+        return lag->integer;
+    return last == NULL ? 0 : count_behind(im, s, last);
 }
 
 static int64_t count_new(struct import *im, const struct import_source *s) {
+    const redisReply *group;
     redisReply *groups;
-    int64_t count = 0;
+    int64_t count = -1;
 
     redis_pipe_put(&im->from, "XINFO %s %s", "GROUPS", s->key);
-    groups = redis_pipe_take(&im->from);
-    for (size_t i = 0; groups != NULL && i < groups->elements; i++) {
-        const redisReply *name = redis_field(groups->element[i], "name"),
-                         *lag = redis_field(groups->element[i], "lag"),
-                         *last = redis_field(groups->element[i], "last-delivered-id");
-
-        if (strcmp(name->str, im->stream.group) != 0)
-            continue;
-        count =
-            lag != NULL && lag->type == REDIS_REPLY_INTEGER ? lag->integer : count_behind(im, s, last->str);
-    }
-    if (groups != NULL)
+    groups = redis_pipe_take(&im->from, "XINFO", "[[(sa)*]*]");
+    if (groups != NULL) {
+        group = find_group(im, groups);
+        count = group == NULL ? 0 : count_of_group(im, s, group);
         freeReplyObject(groups);
+    }
+    if (count < 0)
+        snprintf(im->err, sizeof im->err, "Redis: %s: %s", s->key, im->from.err);
     return count;
 }
 
 static int64_t stream_length(struct import *im, const struct import_source *s) {
-    int64_t pending = count_pending(im, s);
+    int64_t pending = count_pending(im, s), new = pending < 0 ? -1 : count_new(im, s);
 
-    return pending < 0 ? -1 : pending + count_new(im, s);
+    return new < 0 ? -1 : pending + new;
 }
 
 /* ---- entries ---- */
@@ -127,8 +151,9 @@ static int64_t stream_length(struct import *im, const struct import_source *s) {
 static size_t stream_unpack(redisReply **strings, size_t count, struct import_element *e) {
     int64_t fields;
 
-    if (count < 2 || !parse_int_strict(import_slice(strings[0]), &e->tried) ||
-        !parse_int_strict(import_slice(strings[1]), &fields) || fields < 2 || (size_t)fields > count - 2)
+    if (count < 2 || !parse_int_strict(import_slice(strings[0]), &e->tried) || e->tried < 0 ||
+        !parse_int_strict(import_slice(strings[1]), &fields) || fields < 2 || fields % 2 != 0 ||
+        (size_t)fields > count - 2)
         return 0;
     e->fields = strings + 2;
     e->strings = (size_t)fields;

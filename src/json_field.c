@@ -111,16 +111,6 @@ enum json_found json_field(struct slice object, const char *name, struct slice *
     return p.at == p.end ? found : JSON_BROKEN;
 }
 
-bool json_is_value(struct slice text) {
-    struct place p = { text.ptr, text.ptr + text.len };
-    struct slice value;
-
-    if (!skip_value(&p, &value))
-        return false;
-    skip_blanks(&p);
-    return p.at == p.end;
-}
-
 bool json_plain_string(struct slice value, struct slice *text) {
     if (value.len < 2 || value.ptr[0] != '"' || memchr(value.ptr, '\\', value.len) != NULL)
         return false;

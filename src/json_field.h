@@ -14,9 +14,6 @@ enum json_found { JSON_FOUND, JSON_ABSENT, JSON_BROKEN };
  * that is written with escapes is not found. */
 enum json_found json_field(struct slice object, const char *name, struct slice *value) MUST_CHECK;
 
-/* Is this one value, and nothing else? */
-bool json_is_value(struct slice text) MUST_CHECK;
-
 /* What a string says; false when the value is none, or needs more than cutting off its quotes. */
 bool json_plain_string(struct slice value, struct slice *text) MUST_CHECK;
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "json_field.h"
+#include "json_check.h"
 
 static void add_character(struct buf *b, const char *at, size_t len) {
     unsigned char c = (unsigned char)*at;
@@ -46,7 +46,7 @@ bool json_add_text(struct buf *b, struct slice name, struct slice text) {
 }
 
 bool json_add_value(struct buf *b, struct slice name, struct slice value) {
-    if (!json_is_value(value) || !add_name(b, name))
+    if (json_kind_of(value) == JSON_NONE || !add_name(b, name))
         return false;
     buf_append(b, value.ptr, value.len);
     return true;

@@ -10,7 +10,7 @@
  */
 void json_begin(struct buf *b);
 bool json_add_text(struct buf *b, struct slice name, struct slice text) MUST_CHECK;
-/* What is JSON already; false when it is not, as far as json_field.h sees. */
+/* What is JSON already; false when it is not. */
 bool json_add_value(struct buf *b, struct slice name, struct slice value) MUST_CHECK;
 void json_end(struct buf *b);
 

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "redis_reply.h"
+
 #define CONNECT_S 10
+/* No list is longer; sums of such sizes cannot overflow. */
+#define SIZE_MOST ((int64_t)1 << 48)
 
 /* ---- addresses ---- */
 
@@ -107,7 +111,7 @@ void redis_address_free(struct redis_address *a) {
 
 /* ---- pipelines ---- */
 
-static void went_wrong(struct redis_pipe *p, const char *what) {
+void redis_pipe_fail(struct redis_pipe *p, const char *what) {
     if (p->err[0] == '\0')
         snprintf(p->err, sizeof p->err, "%s", what);
 }
@@ -117,7 +121,7 @@ void redis_pipe_put(struct redis_pipe *p, const char *fmt, ...) {
 
     va_start(args, fmt);
     if (redisvAppendCommand(p->c, fmt, args) != REDIS_OK)
-        went_wrong(p, p->c->errstr);
+        redis_pipe_fail(p, p->c->errstr);
     va_end(args);
 }
 
@@ -130,41 +134,65 @@ void redis_pipe_put_slices(struct redis_pipe *p, const struct slice *words, size
         lens[i] = words[i].len;
     }
     if (redisAppendCommandArgv(p->c, (int)count, ptrs, lens) != REDIS_OK)
-        went_wrong(p, p->c->errstr);
+        redis_pipe_fail(p, p->c->errstr);
     free(ptrs);
     free(lens);
 }
 
-redisReply *redis_pipe_take(struct redis_pipe *p) {
+/* Any reply; NULL: the connection is gone. */
+static redisReply *take_any(struct redis_pipe *p) {
     void *reply = NULL;
 
-    if (p->c->err == 0 && redisGetReply(p->c, &reply) == REDIS_OK) {
-        redisReply *r = reply;
-
-        if (r->type == REDIS_REPLY_ERROR)
-            went_wrong(p, r->str);
-        return r;
-    }
-    went_wrong(p, p->c->errstr);
+    if (p->c->err == 0 && redisGetReply(p->c, &reply) == REDIS_OK)
+        return reply;
+    redis_pipe_fail(p, p->c->errstr);
     return NULL;
+}
+
+redisReply *redis_pipe_take_or_error(struct redis_pipe *p, const char *command, const char *shape) {
+    redisReply *r = take_any(p);
+    char text[80];
+
+    if (r == NULL || r->type == REDIS_REPLY_ERROR || redis_reply_fits(r, shape))
+        return r;
+    snprintf(text, sizeof text, "unexpected reply to %s", command);
+    redis_pipe_fail(p, text);
+    freeReplyObject(r);
+    return NULL;
+}
+
+redisReply *redis_pipe_take(struct redis_pipe *p, const char *command, const char *shape) {
+    redisReply *r = redis_pipe_take_or_error(p, command, shape);
+
+    if (r == NULL || r->type != REDIS_REPLY_ERROR)
+        return r;
+    redis_pipe_fail(p, r->str);
+    freeReplyObject(r);
+    return NULL;
+}
+
+int64_t redis_pipe_take_size(struct redis_pipe *p, const char *command) {
+    redisReply *r = redis_pipe_take(p, command, "i");
+    int64_t size = r == NULL ? -1 : r->integer;
+
+    if (r != NULL)
+        freeReplyObject(r);
+    if (size >= 0 && size <= SIZE_MOST)
+        return size;
+    redis_pipe_fail(p, "a size is negative or too large");
+    return -1;
 }
 
 void redis_pipe_skip(struct redis_pipe *p, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        redisReply *r = redis_pipe_take(p);
+        redisReply *r = take_any(p);
 
         if (r == NULL)
             return;
+        if (r->type == REDIS_REPLY_ERROR)
+            redis_pipe_fail(p, r->str);
         freeReplyObject(r);
     }
-}
-
-const redisReply *redis_field(const redisReply *names_and_values, const char *name) {
-    for (size_t i = 0; i + 1 < names_and_values->elements; i += 2) {
-        if (strcmp(names_and_values->element[i]->str, name) == 0)
-            return names_and_values->element[i + 1];
-    }
-    return NULL;
 }
 
 /* ---- connecting ---- */
@@ -193,7 +221,7 @@ redisContext *redis_link_open(const struct redis_address *a, char *err, size_t s
     if (p.c != NULL && p.c->err == 0)
         log_in(&p, a);
     else
-        went_wrong(&p, p.c == NULL ? "out of memory" : p.c->errstr);
+        redis_pipe_fail(&p, p.c == NULL ? "out of memory" : p.c->errstr);
     if (p.err[0] == '\0')
         return p.c;
     snprintf(err, size, "%s:%d: %s", a->host, a->port, p.err);

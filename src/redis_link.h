@@ -31,14 +31,19 @@ struct redis_pipe {
     char err[400]; /* "": all is well */
 };
 
+/* Something went wrong; only the first counts. */
+void redis_pipe_fail(struct redis_pipe *p, const char *what);
 /* Words as in redisAppendCommand(); and as slices. */
 void redis_pipe_put(struct redis_pipe *p, const char *fmt, ...);
 void redis_pipe_put_slices(struct redis_pipe *p, const struct slice *words, size_t count);
-/* NULL when the connection is gone. The caller frees it. */
-redisReply *redis_pipe_take(struct redis_pipe *p);
+/* The reply to that command, of a shape that redis_reply.h describes. NULL, with a sentence in err: the connection
+ * is gone, or the reply is an error or of another shape. The caller frees it. */
+redisReply *redis_pipe_take(struct redis_pipe *p, const char *command, const char *shape) MUST_CHECK;
+/* The same, but an error is a reply as any other. */
+redisReply *redis_pipe_take_or_error(struct redis_pipe *p, const char *command, const char *shape) MUST_CHECK;
+/* An integer from 0 on, the size of something; -1 with a sentence in err. */
+int64_t redis_pipe_take_size(struct redis_pipe *p, const char *command) MUST_CHECK;
 /* Takes so many without looking at what they say, but for errors. */
 void redis_pipe_skip(struct redis_pipe *p, size_t count);
-/* What stands behind a name in an array of names and values; NULL: it is not there. */
-const redisReply *redis_field(const redisReply *names_and_values, const char *name);
 
 #endif

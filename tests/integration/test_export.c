@@ -58,6 +58,10 @@ static void test_what_stays(void **state) {
     add_job(q, "stay", "task 4", "DELAY 1000");
     add_job(q, "stay", "task 5", "GROUP a");
     add_job(q, "stay", "task 6", "GROUP a");
+    EXPORT(0, "1 jobs of stay would stay: they are in their delay", "--dry-run", "--queue", "stay");
+    assert_false(file_contains(moving_log(), "a pause"));
+    EXPORT(0, "1 jobs of stay would stay: they are given out", "--dry-run", "--delayed", "--queue", "stay");
+    assert_false(file_contains(moving_log(), "delay"));
     EXPORT(1,
            "5\tstay\n5 jobs moved\n1 jobs of stay stay: they are in their delay, see --delayed\n"
            "1 jobs of stay stay: they are given out",

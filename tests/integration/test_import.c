@@ -20,7 +20,8 @@ static void test_lists(void **state) {
     IMPORT(0, "230\told", "--dry-run", "old", "other");
     expect(r, ":230", "LLEN old");
     IMPORT(0, "230\tnew:old\n230 tasks moved", "--queue-prefix", "new:", "--batch", "50", "old");
-    IMPORT(0, "30\tother", "--pop", "left", "--batch", "7", "other", "nothing");
+    IMPORT(3, "nothing was found under this name: nothing\n30\tother", "--pop", "left", "--batch", "7",
+           "other", "nothing");
     moving_in_order(q, "new:old", 230);
     moving_in_order(q, "other", 30);
     expect(r, ":0", "DBSIZE");
@@ -54,6 +55,8 @@ static void test_refusals(void **state) {
     IMPORT(2, "members: WRONGTYPE", "here", "members");
     IMPORT(2, "only redis://", "--to", "rediss://127.0.0.1", "here");
     IMPORT(2, "127.0.0.1:1:", "--to", "127.0.0.1:1", "here");
+    assert_false(file_contains(moving_log(), "Run the import again"));
+    IMPORT(3, "nothing was found under this name: hree", "--dry-run", "hree", "here");
     IMPORT(0, "usage: ", "--help");
     expect(r, ":3", "LLEN here");
 }
@@ -65,11 +68,35 @@ static void test_pause(void **state) {
     moving_fill(r, "shut", "LPUSH", 0, 30);
     expect(q, "+in", "PAUSE shut in");
     IMPORT(2, "pgdisque: PAUSED", "--batch", "10", "shut");
+    assert_true(file_contains(moving_log(), "Run the import again"));
     expect(r, ":20", "LLEN shut");
     expect(r, ":10", "LLEN pgdisque:import:list:shut");
     expect(q, "+none", "PAUSE shut none");
     IMPORT(0, "30 tasks moved", "--batch", "10", "shut");
     moving_in_order(q, "shut", 30);
+}
+
+/* The server would close the connection at a body that is longer than its limit. */
+static void test_large(void **state) {
+    size_t len = (1 << 20) + 1;
+    char *body = malloc(len);
+
+    (void)state;
+    memset(body, 'x', len);
+    expect(r, "+OK", "FLUSHALL");
+    expect(q, "+OK", "CONFIG SET proto-max-bulk-len 1mb");
+    moving_fill(r, "large", "LPUSH", 0, 1);
+    expect(r, ":2", "LPUSH large %b", body, len);
+    expect(r, ":3", "LPUSH large %b", body, len - 1);
+    moving_fill(r, "large", "LPUSH", 1, 2);
+    IMPORT(1, "3 tasks moved\n1 tasks are too large for a job", "large");
+    assert_true(file_contains(moving_log(), "A task of large is too large: its body has 1048577 bytes"));
+    expect(r, ":1", "LLEN pgdisque:import:list:large:refused");
+    expect(r, ":1", "DBSIZE");
+    expect(q, ":3", "LLEN large");
+    IMPORT(3, "0 tasks moved", "large");
+    expect(q, "+OK", "CONFIG SET proto-max-bulk-len 64mb");
+    free(body);
 }
 
 /* ---- Sidekiq ---- */
@@ -130,7 +157,7 @@ static void test_resque(void **state) {
     expect(r, ":4", "RPUSH resque:queue:files [\"class\"]");
     expect(r, ":1", "RPUSH resque:failed {\"payload\":%s}", resque(0));
     IMPORT(0, "4\tresque:queue:files", "--kind", "resque", "--dry-run");
-    IMPORT(0, "0 tasks moved", "--kind", "resque", "unknown");
+    IMPORT(3, "nothing was found under this name: unknown", "--kind", "resque", "unknown");
     IMPORT(1, "3\tfiles\n3 tasks moved", "--kind", "resque", "--batch", "2");
     for (int i = 1; i < 4; i++)
         expect(q, ":1", "ACKJOB %s", get_job(q, "files", resque(i)));
@@ -279,10 +306,10 @@ static int stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),      cmocka_unit_test(test_bytes),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_pause),      cmocka_unit_test(test_sidekiq), cmocka_unit_test(test_resque),
-        cmocka_unit_test(test_laravel),    cmocka_unit_test(test_celery),  cmocka_unit_test(test_kills),
-        cmocka_unit_test(test_two_follow),
+        cmocka_unit_test(test_lists),  cmocka_unit_test(test_bytes),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_pause),  cmocka_unit_test(test_large),      cmocka_unit_test(test_sidekiq),
+        cmocka_unit_test(test_resque), cmocka_unit_test(test_laravel),    cmocka_unit_test(test_celery),
+        cmocka_unit_test(test_kills),  cmocka_unit_test(test_two_follow),
     };
 
     return RUN_SUITE_WITH("import", tests, start, stop);

@@ -89,8 +89,14 @@ static void test_refusals(void **state) {
     expect(r, ":1", "LPUSH app:w:wait 1");
     expect(r, "+OK", "SET app:w:1 text");
     IMPORT(2, "names are missing", "--kind", "bullmq");
-    IMPORT(2, "WRONGTYPE", "--kind", "bullmq", "--key-prefix", "app", "w");
-    expect(r, ":1", "DEL app:w:1");
+    IMPORT(1, "0 tasks moved\n1 tasks were not understood", "--kind", "bullmq", "--key-prefix", "app", "w");
+    expect(r, "[\"1\"]", "LRANGE pgdisque:import:bullmq:app:w:wait:refused 0 -1");
+    expect(r, ":2", "DEL app:w:1 pgdisque:import:bullmq:app:w:wait:refused");
+    expect(r, ":1", "SADD pgdisque:import:bullmq:app:w:wait x");
+    expect(r, ":1", "LPUSH app:w:wait 1");
+    IMPORT(2, "pgdisque:import:bullmq:app:w:wait: this is not a list", "--kind", "bullmq", "--key-prefix",
+           "app", "w");
+    expect(r, ":1", "DEL pgdisque:import:bullmq:app:w:wait");
     expect(r, ":4", "HSET app:w:1 name n data {} opts {\"attempts\":3} atm 1");
     IMPORT(0, "1 tasks moved", "--kind", "bullmq", "--key-prefix", "app", "w");
     assert_string_equal(
@@ -100,6 +106,25 @@ static void test_refusals(void **state) {
                           "\"timestamp\":null}"),
                   "attempts"),
         "2");
+}
+
+/* A body that is made of broken JSON would be none. */
+static void test_broken_json(void **state) {
+    static const char *const broken[][3] = {
+        { "{a:1}", "{}", "1" },    { "{}", "nonsense", "1" }, { "{}", "[]", "1" },
+        { "{}", "{\"a\":}", "1" }, { "{}", "{}", "now" },     { "{}", "{}", "{}" },
+        { "\xff", "{}", "1" },     { "", "{}", "1" },         { "{}", "{\"a\":1,}", "1" },
+    };
+
+    (void)state;
+    expect(r, "+OK", "FLUSHALL");
+    for (int i = 0; i < (int)(sizeof broken / sizeof broken[0]); i++) {
+        ask(r, "HSET bull:j:%d name n data %s opts %s timestamp %s", i, broken[i][0], broken[i][1],
+            broken[i][2]);
+        ask(r, "LPUSH bull:j:wait %d", i);
+    }
+    IMPORT(1, "9 tasks were not understood", "--kind", "bullmq", "j");
+    expect(r, ":9", "LLEN pgdisque:import:bullmq:bull:j:wait:refused");
 }
 
 #define TASKS 2000
@@ -173,8 +198,8 @@ static int stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rq),    cmocka_unit_test(test_bull),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_kills), cmocka_unit_test(test_two_follow),
+        cmocka_unit_test(test_rq),          cmocka_unit_test(test_bull),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_broken_json), cmocka_unit_test(test_kills), cmocka_unit_test(test_two_follow),
     };
 
     return RUN_SUITE_WITH("import_hash", tests, start, stop);
