@@ -152,6 +152,7 @@ static void start(struct taking *t) {
     g->kind = &pop_kind;
     g->own = t;
     g->nohang = !t->blocks;
+    g->moves = t->pop.to != NULL;
     g->count = t->count < config.batch_max ? t->count : config.batch_max;
     g->deadline.due = t->deadline;
     get_begin(g);

@@ -469,12 +469,19 @@ void waiters_client_gone(struct client *c) {
 bool waiters_unblock(struct client *c, bool error) {
     struct get *g = c->get;
 
-    if (g == NULL || g->state != GET_WAITING)
+    if (g == NULL || g->nohang || (g->state == GET_CLAIMING && g->moves))
         return false;
     if (error)
-        get_end_error(g, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
+        reply_error(g->req, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
     else
-        get_end_empty(g);
+        reply_nothing(g);
+    if (g->state != GET_CLAIMING) {
+        get_end(g);
+        return true;
+    }
+    /* The claim goes on for nobody, and puts back what it brings. */
+    abandon(g);
+    client_detach(g->req);
     return true;
 }
 

@@ -91,6 +91,7 @@ struct get {
     struct client *client; /* NULL once it has gone */
     enum get_state state;
     bool nohang;
+    bool moves; /* to another list: what is being moved stays there, so the client is told of it */
     bool with_counters;
     bool with_tokens;
     bool has_waited; /* is served one job, whatever count says */
@@ -164,7 +165,8 @@ void get_end(struct get *g);
 bool waiters_has(const struct client *c);
 /* The client has gone: ends or orphans its get. */
 void waiters_client_gone(struct client *c);
-/* CLIENT UNBLOCK: ends a waiting get with nothing or -UNBLOCKED; false if none waits. */
+/* CLIENT UNBLOCK: ends a get that may wait with nothing or -UNBLOCKED, also while a claim for it is under way, but not while a
+ * move is; false if there is none. */
 bool waiters_unblock(struct client *c, bool error);
 /* What those get who would wait at a server that is leaving. */
 #define WAITERS_LEAVING "LEAVING This node is leaving the cluster, please connect to a different one"
