@@ -96,7 +96,7 @@ static void test_nobody_else_can_read_it(void **state) {
     for (int parts = 0; parts == 0;) {
         assert_true(PQconsumeInput(conn));
         while ((n = PQnotifies(conn)) != NULL) {
-            parts += n->extra[0] == 'P';
+            parts += n->extra[0] == 'Q';
             assert_null(strstr(n->extra, "secret"));
             assert_null(strstr(n->extra, "private"));
             PQfreemem(n);
