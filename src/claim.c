@@ -240,7 +240,7 @@ void claim_plan(void) {
     while (has_room() && (q = queue_next_signalled()) != NULL)
         plan_waiting(q);
     while (has_room() && (g = get_next_fresh()) != NULL) {
-        if (planned_total > 0 && planned_total + g->count > config.batch_max) {
+        if (planned_total > 0 && g->count > config.batch_max - planned_total) {
             get_put_back(g);
             break;
         }

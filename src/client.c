@@ -41,7 +41,14 @@
 /* When memory is short, all clients together may use an eighth of the budget and go on. */
 #define MODEST_PART 8
 /* Before AUTH nobody needs long replies (Redis' CVE-2025-21605). */
-#define UNAUTH_OUTPUT ((size_t)64 * 1024)
+#define UNAUTH_OUTPUT ((size_t)16 * 1024)
+/* An argument and its header fit. */
+#define UNAUTH_INPUT (RESP_UNAUTH_MAX_BULK + (size_t)1024)
+#define UNAUTH_READ_BYTES ((size_t)4096)
+/* Each wrong password of the last ten seconds makes the next one wait longer. */
+#define MUTE_STEP_US (100 * US_PER_MS)
+#define MUTE_MAX_US (5 * US_PER_S)
+#define MUTE_WINDOW_US (10 * US_PER_S)
 
 /* How the tasks of an evicted client end: it is not told. */
 static const struct op_error evicted = { "53200", "the client was disconnected to free memory" };
@@ -53,6 +60,10 @@ static struct {
     struct list states[CLIENT_DEAD + 1];
     struct list dirty;
     struct list ready;
+    struct list strangers;
+    int64_t
+        mute_us; /* how long the next client that gives a wrong password waits, and when the last one did */
+    int64_t muted_us;
     uint64_t last_id;
     size_t count; /* open and closing */
     int64_t pause_until;
@@ -70,6 +81,7 @@ void client_init(struct event_base *base, const struct client_hooks *hooks) {
         list_init(&clients.states[i]);
     list_init(&clients.dirty);
     list_init(&clients.ready);
+    list_init(&clients.strangers);
 }
 
 const char *client_ident(const struct client *c) {
@@ -138,6 +150,7 @@ static struct client *client_new(int fd, bool unix_socket) {
     list_init(&c->in_state);
     list_init(&c->in_dirty);
     list_init(&c->in_ready);
+    list_init(&c->in_strangers);
     list_init(&c->in_monitors);
     list_init(&c->reqs);
     output_init(&c->ahead);
@@ -147,6 +160,42 @@ static struct client *client_new(int fd, bool unix_socket) {
     set_state(c, CLIENT_OPEN);
     clients.count++;
     return c;
+}
+
+static bool is_limited(const struct client *c) {
+    return config.requirepass[0] != '\0' && !c->authenticated;
+}
+
+/* Clients that owe a password give way to new ones, so that they cannot keep others out. */
+static bool make_room(void) {
+    while (!list_empty(&clients.strangers)) {
+        struct client *c = LIST_ENTRY(list_pop_front(&clients.strangers), struct client, in_strangers);
+
+        if (c->state == CLIENT_DEAD || !is_limited(c))
+            continue;
+        client_kill(c, "it gave no password, and others want to connect");
+        return true;
+    }
+    return false;
+}
+
+static bool is_from(const struct client *c, const char *addr) {
+    size_t host = strlen(addr) - strlen(strrchr(addr, ':'));
+
+    return strncmp(c->addr, addr, host + 1) == 0;
+}
+
+/* Clients of this machine are not counted: there may be a proxy among them. */
+static bool has_too_many(int fd, bool unix_socket) {
+    char addr[sizeof((struct client *)0)->addr] = ":", own[sizeof addr] = "";
+    int64_t count = 0;
+
+    if (config.maxclients_per_address == 0 || unix_socket || socket_is_local(fd))
+        return false;
+    socket_names(fd, unix_socket, addr, own, sizeof addr);
+    LIST_EACH(node, &clients.states[CLIENT_OPEN])
+        count += is_from(LIST_ENTRY(node, struct client, in_state), addr);
+    return count >= config.maxclients_per_address;
 }
 
 static void refuse(int fd, const char *error) {
@@ -160,8 +209,12 @@ static void refuse(int fd, const char *error) {
 void client_accept(int fd, bool unix_socket) {
     struct client *c;
 
-    if (clients.count >= (size_t)config.maxclients || files_are_few(fd)) {
+    if ((clients.count >= (size_t)config.maxclients && !make_room()) || files_are_few(fd)) {
         refuse(fd, "-ERR max number of clients reached\r\n");
+        return;
+    }
+    if (has_too_many(fd, unix_socket)) {
+        refuse(fd, "-ERR max number of clients of one address reached\r\n");
         return;
     }
     if (config.protected_mode && config.requirepass[0] == '\0' && !unix_socket && !socket_is_local(fd)) {
@@ -176,6 +229,8 @@ void client_accept(int fd, bool unix_socket) {
     event_assign(&c->read_event, clients.base, fd, EV_READ | EV_PERSIST, on_readable, c);
     event_assign(&c->write_event, clients.base, fd, EV_WRITE | EV_PERSIST, on_writable, c);
     event_add(&c->read_event, NULL);
+    if (is_limited(c))
+        list_push_back(&clients.strangers, &c->in_strangers);
     log_debug(client_ident(c), "accepted");
 }
 
@@ -186,6 +241,7 @@ void client_kill(struct client *c, const char *reason) {
                 (long long)((clock_mono() - c->created_us) / US_PER_S), reason);
     list_remove(&c->in_dirty);
     list_remove(&c->in_ready);
+    list_remove(&c->in_strangers);
     set_state(c, CLIENT_DEAD);
     clients.count--;
     event_del(&c->read_event);
@@ -347,10 +403,6 @@ static void start_request(struct client *c, struct req *r) {
     promote_head(c);
 }
 
-static bool is_limited(const struct client *c) {
-    return config.requirepass[0] != '\0' && !c->authenticated;
-}
-
 static struct resp_limits parse_limits(const struct client *c) {
     if (is_limited(c))
         return (struct resp_limits){ RESP_UNAUTH_MAX_ARGS, RESP_UNAUTH_MAX_BULK };
@@ -368,10 +420,12 @@ static struct req *take_request(struct client *c) {
 }
 
 static void protocol_error(struct client *c) {
+    static struct log_kind framing;
     struct req *r = req_new(0, NULL, NULL, on_request_end);
 
     stats.protocol_errors++;
-    log_verbose(client_ident(c), "broken framing: %s", log_escape(slice_str(c->parser.error), 128));
+    log_sometimes(&framing, LOG_VERBOSE_, client_ident(c), "broken framing: %s",
+                  log_escape(slice_str(c->parser.error), 128));
     start_request(c, r);
     reply_error(r, "ERR %s", c->parser.error);
     client_close_after_replies(c);
@@ -417,8 +471,8 @@ static bool must_wait(const struct client *c) {
 }
 
 static bool may_take(const struct client *c) {
-    return c->state == CLIENT_OPEN && c->req_count < config.client_pipeline_max && !is_flooded(c) &&
-           !must_wait(c) && (clients.pause_writes_only || !client_writes_paused());
+    return c->state == CLIENT_OPEN && c->mute_until_us == 0 && c->req_count < config.client_pipeline_max &&
+           !is_flooded(c) && !must_wait(c) && (clients.pause_writes_only || !client_writes_paused());
 }
 
 /* False when there is no whole command, or when it has to wait. */
@@ -448,7 +502,7 @@ static void process_input(struct client *c) {
 /* ---- reading ---- */
 
 static size_t input_limit(const struct client *c) {
-    return is_limited(c) ? (size_t)1024 * 1024 : config.client_query_buffer_limit;
+    return is_limited(c) ? UNAUTH_INPUT : config.client_query_buffer_limit;
 }
 
 /* Not read on, a client is still watched for its end. */
@@ -464,7 +518,7 @@ static void read_or_watch(struct client *c, bool read) {
 static bool reads_on(const struct client *c) {
     bool busy = c->held != NULL || !list_empty(&c->in_ready) || !may_take(c);
 
-    return !busy || buf_len(&c->in) < HELD_INPUT;
+    return !busy || buf_len(&c->in) < (is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT);
 }
 
 /* The peer will send no more. What it sent is still done and answered, as for
@@ -490,7 +544,8 @@ static void after_eof(struct client *c) {
 
 static ssize_t read_some(struct client *c) {
     size_t wanted = resp_wanted(&c->parser, &c->in);
-    size_t room = wanted > READ_BYTES ? wanted : READ_BYTES;
+    size_t least = is_limited(c) ? UNAUTH_READ_BYTES : READ_BYTES;
+    size_t room = wanted > least ? wanted : least;
     ssize_t got = read(c->fd, buf_reserve(&c->in, room), room);
 
     if (got > 0) {
@@ -658,8 +713,11 @@ static void note_sent(struct client *c, size_t bytes) {
 }
 
 static void write_out(struct client *c) {
-    ssize_t sent = send_some(c);
+    ssize_t sent;
 
+    if (c->mute_until_us != 0)
+        return;
+    sent = send_some(c);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         client_kill(c, strerror(errno));
         return;
@@ -722,11 +780,41 @@ static void drop_idle_buffer(struct client *c) {
     client_count_buffers(c);
 }
 
+void client_mute(struct client *c) {
+    if (clock_mono() - clients.muted_us > MUTE_WINDOW_US)
+        clients.mute_us = 0;
+    clients.muted_us = clock_mono();
+    if (clients.mute_us < MUTE_MAX_US)
+        clients.mute_us += MUTE_STEP_US;
+    c->mute_until_us = clock_mono() + clients.mute_us;
+    arm_write(c, false);
+}
+
+static void check_mute(struct client *c) {
+    if (c->mute_until_us == 0 || clock_mono() < c->mute_until_us)
+        return;
+    c->mute_until_us = 0;
+    make_ready(c);
+    client_touch(c);
+}
+
+/* Also one that had authenticated, and said RESET: its time begins then. */
+static bool owes_password_too_long(struct client *c) {
+    if (!is_limited(c) || config.auth_timeout == 0)
+        c->stranger_us = 0;
+    else if (c->stranger_us == 0)
+        c->stranger_us = clock_mono();
+    return c->stranger_us != 0 && clock_mono() - c->stranger_us > config.auth_timeout * US_PER_S;
+}
+
 static void check_client(struct client *c) {
     bool waits = c->get != NULL || c->monitor || c->pubsub != NULL;
 
-    if (config.timeout > 0 && !waits && c->req_count == 0 &&
-        clock_mono() - c->last_active_us > config.timeout * US_PER_S)
+    check_mute(c);
+    if (owes_password_too_long(c))
+        client_kill(c, "no password within auth-timeout");
+    else if (config.timeout > 0 && !waits && c->req_count == 0 &&
+             clock_mono() - c->last_active_us > config.timeout * US_PER_S)
         client_kill(c, "idle for longer than timeout");
     else if (client_unwritten(c) > 0 && over_output_limit(c))
         kill_slow_reader(c);

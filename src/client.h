@@ -44,9 +44,10 @@ enum client_reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT };
 struct client {
     uint64_t id; /* counts from 1, as CLIENT ID */
     UT_hash_handle by_id;
-    struct list in_state; /* all clients of its state */
-    struct list in_dirty; /* clients with something to write at the turn's end */
-    struct list in_ready; /* clients that may take up their next command */
+    struct list in_state;     /* all clients of its state */
+    struct list in_dirty;     /* clients with something to write at the turn's end */
+    struct list in_ready;     /* clients that may take up their next command */
+    struct list in_strangers; /* clients that had not authenticated when they came; some have since */
     enum client_state state;
     int fd;
     struct event read_event;
@@ -71,6 +72,8 @@ struct client {
     struct worker *worker;  /* who it is as a worker, or NULL; see worker.h */
     int64_t created_us;     /* clock_mono() */
     int64_t last_active_us; /* clock_mono() of the last byte read or command */
+    int64_t stranger_us;    /* since when it owes a password; 0: it does not, or was not looked at yet */
+    int64_t mute_until_us;  /* after a wrong password it is neither read nor answered before then; 0: it is */
     int64_t over_soft_us;   /* since when over the soft output limit; 0: not */
     int64_t stalled_us;     /* since when the socket takes nothing of its output; 0: it does */
     bool evicted;           /* to give back its memory: what was not sent for it is not done */
@@ -120,6 +123,9 @@ void client_init(struct event_base *base, const struct client_hooks *hooks);
  * in protected mode, gets an error and is closed. */
 void client_accept(int fd, bool unix_socket);
 
+/* c has given a wrong password: it gets its answer later, the later the more wrong ones this server was given
+ * lately. */
+void client_mute(struct client *c);
 /* Closes at the turn's end, without writing what is pending. reason is logged. */
 void client_kill(struct client *c, const char *reason);
 /* Takes no more commands; closes when every reply is written. */

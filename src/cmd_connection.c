@@ -32,9 +32,12 @@ static bool password_is_right(struct slice given) {
     return difference == 0;
 }
 
-static void note_wrong_password(const struct client *c) {
+static void note_wrong_password(struct client *c) {
+    static struct log_kind kind;
+
     stats.auth_failures++;
-    log_verbose(client_ident(c), "gave a wrong password");
+    log_sometimes(&kind, LOG_WARNING_, client_ident(c), "gave a wrong password");
+    client_mute(c);
 }
 
 /* There is one user, and without a password everybody is that user. */

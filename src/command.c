@@ -306,12 +306,14 @@ static struct slice nearest_command(struct slice name) {
 }
 
 static void reply_unknown(struct client *c, struct req *r) {
+    static struct log_kind http;
     const struct refused *refused = refused_find(r->argv[0]);
     struct slice nearest;
 
     if (is_http(r->argv[0])) {
-        log_warning(client_ident(c), "sent %s: a web page may be used to attack the server; closing",
-                    log_escape(r->argv[0], NAME_SHOWN));
+        log_sometimes(&http, LOG_WARNING_, client_ident(c),
+                      "sent %s: a web page may be used to attack the server; closing",
+                      log_escape(r->argv[0], NAME_SHOWN));
         client_kill(c, "sent an HTTP request");
         return;
     }

@@ -380,6 +380,7 @@ static void note_error(struct db_flight *f, const PGresult *res) {
 }
 
 static void flight_done(struct db_lane *lane) {
+    static struct log_kind failures;
     struct db_flight *f = oldest(lane);
     struct db_result result = {
         .outcome = f->failed ? DB_FAILED : DB_COMMITTED,
@@ -391,8 +392,9 @@ static void flight_done(struct db_lane *lane) {
 
     if (f->failed) {
         stats.flights_failed++;
-        log_warning(lane_who(lane), "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)",
-                    f->failed_at + 1, f->sent, f->message, f->sqlstate);
+        log_sometimes(&failures, LOG_WARNING_, lane_who(lane),
+                      "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)", f->failed_at + 1,
+                      f->sent, f->message, f->sqlstate);
     }
     lane->state = lane->flying > 1 ? DB_FLYING : DB_READY;
     lane->arrived--;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "buf.h"
+#include "clock.h"
 
 /* A line is built on the stack: logging must work when memory has run out. */
 #define LOG_LINE_MAX 4096
@@ -198,6 +199,28 @@ void log_line(enum log_level level, const char *who, const char *fmt, ...) {
     va_start(args, fmt);
     log_args(level, who, fmt, args);
     va_end(args);
+}
+
+void log_sometimes(struct log_kind *kind, enum log_level level, const char *who, const char *fmt, ...) {
+    int64_t now = clock_mono();
+    char text[LOG_LINE_MAX];
+    va_list args;
+
+    if (level < min_level)
+        return;
+    if (kind->written_us != 0 && now - kind->written_us < US_PER_S) {
+        kind->left_out++;
+        return;
+    }
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (kind->left_out == 0)
+        log_line(level, who, "%s", text);
+    else
+        log_line(level, who, "%s (and %llu more lines of this kind)", text,
+                 (unsigned long long)kind->left_out);
+    *kind = (struct log_kind){ .written_us = now };
 }
 
 void log_fatal(const char *who, const char *fmt, ...) {

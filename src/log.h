@@ -3,6 +3,7 @@
 #define LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "util.h"
 
 /*
@@ -37,6 +38,17 @@ enum log_level {
 
 /* who: the identity, such as "database writes" or "client 12 127.0.0.1:4711". */
 void log_line(enum log_level level, const char *who, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/*
+ * A kind of line that clients can cause as often as they like: one a second is written, with the number of those
+ * that were left out since the one before. All zero is a valid new kind.
+ */
+struct log_kind {
+    int64_t written_us; /* clock_mono(); 0: never */
+    uint64_t left_out;
+};
+void log_sometimes(struct log_kind *kind, enum log_level level, const char *who, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
 
 /* Logs a warning with the reason and ends the process with status 1. */
 _Noreturn void log_fatal(const char *who, const char *fmt, ...) PRINTF_LIKE(2, 3);

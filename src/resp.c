@@ -10,7 +10,7 @@
 #define KEEP_ARGS 1024
 
 /* The step in which resp_wanted() follows what arrives. */
-#define WANTED_STEP (64 * 1024)
+#define WANTED_STEP (4 * 1024)
 
 /* ---- Reading ---- */
 

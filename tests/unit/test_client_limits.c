@@ -189,11 +189,24 @@ static void test_input_before_the_password(void **state) {
     assert_open(&p);
 }
 
+static void test_memory_before_the_password(void **state) {
+    (void)state;
+    set_password("secret");
+    peer_send(&p, "*10\r\n$16384\r\nabcd");
+    assert_in_range(client_of(&p)->in.cap, 1, 8192);
+    assert_in_range(send_until_closed("", 1000000), 1, 200000);
+    peer_close(&p);
+    peer_open(&p);
+    peer_send(&p, "BIG 16000\r\n");
+    peer_send(&p, "BIG 16000\r\n");
+    assert_in_range(client_of(&p)->in.cap + client_of(&p)->out.cap, 0, 65536);
+}
+
 /* What is announced costs nothing; idle clients keep nothing. */
 static void test_memory(void **state) {
     (void)state;
-    peer_send(&p, "*2\r\n$4\r\nECHO\r\n$60000000\r\n");
-    assert_in_range(client_of(&p)->in.cap, 1, 1024 * 1024);
+    peer_send(&p, "*2\r\n$4\r\nECHO\r\n$60000000\r\nabcd");
+    assert_in_range(client_of(&p)->in.cap, 1, 33 * 1024);
     peer_close(&p);
     turns();
     peer_open(&p);
@@ -230,6 +243,121 @@ static void test_maxclients(void **state) {
     peer_send(&third, "ECHO a\r\n");
     assert_got(&third, "$1\r\na\r\n");
     peer_close(&third);
+}
+
+/* ---- without the password ---- */
+
+static void test_strangers_give_way(void **state) {
+    struct peer known, third, fourth;
+    int fds[2];
+
+    (void)state;
+    set_password("secret");
+    config.maxclients = 3;
+    peer_close(&p);
+    turns();
+    peer_open(&known);
+    client_of(&known)->authenticated = true;
+    peer_open(&p);
+    peer_open(&third);
+    assert_int_equal(client_count(), 3);
+    peer_open(&fourth);
+    turns();
+    assert_closed(&p);
+    assert_open(&known);
+    assert_open(&third);
+    assert_open(&fourth);
+    client_of(&third)->authenticated = client_of(&fourth)->authenticated = true;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    client_accept(fds[1], true);
+    close(fds[0]);
+    assert_int_equal(client_count(), 3);
+    peer_close(&known);
+    peer_close(&third);
+    peer_close(&fourth);
+}
+
+static void owe_for(int64_t seconds) {
+    clients_cron();
+    client_of(&p)->stranger_us -= seconds * US_PER_S;
+    clients_cron();
+    turns();
+}
+
+static void test_no_password_in_time(void **state) {
+    (void)state;
+    clients_cron();
+    assert_int_equal(client_of(&p)->stranger_us, 0);
+    set_password("secret");
+    owe_for(9);
+    assert_open(&p);
+    client_of(&p)->authenticated = true;
+    clients_cron();
+    assert_int_equal(client_of(&p)->stranger_us, 0);
+    client_of(&p)->authenticated = false;
+    owe_for(9);
+    assert_open(&p);
+    config.auth_timeout = 0;
+    owe_for(100);
+    assert_open(&p);
+    config.auth_timeout = 10;
+    owe_for(11);
+    assert_closed(&p);
+}
+
+static int64_t mute(void) {
+    client_mute(client_of(&p));
+    return client_of(&p)->mute_until_us - clock_mono();
+}
+
+/* The answer to a wrong password, and all that follows, comes later and later. */
+static void test_mute(void **state) {
+    int64_t first;
+
+    (void)state;
+    first = mute();
+    assert_in_range(first, 1, US_PER_S);
+    client_push(client_of(&p), "-wrong\r\n", 8);
+    peer_send(&p, "ECHO a\r\n");
+    assert_got(&p, "");
+    assert_int_equal(peers.started, 0);
+    clients_cron();
+    turns();
+    assert_got(&p, "");
+    client_of(&p)->mute_until_us = clock_mono();
+    clients_cron();
+    turns();
+    assert_got(&p, "-wrong\r\n$1\r\na\r\n");
+    assert_in_range(mute(), first + 1, 2 * first);
+    for (int i = 0; i < 1000; i++)
+        assert_in_range(mute(), first + 1, 5 * US_PER_S);
+    assert_in_range(mute(), 4 * US_PER_S, 5 * US_PER_S);
+}
+
+static bool accept_from_another_machine(void) {
+    size_t before = client_count();
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    client_accept(fds[1], false);
+    close(fds[0]);
+    return client_count() > before;
+}
+
+static void test_maxclients_per_address(void **state) {
+    struct peer second;
+
+    (void)state;
+    config.protected_mode = false;
+    assert_true(accept_from_another_machine());
+    config.maxclients_per_address = 2;
+    assert_true(accept_from_another_machine());
+    assert_false(accept_from_another_machine());
+    peer_open(&second);
+    assert_open(&second);
+    peer_close(&second);
+    turns();
+    assert_true(accept_from_another_machine());
 }
 
 /* ---- time ---- */
@@ -288,6 +416,11 @@ int main(void) {
         TEST(test_input_before_the_password),
         TEST(test_memory),
         TEST(test_maxclients),
+        TEST(test_memory_before_the_password),
+        TEST(test_strangers_give_way),
+        TEST(test_no_password_in_time),
+        TEST(test_mute),
+        TEST(test_maxclients_per_address),
         TEST(test_idle),
         TEST(test_not_idle),
     };

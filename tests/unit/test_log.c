@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "clock.h"
 #include "log.h"
 
 /* Stand in for the C library's, also under the names that its hardening uses. */
@@ -112,6 +113,20 @@ static void test_form(void **state) {
         "connected 7\n$",
         (int)getpid());
     assert_matches(read_file(path), pattern);
+}
+
+/* At most one line a second; the next one says how many there were. */
+static void test_sometimes(void **state) {
+    struct log_kind kind = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        log_sometimes(&kind, LOG_WARNING_, "x", "line %d", i);
+    assert_matches(read_file(path), "^[^\n]* # \\[x\\] line 0\n$");
+    log_sometimes(&kind, LOG_VERBOSE_, "x", "not at this level");
+    kind.written_us -= US_PER_S;
+    log_sometimes(&kind, LOG_WARNING_, "x", "line again");
+    assert_matches(read_file(path), "line 0\n[^\n]* line again \\(and 999 more lines of this kind\\)\n$");
 }
 
 static void test_levels(void **state) {
@@ -251,10 +266,10 @@ static void test_escape(void **state) {
 int main(void) {
 #define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, open_log_file, remove_log_file)
     const struct CMUnitTest tests[] = {
-        WITH_FILE(test_form),      WITH_FILE(test_levels),        WITH_FILE(test_one_line),
-        WITH_FILE(test_long_line), WITH_FILE(test_rotation),      WITH_FILE(test_relative_path),
-        WITH_FILE(test_bad_file),  WITH_FILE(test_stderr),        WITH_FILE(test_syslog),
-        WITH_FILE(test_fatal),     cmocka_unit_test(test_escape),
+        WITH_FILE(test_form),      WITH_FILE(test_levels),   WITH_FILE(test_one_line),
+        WITH_FILE(test_long_line), WITH_FILE(test_rotation), WITH_FILE(test_relative_path),
+        WITH_FILE(test_bad_file),  WITH_FILE(test_stderr),   WITH_FILE(test_syslog),
+        WITH_FILE(test_sometimes), WITH_FILE(test_fatal),    cmocka_unit_test(test_escape),
     };
 
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
