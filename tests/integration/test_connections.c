@@ -115,10 +115,10 @@ static void test_pause_holds_commands(void **state) {
 static void test_monitor_that_does_not_read(void **state) {
     redisContext *c = client_open();
     struct wire w;
-    char *text = calloc(1, 60001);
+    char *text = calloc(1, 100001);
 
     (void)state;
-    memset(text, 'm', 60000);
+    memset(text, 'm', 100000);
     expect(c, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 2mb 0 0");
     raw_open(&w);
     wire_words(&w, "MONITOR", NULL);
