@@ -4,7 +4,7 @@
 #include "command_docs.h"
 #include "match.h"
 
-static const char *const key_names[] = { "queue", "key", "source", "destination" };
+static const char *const key_names[] = { "queue", "key", "newkey", "source", "destination" };
 
 /* Optional ones only where they have been counted before: [key ...] behind numkeys. */
 static bool is_key(const struct doc_arg *a, bool counted) {
