@@ -21,7 +21,12 @@ BIN := $(if $(SANITIZE),$(BUILD)/pgdisque,pgdisque)
 
 WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WERROR)
 ifeq ($(SANITIZE),)
-HARDEN = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+# Of these the flags that the compiler and the C library know.
+HARDENING = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fcf-protection \
+            -ftrivial-auto-var-init=zero
+knows_flag = printf '\043include <stdlib.h>\n' | $(CC) -Werror -O2 -U_FORTIFY_SOURCE $(1) -x c -c -o /dev/null -
+KNOWN = $(call once,KNOWN,$(shell for flag in $(HARDENING); do $(call knows_flag,$$flag) 2>/dev/null && echo $$flag; done))
+HARDEN = -U_FORTIFY_SOURCE $(or $(KNOWN),-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
 else
 HARDEN = -U_FORTIFY_SOURCE -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 export ASAN_OPTIONS ?= detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
@@ -58,6 +63,7 @@ CONFORMANCE_OBJ := $(call object,tests/conformance/*.c)
 CONFORMANCE := $(if $(CONFORMANCE_OBJ),$(BUILD)/tests/conformance/run)
 FAULT_OBJ := $(call object,tests/fault/*.c)
 FAULT := $(BUILD)/tests/fault/clients $(BUILD)/tests/fault/slow_sync.so
+FUZZERS := $(call program,tests/fuzz/*.c)
 MUTANTS := $(call program,tests/fault/mutants/*.c)
 BENCH_OBJ := $(filter-out %/floor.o,$(call object,bench/*.c))
 BENCH := $(if $(BENCH_OBJ),$(if $(SANITIZE),$(BUILD)/)bench/load)
@@ -141,6 +147,15 @@ check: ## what can be checked without running the server, in half a minute
 	@+$(SUBMAKE) all
 	@COMPILE='$(COMPILE)' PGDISQUE=$(HERE)/$(BIN) tests/check/run
 
+FUZZ_SECONDS = 60
+fuzz: ## feed random bytes to the parsers for FUZZ_SECONDS each, with clang's libFuzzer
+	@src/deps.sh fuzz
+	@+$(SUBMAKE) CC=clang SANITIZE=address,undefined,fuzzer-no-link fuzzers
+	@for fuzzer in $(FUZZERS:$(BUILD)/%=build/address-undefined-fuzzer-no-link/%); do \
+		echo "== $$fuzzer"; mkdir -p "$$fuzzer.corpus"; \
+		"$$fuzzer" -max_len=70000 -max_total_time=$(FUZZ_SECONDS) "$$fuzzer.corpus" || exit; \
+	done
+
 lint: build/sql_gen.h build/version.h ## look for likely mistakes with cppcheck
 	@tests/check/lint
 
@@ -180,6 +195,8 @@ help: ## show this
 # What the programs are made of
 
 programs: $(BIN) $(UNIT_TESTS) $(SERVER_TESTS) $(CONFORMANCE) $(BENCH)
+
+fuzzers: $(FUZZERS)
 
 have-deps:
 	@src/deps.sh --name-only build
@@ -245,6 +262,9 @@ $(CONFORMANCE): $(CONFORMANCE_OBJ) $(SUPPORT_OBJ) $(LIB)
 
 $(BUILD)/tests/fault/clients: $(FAULT_OBJ) $(LIB)
 	$(call link)
+
+$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(LIB)
+	$(call link,-fsanitize=fuzzer)
 
 $(MUTANTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/src/main.o $(LIB)
 	$(call link,$(call wraps,$*))

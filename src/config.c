@@ -203,8 +203,8 @@ const char *config_suggestion(struct slice name) {
     spelling_init(&s, name);
     for (size_t i = 0; i < LENGTH(options); i++)
         spelling_offer(&s, slice_str(options[i].name));
-    snprintf(text, sizeof text, s.nearest.len > 0 ? ", did you mean %.*s?" : "", (int)s.nearest.len,
-             s.nearest.ptr);
+    snprintf(text, sizeof text, "%s%.*s%s", s.nearest.len > 0 ? ", did you mean " : "", (int)s.nearest.len,
+             s.nearest.ptr, s.nearest.len > 0 ? "?" : "");
     return text;
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Names what is missing to build, run, test or check the project, and installs it.
 #
-#   deps.sh [--name-only] group...       groups: build run test clients systems fault check bench
+#   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench
 #
 # What counts is that a thing works, not which package it came from; only the
 # installing knows Debian's packages. Nothing is done when nothing is missing.
@@ -135,6 +135,17 @@ group_fault() {
     need "Python 3" python3 command -v python3
     need libfaketime libfaketime has_faketime
     need "the command ip" iproute2 command -v ip
+}
+
+has_libfuzzer() {
+    printf 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer,address,undefined -x c -o /dev/null -
+}
+
+group_fuzz() {
+    group_build
+    need clang clang command -v clang
+    need "libFuzzer for clang" libclang-rt-14-dev has_libfuzzer
 }
 
 group_bench() {

@@ -5,9 +5,7 @@
 #include "resp.h"
 
 /*
- * Build: clang -g -O1 -std=gnu11 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
- *            tests/fuzz/fuzz_resp.c src/resp.c src/buf.c src/util.c src/log.c -o build/fuzz_resp
- * Run:   build/fuzz_resp -max_len=70000 -max_total_time=60
+ * `make fuzz` builds and runs it.
  *
  * The first byte chooses the size of the pieces (its low seven bits, plus one)
  * and the limits (its highest bit: those before AUTH).
