@@ -123,12 +123,14 @@ static struct queue *first_source(const struct get *g) {
     return NULL;
 }
 
+/* A push may travel in the same flight, before this claim: the claim must not stop inside its elements. */
 size_t pop_plan(struct get *g, struct queue *q) {
     const struct pop *p = g->own;
     bool fresh = q == NULL;
     struct pop_claim *c;
     unsigned kind;
     size_t rows = 0;
+    int64_t coming;
 
     if (fresh)
         q = first_source(g);
@@ -139,9 +141,10 @@ size_t pop_plan(struct get *g, struct queue *q) {
         return 0;
     get_claim(g);
     c = claim_of(q, kind);
+    coming = q->adding;
     do
         plan_row(c, g);
-    while (++rows < (size_t)g->count && may_find(q) && claim_has_room(q));
+    while (++rows < (size_t)g->count && (may_find(q) || coming-- > 0) && claim_has_room(q));
     return rows;
 }
 
