@@ -344,6 +344,7 @@ static void widen_socket(const struct db_lane *lane) {
 
 void lane_ready(struct db_lane *lane) {
     lane->state = DB_READY;
+    db.was_ready = true;
     widen_socket(lane);
     lane->wanted = lane->durability;
     stir(lane);

@@ -103,6 +103,13 @@ static bool prepare_send(struct db_lane *lane) {
            lane_send_all(lane);
 }
 
+/* At the start a server refuses. One that has served waits for the cure, as for a database that is down. */
+static void distrust(struct db_lane *lane) {
+    if (!db.was_ready)
+        log_fatal(lane_who(lane), "%s", lane->migrate->error);
+    lane_down(lane, lane->migrate->error);
+}
+
 static void migrate_step(struct db_lane *lane) {
     struct migrate *m = lane->migrate;
 
@@ -113,6 +120,9 @@ static void migrate_step(struct db_lane *lane) {
     case MIGRATE_DONE:
         if (!prepare_send(lane))
             lane_broken(lane);
+        break;
+    case MIGRATE_DISTRUST:
+        distrust(lane);
         break;
     case MIGRATE_REFUSE:
         log_fatal(lane_who(lane), "%s", m->error);

@@ -12,10 +12,11 @@ extern struct db {
     struct event_base *base;
     const struct db_hooks *hooks;
     int server_version;
-    char last_error[512];
+    char last_error[768];
     char cause[512];   /* of the outage, as far as it is known */
-    char told[1100];   /* both, for db_last_error() */
+    char told[1300];   /* both, for db_last_error() */
     bool disk_is_full; /* says the cause */
+    bool was_ready;    /* a lane was, since the start */
 } db;
 
 /* For logs: "database writes". */

@@ -128,7 +128,7 @@ enum migrate_status migrate_next(struct migrate *m, const PGresult *last) {
         return ask(m, sql_migrate_trust, STEP_TRUSTED);
     case STEP_TRUSTED:
         if (!is_trusted(m, last))
-            return MIGRATE_REFUSE;
+            return MIGRATE_DISTRUST;
         return ask(m, sql_migrate_versions, STEP_VERSIONS);
     case STEP_VERSIONS:
         if (!read_versions(m, last))
@@ -147,7 +147,7 @@ enum migrate_status migrate_next(struct migrate *m, const PGresult *last) {
         return ask(m, sql_migrate_foreign, STEP_CLOSE);
     case STEP_CLOSE:
         if (!is_trusted(m, last))
-            return MIGRATE_REFUSE;
+            return MIGRATE_DISTRUST;
         return ask(m, sql_migrate_close, STEP_DONE);
     default:
         return MIGRATE_DONE;

@@ -16,7 +16,8 @@
 enum migrate_status {
     MIGRATE_SEND, /* send text, with values when count > 0, and call again */
     MIGRATE_DONE,
-    MIGRATE_REFUSE, /* the schema is newer and breaks this server, or is not to be trusted: error says so */
+    MIGRATE_REFUSE,   /* the schema is newer and breaks this server: error says so */
+    MIGRATE_DISTRUST, /* code of another role would run with the rights of this server: error says so */
 };
 
 struct migrate {

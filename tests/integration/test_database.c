@@ -260,6 +260,31 @@ static void test_terminated_connections(void **state) {
     redisFree(c);
 }
 
+/* A session that begins after the trigger was made must not run its code. The server waits until it has gone. */
+static void test_trigger_made_while_the_server_runs(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    add_job(c, "distrust", "before", "");
+    free(postgres_query(server.database,
+                        "create function public.strange() returns trigger language plpgsql as"
+                        " $$ begin return new; end $$;"
+                        "create trigger strange before insert on pgdisque.job"
+                        " for each row execute function public.strange()"));
+    free(postgres_query(postgres_conninfo(&pg, "postgres"),
+                        "select count(pg_terminate_backend(pid)) from pg_stat_activity"
+                        " where datname like 'test%' and pid <> pg_backend_pid()"));
+    EVENTUALLY(strstr(ask(c, "INFO ALL"), "schema pgdisque is not trusted") != NULL);
+    expect_start(c, "-NOREPL", "ADDJOB distrust refused 100");
+    later(c, "ADDJOB distrust after 0");
+    free(postgres_query(server.database,
+                        "drop trigger strange on pgdisque.job; drop function public.strange()"));
+    assert_int_equal(next_reply(c)[0], '+');
+    get_job(c, "distrust", "before");
+    get_job(c, "distrust", "after");
+    redisFree(c);
+}
+
 /* ---- connections that live, and nothing comes through ---- */
 
 /* How long may it take until it is noticed. */
@@ -445,6 +470,7 @@ int main(void) {
         cmocka_unit_test_setup(test_immediate_restart_under_load, ensure_database),
         cmocka_unit_test_setup(test_consumers_across_a_restart, ensure_database),
         cmocka_unit_test_setup(test_terminated_connections, ensure_database),
+        cmocka_unit_test_setup(test_trigger_made_while_the_server_runs, ensure_database),
         cmocka_unit_test_setup(test_deaf_connection_with_a_job_under_way, ensure_database),
         cmocka_unit_test_setup(test_deaf_connection_of_an_idle_server, ensure_database),
         cmocka_unit_test_setup(test_long_statement_is_left_alone, ensure_database),
