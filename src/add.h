@@ -18,7 +18,7 @@
 
 struct add {
     struct req *req;
-    struct parked parked;      /* while the queue has no row yet */
+    struct parked parked;      /* while the queue has no row yet, or its key is being taken */
     struct heap_item deadline; /* clock_mono() */
     struct queue *q;
     struct add_options opt;
@@ -30,6 +30,8 @@ struct add {
     bool again;            /* it has been lost once, so that the job may be there already */
     bool settled;          /* it was committed, and its answer lost: it must not be added again */
     bool given_up;         /* the client was told so; what was inserted is removed */
+    int64_t unseen_us;     /* clock_mono() since which it waits for who is taking its key; 0: it does not */
+    int64_t resume_us;     /* clock_mono() before which it does not ask for its key again */
     struct lost_task lost; /* its flight was, and whether that was committed is being asked */
 };
 

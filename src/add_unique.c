@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "clock.h"
 #include "cmd_job.h"
+#include "contention.h"
 #include "job_group.h"
 #include "stats.h"
 
@@ -88,12 +89,42 @@ static void taken(struct add *a, const PGresult *rows, int row) {
     req_end(a->req);
 }
 
-/* Somebody took the key while the statement ran: the next one sees who. Of a job that was there all
+/* Those whose key is being taken, in the order of their resume_us. */
+static struct list paused = { &paused, &paused };
+
+static void pause_add(struct add *a) {
+    a->resume_us = clock_mono() + CONTENTION_PAUSE_US;
+    list_push_back(&paused, &a->parked.node);
+}
+
+int64_t add_unique_next_turn(void) {
+    return list_empty(&paused) ? INT64_MAX : LIST_ENTRY(paused.next, struct add, parked.node)->resume_us;
+}
+
+void add_unique_turn(int64_t mono_us) {
+    while (add_unique_next_turn() <= mono_us)
+        batch_add(&LIST_ENTRY(list_pop_front(&paused), struct add, parked.node)->req->task);
+}
+
+/* Most transactions that take a key have ended by the second try. An application's may stay open. */
+static void try_again(struct add *a) {
+    bool first = a->unseen_us == 0;
+
+    stats.unique_retries++;
+    if (contention_is_over(&a->unseen_us))
+        add_fail(&a->req->task, &contention_error);
+    else if (first)
+        batch_add(&a->req->task);
+    else
+        pause_add(a);
+}
+
+/* Another session took the key while the statement ran: the next try finds the job. Of a job that was there all
  * the time, until its TTL was over, there is nothing more to be found; nor of one that has been done
  * before the answer that was lost could be looked up. */
 static void not_seen(struct add *a) {
     if (!a->given_up && !a->settled && a->at.expires_at > clock_db()) {
-        batch_add(&a->req->task);
+        try_again(a);
         return;
     }
     add_left(a);

@@ -314,6 +314,7 @@ void cron_turn(void) {
     waiters_expire(clock_mono());
     waitjob_turn(clock_mono());
     addjob_expire(clock_mono());
+    add_unique_turn(clock_mono());
     health_turn(clock_mono());
     if (command_is_loading())
         return;
@@ -329,7 +330,8 @@ static int64_t least(int64_t a, int64_t b) {
 }
 
 int64_t cron_wait(void) {
-    int64_t mono = least(least(cron.next_tick, least(waiters_next_deadline(), waitjob_next_due())),
+    int64_t mono = least(least(least(cron.next_tick, add_unique_next_turn()),
+                               least(waiters_next_deadline(), waitjob_next_due())),
                          least(least(addjob_next_deadline(), limits_next_turn()),
                                least(health_next_due(), least(groups_next_turn(), peers_next_due())))) -
                    clock_mono();

@@ -22,6 +22,7 @@
     X(jobs_released, "jobs put back because their client had gone")             \
     X(schedules_fired, "jobs that SCHEDULE has made")                           \
     X(unique_taken, "ADDJOBs that got the ID of a job with the same key")       \
+    X(unique_retries, "tries of ADDJOBs whose key another session was taking")  \
     X(handoffs, "jobs inserted already leased to a waiting client")             \
     X(claims, "claim statements")                                               \
     X(claimed_rows, "jobs that claims returned")                                \

@@ -339,6 +339,39 @@ static void test_patience(void **state) {
     redisFree(c);
 }
 
+/* A key that an open transaction of an application is taking: who wants it asks again now and then. */
+static void test_key_in_an_open_transaction(void **state) {
+    redisContext *c = client_open(), *other = client_open();
+    long long before = info_number(other, "unique_retries"), tries, began_ms;
+
+    (void)state;
+    (void)get_job(c, "keys", (add_job(c, "keys", "first", ""), "first"));
+    run_sql("begin");
+    run_sql("select pgdisque.add_job('keys', 'of the application', unique_key => 'k')");
+    began_ms = now_ms();
+    later(c, "ADDJOB keys mine 0 UNIQUE k");
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
+    EVENTUALLY(info_number(other, "unique_retries") - before >= 5);
+    tries = info_number(other, "unique_retries") - before;
+    if (tries > 3 + (now_ms() - began_ms) / 200)
+        fail_msg("%lld tries in %lld ms", tries, now_ms() - began_ms);
+    expect_start(other, "-NOREPL", "ADDJOB keys hers 300 UNIQUE k");
+    run_sql("rollback");
+    assert_int_equal(next_reply(c)[0], '+');
+    get_job(c, "keys", "mine");
+    expect(c, "+OK", "CONFIG SET lock-patience 1");
+    run_sql("begin");
+    run_sql("select pgdisque.add_job('keys', 'of the application', unique_key => 'l')");
+    expect_start(c, "-LOCKED ", "ADDJOB keys mine 0 UNIQUE l");
+    run_sql("rollback");
+    assert_int_equal(add_job(c, "keys", "mine", "UNIQUE l")[0], 'D');
+    get_job(c, "keys", "mine");
+    expect(c, "+OK", "CONFIG SET lock-patience 60");
+    redisFree(other);
+    redisFree(c);
+}
+
 /* A transaction of a client waits, and others do not. */
 static void test_transaction(void **state) {
     redisContext *c = client_open(), *other = client_open();
@@ -372,6 +405,7 @@ int main(void) {
         LOCKING(test_job_in_an_open_transaction),
         LOCKING(test_one_among_many),
         LOCKING(test_transaction),
+        LOCKING(test_key_in_an_open_transaction),
         LOCKING(test_patience),
         LOCKING(test_rows_of_jobs),
         LOCKING(test_rows_of_queues),
