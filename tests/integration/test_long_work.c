@@ -96,6 +96,80 @@ static void test_messages_between_replies(void **state) {
     wire_close(&w);
 }
 
+/* Of a reply that takes several turns nothing is written before it is whole. */
+static void expect_whole_array(struct wire *w, size_t count, int *messages) {
+    struct value *v = wire_reply(w, EVENTUALLY_MS);
+
+    for (; v != NULL && v->type != '*'; v = wire_reply(w, EVENTUALLY_MS)) {
+        assert_true(v->type == '>' || v->type == '+');
+        *messages += 1;
+        value_free(v);
+    }
+    assert_non_null(v);
+    assert_int_equal(v->count, count);
+    for (size_t i = 0; i < v->count; i++)
+        assert_int_equal(v->items[i]->type, '$');
+    value_free(v);
+}
+
+/* Its steps take turns with messages for the same client. */
+static void go_on_publishing_until_listed(struct wire *w, size_t count) {
+    long long before = info_number(c, "later_steps");
+    int messages = 0, sent = 0;
+
+    assert_true(wire_send_text(w, "PUBSUB CHANNELS\r\nPUBSUB CHANNELS\r\nPING\r\n"));
+    for (; sent < 10 || (info_number(c, "later_steps") - before < 10 && sent < 1000); sent++)
+        expect(c, ":1", "PUBLISH own x");
+    expect_whole_array(w, count, &messages);
+    expect_whole_array(w, count, &messages);
+    assert_true(info_number(c, "later_steps") - before >= 10);
+    for (struct value *v = NULL; messages < sent + 1; messages++) {
+        v = wire_reply(w, EVENTUALLY_MS);
+        assert_non_null(v);
+        assert_true(v->type == '>' || strcmp(v->text, "PONG") == 0);
+        value_free(v);
+    }
+}
+
+static void test_messages_for_who_lists_names(void **state) {
+    struct wire many, w;
+
+    (void)state;
+    raw_open(&many);
+    subscribe_all(&many, NAMES);
+    expect_replies(&many, "subscribe", 1, 1);
+    raw_open(&w);
+    assert_true(wire_send_text(&w, "HELLO 3\r\nSUBSCRIBE own\r\n"));
+    value_free(wire_reply(&w, EVENTUALLY_MS));
+    value_free(wire_reply(&w, EVENTUALLY_MS));
+    go_on_publishing_until_listed(&w, NAMES + 1);
+    wire_close(&w);
+    wire_close(&many);
+    EVENTUALLY(info_number(c, "pubsub_channels") == 0);
+}
+
+/* The lines that a monitor is shown, its own commands' among them. */
+static void test_a_monitor_that_lists_names(void **state) {
+    struct wire many, w;
+    int lines = 0;
+
+    (void)state;
+    raw_open(&many);
+    subscribe_all(&many, NAMES);
+    expect_replies(&many, "subscribe", 1, 1);
+    raw_open(&w);
+    assert_true(wire_send_text(&w, "MONITOR\r\n"));
+    value_free(wire_reply(&w, EVENTUALLY_MS));
+    assert_true(wire_send_text(&w, "PUBSUB CHANNELS\r\n"));
+    for (int i = 0; i < 100; i++)
+        assert_string_equal(ask(c, "PING"), "+PONG");
+    expect_whole_array(&w, NAMES, &lines);
+    assert_true(lines > 0);
+    wire_close(&w);
+    wire_close(&many);
+    EVENTUALLY(info_number(c, "pubsub_channels") == 0);
+}
+
 /* At any moment. */
 static void test_who_goes_in_the_middle_is_cleaned_up_after(void **state) {
     (void)state;
@@ -250,6 +324,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_others_are_served_meanwhile),
         cmocka_unit_test(test_messages_between_replies),
+        cmocka_unit_test(test_messages_for_who_lists_names),
+        cmocka_unit_test(test_a_monitor_that_lists_names),
         cmocka_unit_test(test_who_goes_in_the_middle_is_cleaned_up_after),
         cmocka_unit_test(test_listing_while_channels_come_and_go),
         cmocka_unit_test(test_too_many_patterns),
