@@ -200,20 +200,30 @@ struct op op_look_queues = {
 
 /* A page each second: in turn those that are newer than all known here, and the next of all queues. */
 #define PAGE_QUEUES 1000
+/* A look for jobs in a queue passes over its dead rows, so all queues are looked at no more often than this. */
+#define PROBE_US (60 * US_PER_S)
 
 static struct {
     struct task task;
     int32_t cursor;
     int32_t newest;
-    bool at_newest; /* of the page under way */
-    bool probes;
+    bool at_newest;    /* of the page under way */
+    bool may_probe;    /* there are few dead rows */
+    bool probes;       /* the pages of all queues also look for jobs */
+    int64_t probed_us; /* clock_mono() when that began last */
 } page = { .task = { .op = &op_page_queues, .rows = 1 } };
 
-void peer_queues_page(bool probes) {
+void peer_queues_page(bool may_probe) {
     if (page.task.state != TASK_IDLE)
         return;
     page.at_newest = !page.at_newest;
-    page.probes = probes;
+    if (!page.at_newest && page.cursor == 0) {
+        /* At the start the counts have just been read. */
+        page.probes = page.probed_us != 0 && clock_mono() - page.probed_us >= PROBE_US;
+        if (page.probes || page.probed_us == 0)
+            page.probed_us = clock_mono();
+    }
+    page.may_probe = may_probe;
     batch_add(&page.task);
 }
 
@@ -222,7 +232,7 @@ static void page_encode(struct params *p, struct task *t) {
     params_set_int4(p, 0, page.at_newest ? page.newest : page.cursor);
     params_set_int4(p, 1, PAGE_QUEUES);
     params_set_time(p, 2, clock_db());
-    params_set_bool(p, 3, page.probes);
+    params_set_bool(p, 3, page.probes && page.may_probe && !page.at_newest);
 }
 
 /* SQL adds jobs without a message, and its caller may die before it calls wake(). */

@@ -150,7 +150,7 @@ static void test_queue_names(void **state) {
     char byte;
 
     (void)state;
-    check_name(c, "", 0);
+    expect(c, "-ERR the name of the queue is empty", "ADDJOB %b x 0", "", (size_t)0);
     check_name(c, "nul\0in the middle", 17);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         check_name(c, names[i], strlen(names[i]));
@@ -164,9 +164,11 @@ static void test_queue_names(void **state) {
 
 static void test_long_queue_names(void **state) {
     redisContext *c = client_open();
-    char *name = make_body(64 * 1024);
+    char *name = malloc(64 * 1024);
 
     (void)state;
+    /* An escaped name counts with its backslashes, so this has none. */
+    memset(name, 'n', 64 * 1024);
     check_name(c, name, 64 * 1024);
     check_name(c, name, 64 * 1024 - 1);
     name[64 * 1024 - 1] ^= 1;
