@@ -114,6 +114,13 @@ bool args_patterns_or_reply(struct req *r, int from, int max) {
     return true;
 }
 
+bool args_names_or_reply(struct req *r, int from, int max) {
+    if (r->argc - from <= max)
+        return true;
+    req_error(r, "LIMIT no more than %d names at once", max);
+    return false;
+}
+
 bool args_integer_or_reply(struct req *r, int at, int64_t *value) {
     if (parse_int_strict(r->argv[at], value))
         return true;

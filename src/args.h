@@ -62,6 +62,11 @@ bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_
 /* The same for the patterns argv[from ..), which are at most max. */
 bool args_patterns_or_reply(struct req *r, int from, int max) MUST_CHECK;
 
+/* Are argv[from ..) at most max names? False when it has replied -LIMIT and ended the request. */
+bool args_names_or_reply(struct req *r, int from, int max) MUST_CHECK;
+/* Names that are looked up in a turn take some milliseconds. */
+#define NAMES_IN_A_TURN 10000
+
 #define SOURCES_MAX 1000
 /* Does a command take jobs from at most SOURCES_MAX queues and patterns? False when it has replied -LIMIT and ended the
  * request. */

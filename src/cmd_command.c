@@ -10,6 +10,7 @@
 #include "usage.h"
 
 /* COMMAND INFO and DOCS. */
+/* A name of a few bytes has a reply of a few kilobytes. */
 #define NAMES_AT_ONCE 1000
 
 /* Since which version of ours; the command table has been as it is from the first on. */
@@ -172,16 +173,8 @@ static void command_list_some(struct req *r) {
     usage_error(r, SYNTAX_ERROR ": LIST knows FILTERBY MODULE, ACLCAT and PATTERN");
 }
 
-/* A name of a few bytes has a reply of a few kilobytes. */
-static bool names_are_few_or_reply(struct req *r) {
-    if (r->argc - 2 <= NAMES_AT_ONCE)
-        return true;
-    req_error(r, "LIMIT no more than %d names at once", NAMES_AT_ONCE);
-    return false;
-}
-
 static void command_info(struct req *r) {
-    if (!names_are_few_or_reply(r))
+    if (!args_names_or_reply(r, 2, NAMES_AT_ONCE))
         return;
     reply_array(r, (size_t)r->argc - 2);
     for (int i = 2; i < r->argc; i++) {
@@ -342,7 +335,7 @@ static void command_docs_all(struct req *r) {
 static void command_docs_of(struct req *r) {
     size_t known = 0;
 
-    if (!names_are_few_or_reply(r))
+    if (!args_names_or_reply(r, 2, NAMES_AT_ONCE))
         return;
     for (int i = 2; i < r->argc; i++)
         known += command_lookup(r->argv[i]) != NULL;

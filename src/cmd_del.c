@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "command.h"
 #include "key_inside.h"
 #include "list_pages.h"
@@ -97,9 +98,13 @@ static void delete_inside(struct req *r, struct queue **queues, size_t count) {
 }
 
 void cmd_del(struct req *r) {
-    struct queue **queues = req_alloc(r, (size_t)r->argc * sizeof(struct queue *));
-    size_t count = find_queues(r, queues);
+    struct queue **queues;
+    size_t count;
 
+    if (!args_names_or_reply(r, 1, NAMES_IN_A_TURN))
+        return;
+    queues = req_alloc(r, (size_t)r->argc * sizeof(struct queue *));
+    count = find_queues(r, queues);
     if (count == 0)
         req_int(r, 0);
     else if (key_is_inside(r))

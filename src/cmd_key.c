@@ -19,6 +19,8 @@ static const struct queue *find_key(struct slice name) {
 void cmd_exists(struct req *r) {
     int64_t count = 0;
 
+    if (!args_names_or_reply(r, 1, NAMES_IN_A_TURN))
+        return;
     for (int i = 1; i < r->argc; i++)
         count += find_key(r->argv[i]) != NULL;
     req_int(r, count);

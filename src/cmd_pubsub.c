@@ -190,6 +190,8 @@ static void list_channels(struct req *r) {
 }
 
 static void count_listeners(struct req *r) {
+    if (!args_names_or_reply(r, 2, NAMES_IN_A_TURN))
+        return;
     reply_map(r, (size_t)r->argc - 2);
     for (int i = 2; i < r->argc; i++) {
         reply_bulk(r, r->argv[i]);

@@ -260,6 +260,34 @@ static void test_too_many_queues(void **state) {
     expect(c, "[\"0\" []]", "SCAN %d COUNT 100", 1000000);
 }
 
+static void test_too_many_keys(void **state) {
+    static const struct {
+        const char *words;
+        int word_count;
+        const char *reply;
+    } lines[] = {
+        { "$6\r\nEXISTS\r\n", 1, ":0" },
+        { "$3\r\nDEL\r\n", 1, ":0" },
+        { "$6\r\nUNLINK\r\n", 1, ":0" },
+        { "$6\r\nPUBSUB\r\n$6\r\nNUMSUB\r\n", 2, "*20000" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct wire w;
+        char line[256];
+
+        raw_open(&w);
+        send_names(&w, lines[i].words, lines[i].word_count, "key-", 10001);
+        assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+        assert_string_equal(line, "-LIMIT no more than 10000 names at once");
+        send_names(&w, lines[i].words, lines[i].word_count, "key-", 10000);
+        assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+        assert_string_equal(line, lines[i].reply);
+        wire_close(&w);
+    }
+}
+
 /* All queues are listed, once each, by several steps. */
 static void test_listing_very_many_queues(void **state) {
     struct wire w;
@@ -331,6 +359,7 @@ int main(void) {
         cmocka_unit_test(test_too_many_patterns),
         cmocka_unit_test(test_too_many_patterns_of_all),
         cmocka_unit_test(test_too_many_queues),
+        cmocka_unit_test(test_too_many_keys),
         cmocka_unit_test(test_listing_very_many_queues),
     };
 
