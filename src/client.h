@@ -64,10 +64,10 @@ struct client {
     int req_count;
     struct req *held;       /* the next command, which waits until earlier ones have ended */
     bool blocked;           /* its last request waits in GETJOB or WAITJOB */
-    bool may_wait;          /* its last request will wait, when it has what it needs for that */
     bool eof;               /* the peer closed its side: no more input will come */
     bool paused;            /* is not read, because too much waits already */
     struct get *get;        /* its GETJOB under way, or NULL; see waiters.h */
+    struct taking *taking;  /* its BLPOP that needs a row or front to wait, or NULL; see taking.h */
     struct job_wait *wait;  /* its WAITJOB under way, or NULL; see waitjob.h */
     struct worker *worker;  /* who it is as a worker, or NULL; see worker.h */
     int64_t created_us;     /* clock_mono() */

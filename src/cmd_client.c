@@ -7,6 +7,7 @@
 #include "multi.h"
 #include "pubsub.h"
 #include "subcommand.h"
+#include "taking.h"
 #include "usage.h"
 #include "waiters.h"
 #include "waitjob.h"
@@ -419,7 +420,8 @@ static void client_unblock(struct req *r) {
         return;
     }
     c = id > 0 ? client_by_id((uint64_t)id) : NULL;
-    req_int(r, c != NULL && (waiters_unblock(c, error) || waitjob_unblock(c, error)));
+    req_int(r, c != NULL &&
+                   (waiters_unblock(c, error) || taking_unblock(c, error) || waitjob_unblock(c, error)));
 }
 
 /* What Redis has besides (TRACKING, CACHING, MAINT_NOTIFICATIONS, ...) must be an

@@ -99,7 +99,7 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
     struct req *r = CONTAINER_OF(p, struct taking, parked)->req;
 
     if (r->client != NULL)
-        r->client->may_wait = false;
+        r->client->taking = NULL;
     req_db_error(r, err);
 }
 
@@ -147,7 +147,7 @@ static void start(struct taking *t) {
         sources[i].q = queue_get(t->keys[i]);
     if (t->pop.to != NULL)
         t->pop.to->users++;
-    t->req->client->may_wait = false;
+    t->req->client->taking = NULL;
     g = get_new(t->req, sources, t->key_count);
     g->kind = &pop_kind;
     g->own = t;
@@ -168,7 +168,7 @@ static void begin(struct taking *t) {
         return;
     }
     if (t->req->client != NULL)
-        t->req->client->may_wait = t->blocks;
+        t->req->client->taking = t->blocks ? t : NULL;
     if (t->req->client == NULL || (!t->blocks && first_with(t, may_have) == NULL)) {
         t->form->none(t->req);
         req_end(t->req);
@@ -181,6 +181,21 @@ static void begin(struct taking *t) {
         start(t);
     else
         list_front_park(q, t->pop.from, &t->parked);
+}
+
+bool taking_unblock(struct client *c, bool error) {
+    struct taking *t = c->taking;
+
+    if (t == NULL)
+        return false;
+    c->taking = NULL;
+    list_remove(&t->parked.node);
+    if (error)
+        reply_error(t->req, WAITERS_UNBLOCKED);
+    else
+        t->form->none(t->req);
+    req_end(t->req);
+    return true;
 }
 
 /* ---- arguments ---- */

@@ -12,13 +12,13 @@
 #include "heap.h"
 #include "job_ids.h"
 #include "news.h"
-
-/* Between two looks, if nobody tells: longer and longer. */
+#define ASKED_US (10 * US_PER_S)
+#define ASK_US US_PER_S
 #define FIRST_PAUSE_US (100 * US_PER_MS)
 #define LAST_PAUSE_US (3 * US_PER_S)
+#include "waiters.h"
+/* Between two looks, if nobody tells: longer and longer. */
 /* Others are asked to tell, so often; and do so for a while. */
-#define ASK_US US_PER_S
-#define ASKED_US (10 * US_PER_S)
 
 struct job_wait {
     struct list of_job;   /* all that wait for the same job */
@@ -287,7 +287,7 @@ bool waitjob_unblock(struct client *c, bool error) {
     if (w == NULL)
         return false;
     if (error) {
-        reply_error(w->req, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
+        reply_error(w->req, WAITERS_UNBLOCKED);
         end(w);
     } else {
         end_empty(w);

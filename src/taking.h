@@ -33,4 +33,7 @@ struct taking {
     int64_t to_id;
 };
 
+/* CLIENT UNBLOCK: ends the request of c that would wait as soon as it has a row or a front; false if there is none. */
+bool taking_unblock(struct client *c, bool error);
+
 #endif

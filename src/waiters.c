@@ -331,6 +331,18 @@ void get_end_error(struct get *g, const char *error) {
     get_end(g);
 }
 
+static void reply_unblocked(struct get *g, bool error) {
+    if (error)
+        reply_error(g->req, WAITERS_UNBLOCKED);
+    else
+        reply_nothing(g);
+}
+
+static void end_unblocked(struct get *g, bool error) {
+    reply_unblocked(g, error);
+    get_end(g);
+}
+
 void job_format_id(char out[JOBID_LEN], struct job_key key, int64_t expires_at, int32_t retry) {
     const struct node *n = node_by_number(job_id_node(key.id));
     int64_t ttl_s = (expires_at - job_created_us(key.id)) / US_PER_S;
@@ -435,6 +447,10 @@ void get_finish(struct get *g) {
         get_end_error(g, g->refusal);
         return;
     }
+    if (g->unblocked) {
+        end_unblocked(g, g->with_error);
+        return;
+    }
     /* A returned job may have been gone; others may still be there. But other servers may take them all. */
     if (!g->has_waited && g->client != NULL && ++g->tries < MAX_TRIES && get_has_budget(g))
         get_start(g);
@@ -452,7 +468,7 @@ static void abandon(struct get *g) {
 }
 
 bool waiters_has(const struct client *c) {
-    return c->may_wait || (c->get != NULL && !c->get->nohang);
+    return c->taking != NULL || (c->get != NULL && !c->get->nohang);
 }
 
 void waiters_client_gone(struct client *c) {
@@ -469,17 +485,19 @@ void waiters_client_gone(struct client *c) {
 bool waiters_unblock(struct client *c, bool error) {
     struct get *g = c->get;
 
-    if (g == NULL || g->nohang || (g->state == GET_CLAIMING && g->moves))
+    if (g == NULL || g->nohang || g->unblocked)
         return false;
-    if (error)
-        reply_error(g->req, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
-    else
-        reply_nothing(g);
     if (g->state != GET_CLAIMING) {
-        get_end(g);
+        end_unblocked(g, error);
         return true;
     }
-    /* The claim goes on for nobody, and puts back what it brings. */
+    if (g->moves) {
+        g->unblocked = true;
+        g->with_error = error;
+        return true;
+    }
+    /* The claim goes on without a client, and puts back what it brings. */
+    reply_unblocked(g, error);
     abandon(g);
     client_detach(g->req);
     return true;

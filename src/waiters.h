@@ -95,6 +95,8 @@ struct get {
     bool with_counters;
     bool with_tokens;
     bool has_waited; /* is served one job, whatever count says */
+    bool unblocked;  /* by CLIENT UNBLOCK during a move: ends when that brings nothing, */
+    bool with_error; /* and so */
     int64_t count;
     uint64_t arrival;          /* order of arrival */
     struct heap_item deadline; /* clock_mono(); not set: waits for ever */
@@ -165,9 +167,10 @@ void get_end(struct get *g);
 bool waiters_has(const struct client *c);
 /* The client has gone: ends or orphans its get. */
 void waiters_client_gone(struct client *c);
-/* CLIENT UNBLOCK: ends a get that may wait with nothing or -UNBLOCKED, also while a claim for it is under way, but not while a
- * move is; false if there is none. */
+/* CLIENT UNBLOCK: ends a get that may wait with nothing or -UNBLOCKED, also while a claim for it is under way. A move under way
+ * goes on: the get ends with what is moved, or else as told. False if there is none, or it was told so before. */
 bool waiters_unblock(struct client *c, bool error);
+#define WAITERS_UNBLOCKED "UNBLOCKED client unblocked via CLIENT UNBLOCK"
 /* What those get who would wait at a server that is leaving. */
 #define WAITERS_LEAVING "LEAVING This node is leaving the cluster, please connect to a different one"
 /* Ends all waiting gets: with error, or with nothing when it is NULL. */

@@ -1,4 +1,4 @@
-/* LPUSH and RPUSH: how many of the elements a claim of the same flight asks for. */
+/* List commands: what a claim in the flight of a push asks for, and CLIENT UNBLOCK before a queue has its row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,14 +13,18 @@
 #include "config.h"
 #include "fake_db.h"
 #include "getters.h"
+#include "list_front.h"
 #include "node.h"
 #include "pop.h"
 #include "push.h"
+#include "queue_row.h"
+#include "taking.h"
 
 /* A column of pop_first.sql. */
 enum { POP_COUNT = 3 };
 
-static struct op *const ops[] = { &op_push, &op_push_again, &op_pop_first, &op_pop_last, NULL };
+static struct op *const ops[] = { &op_push,        &op_push_again,  &op_pop_first, &op_pop_last,
+                                  &op_open_queues, &op_find_fronts, NULL };
 static struct buf replies;
 static struct queue *q;
 
@@ -136,11 +140,60 @@ static void test_look_where_nothing_is_pushed(void **state) {
     fake_commit_empty(fake_hot());
 }
 
+/* ---- CLIENT UNBLOCK ---- */
+
+static void begin_move(void) {
+    struct slice argv[] = { SLICE("blmove"), SLICE("q1"),   SLICE("new"),
+                            SLICE("LEFT"),   SLICE("LEFT"), SLICE("0") };
+    struct req *r = req_new(6, argv, NULL, on_end);
+
+    r->client = &getters[1].client;
+    cmd_blmove(r);
+    assert_true(waiters_has(&getters[1].client));
+}
+
+static void open_queue(void) {
+    PGresult *res = fake_rows(3);
+
+    fake_set_int(res, 0, 0, 4, 7);
+    fake_set_bytes(res, 0, 1, SLICE("new"));
+    fake_set_int(res, 0, 2, 2, 0);
+    fake_commit(fake_hot(), &res);
+}
+
+static void test_unblock_before_the_row(void **state) {
+    (void)state;
+    begin_move();
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_OPEN_QUEUES);
+    assert_true(taking_unblock(&getters[1].client, true));
+    assert_pushed("-UNBLOCKED");
+    assert_false(taking_unblock(&getters[1].client, true));
+    open_queue();
+    assert_null(getters[1].client.get);
+    assert_false(waiters_has(&getters[1].client));
+}
+
+static void test_unblock_before_the_front(void **state) {
+    (void)state;
+    begin_move();
+    batch_flush();
+    open_queue();
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_FIND_FRONTS);
+    assert_true(taking_unblock(&getters[1].client, false));
+    assert_pushed("*-1");
+    fake_commit_empty(fake_hot());
+    assert_null(getters[1].client.get);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_claim_of_what_is_pushed, start, stop),
         cmocka_unit_test_setup_teardown(test_claim_of_all_that_is_pushed, start, stop),
         cmocka_unit_test_setup_teardown(test_look_where_nothing_is_pushed, start, stop),
+        cmocka_unit_test_setup_teardown(test_unblock_before_the_row, start, stop),
+        cmocka_unit_test_setup_teardown(test_unblock_before_the_front, start, stop),
     };
 
     return cmocka_run_group_tests(tests, group_start, fake_batch_stop);

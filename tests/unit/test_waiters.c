@@ -446,6 +446,28 @@ static void test_unblock(void **state) {
     assert_waiting("q1", "");
 }
 
+/* What is being moved stays where it goes, so its client must hear of it. */
+static void test_unblock_while_moving(void **state) {
+    struct job job = job_of("q1", 7, "body");
+
+    (void)state;
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    for (int i = 1; i <= 2; i++) {
+        get_of(i)->moves = true;
+        get_claim(get_of(i));
+        (void)get_add_place(get_of(i));
+        assert_true(waiters_unblock(&getters[i].client, true));
+        assert_false(waiters_unblock(&getters[i].client, true));
+        get_of(i)->pending = 0;
+    }
+    assert_replies("");
+    get_of(1)->jobs[0] = job;
+    get_finish(get_of(1));
+    get_finish(get_of(2));
+    assert_replies("1:q1=body 2:-UNBLOCKED");
+}
+
 static void test_end_all(void **state) {
     (void)state;
     wait_for(1, "q1");
@@ -569,6 +591,7 @@ int main(void) {
         TEST(test_gone_while_claiming),
         TEST(test_gone_is_noticed_before_a_claim),
         TEST(test_unblock),
+        TEST(test_unblock_while_moving),
         TEST(test_end_all),
         TEST(test_any_order),
     };
