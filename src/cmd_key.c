@@ -26,6 +26,10 @@ void cmd_exists(struct req *r) {
     req_int(r, count);
 }
 
+void cmd_touch(struct req *r) {
+    cmd_exists(r);
+}
+
 void cmd_type(struct req *r) {
     reply_status(r, find_key(r->argv[1]) == NULL ? "none" : "list");
     req_end(r);

@@ -12,11 +12,31 @@
 #include "log.h"
 #include "queue.h"
 #include "server.h"
+#include "standbys.h"
 #include "subcommand.h"
 #include "usage.h"
 
 /* DEBUG SLEEP at most; a day is longer than any test. */
 #define SLEEP_MAX_S 86400.0
+
+/* A write is answered after its commit, so all of them are saved. */
+void cmd_lastsave(struct req *r) {
+    req_int(r, clock_db() / US_PER_S);
+}
+
+/* A commit is on the standbys before it is answered, so there is nothing to wait for. */
+void cmd_wait(struct req *r) {
+    int64_t count, timeout;
+
+    if (!parse_int_strict(r->argv[1], &count))
+        usage_invalid(r, 1, NOT_AN_INTEGER);
+    else if (!parse_int_strict(r->argv[2], &timeout))
+        usage_invalid(r, 2, "ERR timeout is not an integer or out of range");
+    else if (timeout < 0)
+        usage_invalid(r, 2, "ERR timeout is negative");
+    else
+        req_int(r, standbys_count());
+}
 
 void cmd_time(struct req *r) {
     int64_t now = clock_unix();
