@@ -57,6 +57,7 @@ static const struct planned planned[] = {
     { SQL_PUSH_JOBS, HOT, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_POP_FIRST, HOT, "1, 0, 5, 20, now()" },
     { SQL_POP_LAST, HOT, "1, 20, now()" },
+    { SQL_POP_LIMITED, HOT, "1, 0, 5, 2, now(), false, '{0,2}', '{0,900000001}'" },
     { SQL_MOVE_FIRST, HOT, "1, 0, 5, 2, now(), '{2,2}', '{900000000,900000001}'" },
     { SQL_MOVE_LAST, HOT, "1, 2, now(), '{2,2}', '{900000000,900000001}'" },
     { SQL_REMOVE_FIRST, 0, "1, 0, 5, 2, now(), '{x}'" },
