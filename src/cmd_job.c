@@ -340,7 +340,7 @@ static void lease_anew(const struct req *r, struct job_key key, int64_t row_unti
         lease_set_last(key.id);
 }
 
-/* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last. */
+/* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last, is_full. */
 static void worked(struct req *r, struct job_key key, const PGresult *rows, int row) {
     int32_t lease = row_int4(rows, row, 1);
     struct queue *q = queue_find_id(key.queue_id);
@@ -350,6 +350,10 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
         reply_error(r,
                     "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the next "
                     "delivery.");
+        return;
+    }
+    if (row_bool(rows, row, 7)) {
+        reply_error(r, "MAXACTIVE as many jobs of the queue run as its max-active allows: nothing was done");
         return;
     }
     reply_int(r, lease);

@@ -168,6 +168,16 @@ begin
 end
 $$;
 
+-- So many jobs of the queue may run at once; 0: any number. Groups with limits of their own leave the queue without one.
+create or replace function pgdisque.api_most_active(queue_id integer) returns integer
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select case
+        when coalesce(pgdisque.api_setting(queue_id, 'per-group'), 0) = 0
+        then coalesce(pgdisque.api_setting(queue_id, 'max-active'), 0)
+        else 0
+    end
+$$;
+
 -- api_claim(), for queues with or without limits. Those that count for each group are kept by whoever lets its jobs go.
 create or replace function pgdisque.api_claim_within(
     queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text
@@ -176,7 +186,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
 declare
     is_limited constant boolean := coalesce(pgdisque.api_setting(queue_id, 'per-group'), 0) = 0;
-    most constant integer := case when is_limited then coalesce(pgdisque.api_setting(queue_id, 'max-active'), 0) else 0 end;
+    most constant integer := pgdisque.api_most_active(queue_id);
     rate constant integer := case when is_limited then coalesce(pgdisque.api_setting(queue_id, 'rate'), 0) else 0 end;
     jobs pgdisque.job[];
 begin

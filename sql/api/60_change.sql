@@ -112,7 +112,8 @@ end
 $$;
 
 -- Begins the retry times of jobs anew, or a time of so many seconds; of how many. Not of those with retry 0, nor when half of the TTL is over.
--- ID:token as for ack_jobs.
+-- ID:token as for ack_jobs. In a queue with max-active a job needs a slot, as in working_jobs.sql; without a free one
+-- nothing is done to it. The slots that are taken stay locked to the end of the transaction.
 drop function if exists pgdisque.working(text[], text);
 
 create or replace function pgdisque.working(
@@ -131,7 +132,7 @@ begin
     end if;
     with old as materialized (
         select
-            j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry, k.token,
+            j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry, j.slot, k.token,
             coalesce(j.deliveries >= j.attempts, false) as last,
             changed_at + coalesce(working.seconds, j.retry) * interval '1 second'
                 + case
@@ -147,6 +148,35 @@ begin
           and changed_at - pgdisque.api_created_at(j.id) <= (j.expires_at - pgdisque.api_created_at(j.id)) / 2
         for update of j
     ),
+    needing as materialized (
+        select
+            o.queue_id, o.rank, o.id, l.most,
+            dense_rank() over (partition by o.queue_id order by o.rank, o.id) as place
+        from old as o
+        cross join lateral (select pgdisque.api_most_active(o.queue_id) as most) as l
+        where l.most > 0
+          and (o.slot is null or (o.slot > l.most and o.ready_at <= changed_at))
+    ),
+    free as materialized (
+        select d.queue_id, pgdisque.api_free_slots(d.queue_id, d.most, d.jobs::integer) as slots
+        from (
+            select n.queue_id, n.most, max(n.place) as jobs
+            from needing as n
+            group by n.queue_id, n.most
+        ) as d
+    ),
+    given as materialized (
+        select distinct n.queue_id, n.rank, n.id, f.slots[n.place::integer] as slot
+        from needing as n
+        join free as f on f.queue_id = n.queue_id
+    ),
+    filled as (
+        update pgdisque.slot as s
+        set rank = g.rank, id = g.id, turn = s.turn + 1
+        from given as g
+        where s.queue_id = g.queue_id
+          and s.n = g.slot
+    ),
     changed as (
         update pgdisque.job as j
         set ready_at = old.next_at,
@@ -158,11 +188,14 @@ begin
                     else 0
                 end,
             owner = 0,
+            slot = coalesce(g.slot, j.slot),
             worker = coalesce(working.worker, j.worker, session_user || ' ' || pg_backend_pid())
         from old
+        left join given as g on g.queue_id = old.queue_id and g.rank = old.rank and g.id = old.id
         where j.queue_id = any (array[old.queue_id])
           and j.rank = old.rank
           and j.id = old.id
+          and (g.id is null or g.slot is not null)
         returning row(
             old.queue_id, old.rank, old.id, old.ready_at, old.wake_at, old.owner, old.retry, old.last,
             old.next_at)::pgdisque.changed_job as job

@@ -194,6 +194,42 @@ static void test_with_lost_connections(void **state) {
     dismiss();
 }
 
+/* Says WORKING of any job, at any server, and ends or requeues the job if that is granted. Is it granted? */
+static bool intrude(char ids[][ID_SIZE], int jobs) {
+    const char *id = ids[rand() % jobs];
+    const char *reply = ask(at[rand() % COMPANY], "WORKING %s", id);
+
+    if (strcmp(reply, ":60") != 0) {
+        assert_true(strncmp(reply, "-MAXACTIVE", 10) == 0 || strncmp(reply, "-NOJOB", 6) == 0);
+        return false;
+    }
+    assert_in_range(held("working"), 0, 5);
+    ask(at[rand() % COMPANY], "%s %s", rand() % 2 == 0 ? "ACKJOB" : "ENQUEUE", id);
+    return true;
+}
+
+/* WORKING starts queued jobs, and goes on with jobs that were requeued, beside claims at three servers. */
+static void test_with_working(void **state) {
+    static char ids[200][ID_SIZE];
+    int granted = 0, refused = 0;
+
+    (void)state;
+    limit("working", 5);
+    for (int i = 0; i < 200; i++)
+        memcpy(ids[i], add_job(at[i % COMPANY], "working", "x", "RETRY 60"), ID_SIZE - 1);
+    hire("working");
+    while (jobs_in_database("working") > 0) {
+        work_a_moment("working");
+        if (intrude(ids, 200))
+            granted++;
+        else
+            refused++;
+        assert_in_range(held("working"), 0, 5);
+    }
+    assert_true(granted > 0 && refused > 0);
+    dismiss();
+}
+
 /* A job that is not acknowledged keeps its slot to the end of its lease, and goes first then. */
 static void test_a_lease_that_ends(void **state) {
     const char *first;
@@ -336,6 +372,7 @@ int main(void) {
         TEST(test_never_more),
         TEST(test_with_kills),
         TEST(test_with_lost_connections),
+        TEST(test_with_working),
         TEST(test_a_lease_that_ends),
         TEST(test_who_waits_is_woken),
         TEST(test_a_limit_that_is_lowered),

@@ -107,7 +107,7 @@ static const struct stmt_case attempts_cases[] = {
       .jobs = "1/0/1 ready=12:00:30 deliveries=1 attempts=2 owner=3; "
               "1/0/2 ready=12:00:30 deliveries=2 attempts=2 backoff=4 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{@11:59:00,@11:59:00}", "{90,NULL}", NOW, "9", "{}", "{}" },
-      .rows = "1 90 12:01:30 f f 12:00:30 f; 2 60 12:01:00 f f 12:00:30 t",
+      .rows = "1 90 12:01:30 f f 12:00:30 f f; 2 60 12:01:00 f f 12:00:30 t f",
       .left = "1/0/1 ready=12:01:30 deliveries=1 owner=9 attempts=2 leased=12:00:00; "
               "1/0/2 ready=12:01:00 deliveries=2 owner=9 attempts=2 backoff=4 leased=12:00:00" },
     { SQL_COUNT_QUEUES, "the dead, and what is about to be buried is not queued",

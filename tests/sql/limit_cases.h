@@ -31,6 +31,8 @@
     "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3; 1/0/4"
 #define TAKEN(job) job " ready=12:01:00 deliveries=1 owner=9"
 #define ROW_OF(id, walked, room) "0 " id " 12:01:00 13:00:00 60 0 0 \"x\" - " walked " " room " f -"
+#define STARTED_3 "{@11:59:00,@11:59:00,@11:59:00}"
+#define STARTED_5 "{@11:59:00,@11:59:00,@11:59:00,@11:59:00,@11:59:00}"
 #define NO_ROW "- - - - - - - - - - "
 
 #define LIMIT_CASES                                                                                          \
@@ -178,6 +180,54 @@
           .params = { POP("2"), "f", TAKE_2 },                                                               \
           .rows = POPPED("3", "1", "13:00:00 ") "2 f -",                                                     \
           .left = "" },                                                                                      \
+        { SQL_WORKING_JOBS,                                                                                  \
+          "takes free slots, for a job that is named twice as well; where none is left, nothing is done",    \
+          .jobs = TWO_RUNNING "; 1/0/5 ready=12:00:30; 1/0/6",                                               \
+          .setup = MAX_ACTIVE("4"),                                                                          \
+          .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{3,3,4,5,1}", STARTED_5, "{}", NOW, "9", "{}", "{}" },  \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f; 2 60 12:01:00 f t 11:00:00 f f; "                         \
+                  "3 60 12:01:00 f t 11:00:00 f f; 4 60 12:00:30 f f 12:00:30 f t; "                         \
+                  "5 60 12:01:00 f f 12:00:30 f f",                                                          \
+          .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "   \
+                  "1/0/3 ready=12:01:00 owner=9; 1/0/4 ready=12:01:00 owner=9; 1/0/5 ready=12:00:30; 1/0/6", \
+          .query = SLOTS,                                                                                    \
+          .found = "1:1:0 2:2:0 3:3:1 4:4:1" },                                                              \
+        { SQL_WORKING_JOBS,                                                                                  \
+          "a job keeps its slot after its lease, and beyond a lower limit during its lease",                 \
+          .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3",            \
+          .setup = MAX_ACTIVE("1"),                                                                          \
+          .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", STARTED_3, "{}", NOW, "9", "{}", "{}" },              \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f; 2 60 12:01:00 f f 12:00:30 f f; 3 60 11:00:00 f t "       \
+                  "11:00:00 f t",                                                                            \
+          .left = "1/0/1 ready=12:01:00 deliveries=1 extras=1 owner=9; 1/0/2 ready=12:01:00 deliveries=1 "   \
+                  "owner=9; "                                                                                \
+                  "1/0/3",                                                                                   \
+          .query = SLOTS,                                                                                    \
+          .found = "1:1:0 2:2:0" },                                                                          \
+        { SQL_WORKING_JOBS,                                                                                  \
+          "a job whose lease has ended beyond a lower limit takes another slot",                             \
+          .jobs = "1/0/2 deliveries=1 owner=3",                                                              \
+          .setup = MAX_ACTIVE("1"),                                                                          \
+          .params = { "{1}", "{0}", "{2}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f",                                                          \
+          .left = "1/0/2 ready=12:01:00 deliveries=1 extras=1 owner=9",                                      \
+          .query = SLOTS,                                                                                    \
+          .found = "1:2:1 2:2:0" },                                                                          \
+        { SQL_WORKING_JOBS,                                                                                  \
+          "takes no slot while a job runs beyond a lower limit",                                             \
+          .jobs = "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3",                                        \
+          .setup = MAX_ACTIVE("1"),                                                                          \
+          .params = { "{1}", "{0}", "{3}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
+          .rows = "1 60 11:00:00 f t 11:00:00 f t" },                                                        \
+        { SQL_WORKING_JOBS,                                                                                  \
+          "needs no slot where each group has its own limit",                                                \
+          .jobs = "1/0/3",                                                                                   \
+          .setup = MAX_ACTIVE("2") "; insert into pgdisque.queue_setting values (1, 'per-group', '1')",      \
+          .params = { "{1}", "{0}", "{3}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
+          .rows = "1 60 12:01:00 f t 11:00:00 f f",                                                          \
+          .left = "1/0/3 ready=12:01:00 owner=9",                                                            \
+          .query = SLOTS,                                                                                    \
+          .found = "1:1:0 2:2:0" },                                                                          \
         { SQL_RUNNING_JOBS,                                                                                  \
           "those with a slot and a lease, of each queue",                                                    \
           .jobs = TWO_RUNNING "; 1/0/5 ready=12:00:30 owner=3; 1/0/6 owner=3",                               \

@@ -236,10 +236,10 @@ static const struct stmt_case cases[] = {
                   "{@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:"
                   "00}",
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}", NOW, "9", "{}", "{}" },
-      .rows = "1 60 12:01:00 f t 11:00:00 f; 2 60 12:01:00 f f 12:00:30 f; "
-              "3 60 12:01:00 f t 11:00:00 f; 4 60 12:01:00 f f 12:05:00 f; "
-              "5 60 12:01:00 f f 11:00:00 f; 6 60 12:01:00 f t 11:00:00 f; "
-              "8 0 infinity f f infinity f",
+      .rows = "1 60 12:01:00 f t 11:00:00 f f; 2 60 12:01:00 f f 12:00:30 f f; "
+              "3 60 12:01:00 f t 11:00:00 f f; 4 60 12:01:00 f f 12:05:00 f f; "
+              "5 60 12:01:00 f f 11:00:00 f f; 6 60 12:01:00 f t 11:00:00 f f; "
+              "8 0 infinity f f infinity f f",
       .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/3 ready=12:01:00 deliveries=1 extras=1 owner=9; "
               "1/0/4 ready=12:01:00 wake=13:00:00 delay=300 owner=9; "
@@ -249,12 +249,12 @@ static const struct stmt_case cases[] = {
     { SQL_WORKING_JOBS, "too late, and unchanged, when more than half of the TTL is over",
       .jobs = "1/0/1 ready=12:00:30 owner=3; 1/0/2 ready=12:00:30 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{@11:00:00,@10:59:59}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
-      .rows = "1 60 12:01:00 f f 12:00:30 f; 2 60 12:00:30 t f 12:00:30 f",
+      .rows = "1 60 12:01:00 f f 12:00:30 f f; 2 60 12:00:30 t f 12:00:30 f f",
       .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:00:30 owner=3" },
     { SQL_WORKING_JOBS, "an id given twice: both rows tell when it comes back",
       .jobs = "1/0/1 ready=12:00:30 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,1}", "{@11:30:00,@11:30:00}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
-      .rows = "1 60 12:01:00 f f 12:00:30 f; 2 60 12:01:00 f f 12:00:30 f",
+      .rows = "1 60 12:01:00 f f 12:00:30 f f; 2 60 12:01:00 f f 12:00:30 f f",
       .left = "1/0/1 ready=12:01:00 owner=9" },
     { SQL_RELEASE_JOBS, "only running leases of that node",
       .jobs =

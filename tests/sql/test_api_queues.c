@@ -163,6 +163,27 @@ static void working_takes_seconds(void **state) {
     does(a, "t", "select ready_at < now() + interval '40 s' from pgdisque.job");
 }
 
+/* What takes a slot keeps it locked to the end of its transaction. */
+static void working_needs_a_slot(void **state) {
+    (void)state;
+    done(a, "select pgdisque.qconfig('q', 'max-active', '1')");
+    done(a, "select pgdisque.add_jobs('q', array['x', 'y'], retry => 60)");
+    done(a, "begin");
+    does(a, "1", "select pgdisque.working(" IDS("body = 'x'") " || " IDS("body = 'x'") ")");
+    does(b, "0", "select pgdisque.working(" IDS("body = 'y'") ")");
+    done(a, "commit");
+    does(b, "0", "select pgdisque.working(" IDS("body = 'y'") ")");
+    does(b, "0", "select count(*) from pgdisque.get_jobs('q', 2)");
+    does(a, "1", "select pgdisque.working(" IDS("true") ")");
+    does(a, "1", "select pgdisque.nack_jobs(" IDS("body = 'x'") ")");
+    does(b, "1", "select pgdisque.working(" IDS("body = 'y'") ")");
+    does(a, "0", "select pgdisque.working(" IDS("body = 'x'") ")");
+    does(a, "1",
+         "select count(*) from pgdisque.job as j join pgdisque.slot as s on s.id = j.id and s.n = j.slot");
+    done(a, "select pgdisque.qconfig('q', 'max-active', '0')");
+    does(a, "2", "select pgdisque.working(" IDS("true") ")");
+}
+
 static void waits_for_the_end(void **state) {
     const char *id;
 
@@ -268,6 +289,7 @@ int main(void) {
         TEST(settings_are_those_of_the_server),
         TEST(one_job_is_found_by_its_key),
         TEST(working_takes_seconds),
+        TEST(working_needs_a_slot),
         TEST(waits_for_the_end),
         TEST(pauses),
         TEST(settings_of_queues),

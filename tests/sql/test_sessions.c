@@ -240,7 +240,7 @@ static void working_extends_a_job_that_just_changed(void **state) {
          "2", "{}", "{}");
     assert_true(waits_for_lock(b));
     commit(a);
-    assert_string_equal(call_result(b), "1 60 12:01:20 f f 12:01:00 f; 2 60 12:01:20 f t 11:00:00 f");
+    assert_string_equal(call_result(b), "1 60 12:01:20 f f 12:01:00 f f; 2 60 12:01:20 f t 11:00:00 f f");
     expect_jobs("1/0/1 ready=12:01:20 deliveries=1 owner=2; 1/0/2 ready=12:01:20 owner=2");
 }
 
@@ -326,7 +326,7 @@ static void working_keeps_a_job_from_its_grave(void **state) {
     begin(a);
     assert_string_equal(
         CALL(a, SQL_WORKING_JOBS, "{1}", "{0}", "{1}", "{@11:59:00}", "{NULL}", NOW, "2", "{}", "{}"),
-        "1 60 12:01:00 f f 11:00:00 t");
+        "1 60 12:01:00 f f 11:00:00 t f");
     SEND(b, SQL_BURY_JOBS, "{1}", "{0}", "{1}", NOW);
     assert_true(waits_for_lock(b));
     commit(a);
