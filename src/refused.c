@@ -48,6 +48,11 @@ void reply_unsupported(struct req *r, const char *fmt, ...) {
 }
 
 void reply_refused(struct req *r, const struct refused *refused) {
+    /* redis-cli 8 goes on after exactly this text. */
+    if (refused->why == why_CLUSTER) {
+        reply_error(r, "ERR This instance has cluster support disabled");
+        return;
+    }
     reply_unsupported(
         r, "%s is not supported: pgdisque is a queue server %s. See doc/protocol.md, Commands of Redis",
         refused->name, refused->why);

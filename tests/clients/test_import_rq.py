@@ -157,7 +157,12 @@ with tempfile.TemporaryDirectory(prefix="pgdisque-test.") as directory:
                                   stdout=redis_log)
     try:
         wait_for(answers)
-        for test in (test_queues, test_dependents, test_back, test_dead_worker):
+        tests = [test_queues, test_dependents, test_back]
+        if int(rq.VERSION.split(".")[0]) < 2:
+            tests.append(test_dead_worker)
+        else:
+            print("skipped: RQ 2 itself takes back the jobs of a dead worker (doc/migrating.md)")
+        for test in tests:
             try:
                 test()
                 print(f"ok rq: {test.__name__}")

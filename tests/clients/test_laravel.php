@@ -74,7 +74,10 @@ function test($name)
         $t->rpush($list, 'body');
         $t->zadd("$list:delayed", 5, 'body');
     }));
-    check($message !== '' && $redis->lLen($list) === 3, 'a transaction with a refused command raises and does nothing');
+    // exec() of phpredis 6 returns false.
+    $raises = $name !== 'phpredis' || version_compare(phpversion('redis'), '6', '<');
+    check(($message !== '' || !$raises) && $redis->lLen($list) === 3,
+          'a transaction with a refused command' . ($raises ? ' raises and' : '') . ' does nothing');
     $queue->push('Job');
     check($redis->lLen($list) === 4, 'the connection is out of the transaction');
 
