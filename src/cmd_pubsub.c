@@ -103,13 +103,23 @@ static void stop_listening(struct req *r, enum pubsub_kind kind, const char *wha
     long_work_begin(&ch->work, r->argc == 1 ? stop_some : apply_some);
 }
 
+static bool channels_fit_or_reply(struct req *r, int from, int to) {
+    for (int i = from; i < to; i++)
+        if (!args_fit_or_reply(r, "the name of a channel", r->argv[i], PUBSUB_CHANNEL_MAX))
+            return false;
+    return true;
+}
+
 void cmd_subscribe(struct req *r) {
-    listen_to(r, PUBSUB_CHANNEL, "subscribe");
+    if (channels_fit_or_reply(r, 1, r->argc))
+        listen_to(r, PUBSUB_CHANNEL, "subscribe");
 }
 
 void cmd_psubscribe(struct req *r) {
-    size_t names = (size_t)r->argc - 1;
+    size_t names = (size_t)r->argc - 1, bytes = 0;
 
+    for (int i = 1; i < r->argc; i++)
+        bytes += r->argv[i].len;
     if (names + pubsub_count(r->client, PUBSUB_PATTERN) > PUBSUB_PATTERNS_EACH) {
         req_error(r, "LIMIT a client listens to at most %d patterns", PUBSUB_PATTERNS_EACH);
         return;
@@ -118,7 +128,11 @@ void cmd_psubscribe(struct req *r) {
         req_error(r, "LIMIT all clients together listen to at most %d patterns", PUBSUB_PATTERNS_ALL);
         return;
     }
-    if (args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH))
+    if (!args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH))
+        return;
+    if (bytes + pubsub_pattern_bytes() > PUBSUB_PATTERN_BYTES)
+        req_error(r, "LIMIT the patterns of all clients together have at most 1048576 bytes");
+    else
         listen_to(r, PUBSUB_PATTERN, "psubscribe");
 }
 
@@ -131,6 +145,8 @@ void cmd_punsubscribe(struct req *r) {
 }
 
 void cmd_publish(struct req *r) {
+    if (!channels_fit_or_reply(r, 1, 2))
+        return;
     if (r->argv[1].len + r->argv[2].len > PUBSUB_MESSAGE_MAX) {
         req_error(r, "LIMIT a message and its channel have at most 1048576 bytes together");
         return;

@@ -26,9 +26,13 @@ enum job_event {
 #undef X
 };
 
+/* A queue with a longer name tells nothing: the name of its channel would be too long. */
+#define EVENTS_NAME_MAX 1000
+
 /* q may be NULL. */
 static inline bool events_wanted(const struct queue *q) {
-    return q != NULL && q->settings != NULL && setting_of(q, SETTING_EVENTS) > 0;
+    return q != NULL && q->settings != NULL && setting_of(q, SETTING_EVENTS) > 0 &&
+           q->name.len <= EVENTS_NAME_MAX;
 }
 
 /* For those that are wanted. */

@@ -33,7 +33,12 @@ struct pubsub {
 
 static struct topic *topics[PUBSUB_KINDS];
 static size_t client_total;
+static size_t pattern_bytes;
 static struct list walks = { &walks, &walks };
+
+size_t pubsub_pattern_bytes(void) {
+    return pattern_bytes;
+}
 
 static struct topic *find_topic(enum pubsub_kind kind, struct slice name) {
     struct topic *t;
@@ -51,6 +56,7 @@ static struct topic *get_topic(enum pubsub_kind kind, struct slice name) {
     t->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
     list_init(&t->listeners);
     HASH_ADD_KEYPTR(hh, topics[kind], t->name.ptr, t->name.len, t);
+    pattern_bytes += kind == PUBSUB_PATTERN ? name.len : 0;
     return t;
 }
 
@@ -64,6 +70,7 @@ static void leave_topic(enum pubsub_kind kind, struct topic *t) {
             w->next = t->hh.next;
     }
     HASH_DELETE(hh, topics[kind], t);
+    pattern_bytes -= kind == PUBSUB_PATTERN ? t->name.len : 0;
     free((char *)t->name.ptr);
     free(t);
 }

@@ -16,9 +16,12 @@ enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_KINDS };
 
 /* What a channel's name and its message may have together. */
 #define PUBSUB_MESSAGE_MAX ((size_t)1024 * 1024)
-/* A message is compared with all patterns: so many may a client listen to, and all clients together. */
+/* A message is compared with all patterns in one turn. These bound the time: the length of a channel's name, the
+ * patterns of a client, and the patterns of all clients with their bytes. */
+#define PUBSUB_CHANNEL_MAX ((size_t)1024)
 #define PUBSUB_PATTERNS_EACH 1024
 #define PUBSUB_PATTERNS_ALL 65536
+#define PUBSUB_PATTERN_BYTES ((size_t)1024 * 1024)
 
 /* False when c did, or did not, already. */
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name);
@@ -38,6 +41,8 @@ size_t pubsub_publish(struct slice channel, struct slice message);
 
 /* How many names or patterns are listened to. */
 size_t pubsub_topics(enum pubsub_kind kind);
+/* The bytes of all patterns that are listened to. */
+size_t pubsub_pattern_bytes(void);
 /* Going over the names of channels in several turns: a name that is listened to all the time is met once. */
 struct pubsub_walk {
     struct list node;
