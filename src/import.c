@@ -297,7 +297,7 @@ int64_t import_begun(struct import *im, const struct import_source *s) {
     int64_t begun;
 
     name_keys(im, s, &h.keys);
-    redis_pipe_put(&im->from, "EXISTS %s", h.keys.mark);
+    redis_pipe_put(&im->from, "EXISTS %s %s", h.keys.mark, s->key);
     begun = import_take_length(im, s, "EXISTS");
     drop(&h);
     return begun;

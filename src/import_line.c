@@ -143,7 +143,7 @@ static int64_t move_all(struct import *im, const struct import_source *sources, 
 }
 
 /* Adds what is there under these names, all if there are none, to the total; how much, or -1. What an earlier run
- * has put aside counts as found. */
+ * has put aside, and what is in the hands of workers, counts as found. */
 static int64_t count_names(struct import *im, const struct words *w, char **names, size_t named,
                            struct line_progress *p) {
     struct import_source *sources = NULL;
