@@ -38,7 +38,8 @@ void client_count_buffers(struct client *c) {
     c->shared_counted = c->ahead.shared;
 }
 
-/* What the database has already stays until it answers: the oldest requests. A transaction under way stays, too. */
+/* What the database has already stays until it answers: the oldest requests, without what they have collected. A
+ * transaction under way stays, too. */
 static size_t freed_by(const struct client *c) {
     size_t bytes = c->share.total - (c->exec != NULL ? c->share.kinds[MEMORY_MULTI] : 0);
 
@@ -47,7 +48,7 @@ static size_t freed_by(const struct client *c) {
 
         if (r->task.state != TASK_SENT)
             break;
-        bytes -= r->bytes;
+        bytes -= r->bytes - r->held;
     }
     return bytes;
 }

@@ -9,6 +9,7 @@
 #include "list_front.h"
 #include "list_pages.h"
 #include "node.h"
+#include "page.h"
 #include "scan.h"
 
 void cmd_llen(struct req *r) {
@@ -160,8 +161,20 @@ bool looking_again(struct task *t, bool unknown) {
 
 /* ---- LRANGE, LINDEX ---- */
 
+/* A range that is more than one page is read from its left to its right end, and both are found first. */
+enum range_step {
+    RANGE_WHOLE, /* as asked for, if that is one page */
+    RANGE_START, /* the first element, by its place from the right */
+    RANGE_STOP,  /* the element behind the last one, likewise */
+    RANGE_PAGES,
+};
+
 struct range {
     struct looking look;
+    struct page page;
+    enum range_step step;
+    int64_t start; /* the place of the first element from the right, from 0 on; less than 0: it is known */
+    int64_t left;  /* the place of the first element from the left, if that is known */
     int64_t offset;
     int64_t limit; /* less than 0: none */
     int64_t drop;  /* so many of the last rows are not wanted */
@@ -178,12 +191,21 @@ static void set_number(struct params *p, int col, int64_t value) {
 }
 
 static void list_encode(struct params *p, struct task *t) {
-    const struct range *g = REQ_OF_TASK(t)->data;
+    struct range *g = REQ_OF_TASK(t)->data;
+    struct job_key first = first_key(&g->look);
 
-    looking_encode(p, &g->look);
+    if (job_key_before(first, g->page.after))
+        first = g->page.after;
+    page_plan(&g->page);
+    params_set_int4(p, 0, g->look.q->id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
     params_set_int8(p, 3, g->offset);
-    set_number(p, 4, g->limit);
+    params_set_int8(p, 4, g->page.rows);
     params_set_time(p, 5, clock_db());
+    params_set_int2(p, 6, g->page.until.rank);
+    params_set_int8(p, 7, g->page.until.id);
+    params_set_int8(p, 8, g->page.bytes);
 }
 
 /* How many rows at the beginning are not wanted. A list that has as many as were asked for is longer than a range
@@ -194,37 +216,166 @@ static int64_t skipped(const struct range *g, int64_t found) {
     return found < g->limit ? found - g->back : found;
 }
 
-static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
-    const struct range *g = r->data;
+/* Columns: size, rank, id, body. */
+static struct slice element(const struct range *g, const PGresult *rows, int row) {
+    struct slice body = row_bytes(rows, row, 3);
+
+    queue_note_body(g->look.q, body.len);
+    return body;
+}
+
+static void reply_whole(struct range *g, const PGresult *rows) {
+    struct req *r = g->look.req;
     int64_t found = PQntuples(rows), to = found - g->drop;
     int from = (int)skipped(g, found), n;
 
-    (void)count;
     if (g->back > 0 && to > g->limit - g->back)
         to = g->limit - g->back;
     n = (int)(to > from ? to - from : 0);
-    g->look.q->users--;
     if (g->one && n == 0)
         reply_null_bulk(r);
     else if (!g->one)
         reply_array(r, (size_t)n);
     for (int i = 0; i < n; i++)
-        reply_bulk(r, row_bytes(rows, g->turned ? n - 1 - i : from + i, 0));
+        reply_bulk(r, element(g, rows, g->turned ? n - 1 - i : from + i));
     req_end(r);
 }
 
-#define READ_OP(variable, text, statement, encoder, end) \
-    struct op variable = { .name = text,                 \
-                           .stmt = statement,            \
-                           .lane = LANE_SIDE,            \
-                           .alone = true,                \
-                           .encode = encoder,            \
-                           .done = end,                  \
-                           .fail = looking_fail }
+static void add_element(struct page *p, const PGresult *rows, int i) {
+    reply_bulk(p->req, element(p->req->data, rows, i));
+}
 
-READ_OP(op_list_first, "list_first", SQL_LIST_FIRST, list_encode, list_done);
-READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_encode, list_done);
+/* One element is looked for, from the right. */
+static void find_place(struct range *g, enum range_step step, int64_t place) {
+    g->step = step;
+    g->look.from = END_RIGHT;
+    g->offset = place;
+    g->page.wanted = 1;
+    look(&g->look);
+}
+
+static void read_pages(struct range *g, int64_t offset) {
+    g->step = RANGE_PAGES;
+    g->look.from = END_LEFT;
+    g->page.backwards = looking_front(g->look.q) != END_LEFT;
+    g->offset = offset;
+    g->page.wanted = g->limit < 0 ? INT64_MAX : g->limit;
+    look(&g->look);
+}
+
+/* What is dropped at the right end is a place there. */
+static void find_stop(struct range *g) {
+    if (g->drop > 0)
+        find_place(g, RANGE_STOP, g->drop - 1);
+    else
+        read_pages(g, g->start < 0 ? g->left : 0);
+}
+
+/* The range was more than one page. */
+static void begin_pages(struct range *g) {
+    g->start = -1;
+    g->left = g->offset;
+    if (!g->turned) {
+        find_stop(g);
+        return;
+    }
+    g->start = g->offset + g->limit - 1;
+    g->drop = g->offset;
+    g->limit = -1;
+    find_place(g, RANGE_START, g->start);
+}
+
+/* From this element on: the key before it is the bound. */
+static void set_start(struct range *g, struct job_key key) {
+    if (looking_front(g->look.q) == END_LEFT) {
+        key.id--;
+        g->page.after = key;
+    } else {
+        key.id++;
+        g->page.until = key;
+    }
+}
+
+static void set_stop(struct range *g, struct job_key key) {
+    if (looking_front(g->look.q) == END_LEFT)
+        g->page.until = key;
+    else
+        g->page.after = key;
+}
+
+static struct job_key element_key(const struct range *g, const PGresult *rows) {
+    return (struct job_key){ g->look.q->id, row_int2(rows, 0, 1), row_int8(rows, 0, 2) };
+}
+
+/* A list that has no such place is shorter: all of it is behind the start, and nothing is before the stop. */
+static void place_found(struct range *g, const PGresult *rows) {
+    bool is_there = PQntuples(rows) > 0;
+
+    if (g->step == RANGE_START) {
+        if (is_there)
+            set_start(g, element_key(g, rows));
+        find_stop(g);
+    } else if (is_there) {
+        set_stop(g, element_key(g, rows));
+        read_pages(g, g->start < 0 ? g->left : 0);
+    } else {
+        g->look.q->users--;
+        reply_array(g->look.req, 0);
+        req_end(g->look.req);
+    }
+}
+
+static bool is_whole(const struct range *g, const PGresult *rows) {
+    return PQntuples(rows) >= g->page.wanted || page_is_last(rows, g->page.rows, g->page.bytes);
+}
+
+static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct range *g = REQ_OF_TASK(tasks[0])->data;
+    struct queue *q = g->look.q;
+
+    (void)count;
+    if (g->step == RANGE_START || g->step == RANGE_STOP) {
+        place_found(g, rows);
+    } else if (g->step == RANGE_PAGES) {
+        g->offset = 0;
+        if (page_take(&g->page, rows, 1, add_element))
+            batch_add(tasks[0]);
+        else
+            q->users--;
+    } else if (is_whole(g, rows)) {
+        q->users--;
+        reply_whole(g, rows);
+    } else if (g->page.inside) {
+        q->users--;
+        page_refuse(&g->page);
+    } else {
+        begin_pages(g);
+    }
+}
+
+static void list_fail(struct task *t, const struct op_error *err) {
+    struct range *g = REQ_OF_TASK(t)->data;
+
+    page_free(&g->page);
+    looking_fail(t, err);
+}
+
+#define READ_OP(variable, text, statement, encoder, end, failure) \
+    struct op variable = { .name = text,                          \
+                           .stmt = statement,                     \
+                           .lane = LANE_SIDE,                     \
+                           .alone = true,                         \
+                           .encode = encoder,                     \
+                           .done = end,                           \
+                           .fail = failure }
+
+READ_OP(op_list_first, "list_first", SQL_LIST_FIRST, list_encode, list_done, list_fail);
+READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_encode, list_done, list_fail);
+
+static void range_start(struct range *g) {
+    page_init(&g->page, g->look.req, g->look.q, g->limit < 0 ? INT64_MAX : g->limit);
+    looking_start(&g->look);
+}
 
 /* From the left unless both count from the right. What ends so many before the right end is read to that end. */
 static void set_range(struct range *g, int64_t first, int64_t last) {
@@ -271,7 +422,7 @@ void cmd_lrange(struct req *r) {
         set_range_back(g, first, last);
     else
         set_range(g, first, last);
-    looking_start(&g->look);
+    range_start(g);
 }
 
 void cmd_lindex(struct req *r) {
@@ -288,7 +439,7 @@ void cmd_lindex(struct req *r) {
         return;
     g->one = true;
     set_range(g, list_index(index), list_index(index));
-    looking_start(&g->look);
+    range_start(g);
 }
 
 /* ---- LPOS ---- */
@@ -359,8 +510,8 @@ static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
     req_end(r);
 }
 
-READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, find_encode, find_done);
-READ_OP(op_find_last, "find_last", SQL_FIND_LAST, find_encode, find_done);
+READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, find_encode, find_done, looking_fail);
+READ_OP(op_find_last, "find_last", SQL_FIND_LAST, find_encode, find_done, looking_fail);
 
 void cmd_lpos(struct req *r) {
     struct finding *f = req_alloc(r, sizeof *f);

@@ -6,9 +6,11 @@
 #include "clock.h"
 #include "cmd_queue.h"
 #include "command.h"
+#include "config.h"
 #include "finished.h"
 #include "job_ids.h"
 #include "job_view.h"
+#include "page.h"
 #include "queue.h"
 
 static void read_fail(struct task *t, const struct op_error *err) {
@@ -64,63 +66,70 @@ struct op op_show_jobs = {
 
 /* ---- QPEEK ---- */
 
-struct peek {
+void cmd_qpeek(struct req *r) {
+    struct page *p = req_alloc(r, sizeof *p);
     struct queue *q;
     int64_t count; /* negative: from the end */
-};
 
-void cmd_qpeek(struct req *r) {
-    struct peek *p = req_alloc(r, sizeof *p);
-
-    if (!parse_int_disque(r->argv[2], &p->count)) {
+    if (!parse_int_disque(r->argv[2], &count)) {
         usage_invalid(r, 2, NOT_AN_INTEGER);
         return;
     }
-    p->q = queue_find(r->argv[1]);
-    if (p->q == NULL || p->q->id == 0 || p->count == 0) {
+    q = queue_find(r->argv[1]);
+    if (q == NULL || q->id == 0 || count == 0) {
         reply_array(r, 0);
         req_end(r);
         return;
     }
-    p->q->users++;
+    page_init(p, r, q, count == INT64_MIN ? INT64_MAX : count < 0 ? -count : count);
+    p->backwards = count < 0;
+    q->users++;
     r->data = p;
-    r->task.op = p->count > 0 ? &op_peek_first : &op_peek_last;
+    r->task.op = count > 0 ? &op_peek_first : &op_peek_last;
     r->task.rows = 1;
     batch_add(&r->task);
 }
 
-static int32_t row_limit(int64_t count) {
-    return count < 0 ? row_limit(count == INT64_MIN ? INT64_MAX : -count)
-                     : (int32_t)(count < INT32_MAX ? count : INT32_MAX);
-}
-
 static void peek_encode(struct params *p, struct task *t) {
-    const struct peek *peek = REQ_OF_TASK(t)->data;
-    struct job_key first = queue_first_key(peek->q);
+    struct page *page = REQ_OF_TASK(t)->data;
+    struct job_key first = queue_first_key(page->q);
 
-    params_set_int4(p, 0, first.queue_id);
+    if (job_key_before(first, page->after))
+        first = page->after;
+    page_plan(page);
+    params_set_int4(p, 0, page->q->id);
     params_set_int2(p, 1, first.rank);
     params_set_int8(p, 2, first.id);
-    params_set_int4(p, 3, row_limit(peek->count));
+    params_set_int4(p, 3, (int32_t)page->rows);
     params_set_time(p, 4, clock_db());
+    params_set_int2(p, 5, page->until.rank);
+    params_set_int8(p, 6, page->until.id);
+    params_set_int8(p, 7, page->bytes);
+}
+
+static void add_peeked(struct page *p, const PGresult *rows, int i) {
+    struct job_view v = job_view_read(rows, i, 1);
+
+    queue_note_body(p->q, v.body.len);
+    job_view_reply_short(p->req, &v);
 }
 
 static void peek_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+    struct page *p = REQ_OF_TASK(tasks[0])->data;
+    struct queue *q = p->q;
 
     (void)count;
-    ((struct peek *)r->data)->q->users--;
-    reply_array(r, (size_t)PQntuples(rows));
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_view v = job_view_read(rows, i, 0);
-
-        job_view_reply_short(r, &v);
-    }
-    req_end(r);
+    if (page_take(p, rows, 2, add_peeked))
+        batch_add(tasks[0]);
+    else
+        q->users--;
 }
 
 static void peek_fail(struct task *t, const struct op_error *err) {
-    ((struct peek *)REQ_OF_TASK(t)->data)->q->users--;
+    struct page *p = REQ_OF_TASK(t)->data;
+
+    p->q->users--;
+    page_free(p);
     read_fail(t, err);
 }
 
@@ -179,6 +188,7 @@ struct job_scan {
     int64_t cursor;
     unsigned states; /* bits; none: all */
     bool whole;      /* REPLY all */
+    int64_t bytes;   /* after so many a page leaves jobs off */
     enum scan_stage stage;
     const struct queue *q;
     int32_t cursor_queue; /* the queue that the cursor is for; 0: all */
@@ -291,6 +301,7 @@ static void reply_scan(struct req *r, int64_t cursor) {
     reply_array(r, s->found_count);
     buf_append(reply_buf(r), buf_ptr(&s->found), buf_len(&s->found));
     buf_free(&s->found);
+    req_hold(r, 0);
     req_end(r);
 }
 
@@ -365,20 +376,23 @@ static int32_t page_size(const struct job_scan *s) {
 }
 
 static void scan_encode(struct params *p, struct task *t) {
-    const struct job_scan *s = REQ_OF_TASK(t)->data;
+    struct job_scan *s = REQ_OF_TASK(t)->data;
 
+    s->bytes = config.batch_max_bytes;
     params_set_int4(p, 0, s->after.queue_id);
     params_set_int2(p, 1, s->after.rank);
     params_set_int8(p, 2, s->after.id);
     params_set_int4(p, 3, page_size(s));
     if (s->stage == STAGE_DEAD) {
         params_set_bool(p, 4, s->whole);
+        params_set_int8(p, 5, s->bytes);
         return;
     }
     params_set_time(p, 4, clock_db());
     params_set_bool(p, 5, s->whole);
     if (s->stage == STAGE_FINISHED)
         params_set_int4(p, 6, s->q != NULL ? s->q->id : INT32_MAX);
+    params_set_int8(p, s->stage == STAGE_FINISHED ? 7 : 6, s->bytes);
 }
 
 /* The reply of one job, built in the request's buffer and moved to the found. */
@@ -407,12 +421,12 @@ static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
     struct job_scan *s = r->data;
     int n = PQntuples(rows);
-    bool more = n >= page_size(s);
+    bool more = !page_is_last(rows, page_size(s), s->bytes);
 
     (void)count;
     for (int i = 0; i < n; i++) {
         struct job_view v =
-            s->stage == STAGE_FINISHED ? job_view_read_finished(rows, i, 0) : job_view_read(rows, i, 0);
+            s->stage == STAGE_FINISHED ? job_view_read_finished(rows, i, 1) : job_view_read(rows, i, 1);
 
         s->after = v.key;
         if (state_matches(s, &v))
@@ -425,7 +439,8 @@ static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
         s->after = scan_beginning(s);
         r->task.op = scan_op(s);
     }
-    if (more && s->busyloop)
+    req_hold(r, s->found.cap);
+    if (more && s->busyloop && !req_is_orphan(r))
         batch_add(&r->task);
     else
         reply_scan(r, more ? cursor_new(s) : 0);
@@ -435,6 +450,7 @@ static void scan_fail(struct task *t, const struct op_error *err) {
     struct job_scan *s = REQ_OF_TASK(t)->data;
 
     buf_free(&s->found);
+    req_hold(REQ_OF_TASK(t), 0);
     read_fail(t, err);
 }
 

@@ -37,7 +37,7 @@ struct job_view {
     struct slice result; /* ptr NULL: none */
 };
 
-/* Reads a row of show_jobs, peek_* (whose columns end with the body) or scan_*, whose columns begin at col. */
+/* Reads a row of show_jobs, peek_* (whose columns end with the body) or scan_*, whose queue_id is column col. */
 struct job_view job_view_read(const PGresult *rows, int row, int col);
 /* The same of show_finished or scan_finished. */
 struct job_view job_view_read_finished(const PGresult *rows, int row, int col);

@@ -64,10 +64,19 @@ struct req *req_new(int argc, const struct slice *argv, struct buf *steal, void 
 }
 
 void req_settle(struct req *r) {
-    size_t now = r->fixed + r->body.cap + r->own.cap;
+    size_t now = r->fixed + r->held + r->body.cap + r->own.cap;
 
     memory_change(r->share, r->kind, r->bytes, now);
     r->bytes = now;
+}
+
+void req_hold(struct req *r, size_t bytes) {
+    r->held = bytes;
+    req_settle(r);
+}
+
+bool req_is_orphan(const struct req *r) {
+    return r->client == NULL && r->exec == NULL;
 }
 
 void req_join(struct req *r, struct memory_share *share, enum memory_kind kind) {
@@ -168,6 +177,17 @@ void reply_array(struct req *r, size_t count) {
 
 void reply_map(struct req *r, size_t pairs) {
     resp_map(r->out, pairs, r->proto);
+}
+
+void reply_take(struct req *r, struct buf *text) {
+    if (buf_len(r->out) == 0) {
+        buf_free(r->out);
+        *r->out = *text;
+    } else {
+        buf_append(r->out, buf_ptr(text), buf_len(text));
+        free(text->data);
+    }
+    *text = (struct buf){ 0 };
 }
 
 void req_ok(struct req *r) {

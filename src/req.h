@@ -47,6 +47,7 @@ struct req {
     struct memory_share *share; /* of the client that it burdens, or NULL */
     enum memory_kind kind;
     size_t fixed; /* bytes besides its buffers, */
+    size_t held;  /* those of its handler, */
     size_t bytes; /* and all that are counted */
     void (*on_end)(struct req *r);
     void (*owner_on_end)(struct req *r); /* while command.c counts the end first */
@@ -63,6 +64,10 @@ void req_join(struct req *r, struct memory_share *share, enum memory_kind kind);
 void req_leave(struct req *r);
 /* Counts its buffers, after one of them was changed from outside. */
 void req_settle(struct req *r);
+/* So many bytes its handler holds for it now, in memory of its own. */
+void req_hold(struct req *r, size_t bytes);
+/* Has its client gone? Then no reply is needed. */
+bool req_is_orphan(const struct req *r);
 /* Zeroed memory that lives as long as the request. */
 void *req_alloc(struct req *r, size_t size);
 /* The reply is complete (or there will be none). Nothing may touch r after. */
@@ -81,6 +86,8 @@ void reply_null_bulk(struct req *r);
 void reply_null_array(struct req *r);
 void reply_array(struct req *r, size_t count);
 void reply_map(struct req *r, size_t pairs);
+/* Appends bytes of the protocol, and takes over or frees their memory. */
+void reply_take(struct req *r, struct buf *text);
 
 /* The commonest endings: reply, then req_end(). */
 void req_ok(struct req *r);

@@ -1,15 +1,28 @@
 -- The queued jobs of one queue from the last one on, as elements of a list: LRANGE, LINDEX.
--- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 offset, $5 limit (null: none), $6 now
--- returns: body; in the order of the list, or the other way round
+-- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 offset, $5 limit,
+--         $6 now, $7 rank, $8 id (up to that key), $9 bytes (the rest is left off)
+-- returns: size (of all rows so far), rank, id, body; in the order of the list, or the other way round
 -- index: job_pkey backwards
-select r.body
-from pgdisque.job as r
-where r.queue_id = $1::integer
-  and (r.rank, r.id) > ($2::smallint, $3::bigint)
-  and r.ready_at <= $6::timestamptz
-  and r.expires_at > $6::timestamptz
-  and r.wake_at is distinct from r.ready_at
-  and (r.deliveries < r.attempts) is not false
-order by r.rank desc, r.id desc
-limit $5::bigint
-offset $4::bigint
+select
+    s.size, s.rank, s.id, s.body
+from (
+    select p.*, sum(p.bytes) over (order by p.rank desc, p.id desc rows unbounded preceding) as size
+    from (
+        select
+            r.rank, r.id, r.body,
+            256 + octet_length(r.body) as bytes
+        from pgdisque.job as r
+        where r.queue_id = $1::integer
+          and (r.rank, r.id) > ($2::smallint, $3::bigint)
+          and (r.rank, r.id) < ($7::smallint, $8::bigint)
+          and r.ready_at <= $6::timestamptz
+          and r.expires_at > $6::timestamptz
+          and r.wake_at is distinct from r.ready_at
+          and (r.deliveries < r.attempts) is not false
+        order by r.rank desc, r.id desc
+        limit $5::bigint
+        offset $4::bigint
+    ) as p
+) as s
+where s.size - s.bytes < $9::bigint
+order by s.rank desc, s.id desc

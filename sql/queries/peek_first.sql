@@ -1,15 +1,28 @@
 -- The first queued jobs of a queue, not taken: QPEEK.
--- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 limit, $5 now
--- returns: queue_id, rank, id, ready_at, expires_at, delayed, owner, retry, delay, nacks, extras, replicate, body
+-- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 limit, $5 now, $6 rank, $7 id (up to that key),
+--         $8 bytes (the rest is left off)
+-- returns: size (of all rows so far), queue_id, rank, id, ready_at, expires_at, delayed, owner, retry, delay, nacks, extras, replicate, body
 -- index: job_pkey
 select
-    j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.wake_at is not distinct from j.ready_at as delayed,
-    j.owner, j.retry, j.delay, j.nacks, j.extras, j.replicate, j.body
-from pgdisque.job as j
-where j.queue_id = $1::integer
-  and (j.rank, j.id) > ($2::smallint, $3::bigint)
-  and j.ready_at <= $5::timestamptz
-  and j.expires_at > $5::timestamptz
-  and (j.deliveries >= j.attempts) is not true
-order by j.rank, j.id
-limit $4::integer
+    s.size, s.queue_id, s.rank, s.id, s.ready_at, s.expires_at, s.delayed, s.owner, s.retry, s.delay, s.nacks,
+    s.extras, s.replicate, s.body
+from (
+    select p.*, sum(p.bytes) over (order by p.rank, p.id rows unbounded preceding) as size
+    from (
+        select
+            j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.wake_at is not distinct from j.ready_at as delayed,
+            j.owner, j.retry, j.delay, j.nacks, j.extras, j.replicate, j.body,
+            256 + octet_length(j.body) as bytes
+        from pgdisque.job as j
+        where j.queue_id = $1::integer
+          and (j.rank, j.id) > ($2::smallint, $3::bigint)
+          and (j.rank, j.id) < ($6::smallint, $7::bigint)
+          and j.ready_at <= $5::timestamptz
+          and j.expires_at > $5::timestamptz
+          and (j.deliveries >= j.attempts) is not true
+        order by j.rank, j.id
+        limit $4::integer
+    ) as p
+) as s
+where s.size - s.bytes < $8::bigint
+order by s.rank, s.id

@@ -1,16 +1,29 @@
 -- A page of the jobs that are done, in key order: JSCAN STATE done.
--- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 with_body, $7 queue_id (up to that)
--- returns: queue_id, rank, id, finished_at, keep_until, expires_at, retry, delay, deliveries, nacks, extras,
---          replicate, worker, error, result, body
+-- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 with_body, $7 queue_id (up to that),
+--         $8 bytes (the rest is left off)
+-- returns: size (of all rows so far), queue_id, rank, id, finished_at, keep_until, expires_at, retry, delay,
+--          deliveries, nacks, extras, replicate, worker, error, result, body
 -- index: finished_0_pkey and those of its like
 select
-    f.queue_id, f.rank, f.id, f.finished_at, f.keep_until, f.expires_at, f.retry, f.delay, f.deliveries, f.nacks,
-    f.extras, f.replicate, f.worker, f.error,
-    case when $6::boolean then f.result end as result,
-    case when $6::boolean then f.body end as body
-from pgdisque.finished as f
-where (f.queue_id, f.rank, f.id) > ($1::integer, $2::smallint, $3::bigint)
-  and f.queue_id <= $7::integer
-  and f.keep_until > $5::timestamptz
-order by f.queue_id, f.rank, f.id
-limit $4::integer
+    s.size, s.queue_id, s.rank, s.id, s.finished_at, s.keep_until, s.expires_at, s.retry, s.delay, s.deliveries,
+    s.nacks, s.extras, s.replicate, s.worker, s.error, s.result, s.body
+from (
+    select p.*, sum(p.bytes) over (order by p.queue_id, p.rank, p.id rows unbounded preceding) as size
+    from (
+        select
+            f.queue_id, f.rank, f.id, f.finished_at, f.keep_until, f.expires_at, f.retry, f.delay, f.deliveries, f.nacks,
+            f.extras, f.replicate, f.worker, f.error,
+            case when $6::boolean then f.result end as result,
+            case when $6::boolean then f.body end as body,
+            256 + case when $6::boolean then octet_length(f.body) + coalesce(octet_length(f.result), 0) else 0 end
+            + coalesce(octet_length(f.worker), 0) + coalesce(octet_length(f.error), 0) as bytes
+        from pgdisque.finished as f
+        where (f.queue_id, f.rank, f.id) > ($1::integer, $2::smallint, $3::bigint)
+          and f.queue_id <= $7::integer
+          and f.keep_until > $5::timestamptz
+        order by f.queue_id, f.rank, f.id
+        limit $4::integer
+    ) as p
+) as s
+where s.size - s.bytes < $8::bigint
+order by s.queue_id, s.rank, s.id

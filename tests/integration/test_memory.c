@@ -304,6 +304,159 @@ static void test_a_reply_over_the_limits_is_read(void **state) {
     expect(control, "+OK", "CONFIG SET client-output-buffer-limit %s", "normal 256mb 64mb 60");
 }
 
+/* ---- pages ---- */
+
+#define LONG_LIST 400
+#define LONG_BODY 50000
+
+/* Element i begins with its number. All together are larger than the budget allows at once. */
+static void push_long_list(const char *list) {
+    char *body = malloc(LONG_BODY + 1);
+
+    memset(body, 'e', LONG_BODY);
+    body[LONG_BODY] = '\0';
+    for (int i = 0; i < LONG_LIST; i++) {
+        sprintf(body, "%06d", i);
+        body[6] = 'e';
+        expect(control, text_of(":%d", i + 1), "RPUSH %s %s", list, body);
+    }
+    free(body);
+}
+
+static int number_of(const redisReply *body) {
+    assert_int_equal(body->type, REDIS_REPLY_STRING);
+    assert_int_equal(body->len, LONG_BODY);
+    return atoi(body->str);
+}
+
+static void expect_range(const char *command, int first, int last, int step) {
+    redisReply *r = redisCommand(control, command);
+    int count = (last - first) / step + 1;
+
+    assert_int_equal(r->type, REDIS_REPLY_ARRAY);
+    assert_int_equal(r->elements, count);
+    for (int i = 0; i < count; i++) {
+        const redisReply *e = r->element[i];
+
+        assert_int_equal(number_of(e->type == REDIS_REPLY_ARRAY ? e->element[2] : e), first + i * step);
+    }
+    freeReplyObject(r);
+}
+
+static void test_long_reads_come_in_pages(void **state) {
+    (void)state;
+    expect(control, "+OK", "CONFIG SET maxmemory 256mb batch-max-bytes 1mb");
+    push_long_list("long");
+    expect_range("LRANGE long 0 -1", 0, LONG_LIST - 1, 1);
+    expect_range("LRANGE long 3 -5", 3, LONG_LIST - 5, 1);
+    expect_range("LRANGE long -300 -101", LONG_LIST - 300, LONG_LIST - 101, 1);
+    expect_range("LRANGE long -9999 -2", 0, LONG_LIST - 2, 1);
+    expect_range("LRANGE long -1000 1000", 0, LONG_LIST - 1, 1);
+    expect_range("LRANGE long 100 299", 100, 299, 1);
+    expect_range("QPEEK long 1000", 0, LONG_LIST - 1, 1);
+    expect_range("QPEEK long -1000", LONG_LIST - 1, 0, -1);
+    expect_range("LRANGE long 7 8", 7, 8, 1);
+}
+
+/* The other way round, when the list has its front at the other end. */
+static void test_long_reads_of_a_stack(void **state) {
+    char *body = calloc(1, LONG_BODY + 1);
+
+    (void)state;
+    memset(body, 'e', LONG_BODY);
+    for (int i = LONG_LIST - 1; i >= 0; i--) {
+        sprintf(body, "%06d", i);
+        body[6] = 'e';
+        expect(control, text_of(":%d", LONG_LIST - i), "LPUSH stack %s", body);
+    }
+    free(body);
+    expect_range("LRANGE stack 0 -1", 0, LONG_LIST - 1, 1);
+    expect_range("LRANGE stack 5 -7", 5, LONG_LIST - 7, 1);
+    expect_range("LRANGE stack -300 -101", LONG_LIST - 300, LONG_LIST - 101, 1);
+    number(control, "DEL stack");
+}
+
+static void test_in_a_transaction_a_page_is_all(void **state) {
+    redisReply *r;
+
+    (void)state;
+    expect(control, "+OK", "MULTI");
+    expect(control, "+QUEUED", "LRANGE long 0 -1");
+    expect(control, "+QUEUED", "QPEEK long 1000");
+    expect(control, "+QUEUED", "LLEN long");
+    r = redisCommand(control, "EXEC");
+    assert_int_equal(r->elements, 3);
+    assert_int_equal(strncmp(r->element[0]->str, "LIMIT ", 6), 0);
+    assert_int_equal(strncmp(r->element[1]->str, "LIMIT ", 6), 0);
+    assert_int_equal(r->element[2]->integer, LONG_LIST);
+    freeReplyObject(r);
+}
+
+static void test_a_scan_stops_at_its_bytes(void **state) {
+    char cursor[32] = "0";
+    int found = 0, steps = 0;
+
+    (void)state;
+    do {
+        redisReply *r = redisCommand(control, "JSCAN %s COUNT 10000 QUEUE long REPLY ALL", cursor);
+
+        assert_int_equal(r->type, REDIS_REPLY_ARRAY);
+        assert_in_range(r->element[1]->elements, 1, 1024 * 1024 / LONG_BODY + 1);
+        found += (int)r->element[1]->elements;
+        snprintf(cursor, sizeof cursor, "%s", r->element[0]->str);
+        freeReplyObject(r);
+        steps++;
+    } while (strcmp(cursor, "0") != 0);
+    assert_int_equal(found, LONG_LIST);
+    assert_true(steps >= LONG_LIST * (LONG_BODY / 1000) / 1100);
+}
+
+/* Elements that are taken meanwhile may be absent; none comes twice, and all are in order. */
+static void test_a_long_read_while_elements_go(void **state) {
+    struct wire w;
+    struct value *v;
+    int last = -1;
+
+    (void)state;
+    raw_open_on(&w, &small);
+    wire_words(&w, "LRANGE", "long", "0", "-1", NULL);
+    for (int i = 0; i < 50; i++) {
+        redisReply *r = redisCommand(control, "LPOP long");
+
+        assert_int_equal(number_of(r), i);
+        freeReplyObject(r);
+    }
+    v = wire_reply(&w, 20000);
+    assert_non_null(v);
+    assert_in_range(v->count, LONG_LIST - 50, LONG_LIST);
+    for (size_t i = 0; i < (size_t)v->count; i++) {
+        int n = atoi(v->items[i]->text);
+
+        assert_true(n > last);
+        last = n;
+    }
+    assert_int_equal(last, LONG_LIST - 1);
+    value_free(v);
+    wire_close(&w);
+}
+
+/* What was collected is the client's memory. */
+static void test_a_reader_over_the_budget_is_evicted(void **state) {
+    long long before = info_number(control, "evicted_clients");
+    struct wire w;
+
+    (void)state;
+    expect(control, "+OK", "CONFIG SET maxmemory 12mb");
+    raw_open_on(&w, &small);
+    wire_words(&w, "LRANGE", "long", "0", "-1", NULL);
+    EVENTUALLY(info_number(control, "evicted_clients") == before + 1);
+    EVENTUALLY(is_closed(&w));
+    wire_close(&w);
+    number(control, "DEL long");
+    EVENTUALLY(held() < MB);
+    expect(control, "+OK", "CONFIG SET maxmemory 24mb batch-max-bytes 16mb");
+}
+
 /* ---- sharing ---- */
 
 static void test_listeners_share_a_message(void **state) {
@@ -377,6 +530,12 @@ int main(void) {
         cmocka_unit_test(test_many_large_jobs_come_in_parts),
         cmocka_unit_test(test_many_large_elements_come_in_parts),
         cmocka_unit_test(test_a_reply_over_the_limits_is_read),
+        cmocka_unit_test(test_long_reads_come_in_pages),
+        cmocka_unit_test(test_long_reads_of_a_stack),
+        cmocka_unit_test(test_in_a_transaction_a_page_is_all),
+        cmocka_unit_test(test_a_scan_stops_at_its_bytes),
+        cmocka_unit_test(test_a_long_read_while_elements_go),
+        cmocka_unit_test(test_a_reader_over_the_budget_is_evicted),
         cmocka_unit_test(test_listeners_share_a_message),
         cmocka_unit_test(test_messages_and_replies_in_order),
     };

@@ -125,9 +125,9 @@ static const struct stmt_case attempts_cases[] = {
               "1/0/3 ready=12:00:30 deliveries=2 attempts=2 owner=4",
       .params = { NOW, "{4}" }, .rows = "1 0 1 11:00:00 0 t; 1 0 2 12:00:30 3 t" },
     { SQL_PEEK_FIRST, "not what is about to be buried", .jobs = "1/0/1 deliveries=2 attempts=2",
-      .params = { "1", FIRST, "9", NOW } },
+      .params = { "1", FIRST, "9", NOW, LAST, "9999" } },
     { SQL_PEEK_LAST, "not what is about to be buried", .jobs = "1/0/1 deliveries=2 attempts=2",
-      .params = { "1", FIRST, "9", NOW } },
+      .params = { "1", FIRST, "9", NOW, LAST, "9999" } },
     { SQL_SHOW_JOBS, "attempts of the living and the dead",
       .setup = "call test.die('1/0/2 deliveries=2 attempts=2 error=e'); "
                "call test.put('1/0/1 deliveries=1 attempts=2 backoff=3 deadqueue=d error=e')",
@@ -217,14 +217,14 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_SCAN_DEAD, "pages over all queues",
       .setup = "call test.die('1/0/1 attempts=2; 1/0/2 deliveries=2 attempts=2 error=e; 2/-1/3 attempts=9; "
                "2/0/1 attempts=1')",
-      .params = { "1", "0", "1", "2", "false" },
-      .rows = "1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 2 2 - - \"e\" 11:00:00 - -; "
-              "2 -1 3 infinity 13:00:00 f - 60 0 0 0 1 - 0 9 - - - 11:00:00 - -",
+      .params = { "1", "0", "1", "2", "false", "9999" },
+      .rows = "257 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 2 2 - - \"e\" 11:00:00 - -; "
+              "513 2 -1 3 infinity 13:00:00 f - 60 0 0 0 1 - 0 9 - - - 11:00:00 - -",
       .ordered = true },
     { SQL_SCAN_DEAD_QUEUE, "pages of one queue",
       .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2; 2/0/2 attempts=2; 3/0/1 attempts=2')",
-      .params = { "2", "0", "1", "9", "true" },
-      .rows = "2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - -", .ordered = true },
+      .params = { "2", "0", "1", "9", "true", "9999" },
+      .rows = "257 2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - -", .ordered = true },
 };
 
 #endif

@@ -87,14 +87,14 @@
         { SQL_SCAN_FINISHED,                                                                                \
           "pages in key order over all tables, without bodies",                                             \
           .setup = MANY_FINISHED,                                                                           \
-          .params = { "1", "0", "7", "3", NOW, "false", "2147483647" },                                     \
-          .rows = "1 0 8 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -; "                                 \
-                  "1 0 9 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -; "                                 \
-                  "2 -1 1 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -",                                 \
+          .params = { "1", "0", "7", "3", NOW, "false", "2147483647", "9999" },                             \
+          .rows = "257 1 0 8 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -; "                             \
+                  "514 1 0 9 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -; "                             \
+                  "771 2 -1 1 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -",                             \
           .ordered = true },                                                                                \
         { SQL_SCAN_FINISHED, "of one queue, with bodies", .setup = MANY_FINISHED,                           \
-          .params = { "1", "0", "8", "9", NOW, "true", "1" },                                               \
-          .rows = "1 0 9 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - \"r\" \"x\"" },                        \
+          .params = { "1", "0", "8", "9", NOW, "true", "1", "9999" },                                       \
+          .rows = "259 1 0 9 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - \"r\" \"x\"" },                    \
         { SQL_OVER_FINISHED, "those that hold something, of each class the one whose time is over",         \
           .setup = FULL_FINISHED, .params = { NOW }, .rows = "15; 19; 20; 27; 3; 7; 8" },                   \
         { SQL_OVER_FINISHED, "none that is empty", .setup = TWO_FINISHED, .params = { NOW } },              \

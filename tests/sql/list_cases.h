@@ -6,6 +6,8 @@
 
 /* Of statement_cases.h: queues as lists. */
 
+/* Up to the end, however many bytes. */
+#define WHOLE LAST, "1000000"
 /* What is queued, between jobs in all other states. */
 #define IN_A_LIST                                                                                    \
     "1/-2/9 body=a; 1/0/-4 body=b; 1/0/1 retry=0 body=c; 1/0/2 ready=12:00:30 deliveries=1 owner=3;" \
@@ -166,20 +168,31 @@
         { SQL_LIST_FIRST,                                                                                    \
           "what is queued, in order",                                                                        \
           .jobs = IN_A_LIST,                                                                                 \
-          .params = { "1", FIRST, "1", "9", NOW },                                                           \
-          .rows = "\"b\"; \"c\"; \"d\"",                                                                     \
+          .params = { "1", FIRST, "1", "9", NOW, WHOLE },                                                    \
+          .rows = "257 0 -4 \"b\"; 514 0 1 \"c\"; 771 0 6 \"d\"",                                            \
           .ordered = true },                                                                                 \
         { SQL_LIST_FIRST,                                                                                    \
-          "behind a key, all",                                                                               \
-          .jobs = "1/0/1 body=a; 1/0/2 body=b; 1/0/3 body=c",                                                \
-          .params = { "1", "0", "1", "0", "NULL", NOW },                                                     \
-          .rows = "\"b\"; \"c\"",                                                                            \
+          "between two keys",                                                                                \
+          .jobs = "1/0/1 body=a; 1/0/2 body=b; 1/0/3 body=c; 1/0/4 body=d",                                  \
+          .params = { "1", "0", "1", "0", "9", NOW, "0", "4", "9999" },                                      \
+          .rows = "257 0 2 \"b\"; 514 0 3 \"c\"",                                                            \
           .ordered = true },                                                                                 \
-        { SQL_LIST_LAST,          "the other way round, as many as the limit",                               \
-          .jobs = IN_A_LIST,      .params = { "1", FIRST, "1", "2", NOW },                                   \
-          .rows = "\"c\"; \"b\"", .ordered = true },                                                         \
-        { SQL_LIST_LAST, "behind a key", .jobs = "1/0/1 body=a; 1/0/2 body=b",                               \
-          .params = { "1", "0", "1", "0", "9", NOW }, .rows = "\"b\"" },                                     \
+        { SQL_LIST_LAST,                                                                                     \
+          "the other way round, as many as the limit",                                                       \
+          .jobs = IN_A_LIST,                                                                                 \
+          .params = { "1", FIRST, "1", "2", NOW, WHOLE },                                                    \
+          .rows = "257 0 1 \"c\"; 514 0 -4 \"b\"",                                                           \
+          .ordered = true },                                                                                 \
+        { SQL_LIST_FIRST,                                                                                    \
+          "as many as begin within the bytes; what is passed over does not count",                           \
+          .jobs = "1/0/1 body=aaaa; 1/0/2 body=bb; 1/0/3 body=c; 1/0/4",                                     \
+          .params = { "1", FIRST, "1", "9", NOW, LAST, "259" },                                              \
+          .rows = "258 0 2 \"bb\"; 515 0 3 \"c\"",                                                           \
+          .ordered = true },                                                                                 \
+        { SQL_LIST_LAST, "one, however large", .jobs = "1/0/1; 1/0/2 body=bb",                               \
+          .params = { "1", FIRST, "0", "9", NOW, LAST, "1" }, .rows = "258 0 2 \"bb\"" },                    \
+        { SQL_LIST_LAST, "between two keys", .jobs = "1/0/1 body=a; 1/0/2 body=b; 1/0/3 body=c",             \
+          .params = { "1", "0", "1", "0", "9", NOW, "0", "3", "9999" }, .rows = "257 0 2 \"b\"" },           \
         { SQL_FIND_FIRST, "among what is queued; the total is not wanted", .jobs = IN_A_LIST,                \
           .params = { "1", FIRST, "NULL", NOW, "{c}", "0", "NULL", "f" }, .rows = "2 -" },                   \
         { SQL_FIND_FIRST,                                                                                    \

@@ -327,21 +327,26 @@ static const struct stmt_case cases[] = {
 
     /* ---- reading jobs ---- */
     { SQL_PEEK_FIRST, "what is queued, in order", .jobs = ALL_STATES "; 1/-1/9 body=y; 2/0/10",
-      .params = { "1", FIRST, "100", NOW },
-      .rows = "1 -1 9 11:00:00 13:00:00 f - 60 0 0 0 1 \"y\"; 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"; "
-              "1 0 3 11:00:00 13:00:00 f 3 60 0 0 0 1 \"x\"; 1 0 5 11:00:00 13:00:00 t - 60 300 0 0 1 \"x\"; "
-              "1 0 6 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"",
+      .params = { "1", FIRST, "100", NOW, LAST, "9999" },
+      .rows = "257 1 -1 9 11:00:00 13:00:00 f - 60 0 0 0 1 \"y\"; 514 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 "
+              "\"x\"; "
+              "771 1 0 3 11:00:00 13:00:00 f 3 60 0 0 0 1 \"x\"; 1028 1 0 5 11:00:00 13:00:00 t - 60 300 0 0 "
+              "1 \"x\"; "
+              "1285 1 0 6 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"",
       .ordered = true },
     { SQL_PEEK_FIRST, "behind a key, as many as the limit",
-      .jobs = "1/0/1; 1/0/2 nacks=4 extras=5 replicate=6; 1/0/3", .params = { "1", "0", "1", "1", NOW },
-      .rows = "1 0 2 11:00:00 13:00:00 f - 60 0 4 5 6 \"x\"", .ordered = true },
+      .jobs = "1/0/1; 1/0/2 nacks=4 extras=5 replicate=6; 1/0/3",
+      .params = { "1", "0", "1", "1", NOW, LAST, "9999" },
+      .rows = "257 1 0 2 11:00:00 13:00:00 f - 60 0 4 5 6 \"x\"", .ordered = true },
     { SQL_PEEK_LAST, "newest first, as many as the limit, not before the key",
       .jobs = "1/0/1; 1/0/2; 1/0/3 ready=12:00:30 owner=3; 1/0/4; 1/1/0; 2/0/9",
-      .params = { "1", "0", "1", "3", NOW },
-      .rows = "1 1 0 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"; 1 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"; "
-              "1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"",
+      .params = { "1", "0", "1", "3", NOW, LAST, "9999" },
+      .rows = "257 1 1 0 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"; 514 1 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 "
+              "\"x\"; "
+              "771 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"",
       .ordered = true },
-    { SQL_PEEK_LAST, "nothing behind the last key", .jobs = "1/0/1", .params = { "1", LAST, "3", NOW } },
+    { SQL_PEEK_LAST, "nothing behind the last key", .jobs = "1/0/1",
+      .params = { "1", LAST, "3", NOW, LAST, "9999" } },
     { SQL_SHOW_JOBS, "in every state but expired, and as often as asked for", .jobs = ALL_STATES,
       .params = { "{1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0}", "{8,4,2,1,7,99,1}", NOW },
       .rows = "1 1 0 8 infinity 13:00:00 f 3 0 0 0 0 1 \"x\" 1 - - - - - - -; "
@@ -351,24 +356,29 @@ static const struct stmt_case cases[] = {
               "7 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -" },
     { SQL_SCAN_JOBS, "pages over all queues, without bodies",
       .jobs = "1/0/1; 1/0/2; 1/0/3 expires=12:00:00; 1/1/1 ready=12:00:30 owner=3; 2/-1/1; 2/0/1",
-      .params = { "1", "0", "1", "3", NOW, "false" },
-      .rows = "1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -; "
-              "1 1 1 12:00:30 13:00:00 f 3 60 0 0 0 1 - 0 - - - - - - -; "
-              "2 -1 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -",
+      .params = { "1", "0", "1", "3", NOW, "false", "9999" },
+      .rows = "256 1 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -; "
+              "512 1 1 1 12:00:30 13:00:00 f 3 60 0 0 0 1 - 0 - - - - - - -; "
+              "768 2 -1 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -",
       .ordered = true },
     { SQL_SCAN_JOBS, "from the beginning, with bodies", .jobs = "-3/0/1; 5/0/2 wake=11:00:00",
-      .params = { "-2147483648", FIRST, "10", NOW, "true" },
-      .rows = "-3 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -; "
-              "5 0 2 11:00:00 13:00:00 t - 60 0 0 0 1 \"x\" 0 - - - - - - -",
+      .params = { "-2147483648", FIRST, "10", NOW, "true", "9999" },
+      .rows = "257 -3 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -; "
+              "514 5 0 2 11:00:00 13:00:00 t - 60 0 0 0 1 \"x\" 0 - - - - - - -",
       .ordered = true },
     { SQL_SCAN_QUEUE, "pages of one queue, in every state but expired",
       .jobs = "1/0/9; 2/0/1; 2/0/2 ready=12:00:30 owner=3; 2/0/3 expires=12:00:00; 2/0/4; 2/0/5; 3/0/1",
-      .params = { "2", "0", "1", "2", NOW, "true" },
-      .rows = "2 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 0 - - - - - - -; "
-              "2 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -",
+      .params = { "2", "0", "1", "2", NOW, "true", "9999" },
+      .rows = "257 2 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 0 - - - - - - -; "
+              "514 2 0 4 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -",
       .ordered = true },
-    { SQL_SCAN_QUEUE, "without bodies", .jobs = "2/0/1; 3/0/1", .params = { "2", FIRST, "9", NOW, "false" },
-      .rows = "2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -" },
+    { SQL_SCAN_QUEUE, "as many as begin within the bytes", .jobs = "2/0/1 body=abc; 2/0/2; 2/0/3",
+      .params = { "2", FIRST, "9", NOW, "true", "260" },
+      .rows = "259 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"abc\" 0 - - - - - - -; "
+              "516 2 0 2 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -" },
+    { SQL_SCAN_QUEUE, "without bodies", .jobs = "2/0/1; 3/0/1",
+      .params = { "2", FIRST, "9", NOW, "false", "9999" },
+      .rows = "256 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -" },
     { SQL_LOAD_COUNTS, "all jobs, and those queued; what is due is not counted before it is woken",
       .jobs = ALL_STATES "; 2/0/1 wake=13:00:00; 2/0/4 ready=12:00:30 owner=3; 3/0/1 wake=13:00:00",
       .params = { NOW }, .rows = "1 8 4 1 0 1; 2 2 1 4 0 1; 3 1 1 - 0 1" },
