@@ -297,7 +297,11 @@ int64_t import_begun(struct import *im, const struct import_source *s) {
     int64_t begun;
 
     name_keys(im, s, &h.keys);
-    redis_pipe_put(&im->from, "EXISTS %s %s", h.keys.mark, s->key);
+    /* Tasks that workers have in hand are there, and do not count as the source's length. */
+    if (s->shape == &import_held || s->shape == &import_due)
+        redis_pipe_put(&im->from, "EXISTS %s %s", h.keys.mark, s->key);
+    else
+        redis_pipe_put(&im->from, "EXISTS %s", h.keys.mark);
     begun = import_take_length(im, s, "EXISTS");
     drop(&h);
     return begun;

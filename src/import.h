@@ -108,8 +108,8 @@ extern const struct import_kind import_streams;
 bool import_ask_limits(struct import *im) MUST_CHECK;
 /* How many elements are there; -1 with a sentence in err. */
 int64_t import_length(struct import *im, const struct import_source *s);
-/* How many of these exist: a batch of an earlier run, the source itself. Tasks of the source may be in the hands of
- * workers. -1 with a sentence in err. */
+/* More than 0 when an earlier run has left a batch, or when workers have tasks of the source in hand. -1 with a
+ * sentence in err. */
 int64_t import_begun(struct import *im, const struct import_source *s);
 /* Moves one batch, one that was left included: how many elements, or -1 with a sentence in err. */
 int64_t import_batch(struct import *im, const struct import_source *s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define FIRST "-32768", "-9223372036854775808"
+#define LAST "32767", "9223372036854775807"
 #define NODE_1 "1111111111111111111111111111111111111111"
 #define NODE_2 "2222222222222222222222222222222222222222"
 /* add_jobs of one job of queue 1; what test.put() makes. */
@@ -291,8 +292,8 @@ static void readers_wait_for_nobody(void **state) {
     assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 12:00:30 -");
     assert_string_equal(walk(a, "1", "1"), "2");
     assert_string_equal(ids(CALL(b, SQL_SHOW_JOBS, "{1,1}", "{0,0}", "{1,2}", NOW), 3), "1 2");
-    assert_string_equal(ids(CALL(b, SQL_PEEK_FIRST, "1", FIRST, "9", NOW), 2), "2");
-    assert_string_equal(ids(CALL(b, SQL_SCAN_QUEUE, "1", FIRST, "9", NOW, "t"), 2), "1 2");
+    assert_string_equal(ids(CALL(b, SQL_PEEK_FIRST, "1", FIRST, "9", NOW, LAST, "1000000"), 3), "2");
+    assert_string_equal(ids(CALL(b, SQL_SCAN_QUEUE, "1", FIRST, "9", NOW, "t", "1000000"), 3), "1 2");
     assert_string_equal(CALL(b, SQL_LOAD_COUNTS, NOW), "1 2 1 1 0 2");
     assert_string_equal(CALL(b, SQL_COUNT_QUEUES, "{1}", NOW), "1 2 1 0 0 0");
     assert_string_equal(CALL(b, SQL_INHERIT_LEASES, NOW, "{2}"), "1 0 1 12:00:30 1 f");
