@@ -494,9 +494,13 @@ static void stop(void) {
 
 /* ---- --check ---- */
 
-static const char *check_postgres(void) {
+/* visited: the private Postgres of a server that runs; the caller frees it. */
+static const char *check_postgres(char **visited) {
     char err[512];
-    const char *running = config.database[0] != '\0' ? config.database : embedded_visit();
+    const char *running = config.database;
+
+    if (running[0] == '\0')
+        running = *visited = embedded_visit();
 
     if (running == NULL)
         return start_database();
@@ -506,13 +510,14 @@ static const char *check_postgres(void) {
 }
 
 static int check(void) {
+    char *visited = NULL;
     char err[512];
 
     if (!check_here(err, sizeof err) || !node_make_guest(err, sizeof err))
         refuse(err);
     load_only_look();
     load_hooks(on_loaded, on_loaded);
-    db_init(server.base, check_postgres(), &db_hooks);
+    db_init(server.base, check_postgres(&visited), &db_hooks);
     batch_start();
     clock_turn();
     server.deadline = clock_mono() + CHECK_US;
@@ -527,6 +532,7 @@ static int check(void) {
         fprintf(stderr, "pgdisque: the database cannot be reached: %s\n", db_last_error());
     batch_stop();
     embedded_stop();
+    free(visited);
     return server.checked ? 0 : 1;
 }
 

@@ -215,8 +215,10 @@ static void test_client_that_goes_while_its_job_is_inserted(void **state) {
     PQclear(PQexec(other, "commit"));
     id = next_reply(adder) + 1;
     expect(c, text_of("[[\"inserted\" \"%s\" \"x\"]]", id), "GETJOB TIMEOUT 15000 FROM inserted");
-    assert_int_equal(info_number(c, "handoffs"), handoffs + 1);
-    assert_int_equal(info_number(c, "jobs_released"), released + 1);
+    /* The insert is tried again while the lock is there, and the last try may know that the client has gone. */
+    handoffs = info_number(c, "handoffs") - handoffs;
+    assert_in_range(handoffs, 0, 1);
+    assert_int_equal(info_number(c, "jobs_released"), released + handoffs);
     expect(c, ":1", "ACKJOB %s", id);
     PQfinish(other);
     redisFree(adder);

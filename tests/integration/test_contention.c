@@ -268,6 +268,14 @@ static void test_table_of_settings(void **state) {
 
 /* ---- one command ---- */
 
+static bool takes_open_job(void) {
+    PGresult *res = PQexec(locker, "select id from pgdisque.get_jobs('open')");
+    bool taken = PQntuples(res) == 1;
+
+    PQclear(res);
+    return taken;
+}
+
 /* A job that an open transaction of an application has taken. */
 static void test_job_in_an_open_transaction(void **state) {
     redisContext *c = client_open(), *other = client_open();
@@ -276,8 +284,7 @@ static void test_job_in_an_open_transaction(void **state) {
     (void)state;
     assert_string_equal(get_job(c, "open", "x"), id);
     run_sql("begin");
-    EVENTUALLY((run_sql("savepoint s"), true) &&
-               PQntuples(PQexec(locker, "select id from pgdisque.get_jobs('open')")) == 1);
+    EVENTUALLY((run_sql("savepoint s"), true) && takes_open_job());
     later(c, "ACKJOB %s", id);
     for (int done = 0; !done;)
         assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);

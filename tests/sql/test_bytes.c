@@ -90,6 +90,7 @@ static PGresult *scan(void) {
     params_set_int4(&params, 3, 1000);
     params_set_time(&params, 4, NOON);
     params_set_bool(&params, 5, true);
+    params_set_int8(&params, 6, INT64_MAX);
     return run(SQL_SCAN_QUEUE);
 }
 
