@@ -112,23 +112,23 @@ static void bodies_come_back_as_they_were(void **state) {
     res = scan();
     assert_int_equal(PQntuples(res), 2 * ALL_BYTES + 2);
     for (unsigned i = 0; i < ALL_BYTES; i++) {
-        expect_bytes(row_bytes(res, (int)i, 12), (struct slice){ all_bytes(i).ptr, 1 });
-        expect_bytes(row_bytes(res, ALL_BYTES + (int)i, 12), all_bytes(i));
+        expect_bytes(row_bytes(res, (int)i, 13), (struct slice){ all_bytes(i).ptr, 1 });
+        expect_bytes(row_bytes(res, ALL_BYTES + (int)i, 13), all_bytes(i));
     }
-    expect_bytes(row_bytes(res, 2 * ALL_BYTES, 12), (struct slice){ "", 0 });
-    expect_bytes(row_bytes(res, 2 * ALL_BYTES + 1, 12), (struct slice){ big, BIG });
+    expect_bytes(row_bytes(res, 2 * ALL_BYTES, 13), (struct slice){ "", 0 });
+    expect_bytes(row_bytes(res, 2 * ALL_BYTES + 1, 13), (struct slice){ big, BIG });
     PQclear(res);
     free(big);
 }
 
 static void expect_job(const PGresult *res, int row, struct job want) {
-    assert_int_equal(row_int8(res, row, 2), want.id);
-    assert_int_equal(row_time(res, row, 3), want.ready_at);
-    assert_int_equal(row_time(res, row, 4), NOON + 60 * MINUTE);
-    assert_int_equal(row_bool(res, row, 5), want.wake_at == want.ready_at);
-    assert_int_equal(row_null(res, row, 6), want.owner == 0);
+    assert_int_equal(row_int8(res, row, 3), want.id);
+    assert_int_equal(row_time(res, row, 4), want.ready_at);
+    assert_int_equal(row_time(res, row, 5), NOON + 60 * MINUTE);
+    assert_int_equal(row_bool(res, row, 6), want.wake_at == want.ready_at);
+    assert_int_equal(row_null(res, row, 7), want.owner == 0);
     if (want.owner)
-        assert_int_equal(row_int2(res, row, 6), want.owner);
+        assert_int_equal(row_int2(res, row, 7), want.owner);
 }
 
 /* First, last, between others, alone; and all of them. */
