@@ -230,6 +230,7 @@ static void functions_are_pinned_or_bound(void **state) {
 
 static void a_schema_of_another_role_is_refused(void **state) {
     const char *conninfo = postgres_conninfo(&pg, NULL);
+    PGconn *shop;
 
     (void)state;
     make_mallory(conninfo);
@@ -245,8 +246,9 @@ static void a_schema_of_another_role_is_refused(void **state) {
     nothing_of_mallorys_ran();
     /* A role that is no superuser, either. */
     done(owner, "do $$ begin create role shop login; exception when duplicate_object then null; end $$");
-    assert_non_null(
-        strstr(migrate(postgres_connect(text_of("%s user=shop", conninfo))), "belongs to role mallory"));
+    shop = postgres_connect(text_of("%s user=shop", conninfo));
+    assert_non_null(strstr(migrate(shop), "belongs to role mallory"));
+    PQfinish(shop);
     nothing_of_mallorys_ran();
 }
 
