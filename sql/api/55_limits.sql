@@ -168,7 +168,7 @@ begin
 end
 $$;
 
--- So many jobs of the queue may run at once; 0: any number. Groups with limits of their own leave the queue without one.
+-- The number of jobs of the queue that may run at once; 0: no limit. A queue with per-group has no limit of its own.
 create or replace function pgdisque.api_most_active(queue_id integer) returns integer
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select case

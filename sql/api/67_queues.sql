@@ -139,7 +139,7 @@ begin
             end as expires_at
         ) as e
         order by d.queue_id, d.rank, d.id
-        -- Of a key that has been taken since then.
+        -- Another job has taken the key since then.
         on conflict do nothing
         returning queue_id, rank, id, expires_at
     ),

@@ -1,4 +1,4 @@
--- One job, by its ID.
+-- Functions about a single job: job and wait_job.
 
 set local search_path = pg_catalog, pg_temp;
 
@@ -19,7 +19,7 @@ begin
 end
 $$;
 
--- What a job has come to, as WAITJOB: done with its result, dead with its last error, or gone. No row when the time is
+-- Waits for the end of a job, as WAITJOB does, and returns the outcome: done with its result, dead with its last error, or gone. No row when the time is
 -- over before. Looks again and again, and the transaction stays open meanwhile, so the time is a minute at most.
 create or replace function pgdisque.wait_job(id text, timeout_ms integer default 10000)
 returns table (state text, result bytea)
