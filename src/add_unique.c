@@ -8,6 +8,7 @@
 #include "cmd_job.h"
 #include "contention.h"
 #include "job_group.h"
+#include "operations.h"
 #include "stats.h"
 
 /* Keys forgotten in one statement; when there are more, the next minute's go on. */

@@ -7,6 +7,7 @@
 #include "log.h"
 #include "news.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "waiters.h"
 #include "waitjob.h"

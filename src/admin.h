@@ -6,8 +6,6 @@
 #include "req.h"
 
 /* What removes everything: DEBUG FLUSHALL and CLUSTER RESET. */
-extern struct op op_flush_all;
-extern struct op op_unpause_all;
 
 /* Removes all jobs, hides all queues, ends waiting GETJOBs; replies OK, ends r. */
 void admin_flush_all(struct req *r);

@@ -9,6 +9,7 @@
 #include "job_end.h"
 #include "job_expiry.h"
 #include "lease.h"
+#include "operations.h"
 #include "queue.h"
 #include "queue_row.h"
 #include "stats.h"

@@ -11,7 +11,6 @@
  * that watched the last lease, the heir of that one, or one whose claim comes upon it. Until it is buried
  * it is neither queued nor counted so, and nobody delivers it.
  */
-extern struct op op_bury_jobs;
 
 /* Buries a job if its row says that it is over. ended, if any, is called with arg when that is
  * committed, or the row says otherwise. */

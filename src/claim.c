@@ -10,6 +10,7 @@
 #include "lease.h"
 #include "log.h"
 #include "node.h"
+#include "operations.h"
 #include "stats.h"
 
 static struct list planned = { &planned, &planned };

@@ -16,11 +16,6 @@
  * many queues, is what fits. */
 #define CLAIM_MOST 100
 
-extern struct op op_claim_keys;
-extern struct op op_claim_walk;
-extern struct op op_claim_limited;
-extern struct op op_release;
-
 /* Serves waiting gets of signalled queues, then fresh ones; for batch_init(). */
 void claim_plan(void);
 

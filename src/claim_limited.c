@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "claim_impl.h"
 #include "clock.h"
+#include "operations.h"
 #include "queue_limits.h"
 #include "stats.h"
 

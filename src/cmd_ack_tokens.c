@@ -5,6 +5,7 @@
 #include "cmd_job.h"
 #include "job_end.h"
 #include "job_ids.h"
+#include "operations.h"
 #include "queue.h"
 #include "stats.h"
 #include "waitjob.h"

@@ -14,6 +14,7 @@
 #include "job_ids.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "settings.h"
 #include "stats.h"

@@ -17,6 +17,7 @@
 #include "job_group.h"
 #include "job_ids.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "queue_row.h"
 #include "settings.h"

@@ -6,6 +6,7 @@
 #include "connection.h"
 #include "node.h"
 #include "node_row.h"
+#include "operations.h"
 #include "stats.h"
 #include "subcommand.h"
 #include "usage.h"

@@ -10,6 +10,7 @@
 #include "job_ids.h"
 #include "news.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "stats.h"
 

@@ -5,10 +5,6 @@
 #include "op.h"
 #include "req.h"
 
-extern struct op op_revive_jobs;
-extern struct op op_revive_queue;
-extern struct op op_delete_dead;
-
 /* The jobs of r (job_ids.h) that were not found among the living may be among the dead: revives those, or
  * deletes them, and replies how many were found in all. */
 void dead_revive_or_reply(struct req *r);

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "key_inside.h"
 #include "list_pages.h"
+#include "operations.h"
 #include "scan.h"
 
 struct key_del {

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "key_inside.h"
 #include "list_pages.h"
+#include "operations.h"
 #include "push.h"
 #include "scan.h"
 

@@ -12,6 +12,7 @@
 #include "lease.h"
 #include "news.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "queue_limits.h"
 #include "stats.h"

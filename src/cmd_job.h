@@ -6,25 +6,6 @@
 #include "jobid.h"
 #include "op.h"
 
-extern struct op op_add_jobs;
-extern struct op op_add_async;
-extern struct op op_add_replicated;
-extern struct op op_add_jobs_again;
-extern struct op op_add_replicated_again;
-extern struct op op_add_grouped;
-extern struct op op_grouped_replicated;
-extern struct op op_add_unique;
-extern struct op op_unique_replicated;
-extern struct op op_prune_keys;
-extern struct op op_ack_jobs;
-extern struct op op_ack_tokens;
-extern struct op op_finish_jobs;
-extern struct op op_requeue_jobs;
-extern struct op op_requeue_again;
-extern struct op op_dequeue_jobs;
-extern struct op op_working_jobs;
-extern struct op op_rerank_jobs;
-
 /* A statement has put a job back into its queue, whose lease would have ended then; last: it had its last attempt,
  * and is buried. */
 void job_put_back(struct job_key key, int64_t row_until, bool last);

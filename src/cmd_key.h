@@ -8,9 +8,6 @@
 #include "queue_row.h"
 #include "req.h"
 
-extern struct op op_list_life;
-extern struct op op_rename_list;
-
 /* What lives longer than 50 years, as elements of lists do, lives for ever. */
 #define KEY_FOR_EVER_US (50 * 366 * 86400 * US_PER_S)
 

@@ -9,6 +9,7 @@
 #include "list_front.h"
 #include "list_pages.h"
 #include "node.h"
+#include "operations.h"
 #include "page.h"
 #include "scan.h"
 

@@ -9,14 +9,6 @@
 #include "req.h"
 
 /* Lists are read and changed within; pop.h and push.h are about their ends. */
-extern struct op op_list_first;
-extern struct op op_list_last;
-extern struct op op_find_first;
-extern struct op op_find_last;
-extern struct op op_remove_first;
-extern struct op op_remove_last;
-extern struct op op_set_element;
-extern struct op op_trim_list;
 
 /* A command that looks at a list: first of what its request's data points at. */
 struct looking {

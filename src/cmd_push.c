@@ -1,5 +1,5 @@
 /* LPUSH RPUSH LPUSHX RPUSHX: to who waits for them, or else into the queue, in a batch. */
-#include "push.h"
+#include "operations.h"
 
 #include "add.h"
 #include "add_options.h"
@@ -13,6 +13,7 @@
 #include "job_expiry.h"
 #include "list_front.h"
 #include "pop.h"
+#include "push.h"
 #include "queue.h"
 #include "queue_row.h"
 #include "scan.h"

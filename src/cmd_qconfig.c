@@ -7,6 +7,7 @@
 #include "command.h"
 #include "news.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "queue_row.h"
 #include "settings.h"

@@ -12,6 +12,7 @@
 #include "match.h"
 #include "news.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "queue_limits.h"
 #include "queue_row.h"

@@ -10,6 +10,7 @@
 #include "finished.h"
 #include "job_ids.h"
 #include "job_view.h"
+#include "operations.h"
 #include "page.h"
 #include "queue.h"
 

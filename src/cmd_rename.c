@@ -16,6 +16,7 @@
 #include "list_front.h"
 #include "list_pages.h"
 #include "node.h"
+#include "operations.h"
 #include "scan.h"
 
 /* In one transaction, which holds up all others as long as it takes: about a second. */

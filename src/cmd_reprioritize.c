@@ -8,6 +8,7 @@
 #include "job_expiry.h"
 #include "job_ids.h"
 #include "news.h"
+#include "operations.h"
 #include "queue.h"
 #include "usage.h"
 #include "waiters.h"

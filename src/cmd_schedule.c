@@ -6,10 +6,10 @@
 #include "args.h"
 #include "batch.h"
 #include "clock.h"
-#include "cmd_schedule.h"
 #include "command.h"
 #include "cron_expr.h"
 #include "news.h"
+#include "operations.h"
 #include "schedule.h"
 #include "zone.h"
 

@@ -8,6 +8,7 @@
 #include "list_front.h"
 #include "news.h"
 #include "node.h"
+#include "operations.h"
 #include "scan.h"
 
 static void changed(struct task *t) {

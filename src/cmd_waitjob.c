@@ -1,4 +1,5 @@
 /* WAITJOB: replies what has become of a job, as soon as it has ended. */
+#include "operations.h"
 #include "waitjob.h"
 
 #include <stdlib.h>

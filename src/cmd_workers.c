@@ -7,10 +7,10 @@
 #include "batch.h"
 #include "clock.h"
 #include "cmd_job.h"
-#include "cmd_workers.h"
 #include "command.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "stats.h"
 

@@ -19,6 +19,7 @@
 #include "load.h"
 #include "log.h"
 #include "node.h"
+#include "operations.h"
 #include "peer_queues.h"
 #include "peers.h"
 #include "queue.h"

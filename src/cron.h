@@ -9,8 +9,6 @@
  * What time makes due: leases that end, jobs that are due or expire, clients that
  * waited long enough, idle queues, counters to be saved, the database's clock.
  */
-extern struct op op_postpone;
-extern struct op op_clock;
 
 /* Does what has become due. Called once per turn, before the batches are sent.
  * Before all is loaded there is nothing of it. */

@@ -2,6 +2,7 @@
 #include "dead_rows.h"
 
 #include "batch.h"
+#include "operations.h"
 
 static struct {
     struct task task;

@@ -10,7 +10,6 @@
  * open none can be removed, and whatever passes over them, or makes more of
  * them, gets dearer by the minute. Work that can wait looks here first.
  */
-extern struct op op_dead_rows;
 
 /* Asks the database anew, for figures of a few seconds ago. */
 void dead_rows_ask(void);

@@ -10,6 +10,7 @@
 #include "job_view.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 
 static void set_now(struct params *p) {
     params_set_time(p, 3, clock_db());

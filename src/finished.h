@@ -9,10 +9,6 @@
  * Jobs that are done, and are kept for as long as their queue says (QCONFIG retention). They leave
  * by the tables that hold them being emptied, one by one, as their time is over: see finish_jobs.sql.
  */
-extern struct op op_recall;
-extern struct op op_show_finished;
-extern struct op op_over_finished;
-extern struct op op_empty_finished;
 
 /* Ends an ACKJOB that was sent a second time, and whose first try may have been committed: counts what
  * this server has kept since then. */

@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "node.h"
+#include "operations.h"
 
 /* Flights of one run. */
 #define RUN_SHIFT 40

@@ -14,9 +14,6 @@
  * would deliver it twice. So each flight that inserts jobs leaves a row with its number, in the
  * same transaction, which is removed some time after the answer has come.
  */
-extern struct op op_mark_flight;
-extern struct op op_find_flights;
-extern struct op op_forget_flights;
 
 /* While a task is encoded: the number of its flight, which carries the row. 0: there are no other servers. */
 int64_t flight_mark(void);

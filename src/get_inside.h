@@ -13,7 +13,6 @@
  * queues as they are named, the leftmost first. Its statement finds the jobs by itself, without the plans of
  * claim.h, since nobody can plan with jobs that are not there yet.
  */
-extern struct op op_claim_inside;
 
 /* Behind this key the transaction has to look for what is ready, also what it has made so itself. */
 struct job_key first_inside(const struct queue *q, const struct bundle *b);

@@ -13,6 +13,7 @@
 #include "job_ids.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "stats.h"
 

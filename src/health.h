@@ -12,7 +12,6 @@
  * Its queue is the same for all servers, hidden (queue.h), and each takes its job by its key. What a server that dies
  * leaves there expires a minute later; with RETRY 0 nothing comes back before that.
  */
-extern struct op op_health_claim;
 
 /* Begins what was asked for, and answers those whose time is over (clock_mono()). */
 void health_turn(int64_t mono_us);

@@ -9,6 +9,7 @@
 #include "job_end.h"
 #include "jobid.h"
 #include "news.h"
+#include "operations.h"
 #include "queue.h"
 #include "settings.h"
 #include "stats.h"

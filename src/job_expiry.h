@@ -11,10 +11,6 @@
  * order of their keys, so a range of ids finds them. No table is ever scanned,
  * and what is dead already is passed over once.
  */
-extern struct op op_wake_expired;
-extern struct op op_wake_due;
-extern struct op op_wake_next;
-extern struct op op_expire_in_order;
 
 /* A job whose row has wake_at = us (clock_db()) was committed. */
 void expiry_wake_at(int64_t us);

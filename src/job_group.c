@@ -10,6 +10,7 @@
 #include "heap.h"
 #include "news.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 
 /* A group that is new is made by the first; others may be looking at it as well. */

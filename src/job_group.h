@@ -12,10 +12,6 @@
  * claims; who has added a job, or ended one, asks for the next one to be let go, in a transaction of its
  * own. Should that not happen, because the server dies, the heir finds the group within seconds.
  */
-extern struct op op_next_in_groups;
-extern struct op op_find_groups;
-extern struct op op_stuck_groups;
-extern struct op op_prune_groups;
 
 /* A job of the group was added, or has gone: committed. */
 void group_next(int32_t queue_id, struct slice key);

@@ -8,6 +8,7 @@
 #include "cmd_key.h"
 #include "job_expiry.h"
 #include "list_pages.h"
+#include "operations.h"
 
 static void leave(struct key_inside *k) {
     for (size_t i = 0; i < k->count; i++)

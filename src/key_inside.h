@@ -14,7 +14,6 @@
  * DEL, EXPIRE and PERSIST between MULTI and EXEC: where list_pages.h goes page by page, each committed, here is one
  * statement, which sees what those before it have done.
  */
-extern struct op op_end_inside;
 
 /* So many jobs all queues of a command may have. */
 #define KEY_INSIDE_MOST 100000

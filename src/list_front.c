@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "batch.h"
+#include "operations.h"
 
 struct front_task {
     struct task task;

@@ -12,7 +12,6 @@
  * right, and the other way round, so that both are first in, first out for GETJOB. Who pushes to, or pops
  * from, the list first settles it, for all servers and as long as the queue has its row.
  */
-extern struct op op_find_fronts;
 
 static inline enum list_end list_other_end(enum list_end end) {
     return end == END_LEFT ? END_RIGHT : END_LEFT;

@@ -9,6 +9,7 @@
 #include "events.h"
 #include "job_end.h"
 #include "job_expiry.h"
+#include "operations.h"
 #include "waitjob.h"
 
 /* Rows of one statement; when there were as many, there may be more. */

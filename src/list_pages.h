@@ -33,9 +33,6 @@ struct list_pages {
     struct queue_walk walk;
 };
 
-extern struct op op_empty_list;
-extern struct op op_date_list;
-
 void list_pages_begin(struct list_pages *p);
 
 /* A queued job was deleted, and that is committed. In the row, from column col on: ready_at, expires_at, retry,

@@ -15,6 +15,7 @@
 #include "lease.h"
 #include "log.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "settings.h"
 #include "sockets.h"

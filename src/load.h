@@ -13,15 +13,6 @@
  * leased for a client that never got it is put back, and counts are right again
  * whatever became of the statements that were under way.
  */
-extern struct op op_load_clock;
-extern struct op op_load_secret;
-extern struct op op_prune_nodes;
-extern struct op op_register_node;
-extern struct op op_load_nodes;
-extern struct op op_load_queues;
-extern struct op op_load_leases;
-extern struct op op_load_dead;
-extern struct op op_load_counts;
 
 /* For --check: reads queues and counts only, and leaves the servers' rows alone. Comes before load_start(). */
 void load_only_look(void);

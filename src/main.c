@@ -21,8 +21,6 @@
 #include "cmd_list.h"
 #include "cmd_multi.h"
 #include "cmd_queue.h"
-#include "cmd_schedule.h"
-#include "cmd_workers.h"
 #include "command.h"
 #include "config.h"
 #include "cron.h"
@@ -52,6 +50,7 @@
 #include "monitor.h"
 #include "multi.h"
 #include "node.h"
+#include "operations.h"
 #include "node_row.h"
 #include "peer_queues.h"
 #include "peers.h"
@@ -59,7 +58,6 @@
 #include "pop_inside.h"
 #include "popped.h"
 #include "pubsub.h"
-#include "push.h"
 #include "queue.h"
 #include "queue_restore.h"
 #include "queue_row.h"
@@ -80,136 +78,12 @@
 /* A server that has listened for so long counts as started even if the database is away. */
 #define READY_US (10 * US_PER_S)
 
-/* The order of statements within a transaction. Acks come before claims, so that
- * a client's pipelined commands take effect in its order. Claims come last: there
- * may be so many of them that other statements find no room behind. */
-/* clang-format off */
 static struct op *const operations[] = {
-    &op_restore_queues,
-    &op_load_clock,
-    &op_load_secret,
-    &op_prune_nodes,
-    &op_register_node,
-    &op_load_nodes,
-    &op_look_queues,
-    &op_find_queues,
-    &op_page_queues,
-    &op_load_queues,
-    &op_flush_all,
-    &op_unpause_all,
-    &op_open_queues,
-    &op_pause_queues,
-    &op_set_settings,
-    &op_reset_settings,
-    &op_find_fronts,
-    &op_push,
-    &op_push_again,
-    &op_add_jobs,
-    &op_add_async,
-    &op_add_replicated,
-    &op_add_jobs_again,
-    &op_add_replicated_again,
-    &op_add_grouped,
-    &op_grouped_replicated,
-    /* Behind the others, which do not wait for keys. */
-    &op_add_unique,
-    &op_unique_replicated,
-    &op_remove_first,
-    &op_remove_last,
-    &op_set_element,
-    &op_trim_list,
-    &op_empty_list,
-    &op_date_list,
-    &op_rename_list,
-    &op_end_inside,
-    /* Behind those that leave a mark in their flight. */
-    &op_mark_flight,
-    &op_put_schedule,
-    &op_drop_schedule,
-    &op_fire_schedules,
-    &op_find_groups,
-    &op_next_in_groups,
-    /* Before the other: who says twice that a job is done is to find the result kept. */
-    &op_finish_jobs,
-    &op_ack_jobs,
-    &op_ack_tokens,
-    &op_requeue_again,
-    &op_requeue_jobs,
-    &op_rerank_jobs,
-    &op_dequeue_jobs,
-    &op_working_jobs,
-    &op_bury_jobs,
-    &op_revive_jobs,
-    &op_revive_queue,
-    &op_delete_dead,
-    &op_release,
-    &op_name_workers,
-    &op_release_held,
-    &op_put_back,
-    &op_push_if_any,
-    &op_pop_inside,
-    &op_move_first_inside,
-    &op_move_last_inside,
-    &op_postpone,
-    &op_wake_expired,
-    &op_wake_due,
-    &op_wake_next,
-    &op_expire_in_order,
-    &op_drop_queues,
-    /* Before leases that are gone are forgotten: they tell what a lost flight had done. */
-    &op_find_flights,
-    &op_load_leases,
-    &op_load_dead,
-    &op_load_counts,
-    &op_claim_keys,
-    &op_health_claim,
-    &op_claim_walk,
-    &op_claim_inside,
-    &op_claim_limited,
-    &op_pop_first,
-    &op_pop_last,
-    &op_move_first,
-    &op_move_last,
-    &op_pop_limited,
-    &op_list_first,
-    &op_list_last,
-    &op_find_first,
-    &op_find_last,
-    &op_list_life,
-    &op_show_jobs,
-    &op_show_finished,
-    &op_look_jobs,
-    &op_recall,
-    &op_list_workers,
-    &op_find_held,
-    &op_peek_first,
-    &op_peek_last,
-    &op_scan_jobs,
-    &op_scan_queue,
-    &op_scan_finished,
-    &op_running_jobs,
-    &op_scan_dead,
-    &op_scan_dead_queue,
-    &op_save_counters,
-    &op_count_queues,
-    &op_inherit_leases,
-    &op_beat_node,
-    &op_leave_node,
-    &op_forget_node,
-    &op_due_schedules,
-    &op_list_schedules,
-    &op_forget_flights,
-    &op_clock,
-    &op_prune_keys,
-    &op_stuck_groups,
-    &op_prune_groups,
-    &op_dead_rows,
-    &op_standbys,
-    &op_over_finished,
-    &op_empty_finished,
+#define OP(name, phase) &op_##name,
+#include "operations.def"
+#undef OP
     NULL,
 };
-/* clang-format on */
 
 static struct {
     struct event_base *base;

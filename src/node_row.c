@@ -3,6 +3,7 @@
 
 #include "batch.h"
 #include "news.h"
+#include "operations.h"
 
 static void failed(struct task *t, const struct op_error *err) {
     (void)t;

@@ -7,9 +7,6 @@
 #include "req.h"
 
 /* The rows of servers in the database: that this one lives, leaves, has gone; and that one is forgotten. */
-extern struct op op_beat_node;
-extern struct op op_leave_node;
-extern struct op op_forget_node;
 
 /* Writes that this server lives, and whether it is leaving. */
 void node_row_beat(void);

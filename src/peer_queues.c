@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "job_group.h"
 #include "lease.h"
+#include "operations.h"
 #include "peer_sql.h"
 #include "peers.h"
 #include "queue.h"

@@ -21,10 +21,6 @@
  * and any other reason to think that something was, makes the queues' counters doubtful: they are
  * counted again in a quiet moment (recount.h), and claims look further back once.
  */
-extern struct op op_find_queues;
-extern struct op op_page_queues;
-extern struct op op_look_queues;
-extern struct op op_inherit_leases;
 
 void peers_start(struct event_base *base);
 /* This server is registered, and has loaded: from now on it takes part. */

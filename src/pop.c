@@ -13,6 +13,7 @@
 #include "job_expiry.h"
 #include "list_front.h"
 #include "node.h"
+#include "operations.h"
 #include "popped.h"
 #include "queue_limits.h"
 #include "stats.h"

@@ -21,12 +21,6 @@ struct pop {
     enum list_end to_end;
 };
 
-extern struct op op_pop_first;
-extern struct op op_pop_last;
-extern struct op op_move_first;
-extern struct op op_move_last;
-extern struct op op_pop_limited;
-
 size_t pop_plan(struct get *g, struct queue *q);
 
 /* A job of its own for what was handed over without ever being one: it comes before all others. */

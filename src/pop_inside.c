@@ -10,6 +10,7 @@
 #include "events.h"
 #include "get_inside.h"
 #include "list_front.h"
+#include "operations.h"
 #include "popped.h"
 #include "queue.h"
 #include "stats.h"

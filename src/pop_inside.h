@@ -9,9 +9,6 @@
  * List commands that take elements, between MULTI and EXEC: they see what the commands before them have done, and
  * do not wait. Their statements find the elements by themselves, from the beginning of what may be there.
  */
-extern struct op op_pop_inside;
-extern struct op op_move_first_inside;
-extern struct op op_move_last_inside;
 
 void pop_inside(struct taking *t);
 

@@ -11,6 +11,7 @@
 #include "job_end.h"
 #include "job_expiry.h"
 #include "job_group.h"
+#include "operations.h"
 #include "queue.h"
 #include "stats.h"
 

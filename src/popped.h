@@ -12,7 +12,6 @@
  * back at its place, as it was, should the client go before. What was handed over without ever being a job, to a
  * queue without a row, has no place.
  */
-extern struct op op_put_back;
 
 #define POPPED_COLUMNS 16
 /* A row of pop_first.sql and its like, whose columns are body and so on. The result lives as long as the job. */

@@ -3,6 +3,7 @@
 
 #include "batch.h"
 #include "log.h"
+#include "operations.h"
 #include "queue.h"
 
 static struct task restore = { .op = &op_restore_queues, .rows = 1 };

@@ -8,7 +8,6 @@
  * A standby that was promoted may lack what it had not received, rows of queues among it. Jobs name
  * their queue by the row's number: without the row they could not be found after the next start.
  */
-extern struct op op_restore_queues;
 
 /* Makes the rows that are missing. */
 void queue_restore(void);

@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "node.h"
+#include "operations.h"
 
 /* A task about one queue, for opening and forgetting it. */
 struct queue_task {

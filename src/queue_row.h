@@ -7,9 +7,6 @@
 
 /* The rows of queues in the database: made when a job or a pause state needs
  * one, forgotten when long unused; and their counters. */
-extern struct op op_open_queues;
-extern struct op op_drop_queues;
-extern struct op op_save_counters;
 
 /* Somebody who needs a queue's id. */
 struct parked {

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "log.h"
 #include "node.h"
+#include "operations.h"
 #include "queue.h"
 #include "stats.h"
 

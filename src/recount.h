@@ -10,7 +10,6 @@
  * lose a connection that may not add up any more: then a queue is doubtful, until it has been quiet
  * for a while and was counted in the database.
  */
-extern struct op op_count_queues;
 
 /* Are there doubtful queues? Then what all servers have counted has to be saved soon. */
 bool recount_is_pending(void);

@@ -7,6 +7,7 @@
 #include "batch.h"
 #include "clock.h"
 #include "log.h"
+#include "operations.h"
 #include "queue.h"
 #include "queue_row.h"
 #include "stats.h"

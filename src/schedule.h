@@ -11,8 +11,6 @@
  * statement adds the jobs and moves the schedule on, if it still is as it was read. So a tick makes its jobs
  * once, whatever becomes of servers and connections (cmd_schedule.c has the commands).
  */
-extern struct op op_due_schedules;
-extern struct op op_fire_schedules;
 
 /* Ticks that nobody was there for, by their numbers in the database. */
 #define SCHEDULE_MISSED(X)                                                 \

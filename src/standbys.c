@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "config.h"
+#include "operations.h"
 #include "params.h"
 
 #define UNKNOWN (-1)

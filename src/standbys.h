@@ -11,7 +11,6 @@
  * they were a moment ago. The configured durability asks for them, but it is the
  * database that says (synchronous_standby_names) whether there are any.
  */
-extern struct op op_standbys;
 
 /* Asks the database anew. */
 void standbys_ask(void);

@@ -22,8 +22,6 @@ enum job_end_kind {
     JOB_DEAD, /* it is to be found there, or has gone to another queue */
 };
 
-extern struct op op_look_jobs;
-
 /* Does anybody, here or elsewhere, wait for the end of some job? */
 bool waitjob_is_asked(void);
 /* By this server's doing, committed. result: of JOB_KEPT; ptr NULL: there is none. */

@@ -7,6 +7,7 @@
 #include "batch.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 
 /* Rows of one statement, and statements in a tenth of a second. More names wait, so that name updates do not
  * delay job statements. */

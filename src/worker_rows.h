@@ -5,7 +5,6 @@
 #include "op.h"
 
 /* Writes the names of workers into the rows of what they have had for a while (worker.h). */
-extern struct op op_name_workers;
 
 /* Ten times a second. */
 void worker_rows_write(void);

@@ -8,6 +8,7 @@
 #include "getters.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 
 /*
  * The job table for tests of claims: a few rows in memory, on which the statements that

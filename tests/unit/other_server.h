@@ -18,6 +18,7 @@
 #include "news.h"
 #include "node.h"
 #include "node_row.h"
+#include "operations.h"
 #include "peers.h"
 #include "queue.h"
 #include "recount.h"

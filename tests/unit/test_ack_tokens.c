@@ -14,6 +14,7 @@
 #include "getters.h"
 #include "job_ids.h"
 #include "lease.h"
+#include "operations.h"
 
 /* Columns of ack_tokens.sql. */
 enum { JOB_ID = 2, TOKEN };

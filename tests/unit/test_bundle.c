@@ -11,6 +11,7 @@
 #include "bundle.h"
 #include "flight_mark.h"
 #include "node.h"
+#include "operations.h"
 
 /* ---- bundles of trial tasks ---- */
 

@@ -16,6 +16,7 @@
 #include "job_ids.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 #include "settings.h"
 
 /* Columns of finish_jobs.sql. */

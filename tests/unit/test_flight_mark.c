@@ -13,6 +13,7 @@
 #include "flight_mark.h"
 #include "getters.h"
 #include "node.h"
+#include "operations.h"
 
 #define ME 3
 #define OTHER 7

@@ -14,6 +14,7 @@
 #include "getters.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 #include "stats.h"
 
 /* Columns of add_jobs.sql, and of add_jobs_alike.sql. */

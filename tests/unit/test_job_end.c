@@ -17,6 +17,7 @@
 #include "job_group.h"
 #include "list_pages.h"
 #include "news.h"
+#include "operations.h"
 #include "popped.h"
 #include "waitjob.h"
 

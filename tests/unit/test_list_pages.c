@@ -16,6 +16,7 @@
 #include "job_expiry.h"
 #include "list_pages.h"
 #include "node.h"
+#include "operations.h"
 
 /* Columns of empty_list.sql and date_list.sql; of date_list.sql, of rename_list.sql. */
 enum { AFTER_RANK = 1, AFTER_ID, END_RANK, END_ID };

@@ -11,6 +11,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "job_group.h"
+#include "operations.h"
 #include "pop.h"
 #include "popped.h"
 

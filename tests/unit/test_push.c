@@ -15,8 +15,8 @@
 #include "getters.h"
 #include "list_front.h"
 #include "node.h"
+#include "operations.h"
 #include "pop.h"
-#include "push.h"
 #include "queue_row.h"
 #include "taking.h"
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "clock.h"
 #include "fake_db.h"
+#include "operations.h"
 #include "queue.h"
 #include "recount.h"
 

@@ -17,6 +17,7 @@
 #include "job_ids.h"
 #include "lease.h"
 #include "node.h"
+#include "operations.h"
 
 /* Columns of requeue_jobs_again.sql, and of requeue_jobs.sql. */
 enum { JOB_ID = 2, NACK, DELAY, ERROR, FIRST, LOST, NOW_AGAIN, NODE, NOW = 6 };

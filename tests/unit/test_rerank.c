@@ -13,6 +13,7 @@
 #include "getters.h"
 #include "job_expiry.h"
 #include "news.h"
+#include "operations.h"
 
 /* Columns of rerank_jobs.sql's parameters. */
 enum { JOB_ID = 2, TO_RANK };

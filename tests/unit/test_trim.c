@@ -13,6 +13,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "node.h"
+#include "operations.h"
 
 /* Columns of trim_list.sql. */
 enum { AFTER_RANK = 1, AFTER_ID, PLACE = 4, COUNTED_FROM, CUT };
