@@ -56,4 +56,14 @@ void add_fail(struct task *t, const struct op_error *err);
 /* op.answer_lost: load.c has counted the job. */
 void add_answer_lost(struct task *t);
 
+/* Ends ADDJOBs whose ms-timeout is over, with -NOREPL. */
+void addjob_expire(int64_t mono_us);
+/* Forgets keys that outlived their jobs and whose time is over. */
+void add_unique_prune(void);
+/* Those that wait for a key which another session is taking: asks for it again; and when that is due (clock_mono()). */
+void add_unique_turn(int64_t mono_us);
+int64_t add_unique_next_turn(void);
+/* When the next one's is over (clock_mono()), INT64_MAX if none's. */
+int64_t addjob_next_deadline(void);
+
 #endif

@@ -5,7 +5,6 @@
 
 #include "batch.h"
 #include "clock.h"
-#include "cmd_job.h"
 #include "contention.h"
 #include "job_group.h"
 #include "operations.h"

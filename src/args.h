@@ -1,4 +1,4 @@
-/* layer 4 */
+/* layer 2 */
 #ifndef ARGS_H
 #define ARGS_H
 

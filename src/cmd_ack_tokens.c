@@ -1,8 +1,7 @@
 /* ACKJOB of jobs that are named with tokens: not those that somebody else has been given since. */
 #include "batch.h"
 #include "clock.h"
-#include "cmd_dead.h"
-#include "cmd_job.h"
+#include "dead_jobs.h"
 #include "job_end.h"
 #include "job_ids.h"
 #include "operations.h"

@@ -8,7 +8,6 @@
 #include "bundle.h"
 #include "claim.h"
 #include "clock.h"
-#include "cmd_job.h"
 #include "command.h"
 #include "connection.h"
 #include "events.h"

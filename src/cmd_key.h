@@ -8,9 +8,6 @@
 #include "queue_row.h"
 #include "req.h"
 
-/* What lives longer than 50 years, as elements of lists do, lives for ever. */
-#define KEY_FOR_EVER_US (50 * 366 * 86400 * US_PER_S)
-
 /* Until when the queued job of a queue lives that lives longest, clock_db(). */
 #define LIFE_NONE TIME_BEGINNING
 #define LIFE_FOR_EVER TIME_NEVER

@@ -1,5 +1,4 @@
 /* REPRIORITIZE: jobs that wait get another place in their queue. */
-#include "cmd_job.h"
 
 #include "batch.h"
 #include "bundle.h"

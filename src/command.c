@@ -5,8 +5,8 @@
 #include "args.h"
 #include "clock.h"
 #include "config.h"
-#include "info.h"
 #include "latency.h"
+#include "load.h"
 #include "log.h"
 #include "monitor.h"
 #include "multi.h"
@@ -27,7 +27,6 @@ static const struct command table[] = {
 };
 
 static struct command_stats counters[LENGTH(table)];
-static bool loading = true;
 
 /* A hash table of the names: places in table counted from 1; 0 is free. Four
  * times as many slots as commands keep the chains at about one. */
@@ -92,17 +91,8 @@ static void slowlog_resize(void) {
 }
 
 void command_init(void) {
-    info_init();
     slowlog_resize();
     config_on_change("slowlog-max-len", slowlog_resize);
-}
-
-void command_set_loading(bool now) {
-    loading = now;
-}
-
-bool command_is_loading(void) {
-    return loading;
 }
 
 bool command_arity_fits(const struct command *cmd, int argc) {
@@ -349,7 +339,7 @@ static bool refuse(struct client *c, struct req *r) {
         usage_reply_arity(r);
     else if (!(r->cmd->flags & CMD_NOAUTH) && !command_authenticated(c))
         reply_error(r, "NOAUTH Authentication required.");
-    else if (loading && !(r->cmd->flags & CMD_LOADING))
+    else if (load_is_under_way() && !(r->cmd->flags & CMD_LOADING))
         reply_error(r, "LOADING pgdisque is connecting to its database");
     else if (c->pubsub != NULL && c->proto == 2 && !(r->cmd->flags & CMD_LISTENING))
         reply_error(

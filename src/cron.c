@@ -3,11 +3,10 @@
 
 #include <stdlib.h>
 
+#include "add.h"
 #include "batch.h"
 #include "bury.h"
 #include "clock.h"
-#include "cmd_job.h"
-#include "command.h"
 #include "dead_rows.h"
 #include "finished.h"
 #include "flight_mark.h"
@@ -283,7 +282,7 @@ static void tick(void) {
         standbys_ask();
         load_retry();
     }
-    if (command_is_loading())
+    if (load_is_under_way())
         return;
     queue_open_again();
     if (cron.ticks % SECOND_TICKS == 0) {
@@ -317,7 +316,7 @@ void cron_turn(void) {
     addjob_expire(clock_mono());
     add_unique_turn(clock_mono());
     health_turn(clock_mono());
-    if (command_is_loading())
+    if (load_is_under_way())
         return;
     end_leases();
     expiry_wake();
@@ -337,7 +336,7 @@ int64_t cron_wait(void) {
                                least(health_next_due(), least(groups_next_turn(), peers_next_due())))) -
                    clock_mono();
     int64_t db = least(least(lease_next_end(), expiry_next_wake()), schedule_next_turn());
-    int64_t wait = command_is_loading() || db == INT64_MAX ? mono : least(mono, db - clock_db());
+    int64_t wait = load_is_under_way() || db == INT64_MAX ? mono : least(mono, db - clock_db());
 
     return wait > 0 ? wait : 0;
 }

@@ -7,11 +7,21 @@
 #include <event2/event.h>
 #include <libpq-fe.h>
 #include "config.h"
-#include "op.h"
 #include "params.h"
 #include "pooler.h"
 #include "probe.h"
 #include "sql_gen.h"
+
+enum lane_kind {
+    LANE_HOT,  /* changes jobs; flights in order */
+    LANE_SIDE, /* reads and upkeep that need not wait for a flush */
+};
+
+/* Why a statement failed. */
+struct op_error {
+    const char *sqlstate; /* five characters */
+    const char *message;  /* the database's primary message */
+};
 
 /*
  * A few non-blocking libpq connections in pipeline mode, called lanes. A lane

@@ -5,7 +5,7 @@
 
 #include "batch.h"
 #include "clock.h"
-#include "cmd_dead.h"
+#include "dead_jobs.h"
 #include "job_ids.h"
 #include "job_view.h"
 #include "lease.h"

@@ -7,7 +7,6 @@
 #include "bundle.h"
 #include "claim.h"
 #include "clock.h"
-#include "cmd_job.h"
 #include "config.h"
 #include "globs.h"
 #include "job_ids.h"

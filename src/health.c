@@ -7,7 +7,6 @@
 #include "args.h"
 #include "batch.h"
 #include "clock.h"
-#include "cmd_job.h"
 #include "command.h"
 #include "db.h"
 #include "job_ids.h"

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "command.h"
 #include "config.h"
+#include "load.h"
 #include "node.h"
 #include "pubsub.h"
 #include "queue.h"
@@ -66,7 +67,7 @@ static void queues_section(struct buf *out) {
 
 /* There is no append only file; these are the values of one in which all is well. */
 static void persistence_section(struct buf *out) {
-    buf_printf(out, "loading:%d\r\n", command_is_loading());
+    buf_printf(out, "loading:%d\r\n", load_is_under_way());
     buf_printf(out, "aof_enabled:%d\r\naof_state:%s\r\n", config.appendonly,
                config.appendonly ? "on" : "off");
     standbys_info(out);

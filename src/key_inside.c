@@ -5,7 +5,6 @@
 
 #include "batch.h"
 #include "clock.h"
-#include "cmd_key.h"
 #include "job_expiry.h"
 #include "list_pages.h"
 #include "operations.h"

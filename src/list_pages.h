@@ -5,9 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <libpq-fe.h>
+#include "clock.h"
 #include "jobid.h"
 #include "op.h"
 #include "queue.h"
+
+/* A queued job with more than 50 years to live, such as an element of a list, has no end for the commands about keys. */
+#define KEY_FOR_EVER_US (50 * 366 * 86400 * US_PER_S)
 
 /*
  * Something is done with all queued jobs of a queue: with those that are there when it begins, page by page, each

@@ -8,7 +8,6 @@
 #include "bury.h"
 #include "claim.h"
 #include "clock.h"
-#include "command.h"
 #include "config.h"
 #include "job_expiry.h"
 #include "jobid.h"
@@ -52,6 +51,10 @@ static struct {
 void load_hooks(void (*on_loaded)(void), void (*on_reloaded)(void)) {
     load.on_loaded = on_loaded;
     load.on_reloaded = on_reloaded;
+}
+
+bool load_is_under_way(void) {
+    return !load.loaded;
 }
 
 void load_only_look(void) {
@@ -355,7 +358,6 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
     if (!load.only_look)
         log_notice("load", "queues: %zu, jobs: %lld, leases: %zu; this is node %u, %s", queue_count(),
                    (long long)queue_jobs_total(), lease_count(), node_self()->number, node_self()->id);
-    command_set_loading(false);
     load.on_loaded();
 }
 

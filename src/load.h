@@ -2,6 +2,7 @@
 #ifndef LOAD_H
 #define LOAD_H
 
+#include <stdbool.h>
 #include "op.h"
 
 /*
@@ -27,6 +28,8 @@ void load_retry(void);
 void load_nodes(void);
 /* This server's row is gone. */
 void load_register(void);
+/* Until all is loaded, commands without CMD_LOADING are answered with -LOADING. */
+bool load_is_under_way(void);
 /* on_loaded is called once, when all is loaded; on_reloaded after every lost connection, when what
  * may have changed is. */
 void load_hooks(void (*on_loaded)(void), void (*on_reloaded)(void));

@@ -15,8 +15,6 @@
 #include "claim.h"
 #include "client.h"
 #include "clock.h"
-#include "cmd_dead.h"
-#include "cmd_job.h"
 #include "cmd_key.h"
 #include "cmd_list.h"
 #include "cmd_multi.h"
@@ -25,6 +23,7 @@
 #include "config.h"
 #include "cron.h"
 #include "db.h"
+#include "dead_jobs.h"
 #include "dead_rows.h"
 #include "doctor.h"
 #include "doctor_line.h"
@@ -37,6 +36,7 @@
 #include "health.h"
 #include "health_line.h"
 #include "import_line.h"
+#include "info.h"
 #include "job_expiry.h"
 #include "job_group.h"
 #include "key_inside.h"
@@ -50,8 +50,8 @@
 #include "monitor.h"
 #include "multi.h"
 #include "node.h"
-#include "operations.h"
 #include "node_row.h"
+#include "operations.h"
 #include "peer_queues.h"
 #include "peers.h"
 #include "pop.h"
@@ -347,6 +347,7 @@ static void start(void) {
     config_on_change("proto-max-bulk-len", memory_budget_set);
     config_on_change("maxclients", limit_clients);
     command_init();
+    info_init();
     db_init(server.base, conninfo, &db_hooks);
     doctor_init(server.base);
     batch_start();

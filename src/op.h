@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <libpq-fe.h>
+#include "db.h"
 #include "list.h"
 #include "params.h"
 #include "sql_gen.h"
@@ -21,11 +22,6 @@
  */
 struct task;
 struct bundle;
-
-enum lane_kind {
-    LANE_HOT,  /* changes jobs; flights in order */
-    LANE_SIDE, /* reads and upkeep that need not wait for a flush */
-};
 
 /* Whose flights an operation's tasks travel in. */
 enum commit_kind {
@@ -45,12 +41,6 @@ enum commit_kind {
 #define OP_TOO_LARGE "PD001" /* more than OP_MAX_BYTES: it was not sent */
 #define OP_DISK_FULL "53100" /* the database's own */
 #define OP_LOST "PD002"      /* each time that it was executed alone the session ended */
-
-/* Why a task failed. */
-struct op_error {
-    const char *sqlstate; /* five characters */
-    const char *message;  /* the database's primary message */
-};
 
 /* What tasks have in common that may share an alike statement: equal bit by bit. */
 struct op_shape {

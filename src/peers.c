@@ -19,6 +19,7 @@
 #include "node_row.h"
 #include "peer_queues.h"
 #include "peer_sql.h"
+#include "pubsub.h"
 #include "queue.h"
 #include "recount.h"
 #include "relay.h"
@@ -457,6 +458,7 @@ static const struct channel_hooks hooks = { on_up, on_text };
 
 void peers_start(struct event_base *base) {
     relay_init(channel_is_up);
+    pubsub_init(relay_tell);
     channel_start(base, &hooks);
 }
 

@@ -6,7 +6,6 @@
 #include "hash.h"
 #include "long_work.h"
 #include "match.h"
-#include "relay.h"
 #include "resp.h"
 
 struct topic {
@@ -31,6 +30,7 @@ struct pubsub {
     struct long_work work;
 };
 
+static void (*forward)(struct slice channel, struct slice message);
 static struct topic *topics[PUBSUB_KINDS];
 static size_t client_total;
 static size_t pattern_bytes;
@@ -253,9 +253,13 @@ size_t pubsub_deliver(struct slice channel, struct slice message) {
     return count;
 }
 
+void pubsub_init(void (*tell_others)(struct slice channel, struct slice message)) {
+    forward = tell_others;
+}
+
 size_t pubsub_publish(struct slice channel, struct slice message) {
-    if (channel.len + message.len <= PUBSUB_MESSAGE_MAX)
-        relay_tell(channel, message);
+    if (forward != NULL && channel.len + message.len <= PUBSUB_MESSAGE_MAX)
+        forward(channel, message);
     return pubsub_deliver(channel, message);
 }
 

@@ -23,6 +23,9 @@ enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_KINDS };
 #define PUBSUB_PATTERNS_ALL 65536
 #define PUBSUB_PATTERN_BYTES ((size_t)1024 * 1024)
 
+/* tell_others passes a message of pubsub_publish() to the other servers. Until this call there are none. */
+void pubsub_init(void (*tell_others)(struct slice channel, struct slice message));
+
 /* False when c did, or did not, already. */
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name);
 bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct slice name);

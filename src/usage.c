@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
+#include "command_spec.h"
 #include "log.h"
 #include "spelling.h"
 

@@ -1,4 +1,4 @@
-/* layer 4 */
+/* layer 2 */
 #ifndef USAGE_H
 #define USAGE_H
 

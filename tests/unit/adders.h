@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "cmd_job.h"
 #include "command.h"
 #include "getters.h"
 

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 #include "batch.h"
 #include "clock.h"
-#include "cmd_job.h"
 #include "command.h"
 #include "fake_db.h"
 #include "finished.h"

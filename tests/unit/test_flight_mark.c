@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "add.h"
 #include "adders.h"
 #include "batch.h"
 #include "config.h"

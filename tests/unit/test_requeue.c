@@ -9,7 +9,6 @@
 #include "batch.h"
 #include "claim.h"
 #include "clock.h"
-#include "cmd_job.h"
 #include "command.h"
 #include "config.h"
 #include "fake_db.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 #include "batch.h"
-#include "cmd_job.h"
 #include "command.h"
 #include "fake_db.h"
 #include "getters.h"

@@ -1,6 +1,5 @@
 /* A server that answers one acknowledgement in a thousand and keeps the job. wraps: batch_add */
 #include "batch.h"
-#include "cmd_job.h"
 #include "operations.h"
 
 void __real_batch_add(struct task *t);

@@ -1,6 +1,5 @@
 /* A server that confirms one job in a thousand without adding it. wraps: batch_add */
 #include "batch.h"
-#include "cmd_job.h"
 #include "operations.h"
 
 void __real_batch_add(struct task *t);

@@ -1,7 +1,6 @@
 /* A server that holds one job in twenty back for three seconds, and lets younger ones go before. wraps: cmd_addjob */
 #include <string.h>
 
-#include "cmd_job.h"
 #include "req.h"
 
 void __real_cmd_addjob(struct req *r);
