@@ -86,8 +86,8 @@ function test($name)
         $p->zadd("$list:delayed", 5, 'body');
         $p->rpush($list, 'body');
     }), 'a pipeline with a refused command');
-    // Predis disconnects, and the last command may be lost with the connection.
-    check($queue->size() === $redis->lLen($list), 'the next reply is that of the next command');
+    // Predis disconnects. The server may run the last command later, or not at all.
+    check($connection->echo('here') === 'here', 'the next reply is that of the next command');
     check($connection->del($list) === 1, 'the queue is empty again');
 }
 
