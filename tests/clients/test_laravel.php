@@ -42,7 +42,9 @@ function queue_of($client)
 {
     $container = new Illuminate\Container\Container();
     Illuminate\Container\Container::setInstance($container);
-    $server = ['host' => '127.0.0.1', 'port' => (int)getenv('PORT'), 'password' => null, 'database' => 0];
+    // After an error in a transaction phpredis waits for one reply too many, also with Redis.
+    $server = ['host' => '127.0.0.1', 'port' => (int)getenv('PORT'), 'password' => null, 'database' => 0,
+               'read_timeout' => 10];
     $container->instance('redis', new Illuminate\Redis\RedisManager($container, $client, ['default' => $server]));
     $manager = new Illuminate\Queue\Capsule\Manager($container);
     $manager->addConnection(['driver' => 'redis', 'connection' => 'default', 'queue' => "laravel-$client"]);
