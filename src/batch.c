@@ -193,10 +193,14 @@ static struct task *first_task(struct op *op) {
     return LIST_ENTRY(op->queue.next, struct task, node);
 }
 
+/* Does t fit into a statement that has so many rows and bytes, in a flight of so many bytes? */
+static bool fits(size_t in_flight, size_t rows, size_t bytes, const struct task *t) {
+    return rows + t->rows <= (size_t)config.batch_max && bytes + t->bytes <= (size_t)config.batch_max_bytes &&
+           in_flight + task_size(t) <= OP_MAX_BYTES;
+}
+
 bool batch_has_room(const struct flight *f, const struct params *p, const struct task *t) {
-    return p->rows == 0 ||
-           (p->rows + t->rows <= (size_t)config.batch_max &&
-            p->bytes + t->bytes <= (size_t)config.batch_max_bytes && flight_has_room(f, task_size(t)));
+    return p->rows == 0 || fits(f->bytes, p->rows, p->bytes, t);
 }
 
 void batch_encode(struct flight *f, struct params *p, struct task *t,
@@ -254,15 +258,28 @@ void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct t
     f->parts[f->part_count - 1].bundle = b;
 }
 
-/* As many of the operation's tasks as fit; the rest waits for the next flight. */
-static void add_statement(struct flight *f, struct op *op) {
-    struct params *p = batch_begin(f, op);
-    size_t seats = seats_for(f, op);
+/* How many of the operation's first tasks fit into one statement; the rest waits for the next flight. */
+static size_t scope_of(const struct flight *f, const struct op *op) {
+    size_t seats = op->alone ? 1 : seats_for(f, op);
+    size_t rows = 0, bytes = 0, count = 0;
 
-    do
+    for (const struct list *n = op->queue.next; n != &op->queue && count < seats; n = n->next, count++) {
+        const struct task *t = LIST_ENTRY(n, const struct task, node);
+
+        if (count > 0 && !fits(f->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
+            break;
+        rows += t->rows;
+        bytes += t->bytes;
+    }
+    return count;
+}
+
+static void add_statement(struct flight *f, struct op *op) {
+    size_t scope = scope_of(f, op);
+    struct params *p = batch_begin(f, op);
+
+    for (; scope > 0; scope--)
         batch_encode(f, p, first_task(op), op->encode);
-    while (!op->alone && !list_empty(&op->queue) && boarded(f) < seats &&
-           batch_has_room(f, p, first_task(op)));
     finish_statement(f, op, NULL);
 }
 
@@ -285,29 +302,7 @@ static bool same_kind(const struct task_kind *x, const struct task_kind *y) {
     return x->alike == y->alike && (!x->alike || (x->shape.a == y->shape.a && x->shape.b == y->shape.b));
 }
 
-/* Of the tasks that wait, how many may have a seat: no more than travel together. */
-static size_t scope_of(const struct flight *f, const struct op *op) {
-    size_t seats = seats_for(f, op);
-
-    seats = seats < op->queued ? seats : op->queued;
-    return seats < (size_t)config.batch_max ? seats : (size_t)config.batch_max;
-}
-
-static bool all_fit(const struct flight *f, const struct op *op, size_t scope) {
-    size_t rows = 0, bytes = 0;
-
-    for (struct list *n = op->queue.next; scope > 0; n = n->next, scope--) {
-        const struct task *t = LIST_ENTRY(n, struct task, node);
-
-        rows += t->rows;
-        bytes += t->bytes;
-    }
-    return rows <= (size_t)config.batch_max && bytes <= (size_t)config.batch_max_bytes &&
-           flight_has_room(f, bytes + rows * OP_ROW_BYTES);
-}
-
-/* Of how many kinds the first tasks are; 0: they go better by the general statement. When there are several
- * kinds all must fit, or those of one would overtake older ones of another. */
+/* Of how many kinds the first tasks are; 0: they go better by the general statement. */
 static size_t count_kinds(const struct flight *f, const struct op *op, size_t scope) {
     struct task_kind kinds[ALIKE_MOST], kind;
     size_t known = 0;
@@ -326,15 +321,14 @@ static size_t count_kinds(const struct flight *f, const struct op *op, size_t sc
     }
     if (known == 1)
         return kinds[0].alike;
-    return f->part_count + known <= DB_MAX_STATEMENTS && all_fit(f, op, scope) ? known : 0;
+    return f->part_count + known <= DB_MAX_STATEMENTS ? known : 0;
 }
 
 static void encode_kind(struct flight *f, struct params *p, struct task *t, bool alike) {
     batch_encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
 }
 
-/* The first task, and those of the scope that go with it, up to one that finds no room: what is younger must not
- * overtake it. */
+/* The first task, and those of the scope that go with it. */
 static void add_kind(struct flight *f, struct op *op, size_t *scope) {
     struct task *first = first_task(op);
     struct task_kind wanted = kind_of(op, first), kind;
@@ -350,11 +344,8 @@ static void add_kind(struct flight *f, struct op *op, size_t *scope) {
 
         next = next->next;
         kind = kind_of(op, t);
-        if (!same_kind(&kind, &wanted))
-            continue;
-        if (!batch_has_room(f, p, t))
-            break;
-        encode_kind(f, p, t, wanted.alike);
+        if (same_kind(&kind, &wanted))
+            encode_kind(f, p, t, wanted.alike);
     }
     *scope -= boarded(f);
     finish_statement(f, op, wanted.alike ? op->alike : NULL);

@@ -195,8 +195,8 @@ static void give_to(struct add *a, struct get *g) {
     a->to = g;
 }
 
-/* Decides, once, who gets the job; true when somebody does. The lease begins when it is sent:
- * it may have been left for another flight before. */
+/* Decides, once a flight, which client gets the job; true when a client does. The lease begins when the flight is
+ * built. */
 static bool hand(struct add *a) {
     struct get *g;
 
@@ -540,7 +540,6 @@ static void give_up(struct add *a) {
     }
     batch_cancel(&r->task);
     list_remove(&a->parked.node);
-    withdraw(a);
     add_left(a);
     req_end(r);
 }

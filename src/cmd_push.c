@@ -33,7 +33,8 @@ struct push {
     const struct slice *values; /* in the order in which they are pushed */
     size_t count;
     int64_t *ids;  /* as many as values; less than 0 when pushed where jobs leave */
-    bool unhanded; /* under way; counted in the queue */
+    bool sent;     /* under way; counted in the queue */
+    int64_t place; /* of its last element among all elements that were sent to the queue */
     bool at_front;
     bool if_any; /* in a transaction, whether there are elements is seen by the statement */
     struct lost_task lost;
@@ -147,9 +148,11 @@ static void on_known_queue(struct parked *parked, struct queue *q) {
 }
 
 static void landed(struct push *p) {
-    if (p->unhanded)
+    if (p->sent) {
         p->q->inserting -= (int64_t)p->count;
-    p->unhanded = false;
+        p->q->pushes_ended += (int64_t)p->count;
+    }
+    p->sent = false;
 }
 
 static void left(struct push *p) {
@@ -184,13 +187,24 @@ static void start(struct push *p) {
 
 /* ---- the statement ---- */
 
+static void take_place(struct push *p) {
+    if (p->sent)
+        return;
+    p->sent = true;
+    p->q->inserting += (int64_t)p->count;
+    p->place = p->q->pushes_sent += (int64_t)p->count;
+}
+
+/* Pushes of a flight are counted in the order of their statements, and answered as in the order of the requests. */
+static void alike_decide(struct task *t) {
+    take_place(REQ_OF_TASK(t)->data);
+}
+
 /* In a transaction the ids are in the order of the commands, whichever queue's front was known first. */
 static void note_sent(struct push *p, struct task *t) {
     if (t->bundle != NULL)
         make_ids(p);
-    if (!p->unhanded)
-        p->q->inserting += (int64_t)p->count;
-    p->unhanded = true;
+    take_place(p);
     p->lost.flight = flight_mark();
 }
 
@@ -264,15 +278,24 @@ static void count_added(struct push *p, size_t i) {
     queue_job_returned(p->q, key_of(p, i));
 }
 
+/* Elements of earlier requests that are not counted yet; less than 0: elements of later requests are. */
+static int64_t uncounted_before(const struct push *p) {
+    return p->sent ? p->place - (int64_t)p->count - p->q->pushes_ended : 0;
+}
+
 /* Of what a lost first try has added, nothing is counted: load.c has found it. */
-static void finish(struct push *p, size_t added, size_t from) {
+static void finish(struct push *p, size_t added) {
+    int64_t uncounted = uncounted_before(p);
+    int64_t len;
+
     landed(p);
     left(p);
     if (added > 0)
         queue_count_in(p->q, (int64_t)added);
     for (size_t i = 0; i < added; i++)
-        count_added(p, from + i);
-    req_int(p->req, queue_len(p->q));
+        count_added(p, i);
+    len = queue_len(p->q) + uncounted;
+    req_int(p->req, len > 0 ? len : 0);
 }
 
 static void not_pushed(struct push *p) {
@@ -286,7 +309,7 @@ static void alike_done(struct task **tasks, size_t count, const PGresult *rows) 
     for (size_t i = 0; i < count; i++) {
         struct push *p = REQ_OF_TASK(tasks[i])->data;
 
-        finish(p, p->count, 0);
+        finish(p, p->count);
     }
 }
 
@@ -301,7 +324,7 @@ static void push_done(struct task **tasks, size_t count, const PGresult *rows) {
         if (added)
             next += (int)p->count;
         if (added || !p->if_any)
-            finish(p, added ? p->count : 0, 0);
+            finish(p, added ? p->count : 0);
         else
             not_pushed(p);
     }
@@ -322,7 +345,7 @@ static void on_known(struct lost_task *l, enum flight_fate fate) {
     if (fate == FLIGHT_UNKNOWN)
         p->req->task.op = &op_push_again;
     if (fate == FLIGHT_COMMITTED)
-        finish(p, 0, 0);
+        finish(p, 0);
     else
         batch_add(&p->req->task);
 }
@@ -347,7 +370,7 @@ static void push_answer_lost(struct task *t) {
     struct push *p = REQ_OF_TASK(t)->data;
 
     queue_rewind(p->q);
-    finish(p, 0, 0);
+    finish(p, 0);
 }
 
 static void if_any_begin(struct params *p) {
@@ -367,6 +390,7 @@ static const struct op_alike push_alike = {
     .stmt = SQL_ADD_JOBS_ALIKE,
     .shape = push_shape,
     .begin = alike_begin,
+    .decide = alike_decide,
     .encode = alike_encode,
     .done = alike_done,
 };

@@ -56,8 +56,8 @@ struct op_alike {
     bool (*shape)(const struct task *t, struct op_shape *shape);
     /* Sets the scalar parameters; first is the first task, not yet encoded. */
     void (*begin)(struct params *p, struct task *first);
-    /* Decides what the shape goes by. Called once for each task that may go, the oldest first, before
-     * the statements are made. NULL: there is nothing to decide. */
+    /* Decides whatever depends on the order of the tasks. Called for each task of the flight, the oldest first,
+     * before the statements are made. NULL: there is nothing to decide. */
     void (*decide)(struct task *t);
     void (*encode)(struct params *p, struct task *t);
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);

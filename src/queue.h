@@ -74,14 +74,16 @@ struct queue {
     bool shown; /* clients see it; not while all its jobs are delayed and never were queued */
 
     /* Counters, of all servers together; queue_count_*() change them. */
-    int64_t len;       /* queued: could be delivered now (QLEN) */
-    int64_t total;     /* all jobs that live, in any state */
-    int64_t dead;      /* jobs that have had their attempts in vain */
-    int64_t jobs_in;   /* times a job entered the queue, and was delivered: */
-    int64_t jobs_out;  /* since this object was made, or as loaded */
-    int64_t adding;    /* jobs accepted here that will be queued by their commit, */
-    int64_t inserting; /* and those of them that are under way, and for no waiting client */
-    int64_t saved_in;  /* what the database knows of own.jobs_in */
+    int64_t len;          /* queued: could be delivered now (QLEN) */
+    int64_t total;        /* all jobs that live, in any state */
+    int64_t dead;         /* jobs that have had their attempts in vain */
+    int64_t jobs_in;      /* times a job entered the queue, and was delivered: */
+    int64_t jobs_out;     /* since this object was made, or as loaded */
+    int64_t adding;       /* jobs accepted here that will be queued by their commit, */
+    int64_t inserting;    /* and those of them that are under way, and for no waiting client */
+    int64_t pushes_sent;  /* elements of pushes that were sent, again or not, */
+    int64_t pushes_ended; /* and those of them that have landed since */
+    int64_t saved_in;     /* what the database knows of own.jobs_in */
     int64_t saved_out;
 
     /* Several servers. */

@@ -297,6 +297,40 @@ static void test_set_elsewhere(void **state) {
     EVENTUALLY(all_have("set", 0));
 }
 
+/* ---- lengths ---- */
+
+#define PUSHERS 4
+#define PUSHES 50
+
+/* Each length is replied once, and to each client its lengths in order. */
+static void test_lengths_of_many(void **state) {
+    redisContext *pushers[PUSHERS];
+    bool seen[PUSHERS * PUSHES + 1] = { false };
+
+    (void)state;
+    expect(at[A], ":1", "LPUSH lengths x");
+    expect(at[A], "\"x\"", "LPOP lengths");
+    for (int i = 0; i < PUSHERS; i++) {
+        pushers[i] = client_open();
+        for (int n = 0; n < PUSHES; n++)
+            later(pushers[i], "%s lengths %d", (n + i) % 2 ? "LPUSH" : "RPUSH", n);
+    }
+    for (int i = 0; i < PUSHERS; i++)
+        redisBufferWrite(pushers[i], NULL);
+    for (int i = 0; i < PUSHERS; i++) {
+        for (int n = 0, last = 0; n < PUSHES; n++) {
+            int len = atoi(next_reply(pushers[i]) + 1);
+
+            assert_in_range(len, last + 1, PUSHERS * PUSHES);
+            assert_false(seen[len]);
+            seen[len] = true;
+            last = len;
+        }
+        redisFree(pushers[i]);
+    }
+    expect(at[A], text_of(":%d", PUSHERS * PUSHES), "LLEN lengths");
+}
+
 /* ---- lost connections ---- */
 
 static void end_sessions(void) {
@@ -327,8 +361,8 @@ static void test_drained_once(void **state) {
 static void test_after_lost_connections(void **state) {
     (void)state;
     for (int i = 0; i < 40; i++) {
-        later(at[A], "LPUSH lost %d", i);
-        later(at[B], "LPUSH lost %d", 100 + i);
+        later(at[A], "%s lost %d", i % 2 ? "LPUSH" : "RPUSH", i);
+        later(at[B], "%s lost %d", i % 2 ? "RPUSH" : "LPUSH", 100 + i);
         if (i % 10 == 0) {
             redisBufferWrite(at[A], NULL);
             redisBufferWrite(at[B], NULL);
@@ -341,6 +375,8 @@ static void test_after_lost_connections(void **state) {
     }
     assert_int_equal(jobs_in_database("lost"), 80);
     EVENTUALLY(all_have("lost", 80));
+    expect(at[A], ":81", "LPUSH lost x");
+    expect(at[A], ":82", "RPUSH lost x");
 }
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)
@@ -363,6 +399,7 @@ int main(void) {
         TEST(test_moves_between_servers),
         TEST(test_kept_short_by_all),
         TEST(test_set_elsewhere),
+        TEST(test_lengths_of_many),
         TEST(test_drained_once),
         TEST(test_after_lost_connections),
     };

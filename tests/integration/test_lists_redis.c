@@ -66,6 +66,11 @@ static const char *const forms[] = {
     "LPOS K V MAXLEN N RANK R",
 };
 
+/* Which are sent many at a time. */
+static const char *const pushes[] = {
+    "LPUSH K V", "RPUSH K V", "LPUSH K V V V", "RPUSH K V V", "LPUSHX K V", "RPUSHX K V V V",
+};
+
 /* What is wrong with them is found in the same order. */
 static const char *const wrong[] = {
     "DEL",
@@ -394,6 +399,39 @@ static void test_one_client(void **state) {
     empty();
 }
 
+#define BURST 40
+
+/* In one write; the server answers them in few transactions. */
+static void push_burst(unsigned count) {
+    char text[BURST * 64] = "";
+
+    for (unsigned i = 0; i < count; i++) {
+        char form[64];
+
+        snprintf(form, sizeof form, "%s", pushes[random_below(COUNT(pushes))]);
+        for (char *word = strtok(form, " "); word != NULL; word = strtok(NULL, " "))
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", word_for(word));
+        strcat(text, "\r\n");
+    }
+    snprintf(talk.command, sizeof talk.command, "a burst that ends with %.200s",
+             strlen(text) > 200 ? text + strlen(text) - 200 : text);
+    assert_true(wire_send_text(&talk.ours, text));
+    assert_true(wire_send_text(&talk.theirs, text));
+    for (unsigned i = 0; i < count; i++)
+        compare(&talk);
+}
+
+static void test_bursts_of_pushes(void **state) {
+    (void)state;
+    for (int i = 0; i < ROUNDS / 40; i++) {
+        push_burst(2 + (unsigned)random_below(BURST - 1));
+        compare_all();
+        for (int n = 0; n < 4; n++)
+            PICK(forms);
+    }
+    empty();
+}
+
 static void test_odd_numbers(void **state) {
     (void)state;
     both("RPUSH k0 a b c");
@@ -500,9 +538,13 @@ static int start(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_client),   cmocka_unit_test(test_odd_numbers),
-        cmocka_unit_test(test_ends),         cmocka_unit_test(test_clients_that_wait),
-        cmocka_unit_test(test_transactions), cmocka_unit_test(test_transactions_and_who_waits),
+        cmocka_unit_test(test_one_client),
+        cmocka_unit_test(test_odd_numbers),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_clients_that_wait),
+        cmocka_unit_test(test_transactions),
+        cmocka_unit_test(test_transactions_and_who_waits),
+        cmocka_unit_test(test_bursts_of_pushes),
     };
 
     return RUN_SUITE_WITH("lists against Redis", tests, start, NULL);

@@ -121,7 +121,7 @@ static void test_most_bytes(void **state) {
     assert_all_ended();
 }
 
-/* Nobody younger takes the place of one for whom there was no room: where not all fit, all stand in one row. */
+/* A younger task does not take the place of an older task for which there was no room. */
 static void test_no_room_for_an_older_one(void **state) {
     (void)state;
     config.batch_max_bytes = 100;
@@ -129,10 +129,10 @@ static void test_no_room_for_an_older_one(void **state) {
     m[2].task.bytes = 60;
     m[3].task.bytes = m[4].task.bytes = 10;
     add_shapes("11 11 12 11");
-    assert_flies("m1");
+    assert_flies("m/11:1");
     assert_flies("m/11:2,4 m/12:3");
     add_shapes("11 00 12 11");
-    assert_flies("m1");
+    assert_flies("m/11:1");
     assert_flies("m2 m/12:3 m/11:4");
     assert_all_ended();
 }
