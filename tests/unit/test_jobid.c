@@ -63,6 +63,36 @@ static void test_known_ids(void **state) {
     }
 }
 
+/* The ID made last is kept: each thing it is made of gives another one. */
+static void test_again(void **state) {
+    static const unsigned char other_secret[JOBID_SECRET_LEN] = { 1 };
+    static const struct job_key keys[] = { { 7, -3, 99 }, { 8, -3, 99 }, { 7, -4, 99 }, { 7, -3, 98 } };
+    char first[JOBID_LEN], text[JOBID_LEN];
+
+    (void)state;
+    jobid_format(first, keys[0], NODE, DAY, true);
+    jobid_format(text, keys[0], NODE, DAY, true);
+    assert_memory_equal(text, first, JOBID_LEN);
+    for (size_t i = 1; i < LENGTH(keys); i++) {
+        jobid_format(text, keys[i], NODE, DAY, true);
+        assert_memory_not_equal(text, first, JOBID_LEN);
+        jobid_format(text, keys[0], NODE, DAY, true);
+        assert_memory_equal(text, first, JOBID_LEN);
+    }
+    jobid_format(text, keys[0], "ffffffff", DAY, true);
+    assert_memory_equal(text, "D-ffffffff", 10);
+    jobid_format(text, keys[0], NODE, DAY, true);
+    jobid_format(text, keys[0], NODE, DAY, false);
+    assert_memory_equal(text + 36, "05a0", 4);
+    jobid_format(text, keys[0], NODE, 240, false);
+    assert_memory_equal(text + 36, "0004", 4);
+    jobid_format(text, keys[0], NODE, DAY, true);
+    jobid_set_secret(other_secret);
+    jobid_format(text, keys[0], NODE, DAY, true);
+    assert_memory_not_equal(text, first, JOBID_LEN);
+    jobid_set_secret(secret);
+}
+
 /* Every priority, and ids with each bit alone: what goes in comes out. */
 static void test_round_trip(void **state) {
     char text[JOBID_LEN];
@@ -286,6 +316,7 @@ static void test_delivery_order(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_known_ids, use_secret),
+        cmocka_unit_test_setup(test_again, use_secret),
         cmocka_unit_test_setup(test_round_trip, use_secret),
         cmocka_unit_test_setup(test_ttl_digits, use_secret),
         cmocka_unit_test_setup(test_forged, use_secret),
