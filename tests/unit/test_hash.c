@@ -73,10 +73,42 @@ static void test_hash(void **state) {
     assert_int_equal(hash_bytes("", 0), hash_bytes(text, 0));
 }
 
+/* The expected hashes were computed by an independent program. */
+static void test_known_hashes(void **state) {
+    static const uint64_t zero[2] = { 0, 0 };
+    static const struct {
+        const char *text;
+        unsigned hash;
+    } known[] = {
+        { "q", 0x3e64f162 },         { "abcd", 0xd52aae89 },           { "abcdefgh", 0x0b8e35ea },
+        { "abcdefghi", 0xd11eb6e5 }, { "a queue's name", 0x3bf14711 },
+    };
+
+    (void)state;
+    hash_set_key(zero);
+    for (size_t i = 0; i < LENGTH(known); i++)
+        assert_int_equal(hash_bytes(known[i].text, strlen(known[i].text)), known[i].hash);
+}
+
+/* Numbers are hashed in place, and as all other bytes. */
+static void test_numbers(void **state) {
+    uint64_t number = UINT64_C(0x0123456789abcdef);
+    uint32_t half = 0x89abcdef;
+    uint16_t quarter = 0xcdef;
+
+    (void)state;
+    assert_int_equal(hash_key(&number, sizeof number), hash_bytes(&number, sizeof number));
+    assert_int_equal(hash_key(&half, sizeof half), hash_bytes(&half, sizeof half));
+    assert_int_equal(hash_key(&quarter, sizeof quarter), hash_bytes(&quarter, sizeof quarter));
+    assert_int_not_equal(hash_key(&half, sizeof half), hash_key(&quarter, sizeof quarter));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_colliding_names),
         cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_known_hashes),
     };
 
     return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
