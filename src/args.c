@@ -31,7 +31,8 @@ static bool read_value(const struct arg_option *o, struct slice word, char *fiel
 }
 
 bool args_is_option(const struct arg_spec *spec, struct slice word) {
-    return find(spec, word) != NULL;
+    /* No option begins with a digit, and most words do. */
+    return word.len > 0 && word.ptr[0] > '9' && find(spec, word) != NULL;
 }
 
 /* Takes the option at *at; false when it has replied. */

@@ -20,6 +20,11 @@ static inline struct budget budget_of(int64_t us) {
     return (struct budget){ .end_us = clock_mono_now() + us };
 }
 
+/* The same, for work that begins where the clock was read last. */
+static inline struct budget budget_from_latest(int64_t us) {
+    return (struct budget){ .end_us = clock_latest() + us };
+}
+
 static inline bool budget_is_spent(struct budget *b) {
     return (++b->asked % 16 == 0 ? clock_mono_now() : clock_latest()) >= b->end_us;
 }

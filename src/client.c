@@ -328,8 +328,11 @@ static void free_dead(void) {
 }
 
 void clients_reap(void) {
-    struct budget share = budget_of(SHARE_US);
+    struct budget share;
 
+    if (list_empty(&clients.states[CLIENT_DEAD]))
+        return;
+    share = budget_of(SHARE_US);
     while (!list_empty(&clients.states[CLIENT_DEAD]) && !budget_is_over(&share))
         free_dead();
 }
@@ -340,12 +343,14 @@ void clients_reap(void) {
 static void promote_head(struct client *c) {
     struct req *head = LIST_ENTRY(c->reqs.next, struct req, in_client);
 
-    if (!head->silent && head->out != &c->out) {
+    if (head->silent || head->out == &c->out)
+        return;
+    if (head->own.cap > 0) {
         buf_append(&c->out, buf_ptr(&head->own), buf_len(&head->own));
         buf_free(&head->own);
         req_settle(head);
-        head->out = &c->out;
     }
+    head->out = &c->out;
 }
 
 static void pop_done(struct client *c) {
@@ -487,7 +492,7 @@ static bool take_next(struct client *c) {
 
 /* Input that is left when the slice is over is processed after that of the clients who are ready by then. */
 static void process_input(struct client *c) {
-    struct budget slice = budget_of(SLICE_US);
+    struct budget slice = budget_from_latest(SLICE_US);
 
     if (c->held != NULL && (!may_take(c) || !offer(c, c->held)))
         return;
@@ -615,8 +620,11 @@ static void resume(struct client *c) {
 /* Commands that end at once make their client ready again, so the list may grow
  * while it is worked off. */
 void clients_resume(void) {
-    struct budget share = budget_of(SHARE_US);
+    struct budget share;
 
+    if (list_empty(&clients.ready))
+        return;
+    share = budget_of(SHARE_US);
     while (!list_empty(&clients.ready) && !budget_is_over(&share))
         resume(LIST_ENTRY(list_pop_front(&clients.ready), struct client, in_ready));
 }
@@ -749,7 +757,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg) {
 void clients_flush(void) {
     struct budget share = budget_of(SHARE_US);
 
-    while (!list_empty(&clients.dirty) && !budget_is_over(&share)) {
+    while (!list_empty(&clients.dirty) && !budget_is_spent(&share)) {
         struct client *c = LIST_ENTRY(list_pop_front(&clients.dirty), struct client, in_dirty);
 
         if (!c->write_armed || client_unwritten(c) == 0)

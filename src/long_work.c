@@ -32,8 +32,11 @@ void long_work_go_on(struct long_work *w) {
 }
 
 void long_works_turn(void) {
-    struct budget share = budget_of(SHARE_US);
+    struct budget share;
 
+    if (list_empty(&works))
+        return;
+    share = budget_of(SHARE_US);
     while (!list_empty(&works) && !budget_is_over(&share)) {
         stats.later_steps++;
         take_step(LIST_ENTRY(list_pop_front(&works), struct long_work, node));

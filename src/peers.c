@@ -347,9 +347,9 @@ int64_t peers_next_due(void) {
     return peers.loaded && channel_can_send() ? peers.sent_us + interval() : INT64_MAX;
 }
 
-/* Messages of clients fill the time between. */
+/* Messages of clients fill the time between. The buffers are static: every turn would clear them. */
 static void tell_messages(void) {
-    char text[CHANNEL_TEXT_MAX];
+    static char text[CHANNEL_TEXT_MAX];
 
     if (!peers.loaded || !channel_can_send() || !relay_has())
         return;
@@ -358,8 +358,8 @@ static void tell_messages(void) {
 }
 
 void peers_turn(void) {
-    char text[CHANNEL_TEXT_MAX - HEAD_BYTES];
-    char sealed[CHANNEL_TEXT_MAX];
+    static char text[CHANNEL_TEXT_MAX - HEAD_BYTES];
+    static char sealed[CHANNEL_TEXT_MAX];
     int head;
 
     if (peers_next_due() > clock_mono()) {
