@@ -114,6 +114,7 @@ void batch_reset(struct task *t) {
     t->state = TASK_IDLE;
     t->company = 0;
     t->failures = t->lost = t->lost_alone = 0;
+    t->unsettled = false;
     t->blocked_us = 0;
 }
 
@@ -123,6 +124,7 @@ void batch_add(struct task *t) {
         return;
     }
     t->state = TASK_QUEUED;
+    t->unsettled = false;
     if (task_size(t) > OP_MAX_BYTES) {
         add_apart(&batch.too_large, t, 1);
     } else if (t->lost > 1 && t->company > 0) {
@@ -422,7 +424,7 @@ static bool goes_with(const struct op *op, enum commit_kind kind) {
 static void add_ops(struct flight *f, enum commit_kind kind) {
     for (size_t i = 0; batch.ops[i] != NULL; i++)
         if (batch.ops[i]->lane == f->db->kind && goes_with(batch.ops[i], kind) &&
-            !batch.ops[i]->contention.on)
+            !batch.ops[i]->contention.on && !(f->unsettled && batch.ops[i]->takes))
             add_op(f, batch.ops[i]);
 }
 
@@ -445,14 +447,15 @@ static void add_those_of(enum turn turn, struct flight *f) {
         return;
     }
     if (turn == TURN_BUNDLES) {
-        bundles_board(f);
+        if (!f->unsettled)
+            bundles_board(f);
         return;
     }
     if (turn == TURN_CONTENDED) {
         contention_board(f);
         return;
     }
-    if (turn == TURN_ORDINARY)
+    if (turn == TURN_ORDINARY && !f->unsettled)
         batch.plan();
     db_begin(f->db, batch_durability(kinds[turn]));
     add_ops(f, kinds[turn]);
@@ -469,16 +472,44 @@ static void build_side(struct flight *f) {
     }
 }
 
-/* Kinds that have nothing to send lose the turn. */
+/* Unsettled tasks stand first in the queue of their operation. A task that waits for a lock of another session holds
+ * up no other task, nor do tasks that take jobs: they would hold up themselves. */
+static bool has_unsettled(const struct op *op) {
+    const struct task *t = list_empty(&op->queue) ? NULL : LIST_ENTRY(op->queue.next, struct task, node);
+
+    return t != NULL && t->unsettled && t->blocked_us == 0 && !op->takes;
+}
+
+static bool op_unsettled(void) {
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (has_unsettled(batch.ops[i]))
+            return true;
+    return false;
+}
+
+static bool suspects_unsettled(void) {
+    LIST_EACH(node, &batch.suspects)
+        if (LIST_ENTRY(node, struct task, node)->unsettled)
+            return true;
+    return false;
+}
+
+/* Kinds that have nothing to send lose the turn. Tasks of lost transactions go before all others, so that no job is
+ * taken, and nothing is read, between a change that may have been committed and its repetition. */
 static void build(struct flight *f) {
     f->part_count = f->task_count = 0;
     f->bytes = 0;
-    f->bundled = f->checks = false;
+    f->bundled = f->checks = f->unsettled = false;
     f->contended = NULL;
     if (f->db->kind != LANE_HOT) {
         build_side(f);
         return;
     }
+    if (suspects_unsettled()) {
+        add_suspects(f);
+        return;
+    }
+    f->unsettled = op_unsettled();
     for (int i = 0; i < TURNS && f->part_count == 0; i++) {
         batch.turn = (batch.turn + 1) % TURNS;
         add_those_of(batch.turn, f);
@@ -625,9 +656,15 @@ static void note_lost(const struct flight *f, struct task *t, size_t company, bo
         t->op->fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
         return;
     }
+    t->unsettled = true;
     if (t->lost > 1)
         t->company = (uint32_t)(company > 1 ? company / 2 : 1);
     batch_send_again(t, true);
+}
+
+static void send_lost_again(const struct flight *f, struct task *t) {
+    t->unsettled = t->unsettled || !f->checks;
+    batch_send_again(t, !f->checks);
 }
 
 static bool is_companion(const struct part *part) {
@@ -656,7 +693,7 @@ static void lost_flight(struct flight *f) {
             if (f->at_work && !is_companion(part) && !f->checks)
                 note_lost(f, part->tasks[k], part->count, alone && part->count == 1);
             else
-                batch_send_again(part->tasks[k], !f->checks);
+                send_lost_again(f, part->tasks[k]);
         }
     }
 }

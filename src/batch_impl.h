@@ -25,6 +25,7 @@ struct flight {
     struct op *contended; /* the operation of the only statement, for which it was made; or NULL */
     bool checks;          /* the statement only tells which jobs are locked */
     bool disk_full;       /* lost because of that */
+    bool unsettled;       /* tasks of lost transactions wait: it takes no jobs */
     bool at_work;         /* lost while the database executed it: see db_result */
     size_t bytes;         /* of its tasks, about */
     /* Of the tasks that wait and whose operations spread: for how many it has seats. */

@@ -506,6 +506,7 @@ void claim_fail(struct task *t, const struct op_error *err) {
 
 struct op op_claim_keys = {
     .name = "claim_keys",
+    .takes = true,
     .stmt = SQL_CLAIM_KEYS,
     .lane = LANE_HOT,
     .begin = set_now_and_node,
@@ -517,6 +518,7 @@ struct op op_claim_keys = {
 
 struct op op_claim_walk = {
     .name = "claim_walk",
+    .takes = true,
     .stmt = SQL_CLAIM_WALK,
     .lane = LANE_HOT,
     .alone = true,
@@ -532,12 +534,14 @@ struct op op_claim_walk = {
 struct release {
     struct task task;
     struct job_key key;
+    int64_t until; /* as in the row: a later delivery has another end */
 };
 
-static void release(struct job_key key) {
+static void release(struct job_key key, int64_t until) {
     struct release *r = xcalloc(1, sizeof *r);
 
     r->key = key;
+    r->until = until;
     r->task.op = &op_release;
     r->task.rows = 1;
     list_init(&r->task.node);
@@ -549,7 +553,7 @@ void claim_release(struct job_key key, int64_t until, bool last) {
     lease_add(key, until);
     if (last)
         lease_set_last(key.id);
-    release(key);
+    release(key, until);
 }
 
 /* One whose lease is over, or that is gone, there is nothing to be put back of. */
@@ -562,12 +566,15 @@ void claim_release_unsent(struct client *c) {
         const struct delivery *d = &c->unsent[i];
 
         if (d->offset >= c->bytes_out && d->copy == NULL && is_leased(d))
-            release(d->key);
+            release(d->key, d->until);
     }
 }
 
 static void release_encode(struct params *p, struct task *t) {
-    encode_key(p, CONTAINER_OF(t, struct release, task)->key);
+    const struct release *r = CONTAINER_OF(t, struct release, task);
+
+    encode_key(p, r->key);
+    params_time(p, 5, r->until);
 }
 
 static void release_done(struct task **tasks, size_t count, const PGresult *rows) {

@@ -116,6 +116,7 @@ static void limited_done(struct task **tasks, size_t count, const PGresult *rows
 
 struct op op_claim_limited = {
     .name = "claim_limited",
+    .takes = true,
     .stmt = SQL_CLAIM_LIMITED,
     .lane = LANE_HOT,
     .alone = true,

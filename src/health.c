@@ -139,6 +139,7 @@ static bool claim_again(struct task *t, bool unknown) {
 
 struct op op_health_claim = {
     .name = "health_claim",
+    .takes = true,
     .stmt = SQL_CLAIM_KEYS,
     .lane = LANE_HOT,
     .begin = claim_begin,

@@ -83,6 +83,9 @@ struct op {
     bool spreads;
     /* In a transaction, tasks that follow each other are one statement: they do not mind each other. */
     bool shares;
+    /* It takes jobs: it waits until the tasks of lost transactions are sent again, because those may have changed
+     * the same jobs already. */
+    bool takes;
     /* The first three columns of its statement are keys of rows of pgdisque.job, which it locks. */
     bool names_jobs;
     const struct op_alike *alike; /* NULL: there is only the general statement */
@@ -129,6 +132,7 @@ struct task {
     uint8_t failures;   /* how often its statement failed for a passing reason, */
     uint8_t lost;       /* and how often the session ended while its flight was executed, */
     uint8_t lost_alone; /* with no other task in it */
+    bool unsettled;     /* a transaction with it was lost: it may have been committed */
     int64_t blocked_us; /* clock_mono() since which it waits for a lock of another session; 0: it does not */
     uint32_t company;   /* after a failure: how many may travel together; 0: any */
     uint32_t rows;      /* rows it adds to the statement */

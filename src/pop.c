@@ -508,6 +508,7 @@ static void pop_fail(struct task *t, const struct op_error *err) {
                            .lane = LANE_HOT,            \
                            .alone = true,               \
                            .most = CLAIM_MOST,          \
+                           .takes = true,               \
                            .encode = encoder,           \
                            .done = end,                 \
                            .fail = pop_fail,            \

@@ -130,7 +130,7 @@ static const struct planned planned[] = {
     { SQL_PRUNE_NODES, 0, "now(), 'a'" },
     { SQL_PRUNE_KEYS, HOT, "now(), 100" },
     { SQL_REGISTER_NODE, 0, "'a', 'b', 1, 0" },
-    { SQL_RELEASE_JOBS, HOT, KEYS ", now(), 1" },
+    { SQL_RELEASE_JOBS, HOT, KEYS ", now(), 1, array[now()]" },
     { SQL_REQUEUE_JOBS, HOT, KEYS ", '{0,1}', '{5,null}', '{e,null}', now(), '{}'" },
     { SQL_REQUEUE_JOBS_AGAIN, HOT,
       KEYS ", '{0,1}', '{5,null}', '{e,null}', '{now,now}', '{now,now}', now(), 1, '{}'" },

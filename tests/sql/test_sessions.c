@@ -263,7 +263,7 @@ static void a_release_does_not_undo_another_nodes_claim(void **state) {
     begin(a);
     assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, NACK_OF_1), "1 12:00:30 - f");
     assert_string_equal(walk(a, "1", "1"), "1");
-    SEND(b, SQL_RELEASE_JOBS, "{1}", "{0}", "{1}", NOW, "2");
+    SEND(b, SQL_RELEASE_JOBS, "{1}", "{0}", "{1}", NOW, "2", "{@12:00:30}");
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "");

@@ -331,6 +331,31 @@ static void test_lost_twice(void **state) {
     assert_all_ended();
 }
 
+/* No job is taken between a change that may have been committed and its repetition. */
+static void test_takes_wait_for_lost(void **state) {
+    int plans;
+
+    (void)state;
+    op_c.takes = true;
+    add(&a[1]);
+    add(&c[1]);
+    batch_flush();
+    assert_flight(HOT, "a1 c1");
+    lose(HOT);
+    plans = trial_plans;
+    add(&b[1]);
+    batch_flush();
+    assert_flight(HOT, "r1 b1");
+    assert_int_equal(trial_plans, plans);
+    commit(HOT);
+    batch_flush();
+    assert_flight(HOT, "c1");
+    commit(HOT);
+    assert_int_equal(c[1].ends, 1);
+    assert_all_ended();
+    op_c.takes = false;
+}
+
 static void test_lost_and_given_up(void **state) {
     (void)state;
     for (int i = 1; i <= 3; i++)
@@ -458,6 +483,29 @@ static void test_poison_alone(void **state) {
     assert_int_equal(b[1].ends, 1);
     assert_string_equal(b[1].failed, OP_LOST);
     assert_int_equal(b[1].task.company, 0);
+    assert_all_ended();
+}
+
+/* Tasks whose transactions were lost go before all others. */
+static void test_lost_go_first(void **state) {
+    (void)state;
+    add_many(b, 1, 4);
+    for (int i = 0; i < 2; i++) {
+        batch_flush();
+        assert_flight(HOT, "b1-4");
+        crash(HOT);
+    }
+    add(&a[1]);
+    add(&c[1]);
+    for (int i = 1; i <= 3; i += 2) {
+        char expected[16];
+
+        snprintf(expected, sizeof expected, "b%d,%d", i, i + 1);
+        batch_flush();
+        assert_flight(HOT, expected);
+        commit(HOT);
+    }
+    assert_flies("a1 c1");
     assert_all_ended();
 }
 
@@ -649,6 +697,7 @@ int main(void) {
         TEST(test_commit_fails_for_now),
         TEST(test_lost),
         TEST(test_lost_twice),
+        TEST(test_takes_wait_for_lost),
         TEST(test_lost_and_given_up),
         TEST(test_failed_and_given_up),
         TEST(test_lost_for_long),
@@ -656,6 +705,7 @@ int main(void) {
         TEST(test_sending_fails),
         TEST(test_cancel_of_what_failed),
         TEST(test_poison_alone),
+        TEST(test_lost_go_first),
         TEST(test_poison_among_many),
         TEST(test_poison_that_is_given_up),
         TEST(test_lost_beside_poison),
