@@ -49,7 +49,7 @@ LINK = $(CC) $(CFLAGS) $(HARDEN) $(LDFLAGS) -pie -Wl,-z,relro,-z,now
 
 SQL := $(sort $(wildcard sql/*.sql sql/api/*.sql sql/queries/*.sql sql/doctor/*.sql sql/migrations/*.sql)) \
        $(wildcard conf/embedded-postgresql.conf)
-SRC := $(sort $(wildcard src/*.c))
+SRC := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 # Everything but main, as an archive: a test that brings its own db.c does not get ours.
 LIB := $(BUILD)/libpgdisque.a
 LIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRC))) $(BUILD)/build/sql_gen.o
@@ -57,7 +57,7 @@ LIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRC))) $(BUILD)
 object = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard $(1))))
 program = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard $(1))))
 SUPPORT_OBJ := $(call object,tests/support/*.c)
-UNIT_TESTS := $(call program,tests/unit/test_*.c)
+UNIT_TESTS := $(call program,tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 SERVER_TESTS := $(call program,tests/sql/test_*.c tests/integration/test_*.c)
 CONFORMANCE_OBJ := $(call object,tests/conformance/*.c)
 CONFORMANCE := $(if $(CONFORMANCE_OBJ),$(BUILD)/tests/conformance/run)
@@ -68,7 +68,7 @@ MUTANTS := $(call program,tests/fault/mutants/*.c)
 BENCH_OBJ := $(filter-out %/floor.o,$(call object,bench/*.c))
 BENCH := $(if $(BENCH_OBJ),$(if $(SANITIZE),$(BUILD)/)bench/load)
 FLOOR := $(BUILD)/bench/floor
-C_FILES = $(wildcard src/*.[ch] tests/*/*.[ch] bench/*.[ch])
+C_FILES = $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch] bench/*.[ch])
 
 Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -184,8 +184,8 @@ format: ## lay out all C files by .clang-format
 schema: ## write sql/schema.sql anew, after a change of the migrations
 	@tests/check/schema --update
 
-map: ## list the source files by layer, each with its job
-	@awk -v map=1 -f tests/check/layers.awk src/*.[ch]
+map: ## list the source files by folder, each with its job
+	@tests/check/folders --map
 
 help: ## show this
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -216,12 +216,12 @@ GIT_SHA1 = $(or $(if $(GIT),$(shell $(GIT) rev-parse --short=8 HEAD 2>/dev/null)
 GIT_DIRTY = $(if $(if $(GIT),$(shell $(GIT) status --porcelain -uno 2>/dev/null)),1,0)
 
 build/version.h: FORCE
-	$(call remember,/* layer 0: made by Makefile */\n#define PGDISQUE_VERSION "$(VERSION)"\n#define \
+	$(call remember,/* made by Makefile */\n#define PGDISQUE_VERSION "$(VERSION)"\n#define \
 	PGDISQUE_GIT_SHA1 "$(GIT_SHA1)"\n#define PGDISQUE_GIT_DIRTY $(GIT_DIRTY))
 
 # The directories tell of files that came or went.
-build/sql_gen.stamp: src/sql_gen.sh $(SQL) $(wildcard sql sql/api sql/queries sql/doctor sql/migrations conf)
-	$(Q)src/sql_gen.sh build
+build/sql_gen.stamp: src/pg/sql_gen.sh $(SQL) $(wildcard sql sql/api sql/queries sql/doctor sql/migrations conf)
+	$(Q)src/pg/sql_gen.sh build
 	@touch $@
 
 build/sql_gen.h build/sql_gen.c: build/sql_gen.stamp ;
@@ -232,7 +232,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | build/sql_gen.h build/version.h
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 # A test's own headers come before those of src/.
-$(BUILD)/tests/%.o: private NEAR = -Itests/support
+$(BUILD)/tests/%.o: private NEAR = -Itests/support -Itests/unit
 
 $(LIB): $(LIB_OBJ) $(LIB).list
 	@rm -f $@

@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <libpq-fe.h>
 
-#include "params.h"
+#include "base/util.h"
+#include "pg/params.h"
 #include "sql_gen.h"
-#include "util.h"
 
 /* Keys of the rows; nobody else uses the database. */
 enum { QUEUE = 1, NODE = 1, RETRY_S = 300, MAX_BATCH = 1000, PAGE = 8192 };

@@ -23,7 +23,7 @@
 
 static const char *const commands[] = {
 #define CMD(id, name, ...) name,
-#include "commands.def"
+#include "commands/commands.def"
 #undef CMD
 };
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "util.h"
+#include "base/util.h"
 
 /*
  * Names of queues and bodies of jobs, made from a number so that both can be compared byte by byte

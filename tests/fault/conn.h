@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <event2/event.h>
 #include <hiredis/hiredis.h>
-#include "buf.h"
-#include "util.h"
+#include "base/buf.h"
+#include "base/util.h"
 
 /*
  * A client's connection, which comes back by itself when it breaks: at the next server, if there are

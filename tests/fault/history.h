@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "util.h"
+#include "base/util.h"
 
 /*
  * What clients did, in the order in which they did it: a line for each command that is sent and one

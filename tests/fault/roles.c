@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "books.h"
 #include "conn.h"
-#include "heap.h"
 #include "history.h"
 #include "orders.h"
 #include "racers.h"

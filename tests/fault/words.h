@@ -2,7 +2,7 @@
 #define WORDS_H
 
 #include <stdio.h>
-#include "util.h"
+#include "base/util.h"
 
 /* The words of a command. */
 #define WORDS_MOST 64

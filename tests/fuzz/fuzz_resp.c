@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "resp.h"
+#include "net/resp.h"
 
 /*
  * `make fuzz` builds and runs it.

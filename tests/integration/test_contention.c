@@ -127,7 +127,7 @@ static const struct line {
 
 static const char *const commands[] = {
 #define CMD(id, name, ...) name,
-#include "commands.def"
+#include "commands/commands.def"
 #undef CMD
 };
 

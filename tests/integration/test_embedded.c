@@ -18,8 +18,8 @@
 #include <event2/event.h>
 #include <libpq-fe.h>
 
-#include "config.h"
-#include "embedded.h"
+#include "config/config.h"
+#include "pg/embedded/embedded.h"
 #include "process.h"
 #include "wait.h"
 

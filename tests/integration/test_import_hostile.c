@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "export_line.h"
-#include "import_line.h"
 #include "random.h"
+#include "tools/export_line.h"
+#include "tools/import_line.h"
 
 static redisContext *r, *q;
 

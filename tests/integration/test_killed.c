@@ -27,7 +27,7 @@ static unsigned rnd(unsigned n) {
 
 static const char *const commands[] = {
 #define CMD(id, name, ...) name,
-#include "commands.def"
+#include "commands/commands.def"
 #undef CMD
 };
 

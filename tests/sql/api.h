@@ -1,7 +1,7 @@
 #ifndef API_H
 #define API_H
 
-#include "jobid.h"
+#include "base/jobid.h"
 #include "session.h"
 
 #include <string.h>

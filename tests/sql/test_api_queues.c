@@ -109,7 +109,7 @@ static void settings_are_those_of_the_server(void **state) {
         long long least, most;
     } settings[] = {
 #define QUEUE_SETTING(id, name, least, most, error) { name, least, most },
-#include "settings.def"
+#include "queue/settings.def"
 #undef QUEUE_SETTING
     };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "params.h"
+#include "pg/params.h"
 
 #define ALL_BYTES 256
 #define BIG ((size_t)3 * 1024 * 1024)

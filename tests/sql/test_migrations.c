@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "migrate.h"
+#include "pg/migrate.h"
 
 /* A migration under way. */
 struct migration {

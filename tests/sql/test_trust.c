@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "migrate.h"
+#include "pg/migrate.h"
 
 #define PIN "set local search_path = pg_catalog, pg_temp;"
 

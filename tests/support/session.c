@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "migrate.h"
+#include "pg/migrate.h"
 
 #define OID_BYTEA 17
 #define OID_TIMESTAMPTZ 1184

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "command.h"
+#include "commands/command.h"
 #include "getters.h"
 
 /*

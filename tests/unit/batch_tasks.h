@@ -2,8 +2,8 @@
 #define BATCH_TASKS_H
 
 #include <stdio.h>
-#include "batch.h"
-#include "config.h"
+#include "batch/batch.h"
+#include "config/config.h"
 #include "fake_db.h"
 #include "notes.h"
 

@@ -12,11 +12,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <event2/event.h>
-#include "client.h"
-#include "clock.h"
-#include "config.h"
-#include "log.h"
-#include "stats.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "config/config.h"
+#include "net/client.h"
 
 /*
  * client.c between socket pairs and a few commands of its own:

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "batch.h"
-#include "config.h"
-#include "db.h"
+#include "batch/batch.h"
+#include "config/config.h"
+#include "pg/db.h"
 
 /*
  * Lanes without a database: db.h, for the one file of a test program that includes this. The

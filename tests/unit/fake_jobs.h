@@ -1,14 +1,14 @@
 #ifndef FAKE_JOBS_H
 #define FAKE_JOBS_H
 
-#include "batch.h"
-#include "claim.h"
-#include "config.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "config/config.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "lease.h"
-#include "node.h"
-#include "operations.h"
+#include "jobs/claim.h"
+#include "queue/lease.h"
 
 /*
  * The job table for tests of claims: a few rows in memory, on which the statements that

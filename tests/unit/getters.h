@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "clock.h"
+#include "base/clock.h"
+#include "net/worker.h"
 #include "notes.h"
-#include "waiters.h"
-#include "worker.h"
+#include "queue/waiters.h"
 
 /*
  * Clients that ask for jobs, without sockets: what waiters.c and claim.c need of client.h,

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "buf.h"
+#include "base/buf.h"
 
 /* What was noted since the last look, each with a blank before it: to text, without the first blank. */
 static inline const char *notes_take(struct buf *notes, char *text, size_t size) {

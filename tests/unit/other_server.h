@@ -8,20 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "channel.h"
-#include "clock.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/node.h"
+#include "batch/operations.h"
+#include "cluster/load.h"
+#include "cluster/node_row.h"
+#include "cluster/peers.h"
+#include "cluster/recount.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "lease.h"
-#include "load.h"
-#include "log.h"
-#include "news.h"
-#include "node.h"
-#include "node_row.h"
-#include "operations.h"
-#include "peers.h"
-#include "queue.h"
-#include "recount.h"
+#include "pg/channel.h"
+#include "queue/lease.h"
+#include "queue/news.h"
+#include "queue/queue.h"
 
 /*
  * Another server, and a channel to it that the test holds in its hands: channel.h and what peers.c

@@ -1,5 +1,5 @@
 /* A server that changes a bit in one body of a thousand. wraps: reply_bulk */
-#include "req.h"
+#include "net/req.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* A server that answers one acknowledgement in a thousand and keeps the job. wraps: batch_add */
-#include "batch.h"
-#include "operations.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
 
 void __real_batch_add(struct task *t);
 void __wrap_batch_add(struct task *t);

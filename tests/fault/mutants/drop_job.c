@@ -1,6 +1,6 @@
 /* A server that confirms one job in a thousand without adding it. wraps: batch_add */
-#include "batch.h"
-#include "operations.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
 
 void __real_batch_add(struct task *t);
 void __wrap_batch_add(struct task *t);

@@ -1,5 +1,5 @@
 /* A server that forgets one lease in thirty: its job is not given out again. wraps: lease_add */
-#include "lease.h"
+#include "queue/lease.h"
 
 void __real_lease_add(struct job_key key, int64_t until_us);
 void __wrap_lease_add(struct job_key key, int64_t until_us);

@@ -1,5 +1,5 @@
 /* A server that does not ask whether a flight was committed whose answer got lost. wraps: flight_ask */
-#include "flight_mark.h"
+#include "batch/flight_mark.h"
 
 void __real_flight_ask(struct lost_task *l);
 void __wrap_flight_ask(struct lost_task *l);

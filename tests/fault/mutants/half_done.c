@@ -1,8 +1,8 @@
 /* A server that, of one transaction in fifty, does the first half alone, and ends the client. wraps: bundle_send */
-#include "batch.h"
-#include "bundle.h"
-#include "client.h"
-#include "req.h"
+#include "batch/batch.h"
+#include "batch/bundle.h"
+#include "net/client.h"
+#include "net/req.h"
 
 void __real_bundle_send(struct bundle *b);
 void __wrap_bundle_send(struct bundle *b);

@@ -1,5 +1,5 @@
 /* A server that lives, and tells the others nothing. wraps: news_take */
-#include "news.h"
+#include "queue/news.h"
 
 size_t __real_news_take(char *out, size_t size);
 size_t __wrap_news_take(char *out, size_t size);

@@ -1,6 +1,6 @@
 /* A server that forgets the DEADQUEUE of one job in five. wraps: args_parse_or_reply */
-#include "add_options.h"
-#include "args.h"
+#include "jobs/add_options.h"
+#include "net/args.h"
 
 bool __real_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);
 bool __wrap_args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *opt, int *end);

@@ -1,7 +1,7 @@
 /* A server that takes one job in three from a limited queue as if there were no limit. wraps: claim_limited */
-#include "batch.h"
-#include "claim_impl.h"
-#include "operations.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/claim_impl.h"
 
 void __real_claim_limited(struct claim *c);
 void __wrap_claim_limited(struct claim *c);

@@ -1,7 +1,7 @@
 /* A server that ends leases a second early. wraps: lease_take_ended params_set_time */
-#include "clock.h"
-#include "lease.h"
-#include "params.h"
+#include "base/clock.h"
+#include "pg/params.h"
+#include "queue/lease.h"
 
 bool __real_lease_take_ended(int64_t now_us, struct job_key *key);
 bool __wrap_lease_take_ended(int64_t now_us, struct job_key *key);

@@ -1,0 +1,394 @@
+/* COMMAND: what the table of commands says, for clients and for hints in redis-cli. */
+#include <ctype.h>
+#include <stdio.h>
+#include "base/match.h"
+#include "commands/command.h"
+#include "commands/command_docs.h"
+#include "commands/command_keys.h"
+#include "commands/subcommand.h"
+#include "net/args.h"
+#include "net/usage.h"
+
+/* COMMAND INFO and DOCS. */
+/* A name of a few bytes has a reply of a few kilobytes. */
+#define NAMES_AT_ONCE 1000
+
+/* Since which version of ours; the command table has been as it is from the first on. */
+#define SINCE "0.1.0"
+
+static const struct flag_name {
+    enum command_flag flag;
+    const char *name;
+} flag_names[] = {
+    { CMD_WRITE, "write" },    { CMD_READONLY, "readonly" }, { CMD_DENYOOM, "denyoom" },
+    { CMD_ADMIN, "admin" },    { CMD_LOADING, "loading" },   { CMD_FAST, "fast" },
+    { CMD_NOAUTH, "no_auth" }, { CMD_BLOCKING, "blocking" }, { CMD_NO_MULTI, "no_multi" },
+};
+
+static void reply_flags(struct req *r, unsigned flags, bool movable) {
+    size_t count = movable;
+
+    for (size_t i = 0; i < LENGTH(flag_names); i++)
+        count += (flags & flag_names[i].flag) != 0;
+    reply_array(r, count);
+    for (size_t i = 0; i < LENGTH(flag_names); i++) {
+        if (flags & flag_names[i].flag)
+            reply_status(r, flag_names[i].name);
+    }
+    if (movable)
+        reply_status(r, "movablekeys");
+}
+
+/* Categories: those of Redis that the flags stand for, and the group. */
+#define CATEGORIES_MAX 8
+
+static size_t categories_of(const struct command *cmd, const char *out[CATEGORIES_MAX]) {
+    const struct {
+        const char *name;
+        bool in;
+    } categories[] = {
+        { "write", cmd->flags & CMD_WRITE },       { "read", cmd->flags & CMD_READONLY },
+        { "fast", cmd->flags & CMD_FAST },         { "slow", !(cmd->flags & CMD_FAST) },
+        { "blocking", cmd->flags & CMD_BLOCKING }, { "admin", cmd->flags & CMD_ADMIN },
+        { "dangerous", cmd->flags & CMD_ADMIN },
+    };
+    size_t count = 0;
+
+    for (size_t i = 0; i < LENGTH(categories); i++) {
+        if (categories[i].in)
+            out[count++] = categories[i].name;
+    }
+    out[count++] = cmd->group;
+    return count;
+}
+
+static void reply_categories(struct req *r, const struct command *cmd) {
+    const char *categories[CATEGORIES_MAX];
+    size_t count = categories_of(cmd, categories);
+
+    reply_array(r, count);
+    for (size_t i = 0; i < count; i++) {
+        char text[32];
+
+        snprintf(text, sizeof text, "@%s", categories[i]);
+        reply_status(r, text);
+    }
+}
+
+/* As Redis 7 has them; tips, key specifications and subcommands are left empty. */
+static void reply_entry(struct req *r, const struct command *cmd) {
+    struct key_range keys = command_key_range(cmd);
+
+    reply_array(r, 10);
+    reply_bulk_str(r, cmd->name);
+    reply_int(r, cmd->arity);
+    reply_flags(r, cmd->flags, keys.movable);
+    reply_int(r, keys.first);
+    reply_int(r, keys.last);
+    reply_int(r, keys.step);
+    reply_categories(r, cmd);
+    reply_array(r, 0);
+    reply_array(r, 0);
+    reply_array(r, 0);
+}
+
+static void command_all(struct req *r) {
+    size_t count;
+    const struct command *all = command_table(&count);
+
+    reply_array(r, count);
+    for (size_t i = 0; i < count; i++)
+        reply_entry(r, &all[i]);
+    req_end(r);
+}
+
+static void command_count(struct req *r) {
+    size_t count;
+
+    (void)command_table(&count);
+    req_int(r, (int64_t)count);
+}
+
+static bool of_all(const struct command *cmd, struct slice what) {
+    (void)cmd;
+    (void)what;
+    return true;
+}
+
+static bool of_category(const struct command *cmd, struct slice what) {
+    const char *categories[CATEGORIES_MAX];
+    size_t count = categories_of(cmd, categories);
+
+    for (size_t i = 0; i < count; i++) {
+        if (slice_is(what, categories[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool of_pattern(const struct command *cmd, struct slice what) {
+    return glob_match(what, slice_str(cmd->name), true);
+}
+
+/* There are no modules. */
+static bool of_module(const struct command *cmd, struct slice what) {
+    (void)cmd;
+    (void)what;
+    return false;
+}
+
+static void list_those(struct req *r, bool (*wanted)(const struct command *, struct slice),
+                       struct slice what) {
+    size_t count, found = 0;
+    const struct command *all = command_table(&count);
+
+    for (size_t i = 0; i < count; i++)
+        found += wanted(&all[i], what);
+    reply_array(r, found);
+    for (size_t i = 0; i < count; i++) {
+        if (wanted(&all[i], what))
+            reply_bulk_str(r, all[i].name);
+    }
+    req_end(r);
+}
+
+static void command_list(struct req *r) {
+    list_those(r, of_all, SLICE(""));
+}
+
+static void command_list_some(struct req *r) {
+    static const struct {
+        const char *word;
+        bool (*wanted)(const struct command *, struct slice);
+    } filters[] = { { "module", of_module }, { "aclcat", of_category }, { "pattern", of_pattern } };
+
+    if (!args_patterns_or_reply(r, 4, 1))
+        return;
+    for (size_t i = 0; i < LENGTH(filters); i++) {
+        if (!slice_is(r->argv[2], "filterby") || !slice_is(r->argv[3], filters[i].word))
+            continue;
+        list_those(r, filters[i].wanted, r->argv[4]);
+        return;
+    }
+    usage_error(r, SYNTAX_ERROR ": LIST knows FILTERBY MODULE, ACLCAT and PATTERN");
+}
+
+static void command_info(struct req *r) {
+    if (!args_names_or_reply(r, 2, NAMES_AT_ONCE))
+        return;
+    reply_array(r, (size_t)r->argc - 2);
+    for (int i = 2; i < r->argc; i++) {
+        const struct command *cmd = command_lookup(r->argv[i]);
+
+        if (cmd == NULL)
+            reply_null_bulk(r);
+        else
+            reply_entry(r, cmd);
+    }
+    req_end(r);
+}
+
+/* COMMAND DOCS */
+
+static void reply_pair(struct req *r, const char *name, struct slice value) {
+    reply_bulk_str(r, name);
+    reply_bulk(r, value);
+}
+
+static void to_lower(char *text) {
+    for (; *text != '\0'; text++)
+        *text = (char)tolower((unsigned char)*text);
+}
+
+/* Literals are named by themselves in lower case, groups by their kind. */
+static void reply_arg_name(struct req *r, const struct doc_arg *a) {
+    char lower[64];
+
+    if (a->name.len > 0) {
+        reply_pair(r, "name", a->name);
+        return;
+    }
+    snprintf(lower, sizeof lower, "%.*s", (int)a->token.len, a->token.ptr);
+    to_lower(lower);
+    reply_pair(r, "name", slice_str(a->token.len == 0 ? doc_type_name(a->type) : lower));
+}
+
+static void reply_arg_flags(struct req *r, const struct doc_arg *a) {
+    reply_bulk_str(r, "flags");
+    reply_array(r, (size_t)a->optional + a->multiple);
+    if (a->optional)
+        reply_status(r, "optional");
+    if (a->multiple)
+        reply_status(r, "multiple");
+}
+
+static void reply_args(struct req *r, const struct doc *doc, short first, short count);
+
+static void reply_arg(struct req *r, const struct doc *doc, const struct doc_arg *a) {
+    bool flags = a->optional || a->multiple;
+    bool shown = a->children == 0 && a->type != DOC_PURE_TOKEN;
+
+    reply_map(r, 2 + (size_t)shown + (a->token.len > 0) + flags + (a->children > 0));
+    reply_arg_name(r, a);
+    reply_pair(r, "type", slice_str(doc_type_name(a->type)));
+    if (shown)
+        reply_pair(r, "display_text", a->name);
+    if (a->token.len > 0)
+        reply_pair(r, "token", a->token);
+    if (flags)
+        reply_arg_flags(r, a);
+    if (a->children > 0)
+        reply_args(r, doc, a->first, a->children);
+}
+
+/* Recursive; the parser lets no synopsis be nested deeply. */
+static void reply_args(struct req *r, const struct doc *doc, short first, short count) {
+    reply_bulk_str(r, "arguments");
+    reply_array(r, (size_t)count);
+    for (short i = first; i >= 0; i = doc->args[i].next)
+        reply_arg(r, doc, &doc->args[i]);
+}
+
+static void reply_head(struct req *r, const struct command *cmd, size_t more) {
+    reply_map(r, 3 + more);
+    reply_pair(r, "summary", slice_str(cmd->summary));
+    reply_pair(r, "since", slice_str(SINCE));
+    reply_pair(r, "group", slice_str(cmd->group));
+}
+
+/* A family such as CONFIG: its synopsis is one choice, and each alternative begins with a word. The
+ * place of the first, or -1. */
+static short family_of(const struct doc *doc) {
+    const struct doc_arg *choice = &doc->args[doc->first];
+
+    if (doc->children != 1 || choice->type != DOC_ONEOF || choice->token.len > 0)
+        return -1;
+    for (short i = choice->first; i >= 0; i = doc->args[i].next) {
+        const struct doc_arg *a = &doc->args[i];
+
+        if ((a->type == DOC_BLOCK ? doc->args[a->first].token.len : a->token.len) == 0)
+            return -1;
+    }
+    return choice->first;
+}
+
+/* The word is the member's name, and what stands behind it are its arguments. */
+static void reply_member(struct req *r, const struct command *cmd, struct doc *doc, short place) {
+    struct doc_arg *a = &doc->args[place];
+    struct doc_arg *first = a->type == DOC_BLOCK ? &doc->args[a->first] : a;
+    struct doc_arg word = *first;
+    short count = a->type == DOC_BLOCK ? a->children : 1;
+    short from = a->type == DOC_BLOCK ? a->first : place;
+    char name[64];
+
+    snprintf(name, sizeof name, "%s|%.*s", cmd->name, (int)word.token.len, word.token.ptr);
+    to_lower(name);
+    reply_bulk_str(r, name);
+    if (word.type == DOC_PURE_TOKEN) {
+        count--;
+        from = word.next;
+    }
+    if (a->type != DOC_BLOCK)
+        a->next = -1;
+    first->token = SLICE("");
+    reply_head(r, cmd, count > 0);
+    if (count > 0)
+        reply_args(r, doc, from, count);
+    *first = word;
+}
+
+static void reply_members(struct req *r, const struct command *cmd, struct doc *doc, short first) {
+    size_t count = 0;
+
+    for (short i = first; i >= 0; i = doc->args[i].next)
+        count++;
+    reply_bulk_str(r, "subcommands");
+    reply_map(r, count);
+    for (short i = first; i >= 0; i = doc->args[i].next)
+        reply_member(r, cmd, doc, i);
+}
+
+static void reply_docs(struct req *r, const struct command *cmd) {
+    struct doc doc;
+    bool args = doc_parse(cmd->args, &doc) && doc.children > 0;
+    short family = args ? family_of(&doc) : -1;
+
+    reply_bulk_str(r, cmd->name);
+    reply_head(r, cmd, args);
+    if (family >= 0)
+        reply_members(r, cmd, &doc, family);
+    else if (args)
+        reply_args(r, &doc, doc.first, doc.children);
+}
+
+static void command_docs_all(struct req *r) {
+    size_t count;
+    const struct command *all = command_table(&count);
+
+    reply_map(r, count);
+    for (size_t i = 0; i < count; i++)
+        reply_docs(r, &all[i]);
+    req_end(r);
+}
+
+/* Names that do not exist are left out, as Redis does. */
+static void command_docs_of(struct req *r) {
+    size_t known = 0;
+
+    if (!args_names_or_reply(r, 2, NAMES_AT_ONCE))
+        return;
+    for (int i = 2; i < r->argc; i++)
+        known += command_lookup(r->argv[i]) != NULL;
+    reply_map(r, known);
+    for (int i = 2; i < r->argc; i++) {
+        const struct command *cmd = command_lookup(r->argv[i]);
+
+        if (cmd != NULL)
+            reply_docs(r, cmd);
+    }
+    req_end(r);
+}
+
+static void command_getkeys(struct req *r) {
+    const struct command *cmd = command_lookup(r->argv[2]);
+    struct key_range range;
+    int *places = req_alloc(r, (size_t)r->argc * sizeof *places);
+    int count;
+
+    if (cmd == NULL) {
+        req_error(r, "ERR Invalid command specified");
+        return;
+    }
+    range = command_key_range(cmd);
+    if (range.first == 0 && !range.movable) {
+        req_error(r, "ERR The command has no key arguments");
+        return;
+    }
+    if (!command_arity_fits(cmd, r->argc - 2)) {
+        req_error(r, "ERR Invalid number of arguments specified for command");
+        return;
+    }
+    count = command_find_keys(cmd, r->argc - 2, r->argv + 2, places);
+    if (count == 0) {
+        req_error(r, "ERR Invalid arguments specified for command");
+        return;
+    }
+    reply_array(r, (size_t)count);
+    for (int i = 0; i < count; i++)
+        reply_bulk(r, r->argv[2 + places[i]]);
+    req_end(r);
+}
+
+void cmd_command(struct req *r) {
+    static const struct subcommand members[] = {
+        { "COUNT", 0, 0, command_count },    { "LIST", 0, 0, command_list },
+        { "LIST", 3, 3, command_list_some }, { "INFO", 0, 0, command_all },
+        { "INFO", 1, -1, command_info },     { "DOCS", 0, 0, command_docs_all },
+        { "DOCS", 1, -1, command_docs_of },  { "GETKEYS", 1, -1, command_getkeys },
+    };
+
+    if (r->argc == 1)
+        command_all(r);
+    else
+        subcommand_run(r, members, LENGTH(members));
+}

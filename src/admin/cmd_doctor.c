@@ -1,0 +1,83 @@
+/* DOCTOR: what is wrong with the database and this server, and what to do about it. */
+#include "admin/doctor.h"
+#include "base/list.h"
+#include "cluster/peers.h"
+#include "commands/command.h"
+#include "config/config.h"
+#include "config/files.h"
+#include "net/usage.h"
+#include "pg/channel.h"
+#include "pg/db.h"
+
+struct patient {
+    struct list node;
+    struct req *r;
+    void (*tell)(const struct findings *f, struct buf *out);
+};
+
+/* One looks for all who ask meanwhile: many DOCTORs are one connection. */
+static struct {
+    struct doctor doctor;
+    bool runs;
+    struct list patients;
+} ward = { .patients = { &ward.patients, &ward.patients } };
+
+/* The channel's session is the first that a pooler in the wrong mode breaks. */
+static void look_at_channel(struct findings *f) {
+    f->checks++;
+    if (channel_is_failing())
+        findings_addf(
+            f, SEVERITY_WARNING, "channel",
+            "give LISTEN a session of its own: connect directly, or by a pooler in session mode; the log "
+            "says more",
+            "other servers cannot be heard (%s): a job that is added at one of them may take a second "
+            "to be delivered here",
+            peers_state());
+}
+
+static void look_at_files(struct findings *f) {
+    int wanted = files_clients_wanted();
+
+    f->checks++;
+    if (wanted > config.maxclients)
+        findings_addf(f, SEVERITY_WARNING, "files",
+                      "raise the limit of open files: ulimit -n, LimitNOFILE= in the systemd unit",
+                      "the limit of open files allows %d clients; maxclients was %d", config.maxclients,
+                      wanted);
+}
+
+static void on_end(void *arg) {
+    struct findings *f = &ward.doctor.findings;
+    struct list *node;
+
+    (void)arg;
+    look_at_channel(f);
+    look_at_files(f);
+    while ((node = list_pop_front(&ward.patients)) != NULL) {
+        struct patient *p = LIST_ENTRY(node, struct patient, node);
+        struct buf text = { 0 };
+
+        p->tell(f, &text);
+        req_text(p->r, &text);
+    }
+    doctor_stop(&ward.doctor);
+    ward.runs = false;
+}
+
+void cmd_doctor(struct req *r) {
+    bool lines = r->argc == 2 && slice_is(r->argv[1], "lines");
+    struct patient *p;
+
+    if (r->argc > 2 || (r->argc == 2 && !lines && !slice_is(r->argv[1], "text"))) {
+        usage_unexpected(r, lines ? 2 : 1);
+        return;
+    }
+    p = req_alloc(r, sizeof *p);
+    p->r = r;
+    p->tell = lines ? findings_lines : findings_text;
+    list_push_back(&ward.patients, &p->node);
+    if (ward.runs)
+        return;
+    ward.runs = true;
+    doctor_start(&ward.doctor, db_host_number(), on_end, NULL);
+}

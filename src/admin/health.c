@@ -1,0 +1,234 @@
+/* HEALTH: whether a job goes through add, get and ack, and how long that takes. */
+#include "admin/health.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "jobs/add.h"
+#include "jobs/job_ids.h"
+#include "net/args.h"
+#include "pg/db.h"
+#include "queue/lease.h"
+#include "queue/queue.h"
+
+#define TIMEOUT_MS 5000
+#define TTL_S "60"
+#define TAKEN "ERR the job was added, but somebody else has taken it from the queue " QUEUE_HIDDEN
+
+/* Somebody who asked. */
+struct patient {
+    struct list node;
+    struct heap_item deadline; /* clock_mono() */
+    struct req *r;
+    int64_t timeout_ms;
+};
+
+static struct {
+    struct list next; /* who has asked since the run began */
+    struct list now;  /* for whom it is made */
+    struct heap deadlines;
+    bool runs;
+    struct task claim;
+    struct job_key key; /* of the job, */
+    struct queue *q;    /* and its queue, from its insert to the end */
+    bool taken;
+    bool unsure; /* whether it was taken: the answer was lost */
+} ward = { .next = { &ward.next, &ward.next }, .now = { &ward.now, &ward.now } };
+
+/* ---- the end ---- */
+
+static void dismiss(struct patient *p) {
+    list_remove(&p->node);
+    heap_remove(&ward.deadlines, &p->deadline);
+}
+
+/* error: as it is sent, without the minus; length 0: all is well. */
+static void answer(struct patient *p, struct slice error) {
+    struct req *r = p->r;
+
+    dismiss(p);
+    if (error.len > 0)
+        req_error(r, "%.*s", (int)error.len, error.ptr);
+    else
+        req_int(r, (clock_mono() - r->started_us) / US_PER_MS);
+}
+
+/* Who asks while it is told is for the next run. */
+static void end_run(struct slice error) {
+    while (!list_empty(&ward.now))
+        answer(LIST_ENTRY(ward.now.next, struct patient, node), error);
+    if (ward.q != NULL)
+        ward.q->users--;
+    ward.q = NULL;
+    ward.runs = false;
+}
+
+/* The reply of a request of our own that was refused: "-CODE text" and a line's end. */
+static void end_refused(const struct req *r) {
+    end_run((struct slice){ buf_ptr(&r->own) + 1, buf_len(&r->own) - 3 });
+}
+
+/* ---- ack ---- */
+
+static void on_acked(struct req *r) {
+    if (r->failed)
+        end_refused(r);
+    else if (!ward.taken && !ward.unsure)
+        end_run(SLICE(TAKEN));
+    else
+        end_run((struct slice){ "", 0 });
+    req_free(r);
+}
+
+static void ack(void) {
+    struct req *r = req_new(0, NULL, NULL, on_acked);
+
+    job_ids_set(r, ward.key);
+    r->task.op = &op_ack_jobs;
+    batch_add(&r->task);
+}
+
+/* ---- get ---- */
+
+static void claim_begin(struct params *p) {
+    params_set_time(p, 3, clock_db());
+    params_set_int2(p, 4, (int16_t)node_self()->number);
+}
+
+static void claim_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_int4(p, 0, ward.key.queue_id);
+    params_int2(p, 1, ward.key.rank);
+    params_int8(p, 2, ward.key.id);
+}
+
+static void claim_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    ward.taken = PQntuples(rows) > 0;
+    if (ward.taken) {
+        if (!lease_replace(ward.key.id))
+            queue_count_len(ward.q, -1);
+        queue_remove_returned(ward.q, ward.key);
+        queue_count_out(ward.q, 1);
+        stats.jobs_delivered++;
+    }
+    ack();
+}
+
+static void claim_fail(struct task *t, const struct op_error *err) {
+    char text[600];
+    int len = snprintf(text, sizeof text, "DBERR the database refused the claim: %s (SQLSTATE %s)",
+                       err->message, err->sqlstate);
+
+    (void)t;
+    end_run((struct slice){ text, len < (int)sizeof text ? (size_t)len : sizeof text - 1 });
+}
+
+/* With RETRY 0 it cannot be taken twice. */
+static bool claim_again(struct task *t, bool unknown) {
+    (void)t;
+    ward.unsure |= unknown;
+    return true;
+}
+
+struct op op_health_claim = {
+    .name = "health_claim",
+    .takes = true,
+    .stmt = SQL_CLAIM_KEYS,
+    .lane = LANE_HOT,
+    .begin = claim_begin,
+    .encode = claim_encode,
+    .done = claim_done,
+    .fail = claim_fail,
+    .again = claim_again,
+};
+
+static void claim(void) {
+    ward.claim = (struct task){ .op = &op_health_claim, .rows = 1 };
+    list_init(&ward.claim.node);
+    batch_add(&ward.claim);
+}
+
+/* ---- add ---- */
+
+static void on_added(struct req *r) {
+    if (r->failed) {
+        end_refused(r);
+    } else {
+        const struct add *a = r->data;
+
+        ward.key = a->key;
+        ward.q = a->q;
+        ward.q->users++;
+        claim();
+    }
+    req_free(r);
+}
+
+static void begin_run(void) {
+    const struct slice words[] = { SLICE("ADDJOB"), SLICE(QUEUE_HIDDEN), slice_str(node_self()->id),
+                                   SLICE("0"),      SLICE("RETRY"),      SLICE("0"),
+                                   SLICE("TTL"),    SLICE(TTL_S) };
+    struct req *r = req_new(LENGTH(words), words, NULL, on_added);
+
+    ward.runs = true;
+    ward.taken = ward.unsure = false;
+    list_splice_back(&ward.now, &ward.next);
+    r->cmd = command_lookup(words[0]);
+    cmd_addjob(r);
+}
+
+/* ---- the command ---- */
+
+static const struct arg_option health_words[] = {
+    { "TIMEOUT", ARG_INT, offsetof(struct patient, timeout_ms), 1, INT32_MAX,
+      "ERR TIMEOUT must be a number of milliseconds greater than zero" },
+};
+
+static const struct arg_spec health_spec = { health_words, LENGTH(health_words), NULL, NULL, NULL };
+
+void cmd_health(struct req *r) {
+    struct patient *p = req_alloc(r, sizeof *p);
+    int end;
+
+    p->r = r;
+    p->timeout_ms = TIMEOUT_MS;
+    if (!args_parse_or_reply(r, 1, &health_spec, p, &end))
+        return;
+    list_push_back(&ward.next, &p->node);
+    heap_set(&ward.deadlines, &p->deadline, clock_mono() + p->timeout_ms * US_PER_MS);
+}
+
+static void give_up(struct patient *p) {
+    struct req *r = p->r;
+    int64_t ms = p->timeout_ms;
+
+    dismiss(p);
+    if (batch_connected(LANE_HOT))
+        req_error(r, "NOREPL no job went through within %lld milliseconds", (long long)ms);
+    else
+        req_error(r, "NOREPL the database cannot be reached: %s", db_last_error());
+}
+
+void health_turn(int64_t mono_us) {
+    struct heap_item *first;
+
+    while ((first = heap_first(&ward.deadlines)) != NULL && first->due <= mono_us)
+        give_up(CONTAINER_OF(first, struct patient, deadline));
+    if (!ward.runs && !list_empty(&ward.next))
+        begin_run();
+}
+
+int64_t health_next_due(void) {
+    const struct heap_item *first = heap_first(&ward.deadlines);
+
+    if (!ward.runs && !list_empty(&ward.next))
+        return 0;
+    return first == NULL ? INT64_MAX : first->due;
+}

@@ -1,0 +1,40 @@
+#ifndef BUF_H
+#define BUF_H
+
+#include <stddef.h>
+#include "base/util.h"
+
+/*
+ * A growable run of bytes, appended at the end and consumed at the front.
+ * The live bytes are data[start .. end). All zero is a valid empty buffer.
+ */
+struct buf {
+    char *data;
+    size_t start;
+    size_t end;
+    size_t cap;
+};
+
+static inline size_t buf_len(const struct buf *b) {
+    return b->end - b->start;
+}
+
+/* NULL when b never had memory. */
+static inline char *buf_ptr(const struct buf *b) {
+    return b->start == 0 ? b->data : b->data + b->start;
+}
+
+/* Room for at least n bytes at the returned place; then buf_added(). */
+char *buf_reserve(struct buf *b, size_t n);
+void buf_added(struct buf *b, size_t n);
+void buf_append(struct buf *b, const void *bytes, size_t n);
+void buf_append_str(struct buf *b, const char *text);
+void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void buf_consume(struct buf *b, size_t n);
+/* Gives back most of the room behind the bytes, if there is much of it. */
+void buf_fit(struct buf *b);
+/* Empties b; keeps its memory unless that is more than keep bytes. */
+void buf_reset(struct buf *b, size_t keep);
+void buf_free(struct buf *b);
+
+#endif

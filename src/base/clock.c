@@ -1,0 +1,101 @@
+/* The turn's time: monotonic, wall clock, and the estimate of the database's. */
+#include "base/clock.h"
+
+#include <time.h>
+
+static int64_t turn_mono, turn_unix;
+static int64_t latest;   /* reading of the monotonic clock */
+static int64_t db_ahead; /* the database's clock minus our monotonic one */
+static int64_t last_db;  /* what clock_db() said last */
+static bool db_known;
+static bool stale = true;
+
+/* A clock that was set back by more than this is followed. */
+#define MAX_STANDSTILL_US US_PER_S
+/* Estimates differ by less. One that is further ahead may not know yet that the clock was set back. */
+#define MAX_LEAD_US (250 * US_PER_MS)
+#define NEAR_US (10 * US_PER_S)
+
+/* At the start: most questions to the database, and an answer that needs no better one. */
+#define FIRST_ANSWERS 8
+#define FIRST_GOOD_US (3 * US_PER_MS)
+
+static int64_t read_clock(clockid_t id) {
+    struct timespec now;
+
+    clock_gettime(id, &now);
+    return (int64_t)now.tv_sec * US_PER_S + now.tv_nsec / 1000;
+}
+
+void clock_turn(void) {
+    stale = true;
+}
+
+static void refresh(void) {
+    stale = false;
+    turn_mono = latest = read_clock(CLOCK_MONOTONIC);
+    turn_unix = read_clock(CLOCK_REALTIME);
+    /* Until the database has told its time, ours is the best guess. */
+    if (!db_known)
+        db_ahead = turn_unix - turn_mono;
+}
+
+int64_t clock_mono(void) {
+    if (stale)
+        refresh();
+    return turn_mono;
+}
+
+int64_t clock_unix(void) {
+    if (stale)
+        refresh();
+    return turn_unix;
+}
+
+/* What was ready by one look at this clock must be so by the next: small
+ * corrections backwards make it stand still until time has caught up. */
+int64_t clock_db(void) {
+    int64_t now = clock_mono() + db_ahead;
+
+    if (now < last_db && last_db - now < MAX_STANDSTILL_US)
+        return last_db;
+    last_db = now;
+    return now;
+}
+
+int64_t clock_mono_now(void) {
+    latest = read_clock(CLOCK_MONOTONIC);
+    return latest;
+}
+
+int64_t clock_latest(void) {
+    return latest;
+}
+
+void clock_db_reached(int64_t db_us) {
+    if (db_us > clock_db() && db_us - last_db < MAX_LEAD_US)
+        last_db = db_us;
+}
+
+bool clock_db_is_near(int64_t db_us) {
+    int64_t now = clock_db();
+
+    return db_us >= now - NEAR_US && db_us <= now + NEAR_US;
+}
+
+void clock_sync_db(int64_t db_us, int64_t mono_us) {
+    db_ahead = db_us - mono_us;
+    db_known = true;
+}
+
+/* By the time of the answer: late rather than early, because leases end by this clock. */
+bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us) {
+    static int64_t best;
+    static int answers;
+
+    if (answers == 0 || db_us - answered_mono_us > best) {
+        best = db_us - answered_mono_us;
+        clock_sync_db(db_us, answered_mono_us);
+    }
+    return ++answers >= FIRST_ANSWERS || answered_mono_us - asked_mono_us <= FIRST_GOOD_US;
+}

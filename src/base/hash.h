@@ -1,0 +1,75 @@
+#ifndef HASH_H
+#define HASH_H
+
+#include <endian.h>
+#include <string.h>
+#include "base/util.h"
+
+/*
+ * Hash tables whose memory never runs out, as all memory here; see util.h.
+ * Clients choose many of the keys. Every table hashes by SipHash-1-3 with a
+ * random key of the process, so that no client can choose keys that collide.
+ * No other file includes uthash.h.
+ */
+unsigned hash_bytes(const void *bytes, size_t len);
+/* While there is no table. */
+void hash_set_key(const uint64_t key[2]);
+
+/* SipHash while it computes: four words that begin with the key. */
+struct siphash {
+    uint64_t v0, v1, v2, v3;
+};
+
+extern struct siphash hash_start;
+
+static inline uint64_t hash_rotate(uint64_t word, int bits) {
+    return word << bits | word >> (64 - bits);
+}
+
+static inline void hash_round(struct siphash *s) {
+    s->v0 += s->v1;
+    s->v2 += s->v3;
+    s->v1 = hash_rotate(s->v1, 13) ^ s->v0;
+    s->v3 = hash_rotate(s->v3, 16) ^ s->v2;
+    s->v0 = hash_rotate(s->v0, 32) + s->v3;
+    s->v2 += s->v1;
+    s->v3 = hash_rotate(s->v3, 21) ^ s->v0;
+    s->v1 = hash_rotate(s->v1, 17) ^ s->v2;
+    s->v2 = hash_rotate(s->v2, 32);
+}
+
+static inline void hash_word(struct siphash *s, uint64_t word) {
+    s->v3 ^= word;
+    hash_round(s);
+    s->v0 ^= word;
+}
+
+/* last: the bytes that fill no word, and the length in the highest byte. */
+static inline unsigned hash_end(struct siphash *s, uint64_t last) {
+    hash_word(s, last);
+    s->v2 ^= 0xff;
+    hash_round(s);
+    hash_round(s);
+    hash_round(s);
+    return (unsigned)(s->v0 ^ s->v1 ^ s->v2 ^ s->v3);
+}
+
+/* The same as hash_bytes(): a number of constant size is hashed in place. */
+static inline unsigned hash_key(const void *key, size_t len) {
+    struct siphash s = hash_start;
+    uint64_t word = 0;
+
+    if (!__builtin_constant_p(len) || len > sizeof word)
+        return hash_bytes(key, len);
+    memcpy(&word, key, len);
+    if (len < sizeof word)
+        return hash_end(&s, le64toh(word) | (uint64_t)len << 56);
+    hash_word(&s, le64toh(word));
+    return hash_end(&s, (uint64_t)len << 56);
+}
+
+#define uthash_malloc(size) xmalloc(size)
+#define HASH_FUNCTION(key, len, hash) ((hash) = hash_key(key, len))
+#include <uthash.h>
+
+#endif

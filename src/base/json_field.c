@@ -1,0 +1,119 @@
+/* Find single fields of a JSON object. */
+#include "base/json_field.h"
+
+#include <string.h>
+
+struct place {
+    const char *at, *end;
+};
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void skip_blanks(struct place *p) {
+    while (p->at < p->end && is_blank(*p->at))
+        p->at++;
+}
+
+static bool take(struct place *p, char c) {
+    skip_blanks(p);
+    if (p->at == p->end || *p->at != c)
+        return false;
+    p->at++;
+    return true;
+}
+
+static bool skip_string(struct place *p) {
+    if (!take(p, '"'))
+        return false;
+    for (; p->at < p->end; p->at++) {
+        if (*p->at == '"') {
+            p->at++;
+            return true;
+        }
+        if (*p->at == '\\' && ++p->at == p->end)
+            return false;
+    }
+    return false;
+}
+
+/* To the bracket that closes the one here; which kind closes which is not looked at. */
+static bool skip_nested(struct place *p) {
+    for (int depth = 0; p->at < p->end;) {
+        char c = *p->at;
+
+        if (c == '"') {
+            if (!skip_string(p))
+                return false;
+            continue;
+        }
+        p->at++;
+        if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && --depth == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool skip_word(struct place *p) {
+    const char *begin = p->at;
+
+    while (p->at < p->end && !is_blank(*p->at) && strchr(",}]\"{[:", *p->at) == NULL)
+        p->at++;
+    return p->at > begin;
+}
+
+static bool skip_value(struct place *p, struct slice *value) {
+    bool good;
+
+    skip_blanks(p);
+    if (p->at == p->end)
+        return false;
+    value->ptr = p->at;
+    if (*p->at == '"')
+        good = skip_string(p);
+    else if (*p->at == '{' || *p->at == '[')
+        good = skip_nested(p);
+    else
+        good = skip_word(p);
+    value->len = (size_t)(p->at - value->ptr);
+    return good;
+}
+
+/* All of the object is gone over, so that what is cut off is never taken for whole. */
+enum json_found json_field(struct slice object, const char *name, struct slice *value) {
+    struct place p = { object.ptr, object.ptr + object.len };
+    enum json_found found = JSON_ABSENT;
+    struct slice key, here, text;
+
+    if (!take(&p, '{'))
+        return JSON_BROKEN;
+    if (!take(&p, '}')) {
+        do {
+            skip_blanks(&p);
+            key.ptr = p.at;
+            if (!skip_string(&p))
+                return JSON_BROKEN;
+            key.len = (size_t)(p.at - key.ptr);
+            if (!take(&p, ':') || !skip_value(&p, &here))
+                return JSON_BROKEN;
+            if (json_plain_string(key, &text) && slice_equal(text, slice_str(name))) {
+                *value = here;
+                found = JSON_FOUND;
+            }
+        } while (take(&p, ','));
+        if (!take(&p, '}'))
+            return JSON_BROKEN;
+    }
+    skip_blanks(&p);
+    return p.at == p.end ? found : JSON_BROKEN;
+}
+
+bool json_plain_string(struct slice value, struct slice *text) {
+    if (value.len < 2 || value.ptr[0] != '"' || memchr(value.ptr, '\\', value.len) != NULL)
+        return false;
+    *text = (struct slice){ value.ptr + 1, value.len - 2 };
+    return true;
+}

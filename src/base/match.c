@@ -1,0 +1,177 @@
+/* Glob patterns in bounded time. */
+#include "base/match.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#define BITS 64
+#define BYTES 256
+
+static unsigned char fold(unsigned char c, bool ignore_case) {
+    return ignore_case && c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : c;
+}
+
+/* ---- elements ---- */
+
+/* One member of a set at *at, a character or a range; moves *at behind it. */
+static bool set_member_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
+    const unsigned char *p = (const unsigned char *)pattern.ptr + *at;
+    size_t left = pattern.len - *at;
+    unsigned char low = fold(p[0], ignore_case), high = low;
+
+    if (left >= 2 && p[0] == '\\') {
+        low = high = fold(p[1], ignore_case);
+        *at += 2;
+    } else if (left >= 3 && p[1] == '-') {
+        high = fold(p[2], ignore_case);
+        *at += 3;
+    } else {
+        *at += 1;
+    }
+    return low <= high ? c >= low && c <= high : c >= high && c <= low;
+}
+
+/* A set, *at standing behind its '['. One that is not closed ends with the pattern. */
+static bool set_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
+    bool negated = *at < pattern.len && pattern.ptr[*at] == '^';
+    bool found = false;
+
+    if (negated)
+        (*at)++;
+    while (*at < pattern.len && pattern.ptr[*at] != ']')
+        found |= set_member_matches(pattern, at, c, ignore_case);
+    if (*at < pattern.len)
+        (*at)++;
+    return found != negated;
+}
+
+/* One element of the pattern that is not a star against one byte. */
+static bool element_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
+    char first = pattern.ptr[(*at)++];
+
+    c = fold(c, ignore_case);
+    if (first == '?')
+        return true;
+    if (first == '[')
+        return set_matches(pattern, at, c, ignore_case);
+    if (first == '\\' && *at < pattern.len)
+        first = pattern.ptr[(*at)++];
+    return fold((unsigned char)first, ignore_case) == c;
+}
+
+/* ---- all places at once ---- */
+
+/*
+ * The pattern as an automaton that reads each byte of the text once. Bit n of a set stands for the state in
+ * which n elements have matched.
+ */
+struct automaton {
+    size_t words;    /* of a set of states */
+    size_t elements; /* stars do not count */
+    uint64_t *next;  /* for each byte: the states whose next element matches it */
+    uint64_t *stars; /* states that stay as they are, whatever the byte */
+    uint64_t *now;   /* states that the text so far leads to */
+};
+
+static void set_bit(uint64_t *words, size_t bit) {
+    words[bit / BITS] |= UINT64_C(1) << bit % BITS;
+}
+
+static void add_element(struct automaton *a, struct slice pattern, size_t *at, bool ignore_case) {
+    size_t end = *at;
+
+    for (unsigned c = 0; c < BYTES; c++) {
+        end = *at;
+        if (element_matches(pattern, &end, (unsigned char)c, ignore_case))
+            set_bit(a->next + c * a->words, a->elements);
+    }
+    *at = end;
+    a->elements++;
+}
+
+static void make(struct automaton *a, struct slice pattern, bool ignore_case) {
+    size_t at = 0;
+
+    a->words = pattern.len / BITS + 1;
+    a->next = xcalloc(a->words * (BYTES + 2), sizeof *a->next);
+    a->stars = a->next + a->words * BYTES;
+    a->now = a->stars + a->words;
+    while (at < pattern.len) {
+        if (pattern.ptr[at] != '*') {
+            add_element(a, pattern, &at, ignore_case);
+        } else {
+            set_bit(a->stars, a->elements);
+            at++;
+        }
+    }
+}
+
+/* False when no state is left. */
+static bool read_byte(struct automaton *a, unsigned char c) {
+    const uint64_t *next = a->next + c * a->words;
+    uint64_t carry = 0, any = 0;
+
+    for (size_t i = 0; i < a->words; i++) {
+        uint64_t moved = a->now[i] & next[i];
+
+        a->now[i] = (a->now[i] & a->stars[i]) | moved << 1 | carry;
+        carry = moved >> (BITS - 1);
+        any |= a->now[i];
+    }
+    return any != 0;
+}
+
+bool glob_match_worst(struct slice pattern, struct slice text, bool ignore_case) {
+    struct automaton a = { 0 };
+    size_t read = 0;
+    bool matches;
+
+    make(&a, pattern, ignore_case);
+    set_bit(a.now, 0);
+    while (read < text.len && read_byte(&a, (unsigned char)text.ptr[read]))
+        read++;
+    matches = read == text.len && (a.now[a.elements / BITS] >> a.elements % BITS & 1) != 0;
+    free(a.next);
+    return matches;
+}
+
+/* ---- one place after the other ---- */
+
+/*
+ * Quick for the usual patterns, but each byte of the text may be looked at by each element. When that takes
+ * more steps than to make the automaton, the automaton takes over.
+ *
+ * Only the last star ever needs another try. The elements between two stars have matched at their earliest
+ * place, and no later place could help.
+ */
+bool glob_match(struct slice pattern, struct slice text, bool ignore_case) {
+    size_t steps = BYTES * (pattern.len + 1) + 2 * text.len;
+    size_t after_star = 0, star_text = 0;
+    size_t p = 0, t = 0;
+    bool starred = false;
+
+    while (t < text.len) {
+        size_t from = p, next = p;
+
+        if (p < pattern.len && pattern.ptr[p] == '*') {
+            starred = true;
+            after_star = ++p;
+            star_text = t;
+        } else if (p < pattern.len &&
+                   element_matches(pattern, &next, (unsigned char)text.ptr[t], ignore_case)) {
+            p = next;
+            t++;
+        } else if (starred) {
+            p = after_star;
+            t = ++star_text;
+        } else {
+            return false;
+        }
+        if (steps <= 1 + next - from)
+            return glob_match_worst(pattern, text, ignore_case);
+        steps -= 1 + next - from;
+    }
+    while (p < pattern.len && pattern.ptr[p] == '*')
+        p++;
+    return p == pattern.len;
+}

@@ -1,0 +1,20 @@
+#ifndef MATCH_H
+#define MATCH_H
+
+#include <stdbool.h>
+#include "base/util.h"
+
+/* The longest pattern that a client may give. */
+#define PATTERN_MAX 1024
+
+/*
+ * Glob match as Redis' KEYS knows it: * ? [set] \x.
+ *
+ * The time is bounded for every pattern: in the order of text.len * (pattern.len / 64 + 1) steps, and at
+ * most pattern.len * 256 more. That is a millisecond for PATTERN_MAX and a text of 64 KB.
+ */
+bool glob_match(struct slice pattern, struct slice text, bool ignore_case);
+/* The same by the automaton from the first byte on, to which glob_match() turns for the worst patterns. */
+bool glob_match_worst(struct slice pattern, struct slice text, bool ignore_case);
+
+#endif

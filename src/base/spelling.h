@@ -1,0 +1,25 @@
+#ifndef SPELLING_H
+#define SPELLING_H
+
+#include <stddef.h>
+#include "base/util.h"
+
+/*
+ * The known word that is nearest to a misspelt word: "did you mean GETJOB?".
+ * Words are compared without regard to case. An inserted, missing, wrong or
+ * swapped letter is one step. A word of up to four letters may be one step away,
+ * a longer word two.
+ */
+#define SPELLING_MAX 32 /* Longer words have no suggestion. */
+
+struct spelling {
+    struct slice word;
+    struct slice nearest; /* empty: no candidate is near enough */
+    size_t steps;         /* from word to nearest, or the first number of steps that is too many */
+};
+
+/* word must outlive the search, and so must the candidates. */
+void spelling_init(struct spelling *s, struct slice word);
+void spelling_offer(struct spelling *s, struct slice candidate);
+
+#endif

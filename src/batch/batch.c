@@ -1,0 +1,776 @@
+/* Natural batching: tasks of all clients become one statement per operation and turn. */
+#include "batch/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/stats.h"
+#include "batch/batch_impl.h"
+#include "batch/contention.h"
+#include "config/config.h"
+
+#define LANES 2
+/* Deadlocks, cancelled statements and the like: how often the same task is tried. */
+#define MAX_TRANSIENT_FAILURES 5
+#define ALONE_MOST 16
+/* More kinds of tasks than this in one flight, and the general statement is cheaper. */
+#define ALIKE_MOST 3
+/* Fewer tasks than this are not worth a second flight. */
+#define SPLIT_LEAST 16
+
+struct lane {
+    struct db_lane *db;
+    size_t queued;                         /* tasks in the queues of its operations */
+    struct flight flights[DB_MAX_FLIGHTS]; /* those under way from the oldest on, in a ring */
+    size_t oldest;
+    size_t lost; /* flights that are to be sent again with the next that is lost */
+};
+
+/* Kinds of flights on the hot lane. They take turns, so that retries of failed tasks and ASYNC adds do not
+ * delay ordinary tasks. */
+enum turn {
+    TURN_ORDINARY,
+    TURN_SUSPECTS,
+    TURN_BUNDLES,
+    TURN_ASYNC,
+    TURN_REPLICATED,
+    TURN_CONTENDED,
+    TURNS,
+};
+
+static struct {
+    struct op *const *ops;
+    void (*plan)(void);
+    struct lane lanes[LANES];
+    struct list suspects;  /* tasks of failed and lost flights: sent in ever smaller groups */
+    struct list too_large; /* tasks that are not sent: they fail when the turn ends */
+    enum turn turn;        /* of the last hot flight */
+    bool side_contended;   /* the last side flight was for a contended operation */
+} batch;
+
+void batch_init(struct op *const *ops, void (*plan)(void)) {
+    batch.ops = ops;
+    batch.plan = plan;
+    list_init(&batch.suspects);
+    list_init(&batch.too_large);
+    bundles_init();
+    for (size_t i = 0; ops[i] != NULL; i++) {
+        list_init(&ops[i]->queue);
+        ops[i]->queued = 0;
+    }
+    contention_init(ops);
+    batch.turn = TURN_ORDINARY;
+    for (size_t i = 0; i < LANES; i++)
+        batch.lanes[i].queued = 0;
+}
+
+void batch_start(void) {
+    batch.lanes[0].db = db_lane_new("hot", LANE_HOT);
+    batch.lanes[1].db = db_lane_new("side", LANE_SIDE);
+}
+
+void batch_stop(void) {
+    for (size_t i = 0; i < LANES; i++) {
+        struct lane *lane = &batch.lanes[i];
+
+        /* What is under way ends with the process. */
+        for (size_t k = lane->db->flying; k < DB_MAX_FLIGHTS; k++)
+            free(lane->flights[(lane->oldest + k) % DB_MAX_FLIGHTS].tasks);
+        db_lane_free(lane->db);
+    }
+}
+
+static void count_queued(const struct task *t, int change) {
+    struct op *op = t->op;
+
+    op->queued += (size_t)change;
+    op->contention.blocked += (size_t)(t->blocked_us != 0 ? change : 0);
+    batch.lanes[op->lane == LANE_HOT ? 0 : 1].queued += (size_t)change;
+}
+
+void batch_count_bundled(long change) {
+    batch.lanes[0].queued += (size_t)change;
+}
+
+static void add_apart(struct list *list, struct task *t, uint32_t company) {
+    t->company = company;
+    list_push_back(list, &t->node);
+}
+
+void batch_requeue(struct task *t, struct list *before) {
+    t->state = TASK_QUEUED;
+    count_queued(t, 1);
+    list_insert_before(before, &t->node);
+}
+
+void batch_dequeue(struct task *t) {
+    list_remove(&t->node);
+    count_queued(t, -1);
+    t->state = TASK_IDLE;
+}
+
+void batch_reset(struct task *t) {
+    t->state = TASK_IDLE;
+    t->company = 0;
+    t->failures = t->lost = t->lost_alone = 0;
+    t->unsettled = false;
+    t->blocked_us = 0;
+}
+
+void batch_add(struct task *t) {
+    if (t->bundle != NULL) {
+        t->bundle->on_joined(t->bundle);
+        return;
+    }
+    t->state = TASK_QUEUED;
+    t->unsettled = false;
+    if (task_size(t) > OP_MAX_BYTES) {
+        add_apart(&batch.too_large, t, 1);
+    } else if (t->lost > 1 && t->company > 0) {
+        /* It was given up to find out what became of its flight. */
+        add_apart(&batch.suspects, t, t->company);
+    } else {
+        t->company = 0;
+        batch_requeue(t, &t->op->queue);
+    }
+}
+
+bool batch_cancel(struct task *t) {
+    if (t->state != TASK_QUEUED)
+        return false;
+    list_remove(&t->node);
+    if (t->company == 0)
+        count_queued(t, -1);
+    batch_reset(t);
+    return true;
+}
+
+bool batch_withdraw(struct task *t) {
+    return t->bundle == NULL && t->company == 0 && t->failures == 0 && t->lost == 0 && batch_cancel(t);
+}
+
+bool batch_connected(enum lane_kind kind) {
+    for (size_t i = 0; i < LANES; i++)
+        if (batch.lanes[i].db->kind == kind && batch.lanes[i].db->state >= DB_READY)
+            return true;
+    return false;
+}
+
+bool batch_idle(void) {
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (!list_empty(&batch.ops[i]->queue))
+            return false;
+    for (size_t i = 0; i < LANES; i++)
+        if (batch.lanes[i].db->state == DB_FLYING)
+            return false;
+    return list_empty(&batch.suspects) && list_empty(&batch.too_large) && !bundles_wait();
+}
+
+/* ---- building a flight ---- */
+
+static struct lane *lane_of(const struct db_lane *db) {
+    for (size_t i = 0; i < LANES; i++)
+        if (batch.lanes[i].db == db)
+            return &batch.lanes[i];
+    return NULL;
+}
+
+static void board(struct flight *f, struct task *t) {
+    if (f->task_count == f->task_cap) {
+        f->task_cap = f->task_cap == 0 ? 64 : f->task_cap * 2;
+        f->tasks = xrealloc(f->tasks, f->task_cap * sizeof *f->tasks);
+    }
+    f->tasks[f->task_count++] = t;
+    f->bytes += task_size(t);
+    f->parts[f->part_count].count++;
+    f->spread_count += t->op->spreads && t->bundle == NULL;
+    list_remove(&t->node);
+    if (t->company == 0 && t->bundle == NULL)
+        count_queued(t, -1);
+    t->state = TASK_SENT;
+}
+
+static struct task *first_task(struct op *op) {
+    return LIST_ENTRY(op->queue.next, struct task, node);
+}
+
+/* Does t fit into a statement that has so many rows and bytes, in a flight of so many bytes? */
+static bool fits(size_t in_flight, size_t rows, size_t bytes, const struct task *t) {
+    return rows + t->rows <= (size_t)config.batch_max && bytes + t->bytes <= (size_t)config.batch_max_bytes &&
+           in_flight + task_size(t) <= OP_MAX_BYTES;
+}
+
+bool batch_has_room(const struct flight *f, const struct params *p, const struct task *t) {
+    return p->rows == 0 || fits(f->bytes, p->rows, p->bytes, t);
+}
+
+void batch_encode(struct flight *f, struct params *p, struct task *t,
+                  void (*encode_task)(struct params *p, struct task *t)) {
+    t->first_row = p->rows;
+    encode_task(p, t);
+    p->rows += t->rows;
+    p->bytes += t->bytes;
+    board(f, t);
+}
+
+/* Tasks in the statement being built. */
+static size_t boarded(const struct flight *f) {
+    return f->parts[f->part_count].count;
+}
+
+static size_t seats_for(const struct flight *f, const struct op *op) {
+    return op->spreads ? (op->queued * f->seats + f->of - 1) / f->of : SIZE_MAX;
+}
+
+void batch_finish(struct flight *f, struct op *op, enum sql_stmt stmt,
+                  void (*done)(struct task **tasks, size_t count, const PGresult *rows)) {
+    size_t rows = db_params(f->db)->rows;
+
+    f->parts[f->part_count].op = op;
+    f->parts[f->part_count].bundle = NULL;
+    f->parts[f->part_count].done = done;
+    f->part_count++;
+    stats.rows += rows;
+    if (rows > stats.batch_max_rows)
+        stats.batch_max_rows = rows;
+    db_statement(f->db, stmt);
+}
+
+static void finish_statement(struct flight *f, struct op *op, const struct op_alike *alike) {
+    batch_finish(f, op, alike != NULL ? alike->stmt : op->stmt, alike != NULL ? alike->done : op->done);
+}
+
+struct params *batch_begin(struct flight *f, struct op *op) {
+    struct params *p = db_params(f->db);
+
+    f->parts[f->part_count].count = 0;
+    if (op->begin != NULL)
+        op->begin(p);
+    return p;
+}
+
+void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct task *const *tasks,
+                     size_t count) {
+    struct params *p = batch_begin(f, op);
+
+    for (size_t i = 0; i < count; i++)
+        batch_encode(f, p, tasks[i], op->encode);
+    finish_statement(f, op, NULL);
+    f->parts[f->part_count - 1].bundle = b;
+}
+
+/* How many of the operation's first tasks fit into one statement; the rest waits for the next flight. */
+static size_t scope_of(const struct flight *f, const struct op *op) {
+    size_t seats = op->alone ? 1 : seats_for(f, op);
+    size_t rows = 0, bytes = 0, count = 0;
+
+    for (const struct list *n = op->queue.next; n != &op->queue && count < seats; n = n->next, count++) {
+        const struct task *t = LIST_ENTRY(n, const struct task, node);
+
+        if (count > 0 && !fits(f->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
+            break;
+        rows += t->rows;
+        bytes += t->bytes;
+    }
+    return count;
+}
+
+static void add_statement(struct flight *f, struct op *op) {
+    size_t scope = scope_of(f, op);
+    struct params *p = batch_begin(f, op);
+
+    for (; scope > 0; scope--)
+        batch_encode(f, p, first_task(op), op->encode);
+    finish_statement(f, op, NULL);
+}
+
+/* ---- tasks of one kind ---- */
+
+/* Tasks of one kind are one statement: those of a shape, or those that have none. */
+struct task_kind {
+    bool alike;
+    struct op_shape shape;
+};
+
+static struct task_kind kind_of(const struct op *op, const struct task *t) {
+    struct task_kind kind;
+
+    kind.alike = op->alike->shape(t, &kind.shape);
+    return kind;
+}
+
+static bool same_kind(const struct task_kind *x, const struct task_kind *y) {
+    return x->alike == y->alike && (!x->alike || (x->shape.a == y->shape.a && x->shape.b == y->shape.b));
+}
+
+/* Of how many kinds the first tasks are; 0: they go better by the general statement. */
+static size_t count_kinds(const struct flight *f, const struct op *op, size_t scope) {
+    struct task_kind kinds[ALIKE_MOST], kind;
+    size_t known = 0;
+    size_t left = scope;
+
+    for (struct list *n = op->queue.next; left > 0; n = n->next, left--) {
+        size_t i = 0;
+
+        kind = kind_of(op, LIST_ENTRY(n, struct task, node));
+        while (i < known && !same_kind(&kinds[i], &kind))
+            i++;
+        if (i == ALIKE_MOST)
+            return 0;
+        if (i == known)
+            kinds[known++] = kind;
+    }
+    if (known == 1)
+        return kinds[0].alike;
+    return f->part_count + known <= DB_MAX_STATEMENTS ? known : 0;
+}
+
+static void encode_kind(struct flight *f, struct params *p, struct task *t, bool alike) {
+    batch_encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
+}
+
+/* The first task, and those of the scope that go with it. */
+static void add_kind(struct flight *f, struct op *op, size_t *scope) {
+    struct task *first = first_task(op);
+    struct task_kind wanted = kind_of(op, first), kind;
+    struct params *p = wanted.alike ? db_params(f->db) : batch_begin(f, op);
+    struct list *next = &first->node;
+    size_t left = *scope;
+
+    f->parts[f->part_count].count = 0;
+    if (wanted.alike)
+        op->alike->begin(p, first);
+    for (; left > 0; left--) {
+        struct task *t = LIST_ENTRY(next, struct task, node);
+
+        next = next->next;
+        kind = kind_of(op, t);
+        if (same_kind(&kind, &wanted))
+            encode_kind(f, p, t, wanted.alike);
+    }
+    *scope -= boarded(f);
+    finish_statement(f, op, wanted.alike ? op->alike : NULL);
+}
+
+/* May op have another statement in the flight? */
+static bool may_go_on(const struct flight *f, struct op *op) {
+    return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS &&
+           (op->commit == COMMIT_ANY || flight_has_room(f, task_size(first_task(op))));
+}
+
+static void decide(const struct op *op, size_t scope) {
+    for (struct list *n = op->queue.next; op->alike->decide != NULL && scope > 0; n = n->next, scope--)
+        op->alike->decide(LIST_ENTRY(n, struct task, node));
+}
+
+/* False when the general statement is better for all. */
+static bool add_kinds(struct flight *f, struct op *op) {
+    size_t scope = scope_of(f, op);
+    size_t kinds;
+
+    decide(op, scope);
+    kinds = count_kinds(f, op, scope);
+    for (size_t left = kinds; left > 0; left--)
+        add_kind(f, op, &scope);
+    return kinds > 0;
+}
+
+/* Statements of an alone operation are bounded, so that all operations find room. */
+static void add_op(struct flight *f, struct op *op) {
+    size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
+
+    if (op->alike != NULL && may_go_on(f, op) && add_kinds(f, op))
+        return;
+    for (; left > 0 && may_go_on(f, op); left--)
+        add_statement(f, op);
+}
+
+/* When a commit of the kind counts as done. */
+enum durability batch_durability(enum commit_kind kind) {
+    enum durability set = (enum durability)config.durability;
+
+    if (kind == COMMIT_ASYNC)
+        return DURABILITY_ASYNC;
+    return kind == COMMIT_REPLICATED && set > DURABILITY_REMOTE_WRITE ? DURABILITY_REMOTE_FLUSH : set;
+}
+
+/* The first suspects, as many as may travel together. No other task is in the flight, because it is likely to
+ * fail. */
+static void add_suspects(struct flight *f) {
+    struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
+    struct op *op = first->op;
+    uint32_t company = first->company;
+    struct params *p;
+
+    stats.suspect_flights++;
+    db_begin(f->db, batch_durability(op->commit));
+    p = batch_begin(f, op);
+    for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
+        struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
+
+        if (t->op != op || t->company != company || (i > 0 && op->alone) || !batch_has_room(f, p, t))
+            break;
+        batch_encode(f, p, t, op->encode);
+    }
+    finish_statement(f, op, NULL);
+    batch_companions(f);
+}
+
+static bool goes_with(const struct op *op, enum commit_kind kind) {
+    return op->commit == kind || op->commit == COMMIT_ANY;
+}
+
+static void add_ops(struct flight *f, enum commit_kind kind) {
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (batch.ops[i]->lane == f->db->kind && goes_with(batch.ops[i], kind) &&
+            !batch.ops[i]->contention.on && !(f->unsettled && batch.ops[i]->takes))
+            add_op(f, batch.ops[i]);
+}
+
+void batch_companions(struct flight *f) {
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (batch.ops[i]->commit == COMMIT_ANY)
+            add_op(f, batch.ops[i]);
+}
+
+static void add_those_of(enum turn turn, struct flight *f) {
+    static const enum commit_kind kinds[] = {
+        [TURN_ORDINARY] = COMMIT_ORDINARY,
+        [TURN_ASYNC] = COMMIT_ASYNC,
+        [TURN_REPLICATED] = COMMIT_REPLICATED,
+    };
+
+    if (turn == TURN_SUSPECTS) {
+        if (!list_empty(&batch.suspects))
+            add_suspects(f);
+        return;
+    }
+    if (turn == TURN_BUNDLES) {
+        if (!f->unsettled)
+            bundles_board(f);
+        return;
+    }
+    if (turn == TURN_CONTENDED) {
+        contention_board(f);
+        return;
+    }
+    if (turn == TURN_ORDINARY && !f->unsettled)
+        batch.plan();
+    db_begin(f->db, batch_durability(kinds[turn]));
+    add_ops(f, kinds[turn]);
+}
+
+/* Contended operations and all others take turns here, too. */
+static void build_side(struct flight *f) {
+    for (int i = 0; i < 2 && f->part_count == 0; i++) {
+        batch.side_contended = !batch.side_contended;
+        if (batch.side_contended)
+            contention_board(f);
+        else
+            add_ops(f, COMMIT_ORDINARY);
+    }
+}
+
+/* Unsettled tasks stand first in the queue of their operation. A task that waits for a lock of another session holds
+ * up no other task, nor do tasks that take jobs: they would hold up themselves. */
+static bool has_unsettled(const struct op *op) {
+    const struct task *t = list_empty(&op->queue) ? NULL : LIST_ENTRY(op->queue.next, struct task, node);
+
+    return t != NULL && t->unsettled && t->blocked_us == 0 && !op->takes;
+}
+
+static bool op_unsettled(void) {
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (has_unsettled(batch.ops[i]))
+            return true;
+    return false;
+}
+
+static bool suspects_unsettled(void) {
+    LIST_EACH(node, &batch.suspects)
+        if (LIST_ENTRY(node, struct task, node)->unsettled)
+            return true;
+    return false;
+}
+
+/* Kinds that have nothing to send lose the turn. Tasks of lost transactions go before all others, so that no job is
+ * taken, and nothing is read, between a change that may have been committed and its repetition. */
+static void build(struct flight *f) {
+    f->part_count = f->task_count = 0;
+    f->bytes = 0;
+    f->bundled = f->checks = f->unsettled = false;
+    f->contended = NULL;
+    if (f->db->kind != LANE_HOT) {
+        build_side(f);
+        return;
+    }
+    if (suspects_unsettled()) {
+        add_suspects(f);
+        return;
+    }
+    f->unsettled = op_unsettled();
+    for (int i = 0; i < TURNS && f->part_count == 0; i++) {
+        batch.turn = (batch.turn + 1) % TURNS;
+        add_those_of(batch.turn, f);
+    }
+}
+
+static void on_landed(struct db_lane *db, const struct db_result *result);
+
+static void take_off(struct flight *f) {
+    struct task **tasks = f->tasks;
+
+    for (size_t i = 0; i < f->part_count; i++) {
+        f->parts[i].tasks = tasks;
+        tasks += f->parts[i].count;
+    }
+    db_send(f->db, on_landed);
+}
+
+static size_t waiting_to_spread(const struct db_lane *db) {
+    size_t count = 0;
+
+    for (size_t i = 0; batch.ops[i] != NULL; i++)
+        if (batch.ops[i]->lane == db->kind && batch.ops[i]->spreads && !batch.ops[i]->contention.on)
+            count += batch.ops[i]->queued;
+    return count;
+}
+
+/* A second flight starts when it carries as much as the first. */
+static bool is_worth_it(const struct lane *lane, const struct flight *other, size_t waiting) {
+    if (waiting + other->spread_count > 0)
+        return waiting >= other->spread_count;
+    return lane->queued >= other->task_count;
+}
+
+/* With two flights under way the database goes from one to the next while we deal with
+ * what the last one brought. That pays when both are about as large: of the tasks that can
+ * be spread, the next takes so many that as many are left. */
+static bool share_out(const struct lane *lane, struct flight *f) {
+    const struct flight *other = f->db->flying > 0 ? &lane->flights[lane->oldest] : NULL;
+    size_t flying = other == NULL ? 0 : other->spread_count;
+    size_t waiting = waiting_to_spread(f->db);
+
+    f->seats = f->of = 1;
+    f->spread_count = 0;
+    if (other != NULL && !is_worth_it(lane, other, waiting))
+        return false;
+    if (waiting > flying && waiting + flying >= SPLIT_LEAST) {
+        /* Of an odd number the second takes one more, not one less. */
+        f->seats = (waiting + flying + (other != NULL)) / 2;
+        f->of = waiting;
+    }
+    return true;
+}
+
+static void lane_flush(struct lane *lane) {
+    while (db_has_room(lane->db)) {
+        struct flight *f = &lane->flights[(lane->oldest + lane->db->flying) % DB_MAX_FLIGHTS];
+
+        f->db = lane->db;
+        if (!share_out(lane, f))
+            return;
+        build(f);
+        if (f->part_count == 0)
+            return;
+        take_off(f);
+    }
+}
+
+/* Here, and not in batch_add(), because callers go on with the task. */
+static void fail_too_large(void) {
+    static const struct op_error error = { OP_TOO_LARGE,
+                                           "it is larger than a statement of the database can be" };
+    struct list *node;
+
+    while ((node = list_pop_front(&batch.too_large)) != NULL) {
+        struct task *t = LIST_ENTRY(node, struct task, node);
+
+        batch_reset(t);
+        t->op->fail(t, &error);
+    }
+}
+
+void batch_flush(void) {
+    fail_too_large();
+    for (size_t i = 0; i < LANES; i++)
+        lane_flush(&batch.lanes[i]);
+}
+
+/* ---- a flight's end ---- */
+
+static const struct op_error disk_full_error = { OP_DISK_FULL, "the disk of the database is full" };
+const struct op_error batch_lost_error = {
+    OP_LOST, "each time that the database executed this alone it ended the session"
+};
+
+void batch_part_done(const struct part *part, const PGresult *rows) {
+    for (size_t i = 0; i < part->count; i++)
+        batch_reset(part->tasks[i]);
+    part->done(part->tasks, part->count, rows);
+}
+
+static void committed(struct flight *f, const struct db_result *result) {
+    if (f->bundled) {
+        bundles_committed(f, result->rows);
+        return;
+    }
+    for (size_t i = 0; i < f->part_count && !f->checks; i++)
+        batch_part_done(&f->parts[i], result->rows[i]);
+    if (f->contended != NULL)
+        contention_committed(f, result->rows);
+}
+
+/* Callers go from the last task to the first, so that the order stays. */
+void batch_send_again(struct task *t, bool unknown) {
+    t->state = TASK_IDLE;
+    if (t->op->again != NULL && !t->op->again(t, unknown))
+        return;
+    if (t->company == 0) {
+        batch_requeue(t, t->op->queue.next);
+        return;
+    }
+    t->state = TASK_QUEUED;
+    list_push_front(&batch.suspects, &t->node);
+}
+
+bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
+    if (lost_alone < LOST_ALONE_MOST)
+        return false;
+    log_warning(
+        "batch",
+        "%s: the database ended the session each of the %d times that it executed this alone: it is given "
+        "up; the database's log tells why",
+        what, LOST_ALONE_MOST);
+    return true;
+}
+
+/* The database may have died of one of the flight's tasks. When a second flight of a task is lost, the task goes on
+ * in half the company; one that is alone each time is given up. */
+static void note_lost(const struct flight *f, struct task *t, size_t company, bool alone) {
+    t->lost++;
+    t->lost_alone += alone;
+    if (batch_lost_too_often(t->op->name, t->lost_alone)) {
+        batch_reset(t);
+        t->op->fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
+        return;
+    }
+    t->unsettled = true;
+    if (t->lost > 1)
+        t->company = (uint32_t)(company > 1 ? company / 2 : 1);
+    batch_send_again(t, true);
+}
+
+static void send_lost_again(const struct flight *f, struct task *t) {
+    t->unsettled = t->unsettled || !f->checks;
+    batch_send_again(t, !f->checks);
+}
+
+static bool is_companion(const struct part *part) {
+    return part->op->commit == COMMIT_ANY;
+}
+
+static size_t count_own_parts(const struct flight *f) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->part_count; i++)
+        count += !is_companion(&f->parts[i]);
+    return count;
+}
+
+static void lost_flight(struct flight *f) {
+    bool alone = count_own_parts(f) == 1;
+
+    if (f->bundled) {
+        bundles_lost(f);
+        return;
+    }
+    for (size_t i = f->part_count; i-- > 0;) {
+        struct part *part = &f->parts[i];
+
+        for (size_t k = part->count; k-- > 0;) {
+            if (f->at_work && !is_companion(part) && !f->checks)
+                note_lost(f, part->tasks[k], part->count, alone && part->count == 1);
+            else
+                send_lost_again(f, part->tasks[k]);
+        }
+    }
+}
+
+/* Flights are lost together. We are told of the oldest first, but deal with the newest
+ * first, when we have been told of all. */
+static void lost(struct lane *lane) {
+    if (lane->db->flying > 0) {
+        lane->lost++;
+        return;
+    }
+    for (size_t n = 0; n <= lane->lost; n++) {
+        struct flight *f = &lane->flights[(lane->oldest + DB_MAX_FLIGHTS - 1 - n) % DB_MAX_FLIGHTS];
+
+        lost_flight(f);
+    }
+    lane->lost = 0;
+}
+
+/* Classes 40 (rolled back), 55 (not in state), 57 (cancelled by an operator). */
+bool batch_is_transient(const char *sqlstate) {
+    return strncmp(sqlstate, "40", 2) == 0 || strncmp(sqlstate, "55", 2) == 0 ||
+           strncmp(sqlstate, "57", 2) == 0;
+}
+
+/* A task whose own statement failed: again in half the company, or not at all. */
+static void failed_task(struct task *t, size_t company, const struct op_error *error) {
+    bool transient = batch_is_transient(error->sqlstate) && ++t->failures < MAX_TRANSIENT_FAILURES;
+
+    t->state = TASK_IDLE;
+    if (!transient && (company <= 1 || strcmp(error->sqlstate, OP_DISK_FULL) == 0)) {
+        batch_reset(t);
+        t->op->fail(t, error);
+        return;
+    }
+    if (!transient)
+        t->company = (uint32_t)(company / 2 > 0 ? company / 2 : 1);
+    batch_send_again(t, false);
+}
+
+/* When no statement failed but the commit did, every part is suspect. */
+static void failed(struct flight *f, const struct db_result *result) {
+    bool at_commit = result->failed_at >= f->part_count;
+
+    if (f->bundled) {
+        bundles_failed(f, &result->error);
+        return;
+    }
+    if (contention_is(result->error.sqlstate) && !at_commit) {
+        contention_failed(f, result->failed_at);
+        return;
+    }
+    for (size_t i = f->part_count; i-- > 0;) {
+        struct part *part = &f->parts[i];
+        bool guilty = at_commit || i == result->failed_at;
+        size_t company = part->count > 1 || !at_commit ? part->count : count_own_parts(f);
+
+        for (size_t k = part->count; k-- > 0;) {
+            if (guilty)
+                failed_task(part->tasks[k], company, &result->error);
+            else
+                batch_send_again(part->tasks[k], false);
+        }
+    }
+}
+
+static void on_landed(struct db_lane *db, const struct db_result *result) {
+    struct lane *lane = lane_of(db);
+    struct flight *f = &lane->flights[lane->oldest];
+
+    lane->oldest = (lane->oldest + 1) % DB_MAX_FLIGHTS;
+    f->at_work = result->at_work;
+    f->disk_full = result->outcome == DB_LOST && strcmp(result->error.sqlstate, OP_DISK_FULL) == 0;
+    if (result->outcome == DB_COMMITTED)
+        committed(f, result);
+    else if (result->outcome == DB_FAILED)
+        failed(f, result);
+    else
+        lost(lane);
+}

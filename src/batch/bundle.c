@@ -1,0 +1,306 @@
+/* Tasks that are committed together or not at all: what becomes of a client's transaction. */
+#include "batch/bundle.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "batch/batch_impl.h"
+#include "batch/contention.h"
+#include "config/config.h"
+
+#define MAX_FAILURES 5
+
+static struct list waiting = { &waiting, &waiting };
+static int64_t
+    resume_us; /* those that wait for a lock of another session are not sent before; clock_mono() */
+
+void bundles_init(void) {
+    list_init(&waiting);
+    resume_us = 0;
+}
+
+bool bundles_wait(void) {
+    return !list_empty(&waiting);
+}
+
+static struct bundle *first_waiting(void) {
+    LIST_EACH(node, &waiting) {
+        struct bundle *b = LIST_ENTRY(node, struct bundle, node);
+
+        if (b->blocked_us == 0 || clock_mono() >= resume_us)
+            return b;
+    }
+    return NULL;
+}
+
+/* ---- statements ---- */
+
+/* How many tasks from that one on are one statement. */
+static size_t run_of(const struct bundle *b, size_t from) {
+    const struct op *op = b->tasks[from]->op;
+    size_t rows = 0, bytes = 0, count = 0;
+
+    do {
+        rows += b->tasks[from + count]->rows;
+        bytes += b->tasks[from + count]->bytes;
+        count++;
+    } while (op->shares && from + count < b->count && b->tasks[from + count]->op == op &&
+             rows + b->tasks[from + count]->rows <= (size_t)config.batch_max &&
+             bytes + b->tasks[from + count]->bytes <= (size_t)config.batch_max_bytes);
+    return count;
+}
+
+size_t bundle_statements(const struct bundle *b) {
+    size_t statements = 0;
+
+    for (size_t at = 0; at < b->count; at += run_of(b, at))
+        statements++;
+    return statements;
+}
+
+size_t bundle_size(const struct bundle *b) {
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < b->count; i++)
+        bytes += task_size(b->tasks[i]);
+    return bytes;
+}
+
+/* ---- sending ---- */
+
+static void wait_for_turn(struct bundle *b, bool in_front) {
+    for (size_t i = 0; i < b->count; i++)
+        b->tasks[i]->state = TASK_QUEUED;
+    if (in_front)
+        list_push_front(&waiting, &b->node);
+    else
+        list_push_back(&waiting, &b->node);
+    batch_count_bundled((long)b->count);
+}
+
+void bundle_send(struct bundle *b) {
+    list_init(&b->lost.node);
+    wait_for_turn(b, false);
+}
+
+static void board(struct flight *f, struct bundle *b) {
+    list_remove(&b->node);
+    batch_count_bundled(-(long)b->count);
+    for (size_t at = 0; at < b->count;) {
+        size_t count = run_of(b, at);
+
+        batch_statement(f, b->tasks[at]->op, b, &b->tasks[at], count);
+        at += count;
+    }
+}
+
+/* One that has failed is not to fail others; and there must be room for the mark. */
+static bool may_join(const struct flight *f, const struct bundle *first, const struct bundle *b) {
+    return b != NULL && !b->alone && b->commit == first->commit &&
+           f->part_count + bundle_statements(b) < DB_MAX_STATEMENTS &&
+           f->task_count + b->count <= (size_t)config.batch_max && flight_has_room(f, bundle_size(b));
+}
+
+void bundles_board(struct flight *f) {
+    struct bundle *first = first_waiting(), *next;
+    int64_t mark;
+
+    if (first == NULL)
+        return;
+    f->bundled = true;
+    db_begin(f->db, batch_durability(first->commit));
+    mark = flight_mark_begin();
+    for (next = first; next != NULL;) {
+        next->lost.flight = mark;
+        board(f, next);
+        next = first_waiting();
+        if (first->alone || !may_join(f, first, next))
+            break;
+    }
+    batch_companions(f);
+}
+
+/* ---- ends ---- */
+
+static void leave(struct task *t) {
+    t->bundle = NULL;
+    t->state = TASK_IDLE;
+}
+
+/* With the last task the bundle may go. */
+static void fail_all(const struct bundle *b, const struct op_error *error) {
+    struct task **tasks = b->tasks;
+    size_t count = b->count;
+
+    for (size_t i = 0; i < count; i++) {
+        leave(tasks[i]);
+        tasks[i]->op->fail(tasks[i], error);
+    }
+}
+
+void bundle_refuse(struct bundle *b, const struct op_error *error) {
+    fail_all(b, error);
+}
+
+void bundles_committed(struct flight *f, PGresult *const *rows) {
+    const struct bundle *last = NULL;
+
+    for (size_t i = 0; i < f->part_count; i++) {
+        struct part *part = &f->parts[i];
+
+        if (part->bundle != NULL && part->bundle != last)
+            part->bundle->on_end(part->bundle, BUNDLE_COMMITTED, NULL);
+        last = part->bundle;
+        for (size_t k = 0; k < part->count; k++)
+            part->tasks[k]->bundle = NULL;
+        batch_part_done(part, rows[i]);
+    }
+}
+
+/* What was prepared for the first try is undone; none of them is given up by that. */
+static void wait_again(struct bundle *b, bool in_front) {
+    for (size_t i = b->count; i-- > 0;) {
+        struct task *t = b->tasks[i];
+
+        t->state = TASK_IDLE;
+        if (t->op->again != NULL)
+            (void)t->op->again(t, false);
+    }
+    wait_for_turn(b, in_front);
+}
+
+static void send_again(struct bundle *b) {
+    wait_again(b, true);
+}
+
+static void send_again_alone(struct bundle *b) {
+    b->alone = true;
+    send_again(b);
+}
+
+/* Calls fn for each bundle of the flight, the last first, so that the order stays. */
+static void each_bundle(const struct flight *f, void (*fn)(struct bundle *b)) {
+    for (size_t i = f->part_count; i-- > 0;) {
+        struct bundle *b = f->parts[i].bundle;
+
+        if (b != NULL && (i == 0 || f->parts[i - 1].bundle != b))
+            fn(b);
+    }
+}
+
+/* The same; the mark and the like go as their operations say. */
+static void each_of(struct flight *f, bool unknown, void (*fn)(struct bundle *b)) {
+    for (size_t i = f->part_count; i-- > 0;) {
+        struct part *part = &f->parts[i];
+
+        for (size_t k = part->count; part->bundle == NULL && k-- > 0;)
+            batch_send_again(part->tasks[k], unknown);
+    }
+    each_bundle(f, fn);
+}
+
+static bool carries_several(const struct flight *f) {
+    for (size_t i = 1; i < f->part_count; i++)
+        if (f->parts[i].bundle != NULL && f->parts[i].bundle != f->parts[0].bundle)
+            return true;
+    return false;
+}
+
+/* A key of ADDJOB UNIQUE whose time has begun behind the statement's back shows as a null (add_unique.c). */
+static bool may_pass(const char *sqlstate) {
+    return batch_is_transient(sqlstate) || strcmp(sqlstate, "23502") == 0;
+}
+
+static void refuse(struct bundle *b, const struct op_error *error) {
+    b->on_end(b, BUNDLE_REFUSED, error);
+    fail_all(b, error);
+}
+
+static void keep(struct bundle *b) {
+    (void)b;
+}
+
+/* It needs what another session has locked. It was alone: it waits behind the others. */
+static void blocked(struct flight *f, struct bundle *b) {
+    each_of(f, false, keep);
+    resume_us = clock_mono() + CONTENTION_PAUSE_US;
+    if (contention_is_over(&b->blocked_us))
+        refuse(b, &contention_error);
+    else
+        wait_again(b, false);
+}
+
+void bundles_failed(struct flight *f, const struct op_error *error) {
+    struct bundle *b = f->parts[0].bundle;
+    bool again;
+
+    if (contention_is(error->sqlstate) && !carries_several(f)) {
+        blocked(f, b);
+        return;
+    }
+    again = carries_several(f) || (may_pass(error->sqlstate) && ++b->failures < MAX_FAILURES);
+    each_of(f, false, again ? send_again_alone : keep);
+    if (!again)
+        refuse(b, error);
+}
+
+/* ---- flights whose connection died ---- */
+
+static void answers_lost(struct bundle *b) {
+    struct op_error error = { "08007", "it was done, but the answer was lost with the connection" };
+    struct task **tasks = b->tasks;
+    size_t count = b->count;
+
+    b->on_end(b, BUNDLE_ANSWERS_LOST, NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct task *t = tasks[i];
+
+        leave(t);
+        if (t->op->answer_lost != NULL)
+            t->op->answer_lost(t);
+        else
+            t->op->fail(t, &error);
+    }
+}
+
+static void nobody_knows(struct bundle *b) {
+    struct op_error error = { "08007", "the connection was lost before the answer came" };
+
+    b->on_end(b, BUNDLE_UNKNOWN, &error);
+    fail_all(b, &error);
+}
+
+static void on_known(struct lost_task *l, enum flight_fate fate) {
+    struct bundle *b = CONTAINER_OF(l, struct bundle, lost);
+
+    if (fate == FLIGHT_COMMITTED)
+        answers_lost(b);
+    else if (batch_lost_too_often("transaction of a client", b->lost_alone))
+        refuse(b, &batch_lost_error);
+    else if (fate == FLIGHT_UNDONE)
+        send_again(b);
+    else
+        nobody_knows(b);
+}
+
+static void ask(struct bundle *b) {
+    b->lost.on_known = on_known;
+    flight_ask(&b->lost);
+}
+
+/* Of several transactions in a flight each goes alone when a second flight is lost. */
+static void note_lost(struct bundle *b) {
+    b->times_lost++;
+    b->alone = b->alone || b->times_lost > 1;
+}
+
+static void note_lost_alone(struct bundle *b) {
+    b->lost_alone++;
+    note_lost(b);
+}
+
+void bundles_lost(struct flight *f) {
+    if (f->at_work)
+        each_bundle(f, carries_several(f) ? note_lost : note_lost_alone);
+    each_of(f, true, ask);
+}

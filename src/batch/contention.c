@@ -1,0 +1,297 @@
+/* Statements that need a row or a table which another session has locked: how they are tried again. */
+#include "batch/contention.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "config/config.h"
+
+/* Columns of a key. */
+#define KEY_COLUMNS 3
+/* Locked jobs are checked again after this. */
+#define RECHECK_US (100 * US_PER_MS)
+/* The pause after a task that waited in vain, times the number of such tasks in a row. */
+#define STEP_US (25 * US_PER_MS)
+#define STEPS_MOST 9
+
+const struct op_error contention_error = {
+    "55P03", "another session holds a lock on a row or a table that is needed"
+};
+
+static struct {
+    struct op *const *ops;
+    size_t op_count;
+    size_t contended; /* operations */
+    struct {
+        int64_t resume_us; /* no operation is tried before; clock_mono() */
+        size_t next;       /* of ops */
+    } lanes[LANE_SIDE + 1];
+} contention;
+
+void contention_init(struct op *const *ops) {
+    memset(&contention, 0, sizeof contention);
+    contention.ops = ops;
+    for (; ops[contention.op_count] != NULL; contention.op_count++)
+        ops[contention.op_count]->contention = (struct contention){ 0 };
+}
+
+bool contention_is(const char *sqlstate) {
+    return strcmp(sqlstate, "55P03") == 0;
+}
+
+static void begin(struct op *op) {
+    if (!op->contention.on)
+        contention.contended++;
+    op->contention.on = true;
+}
+
+static void end_if_empty(struct op *op) {
+    if (!op->contention.on || !list_empty(&op->queue))
+        return;
+    contention.contended--;
+    op->contention = (struct contention){ 0 };
+}
+
+/* ---- patience ---- */
+
+bool contention_is_over(int64_t *since) {
+    if (*since == 0)
+        *since = clock_mono();
+    return clock_mono() - *since >= config.lock_patience * US_PER_S;
+}
+
+static void give_up(struct task *t) {
+    batch_reset(t);
+    t->op->fail(t, &contention_error);
+}
+
+/* t waits behind the others. */
+static void wait_behind(struct task *t) {
+    t->state = TASK_IDLE;
+    if (t->op->again != NULL && !t->op->again(t, false))
+        return;
+    t->company = 0;
+    if (contention_is_over(&t->blocked_us))
+        give_up(t);
+    else
+        batch_requeue(t, &t->op->queue);
+}
+
+static void wait_in_front(struct task *t) {
+    t->company = 0;
+    batch_send_again(t, false);
+}
+
+/* The tasks that wait behind a locked table, and have waited for too long. */
+static void give_up_queued(struct op *op) {
+    struct list over = { &over, &over };
+
+    for (struct list *n = op->queue.next, *next; n != &op->queue; n = next) {
+        struct task *t = LIST_ENTRY(n, struct task, node);
+
+        next = n->next;
+        batch_dequeue(t);
+        if (contention_is_over(&t->blocked_us))
+            list_push_back(&over, &t->node);
+        else
+            batch_requeue(t, next);
+    }
+    while (!list_empty(&over))
+        give_up(LIST_ENTRY(list_pop_front(&over), struct task, node));
+}
+
+/* ---- trying ---- */
+
+static bool is_due(const struct op *op, enum lane_kind lane, int64_t now) {
+    return op->contention.on && op->lane == lane && !list_empty(&op->queue) &&
+           op->contention.resume_us <= now;
+}
+
+static struct op *next_op(enum lane_kind lane) {
+    int64_t now = clock_mono();
+
+    if (contention.contended == 0 || now < contention.lanes[lane].resume_us)
+        return NULL;
+    for (size_t i = 0; i < contention.op_count; i++) {
+        size_t at = (contention.lanes[lane].next + i) % contention.op_count;
+
+        if (is_due(contention.ops[at], lane, now)) {
+            contention.lanes[lane].next = at + 1;
+            return contention.ops[at];
+        }
+    }
+    return NULL;
+}
+
+static struct params *take_tasks(struct flight *f, struct op *op, size_t most) {
+    struct params *p = batch_begin(f, op);
+    struct task *t;
+
+    do {
+        t = LIST_ENTRY(op->queue.next, struct task, node);
+        batch_encode(f, p, t, op->encode);
+    } while (--most > 0 && !list_empty(&op->queue) &&
+             batch_has_room(f, p, LIST_ENTRY(op->queue.next, struct task, node)));
+    return p;
+}
+
+static void check(struct flight *f, struct op *op) {
+    struct params *p = take_tasks(f, op, SIZE_MAX);
+
+    f->checks = true;
+    params_keep(p, KEY_COLUMNS);
+    batch_finish(f, op, SQL_FIND_LOCKED, op->done);
+}
+
+static void attempt(struct flight *f, struct op *op) {
+    (void)take_tasks(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
+    batch_finish(f, op, op->stmt, op->done);
+    if (op->lane == LANE_HOT)
+        batch_companions(f);
+}
+
+void contention_board(struct flight *f) {
+    struct op *op = next_op(f->db->kind);
+
+    if (op == NULL)
+        return;
+    f->contended = op;
+    if (op->lane == LANE_HOT)
+        db_begin(f->db, batch_durability(op->commit));
+    if (op->names_jobs)
+        check(f, op);
+    else
+        attempt(f, op);
+}
+
+/* ---- results ---- */
+
+/* The last task that begins at or before the row. */
+static size_t task_at(struct task *const *tasks, size_t count, size_t row) {
+    size_t low = 0, high = count;
+
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+
+        if (tasks[middle]->first_row <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Tasks whose jobs are free go next, together. */
+static void checked(const struct part *part, const PGresult *rows) {
+    bool *locked = xcalloc(part->count, sizeof *locked);
+    size_t is_free = part->count;
+
+    for (int i = 0; i < PQntuples(rows); i++) {
+        size_t at = task_at(part->tasks, part->count, (size_t)row_int4(rows, i, 0) - 1);
+
+        is_free -= !locked[at];
+        locked[at] = true;
+    }
+    for (size_t i = part->count; i-- > 0;) {
+        struct task *t = part->tasks[i];
+
+        t->company = locked[i] ? 0 : (uint32_t)is_free;
+        if (!locked[i])
+            batch_send_again(t, false);
+    }
+    for (size_t i = 0; i < part->count; i++)
+        if (locked[i])
+            wait_behind(part->tasks[i]);
+    free(locked);
+}
+
+void contention_committed(struct flight *f, PGresult *const *rows) {
+    struct op *op = f->contended;
+    struct contention *c = &op->contention;
+
+    contention.lanes[op->lane].resume_us = 0;
+    if (f->checks) {
+        checked(&f->parts[0], rows[0]);
+        c->resume_us = op->queued == c->blocked ? clock_mono() + RECHECK_US : 0;
+    } else {
+        c->fails = 0;
+        c->width = c->width < (size_t)config.batch_max ? c->width * 2 + 1 : c->width;
+    }
+    end_if_empty(op);
+}
+
+/* ---- failures ---- */
+
+static void pause_lane(const struct op *op, unsigned steps) {
+    contention.lanes[op->lane].resume_us = clock_mono() + (steps < STEPS_MOST ? steps : STEPS_MOST) * STEP_US;
+}
+
+static void part_in_front(const struct part *part) {
+    for (size_t i = part->count; i-- > 0;)
+        wait_in_front(part->tasks[i]);
+}
+
+/* A job was locked between the check and the statement, or it is not a job that is locked. */
+static void failed_after_check(const struct part *part) {
+    if (part->count == 1) {
+        struct op *op = part->op;
+
+        wait_behind(part->tasks[0]);
+        op->contention.resume_us = clock_mono() + CONTENTION_PAUSE_US;
+        return;
+    }
+    for (size_t i = part->count; i-- > 0;) {
+        part->tasks[i]->company = (uint32_t)(part->count / 2);
+        batch_send_again(part->tasks[i], false);
+    }
+}
+
+static void failed_alone(const struct part *part) {
+    struct op *op = part->op;
+
+    op->contention.width = 1;
+    op->contention.fails++;
+    pause_lane(op, op->contention.fails);
+    wait_behind(part->tasks[0]);
+    give_up_queued(op);
+}
+
+static void contend(const struct flight *f, const struct part *part) {
+    struct op *op = part->op;
+    bool is_checked = part->tasks[0]->company > 0;
+
+    begin(op);
+    if (op->names_jobs && f->checks) {
+        part_in_front(part);
+        pause_lane(op, STEPS_MOST);
+        give_up_queued(op);
+    } else if (op->names_jobs && is_checked) {
+        failed_after_check(part);
+    } else if (!op->names_jobs && part->count == 1) {
+        failed_alone(part);
+    } else {
+        op->contention.width = part->count / 2;
+        part_in_front(part);
+    }
+    end_if_empty(op);
+}
+
+static void send_again(const struct part *part) {
+    for (size_t i = part->count; i-- > 0;)
+        batch_send_again(part->tasks[i], false);
+}
+
+/* A companion cannot be sent without the statements for which it was made. */
+void contention_failed(struct flight *f, size_t guilty) {
+    bool all = f->parts[guilty].op->commit == COMMIT_ANY;
+
+    for (size_t i = f->part_count; i-- > 0;) {
+        struct part *part = &f->parts[i];
+
+        if (part->op->commit != COMMIT_ANY && (all || i == guilty))
+            contend(f, part);
+        else
+            send_again(part);
+    }
+}

@@ -1,0 +1,52 @@
+/* How many dead rows vacuum has left, for work that can wait until they are gone. */
+#include "batch/dead_rows.h"
+
+#include "batch/batch.h"
+#include "batch/operations.h"
+
+static struct {
+    struct task task;
+    int64_t jobs;
+    int64_t counters;
+} dead = { .task = { .op = &op_dead_rows, .rows = 1 } };
+
+void dead_rows_ask(void) {
+    if (dead.task.state == TASK_IDLE)
+        batch_add(&dead.task);
+}
+
+int64_t dead_rows_of_jobs(void) {
+    return dead.jobs;
+}
+
+int64_t dead_rows_of_counters(void) {
+    return dead.counters;
+}
+
+static void dead_encode(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+static void dead_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    dead.jobs = row_int8(rows, 0, 0);
+    dead.counters = row_int8(rows, 0, 1);
+}
+
+/* The figures stay as they were. */
+static void dead_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_dead_rows = {
+    .name = "dead_rows",
+    .stmt = SQL_DEAD_ROWS,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = dead_encode,
+    .done = dead_done,
+    .fail = dead_fail,
+};

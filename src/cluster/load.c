@@ -1,0 +1,381 @@
+/* Learn from the database what serving needs: at start, and after a lost connection. */
+#include "cluster/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/jobid.h"
+#include "base/log.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "config/config.h"
+#include "jobs/bury.h"
+#include "jobs/claim.h"
+#include "jobs/job_expiry.h"
+#include "net/sockets.h"
+#include "queue/lease.h"
+#include "queue/queue.h"
+#include "queue/settings.h"
+
+static struct {
+    struct task clock;
+    struct task secret;
+    struct task prune;
+    struct task node;
+    struct task nodes;
+    struct task queues;
+    struct task leases;
+    struct task counts;
+    struct task dead;
+    int64_t clock_asked; /* clock_mono_now() */
+    bool only_look;      /* --check */
+    bool loaded;
+    bool failed;
+    bool lost; /* flights, since the leases were read */
+    void (*on_loaded)(void);
+    void (*on_reloaded)(void);
+} load = {
+    .clock = { .op = &op_load_clock, .rows = 1 },
+    .secret = { .op = &op_load_secret, .rows = 1 },
+    .prune = { .op = &op_prune_nodes, .rows = 1 },
+    .node = { .op = &op_register_node, .rows = 1 },
+    .nodes = { .op = &op_load_nodes, .rows = 1 },
+    .queues = { .op = &op_load_queues, .rows = 1 },
+    .leases = { .op = &op_load_leases, .rows = 1 },
+    .counts = { .op = &op_load_counts, .rows = 1 },
+    .dead = { .op = &op_load_dead, .rows = 1 },
+};
+
+void load_hooks(void (*on_loaded)(void), void (*on_reloaded)(void)) {
+    load.on_loaded = on_loaded;
+    load.on_reloaded = on_reloaded;
+}
+
+bool load_is_under_way(void) {
+    return !load.loaded;
+}
+
+void load_only_look(void) {
+    load.only_look = true;
+}
+
+static void ask(struct task *t) {
+    if (t->state == TASK_IDLE)
+        batch_add(t);
+}
+
+static void ask_for_jobs(void) {
+    ask(&load.leases);
+    ask(&load.dead);
+    ask(&load.counts);
+}
+
+/* The clock first, in flights of its own: its answer is as old as its flight is long, and what
+ * is leased by a late clock comes back too soon when that is set right. */
+static void start(void) {
+    if (load.loaded)
+        ask_for_jobs();
+    else
+        ask(&load.clock);
+}
+
+void load_start(void) {
+    load.lost = load.loaded;
+    start();
+}
+
+void load_again(void) {
+    start();
+}
+
+/* Some other server took the same number at the same moment, or the database is
+ * in trouble: load_retry() asks again, because what fails would fail others too. */
+static void load_fail(struct task *t, const struct op_error *err) {
+    log_warning("load", "%s: %s (SQLSTATE %s); trying again", t->op->name, err->message, err->sqlstate);
+    load.failed = true;
+}
+
+void load_retry(void) {
+    if (!load.failed)
+        return;
+    load.failed = false;
+    start();
+}
+
+static void no_params(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+/* ---- clock, secret, nodes ---- */
+
+static void clock_encode(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+    load.clock_asked = clock_mono_now();
+}
+
+static void ask_for_all(void) {
+    ask(&load.secret);
+    ask(&load.prune);
+    ask(&load.node);
+    ask(&load.nodes);
+    ask(&load.queues);
+    ask_for_jobs();
+}
+
+static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    if (load.loaded)
+        return;
+    if (!clock_sync_first(row_time(rows, 0, 0), load.clock_asked, clock_mono_now())) {
+        ask(&load.clock);
+    } else if (load.only_look) {
+        ask(&load.queues);
+        ask(&load.counts);
+    } else {
+        ask_for_all();
+    }
+}
+
+static void secret_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    if (PQntuples(rows) != 1 || row_bytes(rows, 0, 0).len != JOBID_SECRET_LEN)
+        log_fatal("load", "pgdisque.secret must hold one key of 16 bytes");
+    jobid_set_secret((const unsigned char *)row_bytes(rows, 0, 0).ptr);
+}
+
+static void prune_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, clock_db());
+    params_set_text(p, 1, node_self()->id);
+}
+
+static void prune_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    (void)rows;
+}
+
+static void register_encode(struct params *p, struct task *t) {
+    char addr[64];
+
+    (void)t;
+    sockets_address(addr, sizeof addr);
+    params_set_text(p, 0, node_self()->id);
+    params_set_text(p, 1, addr);
+    params_set_int4(p, 2, config.announce_port != 0 ? config.announce_port : config.port);
+    params_set_int8(p, 3, (int64_t)node_self()->run);
+}
+
+static void register_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    node_self()->number = (uint16_t)row_int2(rows, 0, 0);
+    if (node_self()->run == 0)
+        node_self()->run = (uint64_t)row_int8(rows, 0, 1);
+}
+
+static void copy_text(char *out, size_t size, struct slice s) {
+    snprintf(out, size, "%.*s", (int)s.len, s.ptr);
+}
+
+static void learn_node(const PGresult *rows, int row) {
+    struct node n = {
+        .number = (uint16_t)row_int2(rows, row, 0),
+        .port = row_int4(rows, row, 3),
+        .leaving = row_bool(rows, row, 4),
+        .left = row_bool(rows, row, 5),
+        .seen_us = row_time(rows, row, 6),
+    };
+
+    copy_text(n.id, sizeof n.id, row_bytes(rows, row, 1));
+    copy_text(n.addr, sizeof n.addr, row_bytes(rows, row, 2));
+    if (strcmp(n.id, node_self()->id) != 0)
+        node_learn(&n);
+}
+
+static bool has_row(const struct node *n, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++)
+        if (row_int2(rows, i, 0) == n->number)
+            return true;
+    return false;
+}
+
+static void nodes_done(struct task **tasks, size_t count, const PGresult *rows) {
+    size_t known;
+    struct node *const *nodes = node_known(&known);
+
+    (void)tasks;
+    (void)count;
+    for (size_t i = 1; i < known; i++)
+        if (!has_row(nodes[i], rows))
+            node_forget(nodes[i]);
+    for (int i = 0; i < PQntuples(rows); i++)
+        learn_node(rows, i);
+}
+
+void load_nodes(void) {
+    ask(&load.prune);
+    ask(&load.nodes);
+}
+
+void load_register(void) {
+    ask(&load.node);
+}
+
+/* ---- queues ---- */
+
+static void load_queue(const PGresult *rows, int row) {
+    struct queue *q = queue_get(row_bytes(rows, row, 1));
+
+    queue_set_id(q, row_int4(rows, row, 0));
+    queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
+    q->created_us = row_time(rows, row, 3);
+    q->jobs_in = row_int8(rows, row, 6);
+    q->jobs_out = row_int8(rows, row, 7);
+    q->shown = q->pause != 0 || q->jobs_in > 0;
+    settings_read(q, rows, row, 4);
+}
+
+static void queues_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++)
+        load_queue(rows, i);
+}
+
+/* ---- leases and counts ---- */
+
+static void now_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, clock_db());
+}
+
+/* A lease in our name that we do not know was given by a flight that got lost, if one was: no
+ * client has the job. Otherwise it had ended, by a clock that has been set back. */
+static void meet_own_lease(struct job_key key, int64_t until) {
+    bool stray = !lease_known(key.id);
+
+    lease_add(key, until);
+    if (stray && load.lost)
+        claim_release(key, until, false);
+}
+
+/* A lease without an end looks the same whether delivered or not, and at most once means to leave
+ * it. Those of servers that live are theirs. */
+static void meet_lease(struct job_key key, int64_t until, uint16_t owner) {
+    const struct node *n = node_by_number(owner);
+
+    if (until == TIME_NEVER)
+        return;
+    if (owner == node_self()->number)
+        meet_own_lease(key, until);
+    else if (owner == 0 ? node_is_heir() : n == NULL || !n->live)
+        lease_add_foreign(key, until, owner);
+}
+
+static void leases_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    lease_review_begin();
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        int64_t until = row_time(rows, i, 3);
+        bool last = row_bool(rows, i, 5);
+
+        if (last && until <= clock_db()) {
+            bury_job(key, NULL, NULL);
+            continue;
+        }
+        meet_lease(key, until, (uint16_t)row_int2(rows, i, 4));
+        if (last)
+            lease_set_last(key.id);
+    }
+    lease_review_end();
+    load.lost = false;
+}
+
+/* A queue that the counts do not name has no jobs: what comes will have newer ids, or comes by its key. */
+static void forget_counts(void) {
+    struct job_key now = { .rank = 0, .id = job_id_at(clock_db()) };
+
+    QUEUE_EACH(q) {
+        queue_set_counts(q, 0, 0);
+        queue_walk_after(q, now);
+    }
+}
+
+static void load_count(const PGresult *rows, int row) {
+    struct queue *q = queue_find_id(row_int4(rows, row, 0));
+
+    if (q == NULL) {
+        log_warning("load", "there are jobs of queue number %d, which has no row in pgdisque.queue",
+                    row_int4(rows, row, 0));
+        return;
+    }
+    queue_set_counts(q, row_int8(rows, row, 2), row_int8(rows, row, 1));
+    q->swept_id = row_null(rows, row, 3) ? job_id_at(clock_db()) : row_int8(rows, row, 3) - 1;
+    q->shown = q->shown || q->len > 0;
+    q->ranked |= q->len > 0 && row_int2(rows, row, 4) != 0;
+    /* Not from the queue's beginning: dead rows may lie there by the million. */
+    if (q->len > 0)
+        queue_walk_after(q, (struct job_key){ q->id, row_int2(rows, row, 4), row_int8(rows, row, 5) - 1 });
+}
+
+/* Before the counts, which end the loading. */
+static void dead_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    QUEUE_EACH(q)
+    queue_set_dead(q, 0);
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct queue *q = queue_find_id(row_int4(rows, i, 0));
+
+        if (q != NULL)
+            queue_set_dead(q, row_int8(rows, i, 1));
+    }
+}
+
+static void counts_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    if (load.failed)
+        return;
+    forget_counts();
+    for (int i = 0; i < PQntuples(rows); i++)
+        load_count(rows, i);
+    expiry_rewind();
+    if (load.loaded) {
+        load.on_reloaded();
+        return;
+    }
+    load.loaded = true;
+    if (!load.only_look)
+        log_notice("load", "queues: %zu, jobs: %lld, leases: %zu; this is node %u, %s", queue_count(),
+                   (long long)queue_jobs_total(), lease_count(), node_self()->number, node_self()->id);
+    load.on_loaded();
+}
+
+#define LOAD_OP(variable, text, statement, encoder, handler) \
+    struct op variable = { .name = text,                     \
+                           .stmt = statement,                \
+                           .lane = LANE_HOT,                 \
+                           .alone = true,                    \
+                           .encode = encoder,                \
+                           .done = handler,                  \
+                           .fail = load_fail }
+
+LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, clock_encode, clock_done);
+LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, no_params, secret_done);
+LOAD_OP(op_prune_nodes, "prune_nodes", SQL_PRUNE_NODES, prune_encode, prune_done);
+LOAD_OP(op_register_node, "register_node", SQL_REGISTER_NODE, register_encode, register_done);
+LOAD_OP(op_load_nodes, "load_nodes", SQL_LOAD_NODES, no_params, nodes_done);
+LOAD_OP(op_load_queues, "load_queues", SQL_LOAD_QUEUES, no_params, queues_done);
+LOAD_OP(op_load_leases, "load_leases", SQL_LOAD_LEASES, now_encode, leases_done);
+LOAD_OP(op_load_dead, "load_dead", SQL_LOAD_DEAD, no_params, dead_done);
+LOAD_OP(op_load_counts, "load_counts", SQL_LOAD_COUNTS, now_encode, counts_done);

@@ -1,0 +1,117 @@
+/* The rows of servers in the database. */
+#include "cluster/node_row.h"
+
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "queue/news.h"
+
+static void failed(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+static void self_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_text(p, 0, node_self()->id);
+}
+
+static void beat_encode(struct params *p, struct task *t) {
+    self_encode(p, t);
+    params_set_bool(p, 1, node_self()->leaving);
+}
+
+static bool forgotten;
+
+bool node_row_is_forgotten(void) {
+    bool was = forgotten;
+
+    forgotten = false;
+    return was;
+}
+
+/* The others read it when they are told. */
+static void beat_done(struct task **tasks, size_t count, const PGresult *rows) {
+    static bool told;
+
+    (void)tasks;
+    (void)count;
+    forgotten = PQntuples(rows) == 0;
+    if (told != node_self()->leaving)
+        news_say(NEWS_NODES);
+    told = node_self()->leaving;
+}
+
+struct op op_beat_node = {
+    .name = "beat_node",
+    .stmt = SQL_BEAT_NODE,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = beat_encode,
+    .done = beat_done,
+    .fail = failed,
+};
+
+static void left_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    (void)rows;
+}
+
+struct op op_leave_node = {
+    .name = "leave_node",
+    .stmt = SQL_LEAVE_NODE,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = self_encode,
+    .done = left_done,
+    .fail = failed,
+};
+
+static void once(struct task *t) {
+    if (t->state == TASK_IDLE)
+        batch_add(t);
+}
+
+void node_row_beat(void) {
+    static struct task beat = { .op = &op_beat_node, .rows = 1 };
+
+    once(&beat);
+}
+
+void node_row_leave(void) {
+    static struct task leave = { .op = &op_leave_node, .rows = 1 };
+
+    once(&leave);
+}
+
+/* ---- CLUSTER FORGET ---- */
+
+static void forget_encode(struct params *p, struct task *t) {
+    const struct node *n = REQ_OF_TASK(t)->data;
+
+    params_set_text(p, 0, n->id);
+}
+
+static void forget_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+
+    (void)count;
+    (void)rows;
+    node_forget(r->data);
+    news_say(NEWS_NODES);
+    req_ok(r);
+}
+
+static void forget_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+struct op op_forget_node = {
+    .name = "forget_node",
+    .stmt = SQL_FORGET_NODE,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = forget_encode,
+    .done = forget_done,
+    .fail = forget_fail,
+};

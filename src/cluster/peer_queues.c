@@ -1,0 +1,457 @@
+/* What other servers tell of queues and jobs. */
+#include "cluster/peer_queues.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "cluster/peer_sql.h"
+#include "cluster/peers.h"
+#include "jobs/bury.h"
+#include "jobs/job_group.h"
+#include "jobs/waitjob.h"
+#include "queue/lease.h"
+#include "queue/queue.h"
+#include "queue/queue_limits.h"
+#include "queue/settings.h"
+
+#define COUNT_MAX (INT64_C(1) << 50)
+/* Items that wait for their queues' rows; when there are more, these are counted anew. */
+#define WAITING_MAX 10000
+
+/* ---- queues whose rows have to be read ---- */
+
+struct stranger {
+    struct node *node;
+    enum news_item item;
+    int64_t numbers[NEWS_NUMBERS];
+    int count;
+};
+
+static struct {
+    struct task task;
+    int32_t *ids; /* to be asked for */
+    size_t id_count;
+    size_t id_cap;
+    struct stranger *items;
+    size_t item_count;
+    size_t asked; /* of the ids, by the statement under way */
+} find = { .task = { .op = &op_find_queues, .rows = 1 } };
+
+static void ask(void) {
+    if (find.task.state == TASK_IDLE && find.id_count > 0)
+        batch_add(&find.task);
+}
+
+/* The statement under way may have read the row before what is told now. */
+static void find_queue(int32_t id) {
+    if (find.id_count > find.asked && find.ids[find.id_count - 1] == id)
+        return;
+    if (find.id_count == find.id_cap) {
+        find.id_cap = find.id_cap == 0 ? 16 : find.id_cap * 2;
+        find.ids = xrealloc(find.ids, find.id_cap * sizeof *find.ids);
+    }
+    find.ids[find.id_count++] = id;
+    ask();
+}
+
+static void keep_for_later(struct node *n, enum news_item item, const int64_t *numbers, int count) {
+    struct stranger *s;
+
+    if (find.items == NULL)
+        find.items = xmalloc(WAITING_MAX * sizeof *find.items);
+    if (find.item_count == WAITING_MAX)
+        return;
+    s = &find.items[find.item_count++];
+    *s = (struct stranger){ .node = n, .item = item, .count = count };
+    memcpy(s->numbers, numbers, (size_t)count * sizeof *numbers);
+    find_queue((int32_t)numbers[0]);
+}
+
+static void find_encode(struct params *p, struct task *t) {
+    (void)t;
+    find.asked = find.id_count;
+    for (size_t i = 0; i < find.asked; i++)
+        params_int4(p, 0, find.ids[i]);
+}
+
+/* Of a queue that is new here, nothing is known: the first claim looks at all of it. */
+static void meet_queue(const PGresult *rows, int row) {
+    struct queue *q = queue_get(row_bytes(rows, row, 1));
+
+    if (q->id == 0)
+        q->behind = q->doubtful = true;
+    if (q->id != row_int4(rows, row, 0))
+        queue_set_id(q, row_int4(rows, row, 0));
+    queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
+    q->shown |= q->pause != 0;
+    settings_read(q, rows, row, 4);
+    q->created_us = row_time(rows, row, 3);
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+}
+
+static void hear_queue(struct queue *q, struct node *n, enum news_item item, const int64_t *numbers,
+                       int count);
+
+/* At once, before later items of the same queues, which do not wait any more. Those of others wait as long as there
+ * are rows to be asked for. */
+static void hear_strangers(void) {
+    size_t count = find.item_count, kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct stranger s = find.items[i];
+        struct queue *q = queue_find_id((int32_t)s.numbers[0]);
+
+        if (q != NULL)
+            hear_queue(q, s.node, s.item, s.numbers, s.count);
+        else if (find.id_count > 0)
+            find.items[kept++] = s;
+    }
+    find.item_count = kept;
+}
+
+static void find_ended(void) {
+    find.id_count -= find.asked;
+    memmove(find.ids, find.ids + find.asked, find.id_count * sizeof *find.ids);
+    find.asked = 0;
+    hear_strangers();
+    ask();
+}
+
+static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++)
+        meet_queue(rows, i);
+    find_ended();
+}
+
+static void find_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+    queue_doubt_all();
+    find_ended();
+}
+
+struct op op_find_queues = {
+    .name = "find_queues",
+    .stmt = SQL_FIND_QUEUES,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = find_encode,
+    .done = find_done,
+    .fail = find_fail,
+};
+
+/* ---- all queues ---- */
+
+static struct task look = { .op = &op_look_queues, .rows = 1 };
+static bool look_again;
+
+void peer_queues_look(void) {
+    look_again = look.state != TASK_IDLE;
+    if (!look_again)
+        batch_add(&look);
+}
+
+static void no_params(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+static void look_end(void) {
+    if (look_again)
+        peer_queues_look();
+}
+
+/* What was told of a queue that is new here is not all. */
+static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        bool known = queue_find_id(row_int4(rows, i, 0)) != NULL;
+
+        meet_queue(rows, i);
+        if (!known)
+            queue_find_id(row_int4(rows, i, 0))->doubtful = true;
+    }
+    look_end();
+}
+
+static void look_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+    look_end();
+}
+
+struct op op_look_queues = {
+    .name = "look_queues",
+    .stmt = SQL_LOAD_QUEUES,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = no_params,
+    .done = look_done,
+    .fail = look_fail,
+};
+
+/* ---- queues of which no message told ---- */
+
+/* A page each second: in turn those that are newer than all known here, and the next of all queues. */
+#define PAGE_QUEUES 1000
+/* A look for jobs in a queue passes over its dead rows, so all queues are looked at no more often than this. */
+#define PROBE_US (60 * US_PER_S)
+
+static struct {
+    struct task task;
+    int32_t cursor;
+    int32_t newest;
+    bool at_newest;    /* of the page under way */
+    bool may_probe;    /* there are few dead rows */
+    bool probes;       /* the pages of all queues also look for jobs */
+    int64_t probed_us; /* clock_mono() when that began last */
+} page = { .task = { .op = &op_page_queues, .rows = 1 } };
+
+void peer_queues_page(bool may_probe) {
+    if (page.task.state != TASK_IDLE)
+        return;
+    page.at_newest = !page.at_newest;
+    if (!page.at_newest && page.cursor == 0) {
+        /* At the start the counts have just been read. */
+        page.probes = page.probed_us != 0 && clock_mono() - page.probed_us >= PROBE_US;
+        if (page.probes || page.probed_us == 0)
+            page.probed_us = clock_mono();
+    }
+    page.may_probe = may_probe;
+    batch_add(&page.task);
+}
+
+static void page_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_int4(p, 0, page.at_newest ? page.newest : page.cursor);
+    params_set_int4(p, 1, PAGE_QUEUES);
+    params_set_time(p, 2, clock_db());
+    params_set_bool(p, 3, page.probes && page.may_probe && !page.at_newest);
+}
+
+/* SQL adds jobs without a message, and its caller may die before it calls wake(). */
+static void page_queue(int32_t id, bool has_jobs) {
+    struct queue *q = queue_find_id(id);
+
+    if (q == NULL) {
+        find_queue(id);
+    } else if (has_jobs && q->total <= 0) {
+        q->doubtful = true;
+        queue_rewind(q);
+    }
+}
+
+static void page_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int32_t last = 0;
+
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        last = row_int4(rows, i, 0);
+        page_queue(last, row_bool(rows, i, 1));
+    }
+    if (last > page.newest)
+        page.newest = last;
+    if (!page.at_newest)
+        page.cursor = PQntuples(rows) < PAGE_QUEUES ? 0 : last;
+}
+
+static void page_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_page_queues = {
+    .name = "page_queues",
+    .stmt = SQL_PAGE_QUEUES,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = page_encode,
+    .done = page_done,
+    .fail = page_fail,
+};
+
+/* ---- leases that others have ended ---- */
+
+/* Before that was heard here, the lease may have ended by itself, or the job may have been claimed
+ * again: then it is counted twice. */
+static void hear_lease(struct queue *q, struct job_key key, int64_t row_until) {
+    enum lease_past what = lease_revoke(key.id, row_until);
+
+    if (what == LEASE_ENDED)
+        queue_count_in(q, -1);
+    if (what == LEASE_ENDED || what == LEASE_REPLACED)
+        queue_count_len(q, -1);
+}
+
+/* ---- leases of the dead ---- */
+
+static struct task inherit = { .op = &op_inherit_leases, .rows = 1 };
+static bool inherit_again;
+
+void peer_queues_inherit(void) {
+    inherit_again = inherit.state != TASK_IDLE;
+    if (!inherit_again)
+        batch_add(&inherit);
+}
+
+static void inherit_encode(struct params *p, struct task *t) {
+    size_t count;
+    struct node *const *nodes = node_all(&count);
+
+    (void)t;
+    params_set_time(p, 0, clock_db());
+    for (size_t i = 0; i < count; i++)
+        params_int4(p, 1, nodes[i]->number);
+}
+
+static void inherit_end(void) {
+    if (inherit_again)
+        peer_queues_inherit();
+}
+
+static void inherit_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+
+        int64_t until = row_time(rows, i, 3);
+        bool last = row_bool(rows, i, 5);
+
+        if (last && until <= clock_db())
+            bury_job(key, NULL, NULL);
+        if (lease_known(key.id) || until <= clock_db())
+            continue;
+        lease_add_foreign(key, until, (uint16_t)row_int2(rows, i, 4));
+        if (last)
+            lease_set_last(key.id);
+    }
+    inherit_end();
+}
+
+/* The rare full walk finds them. */
+static void inherit_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+    inherit_end();
+}
+
+/* It reads the whole table, so nobody has to wait for it. */
+struct op op_inherit_leases = {
+    .name = "inherit_leases",
+    .stmt = SQL_INHERIT_LEASES,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = inherit_encode,
+    .done = inherit_done,
+    .fail = inherit_fail,
+};
+
+/* ---- items ---- */
+
+static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
+    if (count == 1 || job_key_before(q->frontier, first)) {
+        queue_heard_ready(q, first);
+    } else {
+        first.id--;
+        queue_walk_from(q, first);
+    }
+}
+
+/* Our share tells the other server that there is such a queue. */
+static void hear_uncounted(struct queue *q) {
+    q->doubtful = true;
+    limits_heard_room(q);
+    news_changed(q);
+}
+
+/* No server has counted so far, nor adds up so much. */
+static bool are_counts(const int64_t *change, int count) {
+    for (int i = 0; i < count; i++)
+        if (change[i] > COUNT_MAX || change[i] < -COUNT_MAX)
+            return false;
+    return true;
+}
+
+/* One server counts what SQL has done, and tells the others as its own doing. What may have been repeated
+ * counts no more than a doubt; and what jobs there are may have been counted already, when that was read. */
+static void hear_counted(struct queue *q, const struct node *n, const int64_t change[4]) {
+    if (!n->live || !n->introduced)
+        q->doubtful = true;
+    if (!n->live || !node_is_heir())
+        return;
+    queue_count_in(q, change[2]);
+    queue_count_out(q, change[3]);
+    if (n->introduced) {
+        queue_count_len(q, change[0]);
+        queue_count_total(q, change[1]);
+    }
+}
+
+static void hear_sql(struct queue *q, const struct node *n, enum news_item item, const int64_t *numbers,
+                     int count) {
+    struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
+
+    if (item == NEWS_COUNTED && count == 5 && are_counts(numbers + 1, 4)) {
+        limits_heard_room(q);
+        hear_counted(q, n, numbers + 1);
+    } else if (item == NEWS_LEASED && count == 5 && node_is_heir() && !lease_known(key.id)) {
+        lease_add_foreign(key, numbers[3], n->number);
+        if (numbers[4] != 0)
+            lease_set_last(key.id);
+    } else if (item == NEWS_GROUP && count == 3 && node_is_heir()) {
+        group_of(key);
+    } else if (item == NEWS_LOOK) {
+        q->doubtful = true;
+        queue_rewind(q);
+    }
+}
+
+static void hear_queue(struct queue *q, struct node *n, enum news_item item, const int64_t *numbers,
+                       int count) {
+    struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
+
+    if (item == NEWS_SHARE && count == 6 && are_counts(numbers + 1, 5))
+        queue_heard_share(q, n->number,
+                          (struct queue_share){ numbers[1], numbers[2], numbers[3], numbers[4], numbers[5] },
+                          !n->introduced);
+    else if (item == NEWS_READY && count == 4)
+        hear_ready(q, key, numbers[3]);
+    else if (item == NEWS_RETURNED && count == 3)
+        queue_heard_returned(q, key);
+    else if (item == NEWS_UNCOUNTED)
+        hear_uncounted(q);
+    else if (item == NEWS_ROOM)
+        limits_heard_room(q);
+    else if ((item == NEWS_GONE || item == NEWS_MOVED) && count == 4)
+        hear_lease(q, key, numbers[3]);
+    else if (n->number == PEER_SQL_NUMBER)
+        hear_sql(q, n, item, numbers, count);
+}
+
+static void hear_end(const int64_t *numbers, int count) {
+    if (count == 4)
+        waitjob_heard_end((struct job_key){ (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] },
+                          numbers[3]);
+}
+
+void peer_queues_hear(struct node *n, enum news_item item, const int64_t *numbers, int count) {
+    struct queue *q = queue_find_id((int32_t)numbers[0]);
+
+    if (item == NEWS_ROW)
+        find_queue((int32_t)numbers[0]);
+    else if (item == NEWS_ENDED)
+        hear_end(numbers, count);
+    else if (q == NULL)
+        keep_for_later(n, item, numbers, count);
+    else
+        hear_queue(q, n, item, numbers, count);
+}

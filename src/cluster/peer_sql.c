@@ -1,0 +1,84 @@
+/* What transactions of SQL tell: the jobs that they added, took and ended. */
+#include "cluster/peer_sql.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "cluster/peer_queues.h"
+#include "jobs/job_expiry.h"
+
+/* So many messages are told apart. One that is further behind may have been heard before. */
+#define WINDOW 4096
+/* Notifications of what the counters included when they were read have come by then. */
+#define SETTLE_US (2 * US_PER_S)
+
+/* The peer that stands for messages of SQL functions. `live`: this message is not a repetition. `introduced`: its
+ * counters are loaded. */
+static struct node sql;
+
+static struct {
+    uint64_t last; /* the highest number */
+    uint64_t heard[WINDOW / 64];
+    int64_t settled_us; /* clock_mono() */
+} messages;
+
+static bool test_and_set(uint64_t number) {
+    uint64_t *word = &messages.heard[number % WINDOW / 64];
+    uint64_t bit = UINT64_C(1) << number % 64;
+    bool was_set = (*word & bit) != 0;
+
+    *word |= bit;
+    return was_set;
+}
+
+static void forget(uint64_t number) {
+    messages.heard[number % WINDOW / 64] &= ~(UINT64_C(1) << number % 64);
+}
+
+/* Is this the first time? False when that is not known: anybody can repeat what was sealed. */
+static bool is_first(uint64_t number) {
+    if (number > messages.last && number - messages.last >= WINDOW)
+        memset(messages.heard, 0, sizeof messages.heard);
+    else
+        for (uint64_t n = messages.last + 1; n <= number; n++)
+            forget(n);
+    if (number > messages.last)
+        messages.last = number;
+    return messages.last - number < WINDOW && !test_and_set(number);
+}
+
+static void hear_item(const char *text) {
+    enum news_item item = (enum news_item) * text;
+    int64_t numbers[NEWS_NUMBERS];
+    int count = news_numbers(text + 1, numbers);
+
+    if (item == NEWS_CLOCK && count == 1)
+        clock_db_reached(numbers[0]);
+    else if (item == NEWS_WAKE && count == 2)
+        expiry_wake_at(numbers[1]);
+    else if (item == NEWS_LOOK && count == 1)
+        expiry_rewind();
+    if (count > 0 && item != NEWS_WAKE && item != NEWS_CLOCK)
+        peer_queues_hear(&sql, item, numbers, count);
+}
+
+void peer_sql_hear(uint64_t message, bool fresh, const char *items) {
+    sql.live = is_first(message) && fresh;
+    sql.introduced = clock_mono() >= messages.settled_us;
+    while (*items != '\0') {
+        items += strspn(items, " ");
+        if (*items != '\0')
+            hear_item(items);
+        items += strcspn(items, " ");
+    }
+}
+
+void peer_sql_counted_anew(void) {
+    messages.settled_us = clock_mono() + SETTLE_US;
+}
+
+void peer_sql_reset(void) {
+    memset(&messages, 0, sizeof messages);
+}

@@ -1,0 +1,474 @@
+/* The other servers of this database: who lives, and what they tell. */
+#include "cluster/peers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/dead_rows.h"
+#include "cluster/load.h"
+#include "cluster/node_row.h"
+#include "cluster/peer_queues.h"
+#include "cluster/peer_sql.h"
+#include "cluster/recount.h"
+#include "cluster/relay.h"
+#include "jobs/admin.h"
+#include "jobs/job_expiry.h"
+#include "jobs/schedule.h"
+#include "jobs/waitjob.h"
+#include "net/pubsub.h"
+#include "pg/channel.h"
+#include "queue/lease.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+#include "queue/waiters.h"
+
+#define FORMAT 1
+/* What the format and the seal take. */
+#define HEAD_BYTES 24
+/* Between two messages: when somebody may wait for them, when nobody does, and when they are about
+ * counters only. */
+#define WAITED_FOR_US (2 * US_PER_MS)
+#define UNWAITED_US (20 * US_PER_MS)
+#define COUNTERS_US (100 * US_PER_MS)
+/* Without news, so that the others know that we live; and alone, so that we know that we can be heard. */
+#define BEAT_US US_PER_S
+#define LONELY_BEAT_US (5 * US_PER_S)
+#define GONE_US (5 * US_PER_S)
+/* Clients that waited lately are about to wait again. */
+#define WAITED_US US_PER_S
+#define ROW_BEAT_TICKS 600
+#define DEAF_ROW_BEAT_TICKS 20
+#define SECOND_TICKS 10
+#define HOUR_TICKS 36000
+#define GHOST_TICKS 20  /* when somebody is dead */
+#define DOUBT_TICKS 100 /* when we cannot hear */
+/* Before the moment from which on something may have been missed. */
+#define MARGIN_US (2 * US_PER_S)
+/* So long one is here at most before it is heard. */
+#define GHOST_US (10 * US_PER_S)
+#define DEAF_LOOK_US (5 * US_PER_S)
+/* More of them are not read every second. */
+#define DEAF_QUEUES 10000
+/* To pass over more dead rows takes too long. */
+#define REWIND_ROWS 100000
+
+static struct {
+    bool loaded;
+    bool left;
+    uint64_t sent;     /* messages */
+    int64_t sent_us;   /* clock_mono(): the last one */
+    int64_t waited_us; /* clients waited */
+    int64_t heard_us;  /* anybody */
+    uint64_t ticks;
+    int64_t tick_us; /* the last one */
+} peers;
+
+/* ---- looking for what was missed ---- */
+
+/* Something may have become ready since then, and nobody told. */
+static void look_back(int64_t since_us) {
+    struct job_key from = { .rank = 0, .id = job_id_at(clock_db() - (clock_mono() - since_us) - MARGIN_US) };
+    bool whole = dead_rows_of_jobs() <= REWIND_ROWS;
+
+    QUEUE_EACH(q) {
+        if (q->id == 0)
+            continue;
+        /* Jobs with a priority lie before all ids of those without one. */
+        if (whole || q->ranked)
+            queue_rewind(q);
+        else
+            queue_walk_from(q, from);
+    }
+}
+
+static void missed(int64_t since_us) {
+    look_back(since_us);
+    queue_doubt_all();
+    peer_queues_look();
+}
+
+/* A share that was not heard may be in a count of the database by now: it has to be told again before
+ * what comes after it adds up. */
+static void missed_shares(struct node *n) {
+    n->introduced = false;
+}
+
+void peers_confess(void) {
+    peer_sql_counted_anew();
+    if (!node_has_company())
+        return;
+    queue_doubt_all();
+    peer_queues_look();
+    news_say(NEWS_DOUBT);
+}
+
+/* ---- who lives ---- */
+
+static bool others_wait(void) {
+    size_t count;
+    struct node *const *nodes = node_all(&count);
+
+    for (size_t i = 1; i < count; i++)
+        if (nodes[i]->waiting)
+            return true;
+    return false;
+}
+
+bool peers_inherits(uint16_t number) {
+    const struct node *n = node_by_number(number);
+
+    return (n == NULL || !n->live) && node_is_heir();
+}
+
+static void deal_with_the_dead(int64_t since_us) {
+    missed(since_us);
+    if (node_is_heir())
+        peer_queues_inherit();
+}
+
+static void gone(struct node *n, const char *how) {
+    log_notice("peers", "server %u (%.8s) %s", n->number, n->id, how);
+    n->live = n->waiting = n->introduced = n->known = false;
+    news_set_shared(node_has_company());
+    n->done_us = n->seen_us;
+    deal_with_the_dead(n->heard_us);
+}
+
+/* One may have been back, and gone again, before it could be heard. Each writes that it is here before it serves,
+ * and may have done so a little longer than we know. */
+static bool is_ghost(const struct node *n) {
+    return n->seen_us > n->done_us || n->seen_us > clock_db() - GHOST_US;
+}
+
+static void look_for_ghosts(void) {
+    size_t count;
+    struct node *const *nodes = node_known(&count);
+    bool any = false, ghosts = false;
+
+    for (size_t i = 1; i < count; i++) {
+        any |= !nodes[i]->live;
+        if (nodes[i]->live || !is_ghost(nodes[i]))
+            continue;
+        nodes[i]->done_us = nodes[i]->seen_us;
+        ghosts = true;
+    }
+    if (ghosts)
+        deal_with_the_dead(clock_mono() - GHOST_US);
+    if (any)
+        load_nodes();
+}
+
+static void begin_run(struct node *n, uint64_t run, uint64_t message) {
+    queue_forget_shares(n->number);
+    n->run = run;
+    n->told = message - 1;
+    n->introduced = n->known = false;
+    load_nodes();
+}
+
+static void appear(struct node *n) {
+    n->live = true;
+    n->left = false;
+    log_notice("peers", "server %u is here", n->number);
+    news_set_shared(true);
+    news_tell_all();
+}
+
+/* What every message says. */
+static void hear(struct node *n, uint64_t run, uint64_t message, bool waiting) {
+    int64_t before = n->heard_us;
+
+    n->heard_us = peers.heard_us = clock_mono();
+    n->waiting = waiting;
+    /* One that begins anew without having been missed had not told everything, perhaps. */
+    if (n->live && (n->run != run || message != n->told + 1)) {
+        missed(before);
+        missed_shares(n);
+    }
+    if (n->run != run)
+        begin_run(n, run, message);
+    n->told = message;
+    if (!n->live)
+        appear(n);
+}
+
+static void watch_others(void) {
+    size_t count;
+    struct node *const *nodes = node_all(&count);
+
+    if (!channel_is_up())
+        return;
+    for (size_t i = count; i-- > 1;) {
+        if (clock_mono() - nodes[i]->heard_us > GONE_US)
+            gone(nodes[i], "is silent: it is taken for dead");
+        else if (!nodes[i]->introduced && peers.ticks % SECOND_TICKS == 0)
+            news_say(NEWS_ASK);
+    }
+}
+
+/* ---- hearing ---- */
+
+/* What it did before it told of everything it did was not told, and may lie before our frontiers. */
+static void get_to_know(struct node *n) {
+    if (!n->known)
+        missed(clock_mono() - GHOST_US);
+    n->known = true;
+}
+
+static void hear_word(struct node *n, enum news_item item) {
+    switch (item) {
+    case NEWS_HELLO:
+        n->introduced = true;
+        break;
+    case NEWS_TOLD_ALL:
+        n->introduced = true;
+        get_to_know(n);
+        break;
+    case NEWS_ASK:
+        news_tell_all();
+        break;
+    case NEWS_NODES:
+        load_nodes();
+        break;
+    case NEWS_SCHEDULES:
+        schedule_look();
+        break;
+    case NEWS_AWAITS:
+        waitjob_heard_asking();
+        break;
+    case NEWS_FLUSHED:
+        admin_flushed();
+        break;
+    case NEWS_DOUBT:
+        missed(clock_mono() - BEAT_US);
+        break;
+    case NEWS_BYE:
+        n->left = true;
+        gone(n, "has signed off");
+        break;
+    default:
+        break;
+    }
+}
+
+static void hear_item(struct node *n, const char *text) {
+    int64_t numbers[NEWS_NUMBERS];
+    int count = news_numbers(text + 1, numbers);
+
+    if (count == 0)
+        hear_word(n, (enum news_item)text[0]);
+    else if (text[0] == NEWS_CLOCK)
+        clock_db_reached(numbers[0]);
+    else
+        peer_queues_hear(n, (enum news_item)text[0], numbers, count);
+}
+
+static void hear_items(struct node *n, const char *text) {
+    while (*text != '\0') {
+        text += strspn(text, " ");
+        if (*text != '\0')
+            hear_item(n, text);
+        text += strcspn(text, " ");
+    }
+}
+
+/* Every user of the database can notify, so nobody is believed who does not know our secret. Nor
+ * is what was told before. */
+static bool is_sealed(const char *text) {
+    unsigned format;
+    unsigned long long seal;
+    int end = 0;
+
+    return sscanf(text, "%u %llx%n", &format, &seal, &end) == 2 && format == FORMAT &&
+           seal == jobid_seal(slice_str(text + end));
+}
+
+/* The first item of every message is the time. An old message is refused: what is kept of messages that were heard
+ * is forgotten in a restart, and everybody can repeat them. */
+static bool is_fresh(const char *items) {
+    long long told_us;
+
+    return sscanf(items, " o%lld", &told_us) == 1 && clock_db_is_near(told_us);
+}
+
+static void on_text(const char *text) {
+    unsigned format, number, waiting;
+    unsigned long long run, message;
+    int head = 0;
+    struct node *n;
+
+    if (!peers.loaded || relay_hear(text) || !is_sealed(text) ||
+        sscanf(text, "%u %*x %u %llx %llu %u%n", &format, &number, &run, &message, &waiting, &head) != 5 ||
+        number > NODE_MAX_NUMBER || number == node_self()->number)
+        return;
+    if (number == PEER_SQL_NUMBER) {
+        peer_sql_hear(message, is_fresh(text + head), text + head);
+        return;
+    }
+    if (!is_fresh(text + head))
+        return;
+    n = node_meet((uint16_t)number);
+    if (n == NULL || run < n->run || (run == n->run && message <= n->told))
+        return;
+    hear(n, run, message, waiting != 0);
+    hear_items(n, text + head);
+}
+
+/* What was told while nobody could be heard is lost. */
+static void on_up(void) {
+    size_t count;
+    struct node *const *nodes = node_all(&count);
+
+    if (!peers.loaded)
+        return;
+    for (size_t i = 1; i < count; i++)
+        missed_shares(nodes[i]);
+    if (peers.heard_us != 0)
+        missed(peers.heard_us);
+    news_say(NEWS_ASK);
+}
+
+/* ---- telling ---- */
+
+static int64_t interval(void) {
+    bool urgent;
+
+    if (news_has(&urgent))
+        return !urgent ? COUNTERS_US : others_wait() || peers.left ? WAITED_FOR_US : UNWAITED_US;
+    return node_has_company() || !channel_is_up() ? BEAT_US : LONELY_BEAT_US;
+}
+
+int64_t peers_next_due(void) {
+    return peers.loaded && channel_can_send() ? peers.sent_us + interval() : INT64_MAX;
+}
+
+/* Messages of clients fill the time between. The buffers are static: every turn would clear them. */
+static void tell_messages(void) {
+    static char text[CHANNEL_TEXT_MAX];
+
+    if (!peers.loaded || !channel_can_send() || !relay_has())
+        return;
+    relay_take(text, sizeof text);
+    channel_send(text);
+}
+
+void peers_turn(void) {
+    static char text[CHANNEL_TEXT_MAX - HEAD_BYTES];
+    static char sealed[CHANNEL_TEXT_MAX];
+    int head;
+
+    if (peers_next_due() > clock_mono()) {
+        tell_messages();
+        return;
+    }
+    head = snprintf(text, sizeof text, " %u %llx %llu %d %c%lld", node_self()->number,
+                    (unsigned long long)node_self()->run, (unsigned long long)++peers.sent,
+                    clock_mono() - peers.waited_us < WAITED_US, NEWS_CLOCK, (long long)clock_db());
+    news_take(text + head, sizeof text - (size_t)head);
+    peers.sent_us = clock_mono();
+    snprintf(sealed, sizeof sealed, "%d %016llx%s", FORMAT, (unsigned long long)jobid_seal(slice_str(text)),
+             text);
+    channel_send(sealed);
+}
+
+bool peers_idle(void) {
+    bool urgent;
+
+    return !peers.left || !channel_is_up() || (!news_has(&urgent) && !channel_is_busy());
+}
+
+/* ---- life ---- */
+
+/* Without LISTEN the server polls the database. */
+static void poll_database(void) {
+    size_t count;
+
+    (void)node_known(&count);
+    if (count == 1)
+        return;
+    look_back(clock_mono() - DEAF_LOOK_US);
+    if (queue_count() <= DEAF_QUEUES || peers.ticks % DOUBT_TICKS == 0)
+        peer_queues_look();
+    if (peers.ticks % DOUBT_TICKS == 0) {
+        queue_doubt_all();
+        load_nodes();
+    }
+}
+
+void peers_tick(void) {
+    bool deaf = !channel_is_up();
+    bool stood_still = clock_mono() - peers.tick_us > GONE_US / 2;
+
+    peers.ticks++;
+    peers.tick_us = clock_mono();
+    if (waiters_blocked() > 0)
+        peers.waited_us = clock_mono();
+    if (!peers.loaded)
+        return;
+    watch_others();
+    /* Peers may have declared this server dead. The heartbeat is written in the same transaction as the next
+     * change. */
+    if (stood_still || peers.ticks % (deaf ? DEAF_ROW_BEAT_TICKS : ROW_BEAT_TICKS) == 0)
+        node_row_beat();
+    if (peers.ticks % HOUR_TICKS == 0)
+        load_nodes();
+    if (peers.ticks % SECOND_TICKS != 0)
+        return;
+    if (peers.ticks % GHOST_TICKS == 0)
+        look_for_ghosts();
+    if (node_row_is_forgotten())
+        load_register();
+    if (deaf)
+        poll_database();
+    /* What another server has delayed is due as well when that one is not there. */
+    if (deaf || node_has_company())
+        expiry_wake_at(clock_db());
+    recount_doubtful();
+}
+
+void peers_reconnected(void) {
+    if (!peers.loaded)
+        return;
+    node_row_beat();
+    /* Other servers may have made queues meanwhile. */
+    peer_queues_look();
+}
+
+void peers_loaded(void) {
+    peers.loaded = true;
+    peer_sql_counted_anew();
+    news_say(NEWS_HELLO);
+    news_say(NEWS_ASK);
+}
+
+void peers_leave(void) {
+    if (!peers.loaded || peers.left)
+        return;
+    peers.left = true;
+    node_row_leave();
+    news_say(NEWS_BYE);
+}
+
+static const struct channel_hooks hooks = { on_up, on_text };
+
+void peers_start(struct event_base *base) {
+    relay_init(channel_is_up);
+    pubsub_init(relay_tell);
+    channel_start(base, &hooks);
+}
+
+void peers_stop(void) {
+    channel_stop();
+}
+
+const char *peers_state(void) {
+    size_t known;
+
+    (void)node_known(&known);
+    return channel_is_up() ? "hearing" : known > 1 ? "polling" : "alone";
+}

@@ -1,0 +1,150 @@
+/* Queues whose counters may be wrong are counted in the database, in a quiet moment. */
+#include "cluster/recount.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "queue/queue.h"
+
+#define QUIET_US US_PER_S
+#define AUDIT_US (10 * US_PER_S)
+#define AUDIT_EACH_US 100 /* for each of its jobs */
+#define QUEUES_MAX 500    /* in one statement */
+
+struct count {
+    int32_t queue_id;
+    uint64_t changes; /* of its counters, when it was asked for */
+    bool known;
+    int64_t total;
+    int64_t len;
+    int64_t jobs_in;
+    int64_t jobs_out;
+    int64_t dead;
+};
+
+static struct {
+    struct task task;
+    struct count counts[QUEUES_MAX];
+    size_t count;
+    bool pending;       /* there are doubtful queues */
+    uint32_t next_slot; /* queues take turns */
+} recount = { .task = { .op = &op_count_queues, .rows = 1 } };
+
+/* The count of the database includes peers whose contributions have not arrived yet. Their old contributions
+ * are dropped, so that they are not added twice. */
+static void forget_untold_shares(struct queue *q) {
+    for (size_t i = q->peer_count; i-- > 0;) {
+        const struct node *n = node_by_number(q->peers[i].node);
+
+        if (n == NULL || !n->introduced)
+            queue_forget_share(q, q->peers[i].node);
+    }
+}
+
+/* Nobody has told of a change for another while, so none was under way when it was counted, and all
+ * have saved what they had counted. */
+static void take(const struct count *c) {
+    struct queue *q = queue_find_id(c->queue_id);
+    bool untold;
+
+    if (q == NULL || !c->known || q->changes != c->changes)
+        return;
+    untold = c->len > q->len;
+    if (!q->doubtful && (q->len != c->len || q->total != c->total))
+        log_verbose("recount", "queue %d: %lld of %lld jobs queued, not %lld of %lld", q->id,
+                    (long long)c->len, (long long)c->total, (long long)q->len, (long long)q->total);
+    forget_untold_shares(q);
+    queue_set_counts(q, c->len, c->total);
+    queue_set_dead(q, c->dead);
+    q->jobs_in = c->jobs_in + q->own.jobs_in - q->saved_in;
+    q->jobs_out = c->jobs_out + q->own.jobs_out - q->saved_out;
+    q->shown |= q->len > 0 || q->jobs_in > 0 || q->jobs_out > 0;
+    q->doubtful = false;
+    stats.recounts++;
+    /* Of jobs that nobody has told of, nobody knows where they are. */
+    if (untold || (q->len > 0 && !q->behind && q->returned_count == 0))
+        queue_rewind(q);
+}
+
+/* As a safety net, queues that several servers use are counted now and then; large ones less often. */
+static bool is_due(const struct queue *q) {
+    return node_has_company() && q->changes != q->counted &&
+           clock_mono() - q->counted_us > AUDIT_US + q->total * AUDIT_EACH_US;
+}
+
+static bool wants_count(const struct queue *q) {
+    return q != NULL && q->id != 0 && (q->doubtful || is_due(q));
+}
+
+static bool is_quiet(const struct queue *q) {
+    return clock_mono() - q->changed_us >= QUIET_US && list_empty(&q->in_dirty);
+}
+
+bool recount_is_pending(void) {
+    return recount.pending;
+}
+
+static void choose(void) {
+    recount.count = 0;
+    recount.pending = false;
+    for (uint32_t i = 0; i < queue_slots() && recount.count < QUEUES_MAX; i++) {
+        struct queue *q = queue_at(recount.next_slot++ % queue_slots());
+
+        if (!wants_count(q))
+            continue;
+        recount.pending = true;
+        if (is_quiet(q))
+            recount.counts[recount.count++] = (struct count){ .queue_id = q->id, .changes = q->changes };
+    }
+}
+
+void recount_doubtful(void) {
+    if (recount.task.state != TASK_IDLE)
+        return;
+    for (size_t i = 0; i < recount.count; i++)
+        take(&recount.counts[i]);
+    choose();
+    if (recount.count > 0)
+        batch_add(&recount.task);
+}
+
+static void count_encode(struct params *p, struct task *t) {
+    (void)t;
+    for (size_t i = 0; i < recount.count; i++)
+        params_int4(p, 0, recount.counts[i].queue_id);
+    params_set_time(p, 1, clock_db());
+}
+
+/* One row each, in the order of the ids asked for. */
+static void count_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows) && (size_t)i < recount.count; i++) {
+        struct count *c = &recount.counts[i];
+
+        c->known = row_int4(rows, i, 0) == c->queue_id;
+        c->total = row_int8(rows, i, 1);
+        c->len = row_int8(rows, i, 2);
+        c->jobs_in = row_int8(rows, i, 3);
+        c->jobs_out = row_int8(rows, i, 4);
+        c->dead = row_int8(rows, i, 5);
+    }
+}
+
+static void count_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_count_queues = {
+    .name = "count_queues",
+    .stmt = SQL_COUNT_QUEUES,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = count_encode,
+    .done = count_done,
+    .fail = count_fail,
+};

@@ -1,0 +1,226 @@
+/* ACKJOB FASTACK DELJOB: jobs that have ended, and which of them are kept for a while. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "jobs/dead_jobs.h"
+#include "jobs/finished.h"
+#include "jobs/job_end.h"
+#include "jobs/job_ids.h"
+#include "jobs/waitjob.h"
+#include "net/args.h"
+#include "net/worker.h"
+#include "queue/events.h"
+#include "queue/lease.h"
+#include "queue/queue.h"
+#include "queue/settings.h"
+
+/* Arguments of the finish_jobs statement. */
+struct finish {
+    struct slice result; /* ptr NULL: none */
+    char worker[WORKER_NAME_MAX + 1];
+};
+
+static const struct slice no_result = { NULL, 0 };
+
+static struct finish *finish_of(const struct req *r) {
+    return job_ids(r)->own;
+}
+
+/* ---- the short way: nothing is kept ---- */
+
+/* The server's own requests have no command. */
+static enum job_end_kind end_of(const struct req *r) {
+    return r->cmd == NULL || r->cmd->handler == cmd_deljob ? JOB_DELETED : JOB_DONE;
+}
+
+/* What was not found may be dead. */
+static void end_ack(struct req *r) {
+    job_ids_settle(r);
+    dead_delete_or_reply(r);
+}
+
+static void ack_begin(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+
+        job_ids(r)->hits++;
+        job_ids_event(r, EVENT_ACKED, key);
+        job_ended(&(struct job_end){ .key = key,
+                                     .queued_since = row_time(rows, i, 1),
+                                     .group = job_end_group(rows, i, 2),
+                                     .how = end_of(r) });
+    }
+    stats.jobs_acked += (uint64_t)PQntuples(rows);
+    for (size_t i = 0; i < count; i++)
+        end_ack(REQ_OF_TASK(tasks[i]));
+}
+
+struct op op_ack_jobs = {
+    .name = "ack_jobs",
+    .stmt = SQL_ACK_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = ack_begin,
+    .encode = job_ids_encode,
+    .done = ack_done,
+    .fail = job_ids_fail,
+    .again = job_ids_again,
+    .shares = true,
+    .answer_lost = job_ids_removed,
+};
+
+/* ---- the long way: some may be ---- */
+
+static void finish_begin(struct params *p) {
+    params_set_time(p, 7, clock_db());
+    params_set_int2(p, 8, (int16_t)node_self()->number);
+}
+
+/* Of a queue that is not known here, the statement knows how long it keeps its jobs. */
+static void encode_retention(struct params *p, const struct req *r, int32_t queue_id) {
+    const struct queue *q = queue_find_id(queue_id);
+
+    if (end_of(r) == JOB_DELETED)
+        params_int4(p, 4, 0);
+    else if (q != NULL)
+        params_int4(p, 4, (int32_t)setting_in_force(q, SETTING_RETENTION));
+    else
+        params_null(p, 4, PARAM_INT4);
+}
+
+static void finish_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+    struct finish *f = finish_of(r);
+
+    job_ids_encode(p, t);
+    job_ids_encode_tokens(p, 3, t);
+    for (size_t i = 0; i < job_ids(r)->count; i++) {
+        encode_retention(p, r, job_ids(r)->keys[i].queue_id);
+        params_bytea(p, 5, slice_str(f->worker));
+        if (f->result.ptr != NULL)
+            params_bytea(p, 6, f->result);
+        else
+            params_null(p, 6, PARAM_BYTEA);
+    }
+    if (!job_ids(r)->unknown)
+        job_ids(r)->sent_us = clock_db();
+}
+
+/* What the first try has kept looks like what the second one did: both are counted when that is looked for. */
+static void finished(struct task **tasks, size_t count, const PGresult *rows, int row) {
+    struct job_key key;
+    struct req *r = job_ids_find(tasks, count, row_int4(rows, row, 0), &key);
+    bool kept = row_bool(rows, row, 2);
+
+    job_ids(r)->hits += !(kept && job_ids(r)->unknown);
+    stats.jobs_acked++;
+    stats.jobs_kept += kept;
+    job_ids_event(r, EVENT_ACKED, key);
+    job_ended(&(struct job_end){ .key = key,
+                                 .queued_since = row_time(rows, row, 1),
+                                 .group = job_end_group(rows, row, 3),
+                                 .how = kept ? JOB_KEPT : end_of(r),
+                                 .result = finish_of(r)->result });
+}
+
+/* Columns: ordinal, queued_since, is_kept, group_key. */
+static void finish_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        if (row_null(rows, i, 1))
+            job_ids_set_stale(tasks, count, row_int4(rows, i, 0));
+        else
+            finished(tasks, count, rows, i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (job_ids(REQ_OF_TASK(tasks[i]))->unknown)
+            finished_recall(REQ_OF_TASK(tasks[i]));
+        else
+            end_ack(REQ_OF_TASK(tasks[i]));
+    }
+}
+
+/* Of a transaction: it was committed. */
+static void finish_lost(struct task *t) {
+    job_ids(REQ_OF_TASK(t))->unknown = true;
+    finished_recall(REQ_OF_TASK(t));
+}
+
+struct op op_finish_jobs = {
+    .name = "finish_jobs",
+    .stmt = SQL_FINISH_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = finish_begin,
+    .encode = finish_encode,
+    .done = finish_done,
+    .fail = job_ids_fail,
+    .again = job_ids_again,
+    .shares = true,
+    .answer_lost = finish_lost,
+};
+
+/* ---- the commands ---- */
+
+static bool may_be_kept(const struct req *r) {
+    for (size_t i = 0; i < job_ids(r)->count; i++) {
+        const struct queue *q = queue_find_id(job_ids(r)->keys[i].queue_id);
+
+        if (q == NULL || setting_of(q, SETTING_RETENTION) > 0)
+            return true;
+    }
+    return false;
+}
+
+static void take_long_way(struct req *r, struct slice result) {
+    struct finish *f = req_alloc(r, sizeof *f);
+
+    f->result = result;
+    if (r->client != NULL)
+        snprintf(f->worker, sizeof f->worker, "%s", worker_name(worker_of(r->client)));
+    job_ids(r)->own = f;
+    r->task.bytes += job_ids(r)->count * (result.len + strlen(f->worker));
+    r->task.op = &op_finish_jobs;
+}
+
+/* r's IDs are known. All commands about the jobs of a queue that keeps them go the same way, in their order. */
+static void start(struct req *r, struct slice result) {
+    if (job_ids(r)->count == 0) {
+        req_int(r, 0);
+        return;
+    }
+    job_ids_hold(r);
+    r->task.op = job_ids(r)->tokens == NULL ? &op_ack_jobs : &op_ack_tokens;
+    if (result.ptr != NULL || may_be_kept(r))
+        take_long_way(r, result);
+    batch_add(&r->task);
+}
+
+void cmd_ackjob(struct req *r) {
+    bool has_result = r->argc > 1 && slice_is(r->argv[1], "RESULT");
+
+    if (has_result && r->argc < 4)
+        usage_error(r, SYNTAX_ERROR ": RESULT needs a value and an id");
+    else if (job_ids_tokens_or_reply(r, has_result ? 3 : 1, r->argc))
+        start(r, has_result ? r->argv[2] : no_result);
+}
+
+void cmd_fastack(struct req *r) {
+    if (job_ids_tokens_or_reply(r, 1, r->argc))
+        start(r, no_result);
+}
+
+void cmd_deljob(struct req *r) {
+    if (job_ids_or_reply(r, 1, r->argc))
+        start(r, no_result);
+}

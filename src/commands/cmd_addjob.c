@@ -1,0 +1,558 @@
+/* ADDJOB: check, make the ID, insert in a batch, hand off to who waits. */
+#include <limits.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/bundle.h"
+#include "batch/operations.h"
+#include "batch/standbys.h"
+#include "commands/command.h"
+#include "jobs/add.h"
+#include "jobs/claim.h"
+#include "jobs/job_expiry.h"
+#include "jobs/job_group.h"
+#include "jobs/job_ids.h"
+#include "net/args.h"
+#include "net/connection.h"
+#include "queue/events.h"
+#include "queue/queue.h"
+#include "queue/queue_row.h"
+#include "queue/settings.h"
+#include "queue/waiters.h"
+
+/* About what a row takes besides its body. */
+#define ROW_BYTES 120
+
+#define NOREPL_TIMEOUT "NOREPL Timeout reached before replicating to the requested number of nodes"
+
+static struct heap deadlines;
+
+/* It enters the queue later: when its delay is over, or its group lets it go. */
+static bool is_delayed(const struct add *a) {
+    return a->opt.delay > 0 || addjob_has_group(&a->opt);
+}
+
+/* ---- on the way ---- */
+
+/* One that asks for standbys does not get less by being ASYNC; and the ID of a unique job may be told to
+ * others, who did not ask for less. */
+static struct op *op_of(const struct add_options *o) {
+    if (o->unique.ptr != NULL)
+        return o->replicate > 1 ? &op_unique_replicated : &op_add_unique;
+    if (addjob_has_group(o))
+        return o->replicate > 1 ? &op_grouped_replicated : &op_add_grouped;
+    if (o->replicate > 1)
+        return &op_add_replicated;
+    return o->async ? &op_add_async : &op_add_jobs;
+}
+
+/* Does it expire in key order, among all those that do? */
+static bool is_plain(const struct add_options *o) {
+    return o->delay == 0 && o->ttl == JOB_DEFAULT_TTL && o->priority == 0;
+}
+
+struct job_key addjob_key(const struct queue *q, const struct add_options *o, int64_t now) {
+    return (struct job_key){ q->id, (int16_t)-o->priority, job_new_id(now, node_self()->number) };
+}
+
+struct job_times addjob_times(const struct add_options *o, int64_t id, int64_t now) {
+    struct job_times at = {
+        .ready_at = now + o->delay * US_PER_S,
+        .expires_at = job_created_us(id) + o->ttl * US_PER_S,
+        .wake_at = TIME_NEVER,
+    };
+
+    if (!is_plain(o))
+        at.wake_at = o->delay > 0 ? at.ready_at : at.expires_at;
+    return at;
+}
+
+static void make_key(struct add *a) {
+    int64_t now = clock_db();
+
+    a->key = addjob_key(a->q, &a->opt, now);
+    a->at = addjob_times(&a->opt, a->key.id, now);
+}
+
+static void enter(struct add *a) {
+    make_key(a);
+    a->req->task.op = op_of(&a->opt);
+    if (a->req->task.bundle != NULL)
+        a->req->task.bundle->ahead |= a->key.rank != 0;
+    batch_add(&a->req->task);
+}
+
+static void on_open(struct parked *p, struct queue *q) {
+    (void)q;
+    enter(CONTAINER_OF(p, struct add, parked));
+}
+
+void add_left(struct add *a) {
+    heap_remove(&deadlines, &a->deadline);
+    a->q->users--;
+    if (!is_delayed(a))
+        a->q->adding--;
+}
+
+static void on_open_failed(struct parked *p, const struct op_error *err) {
+    struct add *a = CONTAINER_OF(p, struct add, parked);
+
+    add_left(a);
+    req_db_error(a->req, err);
+}
+
+static void start(struct req *r, const struct add_options *opt, int64_t timeout_ms, struct queue *q) {
+    struct add *a = req_alloc(r, sizeof *a);
+
+    r->data = a;
+    r->task.rows = 1;
+    r->task.bytes = r->argv[2].len + opt->unique.len + opt->deadqueue.len + opt->group.len + ROW_BYTES;
+    *a = (struct add){ .req = r, .q = q, .opt = *opt, .parked = { .go = on_open, .fail = on_open_failed } };
+    addjob_keep(r, &a->opt);
+    list_init(&a->parked.node);
+    list_init(&a->lost.node);
+    /* A transaction is not taken apart: EXEC waits for its commit. */
+    if (timeout_ms > 0 && r->task.bundle == NULL)
+        heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
+    queue_note_body(q, r->argv[2].len);
+    q->users++;
+    if (!is_delayed(a))
+        q->adding++;
+    if (queue_is_open(q))
+        enter(a);
+    else
+        queue_park(q, &a->parked);
+}
+
+void cmd_addjob(struct req *r) {
+    struct add_options opt = ADD_OPTIONS_UNSAID;
+    const char *refusal;
+    struct queue *q;
+    int64_t timeout_ms;
+    int end;
+
+    if (args_is_option(&addjob_spec, r->argv[3])) {
+        usage_error(r, SYNTAX_ERROR ": ms-timeout is missing before %.*s", (int)r->argv[3].len,
+                    r->argv[3].ptr);
+        return;
+    }
+    if (!args_parse_or_reply(r, 4, &addjob_spec, &opt, &end) || !args_timeout_or_reply(r, 3, &timeout_ms))
+        return;
+    addjob_settle(&opt, queue_find(r->argv[1]));
+    refusal = addjob_conflict(&opt, r->argv[1]);
+    if (refusal != NULL) {
+        req_error(r, "%s", refusal);
+        return;
+    }
+    q = queue_get(r->argv[1]);
+    refusal = addjob_refusal(q, &opt);
+    if (refusal != NULL)
+        req_error(r, "%s", refusal);
+    else
+        start(r, &opt, timeout_ms, q);
+}
+
+/* ---- the statement ---- */
+
+/* A GETJOB gets the job by its insert. A unique job may turn out not to be inserted. */
+static struct get *find_taker(const struct add *a) {
+    struct get *g;
+
+    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.bundle != NULL)
+        return NULL;
+    g = get_find_taker(a->q);
+    return g != NULL && g->kind == NULL ? g : NULL;
+}
+
+/* The first one. As the statements that claim it make those that follow: up to an eighth longer than it
+ * was said, so that jobs that failed together do not come back together. */
+static int64_t backoff_us(const struct add *a) {
+    int64_t us = a->opt.attempts == 1 ? 0 : a->opt.backoff * US_PER_S;
+
+    return at_most(us + us / 8 * (a->key.id % 1000) / 1000, 3600 * US_PER_S);
+}
+
+static int64_t lease_end(const struct add *a) {
+    return a->opt.retry == 0 ? TIME_NEVER : clock_db() + a->opt.retry * US_PER_S + backoff_us(a);
+}
+
+static void encode_times(struct params *p, const struct add *a) {
+    params_time(p, 1, addjob_has_group(&a->opt) ? TIME_NEVER : a->to != NULL ? a->until : a->at.ready_at);
+    params_time(p, 2, a->at.expires_at);
+    if (a->at.wake_at == TIME_NEVER)
+        params_null(p, 3, PARAM_TIME);
+    else
+        params_time(p, 3, a->at.wake_at);
+}
+
+static void give_to(struct add *a, struct get *g) {
+    get_claim(g);
+    g->pending++;
+    a->to = g;
+}
+
+/* Decides, once a flight, which client gets the job; true when a client does. The lease begins when the flight is
+ * built. */
+static bool hand(struct add *a) {
+    struct get *g;
+
+    if (a->to == NULL && !a->unhanded && !a->again && (g = find_taker(a)) != NULL)
+        give_to(a, g);
+    if (a->to == NULL && !a->unhanded && !is_delayed(a)) {
+        a->unhanded = true;
+        a->q->inserting++;
+    }
+    if (a->to != NULL)
+        a->until = lease_end(a);
+    return a->to != NULL;
+}
+
+static void int_or_null(struct params *p, int col, int64_t value) {
+    if (value > 0)
+        params_int4(p, col, (int32_t)value);
+    else
+        params_null(p, col, PARAM_INT4);
+}
+
+void add_encode_attempts(struct params *p, int col, const struct add_options *o) {
+    int_or_null(p, col, o->attempts);
+    int_or_null(p, col + 1, o->backoff);
+    if (o->deadqueue.ptr != NULL)
+        params_bytea(p, col + 2, o->deadqueue);
+    else
+        params_null(p, col + 2, PARAM_BYTEA);
+}
+
+void add_encode(struct params *p, struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+    bool handed = hand(a);
+
+    /* In the order of the commands, whichever queue had its row first. */
+    if (t->bundle != NULL)
+        make_key(a);
+    a->lost.flight = flight_mark();
+    params_int8(p, 0, a->key.id);
+    encode_times(p, a);
+    params_int4(p, 4, a->key.queue_id);
+    params_int4(p, 5, (int32_t)a->opt.retry);
+    params_int4(p, 6, (int32_t)a->opt.delay);
+    params_int2(p, 7, a->key.rank);
+    params_int2(p, 8, (int16_t)a->opt.replicate);
+    if (handed)
+        params_int2(p, 9, (int16_t)node_self()->number);
+    else
+        params_null(p, 9, PARAM_INT2);
+    params_bytea(p, 10, a->req->argv[2]);
+    add_encode_attempts(p, 11, &a->opt);
+}
+
+/* ---- many alike ---- */
+
+/* Those for waiting clients go together, with one end of their leases; and so do the others. */
+static bool add_shape(const struct task *t, struct op_shape *shape) {
+    const struct add *a = REQ_OF_TASK(t)->data;
+
+    shape->a = (int64_t)a->key.queue_id << 32 | a->opt.retry;
+    shape->b = a->key.rank * (INT64_C(1) << 32) + a->opt.replicate * 2 + (a->to != NULL);
+    return a->at.wake_at == TIME_NEVER && !addjob_has_attempts(&a->opt);
+}
+
+static void alike_begin(struct params *p, struct task *first) {
+    struct add *a = REQ_OF_TASK(first)->data;
+    bool handed = hand(a);
+
+    params_set_int4(p, 2, a->key.queue_id);
+    params_set_int4(p, 3, (int32_t)a->opt.retry);
+    params_set_int2(p, 4, a->key.rank);
+    params_set_int2(p, 5, (int16_t)a->opt.replicate);
+    params_set_time(p, 6, handed ? a->until : a->at.ready_at);
+    params_set_time(p, 7, job_created_us(0) + JOB_DEFAULT_TTL * US_PER_S);
+    if (handed)
+        params_set_int2(p, 8, (int16_t)node_self()->number);
+    else
+        params_set_null(p, 8);
+}
+
+/* In their order, whatever their shapes: clients are served in theirs. */
+static void alike_decide(struct task *t) {
+    (void)hand(REQ_OF_TASK(t)->data);
+}
+
+static void alike_encode(struct params *p, struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    a->lost.flight = flight_mark();
+    params_int8(p, 0, a->key.id);
+    params_bytea(p, 1, a->req->argv[2]);
+}
+
+/* ---- the end ---- */
+
+/* For a request of the server itself: nobody reads the reply. */
+static void remove_job(struct job_key key) {
+    struct req *r = req_new(0, NULL, NULL, req_free);
+
+    job_ids_set(r, key);
+    r->task.op = &op_ack_jobs;
+    batch_add(&r->task);
+}
+
+static void hand_over(struct add *a) {
+    struct get *g = a->to;
+    struct job job = {
+        .q = a->q,
+        .key = a->key,
+        .ready_at = a->until,
+        .lease_us = a->opt.retry * US_PER_S + backoff_us(a),
+        .last = a->opt.attempts == 1,
+        .expires_at = a->at.expires_at,
+        .retry = (int32_t)a->opt.retry,
+        .body = a->req->argv[2],
+    };
+
+    stats.handoffs++;
+    g->pending--;
+    if (g->client != NULL) {
+        get_deliver(g, &job, 1);
+        return;
+    }
+    claim_release(a->key, a->until, job.last);
+    get_wait(g);
+}
+
+void add_landed(struct add *a) {
+    a->q->inserting -= a->unhanded;
+    a->unhanded = false;
+}
+
+void addjob_count(struct queue *q, struct job_key key, const struct job_times *at) {
+    stats.jobs_added++;
+    /* In an empty queue nothing before this job can expire. */
+    if (q->total == 0 || key.id <= q->swept_id)
+        q->swept_id = key.id - 1;
+    queue_count_total(q, 1);
+    if (at->wake_at != TIME_NEVER)
+        expiry_wake_at(at->wake_at);
+}
+
+static void grouped_encode(struct params *p, struct task *t) {
+    const struct add *a = REQ_OF_TASK(t)->data;
+
+    add_encode(p, t);
+    params_bytea(p, ADD_PARAMS, a->opt.group);
+}
+
+void add_committed(struct add *a) {
+    addjob_count(a->q, a->key, &a->at);
+    if (events_wanted(a->q))
+        event_of_job(a->q, EVENT_ADDED, a->key, a->at.expires_at, (int32_t)a->opt.retry);
+    if (addjob_has_group(&a->opt))
+        group_next(a->key.queue_id, a->opt.group);
+    if (is_delayed(a))
+        return;
+    queue_count_in(a->q, 1);
+    if (a->to != NULL)
+        hand_over(a);
+    else
+        queue_job_ready(a->q, a->key);
+}
+
+void add_reply_id(struct add *a, struct job_key key, int64_t expires_at, int32_t retry) {
+    char id[JOBID_LEN + 1];
+
+    job_format_id(id, key, expires_at, retry);
+    id[JOBID_LEN] = '\0';
+    if (connection_wants_bulk_ids(a->req->client))
+        reply_bulk_str(a->req, id);
+    else
+        reply_status(a->req, id);
+}
+
+static void finish(struct add *a) {
+    if (a->given_up)
+        remove_job(a->key);
+    else
+        add_reply_id(a, a->key, a->at.expires_at, (int32_t)a->opt.retry);
+    req_end(a->req);
+}
+
+static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)rows;
+    for (size_t i = 0; i < count; i++) {
+        struct add *a = REQ_OF_TASK(tasks[i])->data;
+
+        add_landed(a);
+        add_left(a);
+        add_committed(a);
+        finish(a);
+    }
+}
+
+/* The ids of those inserted now come in order. Others were there already, and
+ * are counted with all that load.c finds. */
+static void add_again_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int next = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct add *a = REQ_OF_TASK(tasks[i])->data;
+
+        add_landed(a);
+        add_left(a);
+        if (next < PQntuples(rows) && row_int8(rows, next, 0) == a->key.id) {
+            next++;
+            add_committed(a);
+        }
+        finish(a);
+    }
+}
+
+/* The client that was to get the job waits again, at its old place. */
+static void withdraw(struct add *a) {
+    struct get *g = a->to;
+
+    add_landed(a);
+    a->to = NULL;
+    if (g != NULL && --g->pending == 0)
+        get_wait(g);
+}
+
+void add_fail(struct task *t, const struct op_error *err) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    withdraw(a);
+    add_left(a);
+    req_db_error(a->req, err);
+}
+
+/* Inserts what is not there. */
+static void make_again(struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    a->again = true;
+    if (addjob_has_group(&a->opt))
+        return;
+    t->op = t->op->commit == COMMIT_REPLICATED ? &op_add_replicated_again : &op_add_jobs_again;
+}
+
+/* If it was committed its lease, if any, is given back by load.c, which has counted it as well. */
+static void on_known(struct lost_task *l, enum flight_fate fate) {
+    struct add *a = CONTAINER_OF(l, struct add, lost);
+    struct task *t = &a->req->task;
+
+    l->flight = 0;
+    if (fate == FLIGHT_UNKNOWN)
+        make_again(t);
+    if (fate != FLIGHT_COMMITTED) {
+        batch_add(t);
+        return;
+    }
+    add_left(a);
+    finish(a);
+}
+
+/* A job whose insert may have been committed is inserted if it is not there, or else if it never was. */
+static bool add_again(struct task *t, bool unknown) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    withdraw(a);
+    if (!unknown)
+        return true;
+    if (a->lost.flight != 0) {
+        a->lost.on_known = on_known;
+        flight_ask(&a->lost);
+        return false;
+    }
+    make_again(t);
+    return true;
+}
+
+void add_answer_lost(struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    add_landed(a);
+    add_left(a);
+    finish(a);
+}
+
+static const struct op_alike add_alike = {
+    .stmt = SQL_ADD_JOBS_ALIKE,
+    .shape = add_shape,
+    .begin = alike_begin,
+    .decide = alike_decide,
+    .encode = alike_encode,
+    .done = add_done,
+};
+
+#define ADD_OP(variable, text, how, ...)                   \
+    struct op variable = { .name = text,                   \
+                           .stmt = SQL_ADD_JOBS,           \
+                           .lane = LANE_HOT,               \
+                           .commit = how,                  \
+                           .alike = &add_alike,            \
+                           .encode = add_encode,           \
+                           .done = add_done,               \
+                           .fail = add_fail,               \
+                           .again = add_again,             \
+                           .shares = true,                 \
+                           .answer_lost = add_answer_lost, \
+                           __VA_ARGS__ }
+
+#define ADD_AGAIN_OP(variable, text, statement, how, encoder, ...) \
+    struct op variable = { .name = text,                           \
+                           .stmt = statement,                      \
+                           .lane = LANE_HOT,                       \
+                           .commit = how,                          \
+                           .encode = encoder,                      \
+                           .done = add_again_done,                 \
+                           .fail = add_fail,                       \
+                           .again = add_again,                     \
+                           __VA_ARGS__ }
+
+ADD_OP(op_add_jobs, "add_jobs", COMMIT_ORDINARY, .spreads = true);
+ADD_OP(op_add_async, "add_async", COMMIT_ASYNC, .spreads = false);
+ADD_OP(op_add_replicated, "add_replicated", COMMIT_REPLICATED, .spreads = false);
+ADD_AGAIN_OP(op_add_jobs_again, "add_jobs_again", SQL_ADD_JOBS_AGAIN, COMMIT_ORDINARY, add_encode,
+             .shares = false);
+ADD_AGAIN_OP(op_add_replicated_again, "add_replicated_again", SQL_ADD_JOBS_AGAIN, COMMIT_REPLICATED,
+             add_encode, .shares = false);
+ADD_AGAIN_OP(op_add_grouped, "add_grouped", SQL_ADD_GROUPED, COMMIT_ORDINARY, grouped_encode, .shares = true,
+             .answer_lost = add_answer_lost);
+ADD_AGAIN_OP(op_grouped_replicated, "grouped_replicated", SQL_ADD_GROUPED, COMMIT_REPLICATED, grouped_encode,
+             .shares = true, .answer_lost = add_answer_lost);
+
+/* ---- ms-timeout ---- */
+
+/* One that is under way cannot be taken back: it is removed when it lands, unless it is unique. */
+static void give_up(struct add *a) {
+    struct req *r = a->req;
+
+    reply_error(r, "%s", db_disk_is_full() ? DISK_FULL : NOREPL_TIMEOUT);
+    if (r->task.state == TASK_SENT || (r->task.state == TASK_QUEUED && a->again) ||
+        !list_empty(&a->lost.node)) {
+        heap_remove(&deadlines, &a->deadline);
+        a->given_up = true;
+        client_detach(r);
+        return;
+    }
+    batch_cancel(&r->task);
+    list_remove(&a->parked.node);
+    add_left(a);
+    req_end(r);
+}
+
+void addjob_expire(int64_t mono_us) {
+    struct heap_item *first;
+
+    while ((first = heap_first(&deadlines)) != NULL && first->due <= mono_us)
+        give_up(CONTAINER_OF(first, struct add, deadline));
+}
+
+int64_t addjob_next_deadline(void) {
+    struct heap_item *first = heap_first(&deadlines);
+
+    return first == NULL ? INT64_MAX : first->due;
+}

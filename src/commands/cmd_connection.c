@@ -1,0 +1,265 @@
+/* Commands about the connection itself: HELLO AUTH PING ECHO SELECT RESET QUIT. */
+#include <string.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "commands/command.h"
+#include "commands/monitor.h"
+#include "commands/multi.h"
+#include "config/config.h"
+#include "net/connection.h"
+#include "net/pubsub.h"
+#include "net/usage.h"
+
+/* HELLO's format version in Disque's dialect. */
+#define HELLO_FORMAT 1
+/* Low is good; clients avoid a node with 100. */
+#define PRIORITY_GOOD "1"
+#define PRIORITY_SUSPECTED "10"
+#define PRIORITY_LEAVING "100"
+/* A server that lives tells so every second. */
+#define SUSPECTED_US (2500 * US_PER_MS)
+
+/* Compares without telling by its time where the difference is. */
+static bool password_is_right(struct slice given) {
+    const char *right = config.requirepass;
+    size_t len = strlen(right);
+    volatile unsigned char difference = given.len != len;
+
+    for (size_t i = 0; i < len; i++)
+        difference |= (unsigned char)(right[i] ^ (given.len == 0 ? 0 : given.ptr[i % given.len]));
+    return difference == 0;
+}
+
+static void note_wrong_password(struct client *c) {
+    static struct log_kind kind;
+
+    stats.auth_failures++;
+    log_sometimes(&kind, LOG_WARNING_, client_ident(c), "gave a wrong password");
+    client_mute(c);
+}
+
+/* There is one user, and without a password everybody is that user. */
+static bool login_is_right(struct slice user, struct slice password) {
+    return slice_equal(user, SLICE("default")) &&
+           (config.requirepass[0] == '\0' || password_is_right(password));
+}
+
+static void auth_with_password(struct req *r) {
+    struct client *c = r->client;
+
+    if (config.requirepass[0] == '\0') {
+        req_error(r, "ERR Client sent AUTH, but no password is set");
+        return;
+    }
+    c->authenticated = password_is_right(r->argv[1]);
+    if (c->authenticated) {
+        req_ok(r);
+        return;
+    }
+    note_wrong_password(c);
+    req_error(r, "ERR invalid password");
+}
+
+#define WRONG_LOGIN "WRONGPASS invalid username-password pair or user is disabled."
+
+void cmd_auth(struct req *r) {
+    struct client *c = r->client;
+
+    if (r->argc == 2) {
+        auth_with_password(r);
+        return;
+    }
+    if (r->argc > 3) {
+        usage_error(r, SYNTAX_ERROR);
+        return;
+    }
+    c->authenticated = login_is_right(r->argv[1], r->argv[2]);
+    if (c->authenticated) {
+        req_ok(r);
+        return;
+    }
+    note_wrong_password(c);
+    req_error(r, WRONG_LOGIN);
+}
+
+/* Disque's HELLO: who I am, and all nodes. */
+
+static const char *priority(const struct node *n) {
+    if (n->leaving)
+        return PRIORITY_LEAVING;
+    return n != node_self() && clock_mono() - n->heard_us > SUSPECTED_US ? PRIORITY_SUSPECTED : PRIORITY_GOOD;
+}
+
+static void reply_node(struct req *r, const struct node *n) {
+    struct node_address a = connection_node_address(r->client, n);
+
+    reply_array(r, 4);
+    reply_bulk_str(r, n->id);
+    reply_bulk_str(r, a.host);
+    reply_bulk_str(r, a.port);
+    reply_bulk_str(r, priority(n));
+}
+
+static void hello_nodes(struct req *r) {
+    size_t count;
+    struct node *const *nodes = node_named(&count);
+
+    if (!command_authenticated(r->client)) {
+        req_error(r, "NOAUTH Authentication required.");
+        return;
+    }
+    reply_array(r, 2 + count);
+    reply_int(r, HELLO_FORMAT);
+    reply_bulk_str(r, node_self()->id);
+    for (size_t i = 0; i < count; i++)
+        reply_node(r, nodes[i]);
+    req_end(r);
+}
+
+/* Redis' HELLO: choose the protocol, and perhaps authenticate. */
+
+struct handshake {
+    int64_t proto;
+    const struct slice *login; /* two arguments, or NULL */
+    const struct slice *name;  /* NULL: none given */
+};
+
+/* Replies the error and returns false when the arguments are not right. */
+static bool parse_handshake_or_reply(struct req *r, struct handshake *h) {
+    if (!parse_int_strict(r->argv[1], &h->proto)) {
+        usage_invalid(r, 1, "ERR Protocol version is not an integer or out of range");
+        return false;
+    }
+    if (h->proto != 2 && h->proto != 3) {
+        req_error(r, "NOPROTO unsupported protocol version");
+        return false;
+    }
+    for (int i = 2; i < r->argc; i++) {
+        if (slice_is(r->argv[i], "auth") && i + 2 < r->argc) {
+            h->login = &r->argv[i + 1];
+            i += 2;
+        } else if (slice_is(r->argv[i], "setname") && i + 1 < r->argc) {
+            h->name = &r->argv[++i];
+        } else {
+            req_error(r, "ERR Syntax error in HELLO option '%.*s'", (int)r->argv[i].len, r->argv[i].ptr);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Everything is checked before anything is done. */
+static bool check_handshake_or_reply(struct req *r, const struct handshake *h) {
+    if (h->login != NULL && !login_is_right(h->login[0], h->login[1])) {
+        note_wrong_password(r->client);
+        req_error(r, WRONG_LOGIN);
+        return false;
+    }
+    if (h->login == NULL && !command_authenticated(r->client)) {
+        req_error(r, "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+                     "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and "
+                     "select the RESP protocol version at the same time");
+        return false;
+    }
+    return h->name == NULL || connection_name_or_reply(r, "Client names", *h->name);
+}
+
+static void reply_handshake(struct req *r) {
+    reply_map(r, 7);
+    reply_bulk_str(r, "server");
+    reply_bulk_str(r, "redis"); /* Some clients refuse every other name. */
+    reply_bulk_str(r, "version");
+    reply_bulk_str(r, REDIS_COMPAT_VERSION);
+    reply_bulk_str(r, "proto");
+    reply_int(r, r->proto);
+    reply_bulk_str(r, "id");
+    reply_int(r, (int64_t)r->client->id);
+    reply_bulk_str(r, "mode");
+    reply_bulk_str(r, "standalone");
+    reply_bulk_str(r, "role");
+    reply_bulk_str(r, "master");
+    reply_bulk_str(r, "modules");
+    reply_array(r, 0);
+    req_end(r);
+}
+
+void cmd_hello(struct req *r) {
+    struct client *c = r->client;
+    struct handshake h = { 0 };
+
+    if (r->argc == 1) {
+        hello_nodes(r);
+        return;
+    }
+    if (!parse_handshake_or_reply(r, &h) || !check_handshake_or_reply(r, &h))
+        return;
+    if (h.login != NULL)
+        c->authenticated = true;
+    if (h.name != NULL)
+        connection_set_text(&c->name, *h.name);
+    c->redis_handshake = true;
+    c->proto = (int)h.proto;
+    r->proto = c->proto;
+    reply_handshake(r);
+}
+
+void cmd_ping(struct req *r) {
+    if (r->argc > 2) {
+        usage_reply_arity(r);
+        req_end(r);
+        return;
+    }
+    if (r->client->pubsub != NULL && r->proto == 2) {
+        reply_array(r, 2);
+        reply_bulk_str(r, "pong");
+        reply_bulk(r, r->argc == 2 ? r->argv[1] : SLICE(""));
+    } else if (r->argc == 2)
+        reply_bulk(r, r->argv[1]);
+    else
+        reply_status(r, "PONG");
+    req_end(r);
+}
+
+void cmd_echo(struct req *r) {
+    reply_bulk(r, r->argv[1]);
+    req_end(r);
+}
+
+void cmd_select(struct req *r) {
+    int64_t index;
+
+    if (!parse_int_strict(r->argv[1], &index))
+        usage_invalid(r, 1, NOT_AN_INTEGER);
+    else if (index < 0 || index >= config.databases)
+        req_error(r, "ERR DB index is out of range: the option databases allows 0 to %d",
+                  config.databases - 1);
+    else
+        req_ok(r);
+}
+
+void cmd_reset(struct req *r) {
+    struct client *c = r->client;
+
+    monitor_stop(c);
+    multi_discard(c);
+    pubsub_unsubscribe_all(c);
+    connection_set_text(&c->name, SLICE(""));
+    c->authenticated = false;
+    c->redis_handshake = false;
+    c->no_evict = false;
+    c->no_touch = false;
+    c->job_id_reply = JOB_ID_AS_SET;
+    c->reply_mode = REPLY_ON;
+    c->proto = 2;
+    r->proto = 2;
+    r->silent = false;
+    reply_status(r, "RESET");
+    req_end(r);
+}
+
+void cmd_quit(struct req *r) {
+    client_close_after_replies(r->client);
+    req_ok(r);
+}

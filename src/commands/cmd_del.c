@@ -1,0 +1,119 @@
+/* DEL UNLINK: what is queued in a queue goes, as a list that nobody needs any more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "jobs/key_inside.h"
+#include "jobs/list_pages.h"
+#include "net/args.h"
+#include "queue/scan.h"
+
+struct key_del {
+    struct list_pages pages;
+    struct deleting *whole;
+    bool was_key; /* when it began */
+};
+
+struct deleting {
+    struct req *req;
+    size_t pending;
+    int64_t keys;
+    struct op_error error; /* the first one; message NULL: none */
+    struct key_del each[];
+};
+
+static void note_error(struct deleting *d, const struct op_error *error) {
+    size_t size = strlen(error->message) + 1;
+    char *message = req_alloc(d->req, size);
+    char *sqlstate = req_alloc(d->req, strlen(error->sqlstate) + 1);
+
+    memcpy(message, error->message, size);
+    memcpy(sqlstate, error->sqlstate, strlen(error->sqlstate) + 1);
+    d->error = (struct op_error){ sqlstate, message };
+}
+
+/* What a lost first page has removed, the second try does not find. */
+static void on_key_ended(struct list_pages *p, const struct op_error *error) {
+    struct key_del *k = CONTAINER_OF(p, struct key_del, pages);
+    struct deleting *d = k->whole;
+
+    d->keys += p->jobs > 0 || (p->lost && k->was_key);
+    if (error != NULL && d->error.message == NULL)
+        note_error(d, error);
+    if (--d->pending > 0)
+        return;
+    if (d->error.message != NULL)
+        req_db_error(d->req, &d->error);
+    else
+        req_int(d->req, d->keys);
+}
+
+/* ---- which queues ---- */
+
+static int compare_queues(const void *a, const void *b) {
+    const struct queue *x = *(struct queue *const *)a, *y = *(struct queue *const *)b;
+
+    return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* Each of them once. */
+static size_t find_queues(struct req *r, struct queue **queues) {
+    size_t found = 0, count = 0;
+
+    for (int i = 1; i < r->argc; i++) {
+        struct queue *q = queue_find(r->argv[i]);
+
+        if (key_may_exist(r, q))
+            queues[found++] = q;
+    }
+    qsort(queues, found, sizeof(struct queue *), compare_queues);
+    for (size_t i = 0; i < found; i++)
+        if (count == 0 || queues[count - 1] != queues[i])
+            queues[count++] = queues[i];
+    return count;
+}
+
+/* ---- the commands ---- */
+
+static void delete_pages(struct req *r, struct queue **queues, size_t count) {
+    struct deleting *d = req_alloc(r, sizeof *d + count * sizeof *d->each);
+
+    *d = (struct deleting){ .req = r, .pending = count };
+    for (size_t i = 0; i < count; i++) {
+        d->each[i] =
+            (struct key_del){ .pages = { .q = queues[i], .op = &op_empty_list, .ended = on_key_ended },
+                              .whole = d,
+                              .was_key = queue_is_key(queues[i]) };
+        list_pages_begin(&d->each[i].pages);
+    }
+}
+
+static void delete_inside(struct req *r, struct queue **queues, size_t count) {
+    struct key_inside *k = req_alloc(r, sizeof *k);
+
+    *k = (struct key_inside){
+        .queues = queues, .count = count, .removes = true, .least = TIME_BEGINNING, .most = TIME_NEVER
+    };
+    key_inside(r, k);
+}
+
+void cmd_del(struct req *r) {
+    struct queue **queues;
+    size_t count;
+
+    if (!args_names_or_reply(r, 1, NAMES_IN_A_TURN))
+        return;
+    queues = req_alloc(r, (size_t)r->argc * sizeof(struct queue *));
+    count = find_queues(r, queues);
+    if (count == 0)
+        req_int(r, 0);
+    else if (key_is_inside(r))
+        delete_inside(r, queues, count);
+    else
+        delete_pages(r, queues, count);
+}
+
+void cmd_unlink(struct req *r) {
+    cmd_del(r);
+}

@@ -1,0 +1,423 @@
+/* Commands on jobs by ID: NACK ENQUEUE DEQUEUE WORKING. */
+#include "commands/cmd_job.h"
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "jobs/bury.h"
+#include "jobs/dead_jobs.h"
+#include "jobs/job_expiry.h"
+#include "jobs/job_ids.h"
+#include "net/args.h"
+#include "net/worker.h"
+#include "queue/lease.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+#include "queue/queue_limits.h"
+
+/* ---- shared ---- */
+
+/* Joins op's next statement; no known ID at all is no job. */
+static void send_ids(struct req *r, struct op *op) {
+    if (job_ids(r)->count == 0) {
+        req_int(r, 0);
+        return;
+    }
+    job_ids_hold(r);
+    r->task.op = op;
+    batch_add(&r->task);
+}
+
+static void start_ids(struct req *r, struct op *op) {
+    if (job_ids_or_reply(r, 1, r->argc))
+        send_ids(r, op);
+}
+
+static void set_now_and_node(struct params *p) {
+    params_set_time(p, 3, clock_db());
+    params_set_int2(p, 4, (int16_t)node_self()->number);
+}
+
+/* ---- NACK, ENQUEUE ---- */
+
+static void requeue_begin(struct params *p) {
+    params_set_time(p, 6, clock_db());
+}
+
+/* Columns nack, delay, error of one row. */
+static void encode_how(struct params *p, const struct req *r) {
+    const struct job_ids *ids = job_ids(r);
+
+    params_int4(p, 3, r->cmd->handler == cmd_nack);
+    if (ids->seconds == NO_SECONDS)
+        params_null(p, 4, PARAM_INT4);
+    else
+        params_int4(p, 4, (int32_t)ids->seconds);
+    if (ids->error.ptr == NULL)
+        params_null(p, 5, PARAM_BYTEA);
+    else
+        params_bytea(p, 5, ids->error);
+}
+
+static void requeue_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+
+    job_ids_encode(p, t);
+    job_ids_encode_tokens(p, 7, t);
+    for (size_t i = 0; i < job_ids(r)->count; i++)
+        encode_how(p, r);
+    job_ids(r)->sent_us = clock_db();
+}
+
+/* Of another server's lease, or a delay, that server is told. */
+static void end_lease(struct job_key key, int64_t row_until) {
+    if (!queue_end_lease(key, row_until))
+        news_lease(NEWS_MOVED, key, row_until);
+}
+
+static void requeued(struct queue *q, struct job_key key) {
+    if (q == NULL) {
+        news_uncounted(key.queue_id);
+        news_returned(key);
+        return;
+    }
+    queue_count_in(q, 1);
+    queue_job_returned(q, key);
+}
+
+void job_put_back(struct job_key key, int64_t row_until, bool last) {
+    end_lease(key, row_until);
+    if (last)
+        bury_job(key, NULL, NULL);
+    else
+        requeued(queue_find_id(key.queue_id), key);
+}
+
+/* All jobs of the request have arrived where they belong. */
+static void requeue_end(struct req *r) {
+    if (r->cmd->handler == cmd_enqueue)
+        dead_revive_or_reply(r);
+    else
+        job_ids_end(r);
+}
+
+static void on_buried(void *arg) {
+    struct req *r = arg;
+
+    if (--job_ids(r)->dying == 0)
+        requeue_end(r);
+}
+
+/* Columns from col on: wake_at, last. False when it has entered no queue. */
+static bool has_entered(struct req *r, struct job_key key, const PGresult *rows, int row, int col) {
+    if (r->cmd->handler == cmd_nack)
+        job_ids_event(r, EVENT_NACKED, key);
+    if (row_bool(rows, row, col + 1)) {
+        job_ids(r)->dying++;
+        bury_job(key, on_buried, r);
+        return false;
+    }
+    if (row_null(rows, row, col))
+        return true;
+    expiry_wake_at(row_time(rows, row, col));
+    if (queue_find_id(key.queue_id) != NULL)
+        limits_room(queue_find_id(key.queue_id));
+    return false;
+}
+
+static void requeue_ends(struct task **tasks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+
+        job_ids_settle(r);
+        if (job_ids(r)->dying == 0)
+            requeue_end(r);
+    }
+}
+
+/* The ordinal is in the first column, and this one is null where a token is stale. */
+static bool is_stale(struct task **tasks, size_t count, const PGresult *rows, int row, int col) {
+    if (!row_null(rows, row, col))
+        return false;
+    job_ids_set_stale(tasks, count, row_int4(rows, row, 0));
+    return true;
+}
+
+/* Columns: ordinal, was_until, wake_at, last. */
+static void requeue_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct queue *q = queue_find_id(key.queue_id);
+
+        if (is_stale(tasks, count, rows, i, 1))
+            continue;
+        job_ids(r)->hits++;
+        end_lease(key, row_time(rows, i, 1));
+        if (has_entered(r, key, rows, i, 2))
+            requeued(q, key);
+    }
+    requeue_ends(tasks, count);
+}
+
+/* What the first try has done is found by its time. The second is of a statement of its own from
+ * now on, whatever becomes of it. */
+static bool requeue_again(struct task *t, bool unknown) {
+    if (unknown) {
+        t->op = &op_requeue_again;
+        job_ids(REQ_OF_TASK(t))->lost_us = clock_db();
+    }
+    return true;
+}
+
+struct op op_requeue_jobs = {
+    .name = "requeue_jobs",
+    .stmt = SQL_REQUEUE_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = requeue_begin,
+    .encode = requeue_encode,
+    .done = requeue_done,
+    .fail = job_ids_fail,
+    .again = requeue_again,
+    .answer_lost = job_ids_unknown,
+};
+
+static void requeue_again_begin(struct params *p) {
+    params_set_time(p, 8, clock_db());
+    params_set_int2(p, 9, (int16_t)node_self()->number);
+}
+
+static void requeue_again_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+
+    job_ids_encode(p, t);
+    job_ids_encode_tokens(p, 10, t);
+    for (size_t i = 0; i < job_ids(r)->count; i++) {
+        encode_how(p, r);
+        params_time(p, 6, job_ids(r)->sent_us);
+        params_time(p, 7, job_ids(r)->lost_us);
+    }
+}
+
+/* Columns: ordinal, was_queued, was_until, wake_at, last. What was queued already has been counted when
+ * the server connected; and what the first try had put back another server may have given out since. */
+static void requeue_again_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct queue *q = queue_find_id(key.queue_id);
+
+        if (is_stale(tasks, count, rows, i, 2))
+            continue;
+        job_ids(r)->hits++;
+        end_lease(key, row_time(rows, i, 2));
+        if (!has_entered(r, key, rows, i, 3))
+            continue;
+        requeued(q, key);
+        if (q != NULL && row_bool(rows, i, 1))
+            queue_count_len(q, -1);
+    }
+    for (size_t i = 0; i < count; i++)
+        job_ids(REQ_OF_TASK(tasks[i]))->unsure = node_has_company();
+    requeue_ends(tasks, count);
+}
+
+struct op op_requeue_again = {
+    .name = "requeue_jobs_again",
+    .stmt = SQL_REQUEUE_JOBS_AGAIN,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = requeue_again_begin,
+    .encode = requeue_again_encode,
+    .done = requeue_again_done,
+    .fail = job_ids_fail,
+    .again = requeue_again,
+    .answer_lost = job_ids_unknown,
+};
+
+struct nack_options {
+    int64_t delay;
+    struct slice error;
+};
+
+static const struct arg_option nack_words[] = {
+    { "DELAY", ARG_INT, offsetof(struct nack_options, delay), 0, INT32_MAX,
+      "ERR DELAY must be a number of seconds from 0 to 2147483647" },
+    { "ERROR", ARG_BYTES, offsetof(struct nack_options, error), 0, 8192,
+      "ERR ERROR is longer than 8192 bytes" },
+};
+
+static const struct arg_spec nack_spec = { nack_words, LENGTH(nack_words), "", NULL, NULL };
+
+void cmd_nack(struct req *r) {
+    struct nack_options o = { .delay = NO_SECONDS };
+    int from;
+
+    if (!args_parse_or_reply(r, 1, &nack_spec, &o, &from))
+        return;
+    if (!job_ids_tokens_or_reply(r, from, r->argc))
+        return;
+    job_ids(r)->seconds = o.delay;
+    job_ids(r)->error = o.error;
+    r->task.bytes += job_ids(r)->count * o.error.len;
+    send_ids(r, &op_requeue_jobs);
+}
+
+void cmd_enqueue(struct req *r) {
+    start_ids(r, &op_requeue_jobs);
+}
+
+/* ---- DEQUEUE ---- */
+
+static void leave_queue(struct queue *q, struct job_key key) {
+    if (q != NULL)
+        queue_count_len(q, -1);
+    else
+        news_uncounted(key.queue_id);
+}
+
+static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct queue *q = queue_find_id(key.queue_id);
+
+        job_ids(r)->hits++;
+        if (!queue_end_lease(key, row_time(rows, i, 2)))
+            leave_queue(q, key);
+        lease_add(key, row_time(rows, i, 1));
+    }
+    job_ids_reply_hits(tasks, count);
+}
+
+struct op op_dequeue_jobs = {
+    .name = "dequeue_jobs",
+    .stmt = SQL_DEQUEUE_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = set_now_and_node,
+    .encode = job_ids_encode,
+    .done = dequeue_done,
+    .fail = job_ids_fail,
+    .answer_lost = job_ids_leased,
+};
+
+void cmd_dequeue(struct req *r) {
+    start_ids(r, &op_dequeue_jobs);
+}
+
+/* ---- WORKING ---- */
+
+static void working_begin(struct params *p) {
+    params_set_time(p, 5, clock_db());
+    params_set_int2(p, 6, (int16_t)node_self()->number);
+}
+
+static void working_encode(struct params *p, struct task *t) {
+    struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+
+    job_ids_encode(p, t);
+    params_time(p, 3, job_created_us(ids->keys[0].id));
+    if (ids->seconds == NO_SECONDS)
+        params_null(p, 4, PARAM_INT4);
+    else
+        params_int4(p, 4, (int32_t)ids->seconds);
+    job_ids_encode_tokens(p, 7, t);
+    if (REQ_OF_TASK(t)->client == NULL)
+        params_null(p, 8, PARAM_BYTEA);
+    else
+        params_bytea(p, 8, slice_str(worker_name(worker_of(REQ_OF_TASK(t)->client))));
+    ids->sent_us = clock_db();
+}
+
+/* The row's lease began when it was sent, the client's begins now. */
+static void lease_anew(const struct req *r, struct job_key key, int64_t row_until, bool last) {
+    lease_add_row(key, clock_db() + row_until - job_ids(r)->sent_us, row_until);
+    if (last)
+        lease_set_last(key.id);
+}
+
+/* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last, is_full. */
+static void worked(struct req *r, struct job_key key, const PGresult *rows, int row) {
+    int32_t lease = row_int4(rows, row, 1);
+    struct queue *q = queue_find_id(key.queue_id);
+
+    job_ids(r)->hits++;
+    if (row_bool(rows, row, 3)) {
+        reply_error(r,
+                    "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the next "
+                    "delivery.");
+        return;
+    }
+    if (row_bool(rows, row, 7)) {
+        reply_error(r, "MAXACTIVE as many jobs of the queue run as its max-active allows: nothing was done");
+        return;
+    }
+    reply_int(r, lease);
+    if (lease == 0)
+        return;
+    if (!row_bool(rows, row, 4))
+        end_lease(key, row_time(rows, row, 5));
+    else if (!queue_end_lease(key, row_time(rows, row, 5)))
+        leave_queue(q, key);
+    lease_anew(r, key, row_time(rows, row, 2), row_bool(rows, row, 6));
+}
+
+static void working_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+
+        if (!is_stale(tasks, count, rows, i, 1))
+            worked(r, key, rows, i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+
+        job_ids_unhold(r);
+        if (job_ids(r)->stale > 0)
+            reply_error(r, TOKEN_ERROR);
+        else if (job_ids(r)->hits == 0)
+            reply_error(r, "NOJOB Job not known in the context of this node.");
+        req_end(r);
+    }
+}
+
+struct op op_working_jobs = {
+    .name = "working_jobs",
+    .stmt = SQL_WORKING_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = working_begin,
+    .encode = working_encode,
+    .done = working_done,
+    .fail = job_ids_fail,
+    .answer_lost = job_ids_leased,
+};
+
+void cmd_working(struct req *r) {
+    int64_t seconds = NO_SECONDS;
+
+    if (r->argc > 3) {
+        usage_unexpected(r, 3);
+        return;
+    }
+    if (r->argc == 3 && (!parse_int_disque(r->argv[2], &seconds) || seconds < 1 || seconds > INT32_MAX)) {
+        usage_invalid(r, 2, "ERR WORKING takes a number of seconds from 1 to 2147483647");
+        return;
+    }
+    if (!job_ids_tokens_or_reply(r, 1, 2))
+        return;
+    job_ids(r)->seconds = seconds;
+    if (job_ids(r)->count == 0) {
+        req_error(r, "NOJOB Job not known in the context of this node.");
+        return;
+    }
+    job_ids_hold(r);
+    r->task.op = &op_working_jobs;
+    batch_add(&r->task);
+}

@@ -1,0 +1,205 @@
+/* Redis' commands about keys: EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD. The keys are the queues. */
+#include <sodium.h>
+#include "base/clock.h"
+#include "base/match.h"
+#include "commands/command.h"
+#include "commands/refused.h"
+#include "commands/subcommand.h"
+#include "net/args.h"
+#include "queue/queue.h"
+#include "queue/scan.h"
+
+/* As in Redis, a list without elements does not exist: see queue_is_key(). */
+static const struct queue *find_key(struct slice name) {
+    const struct queue *q = queue_find(name);
+
+    return queue_is_key(q) ? q : NULL;
+}
+
+void cmd_exists(struct req *r) {
+    int64_t count = 0;
+
+    if (!args_names_or_reply(r, 1, NAMES_IN_A_TURN))
+        return;
+    for (int i = 1; i < r->argc; i++)
+        count += find_key(r->argv[i]) != NULL;
+    req_int(r, count);
+}
+
+void cmd_touch(struct req *r) {
+    cmd_exists(r);
+}
+
+void cmd_type(struct req *r) {
+    reply_status(r, find_key(r->argv[1]) == NULL ? "none" : "list");
+    req_end(r);
+}
+
+void cmd_dbsize(struct req *r) {
+    req_int(r, (int64_t)queue_keys());
+}
+
+/* ---- KEYS, SCAN, RANDOMKEY ---- */
+
+struct key_filter {
+    struct slice match; /* ptr NULL: all */
+    struct slice type;
+};
+
+static bool is_wanted(const struct queue *q, const void *how) {
+    const struct key_filter *f = how;
+
+    return queue_is_key(q) && (f->match.ptr == NULL || glob_match(f->match, q->name, false)) &&
+           (f->type.ptr == NULL || slice_is(f->type, "list"));
+}
+
+void cmd_keys(struct req *r) {
+    struct key_filter *filter = req_alloc(r, sizeof *filter);
+
+    filter->match = r->argv[1];
+    if (args_patterns_or_reply(r, 1, 1))
+        scan_all(r, is_wanted, filter, "");
+}
+
+/* A step of SCAN looks at no more than this many times COUNT queues. */
+#define SCAN_EFFORT 10
+#define SCAN_COUNT_MAX (INT64_MAX / SCAN_EFFORT)
+
+struct scan_options {
+    struct key_filter filter;
+    int64_t count;
+};
+
+static const struct arg_option scan_words[] = {
+    { "MATCH", ARG_BYTES, offsetof(struct scan_options, filter.match), 0, PATTERN_MAX,
+      "LIMIT a pattern must be at most 1024 bytes long" },
+    { "COUNT", ARG_REDIS_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "TYPE", ARG_BYTES, offsetof(struct scan_options, filter.type), 0, INT64_MAX, NULL },
+};
+
+static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, NULL, NULL };
+
+void cmd_scan(struct req *r) {
+    struct scan_options o = { .count = 10 };
+    struct slice *names;
+    int64_t cursor;
+    uint32_t slot;
+    size_t found;
+    int end;
+
+    if (!parse_int_strict(r->argv[1], &cursor) || cursor < 0) {
+        usage_invalid(r, 1, "ERR invalid cursor");
+        return;
+    }
+    if (!args_parse_or_reply(r, 2, &scan_spec, &o, &end))
+        return;
+    if (o.count < 1) {
+        usage_error(r, SYNTAX_ERROR ": COUNT must be greater than 0");
+        return;
+    }
+    o.count = o.count < SCAN_COUNT_MAX ? o.count : SCAN_COUNT_MAX;
+    slot = scan_slot(cursor);
+    names = req_alloc(r, scan_room(o.count) * sizeof *names);
+    found = scan_queues(&slot, o.count, o.count * SCAN_EFFORT, is_wanted, &o.filter, names);
+    scan_reply(r, slot, names, found);
+}
+
+/* The next one behind a random place. */
+void cmd_randomkey(struct req *r) {
+    uint32_t slots = queue_slots();
+    uint32_t first = slots == 0 ? 0 : randombytes_uniform(slots);
+
+    for (uint32_t i = 0; i < slots && queue_keys() > 0; i++) {
+        const struct queue *q = queue_at((first + i) % slots);
+
+        if (!queue_is_key(q))
+            continue;
+        reply_bulk(r, q->name);
+        req_end(r);
+        return;
+    }
+    reply_null_bulk(r);
+    req_end(r);
+}
+
+/* ---- MEMORY, OBJECT ---- */
+
+/* What this server keeps for it; the jobs are in Postgres. */
+static void memory_usage(struct req *r) {
+    const struct queue *q = find_key(r->argv[2]);
+    int64_t samples;
+
+    if (r->argc == 5 && !slice_is(r->argv[3], "samples"))
+        usage_unexpected(r, 3);
+    else if (r->argc == 5 && !parse_int_strict(r->argv[4], &samples))
+        usage_invalid(r, 4, NOT_AN_INTEGER);
+    else if (q != NULL)
+        req_int(r, (int64_t)(sizeof *q + q->name.len + q->returned_cap * sizeof *q->returned));
+    else {
+        reply_null_bulk(r);
+        req_end(r);
+    }
+}
+
+void cmd_memory(struct req *r) {
+    static const struct subcommand members[] = {
+        { "USAGE", 1, 1, memory_usage },
+        { "USAGE", 3, 3, memory_usage },
+    };
+
+    subcommand_run(r, members, LENGTH(members));
+}
+
+/* NULL when it has replied null. */
+static const struct queue *find_object_or_reply(struct req *r) {
+    const struct queue *q = find_key(r->argv[2]);
+
+    if (q == NULL) {
+        reply_null_bulk(r);
+        req_end(r);
+    }
+    return q;
+}
+
+static void object_encoding(struct req *r) {
+    if (find_object_or_reply(r) == NULL)
+        return;
+    reply_bulk_str(r, "quicklist"); /* that of Redis' longer lists */
+    req_end(r);
+}
+
+static void object_refcount(struct req *r) {
+    if (find_object_or_reply(r) != NULL)
+        req_int(r, 1);
+}
+
+static void object_idletime(struct req *r) {
+    const struct queue *q = find_object_or_reply(r);
+
+    if (q != NULL)
+        req_int(r, (clock_mono() - q->used_us) / US_PER_S);
+}
+
+static void object_freq(struct req *r) {
+    if (find_object_or_reply(r) != NULL)
+        req_error(r, "ERR An LFU maxmemory policy is not selected, access frequency not tracked.");
+}
+
+void cmd_object(struct req *r) {
+    static const struct subcommand members[] = {
+        { "ENCODING", 1, 1, object_encoding },
+        { "REFCOUNT", 1, 1, object_refcount },
+        { "IDLETIME", 1, 1, object_idletime },
+        { "FREQ", 1, 1, object_freq },
+    };
+
+    subcommand_run(r, members, LENGTH(members));
+}
+
+void cmd_sadd(struct req *r) {
+    if (refused_sadd(r))
+        reply_refused_sadd(r);
+    else
+        reply_int(r, 0);
+    req_end(r);
+}

@@ -1,0 +1,601 @@
+/* Commands that look at lists: LLEN LINDEX LRANGE LPOS LREM. */
+#include "commands/cmd_list.h"
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "jobs/key_inside.h"
+#include "jobs/list_pages.h"
+#include "jobs/page.h"
+#include "net/args.h"
+#include "queue/list_front.h"
+#include "queue/scan.h"
+
+void cmd_llen(struct req *r) {
+    const struct queue *q = queue_find(r->argv[1]);
+
+    req_int(r, q == NULL ? 0 : queue_len(q));
+}
+
+/* ---- what they have in common ---- */
+
+enum list_end looking_front(const struct queue *q) {
+    return q->front == END_NONE ? END_RIGHT : q->front;
+}
+
+static void look(struct looking *l) {
+    l->req->task.op = l->from == looking_front(l->q) ? l->at_front : l->at_back;
+    l->req->task.rows = 1;
+    batch_add(&l->req->task);
+}
+
+static void settle(struct looking *l);
+
+/* A queue that has got its row just now has no front yet. */
+static void on_known(struct parked *p, struct queue *q) {
+    struct looking *l = CONTAINER_OF(p, struct looking, parked);
+
+    (void)q;
+    if (l->opening)
+        settle(l);
+    else
+        look(l);
+}
+
+void looking_fail(struct task *t, const struct op_error *err) {
+    struct looking *l = REQ_OF_TASK(t)->data;
+
+    l->q->users--;
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+static void on_unknown(struct parked *p, const struct op_error *err) {
+    struct task *t = &CONTAINER_OF(p, struct looking, parked)->req->task;
+
+    CONTAINER_OF(p, struct looking, parked)->at_front->fail(t, err);
+}
+
+/* Another server may have settled the front without a word; or a command of the same transaction is about to. */
+static void settle(struct looking *l) {
+    l->opening = looking_inside(l) && !queue_is_open(l->q);
+    if (l->opening)
+        queue_park(l->q, &l->parked);
+    else if (l->q->front == END_NONE && (looking_inside(l) || node_has_company()))
+        list_front_park(l->q, END_NONE, &l->parked);
+    else
+        look(l);
+}
+
+void looking_start(struct looking *l) {
+    l->parked.go = on_known;
+    l->parked.fail = on_unknown;
+    list_init(&l->parked.node);
+    list_init(&l->lost.node);
+    l->q->users++;
+    settle(l);
+}
+
+bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct op *at_back) {
+    struct queue *q = queue_find(r->argv[1]);
+
+    l->req = r;
+    l->q = q;
+    l->at_front = at_front;
+    l->at_back = at_back;
+    l->from = END_LEFT;
+    r->data = l;
+    return key_may_exist(r, q);
+}
+
+/* What other servers have put before all others may not have been told yet, and what the transaction has done is
+ * not counted before its end. */
+static struct job_key first_key(const struct looking *l) {
+    if (node_has_company() || looking_inside(l))
+        return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
+    return queue_first_key(l->q);
+}
+
+void looking_encode(struct params *p, const struct looking *l) {
+    struct job_key first = first_key(l);
+
+    params_set_int4(p, 0, first.queue_id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+}
+
+/* ---- what is changed ---- */
+
+void looking_encode_change(struct params *p, struct looking *l) {
+    l->lost.flight = flight_mark_always();
+    looking_encode(p, l);
+}
+
+struct job_key looking_key(const struct looking *l, const PGresult *rows, int row) {
+    return (struct job_key){ l->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
+}
+
+void looking_count_gone(const struct looking *l, const PGresult *rows) {
+    size_t count = (size_t)PQntuples(rows);
+    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = looking_key(l, rows, (int)i);
+        list_job_deleted(keys[i], rows, (int)i, 2);
+    }
+    queue_remove_all_returned(l->q, keys, count);
+    free(keys);
+}
+
+static void end_unknown(struct looking *l) {
+    l->q->users--;
+    req_error(l->req, "UNKNOWN the connection to the database was lost: this was done, or nothing of it");
+}
+
+/* What it has changed is counted when load.c has found it. */
+static void on_fate(struct lost_task *lost, enum flight_fate fate) {
+    struct looking *l = CONTAINER_OF(lost, struct looking, lost);
+    struct task *t = &l->req->task;
+
+    if (fate == FLIGHT_UNDONE)
+        batch_add(t);
+    else if (fate == FLIGHT_COMMITTED)
+        t->op->answer_lost(t);
+    else
+        end_unknown(l);
+}
+
+/* Suspects travel without a mark. */
+bool looking_again(struct task *t, bool unknown) {
+    struct looking *l = REQ_OF_TASK(t)->data;
+
+    if (!unknown)
+        return true;
+    l->lost.on_known = on_fate;
+    if (l->lost.flight != 0)
+        flight_ask(&l->lost);
+    else
+        end_unknown(l);
+    return false;
+}
+
+/* ---- LRANGE, LINDEX ---- */
+
+/* A range that is more than one page is read from its left to its right end, and both are found first. */
+enum range_step {
+    RANGE_WHOLE, /* as asked for, if that is one page */
+    RANGE_START, /* the first element, by its place from the right */
+    RANGE_STOP,  /* the element behind the last one, likewise */
+    RANGE_PAGES,
+};
+
+struct range {
+    struct looking look;
+    struct page page;
+    enum range_step step;
+    int64_t start; /* the place of the first element from the right, from 0 on; less than 0: it is known */
+    int64_t left;  /* the place of the first element from the left, if that is known */
+    int64_t offset;
+    int64_t limit; /* less than 0: none */
+    int64_t drop;  /* so many of the last rows are not wanted */
+    int64_t back;  /* begins so far from the right, though it counts from the left; 0: it does not */
+    bool turned;   /* the rows come the other way round */
+    bool one;      /* replies an element, not an array */
+};
+
+static void set_number(struct params *p, int col, int64_t value) {
+    if (value < 0)
+        params_set_null(p, col);
+    else
+        params_set_int8(p, col, value);
+}
+
+static void list_encode(struct params *p, struct task *t) {
+    struct range *g = REQ_OF_TASK(t)->data;
+    struct job_key first = first_key(&g->look);
+
+    if (job_key_before(first, g->page.after))
+        first = g->page.after;
+    page_plan(&g->page);
+    params_set_int4(p, 0, g->look.q->id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+    params_set_int8(p, 3, g->offset);
+    params_set_int8(p, 4, g->page.rows);
+    params_set_time(p, 5, clock_db());
+    params_set_int2(p, 6, g->page.until.rank);
+    params_set_int8(p, 7, g->page.until.id);
+    params_set_int8(p, 8, g->page.bytes);
+}
+
+/* How many rows at the beginning are not wanted. A list that has as many as were asked for is longer than a range
+ * that begins so far back and ends so soon. */
+static int64_t skipped(const struct range *g, int64_t found) {
+    if (g->back == 0 || found < g->back)
+        return 0;
+    return found < g->limit ? found - g->back : found;
+}
+
+/* Columns: size, rank, id, body. */
+static struct slice element(const struct range *g, const PGresult *rows, int row) {
+    struct slice body = row_bytes(rows, row, 3);
+
+    queue_note_body(g->look.q, body.len);
+    return body;
+}
+
+static void reply_whole(struct range *g, const PGresult *rows) {
+    struct req *r = g->look.req;
+    int64_t found = PQntuples(rows), to = found - g->drop;
+    int from = (int)skipped(g, found), n;
+
+    if (g->back > 0 && to > g->limit - g->back)
+        to = g->limit - g->back;
+    n = (int)(to > from ? to - from : 0);
+    if (g->one && n == 0)
+        reply_null_bulk(r);
+    else if (!g->one)
+        reply_array(r, (size_t)n);
+    for (int i = 0; i < n; i++)
+        reply_bulk(r, element(g, rows, g->turned ? n - 1 - i : from + i));
+    req_end(r);
+}
+
+static void add_element(struct page *p, const PGresult *rows, int i) {
+    reply_bulk(p->req, element(p->req->data, rows, i));
+}
+
+/* One element is looked for, from the right. */
+static void find_place(struct range *g, enum range_step step, int64_t place) {
+    g->step = step;
+    g->look.from = END_RIGHT;
+    g->offset = place;
+    g->page.wanted = 1;
+    look(&g->look);
+}
+
+static void read_pages(struct range *g, int64_t offset) {
+    g->step = RANGE_PAGES;
+    g->look.from = END_LEFT;
+    g->page.backwards = looking_front(g->look.q) != END_LEFT;
+    g->offset = offset;
+    g->page.wanted = g->limit < 0 ? INT64_MAX : g->limit;
+    look(&g->look);
+}
+
+/* What is dropped at the right end is a place there. */
+static void find_stop(struct range *g) {
+    if (g->drop > 0)
+        find_place(g, RANGE_STOP, g->drop - 1);
+    else
+        read_pages(g, g->start < 0 ? g->left : 0);
+}
+
+/* The range was more than one page. */
+static void begin_pages(struct range *g) {
+    g->start = -1;
+    g->left = g->offset;
+    if (!g->turned) {
+        find_stop(g);
+        return;
+    }
+    g->start = g->offset + g->limit - 1;
+    g->drop = g->offset;
+    g->limit = -1;
+    find_place(g, RANGE_START, g->start);
+}
+
+/* From this element on: the key before it is the bound. */
+static void set_start(struct range *g, struct job_key key) {
+    if (looking_front(g->look.q) == END_LEFT) {
+        key.id--;
+        g->page.after = key;
+    } else {
+        key.id++;
+        g->page.until = key;
+    }
+}
+
+static void set_stop(struct range *g, struct job_key key) {
+    if (looking_front(g->look.q) == END_LEFT)
+        g->page.until = key;
+    else
+        g->page.after = key;
+}
+
+static struct job_key element_key(const struct range *g, const PGresult *rows) {
+    return (struct job_key){ g->look.q->id, row_int2(rows, 0, 1), row_int8(rows, 0, 2) };
+}
+
+/* A list that has no such place is shorter: all of it is behind the start, and nothing is before the stop. */
+static void place_found(struct range *g, const PGresult *rows) {
+    bool is_there = PQntuples(rows) > 0;
+
+    if (g->step == RANGE_START) {
+        if (is_there)
+            set_start(g, element_key(g, rows));
+        find_stop(g);
+    } else if (is_there) {
+        set_stop(g, element_key(g, rows));
+        read_pages(g, g->start < 0 ? g->left : 0);
+    } else {
+        g->look.q->users--;
+        reply_array(g->look.req, 0);
+        req_end(g->look.req);
+    }
+}
+
+static bool is_whole(const struct range *g, const PGresult *rows) {
+    return PQntuples(rows) >= g->page.wanted || page_is_last(rows, g->page.rows, g->page.bytes);
+}
+
+static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct range *g = REQ_OF_TASK(tasks[0])->data;
+    struct queue *q = g->look.q;
+
+    (void)count;
+    if (g->step == RANGE_START || g->step == RANGE_STOP) {
+        place_found(g, rows);
+    } else if (g->step == RANGE_PAGES) {
+        g->offset = 0;
+        if (page_take(&g->page, rows, 1, add_element))
+            batch_add(tasks[0]);
+        else
+            q->users--;
+    } else if (is_whole(g, rows)) {
+        q->users--;
+        reply_whole(g, rows);
+    } else if (g->page.inside) {
+        q->users--;
+        page_refuse(&g->page);
+    } else {
+        begin_pages(g);
+    }
+}
+
+static void list_fail(struct task *t, const struct op_error *err) {
+    struct range *g = REQ_OF_TASK(t)->data;
+
+    page_free(&g->page);
+    looking_fail(t, err);
+}
+
+#define READ_OP(variable, text, statement, encoder, end, failure) \
+    struct op variable = { .name = text,                          \
+                           .stmt = statement,                     \
+                           .lane = LANE_SIDE,                     \
+                           .alone = true,                         \
+                           .encode = encoder,                     \
+                           .done = end,                           \
+                           .fail = failure }
+
+READ_OP(op_list_first, "list_first", SQL_LIST_FIRST, list_encode, list_done, list_fail);
+READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_encode, list_done, list_fail);
+
+static void range_start(struct range *g) {
+    page_init(&g->page, g->look.req, g->look.q, g->limit < 0 ? INT64_MAX : g->limit);
+    looking_start(&g->look);
+}
+
+/* From the left unless both count from the right. What ends so many before the right end is read to that end. */
+static void set_range(struct range *g, int64_t first, int64_t last) {
+    if (first < 0) {
+        g->look.from = END_RIGHT;
+        g->turned = true;
+        g->offset = -last - 1;
+        g->limit = last - first + 1;
+        return;
+    }
+    g->offset = first;
+    g->limit = last < 0 ? -1 : last - first + 1;
+    g->drop = last < 0 ? -last - 1 : 0;
+}
+
+/* In a transaction the length is known when the statement has looked. */
+static void set_range_back(struct range *g, int64_t first, int64_t last) {
+    g->back = -first;
+    g->limit = g->back + last + 1;
+}
+
+int64_t list_index(int64_t index) {
+    return index < -INT32_MAX ? -INT32_MAX : index > INT32_MAX ? INT32_MAX : index;
+}
+
+void cmd_lrange(struct req *r) {
+    struct range *g = req_alloc(r, sizeof *g);
+    bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
+    int64_t first, last;
+
+    if (!args_integer_or_reply(r, 2, &first) || !args_integer_or_reply(r, 3, &last))
+        return;
+    first = list_index(first);
+    last = list_index(last);
+    /* Whether one counts from the left and the other from the right is a matter of the length. */
+    if (there && first < 0 && last >= 0 && !looking_inside(&g->look))
+        first = first + queue_len(g->look.q) > 0 ? first + queue_len(g->look.q) : 0;
+    if (!there || ((first < 0) == (last < 0) && last < first)) {
+        reply_array(r, 0);
+        req_end(r);
+        return;
+    }
+    if (first < 0 && last >= 0)
+        set_range_back(g, first, last);
+    else
+        set_range(g, first, last);
+    range_start(g);
+}
+
+void cmd_lindex(struct req *r) {
+    struct range *g = req_alloc(r, sizeof *g);
+    bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
+    int64_t index;
+
+    if (!there || (!looking_inside(&g->look) && !queue_is_key(g->look.q))) {
+        reply_null_bulk(r);
+        req_end(r);
+        return;
+    }
+    if (!args_integer_or_reply(r, 2, &index))
+        return;
+    g->one = true;
+    set_range(g, list_index(index), list_index(index));
+    range_start(g);
+}
+
+/* ---- LPOS ---- */
+
+struct finding {
+    struct looking look;
+    int64_t rank;   /* which one, from 1 on; from the right if less than 0 */
+    int64_t count;  /* replies so many, all if 0; less than 0: replies one, not an array */
+    int64_t maxlen; /* how many are looked at; 0: all */
+};
+
+#define NO_RANK_ZERO                                                                                         \
+    "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to " \
+    "start from the end of the list"
+
+static const struct arg_option find_words[] = {
+    { "RANK", ARG_REDIS_INT, offsetof(struct finding, rank), -INT64_MAX, INT64_MAX, NOT_AN_INTEGER },
+    { "COUNT", ARG_REDIS_INT, offsetof(struct finding, count), 0, INT64_MAX, "ERR COUNT can't be negative" },
+    { "MAXLEN", ARG_REDIS_INT, offsetof(struct finding, maxlen), 0, INT64_MAX,
+      "ERR MAXLEN can't be negative" },
+};
+
+static const struct arg_spec find_spec = { find_words, LENGTH(find_words), NULL, NULL, NULL };
+
+static void find_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+    const struct finding *f = r->data;
+
+    looking_encode(p, &f->look);
+    set_number(p, 3, f->maxlen == 0 ? -1 : f->maxlen);
+    params_set_time(p, 4, clock_db());
+    params_bytea(p, 5, r->argv[2]);
+    params_set_int8(p, 6, (f->rank < 0 ? -f->rank : f->rank) - 1);
+    set_number(p, 7, f->count < 0 ? 1 : f->count == 0 ? -1 : f->count);
+    params_set_bool(p, 8, f->rank < 0);
+}
+
+/* Columns: place, total. */
+static int64_t index_at(const struct finding *f, const PGresult *rows, int row) {
+    int64_t place = row_int8(rows, row, 0);
+
+    return f->rank < 0 ? row_int8(rows, row, 1) - 1 - place : place;
+}
+
+static void find_nothing(struct req *r) {
+    if (((const struct finding *)r->data)->count < 0)
+        reply_null_bulk(r);
+    else
+        reply_array(r, 0);
+    req_end(r);
+}
+
+static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    const struct finding *f = r->data;
+    int n = PQntuples(rows);
+
+    (void)count;
+    f->look.q->users--;
+    if (n == 0) {
+        find_nothing(r);
+        return;
+    }
+    if (f->count >= 0)
+        reply_array(r, (size_t)n);
+    for (int i = 0; i < n; i++)
+        reply_int(r, index_at(f, rows, i));
+    req_end(r);
+}
+
+READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, find_encode, find_done, looking_fail);
+READ_OP(op_find_last, "find_last", SQL_FIND_LAST, find_encode, find_done, looking_fail);
+
+void cmd_lpos(struct req *r) {
+    struct finding *f = req_alloc(r, sizeof *f);
+    bool there = looking_init(&f->look, r, &op_find_first, &op_find_last);
+    int end;
+
+    f->rank = 1;
+    f->count = -1;
+    if (!args_parse_or_reply(r, 3, &find_spec, f, &end))
+        return;
+    if (f->rank == 0) {
+        req_error(r, NO_RANK_ZERO);
+        return;
+    }
+    if (!there) {
+        find_nothing(r);
+        return;
+    }
+    f->look.from = f->rank < 0 ? END_RIGHT : END_LEFT;
+    looking_start(&f->look);
+}
+
+/* ---- LREM ---- */
+
+struct removal {
+    struct looking look;
+    int32_t limit;
+};
+
+static void remove_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+    struct removal *m = r->data;
+
+    looking_encode_change(p, &m->look);
+    params_set_int4(p, 3, m->limit);
+    params_set_time(p, 4, clock_db());
+    params_bytea(p, 5, r->argv[3]);
+}
+
+static void remove_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    const struct looking *l = r->data;
+
+    (void)count;
+    looking_count_gone(l, rows);
+    l->q->users--;
+    req_int(r, PQntuples(rows));
+}
+
+static void remove_answer_lost(struct task *t) {
+    const struct looking *l = REQ_OF_TASK(t)->data;
+
+    l->q->users--;
+    req_error(l->req, LIST_LOST);
+}
+
+#define REMOVE_OP(variable, text, statement)        \
+    struct op variable = { .name = text,            \
+                           .stmt = statement,       \
+                           .lane = LANE_HOT,        \
+                           .alone = true,           \
+                           .encode = remove_encode, \
+                           .done = remove_done,     \
+                           .fail = looking_fail,    \
+                           .again = looking_again,  \
+                           .answer_lost = remove_answer_lost }
+
+REMOVE_OP(op_remove_first, "remove_first", SQL_REMOVE_FIRST);
+REMOVE_OP(op_remove_last, "remove_last", SQL_REMOVE_LAST);
+
+void cmd_lrem(struct req *r) {
+    struct removal *m = req_alloc(r, sizeof *m);
+    bool there = looking_init(&m->look, r, &op_remove_first, &op_remove_last);
+    int64_t count;
+
+    if (!args_integer_or_reply(r, 2, &count))
+        return;
+    if (!there) {
+        req_int(r, 0);
+        return;
+    }
+    count = list_index(count);
+    m->look.from = count < 0 ? END_RIGHT : END_LEFT;
+    m->limit = (int32_t)(count == 0 ? INT32_MAX : count < 0 ? -count : count);
+    looking_start(&m->look);
+}

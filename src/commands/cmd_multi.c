@@ -1,0 +1,318 @@
+/* MULTI, EXEC, DISCARD: commands that were kept become one transaction of the database. */
+#include "commands/cmd_multi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "batch/bundle.h"
+#include "commands/command.h"
+#include "commands/multi.h"
+
+enum exec_phase {
+    EXEC_PREPARING, /* handlers run; their tasks join the bundle */
+    EXEC_SENT,      /* the bundle is with the batch */
+    EXEC_ENDING,    /* it was committed: replies come, and what is answered from memory runs */
+    EXEC_FAILED,    /* it was not; tasks end one by one */
+};
+
+struct exec {
+    struct req *req;
+    struct client *client; /* NULL once it has gone */
+    struct bundle bundle;
+    struct req **reqs; /* in the order of the commands */
+    size_t count;
+    size_t next; /* all before it have ended */
+    enum exec_phase phase;
+    bool advancing;
+    bool started;     /* preparing: all handlers were called */
+    size_t live;      /* commands whose handlers were called and that have not ended, */
+    size_t joined;    /* and those whose tasks have joined the bundle */
+    struct buf error; /* in place of all replies */
+};
+
+static bool joins(const struct req *r) {
+    return (r->cmd->flags & CMD_JOINS) != 0;
+}
+
+/* ---- the end ---- */
+
+/* The memory of e is that of its request. */
+static void end(struct exec *e) {
+    struct req *r = e->req;
+
+    if (e->client != NULL)
+        e->client->exec = NULL;
+    for (size_t i = 0; i < e->count; i++)
+        req_free(e->reqs[i]);
+    free(e->reqs);
+    buf_free(&e->error);
+    req_end(r);
+}
+
+static void end_with_replies(struct exec *e) {
+    reply_array(e->req, e->count);
+    for (size_t i = 0; i < e->count; i++)
+        buf_append(reply_buf(e->req), buf_ptr(&e->reqs[i]->own), buf_len(&e->reqs[i]->own));
+    end(e);
+}
+
+static void end_with_error(struct exec *e) {
+    reply_error(e->req, "%.*s", (int)buf_len(&e->error), buf_ptr(&e->error));
+    end(e);
+}
+
+/* ---- one after the other ---- */
+
+static bool has_run(const struct req *r) {
+    return r->done || r->owner_on_end != NULL;
+}
+
+/* What is answered from memory; for one who has gone there is nothing to be done. */
+static void run_command(struct exec *e, struct req *r) {
+    if (e->client == NULL || e->client->state == CLIENT_DEAD) {
+        r->done = true;
+        return;
+    }
+    e->live++;
+    r->client = e->client;
+    command_run(e->client, r);
+}
+
+/* Replies and commands without statements, in their order, as far as is known. Ends e with the last. */
+static void advance(struct exec *e) {
+    if (e->advancing)
+        return;
+    e->advancing = true;
+    while (e->next < e->count) {
+        struct req *r = e->reqs[e->next];
+
+        if (!joins(r) && !has_run(r))
+            run_command(e, r);
+        if (!r->done)
+            break;
+        e->next++;
+    }
+    e->advancing = false;
+    if (e->next == e->count)
+        end_with_replies(e);
+}
+
+/* ---- the transaction ---- */
+
+static void fail(struct exec *e) {
+    e->phase = EXEC_FAILED;
+}
+
+static void refused(struct exec *e, const struct op_error *error) {
+    const char *reply = db_error_reply(error);
+
+    if (reply != NULL)
+        buf_printf(&e->error, "%s", reply);
+    else
+        buf_printf(
+            &e->error,
+            "DBERR nothing of the transaction was done, because the database refused it: %s (SQLSTATE %s)",
+            error->message, error->sqlstate);
+    fail(e);
+}
+
+static void unknown(struct exec *e) {
+    buf_printf(&e->error,
+               "UNKNOWN the connection to the database was lost: the transaction was done, or nothing of it");
+    fail(e);
+}
+
+static void on_bundle_end(struct bundle *b, enum bundle_end how, const struct op_error *error) {
+    struct exec *e = CONTAINER_OF(b, struct exec, bundle);
+
+    if (how == BUNDLE_REFUSED) {
+        refused(e, error);
+    } else if (how == BUNDLE_UNKNOWN) {
+        unknown(e);
+    } else {
+        e->phase = EXEC_ENDING;
+        advance(e);
+    }
+}
+
+static bool is_replicated(const struct exec *e) {
+    for (size_t i = 0; i < e->bundle.count; i++)
+        if (e->bundle.tasks[i]->op->commit == COMMIT_REPLICATED)
+            return true;
+    return false;
+}
+
+static void collect_tasks(struct exec *e) {
+    struct bundle *b = &e->bundle;
+
+    b->tasks = req_alloc(e->req, e->count * sizeof *b->tasks);
+    for (size_t i = 0; i < e->count; i++)
+        if (joins(e->reqs[i]) && !e->reqs[i]->done)
+            b->tasks[b->count++] = &e->reqs[i]->task;
+    b->commit = is_replicated(e) ? COMMIT_REPLICATED : COMMIT_ORDINARY;
+}
+
+static void check_size(struct exec *e) {
+    if (buf_len(&e->error) > 0)
+        return;
+    if (bundle_statements(&e->bundle) > BUNDLE_MAX_STATEMENTS)
+        buf_printf(
+            &e->error,
+            "LIMIT the transaction has too many statements: 1000 are allowed. Commands of one kind that "
+            "follow each other, ADDJOBs or ACKJOBs, are one");
+    else if (bundle_size(&e->bundle) > OP_MAX_BYTES)
+        buf_printf(&e->error, "LIMIT the transaction is too large: the database can take 768 MB");
+}
+
+/* All handlers have been called, and queues without a row in the database have got one. */
+static void prepared(struct exec *e) {
+    static const struct op_error discarded = { "00000", "another command was refused" };
+
+    collect_tasks(e);
+    check_size(e);
+    if (buf_len(&e->error) > 0) {
+        fail(e);
+        if (e->live == 0)
+            end_with_error(e);
+        else
+            bundle_refuse(&e->bundle, &discarded);
+    } else if (e->bundle.count > 0) {
+        e->phase = EXEC_SENT;
+        bundle_send(&e->bundle);
+    } else {
+        e->phase = EXEC_ENDING;
+        advance(e);
+    }
+}
+
+static void settle(struct exec *e) {
+    if (e->started && e->live == e->joined)
+        prepared(e);
+}
+
+static void on_joined(struct bundle *b) {
+    struct exec *e = CONTAINER_OF(b, struct exec, bundle);
+
+    e->joined++;
+    settle(e);
+}
+
+/* The reply of a refused command is an error: "-CODE text" and a line's end. */
+static void note_refusal(struct exec *e, const struct req *r) {
+    if (r->failed && buf_len(&e->error) == 0 && buf_len(&r->own) > 3)
+        buf_printf(&e->error, "EXECABORT Transaction discarded because of: %.*s", (int)buf_len(&r->own) - 3,
+                   buf_ptr(&r->own) + 1);
+}
+
+static void on_end(struct req *r) {
+    struct exec *e = r->exec;
+
+    e->live--;
+    r->task.bundle = NULL;
+    switch (e->phase) {
+    case EXEC_PREPARING:
+        note_refusal(e, r);
+        settle(e);
+        break;
+    case EXEC_SENT:
+    case EXEC_ENDING:
+        advance(e);
+        break;
+    case EXEC_FAILED:
+        if (e->live == 0)
+            end_with_error(e);
+        break;
+    }
+}
+
+static void prepare(struct exec *e) {
+    for (size_t i = 0; i < e->count; i++) {
+        struct req *r = e->reqs[i];
+
+        r->exec = e;
+        r->on_end = on_end;
+        r->proto = e->req->proto;
+        if (!joins(r))
+            continue;
+        r->client = e->client;
+        r->task.bundle = &e->bundle;
+        e->live++;
+        command_run(e->client, r);
+    }
+    e->started = true;
+    settle(e);
+}
+
+static void start(struct req *r, struct multi *m) {
+    struct exec *e = req_alloc(r, sizeof *e);
+
+    *e = (struct exec){ .req = r,
+                        .client = r->client,
+                        .reqs = m->reqs,
+                        .count = m->count,
+                        .bundle = { .on_joined = on_joined, .on_end = on_bundle_end } };
+    free(m);
+    r->client->exec = e;
+    prepare(e);
+}
+
+void cmd_exec(struct req *r) {
+    struct multi *m = r->client->multi;
+
+    if (m == NULL) {
+        req_error(r, "ERR EXEC without MULTI");
+        return;
+    }
+    r->client->multi = NULL;
+    if (!m->spoiled) {
+        start(r, m);
+        return;
+    }
+    multi_free(m);
+    req_error(r, "EXECABORT Transaction discarded because of previous errors.");
+}
+
+void exec_client_gone(struct client *c) {
+    struct exec *e = c->exec;
+
+    if (e == NULL)
+        return;
+    e->client = NULL;
+    for (size_t i = 0; i < e->count; i++) {
+        e->reqs[i]->client = NULL;
+        req_leave(e->reqs[i]);
+    }
+}
+
+/* ---- the commands ---- */
+
+void cmd_multi(struct req *r) {
+    struct client *c = r->client;
+
+    if (c->multi != NULL) {
+        req_error(r, "ERR MULTI calls can not be nested");
+        return;
+    }
+    multi_begin(c);
+    req_ok(r);
+}
+
+void cmd_discard(struct req *r) {
+    if (r->client->multi == NULL) {
+        req_error(r, "ERR DISCARD without MULTI");
+        return;
+    }
+    multi_discard(r->client);
+    req_ok(r);
+}
+
+void cmd_watch(struct req *r) {
+    req_error(
+        r,
+        "NOTSUPPORTED WATCH is not supported: a queue has no value to watch. ACKJOB in a transaction tells "
+        "whether the job was still there, and ADDJOB UNIQUE adds a job only once");
+}
+
+void cmd_unwatch(struct req *r) {
+    req_ok(r);
+}

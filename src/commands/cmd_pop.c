@@ -1,0 +1,417 @@
+/* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP RPOPLPUSH LMOVE BRPOPLPUSH BLMOVE: jobs leave a list at either end. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "commands/cmd_key.h"
+#include "commands/command.h"
+#include "config/config.h"
+#include "jobs/claim.h"
+#include "jobs/key_inside.h"
+#include "jobs/pop_inside.h"
+#include "jobs/popped.h"
+#include "jobs/taking.h"
+#include "net/args.h"
+#include "queue/list_front.h"
+#include "queue/queue.h"
+#include "queue/queue_row.h"
+#include "queue/scan.h"
+#include "queue/waiters.h"
+
+#define NOT_POSITIVE "ERR value is out of range, must be positive"
+#define MANY_KEYS "ERR numkeys should be greater than 0"
+/* Redis reads no number that is longer. */
+#define TIMEOUT_MAX (5 * 1024)
+
+/* ---- replies ---- */
+
+static void reply_value(struct req *r, const struct job *jobs, size_t count) {
+    (void)count;
+    reply_bulk(r, jobs[0].body);
+}
+
+static void reply_values(struct req *r, const struct job *jobs, size_t count) {
+    reply_array(r, count);
+    for (size_t i = 0; i < count; i++)
+        reply_bulk(r, jobs[i].body);
+}
+
+static void reply_named_value(struct req *r, const struct job *jobs, size_t count) {
+    (void)count;
+    reply_array(r, 2);
+    reply_bulk(r, jobs[0].q->name);
+    reply_bulk(r, jobs[0].body);
+}
+
+static void reply_named_values(struct req *r, const struct job *jobs, size_t count) {
+    reply_array(r, 2);
+    reply_bulk(r, jobs[0].q->name);
+    reply_values(r, jobs, count);
+}
+
+static void reply_no_values(struct req *r) {
+    if (r->none_is_empty)
+        reply_array(r, 0);
+    else
+        reply_null_array(r);
+}
+
+static const struct pop_form one = { reply_value, reply_null_bulk };
+static const struct pop_form one_at_last = { reply_value, reply_null_array };
+static const struct pop_form counted = { reply_values, reply_no_values };
+static const struct pop_form named = { reply_named_value, reply_null_array };
+static const struct pop_form named_many = { reply_named_values, reply_null_array };
+
+static void deliver(struct get *g, const struct job *jobs, size_t count) {
+    const struct taking *t = g->own;
+
+    for (size_t i = 0; i < count && t->pop.to == NULL; i++)
+        popped_note_unsent(g->client, &jobs[i]);
+    t->form->some(g->req, jobs, count);
+}
+
+static void reply_nothing(struct get *g) {
+    ((const struct taking *)g->own)->form->none(g->req);
+}
+
+static void ended(struct get *g) {
+    const struct taking *t = g->own;
+
+    if (t->pop.to != NULL)
+        t->pop.to->users--;
+}
+
+static const struct get_kind pop_kind = { pop_plan, deliver, reply_nothing, ended };
+
+/* ---- starting ---- */
+
+static void begin(struct taking *t);
+
+static void on_known(struct parked *p, struct queue *q) {
+    (void)q;
+    begin(CONTAINER_OF(p, struct taking, parked));
+}
+
+static void on_unknown(struct parked *p, const struct op_error *err) {
+    struct req *r = CONTAINER_OF(p, struct taking, parked)->req;
+
+    if (r->client != NULL)
+        r->client->taking = NULL;
+    req_db_error(r, err);
+}
+
+/* May there be something in a list? What another server has just added may not have been told yet. */
+static bool may_have(struct queue *q) {
+    return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claiming > 0 || node_has_company());
+}
+
+static struct queue *first_with(const struct taking *t, bool (*is)(struct queue *q)) {
+    for (size_t i = 0; i < t->key_count; i++) {
+        struct queue *q = queue_find(t->keys[i]);
+
+        if (is(q))
+            return q;
+    }
+    return NULL;
+}
+
+/* Who does not wait must know the front of what it takes from before it looks. */
+static bool needs_front(struct queue *q) {
+    return may_have(q) && q->front == END_NONE;
+}
+
+/* The list to move to has its row, and its front is known. False: it will begin again. */
+static bool has_target(struct taking *t) {
+    struct queue *to = queue_get(t->to);
+
+    if (!queue_is_open(to)) {
+        queue_park(to, &t->parked);
+        return false;
+    }
+    if (to->front == END_NONE) {
+        list_front_park(to, list_other_end(t->pop.to_end), &t->parked);
+        return false;
+    }
+    t->pop.to = to;
+    return true;
+}
+
+static void start(struct taking *t) {
+    struct get_source *sources = req_alloc(t->req, t->key_count * sizeof *sources);
+    struct get *g;
+
+    for (size_t i = 0; i < t->key_count; i++)
+        sources[i].q = queue_get(t->keys[i]);
+    if (t->pop.to != NULL)
+        t->pop.to->users++;
+    t->req->client->taking = NULL;
+    g = get_new(t->req, sources, t->key_count);
+    g->kind = &pop_kind;
+    g->own = t;
+    g->nohang = !t->blocks;
+    g->moves = t->pop.to != NULL;
+    g->count = t->count < config.batch_max ? t->count : config.batch_max;
+    g->deadline.due = t->deadline;
+    get_begin(g);
+}
+
+static void begin(struct taking *t) {
+    struct queue *q;
+
+    if (t->req->task.bundle != NULL) {
+        /* A move that does not wait has nothing at once. */
+        t->form = t->form == &one_at_last ? &one : t->form;
+        pop_inside(t);
+        return;
+    }
+    if (t->req->client != NULL)
+        t->req->client->taking = t->blocks ? t : NULL;
+    if (t->req->client == NULL || (!t->blocks && first_with(t, may_have) == NULL)) {
+        t->form->none(t->req);
+        req_end(t->req);
+        return;
+    }
+    if (t->to.ptr != NULL && !has_target(t))
+        return;
+    q = t->blocks ? NULL : first_with(t, needs_front);
+    if (q == NULL)
+        start(t);
+    else
+        list_front_park(q, t->pop.from, &t->parked);
+}
+
+bool taking_unblock(struct client *c, bool error) {
+    struct taking *t = c->taking;
+
+    if (t == NULL)
+        return false;
+    c->taking = NULL;
+    list_remove(&t->parked.node);
+    if (error)
+        reply_error(t->req, WAITERS_UNBLOCKED);
+    else
+        t->form->none(t->req);
+    req_end(t->req);
+    return true;
+}
+
+/* ---- arguments ---- */
+
+static struct taking *taking_new(struct req *r, const struct pop_form *form, enum list_end from) {
+    struct taking *t = req_alloc(r, sizeof *t);
+
+    *t = (struct taking){ .req = r,
+                          .form = form,
+                          .pop = { .from = from },
+                          .keys = r->argv + 1,
+                          .key_count = 1,
+                          .count = 1,
+                          .parked = { .go = on_known, .fail = on_unknown } };
+    list_init(&t->parked.node);
+    return t;
+}
+
+/* Seconds, with a fraction; 0: for ever. */
+static bool take_timeout(struct taking *t, int at) {
+    struct slice word = t->req->argv[at];
+    char text[TIMEOUT_MAX], *end;
+    long double seconds;
+
+    t->blocks = true;
+    if (word.len == 0 || word.len >= sizeof text || strchr(" \t\n\v\f\r", word.ptr[0]) != NULL) {
+        usage_invalid(t->req, at, "ERR timeout is not a float or out of range");
+        return false;
+    }
+    memcpy(text, word.ptr, word.len);
+    text[word.len] = '\0';
+    errno = 0;
+    seconds = strtold(text, &end);
+    if (end != text + word.len || errno == ERANGE || isnan(seconds))
+        usage_invalid(t->req, at, "ERR timeout is not a float or out of range");
+    else if (seconds < 0)
+        usage_invalid(t->req, at, "ERR timeout is negative");
+    else if (seconds * 1000 > (long double)(INT64_MAX / 2))
+        usage_invalid(t->req, at, "ERR timeout is out of range");
+    else {
+        /* A timeout beyond some centuries is none. */
+        if (seconds > 0 && seconds < 1e10)
+            t->deadline = clock_mono() + 1 + (int64_t)(seconds * (long double)US_PER_S);
+        return true;
+    }
+    return false;
+}
+
+static bool take_end(struct req *r, int at, enum list_end *end) {
+    struct slice word = r->argv[at];
+
+    *end = slice_is(word, "LEFT") ? END_LEFT : slice_is(word, "RIGHT") ? END_RIGHT : END_NONE;
+    if (*end != END_NONE)
+        return true;
+    usage_invalid(r, at, SYNTAX_ERROR ": expected LEFT or RIGHT");
+    return false;
+}
+
+/* ---- LPOP, RPOP ---- */
+
+static void reply_whether(struct req *r, bool is_there) {
+    if (is_there)
+        reply_array(r, 0);
+    else
+        reply_null_array(r);
+    req_end(r);
+}
+
+static void on_life(struct life *l, int64_t until) {
+    reply_whether(l->req, until != LIFE_NONE);
+}
+
+/* LPOP key 0 replies whether there is a list. In a transaction a statement looks, because commands before this one
+ * may have made the list. */
+static void pop_none(struct req *r) {
+    struct queue *q = queue_find(r->argv[1]);
+    struct life *l;
+
+    if (!key_is_inside(r) || !key_may_exist(r, q)) {
+        reply_whether(r, queue_is_key(q));
+        return;
+    }
+    l = req_alloc(r, sizeof *l);
+    *l = (struct life){ .found = on_life, .req = r };
+    key_find_life(l, q);
+}
+
+static void wrong_count(struct req *r) {
+    usage_reply_arity(r);
+    req_end(r);
+}
+
+static void pop(struct req *r, enum list_end from) {
+    struct taking *t = taking_new(r, r->argc > 2 ? &counted : &one, from);
+
+    if (r->argc > 3)
+        wrong_count(r);
+    else if (r->argc == 3 && (!parse_int_strict(r->argv[2], &t->count) || t->count < 0))
+        usage_invalid(r, 2, NOT_POSITIVE);
+    else if (t->count > 0)
+        begin(t);
+    else
+        pop_none(r);
+}
+
+void cmd_lpop(struct req *r) {
+    pop(r, END_LEFT);
+}
+
+void cmd_rpop(struct req *r) {
+    pop(r, END_RIGHT);
+}
+
+static void blocking_pop(struct req *r, enum list_end from) {
+    struct taking *t = taking_new(r, &named, from);
+
+    t->key_count = (size_t)r->argc - 2;
+    if (args_sources_or_reply(r, t->key_count) && take_timeout(t, r->argc - 1))
+        begin(t);
+}
+
+void cmd_blpop(struct req *r) {
+    blocking_pop(r, END_LEFT);
+}
+
+void cmd_brpop(struct req *r) {
+    blocking_pop(r, END_RIGHT);
+}
+
+/* ---- LMPOP, BLMPOP ---- */
+
+static const struct arg_option many_words[] = {
+    { "COUNT", ARG_REDIS_INT, offsetof(struct taking, count), 1, INT64_MAX,
+      "ERR count should be greater than 0" },
+};
+
+static const struct arg_spec many_spec = { many_words, LENGTH(many_words), NULL, NULL, NULL };
+
+/* From argument at on: numkeys key ... LEFT|RIGHT [COUNT count]. */
+static bool take_many(struct taking *t, int at) {
+    struct req *r = t->req;
+    int64_t keys;
+    int end;
+
+    if (!parse_int_strict(r->argv[at], &keys) || keys < 1) {
+        usage_invalid(r, at, MANY_KEYS);
+        return false;
+    }
+    if (keys >= r->argc - at - 1) {
+        usage_invalid(r, at, SYNTAX_ERROR ": fewer keys follow than numkeys says");
+        return false;
+    }
+    if (!args_sources_or_reply(r, (size_t)keys))
+        return false;
+    t->keys = r->argv + at + 1;
+    t->key_count = (size_t)keys;
+    at += (int)keys + 1;
+    if (!take_end(r, at, &t->pop.from))
+        return false;
+    if (r->argc - at > 3) {
+        usage_unexpected(r, at + 3);
+        return false;
+    }
+    return args_parse_or_reply(r, at + 1, &many_spec, t, &end);
+}
+
+void cmd_lmpop(struct req *r) {
+    struct taking *t = taking_new(r, &named_many, END_NONE);
+
+    if (take_many(t, 1))
+        begin(t);
+}
+
+void cmd_blmpop(struct req *r) {
+    struct taking *t = taking_new(r, &named_many, END_NONE);
+
+    if (take_timeout(t, 1) && take_many(t, 2))
+        begin(t);
+}
+
+/* ---- RPOPLPUSH, LMOVE ---- */
+
+static struct taking *move_new(struct req *r, const struct pop_form *form, enum list_end from,
+                               enum list_end to_end) {
+    struct taking *t = taking_new(r, form, from);
+
+    t->pop.to_end = to_end;
+    t->to = r->argv[2];
+    return t;
+}
+
+void cmd_rpoplpush(struct req *r) {
+    begin(move_new(r, &one, END_RIGHT, END_LEFT));
+}
+
+void cmd_brpoplpush(struct req *r) {
+    struct taking *t = move_new(r, &one_at_last, END_RIGHT, END_LEFT);
+
+    if (take_timeout(t, 3))
+        begin(t);
+}
+
+static bool take_ends(struct taking *t) {
+    return take_end(t->req, 3, &t->pop.from) && take_end(t->req, 4, &t->pop.to_end);
+}
+
+void cmd_lmove(struct req *r) {
+    struct taking *t = move_new(r, &one, END_NONE, END_NONE);
+
+    if (take_ends(t))
+        begin(t);
+}
+
+void cmd_blmove(struct req *r) {
+    struct taking *t = move_new(r, &one_at_last, END_NONE, END_NONE);
+
+    if (take_ends(t) && take_timeout(t, 5))
+        begin(t);
+}

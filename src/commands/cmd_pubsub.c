@@ -1,0 +1,231 @@
+/* SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB. */
+#include <stdlib.h>
+#include "base/budget.h"
+#include "base/match.h"
+#include "commands/command.h"
+#include "commands/subcommand.h"
+#include "net/args.h"
+#include "net/long_work.h"
+#include "net/pubsub.h"
+
+/* One of the replies of a command: what was done, to what, and to how much the client listens now. */
+static void reply_listening(struct req *r, const char *what, const struct slice *name) {
+    resp_push(reply_buf(r), 3, r->proto);
+    reply_bulk_str(r, what);
+    if (name != NULL)
+        reply_bulk(r, *name);
+    else
+        reply_null_bulk(r);
+    reply_int(r,
+              (int64_t)(pubsub_count(r->client, PUBSUB_CHANNEL) + pubsub_count(r->client, PUBSUB_PATTERN)));
+}
+
+/* A command of this kind under way, which may have a million names. */
+struct change {
+    struct long_work work;
+    struct req *req;
+    enum pubsub_kind kind;
+    const char *what;
+    bool (*apply)(struct client *c, enum pubsub_kind kind, struct slice name);
+    int next; /* the argument */
+};
+
+/* False when it has to end, or to wait. */
+static bool may_go_on(struct change *ch, bool *ends) {
+    *ends = client_has_gone(ch->req->client);
+    return !*ends && client_takes_more(ch->req->client, &ch->work);
+}
+
+static bool ended(struct req *r) {
+    req_end(r);
+    return false;
+}
+
+static bool apply_some(struct long_work *w) {
+    struct change *ch = CONTAINER_OF(w, struct change, work);
+    struct req *r = ch->req;
+    bool ends;
+
+    if (!may_go_on(ch, &ends))
+        return ends ? ended(r) : true;
+    for (int left = LONG_WORK_NAMES; left > 0 && ch->next < r->argc; left--, ch->next++) {
+        (void)ch->apply(r->client, ch->kind, r->argv[ch->next]);
+        reply_listening(r, ch->what, &r->argv[ch->next]);
+    }
+    return ch->next < r->argc || ended(r);
+}
+
+static struct change *change_new(struct req *r, enum pubsub_kind kind, const char *what) {
+    struct change *ch = req_alloc(r, sizeof *ch);
+
+    *ch = (struct change){ .req = r, .kind = kind, .what = what, .next = 1 };
+    return ch;
+}
+
+static void listen_to(struct req *r, enum pubsub_kind kind, const char *what) {
+    struct change *ch = change_new(r, kind, what);
+
+    ch->apply = pubsub_subscribe;
+    long_work_begin(&ch->work, apply_some);
+}
+
+/* The name goes with the last who listens to it. */
+static void stop_any(struct req *r, enum pubsub_kind kind, const char *what, const struct slice *any) {
+    struct slice name = { xmemdup(any->ptr, any->len), any->len };
+
+    (void)pubsub_unsubscribe(r->client, kind, name);
+    reply_listening(r, what, &name);
+    free((char *)name.ptr);
+}
+
+static bool stop_some(struct long_work *w) {
+    struct change *ch = CONTAINER_OF(w, struct change, work);
+    struct req *r = ch->req;
+    const struct slice *any;
+    bool ends;
+
+    if (!may_go_on(ch, &ends))
+        return ends ? ended(r) : true;
+    for (int left = LONG_WORK_NAMES; left > 0 && (any = pubsub_any(r->client, ch->kind)) != NULL; left--)
+        stop_any(r, ch->kind, ch->what, any);
+    return pubsub_any(r->client, ch->kind) != NULL || ended(r);
+}
+
+static void stop_listening(struct req *r, enum pubsub_kind kind, const char *what) {
+    struct change *ch = change_new(r, kind, what);
+
+    ch->apply = pubsub_unsubscribe;
+    if (r->argc == 1 && pubsub_any(r->client, kind) == NULL) {
+        reply_listening(r, what, NULL);
+        req_end(r);
+        return;
+    }
+    long_work_begin(&ch->work, r->argc == 1 ? stop_some : apply_some);
+}
+
+static bool channels_fit_or_reply(struct req *r, int from, int to) {
+    for (int i = from; i < to; i++)
+        if (!args_fit_or_reply(r, "the name of a channel", r->argv[i], PUBSUB_CHANNEL_MAX))
+            return false;
+    return true;
+}
+
+void cmd_subscribe(struct req *r) {
+    if (channels_fit_or_reply(r, 1, r->argc))
+        listen_to(r, PUBSUB_CHANNEL, "subscribe");
+}
+
+void cmd_psubscribe(struct req *r) {
+    size_t names = (size_t)r->argc - 1, bytes = 0;
+
+    for (int i = 1; i < r->argc; i++)
+        bytes += r->argv[i].len;
+    if (names + pubsub_count(r->client, PUBSUB_PATTERN) > PUBSUB_PATTERNS_EACH) {
+        req_error(r, "LIMIT a client listens to at most %d patterns", PUBSUB_PATTERNS_EACH);
+        return;
+    }
+    if (names + pubsub_topics(PUBSUB_PATTERN) > PUBSUB_PATTERNS_ALL) {
+        req_error(r, "LIMIT all clients together listen to at most %d patterns", PUBSUB_PATTERNS_ALL);
+        return;
+    }
+    if (!args_patterns_or_reply(r, 1, PUBSUB_PATTERNS_EACH))
+        return;
+    if (bytes + pubsub_pattern_bytes() > PUBSUB_PATTERN_BYTES)
+        req_error(r, "LIMIT the patterns of all clients together have at most 1048576 bytes");
+    else
+        listen_to(r, PUBSUB_PATTERN, "psubscribe");
+}
+
+void cmd_unsubscribe(struct req *r) {
+    stop_listening(r, PUBSUB_CHANNEL, "unsubscribe");
+}
+
+void cmd_punsubscribe(struct req *r) {
+    stop_listening(r, PUBSUB_PATTERN, "punsubscribe");
+}
+
+void cmd_publish(struct req *r) {
+    if (!channels_fit_or_reply(r, 1, 2))
+        return;
+    if (r->argv[1].len + r->argv[2].len > PUBSUB_MESSAGE_MAX) {
+        req_error(r, "LIMIT a message and its channel have at most 1048576 bytes together");
+        return;
+    }
+    req_int(r, (int64_t)pubsub_publish(r->argv[1], r->argv[2]));
+}
+
+/* ---- PUBSUB ---- */
+
+/* The number of names stands before the first of them, and is known at the end. */
+struct channels {
+    struct long_work work;
+    struct req *req;
+    struct pubsub_walk walk;
+    struct buf found;
+    size_t count;
+};
+
+static bool is_wanted(const struct req *r, struct slice name) {
+    return r->argc < 3 || glob_match(r->argv[2], name, false);
+}
+
+static bool channels_end(struct channels *ch) {
+    pubsub_walk_end(&ch->walk);
+    reply_array(ch->req, ch->count);
+    buf_append(reply_buf(ch->req), buf_ptr(&ch->found), buf_len(&ch->found));
+    buf_free(&ch->found);
+    return ended(ch->req);
+}
+
+static bool list_some_channels(struct long_work *w) {
+    struct channels *ch = CONTAINER_OF(w, struct channels, work);
+    const struct slice *name;
+
+    struct budget piece = budget_of(LONG_WORK_US);
+
+    while (!budget_is_over(&piece)) {
+        name = client_has_gone(ch->req->client) ? NULL : pubsub_walk_next(&ch->walk);
+        if (name == NULL)
+            return channels_end(ch);
+        if (!is_wanted(ch->req, *name))
+            continue;
+        resp_bulk(&ch->found, *name);
+        ch->count++;
+    }
+    return true;
+}
+
+static void list_channels(struct req *r) {
+    struct channels *ch = req_alloc(r, sizeof *ch);
+
+    if (!args_patterns_or_reply(r, 2, 1))
+        return;
+    ch->req = r;
+    pubsub_walk_begin(&ch->walk);
+    long_work_begin(&ch->work, list_some_channels);
+}
+
+static void count_listeners(struct req *r) {
+    if (!args_names_or_reply(r, 2, NAMES_IN_A_TURN))
+        return;
+    reply_map(r, (size_t)r->argc - 2);
+    for (int i = 2; i < r->argc; i++) {
+        reply_bulk(r, r->argv[i]);
+        reply_int(r, (int64_t)pubsub_listeners(r->argv[i]));
+    }
+    req_end(r);
+}
+
+static void count_patterns(struct req *r) {
+    req_int(r, (int64_t)pubsub_topics(PUBSUB_PATTERN));
+}
+
+void cmd_pubsub(struct req *r) {
+    static const struct subcommand members[] = {
+        { "CHANNELS", 0, 1, list_channels },
+        { "NUMSUB", 0, -1, count_listeners },
+        { "NUMPAT", 0, 0, count_patterns },
+    };
+
+    subcommand_run(r, members, LENGTH(members));
+}

@@ -1,0 +1,501 @@
+/* LPUSH RPUSH LPUSHX RPUSHX: to who waits for them, or else into the queue, in a batch. */
+#include "batch/operations.h"
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/bundle.h"
+#include "batch/flight_mark.h"
+#include "commands/command.h"
+#include "jobs/add.h"
+#include "jobs/add_options.h"
+#include "jobs/claim.h"
+#include "jobs/job_expiry.h"
+#include "jobs/pop.h"
+#include "jobs/push.h"
+#include "queue/events.h"
+#include "queue/list_front.h"
+#include "queue/queue.h"
+#include "queue/queue_row.h"
+#include "queue/scan.h"
+#include "queue/settings.h"
+#include "queue/waiters.h"
+
+/* About what a row takes besides its body. */
+#define ROW_BYTES 100
+
+struct push {
+    struct req *req;
+    struct parked parked; /* while the queue's row or its front is not known */
+    struct queue *q;
+    enum list_end end;
+    struct add_options opt;
+    const struct slice *values; /* in the order in which they are pushed */
+    size_t count;
+    int64_t *ids;  /* as many as values; less than 0 when pushed where jobs leave */
+    bool sent;     /* under way; counted in the queue */
+    int64_t place; /* of its last element among all elements that were sent to the queue */
+    bool at_front;
+    bool if_any; /* in a transaction, whether there are elements is seen by the statement */
+    struct lost_task lost;
+};
+
+/* ---- to waiting clients ---- */
+
+/* A client that pops and takes all elements gets them at once: if some were handed over and the insert of the others
+ * failed, the command would be half done. What was accepted before and is not sent yet goes first. */
+static struct get *find_taker(const struct push *p) {
+    struct get *g;
+
+    if (p->req->task.bundle != NULL || p->q->adding > 0)
+        return NULL;
+    g = get_find_taker(p->q);
+    return g != NULL && g->kind != NULL && g->count >= (int64_t)p->count &&
+                   ((const struct pop *)g->own)->to == NULL
+               ? g
+               : NULL;
+}
+
+/* The element goes to the client without a row. If the client disconnects before the reply is sent, the element
+ * is inserted as a job. */
+static struct job element(const struct push *p, struct slice body) {
+    struct job job = {
+        .q = p->q,
+        .expires_at = clock_db() + p->opt.ttl * US_PER_S,
+        .retry = (int32_t)p->opt.retry,
+        .body = body,
+    };
+
+    if (p->q->id != 0)
+        job.key = (struct job_key){ p->q->id, 0, pop_front_id() };
+    return job;
+}
+
+/* All are in the list before the first is popped, as in Redis. */
+static struct slice take_value(struct push *p, enum list_end from) {
+    p->count--;
+    return from == p->end ? p->values[p->count] : *p->values++;
+}
+
+static void tell_added(const struct push *p, struct job_key key, int64_t expires_at) {
+    if (events_wanted(p->q))
+        event_of_job(p->q, EVENT_ADDED, key, expires_at, (int32_t)p->opt.retry);
+}
+
+static void hand_to(struct push *p, struct get *g) {
+    size_t count = p->count;
+    enum list_end from = ((const struct pop *)g->own)->from;
+    struct job *jobs = req_alloc(p->req, count * sizeof *jobs);
+
+    for (size_t i = 0; i < count; i++)
+        jobs[i] = element(p, take_value(p, from));
+    stats.jobs_added += count;
+    stats.handoffs += count;
+    queue_count_in(p->q, (int64_t)count);
+    for (size_t i = 0; i < count; i++)
+        tell_added(p, jobs[i].key, jobs[i].expires_at);
+    get_claim(g);
+    get_deliver(g, jobs, count);
+    for (size_t i = 0; i < count; i++)
+        events_of_taken(p->q, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
+}
+
+/* ---- into the queue ---- */
+
+static struct job_key key_of(const struct push *p, size_t i) {
+    return (struct job_key){ p->q->id, 0, p->ids[i] };
+}
+
+/* Those with the default TTL expire in the order of their ids; and those that live on are not looked for. */
+static bool has_own_end(const struct push *p) {
+    return p->opt.ttl != LIST_TTL && (p->at_front || p->opt.ttl != JOB_DEFAULT_TTL);
+}
+
+static struct job_times times_of(const struct push *p, size_t i) {
+    int64_t expires_at = job_created_us(p->ids[i]) + p->opt.ttl * US_PER_S;
+
+    return (struct job_times){ clock_db(), expires_at, has_own_end(p) ? expires_at : TIME_NEVER };
+}
+
+static void make_ids(struct push *p) {
+    for (size_t i = 0; i < p->count; i++)
+        p->ids[i] = p->at_front ? pop_front_id() : -pop_front_id();
+}
+
+static void enter(struct push *p) {
+    struct task *t = &p->req->task;
+
+    p->at_front = p->end == p->q->front;
+    make_ids(p);
+    t->op = p->if_any ? &op_push_if_any : &op_push;
+    if (t->bundle != NULL)
+        t->bundle->ahead |= p->at_front;
+    batch_add(t);
+}
+
+static void go_on(struct push *p) {
+    if (!queue_is_open(p->q))
+        queue_park(p->q, &p->parked);
+    else if (p->q->front == END_NONE)
+        list_front_park(p->q, list_other_end(p->end), &p->parked);
+    else
+        enter(p);
+}
+
+static void on_known_queue(struct parked *parked, struct queue *q) {
+    (void)q;
+    go_on(CONTAINER_OF(parked, struct push, parked));
+}
+
+static void landed(struct push *p) {
+    if (p->sent) {
+        p->q->inserting -= (int64_t)p->count;
+        p->q->pushes_ended += (int64_t)p->count;
+    }
+    p->sent = false;
+}
+
+static void left(struct push *p) {
+    p->q->users--;
+    p->q->adding -= (int64_t)p->count;
+}
+
+static void on_unknown_queue(struct parked *parked, const struct op_error *err) {
+    struct push *p = CONTAINER_OF(parked, struct push, parked);
+
+    left(p);
+    req_db_error(p->req, err);
+}
+
+static void start(struct push *p) {
+    struct req *r = p->req;
+
+    p->parked.go = on_known_queue;
+    p->parked.fail = on_unknown_queue;
+    list_init(&p->parked.node);
+    list_init(&p->lost.node);
+    p->ids = req_alloc(r, p->count * sizeof *p->ids);
+    r->task.rows = (uint32_t)p->count;
+    for (size_t i = 0; i < p->count; i++)
+        r->task.bytes += p->values[i].len + p->opt.deadqueue.len + ROW_BYTES;
+    for (size_t i = 0; i < p->count; i++)
+        queue_note_body(p->q, p->values[i].len);
+    p->q->users++;
+    p->q->adding += (int64_t)p->count;
+    go_on(p);
+}
+
+/* ---- the statement ---- */
+
+static void take_place(struct push *p) {
+    if (p->sent)
+        return;
+    p->sent = true;
+    p->q->inserting += (int64_t)p->count;
+    p->place = p->q->pushes_sent += (int64_t)p->count;
+}
+
+/* Pushes of a flight are counted in the order of their statements, and answered as in the order of the requests. */
+static void alike_decide(struct task *t) {
+    take_place(REQ_OF_TASK(t)->data);
+}
+
+/* In a transaction the ids are in the order of the commands, whichever queue's front was known first. */
+static void note_sent(struct push *p, struct task *t) {
+    if (t->bundle != NULL)
+        make_ids(p);
+    take_place(p);
+    p->lost.flight = flight_mark();
+}
+
+static void push_encode(struct params *params, struct task *t) {
+    struct push *p = REQ_OF_TASK(t)->data;
+
+    note_sent(p, t);
+    for (size_t i = 0; i < p->count; i++) {
+        struct job_times at = times_of(p, i);
+
+        params_int8(params, 0, p->ids[i]);
+        params_time(params, 1, at.ready_at);
+        params_time(params, 2, at.expires_at);
+        if (at.wake_at == TIME_NEVER)
+            params_null(params, 3, PARAM_TIME);
+        else
+            params_time(params, 3, at.wake_at);
+        params_int4(params, 4, p->q->id);
+        params_int4(params, 5, (int32_t)p->opt.retry);
+        add_encode_attempts(params, 6, &p->opt);
+        params_bytea(params, 9, p->values[i]);
+    }
+}
+
+static bool push_shape(const struct task *t, struct op_shape *shape) {
+    const struct push *p = REQ_OF_TASK(t)->data;
+
+    shape->a = (int64_t)p->q->id << 32 | p->opt.retry;
+    shape->b = p->opt.ttl;
+    return !p->at_front && !has_own_end(p) && !addjob_has_attempts(&p->opt);
+}
+
+static void alike_begin(struct params *params, struct task *first) {
+    const struct push *p = REQ_OF_TASK(first)->data;
+
+    params_set_int4(params, 2, p->q->id);
+    params_set_int4(params, 3, (int32_t)p->opt.retry);
+    params_set_int2(params, 4, 0);
+    params_set_int2(params, 5, 1);
+    params_set_time(params, 6, clock_db());
+    params_set_time(params, 7, job_created_us(0) + p->opt.ttl * US_PER_S);
+    params_set_null(params, 8);
+}
+
+static void alike_encode(struct params *params, struct task *t) {
+    struct push *p = REQ_OF_TASK(t)->data;
+
+    note_sent(p, t);
+    for (size_t i = 0; i < p->count; i++) {
+        params_int8(params, 0, p->ids[i]);
+        params_bytea(params, 1, p->values[i]);
+    }
+}
+
+/* ---- the end ---- */
+
+/* One before all others is not among those that expire in the order of their ids. */
+static void count_added(struct push *p, size_t i) {
+    struct job_times at = times_of(p, i);
+
+    tell_added(p, key_of(p, i), at.expires_at);
+    if (!p->at_front) {
+        addjob_count(p->q, key_of(p, i), &at);
+        queue_job_ready(p->q, key_of(p, i));
+        return;
+    }
+    stats.jobs_added++;
+    queue_count_total(p->q, 1);
+    if (at.wake_at != TIME_NEVER)
+        expiry_wake_at(at.wake_at);
+    queue_job_returned(p->q, key_of(p, i));
+}
+
+/* Elements of earlier requests that are not counted yet; less than 0: elements of later requests are. */
+static int64_t uncounted_before(const struct push *p) {
+    return p->sent ? p->place - (int64_t)p->count - p->q->pushes_ended : 0;
+}
+
+/* Of what a lost first try has added, nothing is counted: load.c has found it. */
+static void finish(struct push *p, size_t added) {
+    int64_t uncounted = uncounted_before(p);
+    int64_t len;
+
+    landed(p);
+    left(p);
+    if (added > 0)
+        queue_count_in(p->q, (int64_t)added);
+    for (size_t i = 0; i < added; i++)
+        count_added(p, i);
+    len = queue_len(p->q) + uncounted;
+    req_int(p->req, len > 0 ? len : 0);
+}
+
+static void not_pushed(struct push *p) {
+    landed(p);
+    left(p);
+    req_int(p->req, 0);
+}
+
+static void alike_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)rows;
+    for (size_t i = 0; i < count; i++) {
+        struct push *p = REQ_OF_TASK(tasks[i])->data;
+
+        finish(p, p->count);
+    }
+}
+
+/* All elements of a command were added, or none was. */
+static void push_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int next = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct push *p = REQ_OF_TASK(tasks[i])->data;
+        bool added = next < PQntuples(rows) && row_int8(rows, next, 0) == p->ids[0];
+
+        if (added)
+            next += (int)p->count;
+        if (added || !p->if_any)
+            finish(p, added ? p->count : 0);
+        else
+            not_pushed(p);
+    }
+}
+
+static void push_fail(struct task *t, const struct op_error *err) {
+    struct push *p = REQ_OF_TASK(t)->data;
+
+    landed(p);
+    left(p);
+    req_db_error(p->req, err);
+}
+
+static void on_known(struct lost_task *l, enum flight_fate fate) {
+    struct push *p = CONTAINER_OF(l, struct push, lost);
+
+    l->flight = 0;
+    if (fate == FLIGHT_UNKNOWN)
+        p->req->task.op = &op_push_again;
+    if (fate == FLIGHT_COMMITTED)
+        finish(p, 0);
+    else
+        batch_add(&p->req->task);
+}
+
+static bool push_again(struct task *t, bool unknown) {
+    struct push *p = REQ_OF_TASK(t)->data;
+
+    landed(p);
+    if (!unknown)
+        return true;
+    if (p->lost.flight == 0) {
+        t->op = &op_push_again;
+        return true;
+    }
+    p->lost.on_known = on_known;
+    flight_ask(&p->lost);
+    return false;
+}
+
+/* load.c has counted the jobs. */
+static void push_answer_lost(struct task *t) {
+    struct push *p = REQ_OF_TASK(t)->data;
+
+    queue_rewind(p->q);
+    finish(p, 0);
+}
+
+static void if_any_begin(struct params *p) {
+    params_set_time(p, 10, clock_db());
+}
+
+static void if_any_answer_lost(struct task *t) {
+    struct push *p = REQ_OF_TASK(t)->data;
+
+    queue_rewind(p->q);
+    landed(p);
+    left(p);
+    req_answer_lost(p->req);
+}
+
+static const struct op_alike push_alike = {
+    .stmt = SQL_ADD_JOBS_ALIKE,
+    .shape = push_shape,
+    .begin = alike_begin,
+    .decide = alike_decide,
+    .encode = alike_encode,
+    .done = alike_done,
+};
+
+struct op op_push = {
+    .name = "push",
+    .stmt = SQL_PUSH_JOBS,
+    .lane = LANE_HOT,
+    .spreads = true,
+    .shares = true,
+    .alike = &push_alike,
+    .encode = push_encode,
+    .done = push_done,
+    .fail = push_fail,
+    .again = push_again,
+    .answer_lost = push_answer_lost,
+};
+
+struct op op_push_again = {
+    .name = "push_again",
+    .stmt = SQL_PUSH_JOBS,
+    .lane = LANE_HOT,
+    .encode = push_encode,
+    .done = push_done,
+    .fail = push_fail,
+    .again = push_again,
+};
+
+struct op op_push_if_any = {
+    .name = "push_if_any",
+    .stmt = SQL_PUSH_IF_ANY,
+    .lane = LANE_HOT,
+    .shares = true,
+    .begin = if_any_begin,
+    .encode = push_encode,
+    .done = push_done,
+    .fail = push_fail,
+    .again = push_again,
+    .answer_lost = if_any_answer_lost,
+};
+
+/* ---- the commands ---- */
+
+static struct add_options options_of(const struct queue *q) {
+    struct add_options o = { .replicate = 1, .ttl = -1, .retry = -1, .maxlen = -1 };
+
+    o.ttl = q == NULL ? -1 : setting_of(q, SETTING_TTL);
+    if (o.ttl < 0)
+        o.ttl = LIST_TTL;
+    addjob_settle(&o, q);
+    return o;
+}
+
+static void push(struct req *r, enum list_end end, bool if_any) {
+    struct push *p = req_alloc(r, sizeof *p);
+    struct queue *q = queue_get(r->argv[1]);
+    const char *refusal;
+    struct get *g;
+
+    *p = (struct push){ .req = r,
+                        .q = q,
+                        .end = end,
+                        .if_any = if_any,
+                        .opt = options_of(q),
+                        .values = r->argv + 2,
+                        .count = (size_t)r->argc - 2 };
+    r->data = p;
+    refusal = addjob_conflict(&p->opt, r->argv[1]);
+    if (refusal == NULL)
+        refusal = addjob_refusal(q, &p->opt);
+    if (refusal != NULL) {
+        req_error(r, "%s", refusal);
+        return;
+    }
+    g = find_taker(p);
+    if (g == NULL) {
+        start(p);
+        return;
+    }
+    hand_to(p, g);
+    req_int(r, r->argc - 2);
+}
+
+void cmd_lpush(struct req *r) {
+    push(r, END_LEFT, false);
+}
+
+void cmd_rpush(struct req *r) {
+    push(r, END_RIGHT, false);
+}
+
+static void push_if_there(struct req *r, enum list_end end) {
+    const struct queue *q = queue_find(r->argv[1]);
+    bool inside = r->task.bundle != NULL && q != NULL && (q->id != 0 || q->opening);
+
+    if (inside || queue_is_key(q))
+        push(r, end, inside);
+    else
+        req_int(r, 0);
+}
+
+void cmd_lpushx(struct req *r) {
+    push_if_there(r, END_LEFT);
+}
+
+void cmd_rpushx(struct req *r) {
+    push_if_there(r, END_RIGHT);
+}

@@ -1,0 +1,272 @@
+/* QCONFIG: what a queue is set to. */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/cmd_queue.h"
+#include "commands/command.h"
+#include "net/usage.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+#include "queue/queue_row.h"
+#include "queue/settings.h"
+
+/* The arguments behind QCONFIG, the queue, and the word. */
+#define FIRST 3
+#define NUMBER_LEN 24
+
+struct qconfig {
+    struct req *req;
+    struct parked parked; /* while the queue has no row yet */
+    struct queue *q;
+    bool is_set[SETTING_COUNT];
+    int64_t values[SETTING_COUNT];
+    char texts[SETTING_COUNT][NUMBER_LEN];
+    bool sets_deadqueue;
+    struct slice deadqueue;
+};
+
+static bool is_deadqueue(const struct req *r, int at) {
+    return slice_is(r->argv[at], SETTING_DEADQUEUE);
+}
+
+static bool find_or_reply(struct req *r, int at, enum setting *which) {
+    if (setting_find(r->argv[at], which))
+        return true;
+    usage_invalid(r, at, "ERR Unknown setting. Try QCONFIG queue GET");
+    return false;
+}
+
+/* ---- GET ---- */
+
+static void reply_setting(struct req *r, const struct queue *q, enum setting which) {
+    char number[NUMBER_LEN];
+
+    snprintf(number, sizeof number, "%lld", (long long)setting_in_force(q, which));
+    reply_bulk_str(r, setting_name(which));
+    reply_bulk_str(r, number);
+}
+
+static void reply_deadqueue(struct req *r, const struct queue *q) {
+    reply_bulk_str(r, SETTING_DEADQUEUE);
+    reply_bulk(r, setting_deadqueue(q));
+}
+
+static void get_all(struct req *r, const struct queue *q) {
+    reply_map(r, SETTING_COUNT + 1);
+    for (int i = 0; i < SETTING_COUNT; i++)
+        reply_setting(r, q, (enum setting)i);
+    reply_deadqueue(r, q);
+    req_end(r);
+}
+
+static void get(struct req *r) {
+    const struct queue *q = queue_find(r->argv[1]);
+    enum setting which;
+
+    if (r->argc <= FIRST) {
+        get_all(r, q);
+        return;
+    }
+    for (int i = FIRST; i < r->argc; i++)
+        if (!is_deadqueue(r, i) && !find_or_reply(r, i, &which))
+            return;
+    reply_map(r, (size_t)(r->argc - FIRST));
+    for (int i = FIRST; i < r->argc; i++) {
+        if (setting_find(r->argv[i], &which))
+            reply_setting(r, q, which);
+        else
+            reply_deadqueue(r, q);
+    }
+    req_end(r);
+}
+
+/* ---- SET, RESET ---- */
+
+static void save(struct parked *p, struct queue *q) {
+    (void)q;
+    batch_add(&CONTAINER_OF(p, struct qconfig, parked)->req->task);
+}
+
+static void open_failed(struct parked *p, const struct op_error *err) {
+    struct qconfig *c = CONTAINER_OF(p, struct qconfig, parked);
+
+    c->q->users--;
+    req_db_error(c->req, err);
+}
+
+static struct qconfig *qconfig_new(struct req *r) {
+    struct qconfig *c = req_alloc(r, sizeof *c);
+
+    *c = (struct qconfig){ .req = r, .parked = { .go = save, .fail = open_failed } };
+    list_init(&c->parked.node);
+    r->data = c;
+    return c;
+}
+
+static void start(struct qconfig *c, struct op *op, uint32_t rows) {
+    c->q = queue_get(c->req->argv[1]);
+    c->q->users++;
+    c->req->task.op = op;
+    c->req->task.rows = rows;
+    if (queue_is_open(c->q))
+        save(&c->parked, c->q);
+    else
+        queue_park(c->q, &c->parked);
+}
+
+/* One pair; of a name that is repeated the last value counts. */
+static bool take_or_reply(struct qconfig *c, int at) {
+    struct req *r = c->req;
+    enum setting which;
+    const char *error;
+    int64_t value;
+
+    if (is_deadqueue(r, at)) {
+        c->sets_deadqueue = true;
+        c->deadqueue = r->argv[at + 1];
+        return true;
+    }
+    if (!find_or_reply(r, at, &which))
+        return false;
+    error = setting_parse(which, r->argv[at + 1], &value);
+    if (error != NULL) {
+        usage_invalid(r, at + 1, error);
+        return false;
+    }
+    c->is_set[which] = true;
+    c->values[which] = value;
+    snprintf(c->texts[which], NUMBER_LEN, "%lld", (long long)value);
+    return true;
+}
+
+static void set(struct req *r) {
+    struct qconfig *c = qconfig_new(r);
+    uint32_t rows = 0;
+
+    if (r->argc <= FIRST || (r->argc - FIRST) % 2 != 0) {
+        usage_error(r, SYNTAX_ERROR ": SET takes pairs of a name and a value");
+        return;
+    }
+    for (int i = FIRST; i < r->argc; i += 2)
+        if (!take_or_reply(c, i))
+            return;
+    for (int i = 0; i < SETTING_COUNT; i++)
+        rows += c->is_set[i];
+    start(c, &op_set_settings, rows + c->sets_deadqueue);
+}
+
+static void reset(struct req *r) {
+    const struct queue *q = queue_find(r->argv[1]);
+
+    if (r->argc > FIRST)
+        usage_unexpected(r, FIRST);
+    else if (q == NULL && !node_has_company()) /* another one may have made it a moment ago */
+        req_ok(r);
+    else
+        start(qconfig_new(r), &op_reset_settings, 1);
+}
+
+static const struct {
+    const char *word;
+    void (*handler)(struct req *r);
+} words[] = { { "GET", get }, { "SET", set }, { "RESET", reset } };
+
+void cmd_qconfig(struct req *r) {
+    if (r->argc == 2) {
+        get(r);
+        return;
+    }
+    for (size_t i = 0; i < LENGTH(words); i++) {
+        if (slice_is(r->argv[2], words[i].word)) {
+            words[i].handler(r);
+            return;
+        }
+    }
+    usage_error(r, "ERR QCONFIG takes GET, SET or RESET behind the queue");
+}
+
+/* ---- the statements ---- */
+
+static void set_encode(struct params *p, struct task *t) {
+    const struct qconfig *c = REQ_OF_TASK(t)->data;
+
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        if (!c->is_set[i])
+            continue;
+        params_int4(p, 0, c->q->id);
+        params_bytea(p, 1, slice_str(setting_name((enum setting)i)));
+        params_bytea(p, 2, slice_str(c->texts[i]));
+    }
+    if (c->sets_deadqueue) {
+        params_int4(p, 0, c->q->id);
+        params_bytea(p, 1, SLICE(SETTING_DEADQUEUE));
+        params_bytea(p, 2, c->deadqueue);
+    }
+}
+
+static void reset_encode(struct params *p, struct task *t) {
+    const struct qconfig *c = REQ_OF_TASK(t)->data;
+
+    params_int4(p, 0, c->q->id);
+}
+
+static void end(struct qconfig *c) {
+    c->q->users--;
+    c->q->used_us = clock_mono();
+    news_row(c->q->id);
+    req_ok(c->req);
+}
+
+/* Columns: stored, cyclic. Neither: another server has set a dead queue just now, which is to be looked at. */
+static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)count;
+    struct qconfig *c = REQ_OF_TASK(tasks[0])->data;
+
+    if (row_bool(rows, 0, 1)) {
+        c->q->users--;
+        req_error(c->req, "ERR deadqueue leads back to this queue: dead jobs must not go round in circles");
+        return;
+    }
+    if (!row_bool(rows, 0, 0)) {
+        batch_add(tasks[0]);
+        return;
+    }
+    if (c->sets_deadqueue)
+        settings_put_deadqueue(c->q, c->deadqueue);
+    for (int i = 0; i < SETTING_COUNT; i++)
+        if (c->is_set[i])
+            settings_put(c->q, (enum setting)i, c->values[i]);
+    end(c);
+}
+
+static void reset_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct qconfig *c = REQ_OF_TASK(tasks[0])->data;
+
+    (void)count;
+    (void)rows;
+    settings_clear(c->q);
+    end(c);
+}
+
+static void qconfig_fail(struct task *t, const struct op_error *err) {
+    struct qconfig *c = REQ_OF_TASK(t)->data;
+
+    c->q->users--;
+    req_db_error(c->req, err);
+}
+
+/* Alone, as a queue may be set twice in one turn, and the last one counts. */
+#define SETTINGS_OP(variable, text, statement, encoder, handler) \
+    struct op variable = { .name = text,                         \
+                           .stmt = statement,                    \
+                           .lane = LANE_HOT,                     \
+                           .alone = true,                        \
+                           .encode = encoder,                    \
+                           .done = handler,                      \
+                           .fail = qconfig_fail }
+
+SETTINGS_OP(op_set_settings, "set_settings", SQL_SET_SETTINGS, set_encode, set_done);
+SETTINGS_OP(op_reset_settings, "reset_settings", SQL_RESET_SETTINGS, reset_encode, reset_done);

@@ -1,0 +1,484 @@
+/* Commands on queues answered from memory: GETJOB QLEN QSTAT QSCAN PAUSE. */
+#include "commands/cmd_queue.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/match.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "config/config.h"
+#include "jobs/get_inside.h"
+#include "net/args.h"
+#include "queue/globs.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+#include "queue/queue_limits.h"
+#include "queue/queue_row.h"
+#include "queue/scan.h"
+#include "queue/settings.h"
+#include "queue/waiters.h"
+
+/* ---- GETJOB ---- */
+
+/* Of an argument that an error quotes. */
+#define WORD_SHOWN 64
+
+struct get_options {
+    bool nohang;
+    bool with_counters;
+    bool with_tokens;
+    int64_t timeout_ms;
+    int64_t count;
+};
+
+static bool take_timeout(struct req *r, int *at, void *out) {
+    struct get_options *o = out;
+
+    if (!slice_is(r->argv[*at], "TIMEOUT")) {
+        usage_error(r, SYNTAX_ERROR ": expected an option or FROM, got %s",
+                    log_escape(r->argv[*at], WORD_SHOWN));
+        return false;
+    }
+    if (*at + 1 >= r->argc) {
+        usage_no_value(r, *at);
+        return false;
+    }
+    if (!args_timeout_or_reply(r, *at + 1, &o->timeout_ms))
+        return false;
+    *at += 2;
+    return true;
+}
+
+static const struct arg_option get_words[] = {
+    { "NOHANG", ARG_FLAG, offsetof(struct get_options, nohang), 0, 0, NULL },
+    { "WITHCOUNTERS", ARG_FLAG, offsetof(struct get_options, with_counters), 0, 0, NULL },
+    { "WITHTOKENS", ARG_FLAG, offsetof(struct get_options, with_tokens), 0, 0, NULL },
+    { "COUNT", ARG_INT, offsetof(struct get_options, count), 1, INT64_MAX,
+      "ERR COUNT must be a number greater than zero" },
+};
+
+static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", NULL, take_timeout };
+
+static struct slice unescaped(struct req *r, struct slice name) {
+    char *plain = req_alloc(r, name.len);
+
+    return (struct slice){ plain, glob_unescape(name, plain) };
+}
+
+/* NULL, or why there cannot be such a source. */
+static const char *find_source(struct req *r, struct slice name, struct get_source *source) {
+    bool special = glob_is_special(name);
+
+    if (!special || !glob_is_pattern(name)) {
+        source->q = queue_get(special ? unescaped(r, name) : name);
+        source->q->shown = true;
+        return NULL;
+    }
+    if (name.len > PATTERN_MAX)
+        return "LIMIT a pattern must be at most 1024 bytes long";
+    source->glob = glob_use(name);
+    return source->glob == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
+}
+
+/* NULL when an error was replied. */
+static struct get *make_get(struct req *r, int first_queue) {
+    size_t count = (size_t)(r->argc - first_queue);
+    struct get_source *sources = req_alloc(r, count * sizeof *sources);
+    const char *error = NULL;
+    size_t found = 0;
+
+    while (found < count && error == NULL) {
+        error = find_source(r, r->argv[first_queue + (int)found], &sources[found]);
+        found += error == NULL;
+    }
+    if (error == NULL)
+        return get_new(r, sources, count);
+    for (size_t i = 0; i < found; i++)
+        if (sources[i].glob != NULL)
+            glob_leave(sources[i].glob);
+    req_error(r, "%s", error);
+    return NULL;
+}
+
+int64_t limited_timeout(int64_t ms) {
+    int64_t most = config.getjob_max_block;
+
+    if (most > 0 && (ms == 0 || ms > most))
+        return most;
+    return ms < INT64_MAX / US_PER_MS / 2 ? ms : 0;
+}
+
+void cmd_getjob(struct req *r) {
+    struct get_options o = { .count = 1 };
+    int64_t timeout_ms;
+    struct get *g;
+    int from;
+
+    if (!args_parse_or_reply(r, 1, &get_spec, &o, &from))
+        return;
+    if (from + 1 >= r->argc) {
+        usage_error(r, SYNTAX_ERROR ": FROM and the name of a queue are missing");
+        return;
+    }
+    if (!args_sources_or_reply(r, (size_t)(r->argc - from - 1)))
+        return;
+    if (r->task.bundle != NULL) {
+        get_inside(r, from + 1, o.count,
+                   (o.with_counters ? JOBS_WITH_COUNTERS : 0) | (o.with_tokens ? JOBS_WITH_TOKENS : 0));
+        return;
+    }
+    timeout_ms = limited_timeout(o.timeout_ms);
+    g = make_get(r, from + 1);
+    if (g == NULL)
+        return;
+    g->nohang = o.nohang;
+    g->with_counters = o.with_counters;
+    g->with_tokens = o.with_tokens;
+    g->count = o.count;
+    if (timeout_ms > 0)
+        g->deadline.due = clock_mono() + timeout_ms * US_PER_MS;
+    get_begin(g);
+}
+
+/* ---- QLEN, QSTAT ---- */
+
+static struct queue *find_shown(struct slice name) {
+    struct queue *q = queue_find(name);
+
+    return q != NULL && q->shown ? q : NULL;
+}
+
+void cmd_qlen(struct req *r) {
+    const struct queue *q = queue_find(r->argv[1]);
+
+    req_int(r, q == NULL ? 0 : queue_len(q));
+}
+
+static const char *pause_name(unsigned pause) {
+    static const char *const names[] = { "none", "in", "out", "all" };
+
+    return names[pause & (PAUSE_IN | PAUSE_OUT)];
+}
+
+static void pair_int(struct req *r, const char *name, int64_t value) {
+    reply_bulk_str(r, name);
+    reply_int(r, value);
+}
+
+static void reply_stat(struct req *r, struct queue *q) {
+    bool per_group = limits_are_per_group(q);
+    size_t kept = setting_in_force(q, SETTING_RETENTION) > 0 ? 2 : 0;
+
+    reply_array(r, (q->limited || per_group ? 28 : 22) + kept);
+    reply_bulk_str(r, "name");
+    reply_bulk(r, q->name);
+    pair_int(r, "len", queue_len(q));
+    pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
+    pair_int(r, "idle", (clock_mono() - q->used_us) / US_PER_S);
+    pair_int(r, "blocked", q->waiter_count + globs_waiters(q));
+    reply_bulk_str(r, "import-from");
+    reply_array(r, 0);
+    pair_int(r, "import-rate", 0);
+    pair_int(r, "jobs-in", q->jobs_in);
+    pair_int(r, "jobs-out", q->jobs_out);
+    reply_bulk_str(r, "pause");
+    reply_bulk_str(r, pause_name(q->pause));
+    pair_int(r, "dead", q->dead > 0 ? q->dead : 0);
+    if (!q->limited && !per_group)
+        return;
+    pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
+    pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
+    if (per_group)
+        pair_int(r, "per-group", 1);
+}
+
+/* Behind all others. */
+static void reply_retention(struct req *r, const struct queue *q) {
+    int64_t seconds = setting_in_force(q, SETTING_RETENTION);
+
+    if (seconds > 0)
+        pair_int(r, "retention", seconds);
+}
+
+/* Of a limited queue it is counted in the database how many jobs are running. */
+void cmd_qstat(struct req *r) {
+    struct queue *q = find_shown(r->argv[1]);
+
+    if (q == NULL) {
+        reply_null_array(r);
+        req_end(r);
+        return;
+    }
+    if (q->limited) {
+        q->users++;
+        r->data = q;
+        r->task.op = &op_running_jobs;
+        r->task.rows = 1;
+        batch_add(&r->task);
+        return;
+    }
+    reply_stat(r, q);
+    reply_retention(r, q);
+    req_end(r);
+}
+
+static void running_begin(struct params *p) {
+    params_set_time(p, 1, clock_db());
+}
+
+static void running_encode(struct params *p, struct task *t) {
+    const struct queue *q = REQ_OF_TASK(t)->data;
+
+    params_int4(p, 0, q->id);
+}
+
+static void running_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+        struct queue *q = r->data;
+
+        q->users--;
+        reply_stat(r, q);
+        if (q->limited)
+            pair_int(r, "running", row_int8(rows, (int)i, 1));
+        reply_retention(r, q);
+        req_end(r);
+    }
+}
+
+static void running_fail(struct task *t, const struct op_error *err) {
+    struct queue *q = REQ_OF_TASK(t)->data;
+
+    q->users--;
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+struct op op_running_jobs = {
+    .name = "running_jobs",
+    .stmt = SQL_RUNNING_JOBS,
+    .lane = LANE_SIDE,
+    .begin = running_begin,
+    .encode = running_encode,
+    .done = running_done,
+    .fail = running_fail,
+};
+
+/* ---- QSCAN ---- */
+
+struct scan_options {
+    int64_t count;
+    int64_t minlen;
+    int64_t maxlen;
+    int64_t importrate;
+    bool busyloop;
+    bool has_cursor;
+    int64_t cursor;
+};
+
+#define SCAN_ERROR "ERR invalid cursor or option name"
+/* Disque looks at no more than this many times COUNT elements in a step. */
+#define SCAN_EFFORT 10
+
+static bool take_cursor(struct req *r, int *at, void *out) {
+    struct scan_options *o = out;
+
+    if (!parse_int_disque(r->argv[*at], &o->cursor)) {
+        usage_invalid(r, *at, SCAN_ERROR);
+        return false;
+    }
+    if (o->has_cursor) {
+        usage_unexpected(r, *at);
+        return false;
+    }
+    o->has_cursor = true;
+    (*at)++;
+    return true;
+}
+
+static const struct arg_option scan_words[] = {
+    { "COUNT", ARG_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "MINLEN", ARG_INT, offsetof(struct scan_options, minlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "MAXLEN", ARG_INT, offsetof(struct scan_options, maxlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "IMPORTRATE", ARG_INT, offsetof(struct scan_options, importrate), INT64_MIN, INT64_MAX,
+      NOT_AN_INTEGER },
+    { "BUSYLOOP", ARG_FLAG, offsetof(struct scan_options, busyloop), 0, 0, NULL },
+};
+
+static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, SCAN_ERROR, take_cursor };
+
+static bool is_wanted(const struct queue *q, const void *how) {
+    const struct scan_options *o = how;
+
+    return q->shown && !q->hidden && (o->minlen < 0 || q->len >= o->minlen) &&
+           (o->maxlen < 0 || q->len <= o->maxlen) && o->importrate <= 0;
+}
+
+static int64_t at_least_one(int64_t count) {
+    return count > 0 ? count : 1;
+}
+
+void cmd_qscan(struct req *r) {
+    struct scan_options o = { .count = 100, .minlen = -1, .maxlen = -1 };
+    struct slice *names;
+    int64_t effort;
+    uint32_t slot;
+    size_t found;
+    int end;
+
+    if (!args_parse_or_reply(r, 1, &scan_spec, &o, &end))
+        return;
+    slot = scan_slot(o.cursor);
+    if (o.busyloop && slot == 0) {
+        struct scan_options *all = req_alloc(r, sizeof *all);
+
+        *all = o;
+        scan_all(r, is_wanted, all, "*2\r\n$1\r\n0\r\n");
+        return;
+    }
+    o.count = at_least_one(o.count);
+    effort = o.count < INT64_MAX / SCAN_EFFORT ? o.count * SCAN_EFFORT : INT64_MAX;
+    names = req_alloc(r, scan_room(o.count) * sizeof *names);
+    found = scan_queues(&slot, o.count, effort, is_wanted, &o, names);
+    scan_reply(r, slot, names, found);
+}
+
+/* ---- PAUSE ---- */
+
+struct pause {
+    struct req *req;
+    struct parked parked;
+    struct queue *q;
+    unsigned flags;
+    bool counted; /* in q->pausing */
+};
+
+/* Computed from left to right from nothing. False for an unknown word. */
+static bool pause_flags(const struct req *r, unsigned *flags, bool *changes) {
+    *flags = 0;
+    *changes = false;
+    for (int i = 2; i < r->argc; i++) {
+        struct slice word = r->argv[i];
+        bool sets = true;
+
+        if (slice_is(word, "in"))
+            *flags |= PAUSE_IN;
+        else if (slice_is(word, "out"))
+            *flags |= PAUSE_OUT;
+        else if (slice_is(word, "all"))
+            *flags |= PAUSE_IN | PAUSE_OUT;
+        else if (slice_is(word, "none"))
+            *flags = 0;
+        else if (slice_is(word, "state") || slice_is(word, "bcast"))
+            sets = false;
+        else
+            return false;
+        *changes |= sets;
+    }
+    return true;
+}
+
+static void save_pause(struct parked *p, struct queue *q) {
+    struct pause *pause = CONTAINER_OF(p, struct pause, parked);
+
+    (void)q;
+    pause->req->task.op = &op_pause_queues;
+    batch_add(&pause->req->task);
+}
+
+static void pause_open_failed(struct parked *p, const struct op_error *err) {
+    struct pause *pause = CONTAINER_OF(p, struct pause, parked);
+
+    pause->q->users--;
+    req_db_error(pause->req, err);
+}
+
+static void start_pause(struct req *r, unsigned flags) {
+    struct pause *p = req_alloc(r, sizeof *p);
+
+    *p = (struct pause){ .req = r,
+                         .parked = { .go = save_pause, .fail = pause_open_failed },
+                         .q = queue_get(r->argv[1]),
+                         .flags = flags };
+    p->q->users++;
+    list_init(&p->parked.node);
+    r->data = p;
+    r->task.rows = 1;
+    if (queue_is_open(p->q))
+        save_pause(&p->parked, p->q);
+    else
+        queue_park(p->q, &p->parked);
+}
+
+void cmd_pause(struct req *r) {
+    const struct queue *q = queue_find(r->argv[1]);
+    unsigned now = q == NULL ? 0 : q->pause;
+    unsigned flags;
+    bool changes;
+
+    if (!pause_flags(r, &flags, &changes)) {
+        usage_error(r, SYNTAX_ERROR ": the options are in, out, all, none, state and bcast");
+        return;
+    }
+    /* Another server may have paused it a moment ago. */
+    if (changes && (flags != now || node_has_company())) {
+        start_pause(r, flags);
+        return;
+    }
+    reply_status(r, pause_name(now));
+    req_end(r);
+}
+
+/* A flight may be sent behind this one before it is known to be committed. */
+static void pause_encode(struct params *p, struct task *t) {
+    struct pause *pause = REQ_OF_TASK(t)->data;
+
+    if (!pause->counted && (pause->flags & PAUSE_OUT)) {
+        pause->counted = true;
+        pause->q->pausing++;
+    }
+    params_int4(p, 0, pause->q->id);
+    params_int2(p, 1, (int16_t)pause->flags);
+}
+
+static void pause_end(struct pause *p) {
+    p->q->users--;
+    p->q->pausing -= p->counted;
+}
+
+static void pause_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)rows;
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+        struct pause *p = r->data;
+
+        pause_end(p);
+        queue_set_pause(p->q, p->flags);
+        p->q->shown = true;
+        p->q->used_us = clock_mono();
+        queue_signal(p->q);
+        news_row(p->q->id);
+        reply_status(r, pause_name(p->flags));
+        req_end(r);
+    }
+}
+
+static void pause_fail(struct task *t, const struct op_error *err) {
+    struct pause *p = REQ_OF_TASK(t)->data;
+
+    pause_end(p);
+    queue_signal(p->q);
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+/* Alone, because a queue may be paused twice in one turn, and the last one counts. */
+struct op op_pause_queues = {
+    .name = "pause_queues",
+    .stmt = SQL_PAUSE_QUEUES,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = pause_encode,
+    .done = pause_done,
+    .fail = pause_fail,
+};

@@ -1,0 +1,506 @@
+/* Commands that read jobs from the database: SHOW QPEEK JSCAN. */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/cmd_queue.h"
+#include "commands/command.h"
+#include "config/config.h"
+#include "jobs/finished.h"
+#include "jobs/job_ids.h"
+#include "jobs/job_view.h"
+#include "jobs/page.h"
+#include "net/args.h"
+#include "queue/queue.h"
+
+static void read_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+/* ---- SHOW ---- */
+
+void cmd_show(struct req *r) {
+    if (!job_ids_or_reply(r, 1, r->argc))
+        return;
+    if (job_ids(r)->count == 0) {
+        reply_null_bulk(r);
+        req_end(r);
+        return;
+    }
+    r->task.op = &op_show_jobs;
+    batch_add(&r->task);
+}
+
+static void show_begin(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+static void show_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct job_view v = job_view_read(rows, i, 1);
+
+        job_ids(r)->hits++;
+        job_view_reply_all(r, &v);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+
+        if (job_ids(r)->hits == 0)
+            finished_show(r);
+        else
+            req_end(r);
+    }
+}
+
+struct op op_show_jobs = {
+    .name = "show_jobs",
+    .stmt = SQL_SHOW_JOBS,
+    .lane = LANE_SIDE,
+    .begin = show_begin,
+    .encode = job_ids_encode,
+    .done = show_done,
+    .fail = read_fail,
+};
+
+/* ---- QPEEK ---- */
+
+void cmd_qpeek(struct req *r) {
+    struct page *p = req_alloc(r, sizeof *p);
+    struct queue *q;
+    int64_t count; /* negative: from the end */
+
+    if (!parse_int_disque(r->argv[2], &count)) {
+        usage_invalid(r, 2, NOT_AN_INTEGER);
+        return;
+    }
+    q = queue_find(r->argv[1]);
+    if (q == NULL || q->id == 0 || count == 0) {
+        reply_array(r, 0);
+        req_end(r);
+        return;
+    }
+    page_init(p, r, q, count == INT64_MIN ? INT64_MAX : count < 0 ? -count : count);
+    p->backwards = count < 0;
+    q->users++;
+    r->data = p;
+    r->task.op = count > 0 ? &op_peek_first : &op_peek_last;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+static void peek_encode(struct params *p, struct task *t) {
+    struct page *page = REQ_OF_TASK(t)->data;
+    struct job_key first = queue_first_key(page->q);
+
+    if (job_key_before(first, page->after))
+        first = page->after;
+    page_plan(page);
+    params_set_int4(p, 0, page->q->id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+    params_set_int4(p, 3, (int32_t)page->rows);
+    params_set_time(p, 4, clock_db());
+    params_set_int2(p, 5, page->until.rank);
+    params_set_int8(p, 6, page->until.id);
+    params_set_int8(p, 7, page->bytes);
+}
+
+static void add_peeked(struct page *p, const PGresult *rows, int i) {
+    struct job_view v = job_view_read(rows, i, 1);
+
+    queue_note_body(p->q, v.body.len);
+    job_view_reply_short(p->req, &v);
+}
+
+static void peek_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct page *p = REQ_OF_TASK(tasks[0])->data;
+    struct queue *q = p->q;
+
+    (void)count;
+    if (page_take(p, rows, 2, add_peeked))
+        batch_add(tasks[0]);
+    else
+        q->users--;
+}
+
+static void peek_fail(struct task *t, const struct op_error *err) {
+    struct page *p = REQ_OF_TASK(t)->data;
+
+    p->q->users--;
+    page_free(p);
+    read_fail(t, err);
+}
+
+struct op op_peek_first = {
+    .name = "peek_first",
+    .stmt = SQL_PEEK_FIRST,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = peek_encode,
+    .done = peek_done,
+    .fail = peek_fail,
+};
+
+struct op op_peek_last = {
+    .name = "peek_last",
+    .stmt = SQL_PEEK_LAST,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = peek_encode,
+    .done = peek_done,
+    .fail = peek_fail,
+};
+
+/* ---- JSCAN ---- */
+
+#define SCAN_PAGE_MAX 10000
+
+#define JOB_SCAN_STATES(X)         \
+    X(SCAN_ACTIVE, "active")       \
+    X(SCAN_QUEUED, "queued")       \
+    X(SCAN_ACKED, "acked")         \
+    X(SCAN_WAIT_REPL, "wait-repl") \
+    X(SCAN_DEAD, "dead")           \
+    X(SCAN_FINISHED, "done")
+
+enum {
+#define X(id, name) id,
+    JOB_SCAN_STATES(X)
+#undef X
+};
+
+static const char *const state_names[] = {
+#define X(id, name) name,
+    JOB_SCAN_STATES(X)
+#undef X
+};
+
+/* The living come first, then the dead, then those that are done, if they are asked for. */
+enum scan_stage { STAGE_LIVING, STAGE_DEAD, STAGE_FINISHED, STAGE_END };
+
+struct job_scan {
+    int64_t count;
+    bool busyloop;
+    struct slice queue;
+    bool has_cursor;
+    int64_t cursor;
+    unsigned states; /* bits; none: all */
+    bool whole;      /* REPLY all */
+    int64_t bytes;   /* after so many a page leaves jobs off */
+    enum scan_stage stage;
+    const struct queue *q;
+    int32_t cursor_queue; /* the queue that the cursor is for; 0: all */
+    struct job_key after;
+    struct buf found; /* replies of the jobs found so far */
+    size_t found_count;
+};
+
+/* A key has more bits than the numbers that clients take for cursors, so a
+ * cursor is a number under which the key is remembered for a while. */
+#define CURSORS 4096
+
+static struct {
+    int64_t cursor;
+    enum scan_stage stage;
+    int32_t queue_id; /* 0: all */
+    struct job_key after;
+} cursors[CURSORS];
+
+static int32_t scanned_queue(const struct job_scan *s) {
+    return s->q != NULL ? s->q->id : 0;
+}
+
+static int64_t cursor_new(const struct job_scan *s) {
+    static int64_t last;
+
+    /* Numbers from before a restart must not be taken for new ones. */
+    last = last == 0 ? clock_unix() / US_PER_MS : last + 1;
+    cursors[last % CURSORS].cursor = last;
+    cursors[last % CURSORS].stage = s->stage;
+    cursors[last % CURSORS].queue_id = scanned_queue(s);
+    cursors[last % CURSORS].after = s->after;
+    return last;
+}
+
+static bool cursor_find(struct job_scan *s) {
+    if (s->cursor == 0) {
+        s->after = (struct job_key){ INT32_MIN, INT16_MIN, 0 };
+        return true;
+    }
+    if (s->cursor < 0 || cursors[s->cursor % CURSORS].cursor != s->cursor)
+        return false;
+    s->stage = cursors[s->cursor % CURSORS].stage;
+    s->cursor_queue = cursors[s->cursor % CURSORS].queue_id;
+    s->after = cursors[s->cursor % CURSORS].after;
+    return true;
+}
+
+static bool take_state(struct req *r, struct job_scan *s, int at) {
+    for (unsigned i = 0; i < LENGTH(state_names); i++) {
+        if (slice_is(r->argv[at], state_names[i])) {
+            s->states |= 1u << i;
+            return true;
+        }
+    }
+    usage_invalid(r, at, "ERR Invalid job state name, try queued, active, delayed, dead or done");
+    return false;
+}
+
+static bool take_reply(struct req *r, struct job_scan *s, int at) {
+    s->whole = slice_is(r->argv[at], "all");
+    if (s->whole || slice_is(r->argv[at], "id"))
+        return true;
+    usage_invalid(r, at, "ERR Invalid REPLY type, try ID or ALL");
+    return false;
+}
+
+static bool take_scan_cursor(struct req *r, struct job_scan *s, int at) {
+    if (!parse_int_disque(r->argv[at], &s->cursor)) {
+        usage_invalid(r, at, "ERR invalid cursor or option name");
+        return false;
+    }
+    if (s->has_cursor) {
+        usage_unexpected(r, at);
+        return false;
+    }
+    s->has_cursor = true;
+    return true;
+}
+
+static bool take_other(struct req *r, int *at, void *out) {
+    struct slice word = r->argv[*at];
+    bool state = slice_is(word, "STATE");
+
+    if ((state || slice_is(word, "REPLY")) && *at + 1 < r->argc) {
+        *at += 2;
+        return state ? take_state(r, out, *at - 1) : take_reply(r, out, *at - 1);
+    }
+    (*at)++;
+    return take_scan_cursor(r, out, *at - 1);
+}
+
+static const struct arg_option scan_words[] = {
+    { "COUNT", ARG_INT, offsetof(struct job_scan, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "BUSYLOOP", ARG_FLAG, offsetof(struct job_scan, busyloop), 0, 0, NULL },
+    { "QUEUE", ARG_BYTES, offsetof(struct job_scan, queue), 0, INT64_MAX, NULL },
+};
+
+static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL,
+                                           "ERR invalid cursor or option name", take_other };
+
+/* The page's end as a cursor, 0 when there is no more. */
+static void reply_scan(struct req *r, int64_t cursor) {
+    struct job_scan *s = r->data;
+    char text[24];
+
+    snprintf(text, sizeof text, "%lld", (long long)cursor);
+    reply_array(r, 2);
+    reply_bulk_str(r, text);
+    reply_array(r, s->found_count);
+    buf_append(reply_buf(r), buf_ptr(&s->found), buf_len(&s->found));
+    buf_free(&s->found);
+    req_hold(r, 0);
+    req_end(r);
+}
+
+static struct op *scan_op(const struct job_scan *s) {
+    if (s->stage == STAGE_FINISHED)
+        return &op_scan_finished;
+    if (s->stage == STAGE_DEAD)
+        return s->q != NULL ? &op_scan_dead_queue : &op_scan_dead;
+    return s->q != NULL ? &op_scan_queue : &op_scan_jobs;
+}
+
+static struct job_key scan_beginning(const struct job_scan *s) {
+    return (struct job_key){ s->q != NULL ? s->q->id : INT32_MIN, INT16_MIN, 0 };
+}
+
+/* Is anything of that stage asked for? */
+static bool wants_stage(const struct job_scan *s, enum scan_stage stage) {
+    if (stage == STAGE_LIVING)
+        return s->states == 0 || (s->states & ~(1u << SCAN_DEAD | 1u << SCAN_FINISHED)) != 0;
+    return (s->states & 1u << (stage == STAGE_DEAD ? SCAN_DEAD : SCAN_FINISHED)) != 0;
+}
+
+/* To the first stage from this one on that is wanted. */
+static void find_stage(struct job_scan *s) {
+    while (s->stage != STAGE_END && !wants_stage(s, s->stage))
+        s->stage++;
+}
+
+static void start_scan(struct req *r, struct job_scan *s) {
+    r->data = s;
+    find_stage(s);
+    if (s->stage == STAGE_END) {
+        reply_scan(r, 0);
+        return;
+    }
+    if (s->queue.ptr != NULL) {
+        s->q = queue_find(s->queue);
+        if (s->q == NULL || s->q->id == 0) {
+            reply_scan(r, 0);
+            return;
+        }
+        if (s->cursor == 0)
+            s->after = scan_beginning(s);
+    }
+    if (s->cursor != 0 && s->cursor_queue != scanned_queue(s)) {
+        req_error(r, "ERR invalid cursor: it is for another queue, begin again with 0");
+        return;
+    }
+    r->task.op = scan_op(s);
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+void cmd_jscan(struct req *r) {
+    struct job_scan *s = req_alloc(r, sizeof *s);
+    int end;
+
+    s->count = 100;
+    if (!args_parse_or_reply(r, 1, &scan_spec, s, &end))
+        return;
+    if (!cursor_find(s)) {
+        req_error(r, "ERR invalid cursor: it is unknown or too old, begin again with 0");
+        return;
+    }
+    start_scan(r, s);
+}
+
+static int32_t page_size(const struct job_scan *s) {
+    if (s->busyloop)
+        return SCAN_PAGE_MAX / 10;
+    return s->count < 1 ? 1 : (int32_t)(s->count < SCAN_PAGE_MAX ? s->count : SCAN_PAGE_MAX);
+}
+
+static void scan_encode(struct params *p, struct task *t) {
+    struct job_scan *s = REQ_OF_TASK(t)->data;
+
+    s->bytes = config.batch_max_bytes;
+    params_set_int4(p, 0, s->after.queue_id);
+    params_set_int2(p, 1, s->after.rank);
+    params_set_int8(p, 2, s->after.id);
+    params_set_int4(p, 3, page_size(s));
+    if (s->stage == STAGE_DEAD) {
+        params_set_bool(p, 4, s->whole);
+        params_set_int8(p, 5, s->bytes);
+        return;
+    }
+    params_set_time(p, 4, clock_db());
+    params_set_bool(p, 5, s->whole);
+    if (s->stage == STAGE_FINISHED)
+        params_set_int4(p, 6, s->q != NULL ? s->q->id : INT32_MAX);
+    params_set_int8(p, s->stage == STAGE_FINISHED ? 7 : 6, s->bytes);
+}
+
+/* The reply of one job, built in the request's buffer and moved to the found. */
+static void add_found(struct req *r, struct job_scan *s, const struct job_view *v) {
+    struct buf *out = reply_buf(r);
+    size_t before = buf_len(out);
+
+    if (s->whole)
+        job_view_reply_all(r, v);
+    else
+        job_view_reply_id(r, v);
+    buf_append(&s->found, buf_ptr(out) + before, buf_len(out) - before);
+    out->end -= buf_len(out) - before;
+    s->found_count++;
+}
+
+static bool state_matches(const struct job_scan *s, const struct job_view *v) {
+    unsigned state = job_view_is_queued(v) ? SCAN_QUEUED : SCAN_ACTIVE;
+
+    if (s->stage != STAGE_LIVING)
+        return true;
+    return s->states == 0 || (s->states & (1u << state)) != 0;
+}
+
+static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    struct job_scan *s = r->data;
+    int n = PQntuples(rows);
+    bool more = !page_is_last(rows, page_size(s), s->bytes);
+
+    (void)count;
+    for (int i = 0; i < n; i++) {
+        struct job_view v =
+            s->stage == STAGE_FINISHED ? job_view_read_finished(rows, i, 1) : job_view_read(rows, i, 1);
+
+        s->after = v.key;
+        if (state_matches(s, &v))
+            add_found(r, s, &v);
+    }
+    if (!more) {
+        s->stage++;
+        find_stage(s);
+        more = s->stage != STAGE_END;
+        s->after = scan_beginning(s);
+        r->task.op = scan_op(s);
+    }
+    req_hold(r, s->found.cap);
+    if (more && s->busyloop && !req_is_orphan(r))
+        batch_add(&r->task);
+    else
+        reply_scan(r, more ? cursor_new(s) : 0);
+}
+
+static void scan_fail(struct task *t, const struct op_error *err) {
+    struct job_scan *s = REQ_OF_TASK(t)->data;
+
+    buf_free(&s->found);
+    req_hold(REQ_OF_TASK(t), 0);
+    read_fail(t, err);
+}
+
+struct op op_scan_jobs = {
+    .name = "scan_jobs",
+    .stmt = SQL_SCAN_JOBS,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};
+
+struct op op_scan_queue = {
+    .name = "scan_queue",
+    .stmt = SQL_SCAN_QUEUE,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};
+
+struct op op_scan_dead = {
+    .name = "scan_dead",
+    .stmt = SQL_SCAN_DEAD,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};
+
+struct op op_scan_dead_queue = {
+    .name = "scan_dead_queue",
+    .stmt = SQL_SCAN_DEAD_QUEUE,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};
+
+struct op op_scan_finished = {
+    .name = "scan_finished",
+    .stmt = SQL_SCAN_FINISHED,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = scan_encode,
+    .done = scan_done,
+    .fail = scan_fail,
+};

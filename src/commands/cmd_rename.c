@@ -1,0 +1,359 @@
+/* RENAME RENAMENX: what is queued in one queue moves to another, all of it at once. */
+#include "commands/cmd_key.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/bundle.h"
+#include "batch/flight_mark.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "jobs/claim.h"
+#include "jobs/job_end.h"
+#include "jobs/job_expiry.h"
+#include "jobs/key_inside.h"
+#include "jobs/list_pages.h"
+#include "queue/events.h"
+#include "queue/list_front.h"
+#include "queue/scan.h"
+
+/* In one transaction, which holds up all others as long as it takes: about a second. */
+#define RENAME_MOST 100000
+
+enum rename_step { STEP_TARGET, STEP_SOURCE, STEP_FRONT, STEP_TARGET_FRONT, STEP_MOVE };
+
+struct renaming {
+    struct req *req;
+    struct queue *from;
+    struct queue *to;
+    bool only_new; /* RENAMENX */
+    enum rename_step step;
+    bool asked;   /* in this step */
+    int64_t sign; /* -1: to has its front at the other end, and the order is turned round */
+    struct parked parked;
+    struct lost_task lost;
+    struct queue_walk walk; /* of from */
+    /* While the result is read. */
+    int64_t moved;
+    struct job_key first; /* of those that were moved */
+};
+
+static void no_such_key(struct req *r) {
+    req_error(r, "ERR no such key");
+}
+
+static void left(struct renaming *n) {
+    queue_end_walk(&n->walk);
+    n->from->users--;
+    n->to->users--;
+}
+
+static void reply(struct renaming *n) {
+    left(n);
+    if (n->only_new)
+        req_int(n->req, 1);
+    else
+        req_ok(n->req);
+}
+
+/* ---- what is to be known first ---- */
+
+/* A queue that nobody has used as a list keeps the order in which GETJOB takes its jobs. */
+static bool has_other_front(const struct renaming *n) {
+    return n->from->front != END_NONE && n->to->front != END_NONE && n->from->front != n->to->front;
+}
+
+static void too_many(struct renaming *n) {
+    left(n);
+    req_error(n->req, "LIMIT no more than %d jobs of both lists together can be renamed at once",
+              RENAME_MOST);
+}
+
+static void move(struct renaming *n) {
+    struct req *r = n->req;
+
+    if ((n->to->pause & PAUSE_IN) || queue_is_shut(n->from)) {
+        left(n);
+        req_error(r, "PAUSED Queue paused, try later");
+        return;
+    }
+    if (key_is_inside(r)) {
+        /* The statement would refuse too many as well, and the others would be done all the same. */
+        if (queue_len(n->from) + queue_len(n->to) > RENAME_MOST) {
+            too_many(n);
+            return;
+        }
+        r->task.bundle->ahead = true;
+    }
+    n->sign = has_other_front(n) ? -1 : 1;
+    r->task.op = &op_rename_list;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+static bool waits_for_row(struct renaming *n, struct queue *q) {
+    if (queue_is_open(q))
+        return false;
+    queue_park(q, &n->parked);
+    return true;
+}
+
+/* Another server, or a command of the same transaction, may have set the orientation. The orientation of the
+ * target matters only if it is already set. An earlier request for it may be under way. */
+static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
+    bool may_stay = wish == END_NONE && (n->asked || (!key_is_inside(n->req) && !node_has_company()));
+
+    if (q->front != END_NONE || (may_stay && !q->asking_front))
+        return false;
+    n->asked = true;
+    list_front_park(q, wish, &n->parked);
+    return true;
+}
+
+/* The target first: commands behind this one in a transaction have to see that it will have a row. Outside of one nobody
+ * makes the row of the source. */
+static bool waits(struct renaming *n) {
+    switch (n->step) {
+    case STEP_TARGET:
+        return waits_for_row(n, n->to);
+    case STEP_SOURCE:
+        return key_is_inside(n->req) && waits_for_row(n, n->from);
+    case STEP_FRONT:
+        return waits_for_front(n, n->from, END_NONE);
+    default:
+        return waits_for_front(n, n->to, n->from->front);
+    }
+}
+
+static void go_on(struct renaming *n) {
+    for (; n->step < STEP_MOVE; n->step++, n->asked = false)
+        if (waits(n))
+            return;
+    move(n);
+}
+
+static void on_known(struct parked *p, struct queue *q) {
+    (void)q;
+    go_on(CONTAINER_OF(p, struct renaming, parked));
+}
+
+static void on_unknown(struct parked *p, const struct op_error *err) {
+    struct renaming *n = CONTAINER_OF(p, struct renaming, parked);
+
+    left(n);
+    req_db_error(n->req, err);
+}
+
+static void start(struct req *r, struct queue *from) {
+    struct renaming *n = req_alloc(r, sizeof *n);
+
+    *n = (struct renaming){ .req = r,
+                            .from = from,
+                            .to = queue_get(r->argv[2]),
+                            .only_new = r->cmd->handler == cmd_renamenx,
+                            .parked = { .go = on_known, .fail = on_unknown } };
+    list_init(&n->parked.node);
+    list_init(&n->lost.node);
+    list_init(&n->walk.node);
+    r->data = n;
+    n->from->users++;
+    n->to->users++;
+    go_on(n);
+}
+
+static void reply_same(struct req *r, bool is_there) {
+    if (!is_there)
+        no_such_key(r);
+    else if (r->cmd->handler == cmd_renamenx)
+        req_int(r, 0);
+    else
+        req_ok(r);
+}
+
+static void on_life(struct life *l, int64_t until) {
+    reply_same(l->req, until != LIFE_NONE);
+}
+
+/* To its own name: nothing happens but the reply. */
+static void rename_same(struct req *r, struct queue *q) {
+    struct life *l = req_alloc(r, sizeof *l);
+
+    *l = (struct life){ .found = on_life, .req = r };
+    if (key_is_inside(r))
+        key_find_life(l, q);
+    else
+        reply_same(r, queue_is_key(q));
+}
+
+/* In a transaction it is the statement that finds out. */
+void cmd_rename(struct req *r) {
+    struct queue *from = key_is_inside(r) ? queue_get(r->argv[1]) : queue_find(r->argv[1]);
+
+    if (from == NULL || (from->id == 0 && !key_is_inside(r)))
+        no_such_key(r);
+    else if (slice_equal(r->argv[1], r->argv[2]))
+        rename_same(r, from);
+    else
+        start(r, from);
+}
+
+void cmd_renamenx(struct req *r) {
+    cmd_rename(r);
+}
+
+/* ---- the statement ---- */
+
+static void rename_encode(struct params *p, struct task *t) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
+
+    n->lost.flight = flight_mark_always();
+    claim_note_walk(n->from, &n->walk);
+    params_set_int4(p, 0, n->from->id);
+    params_set_int4(p, 1, n->to->id);
+    params_set_int8(p, 2, n->sign);
+    params_set_int4(p, 3, RENAME_MOST);
+    params_set_bool(p, 4, n->only_new);
+    params_set_time(p, 5, clock_db());
+}
+
+/* ---- the result ---- */
+
+/* As rename_list.sql says it. */
+enum outcome { RENAME_NO_SOURCE, RENAME_DONE, RENAME_TOO_MANY, RENAME_TARGET_IS_THERE };
+
+static void read_moved(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
+    struct job_key to = { n->to->id, key.rank, key.id * n->sign };
+    int64_t expires_at = row_time(rows, row, 4);
+    int32_t retry = row_int4(rows, row, 5);
+
+    job_ended(&(struct job_end){ .key = key,
+                                 .queued_since = row_time(rows, row, 3),
+                                 .group = job_end_group(rows, row, 6),
+                                 .how = JOB_DELETED });
+    events_of_taken(n->from, key, expires_at, retry);
+    if (events_wanted(n->to))
+        event_of_job(n->to, EVENT_ADDED, to, expires_at, retry);
+    if (!row_null(rows, row, 7))
+        expiry_wake_at(row_time(rows, row, 7));
+    if (n->moved++ == 0 || job_key_before(to, n->first))
+        n->first = to;
+}
+
+static void read_job(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
+    if (key.queue_id == n->from->id)
+        read_moved(n, key, rows, row);
+    else
+        list_job_deleted(key, rows, row, 3);
+}
+
+/* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key, wake_at, outcome. No two jobs have the same
+ * number, so it does not matter in which of the queues it was. */
+static enum outcome read_rows(struct renaming *n, const PGresult *rows) {
+    struct job_key *keys = xmalloc((size_t)PQntuples(rows) * sizeof *keys);
+    enum outcome outcome = RENAME_NO_SOURCE;
+    size_t count = 0;
+
+    n->moved = 0;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        if (!row_null(rows, i, 8)) {
+            outcome = (enum outcome)row_int4(rows, i, 8);
+            continue;
+        }
+        keys[count] = (struct job_key){ row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        read_job(n, keys[count++], rows, i);
+    }
+    queue_remove_all_returned(n->from, keys, count);
+    queue_remove_all_returned(n->to, keys, count);
+    free(keys);
+    return outcome;
+}
+
+static void refuse(struct renaming *n, enum outcome outcome) {
+    if (outcome == RENAME_TOO_MANY) {
+        too_many(n);
+        return;
+    }
+    left(n);
+    if (outcome == RENAME_TARGET_IS_THERE)
+        req_int(n->req, 0);
+    else
+        no_such_key(n->req);
+}
+
+static void rename_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct renaming *n = REQ_OF_TASK(tasks[0])->data;
+    enum outcome outcome = read_rows(n, rows);
+
+    (void)count;
+    if (outcome != RENAME_DONE) {
+        refuse(n, outcome);
+        return;
+    }
+    claim_walked(n->from, &n->walk, NULL, true);
+    queue_count_total(n->to, n->moved);
+    queue_count_in(n->to, n->moved);
+    queue_jobs_arrived(n->to, n->first, n->moved);
+    reply(n);
+}
+
+static void rename_fail(struct task *t, const struct op_error *err) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
+
+    left(n);
+    req_db_error(n->req, err);
+}
+
+/* ---- when its answer is lost ---- */
+
+static void nobody_knows(struct renaming *n) {
+    left(n);
+    req_error(n->req, "UNKNOWN the connection to the database was lost: it may have been done");
+}
+
+/* load.c has counted what was moved. */
+static void on_fate(struct lost_task *l, enum flight_fate fate) {
+    struct renaming *n = CONTAINER_OF(l, struct renaming, lost);
+
+    if (fate == FLIGHT_COMMITTED)
+        reply(n);
+    else if (fate == FLIGHT_UNDONE)
+        batch_add(&n->req->task);
+    else
+        nobody_knows(n);
+}
+
+/* Done twice it would empty what it has filled. */
+static bool rename_again(struct task *t, bool unknown) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
+
+    queue_end_walk(&n->walk);
+    if (!unknown)
+        return true;
+    if (n->lost.flight == 0) {
+        nobody_knows(n);
+        return false;
+    }
+    n->lost.on_known = on_fate;
+    flight_ask(&n->lost);
+    return false;
+}
+
+/* Of a transaction that was committed. */
+static void rename_answer_lost(struct task *t) {
+    left(REQ_OF_TASK(t)->data);
+    req_answer_lost(REQ_OF_TASK(t));
+}
+
+struct op op_rename_list = {
+    .name = "rename_list",
+    .stmt = SQL_RENAME_LIST,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = rename_encode,
+    .done = rename_done,
+    .fail = rename_fail,
+    .again = rename_again,
+    .answer_lost = rename_answer_lost,
+};

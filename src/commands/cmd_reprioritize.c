@@ -1,0 +1,157 @@
+/* REPRIORITIZE: jobs that wait get another place in their queue. */
+
+#include "base/clock.h"
+#include "batch/batch.h"
+#include "batch/bundle.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "jobs/job_expiry.h"
+#include "jobs/job_ids.h"
+#include "net/usage.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+#include "queue/waiters.h"
+
+/* What a key was found as. */
+struct ranked_job {
+    bool found;
+    int32_t retry;
+    int64_t expires_at;
+};
+
+struct reprioritize {
+    int16_t rank;
+    struct ranked_job jobs[];
+};
+
+static struct reprioritize *own_of(const struct req *r) {
+    return job_ids(r)->own;
+}
+
+static void reply_none(struct req *r) {
+    reply_array(r, (size_t)r->argc - 2);
+    for (int i = 2; i < r->argc; i++)
+        reply_null_bulk(r);
+    req_end(r);
+}
+
+void cmd_reprioritize(struct req *r) {
+    struct reprioritize *own;
+    int64_t priority;
+
+    if (!parse_int_strict(r->argv[1], &priority) || priority < 0 || priority > 255) {
+        usage_invalid(r, 1, "ERR PRIORITY must be between 0 and 255");
+        return;
+    }
+    if (!job_ids_or_reply(r, 2, r->argc))
+        return;
+    if (job_ids(r)->count == 0) {
+        reply_none(r);
+        return;
+    }
+    own = req_alloc(r, sizeof *own + job_ids(r)->count * sizeof *own->jobs);
+    own->rank = (int16_t)-priority;
+    job_ids(r)->own = own;
+    if (r->task.bundle != NULL)
+        r->task.bundle->ahead = true;
+    r->task.op = &op_rerank_jobs;
+    batch_add(&r->task);
+}
+
+/* ---- the statement ---- */
+
+static void rerank_begin(struct params *p) {
+    params_set_time(p, 4, clock_db());
+}
+
+static void rerank_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+
+    job_ids_encode(p, t);
+    for (size_t i = 0; i < job_ids(r)->count; i++)
+        params_int2(p, 3, own_of(r)->rank);
+}
+
+/* ---- the result ---- */
+
+static void reply_id(struct req *r, struct job_key key, const struct ranked_job *job) {
+    char id[JOBID_LEN];
+
+    key.rank = own_of(r)->rank;
+    job_format_id(id, key, job->expires_at, job->retry);
+    reply_bulk(r, (struct slice){ id, sizeof id });
+}
+
+/* One for each that was given; those that nobody has made have no key. */
+static void reply_ids(struct req *r) {
+    const struct ranked_job *job = own_of(r)->jobs;
+    struct job_key key;
+
+    reply_array(r, (size_t)r->argc - 2);
+    for (int i = 2; i < r->argc; i++) {
+        bool known = jobid_parse(r->argv[i], &key) == JOBID_OK;
+
+        if (known && job->found)
+            reply_id(r, key, job);
+        else
+            reply_null_bulk(r);
+        job += known;
+    }
+    req_end(r);
+}
+
+static void entered(struct job_key from, int16_t rank) {
+    struct queue *q = queue_find_id(from.queue_id);
+    struct job_key to = { from.queue_id, rank, from.id };
+
+    if (q != NULL)
+        queue_job_moved(q, from, to);
+    else
+        news_returned(to);
+}
+
+/* Columns: ordinal, is_moved, is_queued, expires_at, retry, wake_at. What a lost first try has moved, it has told
+ * nobody. */
+static void read_row(struct task **tasks, size_t count, const PGresult *rows, int row) {
+    size_t at;
+    struct job_key key;
+    struct req *r = job_ids_find_at(tasks, count, row_int4(rows, row, 0), &at);
+
+    key = job_ids(r)->keys[at];
+    own_of(r)->jobs[at] = (struct ranked_job){ true, row_int4(rows, row, 4), row_time(rows, row, 3) };
+    if (!row_bool(rows, row, 1) && !job_ids(r)->unknown)
+        return;
+    if (!row_null(rows, row, 5))
+        expiry_wake_at(row_time(rows, row, 5));
+    if (row_bool(rows, row, 2))
+        entered(key, own_of(r)->rank);
+}
+
+static void rerank_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++)
+        read_row(tasks, count, rows, i);
+    for (size_t i = 0; i < count; i++)
+        reply_ids(REQ_OF_TASK(tasks[i]));
+}
+
+static void rerank_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+/* Where the jobs are now, asking again tells. */
+static void rerank_answer_lost(struct task *t) {
+    req_answer_lost(REQ_OF_TASK(t));
+}
+
+struct op op_rerank_jobs = {
+    .name = "rerank_jobs",
+    .stmt = SQL_RERANK_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = rerank_begin,
+    .encode = rerank_encode,
+    .done = rerank_done,
+    .fail = rerank_fail,
+    .again = job_ids_again,
+    .answer_lost = rerank_answer_lost,
+};

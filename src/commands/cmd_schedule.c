@@ -1,0 +1,250 @@
+/* SCHEDULE, UNSCHEDULE, SCHEDULES: which jobs recur. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/cron_expr.h"
+#include "base/zone.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "jobs/add_options.h"
+#include "jobs/schedule.h"
+#include "net/args.h"
+#include "queue/news.h"
+
+/* About what a row takes besides its body. */
+#define ROW_BYTES 300
+
+struct schedule_options {
+    struct add_options add;
+    enum schedule_missed missed;
+};
+
+struct put {
+    struct schedule_options opt;
+    int64_t next_at;
+};
+
+static const char *const missed_names[] = {
+#define X(id, name) name,
+    SCHEDULE_MISSED(X)
+#undef X
+};
+
+/* ---- SCHEDULE ---- */
+
+/* Those of ADDJOB that make sense for a job that nobody waits for. */
+static const char *const words[] = { "RETRY",    "TTL",      "DELAY",   "MAXLEN",
+                                     "PRIORITY", "ATTEMPTS", "BACKOFF", "DEADQUEUE" };
+
+static bool is_taken(const struct arg_option *o) {
+    for (size_t i = 0; i < LENGTH(words); i++)
+        if (strcmp(o->word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool take_missed(struct req *r, int *at, void *out) {
+    struct schedule_options *o = out;
+
+    if (!slice_is(r->argv[*at], "MISSED")) {
+        usage_unexpected(r, *at);
+        return false;
+    }
+    if (*at + 1 >= r->argc) {
+        usage_no_value(r, *at);
+        return false;
+    }
+    for (int i = 0; i < MISSED_COUNT; i++) {
+        if (slice_is(r->argv[*at + 1], missed_names[i])) {
+            o->missed = (enum schedule_missed)i;
+            *at += 2;
+            return true;
+        }
+    }
+    usage_invalid(r, *at + 1, "ERR MISSED must be skip, once or all");
+    return false;
+}
+
+/* Their ranges and errors stand in ADDJOB's table. */
+static const struct arg_spec *spec(void) {
+    static struct arg_option options[LENGTH(words)];
+    static struct arg_spec spec = { options, 0, NULL, NULL, take_missed };
+
+    for (size_t i = 0; i < addjob_spec.count && spec.count < LENGTH(words); i++)
+        if (is_taken(&addjob_spec.options[i]))
+            options[spec.count++] = addjob_spec.options[i];
+    return &spec;
+}
+
+static bool read_cron_or_reply(struct req *r, struct slice text, struct cron_expr *e) {
+    char error[400];
+
+    if (!cron_parse(text, e, error, sizeof error)) {
+        req_error(r, "ERR bad cron: %s", error);
+        return false;
+    }
+    if (!zone_exists(e->zone)) {
+        req_error(r, "ERR bad cron: this system knows no time zone '%s'", e->zone);
+        return false;
+    }
+    return true;
+}
+
+void cmd_schedule(struct req *r) {
+    struct schedule_options opt = {
+        .add = ADD_OPTIONS_UNSAID,
+        .missed = MISSED_ONCE,
+    };
+    struct put *put;
+    struct cron_expr cron;
+    const char *conflict;
+    int end;
+
+    if (!args_parse_or_reply(r, 5, spec(), &opt, &end) || !read_cron_or_reply(r, r->argv[2], &cron))
+        return;
+    addjob_settle(&opt.add, queue_find(r->argv[3]));
+    conflict = addjob_conflict(&opt.add, r->argv[3]);
+    if (conflict != NULL) {
+        req_error(r, "%s", conflict);
+        return;
+    }
+    put = req_alloc(r, sizeof *put);
+    *put = (struct put){ opt, schedule_first(&cron, clock_db()) };
+    addjob_keep(r, &put->opt.add);
+    r->data = put;
+    r->task.op = &op_put_schedule;
+    r->task.rows = 1;
+    r->task.bytes = r->argv[4].len + ROW_BYTES;
+    batch_add(&r->task);
+}
+
+static void put_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+    const struct put *put = r->data;
+
+    for (int i = 0; i < 4; i++)
+        params_bytea(p, i, r->argv[i + 1]);
+    params_int2(p, 4, (int16_t)put->opt.missed);
+    params_int4(p, 5, (int32_t)put->opt.add.retry);
+    params_int4(p, 6, (int32_t)put->opt.add.ttl);
+    params_int4(p, 7, (int32_t)put->opt.add.delay);
+    params_int8(p, 8, put->opt.add.maxlen);
+    params_int2(p, 9, (int16_t)put->opt.add.priority);
+    params_time(p, 10, put->next_at);
+    params_int4(p, 11, (int32_t)put->opt.add.attempts);
+    params_int4(p, 12, (int32_t)put->opt.add.backoff);
+    params_bytea(p, 13, put->opt.add.deadqueue);
+}
+
+static void put_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)rows;
+    schedule_look();
+    news_say(NEWS_SCHEDULES);
+    for (size_t i = 0; i < count; i++)
+        req_ok(REQ_OF_TASK(tasks[i]));
+}
+
+static void fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+/* Alone, because a name may come twice in one turn, and the last one counts. */
+struct op op_put_schedule = {
+    .name = "put_schedule",
+    .stmt = SQL_PUT_SCHEDULE,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = put_encode,
+    .done = put_done,
+    .fail = fail,
+};
+
+/* ---- UNSCHEDULE ---- */
+
+void cmd_unschedule(struct req *r) {
+    r->task.op = &op_drop_schedule;
+    r->task.rows = 1;
+    r->task.bytes = r->argv[1].len;
+    batch_add(&r->task);
+}
+
+static void drop_encode(struct params *p, struct task *t) {
+    params_bytea(p, 0, REQ_OF_TASK(t)->argv[1]);
+}
+
+static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)count;
+    req_int(REQ_OF_TASK(tasks[0]), PQntuples(rows));
+}
+
+struct op op_drop_schedule = {
+    .name = "drop_schedule",
+    .stmt = SQL_DROP_SCHEDULE,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = drop_encode,
+    .done = drop_done,
+    .fail = fail,
+};
+
+/* ---- SCHEDULES ---- */
+
+void cmd_schedules(struct req *r) {
+    r->task.op = &op_list_schedules;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+static void list_encode(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+static void reply_seconds(struct req *r, const char *name, int64_t us) {
+    reply_bulk_str(r, name);
+    if (us == TIME_NEVER)
+        reply_null_bulk(r);
+    else
+        reply_int(r, us / US_PER_S);
+}
+
+/* A row that this server did not write may have any number. */
+static const char *missed_name(int16_t missed) {
+    return missed >= 0 && (size_t)missed < LENGTH(missed_names) ? missed_names[missed] : "unknown";
+}
+
+static void reply_schedule(struct req *r, const PGresult *rows, int row) {
+    static const char *const names[] = { "name", "cron", "queue" };
+
+    reply_array(r, 12);
+    for (int i = 0; i < 3; i++) {
+        reply_bulk_str(r, names[i]);
+        reply_bulk(r, row_bytes(rows, row, i));
+    }
+    reply_bulk_str(r, "missed");
+    reply_bulk_str(r, missed_name(row_int2(rows, row, 3)));
+    reply_seconds(r, "next", row_time(rows, row, 4));
+    reply_seconds(r, "last", row_null(rows, row, 5) ? TIME_NEVER : row_time(rows, row, 5));
+}
+
+static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+
+    (void)count;
+    reply_array(r, (size_t)PQntuples(rows));
+    for (int i = 0; i < PQntuples(rows); i++)
+        reply_schedule(r, rows, i);
+    req_end(r);
+}
+
+struct op op_list_schedules = {
+    .name = "list_schedules",
+    .stmt = SQL_LIST_SCHEDULES,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = list_encode,
+    .done = list_done,
+    .fail = fail,
+};

@@ -1,0 +1,247 @@
+/* LSET LTRIM: elements of a list are changed, or go, where they are. */
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/cmd_list.h"
+#include "commands/command.h"
+#include "jobs/claim.h"
+#include "net/args.h"
+#include "queue/list_front.h"
+#include "queue/news.h"
+#include "queue/scan.h"
+
+static void changed(struct task *t) {
+    const struct looking *l = REQ_OF_TASK(t)->data;
+
+    l->q->users--;
+    req_ok(l->req);
+}
+
+/* ---- LSET ---- */
+
+#define NO_KEY "ERR no such key"
+
+struct setting_one {
+    struct looking look;
+    int64_t index;
+};
+
+static void set_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+    struct setting_one *s = r->data;
+    bool from_front = (s->index < 0 ? END_RIGHT : END_LEFT) == looking_front(s->look.q);
+
+    looking_encode_change(p, &s->look);
+    params_set_time(p, 3, clock_db());
+    params_set_int8(p, from_front ? 4 : 5, s->index < 0 ? -s->index - 1 : s->index);
+    params_set_null(p, from_front ? 5 : 4);
+    params_bytea(p, 6, r->argv[3]);
+}
+
+/* Columns: rank, id, is_set. Who claimed meanwhile has passed over it. */
+static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    const struct queue *q = ((const struct looking *)r->data)->q;
+
+    (void)count;
+    if (PQntuples(rows) > 0 && row_bool(rows, 0, 2)) {
+        news_returned((struct job_key){ q->id, row_int2(rows, 0, 0), row_int8(rows, 0, 1) });
+        changed(tasks[0]);
+    } else if (PQntuples(rows) > 0 && r->exec == NULL) {
+        /* Another session has taken it: now another one is there, or none. */
+        batch_add(tasks[0]);
+    } else {
+        ((struct looking *)r->data)->q->users--;
+        req_error(r, queue_is_key(q) ? "ERR index out of range" : NO_KEY);
+    }
+}
+
+struct op op_set_element = {
+    .name = "set_element",
+    .stmt = SQL_SET_ELEMENT,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = set_encode,
+    .done = set_done,
+    .fail = looking_fail,
+    .again = looking_again,
+    .answer_lost = changed,
+};
+
+/* What another server has pushed may not be counted yet. */
+static bool may_have_elements(const struct queue *q) {
+    return queue_is_key(q) || node_has_company();
+}
+
+void cmd_lset(struct req *r) {
+    struct setting_one *s = req_alloc(r, sizeof *s);
+
+    bool there = looking_init(&s->look, r, &op_set_element, &op_set_element);
+
+    if (looking_inside(&s->look)) {
+        /* It is the statement that finds out. */
+        s->look.q = queue_get(r->argv[1]);
+    } else if (!there || !may_have_elements(s->look.q)) {
+        req_error(r, NO_KEY);
+        return;
+    }
+    if (!args_integer_or_reply(r, 2, &s->index))
+        return;
+    s->index = list_index(s->index);
+    r->task.bytes = r->argv[3].len;
+    looking_start(&s->look);
+}
+
+/* ---- LTRIM ---- */
+
+struct trimming {
+    struct looking look;
+    int64_t start;
+    int64_t stop;
+    struct queue_walk walk;
+    struct list joined; /* struct trimming: those that want the same, and came before it was sent */
+    struct list node;
+};
+
+/* So many stay: done twice, it removes no more than once. */
+static bool only_keeps(const struct trimming *t) {
+    return t->start <= 0 && t->stop >= -1;
+}
+
+/* Numbers of ends as trim_list.sql has them. */
+static int16_t number_of(const struct queue *q, enum list_end end) {
+    return end == looking_front(q) ? 1 : 2;
+}
+
+/* What lies between this end of the list and the index goes. */
+static void encode_cut(struct params *p, const struct trimming *t, enum list_end cut, int64_t index) {
+    params_int8(p, 4, index < 0 ? -index - 1 : index);
+    params_int2(p, 5, number_of(t->look.q, index < 0 ? END_RIGHT : END_LEFT));
+    params_int2(p, 6, number_of(t->look.q, cut));
+}
+
+static void trim_encode(struct params *p, struct task *task) {
+    struct trimming *t = REQ_OF_TASK(task)->data;
+
+    if (t->look.q->trim == t)
+        t->look.q->trim = NULL;
+    claim_note_walk(t->look.q, &t->walk);
+    if (only_keeps(t))
+        looking_encode(p, &t->look);
+    else
+        looking_encode_change(p, &t->look);
+    params_set_time(p, 3, clock_db());
+    if (t->start != 0)
+        encode_cut(p, t, END_LEFT, t->start);
+    if (t->stop != -1)
+        encode_cut(p, t, END_RIGHT, t->stop);
+}
+
+static void leave(struct trimming *t) {
+    queue_end_walk(&t->walk);
+    if (t->look.q->trim == t)
+        t->look.q->trim = NULL;
+}
+
+static void all_trimmed(struct task *task) {
+    struct trimming *t = REQ_OF_TASK(task)->data;
+    struct list *node;
+
+    leave(t);
+    while ((node = list_pop_front(&t->joined)) != NULL)
+        changed(&LIST_ENTRY(node, struct trimming, node)->look.req->task);
+    changed(task);
+}
+
+/* Columns: what looking_count_gone() reads, is_first. Nothing that is ready lies before what stays. */
+static void trim_done(struct task **tasks, size_t count, const PGresult *rows) {
+    const struct trimming *t = REQ_OF_TASK(tasks[0])->data;
+    struct job_key last = { .rank = INT16_MIN, .id = INT64_MIN };
+
+    (void)count;
+    looking_count_gone(&t->look, rows);
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = looking_key(&t->look, rows, i);
+
+        if (row_bool(rows, i, 6) && job_key_before(last, key))
+            last = key;
+    }
+    if (last.queue_id != 0)
+        claim_walked(t->look.q, &t->walk, &last, false);
+    all_trimmed(tasks[0]);
+}
+
+static void trim_fail(struct task *task, const struct op_error *err) {
+    struct trimming *t = REQ_OF_TASK(task)->data;
+    struct list *node;
+
+    leave(t);
+    while ((node = list_pop_front(&t->joined)) != NULL)
+        looking_fail(&LIST_ENTRY(node, struct trimming, node)->look.req->task, err);
+    looking_fail(task, err);
+}
+
+/* Nobody joins what must not be done twice. */
+static bool trim_again(struct task *task, bool unknown) {
+    struct trimming *t = REQ_OF_TASK(task)->data;
+
+    leave(t);
+    return only_keeps(t) || looking_again(task, unknown);
+}
+
+struct op op_trim_list = {
+    .name = "trim_list",
+    .stmt = SQL_TRIM_LIST,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = trim_encode,
+    .done = trim_done,
+    .fail = trim_fail,
+    .again = trim_again,
+    .answer_lost = all_trimmed,
+};
+
+/* As far as is known for certain: what the list has lost or got meanwhile may have come after. */
+static bool has_nothing_to_cut(const struct trimming *t) {
+    int64_t len = queue_len(t->look.q);
+
+    if (t->start == 0 && t->stop == -1)
+        return true;
+    if (node_has_company() || t->look.q->doubtful || t->look.req->exec != NULL)
+        return false;
+    return only_keeps(t) && (t->start == 0 || -t->start >= len) && (t->stop == -1 || t->stop + 1 >= len);
+}
+
+/* Many clients keep one list short, each after its own push: once is enough for all. */
+static bool join(struct trimming *t) {
+    struct trimming *first = t->look.q->trim;
+
+    if (first == NULL || first->start != t->start || first->stop != t->stop || t->look.req->exec != NULL)
+        return false;
+    t->look.q->users++;
+    list_push_back(&first->joined, &t->node);
+    return true;
+}
+
+void cmd_ltrim(struct req *r) {
+    struct trimming *t = req_alloc(r, sizeof *t);
+    bool there = looking_init(&t->look, r, &op_trim_list, &op_trim_list);
+
+    if (!args_integer_or_reply(r, 2, &t->start) || !args_integer_or_reply(r, 3, &t->stop))
+        return;
+    t->start = list_index(t->start);
+    t->stop = list_index(t->stop);
+    if (!there || has_nothing_to_cut(t)) {
+        req_ok(r);
+        return;
+    }
+    list_init(&t->walk.node);
+    list_init(&t->joined);
+    list_init(&t->node);
+    if (join(t))
+        return;
+    if (only_keeps(t) && r->exec == NULL)
+        t->look.q->trim = t;
+    looking_start(&t->look);
+}

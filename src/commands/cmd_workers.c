@@ -1,0 +1,333 @@
+/* WORKERS and RELEASE: who works on what, and taking it from them. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/cmd_job.h"
+#include "commands/command.h"
+#include "net/args.h"
+#include "queue/lease.h"
+#include "queue/queue.h"
+
+/* SQL, as a node. */
+#define SQL_NODE "sql"
+
+/* ---- WORKERS ---- */
+
+struct listing {
+    int32_t from; /* queues */
+    int32_t to;
+};
+
+void cmd_workers(struct req *r) {
+    struct listing *l = req_alloc(r, sizeof *l);
+
+    *l = (struct listing){ INT32_MIN, INT32_MAX };
+    if (r->argc > 2) {
+        usage_unexpected(r, 2);
+        return;
+    }
+    if (r->argc == 2) {
+        const struct queue *q = queue_find(r->argv[1]);
+
+        if (q == NULL || q->id == 0) {
+            reply_array(r, 0);
+            req_end(r);
+            return;
+        }
+        l->from = l->to = q->id;
+    }
+    r->data = l;
+    r->task.op = &op_list_workers;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+static void list_encode(struct params *p, struct task *t) {
+    const struct listing *l = REQ_OF_TASK(t)->data;
+
+    params_set_int4(p, 0, l->from);
+    params_set_int4(p, 1, l->to);
+    params_set_time(p, 2, clock_db());
+}
+
+static void reply_node(struct req *r, uint16_t number) {
+    const struct node *n = node_by_number(number);
+
+    reply_bulk_str(r, "node");
+    reply_bulk_str(r, number == 0 ? SQL_NODE : n == NULL ? "" : n->id);
+}
+
+/* Columns: owner, worker, queue, jobs, until. */
+static void reply_worker(struct req *r, const PGresult *rows, int row) {
+    reply_array(r, 10);
+    reply_node(r, (uint16_t)row_int2(rows, row, 0));
+    reply_bulk_str(r, "worker");
+    reply_bulk(r, row_null(rows, row, 1) ? SLICE("") : row_bytes(rows, row, 1));
+    reply_bulk_str(r, "queue");
+    reply_bulk(r, row_bytes(rows, row, 2));
+    reply_bulk_str(r, "jobs");
+    reply_int(r, row_int8(rows, row, 3));
+    reply_bulk_str(r, "next-requeue-within");
+    if (row_null(rows, row, 4))
+        reply_null_bulk(r);
+    else
+        reply_int(r, (row_time(rows, row, 4) - clock_db()) / US_PER_MS);
+}
+
+static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+
+    (void)count;
+    reply_array(r, (size_t)PQntuples(rows));
+    for (int i = 0; i < PQntuples(rows); i++)
+        reply_worker(r, rows, i);
+    req_end(r);
+}
+
+static void list_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+struct op op_list_workers = {
+    .name = "list_workers",
+    .stmt = SQL_LIST_WORKERS,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = list_encode,
+    .done = list_done,
+    .fail = list_fail,
+};
+
+/* ---- RELEASE ---- */
+
+/* Of one statement. */
+#define PAGE 1000
+
+struct held_job {
+    struct job_key key;
+    int64_t until;
+};
+
+/* First what this server alone knows of, then what stands in the rows, page by page. */
+struct release {
+    struct req *r;
+    struct slice worker; /* ptr NULL: whoever */
+    struct slice node;   /* ptr NULL: whichever; its number is: */
+    uint16_t number;
+    bool searched; /* there is nothing behind after */
+    struct job_key after;
+    struct held_job *found;
+    size_t count;
+    size_t cap;
+    int64_t released;
+};
+
+static const struct arg_option release_words[] = {
+    { "WORKER", ARG_BYTES, offsetof(struct release, worker), 0, INT64_MAX, NULL },
+    { "NODE", ARG_BYTES, offsetof(struct release, node), 0, INT64_MAX, NULL },
+};
+
+static const struct arg_spec release_spec = {
+    release_words, LENGTH(release_words), NULL, NULL, NULL,
+};
+
+static void add_found(struct release *l, struct job_key key, int64_t until) {
+    if (l->count == l->cap) {
+        l->cap = l->cap == 0 ? 64 : l->cap * 2;
+        l->found = xrealloc(l->found, l->cap * sizeof *l->found);
+    }
+    l->found[l->count++] = (struct held_job){ key, until };
+}
+
+static void release_end(struct release *l) {
+    struct req *r = l->r;
+
+    free(l->found);
+    req_int(r, l->released);
+}
+
+static void release_next(struct release *l) {
+    struct req *r = l->r;
+
+    if (l->count == 0 && l->searched) {
+        release_end(l);
+        return;
+    }
+    r->task.op = l->count > 0 ? &op_release_held : &op_find_held;
+    r->task.rows = l->count > 0 ? (uint32_t)l->count : 1;
+    r->task.bytes = l->count * sizeof *l->found;
+    batch_add(&r->task);
+}
+
+static void see_unwritten(void *arg, struct job_key key, int64_t row_until_us, const char *name) {
+    (void)name;
+    add_found(arg, key, row_until_us);
+}
+
+static bool find_node(struct release *l) {
+    if (slice_is(l->node, SQL_NODE))
+        return true;
+    for (uint16_t n = 1; n <= NODE_MAX_NUMBER; n++) {
+        const struct node *known = node_by_number(n);
+
+        if (known != NULL && slice_is(l->node, known->id)) {
+            l->number = n;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_here(struct release *l) {
+    char *name = l->worker.ptr == NULL ? NULL : slice_dup(l->worker);
+
+    if (l->node.ptr == NULL || l->number == node_self()->number)
+        lease_each_unwritten(name, see_unwritten, l);
+    free(name);
+}
+
+/* As the database can compare it: a text. */
+static bool is_worker_name(struct slice name) {
+    return name.len > 0 && name.len <= WORKER_NAME_MAX && memchr(name.ptr, '\0', name.len) == NULL &&
+           utf8_is_valid(name);
+}
+
+static const char *release_refusal(struct release *l) {
+    if (l->worker.ptr == NULL && l->node.ptr == NULL)
+        return "ERR say whose jobs: WORKER name, NODE id, or both";
+    if (l->worker.ptr != NULL && !is_worker_name(l->worker))
+        return "ERR a worker's name has 1 to 128 characters, as WORKERS shows it";
+    if (l->node.ptr != NULL && !find_node(l))
+        return "ERR unknown node: NODE takes an ID of 40 digits, as HELLO shows it, or sql";
+    return NULL;
+}
+
+void cmd_release(struct req *r) {
+    struct release *l = req_alloc(r, sizeof *l);
+    const char *refusal;
+    int end;
+
+    if (!args_parse_or_reply(r, 1, &release_spec, l, &end))
+        return;
+    l->r = r;
+    l->after = (struct job_key){ INT32_MIN, INT16_MIN, 0 };
+    refusal = release_refusal(l);
+    if (refusal != NULL) {
+        req_error(r, "%s", refusal);
+        return;
+    }
+    r->data = l;
+    look_here(l);
+    release_next(l);
+}
+
+static void find_encode(struct params *p, struct task *t) {
+    const struct release *l = REQ_OF_TASK(t)->data;
+
+    params_set_int4(p, 0, l->after.queue_id);
+    params_set_int2(p, 1, l->after.rank);
+    params_set_int8(p, 2, l->after.id);
+    params_set_int4(p, 3, PAGE);
+    params_set_time(p, 4, clock_db());
+    if (l->worker.ptr == NULL) {
+        params_set_null(p, 5);
+    } else {
+        char *name = slice_dup(l->worker);
+
+        params_set_text(p, 5, name);
+        free(name);
+    }
+    if (l->node.ptr == NULL)
+        params_set_null(p, 6);
+    else
+        params_set_int2(p, 6, (int16_t)l->number);
+}
+
+/* Columns: queue_id, rank, id, until. */
+static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct release *l = REQ_OF_TASK(tasks[0])->data;
+    int n = PQntuples(rows);
+
+    (void)count;
+    for (int i = 0; i < n; i++) {
+        l->after = (struct job_key){ row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        add_found(l, l->after, row_time(rows, i, 3));
+    }
+    l->searched = n < PAGE;
+    release_next(l);
+}
+
+static void release_fail(struct task *t, const struct op_error *err) {
+    struct release *l = REQ_OF_TASK(t)->data;
+
+    free(l->found);
+    req_db_error(l->r, err);
+}
+
+struct op op_find_held = {
+    .name = "find_held",
+    .stmt = SQL_FIND_HELD,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = find_encode,
+    .done = find_done,
+    .fail = release_fail,
+};
+
+static void release_begin(struct params *p) {
+    params_set_time(p, 4, clock_db());
+}
+
+static void release_encode(struct params *p, struct task *t) {
+    const struct release *l = REQ_OF_TASK(t)->data;
+
+    for (size_t i = 0; i < l->count; i++) {
+        const struct held_job *job = &l->found[i];
+
+        params_int4(p, 0, job->key.queue_id);
+        params_int2(p, 1, job->key.rank);
+        params_int8(p, 2, job->key.id);
+        params_time(p, 3, job->until);
+    }
+}
+
+/* The task of that row. */
+static struct release *release_of(struct task **tasks, size_t count, size_t row) {
+    while (count > 1 && tasks[count - 1]->first_row > row)
+        count--;
+    return REQ_OF_TASK(tasks[count - 1])->data;
+}
+
+static void release_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        size_t row = (size_t)row_int4(rows, i, 0) - 1;
+        struct release *l = release_of(tasks, count, row);
+        const struct held_job *job = &l->found[row - l->r->task.first_row];
+
+        l->released++;
+        job_put_back(job->key, job->until, row_bool(rows, i, 1));
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct release *l = REQ_OF_TASK(tasks[i])->data;
+
+        l->count = 0;
+        release_next(l);
+    }
+}
+
+struct op op_release_held = {
+    .name = "release_held",
+    .stmt = SQL_RELEASE_HELD,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = release_begin,
+    .encode = release_encode,
+    .done = release_done,
+    .fail = release_fail,
+};

@@ -1,0 +1,146 @@
+/* Which arguments of a command are keys, found by its synopsis. */
+#include "commands/command_keys.h"
+
+#include "base/match.h"
+#include "commands/command_docs.h"
+
+static const char *const key_names[] = { "queue", "key", "newkey", "source", "destination" };
+
+/* Optional ones only where they have been counted before: [key ...] behind numkeys. */
+static bool is_key(const struct doc_arg *a, bool counted) {
+    for (size_t i = 0; i < LENGTH(key_names); i++) {
+        if ((!a->optional || counted) && a->type == DOC_STRING && slice_is(a->name, key_names[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_count_of_keys(const struct doc_arg *a) {
+    return slice_is(a->name, "numkeys");
+}
+
+/* Does a word stand before its value? */
+static bool has_word(const struct doc_arg *a) {
+    return a->token.len > 0 && a->type != DOC_PURE_TOKEN;
+}
+
+static const struct doc_arg *arg_at(const struct doc *doc, short place) {
+    return place < 0 ? NULL : &doc->args[place];
+}
+
+static const struct doc_arg *next_arg(const struct doc *doc, const struct doc_arg *a) {
+    return arg_at(doc, a->next);
+}
+
+/* Words that must follow a. */
+static int required_after(const struct doc *doc, const struct doc_arg *a) {
+    int count = 0;
+
+    while ((a = next_arg(doc, a)) != NULL)
+        count += a->optional ? 0 : 1 + has_word(a);
+    return count;
+}
+
+/* ---- where they stand in all calls ---- */
+
+static void extend(struct key_range *range, const struct doc *doc, const struct doc_arg *a, int place) {
+    place += has_word(a);
+    if (range->first == 0)
+        range->first = place;
+    range->last = a->multiple ? -1 - required_after(doc, a) : place;
+    range->step = 1;
+}
+
+struct key_range command_key_range(const struct command *cmd) {
+    struct key_range range = { 0 };
+    bool fixed = true, counted = false;
+    struct doc doc;
+    int place = 1;
+
+    if (!doc_parse(cmd->args, &doc) || doc.children == 0)
+        return range;
+    for (const struct doc_arg *a = arg_at(&doc, doc.first); a != NULL; a = next_arg(&doc, a)) {
+        bool key = is_key(a, counted);
+
+        if (key && fixed)
+            extend(&range, &doc, a, place);
+        range.movable = range.movable || (key && !fixed);
+        counted = counted || is_count_of_keys(a);
+        fixed = fixed && !a->optional && !a->multiple && !counted;
+        place += 1 + has_word(a);
+    }
+    return range;
+}
+
+/* ---- where they stand in one ---- */
+
+struct finder {
+    const struct doc *doc;
+    int argc;
+    const struct slice *argv;
+    int place;       /* of the next argument */
+    bool lost;       /* options came before it: it is found by its word, if it has one */
+    int64_t numkeys; /* 0: has not been said */
+    int *out;
+    int found;
+};
+
+/* A synopsis has words without what globs take for special. */
+static bool is_word_of(const struct finder *f, const struct doc_arg *a) {
+    return f->place < f->argc && glob_match(a->token, f->argv[f->place], true);
+}
+
+/* Behind options, whose words and values are passed over. */
+static void find_word(struct finder *f, const struct doc_arg *a) {
+    while (f->place < f->argc && !is_word_of(f, a))
+        f->place++;
+    f->lost = f->place == f->argc;
+}
+
+static bool read_numkeys(struct finder *f) {
+    return f->place < f->argc && parse_int_strict(f->argv[f->place++], &f->numkeys) && f->numkeys > 0;
+}
+
+static void take_keys(struct finder *f, const struct doc_arg *a) {
+    int64_t count = a->multiple ? f->argc - f->place - required_after(f->doc, a) : 1;
+
+    if (f->numkeys > 0)
+        count = f->numkeys > count ? 0 : f->numkeys;
+    for (int64_t i = 0; i < count && f->place < f->argc; i++)
+        f->out[f->found++] = f->place++;
+}
+
+/* False when nothing behind it can be found. */
+static bool step(struct finder *f, const struct doc_arg *a) {
+    bool key = is_key(a, f->numkeys > 0);
+
+    if (a->optional && !key) {
+        f->lost = true;
+        return true;
+    }
+    if (f->lost && has_word(a))
+        find_word(f, a);
+    if (f->lost || (has_word(a) && !is_word_of(f, a)))
+        return f->lost;
+    f->place += has_word(a);
+    if (is_count_of_keys(a))
+        return read_numkeys(f);
+    if (key) {
+        take_keys(f, a);
+        return true;
+    }
+    f->place++;
+    f->lost = a->multiple;
+    return true;
+}
+
+int command_find_keys(const struct command *cmd, int argc, const struct slice *argv, int *out) {
+    struct doc doc;
+    struct finder f = { .doc = &doc, .argc = argc, .argv = argv, .place = 1, .out = out };
+
+    if (!doc_parse(cmd->args, &doc) || doc.children == 0)
+        return 0;
+    for (const struct doc_arg *a = arg_at(&doc, doc.first); a != NULL && step(&f, a); a = next_arg(&doc, a))
+        continue;
+    return f.found;
+}

@@ -1,0 +1,121 @@
+/* What a client sends between MULTI and EXEC: kept, or refused. */
+#include "commands/multi.h"
+
+#include <stdlib.h>
+
+#include "commands/command.h"
+#include "commands/refused.h"
+#include "commands/script.h"
+#include "config/config.h"
+
+/* They are one flight, which is built and dealt with in two turns: some ten milliseconds each. */
+#define COMMANDS_MAX 20000
+
+void multi_free(struct multi *m) {
+    for (size_t i = 0; i < m->count; i++)
+        req_free(m->reqs[i]);
+    free(m->reqs);
+    free(m);
+}
+
+void multi_begin(struct client *c) {
+    c->multi = xcalloc(1, sizeof *c->multi);
+}
+
+void multi_discard(struct client *c) {
+    if (c->multi != NULL)
+        multi_free(c->multi);
+    c->multi = NULL;
+}
+
+void multi_spoil(struct client *c) {
+    if (c->multi != NULL)
+        c->multi->spoiled = true;
+}
+
+int multi_queued(const struct client *c) {
+    return c->multi == NULL ? -1 : (int)c->multi->count;
+}
+
+static size_t size_of(const struct req *r) {
+    size_t bytes = sizeof *r + (size_t)r->argc * sizeof *r->argv;
+
+    for (int i = 0; i < r->argc; i++)
+        bytes += r->argv[i].len;
+    return bytes;
+}
+
+/* What changes jobs or waits for them has to be part of the transaction. */
+static bool is_refused(const struct command *cmd) {
+    return (cmd->flags & CMD_NO_MULTI) != 0 ||
+           ((cmd->flags & (CMD_WRITE | CMD_BLOCKING)) != 0 && (cmd->flags & CMD_JOINS) == 0);
+}
+
+/* NULL, or why r cannot be queued. */
+static const char *refusal(const struct multi *m, const struct req *r) {
+    if (r->cmd->handler == cmd_watch)
+        return "ERR WATCH inside MULTI is not allowed";
+    if (is_refused(r->cmd))
+        return "ERR this command cannot be part of a transaction: send it before MULTI or after EXEC";
+    if (m->count == COMMANDS_MAX)
+        return "LIMIT too many commands in one transaction: 20000 are allowed";
+    if (m->bytes + size_of(r) > config.client_query_buffer_limit)
+        return "LIMIT the transaction is larger than client-query-buffer-limit";
+    return NULL;
+}
+
+static void keep(struct multi *m, struct req *r) {
+    struct req *kept;
+
+    if (m->count == m->cap) {
+        m->cap = m->cap == 0 ? 8 : m->cap * 2;
+        m->reqs = xrealloc(m->reqs, m->cap * sizeof *m->reqs);
+    }
+    m->bytes += size_of(r);
+    kept = req_new(r->argc, r->argv, buf_len(&r->body) > 0 ? &r->body : NULL, NULL);
+    kept->cmd = r->cmd;
+    kept->none_is_empty = r->none_is_empty;
+    req_settle(r);
+    req_join(kept, &r->client->share, MEMORY_MULTI);
+    m->reqs[m->count++] = kept;
+}
+
+/* MULTI is told so by its handler; QUIT and RESET end the transaction with the connection's state. */
+static bool is_outside(const struct command *cmd) {
+    return cmd->handler == cmd_multi || cmd->handler == cmd_exec || cmd->handler == cmd_discard ||
+           cmd->handler == cmd_quit || cmd->handler == cmd_reset;
+}
+
+/* False when it has replied why r cannot be part of the transaction. */
+static bool keep_or_reply(struct multi *m, struct req *r) {
+    const struct command *cmd = script_is(r->cmd) ? script_command_or_reply(r) : r->cmd;
+    const char *why;
+
+    if (cmd == NULL)
+        return false;
+    if (cmd->handler == cmd_sadd && refused_sadd(r)) {
+        reply_refused_sadd(r);
+        return false;
+    }
+    r->cmd = cmd;
+    why = refusal(m, r);
+    if (why == NULL)
+        keep(m, r);
+    else
+        reply_error(r, "%s", why);
+    return why == NULL;
+}
+
+bool multi_takes(struct client *c, struct req *r) {
+    const struct command *cmd = r->cmd;
+
+    if (c->multi == NULL || is_outside(cmd))
+        return false;
+    if (keep_or_reply(c->multi, r)) {
+        reply_status(r, "QUEUED");
+    } else {
+        multi_spoil(c);
+        command_stats(cmd)->rejected++;
+    }
+    return true;
+}

@@ -1,0 +1,176 @@
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "base/buf.h"
+#include "base/util.h"
+
+/*
+ * The configuration. options.def is the one table of options: the fields of
+ * struct config, the configuration file, the command line, CONFIG GET, SET and
+ * REWRITE, and --help read it. A new option is one row there, one entry in
+ * conf/pgdisque.conf and one in doc/config.md; tests/check-options compares.
+ *
+ * Whoever needs a value reads it from `config` each time, so that CONFIG SET
+ * acts at once; who must do something when it changes asks config_on_change().
+ */
+/* Every client is of class normal; the others are kept for compatibility. */
+#define OUTPUT_CLASSES(X)      \
+    X(OUTPUT_NORMAL, "normal") \
+    X(OUTPUT_REPLICA, "slave") \
+    X(OUTPUT_PUBSUB, "pubsub")
+
+enum output_class {
+#define X(id, name) id,
+    OUTPUT_CLASSES(X)
+#undef X
+        OUTPUT_CLASS_COUNT
+};
+
+/* Bytes that a client may leave unread, 0 meaning no limit: messages by their size, replies as long as it reads
+ * nothing of them. */
+struct output_limit {
+    size_t hard;
+    size_t soft; /* for soft_seconds without a break */
+    int soft_seconds;
+};
+
+/* A size, or a part of another option's. */
+struct size_share {
+    size_t bytes;
+    int percent; /* 0: it is bytes */
+};
+
+/* When a commit counts as done, the strongest first: the option's word, and Postgres' synchronous_commit. */
+#define DURABILITIES(X)                                        \
+    X(DURABILITY_REMOTE_APPLY, "remote-apply", "remote_apply") \
+    X(DURABILITY_REMOTE_FLUSH, "remote-flush", "on")           \
+    X(DURABILITY_REMOTE_WRITE, "remote-write", "remote_write") \
+    X(DURABILITY_LOCAL, "local", "local")                      \
+    X(DURABILITY_ASYNC, "async", "off")
+
+enum durability {
+#define X(id, name, setting) id,
+    DURABILITIES(X)
+#undef X
+};
+
+#define DEBUG_ACCESS(X) \
+    X(DEBUG_NO, "no")   \
+    X(DEBUG_YES, "yes") \
+    X(DEBUG_LOCAL, "local") /* connections over loopback or the unix socket */
+
+enum debug_access {
+#define X(id, name) id,
+    DEBUG_ACCESS(X)
+#undef X
+};
+
+/* How ADDJOB tells the ID; clients may have another wish. */
+#define JOB_ID_REPLIES(X)      \
+    X(JOB_ID_STATUS, "status") \
+    X(JOB_ID_BULK, "bulk")
+
+enum job_id_reply {
+    JOB_ID_AS_SET, /* no wish */
+#define X(id, name) id,
+    JOB_ID_REPLIES(X)
+#undef X
+};
+
+/* The C field of each kind of option. Strings are never NULL. */
+#define CONFIG_FIELD_BOOL(member) bool member;
+#define CONFIG_FIELD_INT(member) int member;
+#define CONFIG_FIELD_KEEPALIVE(member) int member;
+#define CONFIG_FIELD_OCTAL(member) int member;
+#define CONFIG_FIELD_SIZE(member) size_t member;
+#define CONFIG_FIELD_SHARE(member) struct size_share member;
+#define CONFIG_FIELD_ENUM(member) int member;
+#define CONFIG_FIELD_STRING(member) char *member;
+#define CONFIG_FIELD_WORDS(member) char *member;
+#define CONFIG_FIELD_ADDRESSES(member) char *member;
+#define CONFIG_FIELD_CONNINFO(member) char *member;
+#define CONFIG_FIELD_LIMITS(member) struct output_limit member[OUTPUT_CLASS_COUNT];
+
+/* One field per option, named like it with _ for -, except output_limit. */
+struct config {
+#define SECTION(title)
+#define OPTION(kind, member, name, text, bounds, flags, doc) CONFIG_FIELD_##kind(member)
+#include "config/options.def"
+#undef OPTION
+#undef SECTION
+};
+
+extern struct config config;
+
+enum config_flag {
+    OPT_START = 0,         /* only in the file and on the command line */
+    OPT_RUNTIME = 1 << 0,  /* also by CONFIG SET */
+    OPT_SECRET = 1 << 1,   /* its value is kept out of logs and error texts */
+    OPT_ACCEPTED = 1 << 2, /* kept for compatibility, without effect */
+};
+
+struct config_kind;
+
+struct config_name {
+    const char *name;
+    int value;
+};
+
+struct config_option {
+    const char *name;
+    const struct config_kind *kind;
+    const char *text; /* the default, as in the file */
+    int64_t min;      /* of a number or a size, or bytes of a string */
+    int64_t max;
+    const struct config_name *names; /* of an ENUM; ends with a NULL name */
+    unsigned flags;                  /* enum config_flag */
+    size_t offset;                   /* in struct config */
+    const char *doc;                 /* one sentence */
+};
+
+/* Sets every option to its default. Comes before everything else. */
+void config_defaults(void);
+
+enum config_action { CONFIG_RUN, CONFIG_HELP, CONFIG_VERSION, CONFIG_CHECK };
+
+/* Defaults, then the file that the arguments name, then their options:
+ * [conf-file] [--option value ...]... [--help | --version | --check].
+ * False with one line in err that names the place, the option, and what it takes. */
+bool config_parse_args(int argc, char **argv, enum config_action *action, char *err,
+                       size_t err_size) MUST_CHECK;
+/* Also makes path the file of config_file() and CONFIG REWRITE. */
+bool config_load_file(const char *path, char *err, size_t err_size) MUST_CHECK;
+void config_help(FILE *out);
+
+/* The file read at start as an absolute path, or NULL. */
+const char *config_file(void);
+/* Brings that file up to date: comments, order and unchanged lines stay, and
+ * it is replaced as a whole or not at all. err gets the text for the client. */
+bool config_rewrite(char *err, size_t err_size) MUST_CHECK;
+
+/* CONFIG SET: all of the count (name, value) pairs or none, then the change
+ * callbacks. err gets the text for the client, without its code. */
+bool config_set_all(const struct slice *pairs, size_t count, char *err, size_t err_size) MUST_CHECK;
+bool config_set(struct slice name, struct slice value, char *err, size_t err_size) MUST_CHECK;
+/* fn runs after every CONFIG SET that changed the option, once for all of a
+ * set's options; not for what is read at start. name must be an option. */
+void config_on_change(const char *name, void (*fn)(void));
+
+/* The options in the order of the table. */
+const struct config_option *config_options(size_t *count);
+const struct config_option *config_find(struct slice name);
+/* Appends the value as CONFIG GET shows it: sizes in bytes, no passwords of
+ * the database. */
+void config_show(const struct config_option *o, struct buf *out);
+/* Appends what the option takes: "an integer from 0 to 65535". */
+void config_allowed(const struct config_option *o, struct buf *out);
+
+/* The connection string with passwords replaced by ***, "" for the embedded
+ * Postgres; valid until the next call. For logs, INFO and CONFIG GET. */
+const char *config_database_redacted(void);
+
+#endif

@@ -1,0 +1,49 @@
+/* The memory that clients cause: sums by kind, and the budget for all of it. */
+#include "config/memory_budget.h"
+
+#include <stdint.h>
+
+#include "config/config.h"
+
+/* One job of the largest size has to get through: received, sent, returned and answered. */
+#define LARGEST_JOBS 4
+
+struct memory_share memory_all;
+size_t memory_short_at = SIZE_MAX;
+size_t memory_budget = SIZE_MAX;
+size_t memory_clients_budget = SIZE_MAX;
+
+static const char *const names[] = {
+#define X(id, name) name,
+    MEMORY_KINDS(X)
+#undef X
+};
+
+const char *memory_kind_name(enum memory_kind kind) {
+    return names[kind];
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static size_t share_of_clients(void) {
+    const struct size_share *share = &config.maxmemory_clients;
+
+    if (share->percent > 0 && config.maxmemory > 0)
+        return config.maxmemory / 100 * (size_t)share->percent;
+    return share->bytes > 0 ? share->bytes : SIZE_MAX;
+}
+
+void memory_budget_set(void) {
+    size_t least = LARGEST_JOBS * config.proto_max_bulk_len;
+
+    memory_budget = config.maxmemory == 0 ? SIZE_MAX : larger(config.maxmemory, least);
+    memory_clients_budget = larger(share_of_clients(), least);
+    memory_short_at = memory_budget == SIZE_MAX ? SIZE_MAX : memory_budget - memory_budget / 4;
+}
+
+void memory_info(struct buf *out) {
+    for (int kind = 0; kind < MEMORY_KIND_COUNT; kind++)
+        buf_printf(out, "mem_%s:%zu\r\n", names[kind], memory_all.kinds[kind]);
+}

@@ -1,0 +1,157 @@
+/* ADDJOB options: parsing table, defaults, validation. */
+#include "jobs/add_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/node.h"
+#include "batch/standbys.h"
+#include "queue/settings.h"
+
+#define UNIQUE_MAX 512
+#define GROUP_MAX 512
+
+#define NOREPL_NODES "NOREPL Not enough reachable nodes for the requested replication level"
+
+static const struct arg_option options[] = {
+    { "REPLICATE", ARG_INT, offsetof(struct add_options, replicate), 1, 65535,
+      "ERR REPLICATE must be between 1 and 65535" },
+    { "TTL", ARG_INT, offsetof(struct add_options, ttl), 1, INT64_MAX, "ERR TTL must be a number > 0" },
+    { "RETRY", ARG_INT, offsetof(struct add_options, retry), 0, INT64_MAX,
+      "ERR RETRY time must be a non negative number" },
+    { "DELAY", ARG_INT, offsetof(struct add_options, delay), 0, INT64_MAX,
+      "ERR DELAY time must be a non negative number" },
+    { "MAXLEN", ARG_INT, offsetof(struct add_options, maxlen), 1, INT64_MAX,
+      "ERR MAXLEN must be a positive number" },
+    { "PRIORITY", ARG_INT, offsetof(struct add_options, priority), 0, 255,
+      "ERR PRIORITY must be between 0 and 255" },
+    { "UNIQUE", ARG_BYTES, offsetof(struct add_options, unique), 1, UNIQUE_MAX,
+      "ERR UNIQUE key must have 1 to 512 bytes" },
+    { "FOR", ARG_INT, offsetof(struct add_options, unique_for), 1, INT64_MAX,
+      "ERR FOR must be a number of seconds > 0" },
+    { "ASYNC", ARG_FLAG, offsetof(struct add_options, async), 0, 0, NULL },
+    { "ATTEMPTS", ARG_INT, offsetof(struct add_options, attempts), 1, INT32_MAX,
+      "ERR ATTEMPTS must be a number from 1 to 2147483647" },
+    { "BACKOFF", ARG_INT, offsetof(struct add_options, backoff), 0, 3600,
+      "ERR BACKOFF must be a number of seconds from 0 to 3600" },
+    { "DEADQUEUE", ARG_BYTES, offsetof(struct add_options, deadqueue), 0, NAME_MAX_BYTES,
+      "LIMIT DEADQUEUE must be at most 65536 bytes long" },
+    { "GROUP", ARG_BYTES, offsetof(struct add_options, group), 1, GROUP_MAX,
+      "ERR GROUP key must have 1 to 512 bytes" },
+};
+
+const struct arg_spec addjob_spec = { options, LENGTH(options), NULL, NULL, NULL };
+
+/* What was not said is as the queue is set. */
+static void fill_in(struct add_options *o, const struct queue *q) {
+    if (o->ttl < 0)
+        o->ttl = setting_in_force(q, SETTING_TTL);
+    if (o->retry < 0)
+        o->retry = setting_of(q, SETTING_RETRY);
+    if (o->retry < 0)
+        o->retry = setting_default_retry(o->ttl);
+    if (o->maxlen < 0)
+        o->maxlen = setting_in_force(q, SETTING_MAXLEN);
+}
+
+/* A job with RETRY 0 never comes back, so what is said of others does not concern it. */
+static void fill_in_attempts(struct add_options *o, const struct queue *q) {
+    bool comes_back = o->retry > 0;
+
+    if (o->attempts < 0)
+        o->attempts = comes_back ? setting_in_force(q, SETTING_ATTEMPTS) : 0;
+    if (o->backoff < 0)
+        o->backoff = comes_back ? setting_in_force(q, SETTING_BACKOFF) : 0;
+    if (o->deadqueue.ptr == NULL && o->attempts > 0 && comes_back)
+        o->deadqueue = setting_deadqueue(q);
+}
+
+/* Seconds beyond 68 years mean no more than these. */
+static void limit_seconds(struct add_options *o) {
+    o->ttl = at_most(o->ttl, INT32_MAX);
+    o->delay = at_most(o->delay, INT32_MAX);
+    o->unique_for = at_most(o->unique_for, INT32_MAX);
+    o->retry = at_most(o->retry, INT32_MAX);
+}
+
+static const char *unique_conflict(const struct add_options *o) {
+    if (o->unique.ptr == NULL && o->unique_for > 0)
+        return "ERR FOR needs UNIQUE: it says how long that key stays taken";
+    return NULL;
+}
+
+/* A job of a group waits for those before it: no time says when it comes. */
+static const char *group_conflict(const struct add_options *o) {
+    if (o->group.ptr == NULL)
+        return NULL;
+    if (o->delay > 0)
+        return "ERR GROUP and DELAY exclude each other: a job of a group comes when those before it have "
+               "gone";
+    return NULL;
+}
+
+void addjob_settle(struct add_options *o, const struct queue *q) {
+    fill_in(o, q);
+    fill_in_attempts(o, q);
+    limit_seconds(o);
+}
+
+void addjob_keep(struct req *r, struct add_options *o) {
+    char *copy;
+
+    if (o->deadqueue.ptr == NULL)
+        return;
+    copy = req_alloc(r, o->deadqueue.len + 1);
+    memcpy(copy, o->deadqueue.ptr, o->deadqueue.len);
+    o->deadqueue.ptr = copy;
+}
+
+/* Reject option combinations that can have no effect. */
+static const char *attempts_conflict(const struct add_options *o, struct slice queue) {
+    if (o->retry == 0 && addjob_has_attempts(o))
+        return "ERR ATTEMPTS, BACKOFF and DEADQUEUE need a RETRY greater than 0: a job with RETRY 0 never "
+               "comes back";
+    if (o->deadqueue.ptr != NULL && o->attempts == 0)
+        return "ERR DEADQUEUE needs ATTEMPTS: without a limit no job is ever dead";
+    if (o->deadqueue.ptr != NULL && slice_equal(o->deadqueue, queue))
+        return "ERR DEADQUEUE must be another queue than the job's own";
+    return NULL;
+}
+
+static const char *replicate_refusal(const struct add_options *o) {
+    static char text[256];
+
+    snprintf(text, sizeof text,
+             NOREPL_NODES ": REPLICATE %lld needs %lld synchronous standbys, and the database has %d",
+             (long long)o->replicate, (long long)o->replicate - 1, standbys_count());
+    return text;
+}
+
+/* In Disque's order (job.c, addjobCommand). */
+const char *addjob_conflict(const struct add_options *o, struct slice queue) {
+    const char *refusal;
+
+    if (queue.len == 0)
+        return "ERR the name of the queue is empty";
+    if (o->replicate > 1 && o->retry == 0)
+        return "ERR With RETRY set to 0 please explicitly set  REPLICATE to 1 (at-most-once delivery)";
+    if (o->delay >= o->ttl)
+        return "ERR The specified DELAY is greater than TTL. Job refused since would never be delivered";
+    if (o->replicate > 1 && !standbys_reach((int)o->replicate - 1))
+        return replicate_refusal(o);
+    if (node_self()->leaving)
+        return NOREPL_NODES ", since I'm unable to hold a copy of the message for the following reason: "
+                            "I'm leaving the cluster";
+    refusal = unique_conflict(o);
+    if (refusal == NULL)
+        refusal = group_conflict(o);
+    return refusal != NULL ? refusal : attempts_conflict(o, queue);
+}
+
+const char *addjob_refusal(const struct queue *q, const struct add_options *o) {
+    if (o->maxlen > 0 && q->len + q->adding >= o->maxlen)
+        return "MAXLEN Queue is already longer than the specified MAXLEN count";
+    if (q->pause & PAUSE_IN)
+        return "PAUSED Queue paused in input, try later";
+    return NULL;
+}

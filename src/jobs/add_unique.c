@@ -1,0 +1,247 @@
+/* ADDJOB UNIQUE: adds a job unless one with its key is there, whose ID is replied then. */
+#include "jobs/add.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/contention.h"
+#include "batch/operations.h"
+#include "jobs/job_group.h"
+
+/* Keys forgotten in one statement; when there are more, the next minute's go on. */
+#define PRUNE_LIMIT 10000
+
+_Static_assert(ADD_PARAMS + 4 <= PARAMS_MAX, "a statement has so many parameters");
+
+static void unique_begin(struct params *p) {
+    params_set_time(p, ADD_PARAMS + 2, clock_db());
+}
+
+/* What has expired is not added: the statement only looks who has the key. */
+static void unique_encode(struct params *p, struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+    struct job_times at = a->at;
+
+    if (a->settled)
+        a->at.expires_at = TIME_BEGINNING;
+    add_encode(p, t);
+    if (a->settled)
+        a->at = at;
+    params_bytea(p, ADD_PARAMS, a->opt.unique);
+    if (a->opt.unique_for > 0)
+        params_time(p, ADD_PARAMS + 1, clock_db() + a->opt.unique_for * US_PER_S);
+    else
+        params_null(p, ADD_PARAMS + 1, PARAM_TIME);
+    if (addjob_has_group(&a->opt))
+        params_bytea(p, ADD_PARAMS + 3, a->opt.group);
+    else
+        params_null(p, ADD_PARAMS + 3, PARAM_BYTEA);
+}
+
+/* ---- the result: first the rows of keys that are taken, by their ordinals, then those added, by their ids ---- */
+
+static bool has_row(const PGresult *rows, int row, int32_t ordinal) {
+    return row < PQntuples(rows) && row_int4(rows, row, 0) == ordinal;
+}
+
+static int first_added(const PGresult *rows) {
+    int row = 0;
+
+    while (row < PQntuples(rows) && row_int4(rows, row, 0) != 0)
+        row++;
+    return row;
+}
+
+static bool is_added(const struct add *a, const PGresult *rows, int first) {
+    int low = first, high = PQntuples(rows);
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (row_int8(rows, middle, 2) < a->key.id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < PQntuples(rows) && row_int8(rows, low, 2) == a->key.id;
+}
+
+/* One that was given up stays, too: whoever asks for its key again was, or will be, told its ID. */
+static void added(struct add *a) {
+    add_left(a);
+    add_committed(a);
+    add_reply_id(a, a->key, a->at.expires_at, (int32_t)a->opt.retry);
+    req_end(a->req);
+}
+
+/* After a lost flight that may be the job itself, which is counted with all that load.c finds. */
+static void taken(struct add *a, const PGresult *rows, int row) {
+    struct job_key key = { a->q->id, row_int2(rows, row, 1), row_int8(rows, row, 2) };
+
+    if (key.id != a->key.id)
+        stats.unique_taken++;
+    else if (addjob_has_group(&a->opt))
+        group_next(key.queue_id, a->opt.group);
+    add_left(a);
+    add_reply_id(a, key, row_time(rows, row, 3), row_int4(rows, row, 4));
+    req_end(a->req);
+}
+
+/* Those whose key is being taken, in the order of their resume_us. */
+static struct list paused = { &paused, &paused };
+
+static void pause_add(struct add *a) {
+    a->resume_us = clock_mono() + CONTENTION_PAUSE_US;
+    list_push_back(&paused, &a->parked.node);
+}
+
+int64_t add_unique_next_turn(void) {
+    return list_empty(&paused) ? INT64_MAX : LIST_ENTRY(paused.next, struct add, parked.node)->resume_us;
+}
+
+void add_unique_turn(int64_t mono_us) {
+    while (add_unique_next_turn() <= mono_us)
+        batch_add(&LIST_ENTRY(list_pop_front(&paused), struct add, parked.node)->req->task);
+}
+
+/* Most transactions that take a key have ended by the second try. An application's may stay open. */
+static void try_again(struct add *a) {
+    bool first = a->unseen_us == 0;
+
+    stats.unique_retries++;
+    if (contention_is_over(&a->unseen_us))
+        add_fail(&a->req->task, &contention_error);
+    else if (first)
+        batch_add(&a->req->task);
+    else
+        pause_add(a);
+}
+
+/* Another session took the key while the statement ran: the next try finds the job. Of a job that was there all
+ * the time, until its TTL was over, there is nothing more to be found; nor of one that has been done
+ * before the answer that was lost could be looked up. */
+static void not_seen(struct add *a) {
+    if (!a->given_up && !a->settled && a->at.expires_at > clock_db()) {
+        try_again(a);
+        return;
+    }
+    add_left(a);
+    add_reply_id(a, a->key, a->at.expires_at, (int32_t)a->opt.retry);
+    req_end(a->req);
+}
+
+static void unique_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int first = first_added(rows);
+    int held = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct add *a = REQ_OF_TASK(tasks[i])->data;
+
+        add_landed(a);
+        if (has_row(rows, held, (int32_t)i + 1))
+            taken(a, rows, held++);
+        else if (is_added(a, rows, first))
+            added(a);
+        else
+            not_seen(a);
+    }
+}
+
+/* A null where none may be says that the key's time has begun behind the statement's back. */
+static void unique_fail(struct task *t, const struct op_error *err) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    if (strcmp(err->sqlstate, "23502") != 0) {
+        add_fail(t, err);
+        return;
+    }
+    add_landed(a);
+    not_seen(a);
+}
+
+/* What it has added has the key, and is found by it; unless another server has given it out, and it
+ * has been acknowledged. */
+static void on_known(struct lost_task *l, enum flight_fate fate) {
+    struct add *a = CONTAINER_OF(l, struct add, lost);
+
+    l->flight = 0;
+    a->again |= fate != FLIGHT_UNDONE;
+    a->settled |= fate == FLIGHT_COMMITTED;
+    batch_add(&a->req->task);
+}
+
+static bool unique_again(struct task *t, bool unknown) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    add_landed(a);
+    if (unknown && a->lost.flight != 0) {
+        a->lost.on_known = on_known;
+        flight_ask(&a->lost);
+        return false;
+    }
+    a->again |= unknown;
+    return true;
+}
+
+/* Its own ID or another's: the next statement finds whose the key is. */
+static void unique_answer_lost(struct task *t) {
+    struct add *a = REQ_OF_TASK(t)->data;
+
+    add_landed(a);
+    on_known(&a->lost, FLIGHT_COMMITTED);
+}
+
+#define UNIQUE_OP(variable, text, how)              \
+    struct op variable = { .name = text,            \
+                           .stmt = SQL_ADD_UNIQUE,  \
+                           .lane = LANE_HOT,        \
+                           .commit = how,           \
+                           .begin = unique_begin,   \
+                           .encode = unique_encode, \
+                           .done = unique_done,     \
+                           .fail = unique_fail,     \
+                           .again = unique_again,   \
+                           .shares = true,          \
+                           .answer_lost = unique_answer_lost }
+
+UNIQUE_OP(op_add_unique, "add_unique", COMMIT_ORDINARY);
+UNIQUE_OP(op_unique_replicated, "add_unique_replicated", COMMIT_REPLICATED);
+
+/* ---- keys that outlive their jobs ---- */
+
+static void prune_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, clock_db());
+    params_set_int4(p, 1, PRUNE_LIMIT);
+}
+
+static void prune_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    (void)rows;
+}
+
+/* Ignore the error: an expired key has no effect, and the next run removes it. */
+static void prune_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_prune_keys = {
+    .name = "prune_keys",
+    .stmt = SQL_PRUNE_KEYS,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = prune_encode,
+    .done = prune_done,
+    .fail = prune_fail,
+};
+
+void add_unique_prune(void) {
+    static struct task prune = { .op = &op_prune_keys, .rows = 1 };
+
+    if (prune.state == TASK_IDLE)
+        batch_add(&prune);
+}

@@ -1,0 +1,83 @@
+/* What removes everything: DEBUG FLUSHALL and CLUSTER RESET. */
+#include "jobs/admin.h"
+
+#include "base/log.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/job_expiry.h"
+#include "jobs/waitjob.h"
+#include "queue/lease.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+#include "queue/waiters.h"
+
+static struct task unpause = { .op = &op_unpause_all, .rows = 1 };
+
+void admin_flush_all(struct req *r) {
+    r->task.op = &op_flush_all;
+    r->task.rows = 1;
+    batch_add(&r->task);
+    if (unpause.state == TASK_IDLE)
+        batch_add(&unpause);
+}
+
+static void no_params(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+void admin_flushed(void) {
+    log_warning("admin", "all jobs were removed by a client");
+    lease_clear();
+    queue_clear();
+    /* What others had counted before, and tell now, comes on top. */
+    if (node_has_company())
+        queue_doubt_all();
+    waiters_end_all(NULL);
+    waitjob_look_all();
+    expiry_rewind();
+}
+
+static void flush_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)count;
+    (void)rows;
+    admin_flushed();
+    news_say(NEWS_FLUSHED);
+    req_ok(REQ_OF_TASK(tasks[0]));
+}
+
+static void flush_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+struct op op_flush_all = {
+    .name = "flush_all",
+    .stmt = SQL_FLUSH_ALL,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = no_params,
+    .done = flush_done,
+    .fail = flush_fail,
+};
+
+static void unpause_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    (void)rows;
+}
+
+static void unpause_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_unpause_all = {
+    .name = "unpause_all",
+    .stmt = SQL_UNPAUSE_ALL,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = no_params,
+    .done = unpause_done,
+    .fail = unpause_fail,
+};

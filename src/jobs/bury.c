@@ -1,0 +1,185 @@
+/* Burying jobs that have had their last attempt: to the dead, or to the queue that they name. */
+#include "jobs/bury.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/job_end.h"
+#include "jobs/job_expiry.h"
+#include "queue/events.h"
+#include "queue/lease.h"
+#include "queue/queue.h"
+#include "queue/queue_row.h"
+
+/* What fails is tried again after this. */
+#define AGAIN_US US_PER_S
+
+struct burial {
+    struct task task;
+    struct job_key key;
+    void (*ended)(void *arg);
+    void *arg;
+    /* While its queue has no row, or none that is known here. */
+    struct parked parked;
+    struct queue *to;
+    bool moved; /* it is there already, */
+    int64_t expires_at;
+};
+
+static void on_open(struct parked *p, struct queue *q);
+static void on_open_failed(struct parked *p, const struct op_error *err);
+
+void bury_job(struct job_key key, void (*ended)(void *arg), void *arg) {
+    struct burial *b = xcalloc(1, sizeof *b);
+
+    b->key = key;
+    b->ended = ended;
+    b->arg = arg;
+    b->parked = (struct parked){ .go = on_open, .fail = on_open_failed };
+    b->task.op = &op_bury_jobs;
+    b->task.rows = 1;
+    list_init(&b->task.node);
+    list_init(&b->parked.node);
+    batch_add(&b->task);
+}
+
+static void end(struct burial *b) {
+    if (b->to != NULL)
+        b->to->users--;
+    if (b->ended != NULL)
+        b->ended(b->arg);
+    free(b);
+}
+
+/* As if its lease went on for a while. */
+static void try_later(struct burial *b) {
+    if (!lease_known(b->key.id)) {
+        lease_add(b->key, clock_db() + AGAIN_US);
+        lease_set_last(b->key.id);
+    }
+    end(b);
+}
+
+/* ---- the queue it goes to ---- */
+
+static void enter(struct burial *b, struct queue *q) {
+    queue_count_total(q, 1);
+    queue_count_in(q, 1);
+    queue_job_ready(q, (struct job_key){ q->id, b->key.rank, b->key.id });
+    expiry_wake_at(b->expires_at);
+}
+
+static void on_open(struct parked *p, struct queue *q) {
+    struct burial *b = CONTAINER_OF(p, struct burial, parked);
+
+    if (b->moved) {
+        enter(b, q);
+        end(b);
+    } else {
+        batch_add(&b->task);
+    }
+}
+
+static void on_open_failed(struct parked *p, const struct op_error *err) {
+    (void)err;
+    try_later(CONTAINER_OF(p, struct burial, parked));
+}
+
+static void open_queue(struct burial *b, struct slice name) {
+    if (b->to == NULL) {
+        b->to = queue_get(name);
+        b->to->users++;
+    }
+    if (queue_is_open(b->to))
+        try_later(b);
+    else
+        queue_park(b->to, &b->parked);
+}
+
+/* ---- the statement ---- */
+
+static void bury_begin(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+static void bury_encode(struct params *p, struct task *t) {
+    struct job_key key = CONTAINER_OF(t, struct burial, task)->key;
+
+    params_int4(p, 0, key.queue_id);
+    params_int2(p, 1, key.rank);
+    params_int8(p, 2, key.id);
+}
+
+/* It was counted neither as queued nor, any more, as leased. */
+static void count_death(struct job_key key, const PGresult *rows, int row) {
+    struct queue *q = queue_find_id(key.queue_id);
+    bool kept = row_null(rows, row, 1);
+
+    stats.jobs_dead++;
+    job_ended(&(struct job_end){
+        .key = key, .queued_since = TIME_BEGINNING, .group = job_end_group(rows, row, 6), .how = JOB_DEAD });
+    if (q != NULL && kept)
+        queue_count_dead(q, 1);
+    if (events_wanted(q))
+        event_of_job(q, EVENT_DEAD, key, row_time(rows, row, 4), row_int4(rows, row, 5));
+}
+
+/* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry, group_key. */
+static void buried(struct burial *b, const PGresult *rows, int row) {
+    struct queue *q;
+
+    if (row_null(rows, row, 1)) {
+        count_death(b->key, rows, row);
+        end(b);
+        return;
+    }
+    if (row_null(rows, row, 2)) {
+        open_queue(b, row_bytes(rows, row, 1));
+        return;
+    }
+    count_death(b->key, rows, row);
+    b->moved = true;
+    b->expires_at = row_time(rows, row, 3);
+    q = queue_find_id(row_int4(rows, row, 2));
+    if (q == NULL) {
+        open_queue(b, row_bytes(rows, row, 1));
+        return;
+    }
+    enter(b, q);
+    end(b);
+}
+
+/* The rows are in no order, and there is none of a job that is not dying: somebody was faster. */
+static void bury_done(struct task **tasks, size_t count, const PGresult *rows) {
+    bool *found = xcalloc(count, sizeof *found);
+
+    for (int i = 0; i < PQntuples(rows); i++) {
+        int32_t ordinal = row_int4(rows, i, 0);
+
+        found[ordinal - 1] = true;
+        buried(CONTAINER_OF(tasks[ordinal - 1], struct burial, task), rows, i);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!found[i])
+            end(CONTAINER_OF(tasks[i], struct burial, task));
+    free(found);
+}
+
+static void bury_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    try_later(CONTAINER_OF(t, struct burial, task));
+}
+
+struct op op_bury_jobs = {
+    .name = "bury_jobs",
+    .stmt = SQL_BURY_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = bury_begin,
+    .encode = bury_encode,
+    .done = bury_done,
+    .fail = bury_fail,
+};

@@ -1,0 +1,616 @@
+/* Claiming: plan which gets can be served, lease rows for them, deal the rows out. */
+#include "jobs/claim_impl.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "config/config.h"
+#include "jobs/bury.h"
+#include "queue/lease.h"
+
+static struct list planned = { &planned, &planned };
+static int planned_queues;
+static int planned_total;
+/* Names and patterns of gets that were looked at for this flight. The rest is looked at in the next turn. */
+#define LOOKED_MOST 5000
+static size_t looked_at;
+/* Expected in the results of the flight. */
+static size_t planned_bytes;
+
+static bool has_room(void) {
+    return planned_queues < CLAIM_MOST && planned_total < config.batch_max && looked_at < LOOKED_MOST &&
+           planned_bytes < (size_t)config.batch_max_bytes;
+}
+
+bool claims_pending(void) {
+    return looked_at >= LOOKED_MOST;
+}
+
+bool claim_has_room(const struct queue *q) {
+    return planned_bytes == 0 || planned_bytes + queue_job_bytes(q) <= (size_t)config.batch_max_bytes;
+}
+
+void claim_count_job(const struct queue *q) {
+    planned_bytes += queue_job_bytes(q);
+}
+
+/* ---- planning ---- */
+
+static int64_t planned_rows(const struct queue *q) {
+    return q->plan == NULL ? 0 : (int64_t)q->plan->slot_count;
+}
+
+static struct claim *claim_new(struct queue *q) {
+    struct claim *c = xcalloc(1, sizeof *c);
+
+    c->q = q;
+    list_init(&c->task.node);
+    list_init(&c->in_plan);
+    list_init(&c->walk.node);
+    return c;
+}
+
+static void add_slot(struct claim *c, struct slot s) {
+    if (c->slot_count == c->slot_cap) {
+        c->slot_cap = c->slot_cap == 0 ? 8 : c->slot_cap * 2;
+        c->slots = xrealloc(c->slots, c->slot_cap * sizeof *c->slots);
+    }
+    c->slots[c->slot_count++] = s;
+}
+
+static void plan_row(struct queue *q, struct get *g) {
+    if (q->plan == NULL) {
+        q->plan = claim_new(q);
+        planned_queues++;
+        list_push_back(&planned, &q->plan->in_plan);
+    }
+    planned_total++;
+    claim_count_job(q);
+    add_slot(q->plan, (struct slot){ g, get_add_place(g) });
+}
+
+static bool has_more(struct queue *q) {
+    return queue_budget(q) > planned_rows(q);
+}
+
+bool claim_may_find(struct queue *q) {
+    return has_more(q);
+}
+
+/* Requests of list commands plan their own claims. */
+static size_t plan_own(struct get *g, struct queue *q) {
+    size_t rows = g->kind->plan(g, q);
+
+    planned_total += (int)rows;
+    planned_queues += rows > 0;
+    return rows;
+}
+
+/* One job for the get that has waited longest; then it is the next signalled queue's turn. */
+static void plan_waiting(struct queue *q) {
+    struct get *g;
+
+    if (!has_more(q) || (g = get_first_waiting(q)) == NULL)
+        return;
+    if (g->kind != NULL) {
+        if (plan_own(g, q) > 0 && has_more(q))
+            queue_signal(q);
+        return;
+    }
+    get_claim(g);
+    plan_row(q, g);
+    if (has_more(q))
+        queue_signal(q);
+}
+
+/* Those that fit a pattern take turns, whoever asks. */
+static bool is_open_for_more(struct queue *q) {
+    return !q->opening && has_more(q);
+}
+
+static bool plan_from(struct get *g, struct get_source from) {
+    struct queue *q = from.q;
+
+    if (q == NULL && (q = glob_find(from.glob, is_open_for_more)) != NULL)
+        glob_served(from.glob, q);
+    if (q == NULL || !has_more(q) || !(g->places == 0 || claim_has_room(q)))
+        return false;
+    plan_row(q, g);
+    return true;
+}
+
+static bool may_serve(const struct wait *w) {
+    return w->from.q != NULL ? has_more(w->from.q) : glob_find(w->from.glob, is_open_for_more) != NULL;
+}
+
+static uint64_t *served(const struct wait *w) {
+    return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
+}
+
+/* A queue that is empty now keeps its place in the rotation. */
+static void note_served(const struct wait *w) {
+    static uint64_t turns;
+
+    *served(w) = may_serve(w) ? ++turns : 0;
+}
+
+/* The leftmost, but those that had more when they were served let others go first: always from the left, those
+ * behind a deep queue would get nothing from clients that take one job at a time. */
+static size_t first_in_turn(const struct get *g) {
+    size_t first = g->wait_count;
+
+    if (g->wait_count == 1)
+        return 0;
+    for (size_t i = 0; i < g->wait_count; i++) {
+        const struct wait *w = &g->waits[i];
+
+        if ((first == g->wait_count || *served(w) < *served(&g->waits[first])) && may_serve(w))
+            first = i;
+    }
+    return first == g->wait_count ? 0 : first;
+}
+
+/* One job from each queue in turn, until there are enough or a whole pass found none. */
+static void plan_fresh(struct get *g) {
+    int64_t wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
+    size_t at = first_in_turn(g), in_vain = 0;
+
+    while (in_vain < g->wait_count && wanted > 0 && has_room()) {
+        if (plan_from(g, g->waits[at].from)) {
+            if (g->wait_count > 1)
+                note_served(&g->waits[at]);
+            in_vain = 0;
+            wanted--;
+        } else {
+            in_vain++;
+        }
+        at = at + 1 < g->wait_count ? at + 1 : 0;
+    }
+    if (g->places > 0)
+        get_claim(g);
+    else
+        get_wait(g);
+}
+
+/* The first slots are filled by key, because returned jobs come before the frontier. */
+static void split_keys(struct claim *walk) {
+    struct queue *q = walk->q;
+    size_t most = q->returned_count < walk->slot_count ? q->returned_count : walk->slot_count;
+    size_t count = 0;
+    struct job_key key;
+    struct claim *keys;
+
+    if ((q->keys_claim != NULL && q->keys_claim->task.state == TASK_QUEUED) || most == 0 ||
+        !queue_take_returned(q, &key))
+        return;
+    keys = claim_new(q);
+    keys->keys = xmalloc(most * sizeof *keys->keys);
+    do {
+        keys->keys[count] = key;
+        add_slot(keys, walk->slots[count++]);
+    } while (count < most && queue_take_returned(q, &key));
+    walk->slot_count -= count;
+    for (size_t i = 0; i < walk->slot_count; i++)
+        walk->slots[i] = walk->slots[i + count];
+    q->keys_claim = keys;
+    q->claiming += (int64_t)count;
+    keys->key_count = count;
+    keys->task.op = &op_claim_keys;
+    keys->task.rows = (uint32_t)count;
+    batch_add(&keys->task);
+}
+
+void claim_free(struct claim *c) {
+    queue_end_walk(&c->walk);
+    free(c->slots);
+    free(c->keys);
+    free(c->rows);
+    free(c);
+}
+
+static void send_planned(struct claim *walk) {
+    walk->q->plan = NULL;
+    if (walk->q->limited) {
+        claim_limited(walk);
+        return;
+    }
+    split_keys(walk);
+    if (walk->slot_count == 0) {
+        claim_free(walk);
+        return;
+    }
+    walk->q->claiming += (int64_t)walk->slot_count;
+    walk->task.op = &op_claim_walk;
+    walk->task.rows = 1;
+    batch_add(&walk->task);
+}
+
+void claim_plan(void) {
+    struct queue *q;
+    struct get *g;
+    struct list *node;
+
+    planned_queues = planned_total = 0;
+    looked_at = 0;
+    planned_bytes = 0;
+    while (has_room() && (q = queue_next_signalled()) != NULL)
+        plan_waiting(q);
+    while (has_room() && (g = get_next_fresh()) != NULL) {
+        if (planned_total > 0 && g->count > config.batch_max - planned_total) {
+            get_put_back(g);
+            break;
+        }
+        looked_at += g->wait_count;
+        if (g->kind == NULL)
+            plan_fresh(g);
+        else if (plan_own(g, NULL) == 0)
+            get_wait(g);
+    }
+    while ((node = list_pop_front(&planned)) != NULL)
+        send_planned(LIST_ENTRY(node, struct claim, in_plan));
+}
+
+/* ---- results ---- */
+
+static int compare_rows(const void *a, const void *b) {
+    const struct job *x = a, *y = b;
+
+    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
+}
+
+/* A row that this server did not write may have any number. */
+static void check_rank(const struct queue *q, int16_t rank) {
+    if (rank > 0 || rank < -255)
+        log_warning("claim", "a job of queue %d has rank %d, outside -255 to 0: its ID names no job",
+                    (int)q->id, rank);
+}
+
+void claim_read_row(struct claim *c, const PGresult *res, int row, int col) {
+    check_rank(c->q, row_int2(res, row, col));
+    queue_note_body(c->q, (size_t)PQgetlength(res, row, col + 7));
+    c->rows[c->row_count++] = (struct job){
+        .q = c->q,
+        .key = { c->q->id, row_int2(res, row, col), row_int8(res, row, col + 1) },
+        .ready_at = row_time(res, row, col + 2),
+        .lease_us = row_time(res, row, col + 2) - c->sent_us,
+        .expires_at = row_time(res, row, col + 3),
+        .retry = row_int4(res, row, col + 4),
+        .nacks = row_int4(res, row, col + 5),
+        .extras = row_int4(res, row, col + 6),
+        .body = row_bytes(res, row, col + 7),
+        .last = !row_null(res, row, col + 8) && row_bool(res, row, col + 8),
+    };
+}
+
+static void slot_ended(struct slot s) {
+    if (--s.get->pending == 0)
+        get_finish(s.get);
+}
+
+static void deal_row(struct claim *c, const struct job *job, struct slot s) {
+    /* A lease that ends just now has not been counted as queued yet. */
+    if (!lease_replace(job->key.id))
+        queue_count_len(c->q, -1);
+    if (s.get != NULL && s.get->client != NULL)
+        s.get->jobs[s.place] = *job;
+    else
+        claim_release(job->key, job->ready_at, job->last);
+}
+
+/* The job has used all attempts but is not yet moved to the dead-letter table. It was neither leased nor counted. */
+static bool is_spent(const struct job *job) {
+    return job->last && job->lease_us <= 0;
+}
+
+void claim_deal(struct claim *c) {
+    size_t dealt = 0;
+
+    qsort(c->rows, c->row_count, sizeof *c->rows, compare_rows);
+    for (size_t i = 0; i < c->row_count; i++) {
+        if (is_spent(&c->rows[i])) {
+            bury_job(c->rows[i].key, NULL, NULL);
+            continue;
+        }
+        deal_row(c, &c->rows[i], dealt < c->slot_count ? c->slots[dealt] : (struct slot){ 0 });
+        dealt++;
+    }
+    for (size_t i = 0; i < c->slot_count; i++)
+        slot_ended(c->slots[i]);
+    stats.claims++;
+    stats.claimed_rows += c->row_count;
+    if (c->row_count == 0)
+        stats.claims_empty++;
+}
+
+static void after_claim(struct queue *q) {
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+}
+
+static bool has_heard(const struct queue_walk *w) {
+    return w->heard.rank != INT16_MAX;
+}
+
+/* A walk that brought all that was asked for stopped at its last row, and one that
+ * did not has seen everything up to its horizon: flights go one after the other, so
+ * nothing became ready behind its back, but what other servers have told of: that may lie
+ * after the horizon, too. When the frontier was set back meanwhile, somebody wants another
+ * look. */
+void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_key *last, bool to_the_end) {
+    struct job_key end = { .rank = 0, .id = w->horizon };
+
+    if (q->rewinds != w->rewinds) {
+        q->behind = true;
+        return;
+    }
+    if (to_the_end)
+        q->behind = has_heard(w);
+    else if (last != NULL)
+        end = *last;
+    else
+        return;
+    if (!job_key_before(end, w->heard)) {
+        end = w->heard;
+        end.id--;
+        q->behind = true;
+    }
+    if (job_key_before(q->frontier, end))
+        q->frontier = end;
+}
+
+void claim_advance(struct claim *c, const struct job *last, bool to_the_end) {
+    claim_walked(c->q, &c->walk, last == NULL ? NULL : &last->key, to_the_end);
+}
+
+static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct claim *c = CONTAINER_OF(tasks[0], struct claim, task);
+    int n = PQntuples(rows);
+
+    (void)count;
+    c->rows = xmalloc(((size_t)n + 1) * sizeof *c->rows);
+    for (int i = 0; i < n; i++)
+        claim_read_row(c, rows, i, 0);
+    c->q->claiming -= (int64_t)c->slot_count;
+    claim_deal(c);
+    for (int i = 0; i < n; i++)
+        queue_forget_returned(c->q, c->rows[i].key);
+    claim_advance(c, n > 0 ? &c->rows[n - 1] : NULL, c->row_count < c->slot_count);
+    after_claim(c->q);
+    claim_free(c);
+}
+
+static void forget_keys_claim(const struct claim *c) {
+    if (c->q->keys_claim == c)
+        c->q->keys_claim = NULL;
+}
+
+static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (size_t i = 0; i < count; i++) {
+        struct claim *c = CONTAINER_OF(tasks[i], struct claim, task);
+
+        c->rows = xmalloc(c->slot_count * sizeof *c->rows);
+        c->q->landing = c;
+    }
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct queue *q = queue_find_id(row_int4(rows, i, 0));
+
+        if (q != NULL && q->landing != NULL)
+            claim_read_row(q->landing, rows, i, 1);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct claim *c = CONTAINER_OF(tasks[i], struct claim, task);
+
+        c->q->landing = NULL;
+        forget_keys_claim(c);
+        c->q->claiming -= (int64_t)c->slot_count;
+        claim_deal(c);
+        after_claim(c->q);
+        claim_free(c);
+    }
+}
+
+/* ---- parameters ---- */
+
+/* All ids in the walk are older or equal. Jobs of other servers that are younger than this are announced by
+ * their messages, so the bound of the walk excludes them. */
+#define UNTOLD_US (100 * US_PER_MS)
+
+static int64_t horizon(void) {
+    int64_t others = node_has_company() ? job_id_at(clock_db() - UNTOLD_US) : 0;
+
+    return others > job_id_last() ? others : job_id_last();
+}
+
+void claim_note_walk(struct queue *q, struct queue_walk *w) {
+    queue_begin_walk(q, w);
+    w->horizon = horizon();
+}
+
+void claim_begin_walk(struct params *p, struct claim *c) {
+    claim_note_walk(c->q, &c->walk);
+    c->sent_us = clock_db();
+    c->rooms = c->q->rooms;
+    params_set_int4(p, 0, c->q->id);
+    params_set_int2(p, 1, c->q->frontier.rank);
+    params_set_int8(p, 2, c->q->frontier.id);
+    params_set_int4(p, 3, (int32_t)c->slot_count);
+    params_set_time(p, 4, clock_db());
+    params_set_int2(p, 5, (int16_t)node_self()->number);
+}
+
+static void walk_encode(struct params *p, struct task *t) {
+    claim_begin_walk(p, CONTAINER_OF(t, struct claim, task));
+}
+
+static void set_now_and_node(struct params *p) {
+    params_set_time(p, 3, clock_db());
+    params_set_int2(p, 4, (int16_t)node_self()->number);
+}
+
+static void encode_key(struct params *p, struct job_key key) {
+    params_int4(p, 0, key.queue_id);
+    params_int2(p, 1, key.rank);
+    params_int8(p, 2, key.id);
+}
+
+static void keys_encode(struct params *p, struct task *t) {
+    struct claim *c = CONTAINER_OF(t, struct claim, task);
+
+    c->sent_us = clock_db();
+    for (size_t i = 0; i < c->slot_count; i++)
+        encode_key(p, c->keys[i]);
+}
+
+/* ---- claims that came to nothing ---- */
+
+/* The queue is as if the claim had never been planned. */
+static void give_up(struct claim *c, bool unknown) {
+    struct queue *q = c->q;
+
+    for (size_t i = 0; i < c->key_count; i++)
+        queue_return_key(q, c->keys[i]);
+    forget_keys_claim(c);
+    queue_signal(q);
+    q->claiming -= (int64_t)c->slot_count;
+    if (unknown)
+        queue_rewind(q);
+    else if (c->task.op != &op_claim_keys)
+        queue_walk_from(q, c->walk.start);
+}
+
+bool claim_again(struct task *t, bool unknown) {
+    struct claim *c = CONTAINER_OF(t, struct claim, task);
+
+    give_up(c, unknown);
+    for (size_t i = 0; i < c->slot_count; i++)
+        slot_ended(c->slots[i]);
+    claim_free(c);
+    return false;
+}
+
+void claim_fail(struct task *t, const struct op_error *err) {
+    struct claim *c = CONTAINER_OF(t, struct claim, task);
+
+    give_up(c, false);
+    for (size_t i = 0; i < c->slot_count; i++) {
+        get_refuse(c->slots[i].get, err);
+        slot_ended(c->slots[i]);
+    }
+    claim_free(c);
+}
+
+struct op op_claim_keys = {
+    .name = "claim_keys",
+    .takes = true,
+    .stmt = SQL_CLAIM_KEYS,
+    .lane = LANE_HOT,
+    .begin = set_now_and_node,
+    .encode = keys_encode,
+    .done = keys_done,
+    .fail = claim_fail,
+    .again = claim_again,
+};
+
+struct op op_claim_walk = {
+    .name = "claim_walk",
+    .takes = true,
+    .stmt = SQL_CLAIM_WALK,
+    .lane = LANE_HOT,
+    .alone = true,
+    .most = CLAIM_MOST,
+    .encode = walk_encode,
+    .done = walk_done,
+    .fail = claim_fail,
+    .again = claim_again,
+};
+
+/* ---- putting back ---- */
+
+struct release {
+    struct task task;
+    struct job_key key;
+    int64_t until; /* as in the row: a later delivery has another end */
+};
+
+static void release(struct job_key key, int64_t until) {
+    struct release *r = xcalloc(1, sizeof *r);
+
+    r->key = key;
+    r->until = until;
+    r->task.op = &op_release;
+    r->task.rows = 1;
+    list_init(&r->task.node);
+    lease_hold(key.id);
+    batch_add(&r->task);
+}
+
+void claim_release(struct job_key key, int64_t until, bool last) {
+    lease_add(key, until);
+    if (last)
+        lease_set_last(key.id);
+    release(key, until);
+}
+
+/* One whose lease is over, or that is gone, there is nothing to be put back of. */
+static bool is_leased(const struct delivery *d) {
+    return d->until == TIME_NEVER || lease_known(d->key.id);
+}
+
+void claim_release_unsent(struct client *c) {
+    for (size_t i = 0; i < c->unsent_count; i++) {
+        const struct delivery *d = &c->unsent[i];
+
+        if (d->offset >= c->bytes_out && d->copy == NULL && is_leased(d))
+            release(d->key, d->until);
+    }
+}
+
+static void release_encode(struct params *p, struct task *t) {
+    const struct release *r = CONTAINER_OF(t, struct release, task);
+
+    encode_key(p, r->key);
+    params_time(p, 5, r->until);
+}
+
+static void release_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct release *r = CONTAINER_OF(tasks[row_int4(rows, i, 0) - 1], struct release, task);
+        struct queue *q = queue_find_id(r->key.queue_id);
+
+        lease_remove(r->key.id);
+        stats.jobs_released++;
+        if (q != NULL)
+            queue_job_returned(q, r->key);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct release *r = CONTAINER_OF(tasks[i], struct release, task);
+
+        lease_unhold(r->key.id);
+        free(r);
+    }
+}
+
+/* The lease runs on and ends by itself. */
+static void release_fail(struct task *t, const struct op_error *err) {
+    struct release *r = CONTAINER_OF(t, struct release, task);
+
+    (void)err;
+    lease_unhold(r->key.id);
+    free(r);
+}
+
+struct op op_release = {
+    .name = "release",
+    .stmt = SQL_RELEASE_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = set_now_and_node,
+    .encode = release_encode,
+    .done = release_done,
+    .fail = release_fail,
+};

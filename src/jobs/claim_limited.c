@@ -1,0 +1,128 @@
+/* Claims of queues with limits: the jobs that came back and the next ones, as many as there is room for. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/claim_impl.h"
+#include "queue/queue_limits.h"
+
+/* Columns behind those of a job. */
+enum { COL_WALKED = 9, COL_ROOM, COL_SOON, COL_WAIT_MS };
+
+static void take_keys(struct claim *c) {
+    struct queue *q = c->q;
+    size_t most = q->returned_count < c->slot_count ? q->returned_count : c->slot_count;
+    struct job_key key;
+
+    if (most == 0)
+        return;
+    c->keys = xmalloc(most * sizeof *c->keys);
+    while (c->key_count < most && queue_take_returned(q, &key))
+        c->keys[c->key_count++] = key;
+}
+
+void claim_limited(struct claim *c) {
+    take_keys(c);
+    c->q->claiming += (int64_t)c->slot_count;
+    c->task.op = &op_claim_limited;
+    c->task.rows = 1;
+    batch_add(&c->task);
+}
+
+static void limited_encode(struct params *p, struct task *t) {
+    struct claim *c = CONTAINER_OF(t, struct claim, task);
+
+    claim_begin_walk(p, c);
+    /* No job has the id 0: an array must have an element. */
+    params_int4(p, 6, c->q->id);
+    params_int2(p, 7, 0);
+    params_int8(p, 8, 0);
+    for (size_t i = 0; i < c->key_count; i++) {
+        params_int4(p, 6, c->q->id);
+        params_int2(p, 7, c->keys[i].rank);
+        params_int8(p, 8, c->keys[i].id);
+    }
+}
+
+/* ---- results ---- */
+
+static bool is_among(const struct claim *c, struct job_key key) {
+    for (size_t i = 0; i < c->row_count; i++)
+        if (c->rows[i].key.id == key.id)
+            return true;
+    return false;
+}
+
+/* Where there was no room left, nobody has looked whether they are there. */
+static void return_keys(struct claim *c) {
+    for (size_t i = 0; i < c->key_count; i++)
+        if (!is_among(c, c->keys[i]))
+            queue_return_key(c->q, c->keys[i]);
+}
+
+/* What the walk brought. */
+struct brought {
+    struct job last;
+    int32_t count;
+};
+
+static struct brought read_rows(struct claim *c, const PGresult *rows) {
+    struct brought b = { .count = 0 };
+    int n = PQntuples(rows);
+
+    c->rows = xmalloc((size_t)n * sizeof *c->rows);
+    for (int i = 0; i < n && !row_null(rows, i, 0); i++) {
+        const struct job *job = &c->rows[i];
+
+        claim_read_row(c, rows, i, 0);
+        if (!row_bool(rows, i, COL_WALKED))
+            continue;
+        if (b.count++ == 0 || job_key_before(b.last.key, job->key))
+            b.last = *job;
+    }
+    return b;
+}
+
+static void note_full(struct claim *c, const PGresult *rows) {
+    int32_t wait_ms = row_null(rows, 0, COL_WAIT_MS) ? 0 : row_int4(rows, 0, COL_WAIT_MS);
+
+    limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, COL_SOON));
+}
+
+static void limited_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct claim *c = CONTAINER_OF(tasks[0], struct claim, task);
+    struct queue *q = c->q;
+    struct brought walked = read_rows(c, rows);
+    bool to_the_end = row_int4(rows, 0, COL_ROOM) > walked.count;
+
+    (void)count;
+    q->claiming -= (int64_t)c->slot_count;
+    if (!to_the_end)
+        return_keys(c);
+    if (!to_the_end && c->row_count < c->slot_count)
+        note_full(c, rows);
+    else
+        limits_not_full(q);
+    claim_deal(c);
+    for (size_t i = 0; i < c->row_count; i++)
+        queue_forget_returned(q, c->rows[i].key);
+    claim_advance(c, walked.count > 0 ? &walked.last : NULL, to_the_end);
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+    claim_free(c);
+}
+
+struct op op_claim_limited = {
+    .name = "claim_limited",
+    .takes = true,
+    .stmt = SQL_CLAIM_LIMITED,
+    .lane = LANE_HOT,
+    .alone = true,
+    .most = 100,
+    .encode = limited_encode,
+    .done = limited_done,
+    .fail = claim_fail,
+    .again = claim_again,
+};

@@ -1,0 +1,207 @@
+/* Dead jobs: revived by ENQUEUE and REVIVE, deleted by DELJOB and by who acknowledges them after all. */
+#include "jobs/dead_jobs.h"
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/add_options.h"
+#include "jobs/job_expiry.h"
+#include "jobs/job_ids.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+
+/* Of one statement. */
+#define PAGE 1000
+
+/* What another server has buried may not have been told yet. */
+static bool may_be_dead(const struct job_ids *ids) {
+    for (size_t i = 0; i < ids->count; i++) {
+        const struct queue *q = queue_find_id(ids->keys[i].queue_id);
+
+        if (q != NULL && q->dead > 0)
+            return true;
+    }
+    return node_has_company();
+}
+
+/* The server's own requests, which have no command, are about jobs that it has just added. In a transaction
+ * nothing may be done behind its commit. */
+static void look_among_dead(struct req *r, struct op *op) {
+    if (r->cmd == NULL || r->exec != NULL || (size_t)job_ids(r)->hits >= job_ids(r)->count ||
+        !may_be_dead(job_ids(r))) {
+        job_ids_end(r);
+        return;
+    }
+    r->task.op = op;
+    batch_add(&r->task);
+}
+
+static void set_now(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+static void reply_hits(struct task **tasks, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        job_ids_end(REQ_OF_TASK(tasks[i]));
+}
+
+static void dead_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+/* ---- ENQUEUE ---- */
+
+static void revived(struct queue *q, struct job_key key, int64_t expires_at) {
+    stats.jobs_revived++;
+    expiry_wake_at(expires_at);
+    if (q == NULL) {
+        news_uncounted(key.queue_id);
+        news_returned(key);
+        return;
+    }
+    queue_count_dead(q, -1);
+    queue_count_total(q, 1);
+    queue_count_in(q, 1);
+    queue_job_ready(q, key);
+}
+
+/* Columns: ordinal, expires_at. */
+static void revive_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+
+        job_ids(r)->hits++;
+        revived(queue_find_id(key.queue_id), key, row_time(rows, i, 1));
+    }
+    reply_hits(tasks, count);
+}
+
+/* The first try may have revived what the second does not find. */
+static bool revive_again(struct task *t, bool unknown) {
+    job_ids(REQ_OF_TASK(t))->unsure |= unknown;
+    return true;
+}
+
+struct op op_revive_jobs = {
+    .name = "revive_jobs",
+    .stmt = SQL_REVIVE_JOBS,
+    .lane = LANE_HOT,
+    .begin = set_now,
+    .encode = job_ids_encode,
+    .done = revive_done,
+    .fail = dead_fail,
+    .again = revive_again,
+};
+
+void dead_revive_or_reply(struct req *r) {
+    look_among_dead(r, &op_revive_jobs);
+}
+
+/* ---- DELJOB, ACKJOB ---- */
+
+static void delete_encode(struct params *p, struct task *t) {
+    job_ids_encode(p, t);
+    job_ids_encode_tokens(p, 3, t);
+}
+
+static void delete_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct queue *q = queue_find_id(key.queue_id);
+
+        job_ids(r)->hits++;
+        if (q != NULL)
+            queue_count_dead(q, -1);
+        else
+            news_uncounted(key.queue_id);
+    }
+    reply_hits(tasks, count);
+}
+
+struct op op_delete_dead = {
+    .name = "delete_dead",
+    .stmt = SQL_DELETE_DEAD,
+    .lane = LANE_HOT,
+    .encode = delete_encode,
+    .done = delete_done,
+    .fail = dead_fail,
+};
+
+void dead_delete_or_reply(struct req *r) {
+    look_among_dead(r, &op_delete_dead);
+}
+
+/* ---- all of a queue ---- */
+
+struct revive {
+    struct queue *q;
+    struct job_key after;
+    int64_t count; /* at most so many more */
+    int64_t done;
+};
+
+void dead_revive_queue(struct req *r, struct queue *q, int64_t count) {
+    struct revive *v = req_alloc(r, sizeof *v);
+
+    *v = (struct revive){ .q = q, .after = { q->id, INT16_MIN, 0 }, .count = count };
+    q->users++;
+    r->data = v;
+    r->task.op = &op_revive_queue;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+static void revive_queue_encode(struct params *p, struct task *t) {
+    const struct revive *v = REQ_OF_TASK(t)->data;
+
+    params_set_int4(p, 0, v->after.queue_id);
+    params_set_int2(p, 1, v->after.rank);
+    params_set_int8(p, 2, v->after.id);
+    params_set_int4(p, 3, (int32_t)at_most(v->count, PAGE));
+    params_set_time(p, 4, clock_db());
+}
+
+static struct job_key revive_key(const struct revive *v, const PGresult *rows, int row) {
+    return (struct job_key){ v->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
+}
+
+/* Columns: rank, id, expires_at. The first row is the last one that was looked at: the next page begins behind it. */
+static void revive_queue_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    struct revive *v = r->data;
+    int n = PQntuples(rows);
+
+    (void)count;
+    for (int i = 1; i < n; i++)
+        revived(v->q, revive_key(v, rows, i), row_time(rows, i, 2));
+    if (n > 1) {
+        v->done += n - 1;
+        v->count -= n - 1;
+    }
+    if (n > 0 && v->count > 0) {
+        v->after = revive_key(v, rows, 0);
+        batch_add(&r->task);
+        return;
+    }
+    v->q->users--;
+    req_int(r, v->done);
+}
+
+static void revive_queue_fail(struct task *t, const struct op_error *err) {
+    ((struct revive *)REQ_OF_TASK(t)->data)->q->users--;
+    dead_fail(t, err);
+}
+
+struct op op_revive_queue = {
+    .name = "revive_queue",
+    .stmt = SQL_REVIVE_QUEUE,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = revive_queue_encode,
+    .done = revive_queue_done,
+    .fail = revive_queue_fail,
+};

@@ -1,0 +1,191 @@
+/* Jobs that are done and kept for a while: what is asked about them, and how they leave. */
+#include "jobs/finished.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/dead_jobs.h"
+#include "jobs/job_ids.h"
+#include "jobs/job_view.h"
+#include "queue/lease.h"
+
+static void set_now(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+/* ---- ACKJOB after a lost connection ---- */
+
+void finished_recall(struct req *r) {
+    r->task.op = &op_recall;
+    batch_add(&r->task);
+}
+
+struct place {
+    int64_t id;
+    size_t at;
+};
+
+static int compare_places(const void *a, const void *b) {
+    const struct place *x = a, *y = b;
+
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Which of the IDs were named before; the caller frees it. */
+static bool *find_repeated(const struct job_ids *ids) {
+    struct place *places = xmalloc(ids->count * sizeof *places);
+    bool *repeated = xcalloc(ids->count, sizeof *repeated);
+
+    for (size_t at = 0; at < ids->count; at++)
+        places[at] = (struct place){ ids->keys[at].id, at };
+    qsort(places, ids->count, sizeof *places, compare_places);
+    for (size_t i = 1; i < ids->count; i++)
+        repeated[places[i].at] = places[i].id == places[i - 1].id;
+    free(places);
+    return repeated;
+}
+
+/* Columns: ordinal, lives, finished_at, node, result. A lease of a job that has left no trace was ended by the
+ * first try; the second one has counted its own. */
+static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int row) {
+    bool leased;
+
+    if (job_ids_is_stale(ids, at))
+        return;
+    leased = lease_remove(ids->keys[at].id);
+    if (row_null(rows, row, 2))
+        ids->hits += leased;
+    else
+        ids->hits += row_int2(rows, row, 3) == node_self()->number && row_time(rows, row, 2) >= ids->sent_us;
+}
+
+/* A row for each ID, in their order. */
+static void recall_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+        bool *repeated = find_repeated(job_ids(r));
+
+        for (size_t at = 0; at < job_ids(r)->count; at++)
+            if (!repeated[at])
+                recall_row(job_ids(r), at, rows, (int)(tasks[i]->first_row + at));
+        free(repeated);
+        job_ids_unhold(r);
+        dead_delete_or_reply(r);
+    }
+}
+
+struct op op_recall = {
+    .name = "recall",
+    .stmt = SQL_LOOK_JOBS,
+    .lane = LANE_SIDE,
+    .begin = set_now,
+    .encode = job_ids_encode,
+    .done = recall_done,
+    .fail = job_ids_fail,
+};
+
+/* ---- SHOW ---- */
+
+void finished_show(struct req *r) {
+    r->task.op = &op_show_finished;
+    batch_add(&r->task);
+}
+
+static void show_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key;
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+
+        struct job_view v = job_view_read_finished(rows, i, 1);
+
+        job_ids(r)->hits++;
+        job_view_reply_all(r, &v);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+
+        if (job_ids(r)->hits == 0)
+            reply_null_bulk(r);
+        req_end(r);
+    }
+}
+
+static void show_fail(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+struct op op_show_finished = {
+    .name = "show_finished",
+    .stmt = SQL_SHOW_FINISHED,
+    .lane = LANE_SIDE,
+    .begin = set_now,
+    .encode = job_ids_encode,
+    .done = show_done,
+    .fail = show_fail,
+};
+
+/* ---- emptying the tables ---- */
+
+static struct task over = { .op = &op_over_finished, .rows = 1 };
+static struct task empty = { .op = &op_empty_finished, .rows = 1 };
+
+/* One server at a time; two of them would do no harm. */
+void finished_tick(void) {
+    if (node_is_heir() && over.state == TASK_IDLE && empty.state == TASK_IDLE)
+        batch_add(&over);
+}
+
+static void over_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, clock_db());
+}
+
+static void over_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    if (PQntuples(rows) > 0)
+        batch_add(&empty);
+}
+
+static void no_params(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+static void emptied(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    (void)rows;
+}
+
+/* There is a next second. */
+static void not_now(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_over_finished = {
+    .name = "over_finished",
+    .stmt = SQL_OVER_FINISHED,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = over_encode,
+    .done = over_done,
+    .fail = not_now,
+};
+
+/* The last statement of its flight, because of its locks. */
+struct op op_empty_finished = {
+    .name = "empty_finished",
+    .stmt = SQL_EMPTY_FINISHED,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = no_params,
+    .done = emptied,
+    .fail = not_now,
+};

@@ -1,0 +1,231 @@
+/* GETJOB in a transaction: takes what is there, also what was added before it. */
+#include "jobs/get_inside.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/bundle.h"
+#include "batch/operations.h"
+#include "config/config.h"
+#include "jobs/claim.h"
+#include "jobs/job_ids.h"
+#include "queue/globs.h"
+#include "queue/lease.h"
+#include "queue/queue.h"
+#include "queue/waiters.h"
+
+struct inside {
+    int64_t count;
+    unsigned form;
+    int64_t sent_us; /* clock_db(): when the leases begin */
+    size_t queue_count;
+    struct queue *queues[];
+};
+
+/* One job of the result, and which of the queues it is of. */
+struct found {
+    int32_t ordinal;
+    struct job job;
+};
+
+static struct inside *inside_of(const struct task *t) {
+    return CONTAINER_OF(t, const struct req, task)->data;
+}
+
+static struct queue *find_queue(struct req *r, struct slice name) {
+    char *plain;
+
+    if (!glob_is_special(name))
+        return queue_get(name);
+    plain = req_alloc(r, name.len);
+    return queue_get((struct slice){ plain, glob_unescape(name, plain) });
+}
+
+void get_inside(struct req *r, int first, int64_t count, unsigned form) {
+    size_t most = (size_t)(r->argc - first);
+    struct inside *g = req_alloc(r, sizeof *g + most * sizeof *g->queues);
+
+    g->count = count;
+    g->form = form;
+    for (int i = first; i < r->argc; i++) {
+        if (glob_is_special(r->argv[i]) && glob_is_pattern(r->argv[i])) {
+            req_error(r, "ERR GETJOB in a transaction takes names of queues, no patterns");
+            return;
+        }
+        if (find_queue(r, r->argv[i])->limited) {
+            req_error(r, "ERR GETJOB in a transaction takes no jobs from queues with limits");
+            return;
+        }
+    }
+    for (size_t i = 0; i < most; i++) {
+        g->queues[i] = find_queue(r, r->argv[first + (int)i]);
+        g->queues[i]->shown = true;
+        g->queues[i]->users++;
+    }
+    g->queue_count = most;
+    r->data = g;
+    r->task.op = &op_claim_inside;
+    r->task.rows = 1;
+    batch_add(&r->task);
+}
+
+/* ---- the statement ---- */
+
+static bool puts_back(const struct task *t) {
+    return t->op == &op_requeue_jobs || t->op == &op_requeue_again;
+}
+
+/* What a NACK or ENQUEUE of the transaction puts back may stand before that key. */
+static struct job_key before_returned(struct job_key key, const struct task *t) {
+    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+
+    for (size_t i = 0; i < ids->count; i++) {
+        if (ids->keys[i].queue_id == key.queue_id && !job_key_before(key, ids->keys[i])) {
+            key = ids->keys[i];
+            key.id--;
+        }
+    }
+    return key;
+}
+
+/* Jobs that the transaction puts ahead stand before the frontier, and so may those that it puts back. */
+struct job_key first_inside(const struct queue *q, const struct bundle *b) {
+    struct job_key key = queue_first_key(q);
+
+    if (b != NULL && b->ahead)
+        return (struct job_key){ q->id, INT16_MIN, 0 };
+    for (size_t i = 0; b != NULL && i < b->count; i++)
+        if (puts_back(b->tasks[i]))
+            key = before_returned(key, b->tasks[i]);
+    return key;
+}
+
+static void inside_encode(struct params *p, struct task *t) {
+    struct inside *g = inside_of(t);
+    int64_t most = g->count < config.batch_max ? g->count : config.batch_max;
+
+    for (size_t i = 0; i < g->queue_count; i++) {
+        const struct queue *q = g->queues[i];
+        struct job_key key = first_inside(q, t->bundle);
+
+        if (most > queue_result_rows(q))
+            most = queue_result_rows(q);
+        /* One that gives nothing has a place, too: nobody has the number 0. */
+        params_int4(p, 0, queue_is_shut(q) ? 0 : q->id);
+        params_int2(p, 1, key.rank);
+        params_int8(p, 2, key.id);
+    }
+    params_set_int4(p, 3, (int32_t)most);
+    g->sent_us = clock_db();
+    params_set_time(p, 4, g->sent_us);
+    params_set_int2(p, 5, (int16_t)node_self()->number);
+}
+
+/* ---- the result ---- */
+
+static int compare(const void *a, const void *b) {
+    const struct found *x = a, *y = b;
+
+    if (x->ordinal != y->ordinal)
+        return x->ordinal < y->ordinal ? -1 : 1;
+    return job_key_before(x->job.key, y->job.key) ? -1 : job_key_before(y->job.key, x->job.key);
+}
+
+static struct found read_row(const struct inside *g, const PGresult *rows, int row) {
+    int32_t ordinal = row_int4(rows, row, 0);
+
+    return (struct found){
+        .ordinal = ordinal,
+        .job = { .q = g->queues[ordinal - 1],
+                 .key = { row_int4(rows, row, 1), row_int2(rows, row, 2), row_int8(rows, row, 3) },
+                 .ready_at = row_time(rows, row, 4),
+                 .lease_us = row_time(rows, row, 4) - g->sent_us,
+                 .expires_at = row_time(rows, row, 5),
+                 .retry = row_int4(rows, row, 6),
+                 .nacks = row_int4(rows, row, 7),
+                 .extras = row_int4(rows, row, 8),
+                 .body = row_bytes(rows, row, 9),
+                 .last = !row_null(rows, row, 10) && row_bool(rows, row, 10) },
+    };
+}
+
+/* As claim.c does with what it brings. */
+static void take(const struct job *job) {
+    if (!lease_replace(job->key.id))
+        queue_count_len(job->q, -1);
+    queue_forget_returned(job->q, job->key);
+}
+
+static struct job *take_rows(const struct inside *g, const PGresult *rows, size_t count) {
+    struct found *found = xmalloc((count + 1) * sizeof *found);
+    struct job *jobs = xmalloc((count + 1) * sizeof *jobs);
+
+    for (size_t i = 0; i < count; i++)
+        found[i] = read_row(g, rows, (int)i);
+    qsort(found, count, sizeof *found, compare);
+    for (size_t i = 0; i < count; i++) {
+        jobs[i] = found[i].job;
+        take(&jobs[i]);
+    }
+    free(found);
+    stats.claims++;
+    stats.claimed_rows += count;
+    stats.claims_empty += count == 0;
+    return jobs;
+}
+
+static void leave_queues(const struct inside *g) {
+    for (size_t i = 0; i < g->queue_count; i++)
+        g->queues[i]->users--;
+}
+
+static void give(struct req *r, const struct job *jobs, size_t count, unsigned form) {
+    if (r->client != NULL && r->client->state != CLIENT_DEAD && count > 0) {
+        jobs_deliver(r, r->client, jobs, count, form);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        claim_release(jobs[i].key, jobs[i].ready_at, jobs[i].last);
+    reply_null_array(r);
+}
+
+static void inside_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    struct inside *g = r->data;
+    size_t found = (size_t)PQntuples(rows);
+    struct job *jobs = take_rows(g, rows, found);
+
+    (void)count;
+    give(r, jobs, found, g->form);
+    free(jobs);
+    leave_queues(g);
+    req_end(r);
+}
+
+static void inside_fail(struct task *t, const struct op_error *err) {
+    leave_queues(inside_of(t));
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+/* What was leased is put back by load.c: nobody has got it. */
+static void inside_answer_lost(struct task *t) {
+    struct req *r = REQ_OF_TASK(t);
+
+    leave_queues(r->data);
+    reply_null_array(r);
+    req_end(r);
+}
+
+struct op op_claim_inside = {
+    .name = "claim_inside",
+    .stmt = SQL_CLAIM_IN_ORDER,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = inside_encode,
+    .done = inside_done,
+    .fail = inside_fail,
+    .answer_lost = inside_answer_lost,
+};

@@ -1,0 +1,297 @@
+/* Delays that end and TTLs that are over: by the index on wake_at, or in key order. */
+#include "jobs/job_expiry.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/jobid.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/job_end.h"
+#include "queue/events.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+#include "queue/settings.h"
+
+/* Rows of one statement; when there were as many, there may be more. */
+#define LIMIT 1000
+/* Another server's insert may be committed later than its wake_at: now and then a look begins this far back.
+ * Not each of them: while vacuum is held back it passes over all that was due in that time. */
+#define LATE_US (20 * US_PER_S)
+#define LOOK_BACK_US (10 * US_PER_S)
+#define RETRY_US US_PER_S
+#define LOCKED_US (100 * US_PER_MS)
+/* Queues swept in one statement; more of them take turns. */
+#define SWEEP_QUEUES 1000
+
+/* Everything before from has been dealt with. Three statements of one flight:
+ * remove the expired, wake the due, and ask when to look again. */
+static struct {
+    struct task expired;
+    struct task due;
+    struct task next;
+    bool busy;
+    bool more;
+    bool failed;
+    int64_t from;
+    int64_t now; /* of the look under way */
+    int64_t looked_back;
+    int64_t next_at;
+} wake = {
+    .expired = { .op = &op_wake_expired, .rows = 1 },
+    .due = { .op = &op_wake_due, .rows = 1 },
+    .next = { .op = &op_wake_next, .rows = 1 },
+    .from = TIME_BEGINNING,
+    .next_at = TIME_NEVER,
+};
+
+void expiry_wake_at(int64_t us) {
+    if (us < wake.next_at)
+        wake.next_at = us;
+    if (us <= wake.from)
+        wake.from = us - 1;
+}
+
+void expiry_rewind(void) {
+    wake.from = wake.looked_back = TIME_BEGINNING;
+    wake.next_at = clock_db();
+}
+
+int64_t expiry_next_wake(void) {
+    return wake.busy ? INT64_MAX : wake.next_at;
+}
+
+/* Sets the beginning of this look back, if that is to be. */
+static void look_back(void) {
+    int64_t now = clock_db();
+
+    if (now - LOOK_BACK_US < wake.looked_back)
+        return;
+    wake.looked_back = now;
+    if (now - LATE_US < wake.from)
+        wake.from = now - LATE_US;
+}
+
+void expiry_wake(void) {
+    if (wake.busy || wake.next_at > clock_db())
+        return;
+    wake.busy = true;
+    wake.more = false;
+    wake.failed = false;
+    wake.next_at = TIME_NEVER;
+    look_back();
+    batch_add(&wake.expired);
+    batch_add(&wake.due);
+    batch_add(&wake.next);
+}
+
+/* ---- wake_at ---- */
+
+static void expired_encode(struct params *p, struct task *t) {
+    (void)t;
+    wake.now = clock_db();
+    params_set_time(p, 0, wake.from);
+    params_set_time(p, 1, wake.now);
+    params_set_int4(p, 2, LIMIT);
+}
+
+/* Columns: queue_id, rank, id, queued_since, expires_at, retry, group_key. */
+static void expire(const PGresult *rows, int row) {
+    struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
+    const struct queue *q = queue_find_id(key.queue_id);
+
+    stats.jobs_expired++;
+    job_ended(&(struct job_end){ .key = key,
+                                 .queued_since = row_time(rows, row, 3),
+                                 .group = job_end_group(rows, row, 6),
+                                 .how = JOB_DELETED });
+    if (events_wanted(q))
+        event_of_job(q, EVENT_EXPIRED, key, row_time(rows, row, 4), row_int4(rows, row, 5));
+}
+
+static void expired_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++)
+        expire(rows, i);
+    wake.more |= PQntuples(rows) >= LIMIT;
+}
+
+static void due_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, wake.from);
+    params_set_time(p, 1, wake.now);
+    params_set_int4(p, 2, LIMIT);
+    params_ensure_int4_array(p, 3);
+    if (queue_paused_in() == 0)
+        return;
+    QUEUE_EACH(q) {
+        if (q->pause & PAUSE_IN)
+            params_int4(p, 3, q->id);
+    }
+}
+
+static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        struct queue *q = queue_find_id(key.queue_id);
+
+        if (row_time(rows, i, 3) > wake.now)
+            continue;
+        if (q == NULL) {
+            news_uncounted(key.queue_id);
+            news_returned(key);
+            continue;
+        }
+        queue_count_in(q, 1);
+        queue_job_returned(q, key);
+    }
+    wake.more |= PQntuples(rows) >= LIMIT;
+}
+
+static void next_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, wake.from);
+}
+
+/* The next look begins where the first row is left, so that it does not pass over the dead ones of this look. */
+static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    if (PQntuples(rows) > 0)
+        expiry_wake_at(row_time(rows, 0, 0));
+    if (!wake.failed)
+        wake.from = wake.next_at <= wake.now ? wake.next_at - 1 : wake.now;
+    /* What is due and was not taken is locked by somebody. */
+    if (!wake.more && wake.next_at <= wake.now)
+        wake.next_at = wake.now + LOCKED_US;
+    wake.busy = false;
+}
+
+/* The look as a whole is repeated in a while. */
+static void wake_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    wake.next_at = clock_db() + RETRY_US;
+    wake.failed = true;
+    if (t == &wake.next)
+        wake.busy = false;
+}
+
+struct op op_wake_expired = {
+    .name = "wake_expired",
+    .stmt = SQL_WAKE_EXPIRED,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = expired_encode,
+    .done = expired_done,
+    .fail = wake_fail,
+};
+
+struct op op_wake_due = {
+    .name = "wake_due",
+    .stmt = SQL_WAKE_DUE,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = due_encode,
+    .done = due_done,
+    .fail = wake_fail,
+};
+
+struct op op_wake_next = {
+    .name = "wake_next",
+    .stmt = SQL_WAKE_NEXT,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = next_encode,
+    .done = next_done,
+    .fail = wake_fail,
+};
+
+/* ---- in key order ---- */
+
+struct sweep {
+    struct task task;
+    int32_t queue_id;
+    int64_t from_id;
+};
+
+static int64_t sweep_to; /* the newest id that has expired */
+static size_t sweeps;    /* under way */
+
+static void sweep_queue(struct queue *q) {
+    struct sweep *s = xcalloc(1, sizeof *s);
+
+    s->queue_id = q->id;
+    s->from_id = q->swept_id;
+    s->task.op = &op_expire_in_order;
+    s->task.rows = 1;
+    list_init(&s->task.node);
+    sweeps++;
+    batch_add(&s->task);
+}
+
+void expiry_in_order(void) {
+    static uint32_t next_slot;
+
+    if (sweeps > 0)
+        return;
+    sweep_to = job_id_at(clock_db() - JOB_DEFAULT_TTL * US_PER_S);
+    for (uint32_t looked = 0; looked < queue_slots() && sweeps < SWEEP_QUEUES; looked++) {
+        struct queue *q = queue_at(next_slot++ % queue_slots());
+
+        if (q != NULL && q->id != 0 && q->total > 0 && q->swept_id < sweep_to)
+            sweep_queue(q);
+    }
+}
+
+static void sweep_begin(struct params *p) {
+    params_set_int8(p, 3, sweep_to);
+    params_set_int4(p, 4, LIMIT);
+    params_set_time(p, 5, clock_db());
+}
+
+static void sweep_encode(struct params *p, struct task *t) {
+    const struct sweep *s = CONTAINER_OF(t, struct sweep, task);
+
+    params_int4(p, 0, s->queue_id);
+    params_int2(p, 1, 0);
+    params_int8(p, 2, s->from_id);
+}
+
+static void sweep_end(struct sweep *s) {
+    sweeps--;
+    free(s);
+}
+
+/* A queue with as many as the limit may have more: it is swept again from the
+ * same place, which costs little, because what was found is gone. */
+static void sweep_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++)
+        expire(rows, i);
+    for (size_t i = 0; i < count; i++) {
+        struct sweep *s = CONTAINER_OF(tasks[i], struct sweep, task);
+        struct queue *q = queue_find_id(s->queue_id);
+
+        if (q != NULL && PQntuples(rows) < LIMIT)
+            q->swept_id = sweep_to;
+        sweep_end(s);
+    }
+}
+
+static void sweep_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    sweep_end(CONTAINER_OF(t, struct sweep, task));
+}
+
+struct op op_expire_in_order = {
+    .name = "expire_in_order",
+    .stmt = SQL_EXPIRE_IN_ORDER,
+    .lane = LANE_HOT,
+    .begin = sweep_begin,
+    .encode = sweep_encode,
+    .done = sweep_done,
+    .fail = sweep_fail,
+};

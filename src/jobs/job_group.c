@@ -1,0 +1,298 @@
+/* Groups: lets the next job go, and finds groups that were left behind. */
+#include "jobs/job_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+
+/* A group that is new is made by the first; others may be looking at it as well. */
+#define MAX_TRIES 4
+#define LOOK_LIMIT 1000
+/* Twenty times as much is spent on other things. */
+#define LOOK_SHARE 20
+#define UNUSED_US (600 * US_PER_S)
+
+struct next {
+    struct task task;
+    struct heap_item due; /* while it waits for tokens */
+    UT_hash_handle hh;    /* then, too */
+    int64_t wait_us;      /* for tokens; 0: not for them */
+    unsigned tries;
+    size_t len;
+    char name[]; /* what the group is called: the number of its queue, then its key, however long that is */
+};
+
+/* Groups that wait for tokens: each is asked for once. */
+static struct next *paced;
+static struct heap dues;
+
+static int32_t queue_of(const struct next *n) {
+    int32_t id;
+
+    memcpy(&id, n->name, sizeof id);
+    return id;
+}
+
+static bool is_paced(const struct next *n) {
+    const struct next *found;
+
+    HASH_FIND(hh, paced, n->name, n->len, found);
+    return found != NULL;
+}
+
+static struct next *next_new(int32_t queue_id, struct slice key) {
+    size_t len = sizeof queue_id + key.len;
+    struct next *n = xcalloc(1, sizeof *n + len);
+
+    n->len = len;
+    memcpy(n->name, &queue_id, sizeof queue_id);
+    memcpy(n->name + sizeof queue_id, key.ptr, key.len);
+    n->task.op = &op_next_in_groups;
+    n->task.rows = 1;
+    n->task.bytes = key.len;
+    list_init(&n->task.node);
+    return n;
+}
+
+void group_next(int32_t queue_id, struct slice key) {
+    struct next *n = next_new(queue_id, key);
+
+    if (is_paced(n))
+        free(n);
+    else
+        batch_add(&n->task);
+}
+
+static void next_begin(struct params *p) {
+    params_set_time(p, 2, clock_db());
+}
+
+static void next_encode(struct params *p, struct task *t) {
+    const struct next *n = CONTAINER_OF(t, struct next, task);
+
+    params_int4(p, 0, queue_of(n));
+    params_bytea(p, 1, (struct slice){ n->name + sizeof(int32_t), n->len - sizeof(int32_t) });
+}
+
+static void let_go(struct job_key key) {
+    struct queue *q = queue_find_id(key.queue_id);
+
+    if (q == NULL) {
+        news_uncounted(key.queue_id);
+        news_returned(key);
+        return;
+    }
+    queue_count_in(q, 1);
+    queue_job_ready(q, key);
+}
+
+static void pace(struct next *n) {
+    if (is_paced(n)) {
+        free(n);
+        return;
+    }
+    heap_set(&dues, &n->due, clock_mono() + n->wait_us);
+    HASH_ADD_KEYPTR(hh, paced, n->name, n->len, n);
+}
+
+/* Columns: ordinal, rank, id, wait_ms. */
+static void next_row(struct next *n, const PGresult *rows, int row) {
+    if (!row_null(rows, row, 1)) {
+        let_go((struct job_key){ queue_of(n), row_int2(rows, row, 1), row_int8(rows, row, 2) });
+        return;
+    }
+    n->tries = MAX_TRIES;
+    if (!row_null(rows, row, 3))
+        n->wait_us = row_int4(rows, row, 3) * US_PER_MS;
+}
+
+static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++)
+        next_row(CONTAINER_OF(tasks[row_int4(rows, i, 0) - 1], struct next, task), rows, i);
+    for (size_t i = 0; i < count; i++) {
+        struct next *n = CONTAINER_OF(tasks[i], struct next, task);
+
+        if (n->wait_us > 0)
+            pace(n);
+        else if (++n->tries < MAX_TRIES)
+            batch_add(&n->task);
+        else
+            free(n);
+    }
+}
+
+static void next_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    free(CONTAINER_OF(t, struct next, task));
+}
+
+void groups_turn(void) {
+    struct heap_item *first;
+
+    while ((first = heap_first(&dues)) != NULL && first->due <= clock_mono()) {
+        struct next *n = CONTAINER_OF(first, struct next, due);
+
+        heap_remove(&dues, &n->due);
+        HASH_DEL(paced, n);
+        n->wait_us = 0;
+        n->tries = 0;
+        batch_add(&n->task);
+    }
+}
+
+int64_t groups_next_turn(void) {
+    struct heap_item *first = heap_first(&dues);
+
+    return first == NULL ? INT64_MAX : first->due;
+}
+
+struct op op_next_in_groups = {
+    .name = "next_in_groups",
+    .stmt = SQL_NEXT_IN_GROUPS,
+    .lane = LANE_HOT,
+    .begin = next_begin,
+    .encode = next_encode,
+    .done = next_done,
+    .fail = next_fail,
+};
+
+/* ---- groups of jobs that SQL has named ---- */
+
+struct named {
+    struct task task;
+    struct job_key key;
+};
+
+void group_of(struct job_key key) {
+    struct named *n = xcalloc(1, sizeof *n);
+
+    n->key = key;
+    n->task.op = &op_find_groups;
+    n->task.rows = 1;
+    list_init(&n->task.node);
+    batch_add(&n->task);
+}
+
+static void find_encode(struct params *p, struct task *t) {
+    struct job_key key = CONTAINER_OF(t, struct named, task)->key;
+
+    params_int4(p, 0, key.queue_id);
+    params_int2(p, 1, key.rank);
+    params_int8(p, 2, key.id);
+}
+
+static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++)
+        if (!row_null(rows, i, 1))
+            group_next(row_int4(rows, i, 0), row_bytes(rows, i, 1));
+    for (size_t i = 0; i < count; i++)
+        free(CONTAINER_OF(tasks[i], struct named, task));
+}
+
+/* groups_look() finds them. */
+static void find_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    free(CONTAINER_OF(t, struct named, task));
+}
+
+struct op op_find_groups = {
+    .name = "find_groups",
+    .stmt = SQL_FIND_GROUPS,
+    .lane = LANE_HOT,
+    .encode = find_encode,
+    .done = find_done,
+    .fail = find_fail,
+};
+
+/* ---- groups that were left behind ---- */
+
+static struct {
+    struct task task;
+    int64_t asked_us; /* clock_mono() */
+    int64_t next_us;
+} look = { .task = { .op = &op_stuck_groups, .rows = 1 } };
+
+void groups_look(void) {
+    if (!node_is_heir() || look.task.state != TASK_IDLE || clock_mono() < look.next_us)
+        return;
+    look.asked_us = clock_mono();
+    batch_add(&look.task);
+}
+
+static void look_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, clock_db());
+    params_set_int4(p, 1, LOOK_LIMIT);
+}
+
+static void look_ended(void) {
+    look.next_us = clock_mono() + (clock_mono() - look.asked_us) * LOOK_SHARE;
+}
+
+static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    for (int i = 0; i < PQntuples(rows); i++)
+        group_next(row_int4(rows, i, 0), row_bytes(rows, i, 1));
+    look_ended();
+}
+
+static void look_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+    look_ended();
+}
+
+struct op op_stuck_groups = {
+    .name = "stuck_groups",
+    .stmt = SQL_STUCK_GROUPS,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = look_encode,
+    .done = look_done,
+    .fail = look_fail,
+};
+
+/* ---- groups that nobody uses ---- */
+
+static struct task prune = { .op = &op_prune_groups, .rows = 1 };
+
+void groups_prune(void) {
+    if (node_is_heir() && prune.state == TASK_IDLE)
+        batch_add(&prune);
+}
+
+static void prune_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, clock_db() - UNUSED_US);
+    params_set_int4(p, 1, LOOK_LIMIT);
+}
+
+static void prune_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    (void)rows;
+}
+
+static void prune_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_prune_groups = {
+    .name = "prune_groups",
+    .stmt = SQL_PRUNE_GROUPS,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = prune_encode,
+    .done = prune_done,
+    .fail = prune_fail,
+};

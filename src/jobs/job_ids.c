@@ -1,0 +1,219 @@
+/* Commands over job IDs: from IDs to keys, rows, and back to requests. */
+#include "jobs/job_ids.h"
+
+#include "base/clock.h"
+#include "queue/lease.h"
+
+/* Most commands carry one ID, and all of them few. */
+#define ID_BYTES 48
+
+static void set_token(struct req *r, struct job_ids *ids, size_t max, int64_t token) {
+    if (ids->tokens == NULL)
+        ids->tokens = req_alloc(r, max * sizeof *ids->tokens);
+    ids->tokens[ids->count] = token;
+}
+
+static enum jobid_check parse(struct slice text, bool tokens, struct job_key *key, int64_t *token) {
+    return tokens ? jobid_parse_token(text, key, token) : jobid_parse(text, key);
+}
+
+static bool parse_or_reply(struct req *r, int from, int to, bool tokens) {
+    size_t max = (size_t)(to > from ? to - from : 0);
+    struct job_ids *ids = req_alloc(r, sizeof *ids + max * sizeof *ids->keys);
+    int64_t token = 0;
+
+    ids->seconds = NO_SECONDS;
+    for (int i = from; i < to; i++) {
+        switch (parse(r->argv[i], tokens, &ids->keys[ids->count], &token)) {
+        case JOBID_OK:
+            if (token != 0)
+                set_token(r, ids, max, token);
+            ids->count++;
+            break;
+        case JOBID_UNKNOWN:
+            break;
+        case JOBID_BAD:
+            req_error(r, "BADID Invalid Job ID format.");
+            return false;
+        }
+    }
+    r->data = ids;
+    r->task.rows = (uint32_t)ids->count;
+    r->task.bytes = ids->count * ID_BYTES;
+    return true;
+}
+
+bool job_ids_or_reply(struct req *r, int from, int to) {
+    return parse_or_reply(r, from, to, false);
+}
+
+bool job_ids_tokens_or_reply(struct req *r, int from, int to) {
+    return parse_or_reply(r, from, to, true);
+}
+
+void job_ids_set(struct req *r, struct job_key key) {
+    struct job_ids *ids = req_alloc(r, sizeof *ids + sizeof *ids->keys);
+
+    ids->count = 1;
+    ids->seconds = NO_SECONDS;
+    ids->keys[0] = key;
+    r->data = ids;
+    r->task.rows = 1;
+    r->task.bytes = ID_BYTES;
+}
+
+void job_ids_hold(const struct req *r) {
+    for (size_t i = 0; i < job_ids(r)->count; i++)
+        lease_hold(job_ids(r)->keys[i].id);
+}
+
+void job_ids_unhold(const struct req *r) {
+    for (size_t i = 0; i < job_ids(r)->count; i++)
+        lease_unhold(job_ids(r)->keys[i].id);
+}
+
+void job_ids_encode(struct params *p, struct task *t) {
+    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+
+    for (size_t i = 0; i < ids->count; i++) {
+        params_int4(p, 0, ids->keys[i].queue_id);
+        params_int2(p, 1, ids->keys[i].rank);
+        params_int8(p, 2, ids->keys[i].id);
+    }
+}
+
+void job_ids_encode_tokens(struct params *p, int col, struct task *t) {
+    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+
+    for (size_t i = 0; i < ids->count; i++)
+        params_int8(p, col, ids->tokens == NULL ? 0 : ids->tokens[i]);
+}
+
+struct req *job_ids_find_at(struct task **tasks, size_t count, int32_t ordinal, size_t *at) {
+    size_t row = (size_t)ordinal - 1;
+    size_t low = 0, high = count;
+
+    /* The last task that begins at or before the row. */
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+
+        if (tasks[middle]->first_row <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    *at = row - tasks[low]->first_row;
+    return REQ_OF_TASK(tasks[low]);
+}
+
+struct req *job_ids_find(struct task **tasks, size_t count, int32_t ordinal, struct job_key *key) {
+    size_t at;
+    struct req *r = job_ids_find_at(tasks, count, ordinal, &at);
+
+    *key = job_ids(r)->keys[at];
+    return r;
+}
+
+void job_ids_set_stale(struct task **tasks, size_t count, int32_t ordinal) {
+    size_t at;
+    struct job_ids *ids = job_ids(job_ids_find_at(tasks, count, ordinal, &at));
+
+    ids->tokens[at] = TOKEN_STALE;
+    ids->stale++;
+}
+
+bool job_ids_again(struct task *t, bool unknown) {
+    job_ids(REQ_OF_TASK(t))->unknown |= unknown;
+    return true;
+}
+
+bool job_ids_is_stale(const struct job_ids *ids, size_t at) {
+    return ids->tokens != NULL && ids->tokens[at] == TOKEN_STALE;
+}
+
+/* Jobs that we had leased and that the second try did not find: the first one has removed
+ * them. Counters are right again when load.c has read them. */
+static void count_first_try(struct job_ids *ids) {
+    for (size_t i = 0; i < ids->count; i++)
+        if (!job_ids_is_stale(ids, i) && lease_remove(ids->keys[i].id))
+            ids->hits++;
+}
+
+void job_ids_settle(struct req *r) {
+    if (job_ids(r)->unknown)
+        count_first_try(job_ids(r));
+    job_ids_unhold(r);
+}
+
+/* An error says that nothing was done: not if there was anything. */
+void job_ids_end(struct req *r) {
+    const struct job_ids *ids = job_ids(r);
+
+    if (ids->unsure && ids->hits < (int64_t)ids->count)
+        req_error(
+            r,
+            "UNKNOWN the connection to the database was lost, and not all of these jobs are as this command "
+            "leaves them: it may have been done, and others may have been at work since");
+    else if (ids->hits > 0 || ids->stale == 0)
+        req_int(r, ids->hits);
+    else
+        req_error(r, TOKEN_ERROR);
+}
+
+void job_ids_reply_hits(struct task **tasks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct req *r = REQ_OF_TASK(tasks[i]);
+
+        job_ids_settle(r);
+        job_ids_end(r);
+    }
+}
+
+static bool is_id_of(struct slice text, struct job_key key) {
+    struct job_key found;
+
+    return jobid_parse(text, &found) == JOBID_OK && found.id == key.id && found.queue_id == key.queue_id &&
+           found.rank == key.rank;
+}
+
+/* The server's own requests have none. */
+void job_ids_event(const struct req *r, enum job_event event, struct job_key key) {
+    const struct queue *q = queue_find_id(key.queue_id);
+
+    for (int i = 1; events_wanted(q) && i < r->argc; i++) {
+        struct slice id = { r->argv[i].ptr, r->argv[i].len < JOBID_LEN ? r->argv[i].len : JOBID_LEN };
+
+        if (is_id_of(id, key)) {
+            event_of_id(q, event, id);
+            return;
+        }
+    }
+}
+
+void job_ids_removed(struct task *t) {
+    job_ids(REQ_OF_TASK(t))->unknown = true;
+    job_ids_reply_hits(&t, 1);
+}
+
+void job_ids_unknown(struct task *t) {
+    struct req *r = REQ_OF_TASK(t);
+
+    job_ids_unhold(r);
+    req_answer_lost(r);
+}
+
+void job_ids_leased(struct task *t) {
+    const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+
+    for (size_t i = 0; i < ids->count; i++)
+        if (!lease_known(ids->keys[i].id))
+            lease_add(ids->keys[i], clock_db());
+    job_ids_unknown(t);
+}
+
+void job_ids_fail(struct task *t, const struct op_error *err) {
+    struct req *r = REQ_OF_TASK(t);
+
+    job_ids_unhold(r);
+    req_db_error(r, err);
+}

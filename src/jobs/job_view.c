@@ -1,0 +1,258 @@
+/* A job as SHOW, QPEEK and JSCAN show it. */
+#include "jobs/job_view.h"
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "queue/queue.h"
+#include "queue/waiters.h"
+
+/* Disque wakes half a second ahead of a requeue (job.c, updateJobAwakeTime). */
+#define AWAKE_AHEAD_MS 500
+#define SHOW_FIELDS 16
+#define ATTEMPTS_FIELDS 5
+#define FINISHED_FIELDS 6
+
+static struct slice bytes_or_none(const PGresult *rows, int row, int col) {
+    struct slice none = { 0 };
+
+    return row_null(rows, row, col) ? none : row_bytes(rows, row, col);
+}
+
+static int32_t int_or_zero(const PGresult *rows, int row, int col) {
+    return row_null(rows, row, col) ? 0 : row_int4(rows, row, col);
+}
+
+static void read_attempts(struct job_view *v, const PGresult *rows, int row, int col) {
+    for (int i = 1; i <= 5; i++)
+        v->has_attempts |= !row_null(rows, row, col + i);
+    if (!v->has_attempts)
+        return;
+    v->deliveries = row_int4(rows, row, col);
+    v->attempts = int_or_zero(rows, row, col + 1);
+    v->backoff = int_or_zero(rows, row, col + 2);
+    v->deadqueue = bytes_or_none(rows, row, col + 3);
+    v->error = bytes_or_none(rows, row, col + 4);
+    v->died_at = row_null(rows, row, col + 5) ? 0 : row_time(rows, row, col + 5);
+}
+
+struct job_view job_view_read(const PGresult *rows, int row, int col) {
+    struct job_view v = {
+        .key = { row_int4(rows, row, col), row_int2(rows, row, col + 1), row_int8(rows, row, col + 2) },
+        .ready_at = row_time(rows, row, col + 3),
+        .expires_at = row_time(rows, row, col + 4),
+        .delayed = row_bool(rows, row, col + 5),
+        .owned = !row_null(rows, row, col + 6),
+        .retry = row_int4(rows, row, col + 7),
+        .delay = row_int4(rows, row, col + 8),
+        .nacks = row_int4(rows, row, col + 9),
+        .extras = row_int4(rows, row, col + 10),
+        .replicate = row_int2(rows, row, col + 11),
+        .body = row_bytes(rows, row, col + 12),
+    };
+
+    if (PQnfields(rows) > col + 13) {
+        read_attempts(&v, rows, row, col + 13);
+        v.unique_key = bytes_or_none(rows, row, col + 19);
+        v.group_key = bytes_or_none(rows, row, col + 20);
+    }
+    return v;
+}
+
+struct job_view job_view_read_finished(const PGresult *rows, int row, int col) {
+    return (struct job_view){
+        .key = { row_int4(rows, row, col), row_int2(rows, row, col + 1), row_int8(rows, row, col + 2) },
+        .finished = true,
+        .ready_at = TIME_NEVER,
+        .finished_at = row_time(rows, row, col + 3),
+        .keep_until = row_time(rows, row, col + 4),
+        .expires_at = row_time(rows, row, col + 5),
+        .retry = row_int4(rows, row, col + 6),
+        .delay = row_int4(rows, row, col + 7),
+        .deliveries = row_int4(rows, row, col + 8),
+        .nacks = row_int4(rows, row, col + 9),
+        .extras = row_int4(rows, row, col + 10),
+        .replicate = row_int2(rows, row, col + 11),
+        .worker = row_bytes(rows, row, col + 12),
+        .error = bytes_or_none(rows, row, col + 13),
+        .result = bytes_or_none(rows, row, col + 14),
+        .body = bytes_or_none(rows, row, col + 15),
+    };
+}
+
+/* It has been queued, and given to nobody since: also if that was a moment ago, by the clock of a server that is
+ * ahead of ours, and while it waits for its turn in a group. With RETRY 0 this cannot be told from one that was
+ * taken out of its queue, or is held back after a restore. */
+static bool is_free(const struct job_view *v) {
+    return !v->owned && !v->delayed && !v->finished && v->died_at == 0 &&
+           (v->ready_at != TIME_NEVER || v->retry > 0);
+}
+
+bool job_view_is_queued(const struct job_view *v) {
+    return v->ready_at <= clock_db() || is_free(v);
+}
+
+static struct slice queue_name(const struct job_view *v) {
+    const struct queue *q = queue_find_id(v->key.queue_id);
+
+    return q != NULL ? q->name : (struct slice){ "", 0 };
+}
+
+void job_view_reply_id(struct req *r, const struct job_view *v) {
+    char id[JOBID_LEN + 1];
+
+    job_format_id(id, v->key, v->expires_at, v->retry);
+    id[JOBID_LEN] = '\0';
+    reply_status(r, id);
+}
+
+static void reply_id_bulk(struct req *r, const struct job_view *v) {
+    char id[JOBID_LEN];
+
+    job_format_id(id, v->key, v->expires_at, v->retry);
+    reply_bulk(r, (struct slice){ id, sizeof id });
+}
+
+void job_view_reply_short(struct req *r, const struct job_view *v) {
+    reply_array(r, 3);
+    reply_bulk(r, queue_name(v));
+    reply_id_bulk(r, v);
+    reply_bulk(r, v->body);
+}
+
+static int64_t at_least_zero(int64_t value) {
+    return value > 0 ? value : 0;
+}
+
+/* Milliseconds until it is queued again, as it stands or if it were delivered
+ * now; -1: never. */
+static int64_t requeue_within(const struct job_view *v) {
+    if (v->ready_at == TIME_NEVER)
+        return -1;
+    if (!job_view_is_queued(v))
+        return at_least_zero(v->ready_at - clock_db()) / US_PER_MS;
+    return v->retry == 0 ? -1 : v->retry * INT64_C(1000);
+}
+
+static int64_t awake_within(const struct job_view *v, int64_t requeue_ms) {
+    int64_t latest = at_least_zero(v->expires_at - clock_db()) / US_PER_MS + 1000;
+    int64_t awake = requeue_ms;
+
+    if (requeue_ms < 0)
+        return latest;
+    if (requeue_ms > AWAKE_AHEAD_MS && !v->delayed)
+        awake -= AWAKE_AHEAD_MS;
+    return awake < latest ? awake : latest;
+}
+
+static void pair_int(struct req *r, const char *name, int64_t value) {
+    reply_bulk_str(r, name);
+    reply_int(r, value);
+}
+
+static void reply_nodes(struct req *r, const struct job_view *v) {
+    const struct node *n = node_by_number(job_id_node(v->key.id));
+
+    reply_bulk_str(r, "nodes-delivered");
+    reply_array(r, 1);
+    reply_bulk_str(r, n != NULL ? n->id : "");
+    reply_bulk_str(r, "nodes-confirmed");
+    reply_array(r, 0);
+}
+
+static void reply_times(struct req *r, const struct job_view *v) {
+    int64_t requeue_ms = requeue_within(v);
+
+    reply_bulk_str(r, "next-requeue-within");
+    if (requeue_ms < 0)
+        reply_null_bulk(r);
+    else
+        reply_int(r, requeue_ms);
+    reply_bulk_str(r, "next-awake-within");
+    if (v->finished)
+        reply_null_bulk(r);
+    else
+        reply_int(r, awake_within(v, requeue_ms));
+}
+
+static const char *state_name(const struct job_view *v) {
+    if (v->died_at != 0)
+        return "dead";
+    if (v->finished)
+        return "done";
+    return job_view_is_queued(v) ? "queued" : "active";
+}
+
+static void pair_bytes(struct req *r, const char *name, struct slice value) {
+    reply_bulk_str(r, name);
+    if (value.ptr == NULL)
+        reply_null_bulk(r);
+    else
+        reply_bulk(r, value);
+}
+
+/* What Disque does not have; jobs that do not use it are shown as there. */
+static void reply_attempts(struct req *r, const struct job_view *v) {
+    if (!v->has_attempts)
+        return;
+    pair_int(r, "deliveries", v->deliveries);
+    pair_int(r, "attempts", v->attempts);
+    pair_int(r, "backoff", v->backoff);
+    pair_bytes(r, "deadqueue", v->deadqueue);
+    pair_bytes(r, "error", v->error);
+    if (v->died_at != 0)
+        pair_int(r, "died-at", v->died_at / US_PER_S);
+}
+
+static void reply_keys(struct req *r, const struct job_view *v) {
+    if (v->unique_key.ptr != NULL)
+        pair_bytes(r, "unique", v->unique_key);
+    if (v->group_key.ptr != NULL)
+        pair_bytes(r, "group", v->group_key);
+}
+
+static void reply_finished(struct req *r, const struct job_view *v) {
+    pair_int(r, "deliveries", v->deliveries);
+    pair_int(r, "finished-at", v->finished_at / US_PER_MS);
+    pair_int(r, "kept-for", at_least_zero(v->keep_until - clock_db() + US_PER_S - 1) / US_PER_S);
+    pair_bytes(r, "worker", v->worker);
+    pair_bytes(r, "error", v->error);
+    pair_bytes(r, "result", v->result);
+}
+
+static size_t field_count(const struct job_view *v) {
+    if (v->finished)
+        return SHOW_FIELDS + FINISHED_FIELDS;
+    return SHOW_FIELDS + (v->has_attempts ? ATTEMPTS_FIELDS + (v->died_at != 0) : 0) +
+           (v->unique_key.ptr != NULL) + (v->group_key.ptr != NULL);
+}
+
+/* Disque's fields come first and in Disque's order: some of its clients read them by position. */
+void job_view_reply_all(struct req *r, const struct job_view *v) {
+    bool queued = job_view_is_queued(v);
+    int64_t created_ms = job_created_us(v->key.id) / US_PER_MS;
+
+    reply_array(r, 2 * field_count(v));
+    reply_bulk_str(r, "id");
+    reply_id_bulk(r, v);
+    reply_bulk_str(r, "queue");
+    reply_bulk(r, queue_name(v));
+    reply_bulk_str(r, "state");
+    reply_bulk_str(r, state_name(v));
+    pair_int(r, "repl", v->replicate);
+    pair_int(r, "ttl", at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
+    pair_int(r, "ctime", created_ms * 1000000 + job_id_counter(v->key.id));
+    pair_int(r, "delay", v->delay);
+    pair_int(r, "retry", v->retry);
+    pair_int(r, "nacks", v->nacks);
+    /* The end of a lease is not written down before the next delivery. */
+    pair_int(r, "additional-deliveries", v->extras + (queued && v->owned));
+    reply_nodes(r, v);
+    reply_times(r, v);
+    reply_bulk_str(r, "body");
+    reply_bulk(r, v->body);
+    pair_int(r, "priority", -v->key.rank);
+    reply_attempts(r, v);
+    reply_keys(r, v);
+    if (v->finished)
+        reply_finished(r, v);
+}

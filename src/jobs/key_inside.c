@@ -1,0 +1,157 @@
+/* DEL, EXPIRE, PERSIST in a transaction: all queued jobs of some queues are removed, or given another end. */
+#include "jobs/key_inside.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/job_expiry.h"
+#include "jobs/list_pages.h"
+
+static void leave(struct key_inside *k) {
+    for (size_t i = 0; i < k->count; i++)
+        k->queues[i]->users--;
+}
+
+/* ---- before ---- */
+
+/* As far as this server knows; in whatever state, since all are read. */
+static bool are_too_many(const struct key_inside *k) {
+    int64_t jobs = 0;
+
+    for (size_t i = 0; i < k->count; i++)
+        jobs += k->queues[i]->total;
+    return jobs > KEY_INSIDE_MOST;
+}
+
+/* A command before this one may be about to make the row of its queue. */
+static void open_all(struct key_inside *k) {
+    for (; k->opened < k->count; k->opened++) {
+        if (!queue_is_open(k->queues[k->opened])) {
+            queue_park(k->queues[k->opened], &k->parked);
+            return;
+        }
+    }
+    k->req->task.op = &op_end_inside;
+    k->req->task.rows = (uint32_t)k->count;
+    batch_add(&k->req->task);
+}
+
+static void on_open(struct parked *p, struct queue *q) {
+    (void)q;
+    open_all(CONTAINER_OF(p, struct key_inside, parked));
+}
+
+static void on_not_open(struct parked *p, const struct op_error *err) {
+    struct key_inside *k = CONTAINER_OF(p, struct key_inside, parked);
+
+    leave(k);
+    req_db_error(k->req, err);
+}
+
+void key_inside(struct req *r, struct key_inside *k) {
+    k->req = r;
+    k->opened = 0;
+    k->parked = (struct parked){ .go = on_open, .fail = on_not_open };
+    list_init(&k->parked.node);
+    r->data = k;
+    if (are_too_many(k)) {
+        req_error(r,
+                  "LIMIT more than %d jobs: too many for a transaction, not for the command outside of one",
+                  KEY_INSIDE_MOST);
+        return;
+    }
+    for (size_t i = 0; i < k->count; i++)
+        k->queues[i]->users++;
+    open_all(k);
+}
+
+/* ---- the statement ---- */
+
+static int compare_ids(const void *a, const void *b) {
+    const struct queue *x = *(struct queue *const *)a, *y = *(struct queue *const *)b;
+
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static void end_encode(struct params *p, struct task *t) {
+    struct key_inside *k = REQ_OF_TASK(t)->data;
+
+    qsort(k->queues, k->count, sizeof(struct queue *), compare_ids);
+    for (size_t i = 0; i < k->count; i++)
+        params_int4(p, 0, k->queues[i]->id);
+    params_set_time(p, 1, clock_db());
+    params_set_time(p, 2, clock_db() + KEY_FOR_EVER_US);
+    params_set_time(p, 3, k->least);
+    params_set_time(p, 4, k->most);
+    params_set_bool(p, 5, k->removes);
+    params_set_time(p, 6, k->before);
+    params_set_time(p, 7, k->expires_at);
+    if (k->wake_at == TIME_NEVER)
+        params_set_null(p, 8);
+    else
+        params_set_time(p, 8, k->wake_at);
+}
+
+static size_t place_of(const struct key_inside *k, int32_t queue_id) {
+    const struct queue key = { .id = queue_id }, *wanted = &key;
+    struct queue **found = bsearch(&wanted, k->queues, k->count, sizeof(struct queue *), compare_ids);
+
+    return (size_t)(found - k->queues);
+}
+
+/* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key. */
+static struct job_key read_job(const struct key_inside *k, const PGresult *rows, int row) {
+    struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
+
+    if (k->removes)
+        list_job_deleted(key, rows, row, 3);
+    else if (k->wake_at != TIME_NEVER)
+        expiry_wake_at(k->wake_at);
+    return key;
+}
+
+static void end_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct key_inside *k = REQ_OF_TASK(tasks[0])->data;
+    size_t n = (size_t)PQntuples(rows), queues_found = 0;
+    struct job_key *keys = xmalloc((n + 1) * sizeof *keys);
+    bool *is_found = xcalloc(k->count, sizeof *is_found);
+
+    (void)count;
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = read_job(k, rows, (int)i);
+        is_found[place_of(k, keys[i].queue_id)] = true;
+    }
+    /* No two jobs have the same number, so it does not matter in which of the queues it was. */
+    for (size_t i = 0; i < k->count; i++) {
+        queues_found += is_found[i];
+        if (k->removes)
+            queue_remove_all_returned(k->queues[i], keys, n);
+    }
+    free(is_found);
+    free(keys);
+    leave(k);
+    req_int(k->req, (int64_t)queues_found);
+}
+
+static void end_fail(struct task *t, const struct op_error *err) {
+    leave(REQ_OF_TASK(t)->data);
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+static void end_answer_lost(struct task *t) {
+    leave(REQ_OF_TASK(t)->data);
+    req_answer_lost(REQ_OF_TASK(t));
+}
+
+struct op op_end_inside = {
+    .name = "end_inside",
+    .stmt = SQL_END_INSIDE,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = end_encode,
+    .done = end_done,
+    .fail = end_fail,
+    .answer_lost = end_answer_lost,
+};

@@ -1,0 +1,194 @@
+/* All queued jobs of a queue, page by page: deleted, or given another end. */
+#include "jobs/list_pages.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/claim.h"
+#include "jobs/job_end.h"
+#include "jobs/job_expiry.h"
+#include "jobs/waitjob.h"
+#include "queue/events.h"
+
+/* Rows of one statement; when there were as many, there may be more. */
+#define PAGE 1000
+
+static struct list_pages *pages_of(struct task *t) {
+    return CONTAINER_OF(t, struct list_pages, task);
+}
+
+void list_pages_begin(struct list_pages *p) {
+    p->after = (struct job_key){ .rank = INT16_MIN, .id = INT64_MIN };
+    p->until = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
+    p->jobs = 0;
+    p->lost = false;
+    p->task.op = p->op;
+    p->task.rows = 1;
+    list_init(&p->task.node);
+    list_init(&p->walk.node);
+    p->q->users++;
+    batch_add(&p->task);
+}
+
+static void end(struct list_pages *p, const struct op_error *error) {
+    p->q->users--;
+    p->ended(p, error);
+}
+
+/* ---- what pages have in common ---- */
+
+static void page_encode(struct params *params, struct task *t) {
+    const struct list_pages *p = pages_of(t);
+
+    params_set_int4(params, 0, p->q->id);
+    params_set_int2(params, 1, p->after.rank);
+    params_set_int8(params, 2, p->after.id);
+    params_set_int2(params, 3, p->until.rank);
+    params_set_int8(params, 4, p->until.id);
+    params_set_int4(params, 5, PAGE);
+    params_set_time(params, 6, clock_db());
+}
+
+static struct job_key key_at(const struct list_pages *p, const PGresult *rows, int row, int col) {
+    return (struct job_key){ p->q->id, row_int2(rows, row, col), row_int8(rows, row, col + 1) };
+}
+
+/* Columns: rank, id, end_rank, end_id. The first page says where all are to end. */
+static void read_keys(struct list_pages *p, const PGresult *rows) {
+    int n = PQntuples(rows);
+
+    if (n > 0 && p->until.rank == INT16_MAX)
+        p->until = key_at(p, rows, 0, 2);
+    for (int i = 0; i < n; i++) {
+        struct job_key key = key_at(p, rows, i, 0);
+
+        if (job_key_before(p->after, key))
+            p->after = key;
+    }
+    p->jobs += n;
+}
+
+static bool is_last(const PGresult *rows) {
+    return PQntuples(rows) < PAGE;
+}
+
+static void go_on(struct list_pages *p, const PGresult *rows) {
+    if (is_last(rows))
+        end(p, NULL);
+    else
+        batch_add(&p->task);
+}
+
+static void page_fail(struct task *t, const struct op_error *error) {
+    queue_end_walk(&pages_of(t)->walk);
+    end(pages_of(t), error);
+}
+
+/* What it has done is not done twice; load.c reads the counters anew. */
+static bool page_again(struct task *t, bool unknown) {
+    queue_end_walk(&pages_of(t)->walk);
+    pages_of(t)->lost |= unknown;
+    return true;
+}
+
+/* ---- deleting ---- */
+
+void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col) {
+    const struct queue *q = queue_find_id(key.queue_id);
+
+    job_ended(&(struct job_end){ .key = key,
+                                 .queued_since = row_time(rows, row, col),
+                                 .group = job_end_group(rows, row, col + 3),
+                                 .how = JOB_DELETED });
+    if (events_wanted(q))
+        event_of_job(q, EVENT_ACKED, key, row_time(rows, row, col + 1), row_int4(rows, row, col + 2));
+}
+
+static void empty_encode(struct params *params, struct task *t) {
+    struct list_pages *p = pages_of(t);
+
+    claim_note_walk(p->q, &p->walk);
+    page_encode(params, t);
+}
+
+/* What claims may know from it: nothing, when they were told meanwhile to look before this page. */
+static void learn(struct list_pages *p, struct job_key from, bool is_only, const PGresult *rows) {
+    bool last = is_last(rows);
+
+    if (!job_key_before(p->walk.start, from))
+        claim_walked(p->q, &p->walk, last ? &p->until : &p->after, last && is_only);
+    queue_end_walk(&p->walk);
+}
+
+/* Columns: as of read_keys(), then ready_at, expires_at, retry, group_key. */
+static void count_deleted(struct list_pages *p, const PGresult *rows) {
+    size_t count = (size_t)PQntuples(rows);
+    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = key_at(p, rows, (int)i, 0);
+        list_job_deleted(keys[i], rows, (int)i, 4);
+    }
+    queue_remove_all_returned(p->q, keys, count);
+    free(keys);
+}
+
+static void empty_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct list_pages *p = pages_of(tasks[0]);
+    struct job_key from = p->after;
+    bool is_only = p->until.rank == INT16_MAX;
+
+    (void)count;
+    count_deleted(p, rows);
+    read_keys(p, rows);
+    learn(p, from, is_only, rows);
+    go_on(p, rows);
+}
+
+struct op op_empty_list = {
+    .name = "empty_list",
+    .stmt = SQL_EMPTY_LIST,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = empty_encode,
+    .done = empty_done,
+    .fail = page_fail,
+    .again = page_again,
+};
+
+/* ---- another end ---- */
+
+static void date_encode(struct params *params, struct task *t) {
+    const struct list_pages *p = pages_of(t);
+
+    page_encode(params, t);
+    params_set_time(params, 7, p->expires_at);
+    if (p->wake_at == TIME_NEVER)
+        params_set_null(params, 8);
+    else
+        params_set_time(params, 8, p->wake_at);
+    params_set_time(params, 9, p->before);
+}
+
+static void date_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct list_pages *p = pages_of(tasks[0]);
+
+    (void)count;
+    if (PQntuples(rows) > 0 && p->wake_at != TIME_NEVER)
+        expiry_wake_at(p->wake_at);
+    read_keys(p, rows);
+    go_on(p, rows);
+}
+
+struct op op_date_list = {
+    .name = "date_list",
+    .stmt = SQL_DATE_LIST,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = date_encode,
+    .done = date_done,
+    .fail = page_fail,
+    .again = page_again,
+};

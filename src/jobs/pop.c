@@ -1,0 +1,521 @@
+/* Claims of list commands: take jobs from either end of a queue away, or move them. */
+#include "jobs/pop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "config/config.h"
+#include "jobs/claim.h"
+#include "jobs/job_end.h"
+#include "jobs/job_expiry.h"
+#include "jobs/popped.h"
+#include "queue/events.h"
+#include "queue/list_front.h"
+#include "queue/queue_limits.h"
+
+/* Bits of an index into q->pops. */
+enum { POP_LAST = 1, POP_MOVES = 2 };
+
+struct pop_slot {
+    struct get *get;
+    size_t place;
+    int64_t to_id; /* of a move: the job's new id */
+};
+
+struct pop_claim {
+    struct task task;
+    struct queue *q;
+    unsigned kind;
+    struct pop_slot *slots;
+    size_t slot_count;
+    struct job_key *keys; /* returned ones that are looked for; no more than slots */
+    size_t key_count;
+    size_t cap; /* of both */
+    struct job *rows;
+    size_t row_count;
+    size_t
+        room; /* rows that the statement looked for: as many as slots, or fewer by the limits of the queue */
+    struct queue_walk walk;
+    uint64_t rooms; /* of the queue, when it was sent */
+};
+
+/* Columns of pop_limited.sql behind those of pop_first.sql. */
+enum {
+    LIMITED_ORDINAL = POPPED_COLUMNS,
+    LIMITED_TO_WAKE_AT,
+    LIMITED_TO_EXPIRES_AT,
+    LIMITED_ROOM,
+    LIMITED_SOON,
+    LIMITED_WAIT_MS,
+};
+
+/* ---- planning ---- */
+
+static struct op *const ops[POP_KINDS] = {
+    [0] = &op_pop_first,
+    [POP_LAST] = &op_pop_last,
+    [POP_MOVES] = &op_move_first,
+    [POP_MOVES | POP_LAST] = &op_move_last,
+};
+
+/* Those of a flight that is being built are joined. */
+static struct pop_claim *claim_of(struct queue *q, unsigned kind) {
+    struct pop_claim *c = q->pops[kind];
+
+    if (c != NULL)
+        return c;
+    c = xcalloc(1, sizeof *c);
+    c->q = q;
+    c->kind = kind;
+    list_init(&c->task.node);
+    list_init(&c->walk.node);
+    c->task.op = q->limited ? &op_pop_limited : ops[kind];
+    c->task.rows = 1;
+    q->pops[kind] = c;
+    batch_add(&c->task);
+    return c;
+}
+
+static void plan_row(struct pop_claim *c, struct get *g) {
+    if (c->slot_count == c->cap) {
+        c->cap = c->cap == 0 ? 8 : c->cap * 2;
+        c->slots = xrealloc(c->slots, c->cap * sizeof *c->slots);
+        c->keys = xrealloc(c->keys, c->cap * sizeof *c->keys);
+    }
+    c->slots[c->slot_count++] = (struct pop_slot){ .get = g, .place = get_add_place(g) };
+    c->q->claiming++;
+    claim_count_job(c->q);
+    if (c->kind & POP_LAST)
+        c->q->popping_last++;
+    else if (queue_take_returned(c->q, &c->keys[c->key_count]))
+        c->key_count++;
+}
+
+static bool may_find(struct queue *q) {
+    return q->id != 0 && claim_may_find(q) && (q->behind || q->returned_count > q->popping_last);
+}
+
+/* Statements of a flight are not in the order of those who wait: who comes behind another kind waits for the next. */
+static bool is_joined(const struct queue *q, unsigned kind) {
+    for (unsigned other = 0; other < POP_KINDS; other++)
+        if (other != kind && q->pops[other] != NULL)
+            return false;
+    return true;
+}
+
+/* Without knowing which is the front nothing can be taken; who waits is served when it is known. */
+static bool may_pop(struct queue *q, const struct pop *p) {
+    if (!may_find(q))
+        return false;
+    if (q->front == END_NONE)
+        list_front_ask(q, p->from);
+    return q->front != END_NONE;
+}
+
+static struct queue *first_source(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (may_pop(g->waits[i].from.q, g->own))
+            return g->waits[i].from.q;
+    return NULL;
+}
+
+/* A push may travel in the same flight, before this claim: the claim must not stop inside its elements. */
+size_t pop_plan(struct get *g, struct queue *q) {
+    const struct pop *p = g->own;
+    bool fresh = q == NULL;
+    struct pop_claim *c;
+    unsigned kind;
+    size_t rows = 0;
+    int64_t coming;
+
+    if (fresh)
+        q = first_source(g);
+    if (q == NULL || !may_pop(q, p))
+        return 0;
+    kind = (p->from != q->front ? POP_LAST : 0) | (p->to != NULL ? POP_MOVES : 0);
+    if (!fresh && !is_joined(q, kind))
+        return 0;
+    get_claim(g);
+    c = claim_of(q, kind);
+    coming = q->adding;
+    do
+        plan_row(c, g);
+    while (++rows < (size_t)g->count && (may_find(q) || coming-- > 0) && claim_has_room(q));
+    return rows;
+}
+
+/* ---- parameters ---- */
+
+/* Behind the frontier, and where what came back lies before it. */
+static struct job_key first_key(const struct pop_claim *c) {
+    struct job_key first = c->q->frontier;
+
+    for (size_t i = 0; i < c->key_count; i++) {
+        if (!job_key_before(first, c->keys[i])) {
+            first = c->keys[i];
+            first.id--;
+        }
+    }
+    return first;
+}
+
+int64_t pop_front_id(void) {
+    return -job_new_id(clock_db(), node_self()->number);
+}
+
+int64_t pop_new_id(const struct pop *p) {
+    return p->to_end == p->to->front ? pop_front_id() : -pop_front_id();
+}
+
+static void encode_places(struct params *p, int col, struct pop_claim *c) {
+    for (size_t i = 0; i < c->slot_count; i++) {
+        const struct pop *pop = c->slots[i].get->own;
+
+        c->slots[i].to_id = pop_new_id(pop);
+        params_int4(p, col, pop->to->id);
+        params_int8(p, col + 1, c->slots[i].to_id);
+    }
+}
+
+static void first_encode_key(struct params *p, struct pop_claim *c) {
+    struct job_key first = first_key(c);
+
+    c->q->pops[c->kind] = NULL;
+    claim_note_walk(c->q, &c->walk);
+    params_set_int4(p, 0, c->q->id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+    params_set_int4(p, 3, (int32_t)c->slot_count);
+    params_set_time(p, 4, clock_db());
+}
+
+static void first_encode(struct params *p, struct task *t) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+
+    first_encode_key(p, c);
+    if (c->kind & POP_MOVES)
+        encode_places(p, 5, c);
+}
+
+static void last_encode(struct params *p, struct task *t) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+
+    c->q->pops[c->kind] = NULL;
+    claim_note_walk(c->q, &c->walk);
+    params_set_int4(p, 0, c->q->id);
+    params_set_int4(p, 1, (int32_t)c->slot_count);
+    params_set_time(p, 2, clock_db());
+    if (c->kind & POP_MOVES)
+        encode_places(p, 3, c);
+}
+
+/* A place that is nowhere: the job is taken away. */
+static void encode_no_places(struct params *p, int col, const struct pop_claim *c) {
+    for (size_t i = 0; i < c->slot_count; i++) {
+        params_int4(p, col, 0);
+        params_int8(p, col + 1, 0);
+    }
+}
+
+static void limited_encode(struct params *p, struct task *t) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+
+    first_encode_key(p, c);
+    c->rooms = c->q->rooms;
+    params_set_bool(p, 5, (c->kind & POP_LAST) != 0);
+    if (c->kind & POP_MOVES)
+        encode_places(p, 6, c);
+    else
+        encode_no_places(p, 6, c);
+}
+
+/* ---- the end of a claim ---- */
+
+static void claim_free(struct pop_claim *c) {
+    queue_end_walk(&c->walk);
+    free(c->slots);
+    free(c->keys);
+    free(c->rows);
+    free(c);
+}
+
+/* A request can own several slots. It may be freed when its last slot ends, so it must not be touched afterwards. */
+static void end_slots(struct pop_claim *c) {
+    c->q->claiming -= (int64_t)c->slot_count;
+    if (c->kind & POP_LAST)
+        c->q->popping_last -= c->slot_count;
+    for (size_t i = 0; i < c->slot_count; i++) {
+        struct get *g = c->slots[i].get;
+
+        if (--g->pending == 0)
+            get_finish(g);
+    }
+}
+
+static bool has_all(const struct pop_claim *c) {
+    return c->row_count >= c->room;
+}
+
+/* Returned jobs that the walk did not come to. Others that it did not bring are gone. */
+static void return_unseen(struct pop_claim *c) {
+    if (!has_all(c))
+        return;
+    for (size_t i = 0; i < c->key_count; i++)
+        if (c->row_count == 0 || job_key_before(c->rows[c->row_count - 1].key, c->keys[i]))
+            queue_return_key(c->q, c->keys[i]);
+}
+
+static void forget_returned(struct pop_claim *c) {
+    struct job_key *keys = xmalloc((c->row_count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < c->row_count; i++)
+        keys[i] = c->rows[i].key;
+    queue_remove_all_returned(c->q, keys, c->row_count);
+    free(keys);
+}
+
+/* What the walk says of the queue. From the last end it says something only when it came to the first. */
+static void learn(struct pop_claim *c) {
+    forget_returned(c);
+    return_unseen(c);
+    if (!(c->kind & POP_LAST) || !has_all(c))
+        claim_walked(c->q, &c->walk, c->row_count > 0 ? &c->rows[c->row_count - 1].key : NULL, !has_all(c));
+}
+
+static void end_claim(struct pop_claim *c) {
+    struct queue *q = c->q;
+
+    stats.claims++;
+    stats.claimed_rows += c->row_count;
+    stats.claims_empty += c->row_count == 0;
+    end_slots(c);
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+    claim_free(c);
+}
+
+/* ---- taken away ---- */
+
+static int compare_rows(const void *a, const void *b) {
+    const struct job *x = a, *y = b;
+
+    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
+}
+
+static int compare_backwards(const void *a, const void *b) {
+    return compare_rows(b, a);
+}
+
+static void read_rows(struct pop_claim *c, const PGresult *rows, int n) {
+    c->row_count = (size_t)n;
+    c->rows = xmalloc((c->row_count + 1) * sizeof *c->rows);
+    for (int i = 0; i < n; i++)
+        c->rows[i] = popped_read(rows, i, c->q);
+    qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
+}
+
+static void give(struct pop_slot s, const struct job *job) {
+    if (s.get->client != NULL)
+        s.get->jobs[s.place] = *job;
+    else
+        popped_put_back(job);
+}
+
+static void pop_rows(struct pop_claim *c, const PGresult *rows, int n) {
+    read_rows(c, rows, n);
+    learn(c);
+    for (size_t i = 0; i < c->row_count; i++) {
+        popped_count_gone(&c->rows[i]);
+        give(c->slots[i], &c->rows[i]);
+    }
+}
+
+static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
+
+    (void)count;
+    c->room = c->slot_count;
+    pop_rows(c, rows, PQntuples(rows));
+    end_claim(c);
+}
+
+/* ---- moved ---- */
+
+/* Columns of move_first.sql. */
+enum {
+    MOVED_ORDINAL,
+    MOVED_RANK,
+    MOVED_ID,
+    MOVED_READY_AT,
+    MOVED_TO_WAKE_AT,
+    MOVED_BODY,
+    MOVED_EXPIRES_AT,
+    MOVED_RETRY,
+    MOVED_GROUP,
+    MOVED_TO_EXPIRES_AT,
+};
+
+static int64_t time_or_never(const PGresult *rows, int row, int col) {
+    return row_null(rows, row, col) ? TIME_NEVER : row_time(rows, row, col);
+}
+
+struct moved_job pop_read_moved(const PGresult *rows, int i, struct queue *q) {
+    return (struct moved_job){
+        .ordinal = row_int4(rows, i, MOVED_ORDINAL),
+        .job = { .q = q,
+                 .key = { q->id, row_int2(rows, i, MOVED_RANK), row_int8(rows, i, MOVED_ID) },
+                 .ready_at = row_time(rows, i, MOVED_READY_AT),
+                 .body = row_bytes(rows, i, MOVED_BODY),
+                 .expires_at = row_time(rows, i, MOVED_EXPIRES_AT),
+                 .retry = row_int4(rows, i, MOVED_RETRY),
+                 .group = job_end_group(rows, i, MOVED_GROUP) },
+        .to_wake_at = time_or_never(rows, i, MOVED_TO_WAKE_AT),
+        .to_expires_at = row_time(rows, i, MOVED_TO_EXPIRES_AT),
+    };
+}
+
+/* The same of pop_limited.sql, which has the columns of pop_first.sql before its own. */
+static struct moved_job read_moved_limited(const PGresult *rows, int i, struct queue *q) {
+    return (struct moved_job){
+        .ordinal = row_int4(rows, i, LIMITED_ORDINAL),
+        .job = popped_read(rows, i, q),
+        .to_wake_at = time_or_never(rows, i, LIMITED_TO_WAKE_AT),
+        .to_expires_at = row_time(rows, i, LIMITED_TO_EXPIRES_AT),
+    };
+}
+
+void pop_arrived(const struct pop *p, int64_t id, const struct moved_job *m) {
+    struct job_key key = { p->to->id, 0, id };
+
+    queue_note_body(p->to, m->job.body.len);
+    if (events_wanted(p->to))
+        event_of_job(p->to, EVENT_ADDED, key, m->to_expires_at, m->job.retry);
+    queue_count_total(p->to, 1);
+    queue_count_in(p->to, 1);
+    if (m->to_wake_at != TIME_NEVER)
+        expiry_wake_at(m->to_wake_at);
+    if (id < 0)
+        queue_job_returned(p->to, key);
+    else
+        queue_job_ready(p->to, key);
+}
+
+/* One whose client has gone stays where it was moved to: who died with it is what that list is for. */
+static void depart(struct pop_claim *c, const struct moved_job *m) {
+    const struct pop_slot *s = &c->slots[m->ordinal - 1];
+
+    c->rows[c->row_count++] = m->job;
+    popped_count_gone(&m->job);
+    if (s->get->client != NULL)
+        s->get->jobs[s->place] = m->job;
+}
+
+static void move_rows(struct pop_claim *c, const PGresult *rows, int n,
+                      struct moved_job (*read)(const PGresult *rows, int row, struct queue *q)) {
+    struct moved_job *moved = xmalloc(((size_t)n + 1) * sizeof *moved);
+
+    c->rows = xmalloc(((size_t)n + 1) * sizeof *c->rows);
+    for (int i = 0; i < n; i++) {
+        moved[i] = read(rows, i, c->q);
+        depart(c, &moved[i]);
+    }
+    qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
+    learn(c);
+    /* Who waits for the rest has waited longer than who waits for what was moved. */
+    if (queue_budget(c->q) > 0)
+        queue_signal(c->q);
+    for (int i = 0; i < n; i++) {
+        const struct pop_slot *s = &c->slots[moved[i].ordinal - 1];
+
+        pop_arrived(s->get->own, s->to_id, &moved[i]);
+    }
+    free(moved);
+}
+
+static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
+
+    (void)count;
+    c->room = c->slot_count;
+    move_rows(c, rows, PQntuples(rows), pop_read_moved);
+    end_claim(c);
+}
+
+/* ---- from queues with limits ---- */
+
+static void limited_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
+    int n = row_null(rows, 0, 0) ? 0 : PQntuples(rows);
+    int32_t wait_ms = row_null(rows, 0, LIMITED_WAIT_MS) ? 0 : row_int4(rows, 0, LIMITED_WAIT_MS);
+
+    (void)count;
+    c->room = (size_t)row_int4(rows, 0, LIMITED_ROOM);
+    if ((size_t)n >= c->room && c->room < c->slot_count)
+        limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, LIMITED_SOON));
+    else
+        limits_not_full(c->q);
+    if (c->kind & POP_MOVES)
+        move_rows(c, rows, n, read_moved_limited);
+    else
+        pop_rows(c, rows, n);
+    end_claim(c);
+}
+
+/* ---- claims that came to nothing ---- */
+
+/* Of a move that may have been committed, both queues are not known any more. */
+static void forget_all(struct pop_claim *c) {
+    queue_rewind(c->q);
+    for (size_t i = 0; i < c->slot_count && (c->kind & POP_MOVES); i++)
+        queue_rewind(((const struct pop *)c->slots[i].get->own)->to);
+}
+
+static void give_up(struct pop_claim *c, bool unknown) {
+    if (c->q->pops[c->kind] == c)
+        c->q->pops[c->kind] = NULL;
+    for (size_t i = 0; i < c->key_count; i++)
+        queue_return_key(c->q, c->keys[i]);
+    if (unknown)
+        forget_all(c);
+    else
+        queue_walk_from(c->q, c->q->frontier);
+    queue_signal(c->q);
+    end_slots(c);
+    claim_free(c);
+}
+
+static bool pop_again(struct task *t, bool unknown) {
+    give_up(CONTAINER_OF(t, struct pop_claim, task), unknown);
+    return false;
+}
+
+static void pop_fail(struct task *t, const struct op_error *err) {
+    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
+
+    for (size_t i = 0; i < c->slot_count; i++)
+        get_refuse(c->slots[i].get, err);
+    give_up(c, false);
+}
+
+#define POP_OP(variable, text, statement, encoder, end) \
+    struct op variable = { .name = text,                \
+                           .stmt = statement,           \
+                           .lane = LANE_HOT,            \
+                           .alone = true,               \
+                           .most = CLAIM_MOST,          \
+                           .takes = true,               \
+                           .encode = encoder,           \
+                           .done = end,                 \
+                           .fail = pop_fail,            \
+                           .again = pop_again }
+
+POP_OP(op_pop_first, "pop_first", SQL_POP_FIRST, first_encode, pop_done);
+POP_OP(op_pop_last, "pop_last", SQL_POP_LAST, last_encode, pop_done);
+POP_OP(op_move_first, "move_first", SQL_MOVE_FIRST, first_encode, move_done);
+POP_OP(op_move_last, "move_last", SQL_MOVE_LAST, last_encode, move_done);
+POP_OP(op_pop_limited, "pop_limited", SQL_POP_LIMITED, limited_encode, limited_done);

@@ -1,0 +1,294 @@
+/* List commands in a transaction: take what is there, also what was pushed before them. */
+#include "jobs/pop_inside.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/bundle.h"
+#include "batch/operations.h"
+#include "config/config.h"
+#include "jobs/get_inside.h"
+#include "jobs/popped.h"
+#include "queue/events.h"
+#include "queue/list_front.h"
+#include "queue/queue.h"
+
+static struct taking *taking_of(const struct task *t) {
+    return REQ_OF_TASK(t)->data;
+}
+
+/* ---- the queues ---- */
+
+static void each_queue(const struct taking *t, int64_t users) {
+    for (size_t i = 0; i < t->key_count; i++)
+        if (t->queues[i] != NULL)
+            t->queues[i]->users += users;
+    if (t->pop.to != NULL)
+        t->pop.to->users += users;
+}
+
+/* What has no row, and gets none from a command before, has no elements. */
+static bool find_queues(struct taking *t) {
+    bool some = false;
+
+    t->queues = req_alloc(t->req, t->key_count * sizeof(struct queue *));
+    for (size_t i = 0; i < t->key_count; i++) {
+        struct queue *q = queue_find(t->keys[i]);
+
+        if (q == NULL || (q->id == 0 && !q->opening))
+            continue;
+        t->queues[i] = q;
+        some = true;
+    }
+    if (some && t->to.ptr != NULL)
+        t->pop.to = queue_get(t->to);
+    return some;
+}
+
+/* Its front decides which statement it is. */
+static void join(struct taking *t) {
+    struct task *task = &t->req->task;
+
+    task->op = &op_pop_inside;
+    if (t->pop.to != NULL) {
+        task->op = t->pop.from == t->queues[0]->front ? &op_move_first_inside : &op_move_last_inside;
+        task->bundle->ahead |= t->pop.to_end == t->pop.to->front;
+    }
+    task->rows = 1;
+    batch_add(task);
+}
+
+/* Parks t until the queue has its row, and its front is known. */
+static bool is_known(struct taking *t, struct queue *q, enum list_end wish) {
+    if (!queue_is_open(q))
+        queue_park(q, &t->parked);
+    else if (q->front == END_NONE)
+        list_front_park(q, wish, &t->parked);
+    else
+        return true;
+    return false;
+}
+
+static void settle(struct taking *t) {
+    if (t->pop.to != NULL && !is_known(t, t->pop.to, list_other_end(t->pop.to_end)))
+        return;
+    for (size_t i = 0; i < t->key_count; i++)
+        if (t->queues[i] != NULL && !is_known(t, t->queues[i], t->pop.from))
+            return;
+    join(t);
+}
+
+static void on_known(struct parked *p, struct queue *q) {
+    (void)q;
+    settle(CONTAINER_OF(p, struct taking, parked));
+}
+
+static void on_unknown(struct parked *p, const struct op_error *err) {
+    struct taking *t = CONTAINER_OF(p, struct taking, parked);
+
+    each_queue(t, -1);
+    req_db_error(t->req, err);
+}
+
+/* The statements of a transaction know nothing of limits; GETJOB in one refuses such queues, too. */
+static bool is_limited(const struct taking *t) {
+    for (size_t i = 0; i < t->key_count; i++) {
+        const struct queue *q = queue_find(t->keys[i]);
+
+        if (q != NULL && q->limited)
+            return true;
+    }
+    return false;
+}
+
+void pop_inside(struct taking *t) {
+    if (is_limited(t)) {
+        req_error(t->req, "ERR in a transaction nothing is popped from queues with limits");
+        return;
+    }
+    t->req->data = t;
+    t->parked.go = on_known;
+    t->parked.fail = on_unknown;
+    if (!find_queues(t)) {
+        t->form->none(t->req);
+        req_end(t->req);
+        return;
+    }
+    each_queue(t, 1);
+    settle(t);
+}
+
+/* ---- the statements ---- */
+
+/* Nobody has the number 0. */
+static int32_t source_id(const struct queue *q) {
+    return q == NULL || queue_is_shut(q) ? 0 : q->id;
+}
+
+static void pop_encode(struct params *p, struct task *task) {
+    const struct taking *t = taking_of(task);
+    int64_t most = t->count < config.batch_max ? t->count : config.batch_max;
+
+    for (size_t i = 0; i < t->key_count; i++) {
+        const struct queue *q = t->queues[i];
+        struct job_key first = { 0, 0, 0 };
+
+        if (q != NULL)
+            first = first_inside(q, task->bundle);
+        if (q != NULL && most > queue_result_rows(q))
+            most = queue_result_rows(q);
+        params_int4(p, 0, source_id(q));
+        params_int2(p, 1, first.rank);
+        params_int8(p, 2, first.id);
+        params_int2(p, 3, q != NULL && t->pop.from != q->front);
+    }
+    params_set_int4(p, 4, (int32_t)most);
+    params_set_time(p, 5, clock_db());
+}
+
+static void encode_place(struct params *p, int col, struct taking *t) {
+    t->to_id = pop_new_id(&t->pop);
+    params_int4(p, col, t->pop.to->id);
+    params_int8(p, col + 1, t->to_id);
+}
+
+static void move_first_encode(struct params *p, struct task *task) {
+    struct taking *t = taking_of(task);
+    struct job_key first = first_inside(t->queues[0], task->bundle);
+
+    params_set_int4(p, 0, source_id(t->queues[0]));
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+    params_set_int4(p, 3, 1);
+    params_set_time(p, 4, clock_db());
+    encode_place(p, 5, t);
+}
+
+static void move_last_encode(struct params *p, struct task *task) {
+    struct taking *t = taking_of(task);
+
+    params_set_int4(p, 0, source_id(t->queues[0]));
+    params_set_int4(p, 1, 1);
+    params_set_time(p, 2, clock_db());
+    encode_place(p, 3, t);
+}
+
+/* ---- what was taken ---- */
+
+/* All are of one list. */
+static void count_gone(const struct job *jobs, size_t count) {
+    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = jobs[i].key;
+        popped_count_gone(&jobs[i]);
+        queue_count_out(jobs[i].q, 1);
+    }
+    if (count > 0)
+        queue_remove_all_returned(jobs[0].q, keys, count);
+    stats.jobs_delivered += count;
+    free(keys);
+}
+
+static void count_claim(size_t rows) {
+    stats.claims++;
+    stats.claimed_rows += rows;
+    stats.claims_empty += rows == 0;
+}
+
+static void end_with(struct taking *t, const struct job *jobs, size_t count) {
+    if (count > 0)
+        t->form->some(t->req, jobs, count);
+    else
+        t->form->none(t->req);
+    each_queue(t, -1);
+    req_end(t->req);
+}
+
+/* A client that has gone gets nothing of it: as outside, it is put back. */
+static void keep_or_put_back(const struct taking *t, const struct job *job) {
+    struct client *c = t->req->client;
+
+    if (c != NULL && c->state != CLIENT_DEAD)
+        popped_note_unsent(c, job);
+    else
+        popped_put_back(job);
+}
+
+static int compare_keys(const void *a, const void *b) {
+    const struct job *x = a, *y = b;
+
+    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
+}
+
+static int compare_backwards(const void *a, const void *b) {
+    return compare_keys(b, a);
+}
+
+static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct taking *t = taking_of(tasks[0]);
+    size_t found = (size_t)PQntuples(rows);
+    struct job *jobs = xmalloc((found + 1) * sizeof *jobs);
+
+    (void)count;
+    for (size_t i = 0; i < found; i++)
+        jobs[i] = popped_read(rows, (int)i, t->queues[row_int4(rows, (int)i, POPPED_COLUMNS) - 1]);
+    if (found > 0)
+        qsort(jobs, found, sizeof *jobs, t->pop.from == jobs[0].q->front ? compare_keys : compare_backwards);
+    count_gone(jobs, found);
+    for (size_t i = 0; i < found; i++)
+        keep_or_put_back(t, &jobs[i]);
+    count_claim(found);
+    end_with(t, jobs, found);
+    free(jobs);
+}
+
+/* Columns of move_first.sql. It stays where it was moved to, whoever has gone. */
+static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct taking *t = taking_of(tasks[0]);
+    bool found = PQntuples(rows) > 0;
+    struct moved_job m = { .ordinal = 0 };
+
+    (void)count;
+    if (found) {
+        m = pop_read_moved(rows, 0, t->queues[0]);
+        count_gone(&m.job, 1);
+        pop_arrived(&t->pop, t->to_id, &m);
+    }
+    count_claim(found);
+    end_with(t, &m.job, found);
+}
+
+static void inside_fail(struct task *task, const struct op_error *err) {
+    each_queue(taking_of(task), -1);
+    req_db_error(REQ_OF_TASK(task), err);
+}
+
+/* What was taken is gone, and was moved if it was to be. */
+static void inside_answer_lost(struct task *task) {
+    struct taking *t = taking_of(task);
+
+    for (size_t i = 0; i < t->key_count; i++)
+        if (t->queues[i] != NULL)
+            queue_rewind(t->queues[i]);
+    if (t->pop.to != NULL)
+        queue_rewind(t->pop.to);
+    each_queue(t, -1);
+    req_answer_lost(t->req);
+}
+
+#define INSIDE_OP(variable, text, statement, encoder, end) \
+    struct op variable = { .name = text,                   \
+                           .stmt = statement,              \
+                           .lane = LANE_HOT,               \
+                           .alone = true,                  \
+                           .encode = encoder,              \
+                           .done = end,                    \
+                           .fail = inside_fail,            \
+                           .answer_lost = inside_answer_lost }
+
+INSIDE_OP(op_pop_inside, "pop_inside", SQL_POP_IN_ORDER, pop_encode, pop_done);
+INSIDE_OP(op_move_first_inside, "move_first_inside", SQL_MOVE_FIRST, move_first_encode, move_done);
+INSIDE_OP(op_move_last_inside, "move_last_inside", SQL_MOVE_LAST, move_last_encode, move_done);

@@ -1,0 +1,290 @@
+/* Jobs that were taken away for clients who may not get them: kept until then, or put back. */
+#include "jobs/popped.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/add_options.h"
+#include "jobs/job_end.h"
+#include "jobs/job_expiry.h"
+#include "jobs/job_group.h"
+#include "queue/events.h"
+#include "queue/queue.h"
+
+/* Optional columns, NULL for most jobs. */
+struct rest {
+    int32_t attempts; /* 0: none; as backoff */
+    int32_t backoff;
+    int64_t unique_until;   /* TIME_NEVER: as long as the job lives */
+    struct slice deadqueue; /* ptr NULL: none; as the others */
+    struct slice unique_key;
+    struct slice error;
+    struct slice group_key;
+};
+
+struct popped {
+    struct task task;
+    struct job job;   /* with a body of its own, */
+    struct rest rest; /* and these, too */
+    size_t bytes;
+};
+
+/* ---- rows ---- */
+
+enum {
+    ROW_RANK,
+    ROW_ID,
+    ROW_READY_AT,
+    ROW_EXPIRES_AT,
+    ROW_RETRY,
+    ROW_NACKS,
+    ROW_EXTRAS,
+    ROW_BODY,
+    ROW_DELIVERIES,
+    ROW_ATTEMPTS,
+    ROW_BACKOFF,
+    ROW_DEADQUEUE,
+    ROW_ERROR,
+    ROW_UNIQUE_KEY,
+    ROW_UNIQUE_UNTIL,
+    ROW_GROUP_KEY,
+    ROW_COLUMNS,
+};
+
+_Static_assert(ROW_COLUMNS == POPPED_COLUMNS, "as many as the statements return");
+
+struct job popped_read(const PGresult *rows, int row, struct queue *q) {
+    queue_note_body(q, (size_t)PQgetlength(rows, row, ROW_BODY));
+    return (struct job){
+        .q = q,
+        .key = { q->id, row_int2(rows, row, ROW_RANK), row_int8(rows, row, ROW_ID) },
+        .ready_at = row_time(rows, row, ROW_READY_AT),
+        .expires_at = row_time(rows, row, ROW_EXPIRES_AT),
+        .retry = row_int4(rows, row, ROW_RETRY),
+        .nacks = row_int4(rows, row, ROW_NACKS),
+        .extras = row_int4(rows, row, ROW_EXTRAS),
+        .body = row_bytes(rows, row, ROW_BODY),
+        .group = job_end_group(rows, row, ROW_GROUP_KEY),
+        .deliveries = row_int4(rows, row, ROW_DELIVERIES),
+        .rows = rows,
+        .row = row,
+    };
+}
+
+static int32_t int_or_none(const PGresult *rows, int row, int col) {
+    return row_null(rows, row, col) ? 0 : row_int4(rows, row, col);
+}
+
+static struct slice copy_bytes(struct slice bytes) {
+    return (struct slice){ xmemdup(bytes.ptr, bytes.len), bytes.len };
+}
+
+static struct slice bytes_or_none(const PGresult *rows, int row, int col) {
+    return row_null(rows, row, col) ? (struct slice){ NULL, 0 } : copy_bytes(row_bytes(rows, row, col));
+}
+
+static struct rest read_rest(const PGresult *rows, int row) {
+    return (struct rest){
+        .attempts = int_or_none(rows, row, ROW_ATTEMPTS),
+        .backoff = int_or_none(rows, row, ROW_BACKOFF),
+        .deadqueue = bytes_or_none(rows, row, ROW_DEADQUEUE),
+        .error = bytes_or_none(rows, row, ROW_ERROR),
+        .unique_key = bytes_or_none(rows, row, ROW_UNIQUE_KEY),
+        .unique_until =
+            row_null(rows, row, ROW_UNIQUE_UNTIL) ? TIME_NEVER : row_time(rows, row, ROW_UNIQUE_UNTIL),
+        .group_key = bytes_or_none(rows, row, ROW_GROUP_KEY),
+    };
+}
+
+/* Of what was pushed and handed over without ever being a row. */
+static struct rest rest_of(const struct queue *q) {
+    struct add_options o = ADD_OPTIONS_UNSAID;
+
+    if (q->settings == NULL)
+        return (struct rest){ .attempts = 0 };
+    addjob_settle(&o, q);
+    return (struct rest){
+        .attempts = (int32_t)o.attempts,
+        .backoff = (int32_t)o.backoff,
+        .deadqueue = o.deadqueue.ptr == NULL ? o.deadqueue : copy_bytes(o.deadqueue),
+    };
+}
+
+void popped_count_gone(const struct job *job) {
+    job_ended(&(struct job_end){
+        .key = job->key, .queued_since = job->ready_at, .group = job->group, .how = JOB_DELETED });
+    events_of_taken(job->q, job->key, job->expires_at, job->retry);
+}
+
+/* ---- copies ---- */
+
+static size_t size_of(const struct popped *p) {
+    return sizeof *p + p->job.body.len + p->rest.deadqueue.len + p->rest.error.len + p->rest.unique_key.len +
+           p->rest.group_key.len;
+}
+
+static struct popped *copy_of(const struct job *job) {
+    struct popped *p = xcalloc(1, sizeof *p);
+
+    p->job = *job;
+    p->job.body = copy_bytes(job->body);
+    p->job.group = (struct slice){ NULL, 0 };
+    p->rest = job->rows != NULL ? read_rest(job->rows, job->row) : rest_of(job->q);
+    p->job.rows = NULL;
+    p->job.q->users++;
+    p->bytes = size_of(p);
+    memory_change(NULL, MEMORY_UNSENT, 0, p->bytes);
+    return p;
+}
+
+static void copy_free(struct popped *p) {
+    p->job.q->users--;
+    memory_change(NULL, MEMORY_UNSENT, p->bytes, 0);
+    free((char *)p->job.body.ptr);
+    free((char *)p->rest.deadqueue.ptr);
+    free((char *)p->rest.error.ptr);
+    free((char *)p->rest.unique_key.ptr);
+    free((char *)p->rest.group_key.ptr);
+    free(p);
+}
+
+void popped_note_unsent(struct client *c, const struct job *job) {
+    struct popped *p = copy_of(job);
+
+    memory_join(&c->share, MEMORY_UNSENT, p->bytes);
+    get_note_unsent(c, (struct delivery){ .key = job->key, .copy = p });
+}
+
+void deliveries_forget(struct client *c) {
+    memory_leave(&c->share, MEMORY_UNSENT, c->share.kinds[MEMORY_UNSENT]);
+    for (size_t i = 0; i < c->unsent_count; i++)
+        if (c->unsent[i].copy != NULL)
+            copy_free(c->unsent[i].copy);
+    c->unsent_count = 0;
+}
+
+/* ---- putting back ---- */
+
+static void put_back(struct popped *p) {
+    p->task.op = &op_put_back;
+    p->task.rows = 1;
+    p->task.bytes = p->job.body.len;
+    list_init(&p->task.node);
+    batch_add(&p->task);
+}
+
+void popped_put_back(const struct job *job) {
+    put_back(copy_of(job));
+}
+
+void popped_put_back_unsent(struct client *c) {
+    for (size_t i = 0; i < c->unsent_count; i++) {
+        struct delivery *d = &c->unsent[i];
+
+        if (d->copy != NULL && d->offset >= c->bytes_out && d->key.queue_id != 0) {
+            put_back(d->copy);
+            d->copy = NULL;
+        }
+    }
+}
+
+static void encode_int(struct params *p, int col, int32_t value) {
+    if (value > 0)
+        params_int4(p, col, value);
+    else
+        params_null(p, col, PARAM_INT4);
+}
+
+static void encode_bytes(struct params *p, int col, struct slice value) {
+    if (value.ptr != NULL)
+        params_bytea(p, col, value);
+    else
+        params_null(p, col, PARAM_BYTEA);
+}
+
+static void encode_rest(struct params *p, const struct rest *rest) {
+    encode_int(p, 11, rest->attempts);
+    encode_int(p, 12, rest->backoff);
+    encode_bytes(p, 13, rest->deadqueue);
+    encode_bytes(p, 14, rest->error);
+    encode_bytes(p, 15, rest->unique_key);
+    if (rest->unique_key.ptr != NULL && rest->unique_until != TIME_NEVER)
+        params_time(p, 16, rest->unique_until);
+    else
+        params_null(p, 16, PARAM_TIME);
+    encode_bytes(p, 17, rest->group_key);
+}
+
+static void put_back_encode(struct params *p, struct task *t) {
+    const struct popped *popped = CONTAINER_OF(t, struct popped, task);
+    const struct job *job = &popped->job;
+
+    params_int8(p, 0, job->key.id);
+    params_time(p, 1, clock_db());
+    params_time(p, 2, job->expires_at);
+    params_time(p, 3, job->expires_at);
+    params_int4(p, 4, job->key.queue_id);
+    params_int4(p, 5, job->retry);
+    params_bytea(p, 6, job->body);
+    params_int2(p, 7, job->key.rank);
+    params_int4(p, 8, job->deliveries);
+    params_int4(p, 9, job->nacks);
+    params_int4(p, 10, job->extras);
+    encode_rest(p, &popped->rest);
+}
+
+static void put_back_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        struct queue *q = queue_find_id(key.queue_id);
+
+        stats.jobs_released++;
+        if (q == NULL)
+            continue;
+        queue_count_total(q, 1);
+        if (row_null(rows, i, 3))
+            queue_job_returned(q, key);
+        else
+            group_next(key.queue_id, row_bytes(rows, i, 3));
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct popped *p = CONTAINER_OF(tasks[i], struct popped, task);
+
+        expiry_wake_at(p->job.expires_at);
+        if (events_wanted(p->job.q))
+            event_of_job(p->job.q, EVENT_ADDED, p->job.key, p->job.expires_at, p->job.retry);
+        copy_free(p);
+    }
+}
+
+/* Somebody else has taken its key meanwhile: it comes back without. Otherwise it is lost, as it would have been
+ * in Redis. */
+static void put_back_fail(struct task *t, const struct op_error *err) {
+    struct popped *p = CONTAINER_OF(t, struct popped, task);
+
+    /* The element exists nowhere else. */
+    if (strcmp(err->sqlstate, "55P03") == 0) {
+        batch_add(t);
+        return;
+    }
+    if (strcmp(err->sqlstate, "23505") != 0 || p->rest.unique_key.ptr == NULL) {
+        copy_free(p);
+        return;
+    }
+    free((char *)p->rest.unique_key.ptr);
+    p->rest.unique_key.ptr = NULL;
+    batch_add(t);
+}
+
+struct op op_put_back = {
+    .name = "put_back",
+    .stmt = SQL_PUT_BACK_JOBS,
+    .lane = LANE_HOT,
+    .encode = put_back_encode,
+    .done = put_back_done,
+    .fail = put_back_fail,
+};

@@ -1,0 +1,351 @@
+/* Jobs that recur: looks for ticks that are due, and fires them. */
+#include "jobs/schedule.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "base/zone.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "jobs/add_options.h"
+#include "queue/queue.h"
+#include "queue/queue_row.h"
+
+/* Rows of one look; when all were due, there may be more. */
+#define LIMIT 100
+/* What another server was told of, and we were not. */
+#define LOOK_US (10 * US_PER_S)
+/* Somebody else is firing it; or the database has refused to. */
+#define LOCKED_US (100 * US_PER_MS)
+#define RETRY_US US_PER_S
+/* Another server's SCHEDULE may be committed later than the tick it names. */
+#define LATE_US (20 * US_PER_S)
+/* By so much a tick may be late and is none that was missed. */
+#define GRACE_S 10
+
+static struct {
+    struct task task;
+    size_t firing;   /* schedules of the last look that have not been dealt with */
+    int64_t from;    /* nothing is due before that */
+    int64_t now;     /* of the look under way */
+    int64_t next_at; /* clock_db(): the next look */
+} look = {
+    .task = { .op = &op_due_schedules, .rows = 1 },
+    .from = TIME_BEGINNING,
+    .next_at = TIME_BEGINNING,
+};
+
+struct fired {
+    struct job_key key;
+    struct job_times at;
+};
+
+/* A schedule, as it was read, and what it makes. */
+struct firing {
+    struct task task;
+    struct parked parked; /* while the queue has no row yet */
+    struct queue *q;
+    int64_t id;
+    int64_t revision;
+    int64_t due;
+    int64_t next;
+    int64_t last; /* TIME_NEVER: no tick makes a job */
+    struct add_options opt;
+    size_t ticks;
+    size_t count; /* jobs, which the queue did not refuse */
+    struct fired jobs[];
+};
+
+/* ---- when ---- */
+
+static void look_at(int64_t us) {
+    if (us < look.next_at)
+        look.next_at = us;
+}
+
+void schedule_look(void) {
+    look.from = TIME_BEGINNING;
+    look.next_at = clock_db();
+}
+
+int64_t schedule_next_turn(void) {
+    return look.task.state != TASK_IDLE || look.firing > 0 ? INT64_MAX : look.next_at;
+}
+
+void schedule_turn(void) {
+    if (schedule_next_turn() <= clock_db())
+        batch_add(&look.task);
+}
+
+/* ---- ticks ---- */
+
+static int64_t next_tick(const struct cron_expr *e, int64_t anchor_s, int64_t after_s) {
+    int64_t next = cron_next(e, anchor_s, after_s, zone_offset_at);
+
+    return next == CRON_NEVER ? TIME_NEVER : next * US_PER_S;
+}
+
+int64_t schedule_first(const struct cron_expr *e, int64_t now) {
+    int64_t first;
+
+    zone_enter(e->zone);
+    first = next_tick(e, now / US_PER_S, now / US_PER_S);
+    zone_leave();
+    return first;
+}
+
+/* The tick that makes a job though others are as well due; TIME_NEVER when none does. */
+static int64_t last_of(const struct cron_expr *e, enum schedule_missed missed, int64_t due_s, int64_t now) {
+    int64_t since_s = now / US_PER_S - GRACE_S, tick;
+
+    if (missed != MISSED_SKIP || since_s <= due_s)
+        return due_s * US_PER_S;
+    tick = next_tick(e, due_s, since_s);
+    return tick <= now ? tick : TIME_NEVER;
+}
+
+static void plan_all(struct firing *f, const struct cron_expr *e, int64_t now) {
+    int64_t tick = f->due;
+
+    for (f->ticks = 0; tick <= now && f->ticks < SCHEDULE_CATCH_UP; f->ticks++) {
+        f->last = tick;
+        tick = next_tick(e, f->due / US_PER_S, tick / US_PER_S);
+    }
+}
+
+static void plan(struct firing *f, const struct cron_expr *e, enum schedule_missed missed, int64_t now) {
+    zone_enter(e->zone);
+    f->next = next_tick(e, f->due / US_PER_S, now / US_PER_S);
+    if (missed == MISSED_ALL) {
+        plan_all(f, e, now);
+    } else {
+        f->last = last_of(e, missed, f->due / US_PER_S, now);
+        f->ticks = f->last != TIME_NEVER;
+    }
+    zone_leave();
+}
+
+/* ---- firing ---- */
+
+static bool is_delayed(const struct firing *f) {
+    return f->opt.delay > 0;
+}
+
+/* What the queue does not take in is passed over, as a client would be refused. */
+static void make_jobs(struct firing *f) {
+    int64_t now = clock_db();
+
+    while (f->count < f->ticks && addjob_refusal(f->q, &f->opt) == NULL) {
+        struct fired *j = &f->jobs[f->count++];
+
+        j->key = addjob_key(f->q, &f->opt, now);
+        j->at = addjob_times(&f->opt, j->key.id, now);
+        f->q->adding += !is_delayed(f);
+    }
+    if (f->count == 0)
+        f->last = TIME_NEVER;
+    f->task.rows = f->count > 0 ? (uint32_t)f->count : 1;
+}
+
+static void enter(struct parked *p, struct queue *q) {
+    struct firing *f = CONTAINER_OF(p, struct firing, parked);
+
+    (void)q;
+    make_jobs(f);
+    batch_add(&f->task);
+}
+
+static void end(struct firing *f) {
+    if (!is_delayed(f))
+        f->q->adding -= (int64_t)f->count;
+    f->q->users--;
+    look.firing--;
+    free(f);
+}
+
+static void give_up(struct firing *f, const struct op_error *err) {
+    log_warning("schedule", "cannot fire: %s (SQLSTATE %s); trying again", err->message, err->sqlstate);
+    look_at(clock_db() + RETRY_US);
+    end(f);
+}
+
+static void on_open_failed(struct parked *p, const struct op_error *err) {
+    give_up(CONTAINER_OF(p, struct firing, parked), err);
+}
+
+/* A row that this server did not write may have any number. */
+static enum schedule_missed missed_of(int16_t number) {
+    return number == MISSED_SKIP || number == MISSED_ALL ? (enum schedule_missed)number : MISSED_ONCE;
+}
+
+static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
+    enum schedule_missed missed = missed_of(row_int2(rows, row, 5));
+    size_t most = missed == MISSED_ALL ? SCHEDULE_CATCH_UP : 1;
+    struct firing *f = xcalloc(1, sizeof *f + most * sizeof *f->jobs);
+
+    f->task.op = &op_fire_schedules;
+    f->parked = (struct parked){ .go = enter, .fail = on_open_failed };
+    list_init(&f->task.node);
+    list_init(&f->parked.node);
+    f->id = row_int8(rows, row, 0);
+    f->revision = row_int8(rows, row, 1);
+    f->due = row_time(rows, row, 2);
+    f->opt.retry = row_int4(rows, row, 6);
+    f->opt.ttl = row_int4(rows, row, 7);
+    f->opt.delay = row_int4(rows, row, 8);
+    f->opt.maxlen = row_null(rows, row, 9) ? 0 : row_int8(rows, row, 9);
+    f->opt.priority = row_int2(rows, row, 10);
+    plan(f, e, missed, look.now);
+    f->q = queue_get(row_bytes(rows, row, 4));
+    f->q->users++;
+    look.firing++;
+    if (queue_is_open(f->q))
+        enter(&f->parked, f->q);
+    else
+        queue_park(f->q, &f->parked);
+}
+
+/* A server that knows other words, or other time zones, may have taken it in. */
+static void fire_if_readable(const PGresult *rows, int row) {
+    struct slice text = row_bytes(rows, row, 3);
+    struct cron_expr e;
+    char error[400] = "there is no such time zone";
+
+    if (cron_parse(text, &e, error, sizeof error) && zone_exists(e.zone))
+        fire(rows, row, &e);
+    else
+        log_warning("schedule", "this server cannot fire at '%.*s': %s", (int)text.len, text.ptr, error);
+}
+
+static void encode_job(struct params *p, const struct fired *j) {
+    params_int8(p, 5, j->key.id);
+    params_time(p, 6, j->at.ready_at);
+    params_time(p, 7, j->at.expires_at);
+    if (j->at.wake_at == TIME_NEVER)
+        params_null(p, 8, PARAM_TIME);
+    else
+        params_time(p, 8, j->at.wake_at);
+    params_int4(p, 9, j->key.queue_id);
+}
+
+static void encode_no_job(struct params *p) {
+    params_null(p, 5, PARAM_INT8);
+    params_null(p, 6, PARAM_TIME);
+    params_null(p, 7, PARAM_TIME);
+    params_null(p, 8, PARAM_TIME);
+    params_int4(p, 9, 0);
+}
+
+static void fire_encode(struct params *p, struct task *t) {
+    const struct firing *f = CONTAINER_OF(t, struct firing, task);
+
+    for (size_t i = 0; i < t->rows; i++) {
+        params_int8(p, 0, f->id);
+        params_int8(p, 1, f->revision);
+        params_time(p, 2, f->due);
+        params_time(p, 3, f->next);
+        if (f->last == TIME_NEVER)
+            params_null(p, 4, PARAM_TIME);
+        else
+            params_time(p, 4, f->last);
+        if (i < f->count)
+            encode_job(p, &f->jobs[i]);
+        else
+            encode_no_job(p);
+    }
+}
+
+static void committed(struct firing *f, const struct fired *j) {
+    stats.schedules_fired++;
+    addjob_count(f->q, j->key, &j->at);
+    if (is_delayed(f))
+        return;
+    queue_count_in(f->q, 1);
+    queue_job_ready(f->q, j->key);
+}
+
+/* The ids of jobs that were added come in order. When there are none, somebody else has fired it, or does so now; or
+ * it was us, over a connection that was lost before we heard of it, and the jobs are counted with all
+ * that load.c finds. */
+static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int next = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct firing *f = CONTAINER_OF(tasks[i], struct firing, task);
+        bool mine = f->count == 0;
+
+        for (size_t k = 0; k < f->count; k++) {
+            if (next < PQntuples(rows) && row_int8(rows, next, 0) == f->jobs[k].key.id) {
+                next++;
+                mine = true;
+                committed(f, &f->jobs[k]);
+            }
+        }
+        look_at(mine ? f->next : clock_db() + LOCKED_US);
+        end(f);
+    }
+}
+
+static void fire_fail(struct task *t, const struct op_error *err) {
+    give_up(CONTAINER_OF(t, struct firing, task), err);
+}
+
+/* A second try after a lost connection does nothing if the first was committed. */
+struct op op_fire_schedules = {
+    .name = "fire_schedules",
+    .stmt = SQL_FIRE_SCHEDULES,
+    .lane = LANE_HOT,
+    .encode = fire_encode,
+    .done = fire_done,
+    .fail = fire_fail,
+};
+
+/* ---- looking ---- */
+
+static void look_encode(struct params *p, struct task *t) {
+    (void)t;
+    look.now = clock_db();
+    look.next_at = look.now + LOOK_US;
+    params_set_time(p, 0, look.from);
+    params_set_int4(p, 1, LIMIT);
+}
+
+/* The next look begins before all that is left. */
+static void remember_from(const PGresult *rows) {
+    int64_t first = PQntuples(rows) > 0 ? row_time(rows, 0, 2) : look.now;
+
+    look.from = (first < look.now ? first : look.now) - LATE_US;
+}
+
+static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int row = 0;
+
+    (void)tasks;
+    (void)count;
+    remember_from(rows);
+    for (; row < PQntuples(rows) && row_time(rows, row, 2) <= look.now; row++)
+        fire_if_readable(rows, row);
+    if (row < PQntuples(rows))
+        look_at(row_time(rows, row, 2));
+    else if (row == LIMIT)
+        look_at(look.now + LOCKED_US);
+}
+
+static void look_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    log_warning("schedule", "cannot look for what is due: %s (SQLSTATE %s); trying again", err->message,
+                err->sqlstate);
+    look_at(clock_db() + RETRY_US);
+}
+
+struct op op_due_schedules = {
+    .name = "due_schedules",
+    .stmt = SQL_DUE_SCHEDULES,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = look_encode,
+    .done = look_done,
+    .fail = look_fail,
+};

@@ -1,0 +1,38 @@
+#ifndef TAKING_H
+#define TAKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "jobs/pop.h"
+#include "net/req.h"
+#include "queue/queue_row.h"
+#include "queue/waiters.h"
+
+/* How a reply looks. */
+struct pop_form {
+    void (*some)(struct req *r, const struct job *jobs, size_t count);
+    void (*none)(struct req *r);
+};
+
+/* A list command that takes elements, as it was said. */
+struct taking {
+    struct pop pop; /* the first: get.own */
+    struct req *req;
+    const struct pop_form *form;
+    const struct slice *keys;
+    size_t key_count;
+    struct slice to; /* ptr NULL: no move */
+    int64_t count;
+    bool blocks;
+    int64_t deadline; /* clock_mono(); 0: none */
+    struct parked parked;
+    /* Private, of pop_inside.c. */
+    struct queue **queues;
+    int64_t to_id;
+};
+
+/* CLIENT UNBLOCK: ends the request of c that would wait as soon as it has a row or a front; false if there is none. */
+bool taking_unblock(struct client *c, bool error);
+
+#endif

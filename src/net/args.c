@@ -1,0 +1,137 @@
+/* Options of commands as data: one table per command, one parser for all. */
+#include "net/args.h"
+
+#include <string.h>
+
+#include "base/match.h"
+
+static const struct arg_option *find(const struct arg_spec *spec, struct slice word) {
+    for (size_t i = 0; i < spec->count; i++)
+        if (slice_is(word, spec->options[i].word))
+            return &spec->options[i];
+    return NULL;
+}
+
+static bool parse_int(const struct arg_option *o, struct slice word, int64_t *value) {
+    return o->kind == ARG_REDIS_INT ? parse_int_strict(word, value) : parse_int_disque(word, value);
+}
+
+/* The value of o to field; false when it is out of range. */
+static bool read_value(const struct arg_option *o, struct slice word, char *field) {
+    int64_t value;
+
+    if (o->kind == ARG_BYTES) {
+        memcpy(field, &word, sizeof word);
+        return (int64_t)word.len >= o->min && (int64_t)word.len <= o->max;
+    }
+    if (!parse_int(o, word, &value) || value < o->min || value > o->max)
+        return false;
+    memcpy(field, &value, sizeof value);
+    return true;
+}
+
+bool args_is_option(const struct arg_spec *spec, struct slice word) {
+    /* No option begins with a digit, and most words do. */
+    return word.len > 0 && word.ptr[0] > '9' && find(spec, word) != NULL;
+}
+
+/* Takes the option at *at; false when it has replied. */
+static bool take(struct req *r, int *at, const struct arg_option *o, void *out) {
+    char *field = (char *)out + o->offset;
+
+    if (o->kind == ARG_FLAG) {
+        *(bool *)(void *)field = true;
+        (*at)++;
+        return true;
+    }
+    if (*at + 1 >= r->argc) {
+        usage_no_value(r, *at);
+        return false;
+    }
+    if (!read_value(o, r->argv[*at + 1], field)) {
+        usage_invalid(r, *at + 1, o->error);
+        return false;
+    }
+    *at += 2;
+    return true;
+}
+
+static void unexpected(struct req *r, int at, const struct arg_spec *spec) {
+    if (spec->unknown == NULL)
+        usage_unexpected(r, at);
+    else
+        usage_invalid(r, at, spec->unknown);
+}
+
+bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, void *out, int *end) {
+    int at = from;
+
+    while (at < r->argc && !(spec->stop != NULL && slice_is(r->argv[at], spec->stop))) {
+        const struct arg_option *o = find(spec, r->argv[at]);
+
+        if (o != NULL) {
+            if (!take(r, &at, o, out))
+                return false;
+        } else if (spec->stop != NULL && *spec->stop == '\0') {
+            break;
+        } else if (spec->other == NULL) {
+            unexpected(r, at, spec);
+            return false;
+        } else if (!spec->other(r, &at, out)) {
+            return false;
+        }
+    }
+    *end = at;
+    return true;
+}
+
+bool args_timeout_or_reply(struct req *r, int at, int64_t *ms) {
+    if (!parse_int_disque(r->argv[at], ms)) {
+        usage_invalid(r, at, "ERR timeout is not an integer or out of range");
+        return false;
+    }
+    if (*ms < 0) {
+        usage_invalid(r, at, "ERR timeout is negative");
+        return false;
+    }
+    return true;
+}
+
+bool args_fit_or_reply(struct req *r, const char *what, struct slice text, size_t max) {
+    if (text.len <= max)
+        return true;
+    req_error(r, "LIMIT %s must be at most %zu bytes long", what, max);
+    return false;
+}
+
+bool args_patterns_or_reply(struct req *r, int from, int max) {
+    if (r->argc - from > max) {
+        req_error(r, "LIMIT no more than %d patterns at once", max);
+        return false;
+    }
+    for (int i = from; i < r->argc; i++)
+        if (!args_fit_or_reply(r, "a pattern", r->argv[i], PATTERN_MAX))
+            return false;
+    return true;
+}
+
+bool args_names_or_reply(struct req *r, int from, int max) {
+    if (r->argc - from <= max)
+        return true;
+    req_error(r, "LIMIT no more than %d names at once", max);
+    return false;
+}
+
+bool args_integer_or_reply(struct req *r, int at, int64_t *value) {
+    if (parse_int_strict(r->argv[at], value))
+        return true;
+    usage_invalid(r, at, NOT_AN_INTEGER);
+    return false;
+}
+
+bool args_sources_or_reply(struct req *r, size_t count) {
+    if (count <= SOURCES_MAX)
+        return true;
+    req_error(r, "LIMIT a command takes jobs from at most %d queues", SOURCES_MAX);
+    return false;
+}

@@ -1,0 +1,850 @@
+/* Client connections: read, hand complete requests up, write ordered replies. */
+#include "net/client.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/budget.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "config/config.h"
+#include "config/files.h"
+#include "net/sockets.h"
+
+#define READ_BYTES ((size_t)16 * 1024)
+/* A held client's input up to which it is still read, to notice its end. */
+#define HELD_INPUT ((size_t)64 * 1024)
+/* Commands of this size take over the input buffer instead of being copied. */
+#define STEAL_BYTES ((size_t)64 * 1024)
+#define KEEP_BYTES ((size_t)16 * 1024)
+/* A client that has sent nothing for so long keeps no buffer for replies. */
+#define IDLE_US US_PER_S
+/* A client's share of a turn: then it is the next client's. */
+#define SLICE_US 500
+/* All clients' share of a turn in each of its parts: then database and timers have their turn. */
+#define SHARE_US (5 * US_PER_MS)
+/* One write to a client: a reader that is fast would keep the server in it. */
+#define WRITE_BYTES ((size_t)1024 * 1024)
+/* So much of a reply that is made in steps may wait for a client to read it. */
+#define UNREAD_BYTES ((size_t)1024 * 1024)
+/* So long a client may take nothing of more output than the hard limit. */
+#define STALL_US (10 * US_PER_S)
+/* Pieces of output that are written at once. */
+#define WRITE_PIECES 64
+/* When memory is short, all clients together may use an eighth of the budget and go on. */
+#define MODEST_PART 8
+/* Before AUTH nobody needs long replies (Redis' CVE-2025-21605). */
+#define UNAUTH_OUTPUT ((size_t)16 * 1024)
+/* An argument and its header fit. */
+#define UNAUTH_INPUT (RESP_UNAUTH_MAX_BULK + (size_t)1024)
+#define UNAUTH_READ_BYTES ((size_t)4096)
+/* Each wrong password of the last ten seconds makes the next one wait longer. */
+#define MUTE_STEP_US (100 * US_PER_MS)
+#define MUTE_MAX_US (5 * US_PER_S)
+#define MUTE_WINDOW_US (10 * US_PER_S)
+
+/* How the tasks of an evicted client end: it is not told. */
+static const struct op_error evicted = { "53200", "the client was disconnected to free memory" };
+
+static struct {
+    struct event_base *base;
+    const struct client_hooks *hooks;
+    struct client *by_id;
+    struct list states[CLIENT_DEAD + 1];
+    struct list dirty;
+    struct list ready;
+    struct list strangers;
+    int64_t
+        mute_us; /* how long the next client that gives a wrong password waits, and when the last one did */
+    int64_t muted_us;
+    uint64_t last_id;
+    size_t count; /* open and closing */
+    int64_t pause_until;
+    bool pause_writes_only;
+} clients;
+
+static void on_readable(evutil_socket_t fd, short what, void *arg);
+static void on_writable(evutil_socket_t fd, short what, void *arg);
+static void on_request_end(struct req *r);
+
+void client_init(struct event_base *base, const struct client_hooks *hooks) {
+    clients.base = base;
+    clients.hooks = hooks;
+    for (size_t i = 0; i < LENGTH(clients.states); i++)
+        list_init(&clients.states[i]);
+    list_init(&clients.dirty);
+    list_init(&clients.ready);
+    list_init(&clients.strangers);
+}
+
+const char *client_ident(const struct client *c) {
+    static char text[128];
+
+    snprintf(text, sizeof text, "client %llu %s", (unsigned long long)c->id, c->addr);
+    return text;
+}
+
+struct client *client_by_id(uint64_t id) {
+    struct client *c;
+
+    HASH_FIND(by_id, clients.by_id, &id, sizeof id, c);
+    return c;
+}
+
+struct list *client_list(enum client_state state) {
+    return &clients.states[state];
+}
+
+size_t client_count(void) {
+    return clients.count;
+}
+
+static void make_ready(struct client *c) {
+    bool waits = c->held != NULL || buf_len(&c->in) > 0 || c->eof || c->paused;
+
+    if (waits && c->state == CLIENT_OPEN && list_empty(&c->in_ready))
+        list_push_back(&clients.ready, &c->in_ready);
+}
+
+bool client_writes_paused(void) {
+    return clock_mono() < clients.pause_until;
+}
+
+void client_pause_until(int64_t mono_us, bool writes_only) {
+    clients.pause_until = mono_us;
+    clients.pause_writes_only = writes_only;
+    if (mono_us != 0)
+        return;
+    LIST_EACH(node, &clients.states[CLIENT_OPEN])
+        make_ready(LIST_ENTRY(node, struct client, in_state));
+}
+
+void client_touch(struct client *c) {
+    if (c->state != CLIENT_DEAD && list_empty(&c->in_dirty))
+        list_push_back(&clients.dirty, &c->in_dirty);
+}
+
+/* ---- birth and death ---- */
+
+static void set_state(struct client *c, enum client_state state) {
+    c->state = state;
+    list_remove(&c->in_state);
+    list_push_back(&clients.states[state], &c->in_state);
+}
+
+static struct client *client_new(int fd, bool unix_socket) {
+    struct client *c = xcalloc(1, sizeof *c);
+
+    c->id = ++clients.last_id;
+    c->fd = fd;
+    c->unix_socket = unix_socket;
+    c->proto = 2;
+    c->created_us = c->last_active_us = clock_mono();
+    list_init(&c->in_state);
+    list_init(&c->in_dirty);
+    list_init(&c->in_ready);
+    list_init(&c->in_strangers);
+    list_init(&c->in_monitors);
+    list_init(&c->reqs);
+    output_init(&c->ahead);
+    memory_change(&c->share, MEMORY_CLIENTS, 0, sizeof *c);
+    socket_names(fd, unix_socket, c->addr, c->laddr, sizeof c->addr);
+    HASH_ADD(by_id, clients.by_id, id, sizeof c->id, c);
+    set_state(c, CLIENT_OPEN);
+    clients.count++;
+    return c;
+}
+
+static bool is_limited(const struct client *c) {
+    return config.requirepass[0] != '\0' && !c->authenticated;
+}
+
+/* Clients that owe a password give way to new ones, so that they cannot keep others out. */
+static bool make_room(void) {
+    while (!list_empty(&clients.strangers)) {
+        struct client *c = LIST_ENTRY(list_pop_front(&clients.strangers), struct client, in_strangers);
+
+        if (c->state == CLIENT_DEAD || !is_limited(c))
+            continue;
+        client_kill(c, "it gave no password, and others want to connect");
+        return true;
+    }
+    return false;
+}
+
+static bool is_from(const struct client *c, const char *addr) {
+    size_t host = strlen(addr) - strlen(strrchr(addr, ':'));
+
+    return strncmp(c->addr, addr, host + 1) == 0;
+}
+
+/* Clients of this machine are not counted: there may be a proxy among them. */
+static bool has_too_many(int fd, bool unix_socket) {
+    char addr[sizeof((struct client *)0)->addr] = ":", own[sizeof addr] = "";
+    int64_t count = 0;
+
+    if (config.maxclients_per_address == 0 || unix_socket || socket_is_local(fd))
+        return false;
+    socket_names(fd, unix_socket, addr, own, sizeof addr);
+    LIST_EACH(node, &clients.states[CLIENT_OPEN])
+        count += is_from(LIST_ENTRY(node, struct client, in_state), addr);
+    return count >= config.maxclients_per_address;
+}
+
+static void refuse(int fd, const char *error) {
+    ssize_t ignored = write(fd, error, strlen(error));
+
+    (void)ignored;
+    close(fd);
+    stats.connections_rejected++;
+}
+
+void client_accept(int fd, bool unix_socket) {
+    struct client *c;
+
+    if ((clients.count >= (size_t)config.maxclients && !make_room()) || files_are_few(fd)) {
+        refuse(fd, "-ERR max number of clients reached\r\n");
+        return;
+    }
+    if (has_too_many(fd, unix_socket)) {
+        refuse(fd, "-ERR max number of clients of one address reached\r\n");
+        return;
+    }
+    if (config.protected_mode && config.requirepass[0] == '\0' && !unix_socket && !socket_is_local(fd)) {
+        refuse(fd,
+               "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
+               "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n");
+        return;
+    }
+    socket_tune(fd, unix_socket);
+    stats.connections_received++;
+    c = client_new(fd, unix_socket);
+    event_assign(&c->read_event, clients.base, fd, EV_READ | EV_PERSIST, on_readable, c);
+    event_assign(&c->write_event, clients.base, fd, EV_WRITE | EV_PERSIST, on_writable, c);
+    event_add(&c->read_event, NULL);
+    if (is_limited(c))
+        list_push_back(&clients.strangers, &c->in_strangers);
+    log_debug(client_ident(c), "accepted");
+}
+
+void client_kill(struct client *c, const char *reason) {
+    if (c->state == CLIENT_DEAD)
+        return;
+    log_verbose(client_ident(c), "closing after %llds: %s",
+                (long long)((clock_mono() - c->created_us) / US_PER_S), reason);
+    list_remove(&c->in_dirty);
+    list_remove(&c->in_ready);
+    list_remove(&c->in_strangers);
+    set_state(c, CLIENT_DEAD);
+    clients.count--;
+    event_del(&c->read_event);
+    event_del(&c->write_event);
+}
+
+void client_close_after_replies(struct client *c) {
+    if (c->state != CLIENT_OPEN)
+        return;
+    set_state(c, CLIENT_CLOSING);
+    if (c->held != NULL) {
+        list_remove(&c->held->in_client);
+        req_free(c->held);
+        c->held = NULL;
+    }
+    client_touch(c);
+}
+
+static void orphan(struct req *r) {
+    list_remove(&r->in_client);
+    req_leave(r);
+    r->client = NULL;
+    r->out = &r->own;
+    if (r->done)
+        req_free(r);
+}
+
+/* The work sees by itself whether its client has gone. */
+static void go_on_replying(struct client *c) {
+    struct long_work *w = c->unread;
+
+    c->unread = NULL;
+    if (w != NULL)
+        long_work_go_on(w);
+}
+
+bool client_takes_more(struct client *c, struct long_work *w) {
+    client_touch(c);
+    if (client_unwritten(c) <= UNREAD_BYTES)
+        return true;
+    c->unread = w;
+    long_work_wait(w);
+    return false;
+}
+
+/* Its requests go on as orphans; those of an evicted client end, unless the database has them already. */
+static void leave_requests(struct client *c) {
+    while (!list_empty(&c->reqs)) {
+        struct req *r = LIST_ENTRY(c->reqs.next, struct req, in_client);
+        bool withdrawn = c->evicted && !r->done && batch_withdraw(&r->task);
+
+        orphan(r);
+        if (withdrawn)
+            r->task.op->fail(&r->task, &evicted);
+    }
+}
+
+static void client_free(struct client *c) {
+    clients.hooks->on_close(c);
+    assert(c->unsent_count == 0);
+    go_on_replying(c);
+    if (c->held != NULL)
+        req_free(c->held);
+    leave_requests(c);
+    close(c->fd);
+    HASH_DELETE(by_id, clients.by_id, c);
+    list_remove(&c->in_state);
+    list_remove(&c->in_monitors);
+    resp_parser_free(&c->parser);
+    buf_free(&c->in);
+    buf_free(&c->out);
+    output_free(&c->ahead);
+    client_count_buffers(c);
+    memory_change(&c->share, MEMORY_CLIENTS, c->share.kinds[MEMORY_CLIENTS], 0);
+    free(c->unsent);
+    free(c->name);
+    free(c->lib_name);
+    free(c->lib_ver);
+    free(c);
+}
+
+static void free_dead(void) {
+    client_free(LIST_ENTRY(clients.states[CLIENT_DEAD].next, struct client, in_state));
+}
+
+void clients_reap(void) {
+    struct budget share;
+
+    if (list_empty(&clients.states[CLIENT_DEAD]))
+        return;
+    share = budget_of(SHARE_US);
+    while (!list_empty(&clients.states[CLIENT_DEAD]) && !budget_is_over(&share))
+        free_dead();
+}
+
+/* ---- requests ---- */
+
+/* The oldest request builds its reply in the client's output itself. */
+static void promote_head(struct client *c) {
+    struct req *head = LIST_ENTRY(c->reqs.next, struct req, in_client);
+
+    if (head->silent || head->out == &c->out)
+        return;
+    if (head->own.cap > 0) {
+        buf_append(&c->out, buf_ptr(&head->own), buf_len(&head->own));
+        buf_free(&head->own);
+        req_settle(head);
+    }
+    head->out = &c->out;
+}
+
+static void pop_done(struct client *c) {
+    while (!list_empty(&c->reqs)) {
+        struct req *head = LIST_ENTRY(c->reqs.next, struct req, in_client);
+
+        promote_head(c);
+        if (!head->done)
+            break;
+        list_remove(&head->in_client);
+        c->req_count--;
+        req_free(head);
+    }
+    client_touch(c);
+    make_ready(c);
+}
+
+static void on_request_end(struct req *r) {
+    if (r->client == NULL)
+        req_free(r);
+    else
+        pop_done(r->client);
+}
+
+void client_detach(struct req *r) {
+    struct client *c = r->client;
+    struct req *shadow;
+
+    if (c == NULL)
+        return;
+    /* A finished request with the reply takes its place in the order. */
+    shadow = req_new(0, NULL, NULL, on_request_end);
+    shadow->client = c;
+    shadow->done = true;
+    shadow->silent = r->silent;
+    if (r->out == &c->out)
+        shadow->out = &c->out;
+    else
+        shadow->own = r->own;
+    r->own = (struct buf){ 0 };
+    req_settle(r);
+    req_join(shadow, &c->share, MEMORY_REQUESTS);
+    req_settle(shadow);
+    list_insert_before(&r->in_client, &shadow->in_client);
+    orphan(r);
+    pop_done(c);
+}
+
+static void start_request(struct client *c, struct req *r) {
+    r->client = c;
+    if (r->share == NULL)
+        req_join(r, &c->share, MEMORY_REQUESTS);
+    list_push_back(&c->reqs, &r->in_client);
+    c->req_count++;
+    promote_head(c);
+}
+
+static struct resp_limits parse_limits(const struct client *c) {
+    if (is_limited(c))
+        return (struct resp_limits){ RESP_UNAUTH_MAX_ARGS, RESP_UNAUTH_MAX_BULK };
+    return (struct resp_limits){ RESP_MAX_ARGS, config.proto_max_bulk_len };
+}
+
+static struct req *take_request(struct client *c) {
+    struct resp_parser *p = &c->parser;
+    bool whole = p->consumed == buf_len(&c->in) && p->consumed >= STEAL_BYTES;
+    struct req *r = req_new(p->argc, p->argv, whole ? &c->in : NULL, on_request_end);
+
+    if (!whole)
+        buf_consume(&c->in, p->consumed);
+    return r;
+}
+
+static void protocol_error(struct client *c) {
+    static struct log_kind framing;
+    struct req *r = req_new(0, NULL, NULL, on_request_end);
+
+    stats.protocol_errors++;
+    log_sometimes(&framing, LOG_VERBOSE_, client_ident(c), "broken framing: %s",
+                  log_escape(slice_str(c->parser.error), 128));
+    start_request(c, r);
+    reply_error(r, "ERR %s", c->parser.error);
+    client_close_after_replies(c);
+    req_end(r);
+}
+
+/* Offers r to the commands; what has to wait is kept, and nothing is parsed
+ * behind it. */
+static bool offer(struct client *c, struct req *r) {
+    c->held = NULL;
+    list_remove(&r->in_client);
+    start_request(c, r);
+    if (clients.hooks->on_command(c, r))
+        return true;
+    if (c->state != CLIENT_OPEN) {
+        req_end(r);
+        return false;
+    }
+    list_remove(&r->in_client);
+    c->req_count--;
+    r->client = NULL;
+    r->out = &r->own;
+    c->held = r;
+    return false;
+}
+
+/* Who does not read gets no more to read, and is closed if that goes on. */
+static const struct output_limit *output_limit_of(const struct client *c) {
+    return &config.output_limit[c->pubsub != NULL ? OUTPUT_PUBSUB : OUTPUT_NORMAL];
+}
+
+static bool is_flooded(const struct client *c) {
+    size_t soft = output_limit_of(c)->soft;
+
+    return soft > 0 && client_unwritten(c) > soft;
+}
+
+/* When memory is short, a client that holds much first has to read, or to wait for, what it has asked for. One that
+ * has nothing under way goes on: with an incomplete command it would wait for ever. */
+static bool must_wait(const struct client *c) {
+    return memory_is_short() && (c->req_count > 0 || client_unwritten(c) > 0) &&
+           c->share.total > memory_budget / MODEST_PART / (clients.count + 1);
+}
+
+static bool may_take(const struct client *c) {
+    return c->state == CLIENT_OPEN && c->mute_until_us == 0 && c->req_count < config.client_pipeline_max &&
+           !is_flooded(c) && !must_wait(c) && (clients.pause_writes_only || !client_writes_paused());
+}
+
+/* False when there is no whole command, or when it has to wait. */
+static bool take_next(struct client *c) {
+    struct resp_limits limits = parse_limits(c);
+    enum resp_status status = resp_next(&c->parser, &c->in, &limits);
+
+    if (status == RESP_ERROR)
+        protocol_error(c);
+    return status == RESP_COMMAND && offer(c, take_request(c));
+}
+
+/* Input that is left when the slice is over is processed after that of the clients who are ready by then. */
+static void process_input(struct client *c) {
+    struct budget slice = budget_from_latest(SLICE_US);
+
+    if (c->held != NULL && (!may_take(c) || !offer(c, c->held)))
+        return;
+    while (may_take(c) && take_next(c)) {
+        if (budget_is_spent(&slice)) {
+            make_ready(c);
+            return;
+        }
+    }
+}
+
+/* ---- reading ---- */
+
+static size_t input_limit(const struct client *c) {
+    return is_limited(c) ? UNAUTH_INPUT : config.client_query_buffer_limit;
+}
+
+/* Not read on, a client is still watched for its end. */
+static void read_or_watch(struct client *c, bool read) {
+    short what = (short)(EV_PERSIST | (read ? EV_READ : EV_CLOSED));
+
+    event_del(&c->read_event);
+    event_assign(&c->read_event, clients.base, c->fd, what, on_readable, c);
+    event_add(&c->read_event, NULL);
+    c->paused = !read;
+}
+
+static bool reads_on(const struct client *c) {
+    bool busy = c->held != NULL || !list_empty(&c->in_ready) || !may_take(c);
+
+    return !busy || buf_len(&c->in) < (is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT);
+}
+
+/* The peer will send no more. What it sent is still done and answered, as for
+ * `printf ... | nc`; unless a job would be given to nobody. */
+static void on_eof(struct client *c) {
+    c->eof = true;
+    event_del(&c->read_event);
+    make_ready(c);
+}
+
+/* After the end of input: is there nothing to be done or said any more? What is
+ * left of the input is no whole command then. */
+static bool is_finished(const struct client *c) {
+    return c->req_count == 0 && c->held == NULL && client_unwritten(c) == 0 && may_take(c);
+}
+
+static void after_eof(struct client *c) {
+    if (c->state == CLIENT_OPEN && clients.hooks->is_waiting(c))
+        client_kill(c, "peer closed while it waited for a job");
+    else if (c->state == CLIENT_OPEN && is_finished(c))
+        client_kill(c, "peer closed");
+}
+
+static ssize_t read_some(struct client *c) {
+    size_t wanted = resp_wanted(&c->parser, &c->in);
+    size_t least = is_limited(c) ? UNAUTH_READ_BYTES : READ_BYTES;
+    size_t room = wanted > least ? wanted : least;
+    ssize_t got = read(c->fd, buf_reserve(&c->in, room), room);
+
+    if (got > 0) {
+        buf_added(&c->in, (size_t)got);
+        c->bytes_in += (uint64_t)got;
+        stats.net_input_bytes += (uint64_t)got;
+        c->last_active_us = clock_mono();
+    }
+    return got;
+}
+
+/* Idle clients keep no buffer, and slow ones none that is larger than what they have sent. */
+static void shrink_input(struct client *c) {
+    if (buf_len(&c->in) == 0)
+        buf_reset(&c->in, c->req_count > 0 ? KEEP_BYTES : 0);
+    else
+        buf_fit(&c->in);
+    client_count_buffers(c);
+}
+
+/* Events that are not handled yet come first in the next turn. */
+static void yield_to_turn(void) {
+    if (clock_latest() - clock_mono() > SHARE_US)
+        event_base_loopbreak(clients.base);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg) {
+    struct client *c = arg;
+    ssize_t got;
+
+    (void)fd;
+    yield_to_turn();
+    if (c->state == CLIENT_DEAD)
+        return;
+    /* It is not read at the moment. What it sent before is read first, later. */
+    if (what & EV_CLOSED) {
+        event_del(&c->read_event);
+        if (clients.hooks->is_waiting(c))
+            client_kill(c, "peer closed while it waited for a job");
+        return;
+    }
+    got = read_some(c);
+    if (got < 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            client_kill(c, strerror(errno));
+        return;
+    }
+    process_input(c);
+    if (got == 0 && c->state != CLIENT_DEAD)
+        on_eof(c);
+    else if (buf_len(&c->in) > input_limit(c))
+        client_kill(c, "query buffer over its limit");
+    else if (c->state == CLIENT_OPEN && !c->paused && !reads_on(c))
+        read_or_watch(c, false);
+    shrink_input(c);
+}
+
+static void resume(struct client *c) {
+    process_input(c);
+    shrink_input(c);
+    if (c->eof)
+        after_eof(c);
+    else if (c->state == CLIENT_OPEN && c->paused && reads_on(c))
+        read_or_watch(c, true);
+}
+
+/* Commands that end at once make their client ready again, so the list may grow
+ * while it is worked off. */
+void clients_resume(void) {
+    struct budget share;
+
+    if (list_empty(&clients.ready))
+        return;
+    share = budget_of(SHARE_US);
+    while (!list_empty(&clients.ready) && !budget_is_over(&share))
+        resume(LIST_ENTRY(list_pop_front(&clients.ready), struct client, in_ready));
+}
+
+bool clients_pending(void) {
+    return !list_empty(&clients.ready) || !list_empty(&clients.dirty) ||
+           !list_empty(&clients.states[CLIENT_DEAD]);
+}
+
+/* ---- writing ---- */
+
+/* Messages come whether they are read or not. Replies come to one who asked for them: however large they are, it
+ * gets them as long as it reads. */
+static bool gets_messages(const struct client *c) {
+    return c->pubsub != NULL || c->monitor;
+}
+
+static bool stalls_for(const struct client *c, int64_t us) {
+    return c->stalled_us != 0 && clock_mono() - c->stalled_us > us;
+}
+
+static bool over_soft_for(struct client *c, int64_t us) {
+    if (client_unwritten(c) <= output_limit_of(c)->soft) {
+        c->over_soft_us = 0;
+        return false;
+    }
+    if (c->over_soft_us == 0)
+        c->over_soft_us = clock_mono();
+    return clock_mono() - c->over_soft_us > us;
+}
+
+static bool over_output_limit(struct client *c) {
+    const struct output_limit *limit = output_limit_of(c);
+    int64_t soft_us = limit->soft_seconds * US_PER_S;
+    size_t len = client_unwritten(c);
+
+    if (is_limited(c) && len > UNAUTH_OUTPUT)
+        return true;
+    if (limit->hard > 0 && len > limit->hard && (gets_messages(c) || stalls_for(c, STALL_US)))
+        return true;
+    return limit->soft > 0 && over_soft_for(c, soft_us) && (gets_messages(c) || stalls_for(c, soft_us));
+}
+
+static void kill_slow_reader(struct client *c) {
+    stats.output_limit_kills++;
+    client_kill(c, "it does not read its replies: output buffer over its limit");
+}
+
+static void arm_write(struct client *c, bool arm) {
+    if (arm == c->write_armed)
+        return;
+    c->write_armed = arm;
+    if (arm)
+        event_add(&c->write_event, NULL);
+    else
+        event_del(&c->write_event);
+}
+
+static void all_written(struct client *c) {
+    arm_write(c, false);
+    buf_reset(&c->out, KEEP_BYTES);
+    clients.hooks->on_written(c);
+    go_on_replying(c);
+    make_ready(c);
+    if (c->state == CLIENT_CLOSING && c->req_count == 0)
+        client_kill(c, "done");
+}
+
+static ssize_t send_pieces(const struct client *c) {
+    struct iovec vector[WRITE_PIECES];
+    struct msghdr message = { .msg_iov = vector };
+    int n = output_vector(&c->ahead, vector, WRITE_PIECES, WRITE_BYTES);
+
+    message.msg_iovlen = (size_t)n;
+    return sendmsg(c->fd, &message, MSG_NOSIGNAL);
+}
+
+static ssize_t send_some(const struct client *c) {
+    size_t len = buf_len(&c->out) < WRITE_BYTES ? buf_len(&c->out) : WRITE_BYTES;
+
+    if (c->ahead.len > 0)
+        return send_pieces(c);
+    return len == 0 ? 0 : send(c->fd, buf_ptr(&c->out), len, MSG_NOSIGNAL);
+}
+
+static void note_sent(struct client *c, size_t bytes) {
+    size_t ahead = bytes < c->ahead.len ? bytes : c->ahead.len;
+
+    output_consume(&c->ahead, ahead);
+    buf_consume(&c->out, bytes - ahead);
+    c->bytes_out += bytes;
+    stats.net_output_bytes += bytes;
+    c->stalled_us = 0;
+}
+
+static void write_out(struct client *c) {
+    ssize_t sent;
+
+    if (c->mute_until_us != 0)
+        return;
+    sent = send_some(c);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+        client_kill(c, strerror(errno));
+        return;
+    }
+    if (sent > 0)
+        note_sent(c, (size_t)sent);
+    if (client_unwritten(c) > 0 && c->stalled_us == 0)
+        c->stalled_us = clock_mono();
+    if (client_unwritten(c) == 0) {
+        all_written(c);
+    } else if (over_output_limit(c)) {
+        kill_slow_reader(c);
+    } else {
+        arm_write(c, true);
+    }
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg) {
+    struct client *c = arg;
+
+    (void)fd;
+    (void)what;
+    if (c->state == CLIENT_DEAD)
+        return;
+    write_out(c);
+    client_touch(c);
+}
+
+void clients_flush(void) {
+    struct budget share = budget_of(SHARE_US);
+
+    while (!list_empty(&clients.dirty) && !budget_is_spent(&share)) {
+        struct client *c = LIST_ENTRY(list_pop_front(&clients.dirty), struct client, in_dirty);
+
+        if (!c->write_armed || client_unwritten(c) == 0)
+            write_out(c);
+        else if (over_output_limit(c))
+            kill_slow_reader(c);
+        client_count_buffers(c);
+    }
+}
+
+void client_push(struct client *c, const void *bytes, size_t len) {
+    buf_append(&c->out, bytes, len);
+    client_touch(c);
+}
+
+void client_push_shared(struct client *c, struct message *m) {
+    if (buf_len(&c->out) > 0)
+        output_take(&c->ahead, &c->out);
+    output_share(&c->ahead, m);
+    client_touch(c);
+}
+
+/* ---- time ---- */
+
+/* The next reply is made in a buffer of its own. */
+static void drop_idle_buffer(struct client *c) {
+    buf_free(&c->out);
+    client_count_buffers(c);
+}
+
+void client_mute(struct client *c) {
+    if (clock_mono() - clients.muted_us > MUTE_WINDOW_US)
+        clients.mute_us = 0;
+    clients.muted_us = clock_mono();
+    if (clients.mute_us < MUTE_MAX_US)
+        clients.mute_us += MUTE_STEP_US;
+    c->mute_until_us = clock_mono() + clients.mute_us;
+    arm_write(c, false);
+}
+
+static void check_mute(struct client *c) {
+    if (c->mute_until_us == 0 || clock_mono() < c->mute_until_us)
+        return;
+    c->mute_until_us = 0;
+    make_ready(c);
+    client_touch(c);
+}
+
+/* Also one that had authenticated, and said RESET: its time begins then. */
+static bool owes_password_too_long(struct client *c) {
+    if (!is_limited(c) || config.auth_timeout == 0)
+        c->stranger_us = 0;
+    else if (c->stranger_us == 0)
+        c->stranger_us = clock_mono();
+    return c->stranger_us != 0 && clock_mono() - c->stranger_us > config.auth_timeout * US_PER_S;
+}
+
+static void check_client(struct client *c) {
+    bool waits = c->get != NULL || c->monitor || c->pubsub != NULL;
+
+    check_mute(c);
+    if (owes_password_too_long(c))
+        client_kill(c, "no password within auth-timeout");
+    else if (config.timeout > 0 && !waits && c->req_count == 0 &&
+             clock_mono() - c->last_active_us > config.timeout * US_PER_S)
+        client_kill(c, "idle for longer than timeout");
+    else if (client_unwritten(c) > 0 && over_output_limit(c))
+        kill_slow_reader(c);
+    else if (client_unwritten(c) == 0 && c->out.cap > 0 && clock_mono() - c->last_active_us > IDLE_US)
+        drop_idle_buffer(c);
+}
+
+void clients_cron(void) {
+    bool resumed = clients.pause_until != 0 && clock_mono() >= clients.pause_until;
+
+    LIST_EACH_SAFE(node, &clients.states[CLIENT_OPEN])
+        check_client(LIST_ENTRY(node, struct client, in_state));
+    LIST_EACH_SAFE(node, &clients.states[CLIENT_CLOSING])
+        check_client(LIST_ENTRY(node, struct client, in_state));
+    if (resumed)
+        client_pause_until(0, false);
+}
+
+void client_shutdown(void) {
+    for (int state = CLIENT_OPEN; state < CLIENT_DEAD; state++)
+        LIST_EACH_SAFE(node, &clients.states[state])
+            client_kill(LIST_ENTRY(node, struct client, in_state), "the server stops");
+    while (!list_empty(&clients.states[CLIENT_DEAD]))
+        free_dead();
+}

@@ -1,0 +1,116 @@
+/* Who is disconnected when clients hold more memory than the budget: the largest. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "net/client.h"
+
+/* Clients that are disconnected in one turn. */
+#define EVICT_MOST 8
+/* With less a client is not worth disconnecting. */
+#define EVICT_LEAST ((size_t)16 * 1024)
+/* So long it is not looked again, after a look that found no client to disconnect. */
+#define IN_VAIN_US (100 * US_PER_MS)
+
+struct candidate {
+    struct client *client;
+    size_t frees;
+};
+
+static size_t output_memory(const struct client *c) {
+    return c->out.cap + c->ahead.own;
+}
+
+void client_count_buffers(struct client *c) {
+    size_t input = c->in.cap + resp_parser_memory(&c->parser);
+    size_t output = output_memory(c);
+
+    if (input != c->share.kinds[MEMORY_INPUT])
+        memory_change(&c->share, MEMORY_INPUT, c->share.kinds[MEMORY_INPUT], input);
+    if (output != c->own_counted)
+        memory_change(&c->share, MEMORY_OUTPUT, c->own_counted, output);
+    if (c->ahead.shared != c->shared_counted) {
+        memory_leave(&c->share, MEMORY_OUTPUT, c->shared_counted);
+        memory_join(&c->share, MEMORY_OUTPUT, c->ahead.shared);
+    }
+    c->own_counted = output;
+    c->shared_counted = c->ahead.shared;
+}
+
+/* What the database has already stays until it answers: the oldest requests, without what they have collected. A
+ * transaction under way stays, too. */
+static size_t freed_by(const struct client *c) {
+    size_t bytes = c->share.total - (c->exec != NULL ? c->share.kinds[MEMORY_MULTI] : 0);
+
+    LIST_EACH(node, &c->reqs) {
+        const struct req *r = LIST_ENTRY(node, const struct req, in_client);
+
+        if (r->task.state != TASK_SENT)
+            break;
+        bytes -= r->bytes - r->held;
+    }
+    return bytes;
+}
+
+/* The larger first; those that asked not to be evicted last. */
+static bool goes_before(const struct candidate *a, const struct candidate *b) {
+    if (a->client->no_evict != b->client->no_evict)
+        return b->client->no_evict;
+    return a->frees > b->frees;
+}
+
+/* Inserts c among the first candidates, in their order; the last one of too many is dropped. */
+static size_t insert(struct candidate *all, size_t count, struct candidate c) {
+    size_t at = count < EVICT_MOST ? count++ : EVICT_MOST;
+
+    while (at > 0 && goes_before(&c, &all[at - 1])) {
+        if (at < EVICT_MOST)
+            all[at] = all[at - 1];
+        at--;
+    }
+    if (at < EVICT_MOST)
+        all[at] = c;
+    return count;
+}
+
+static size_t find_candidates(struct candidate *all) {
+    static const enum client_state states[] = { CLIENT_OPEN, CLIENT_CLOSING };
+    size_t count = 0;
+
+    for (size_t i = 0; i < LENGTH(states); i++) {
+        LIST_EACH(node, client_list(states[i])) {
+            struct client *c = LIST_ENTRY(node, struct client, in_state);
+
+            if (c->share.total >= EVICT_LEAST && freed_by(c) >= EVICT_LEAST)
+                count = insert(all, count, (struct candidate){ c, freed_by(c) });
+        }
+    }
+    return count;
+}
+
+static void evict(const struct candidate *v) {
+    log_warning(client_ident(v->client),
+                "disconnected: it holds %zu bytes, and all clients together more than "
+                "maxmemory allows",
+                v->client->share.total);
+    stats.evicted_clients++;
+    v->client->evicted = true;
+    client_kill(v->client, "evicted: memory over maxmemory");
+}
+
+void clients_evict(void) {
+    static int64_t in_vain_us;
+    struct candidate all[EVICT_MOST];
+    size_t excess = memory_excess(), freed = 0, count;
+
+    if (excess == 0 || clock_mono() < in_vain_us)
+        return;
+    count = find_candidates(all);
+    if (count == 0)
+        in_vain_us = clock_mono() + IN_VAIN_US;
+    for (size_t i = 0; i < count && freed < excess; i++) {
+        freed += all[i].frees;
+        evict(&all[i]);
+    }
+}

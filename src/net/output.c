@@ -1,0 +1,130 @@
+/* Output in pieces: a client's own bytes, and messages shared by several clients. */
+#include "net/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/memory_budget.h"
+
+struct piece {
+    struct list node;
+    struct message *message; /* NULL: the bytes are in own */
+    size_t written;          /* of the message */
+    struct buf own;
+};
+
+struct message *message_new(struct slice bytes) {
+    struct message *m = xmalloc(sizeof *m + bytes.len);
+
+    m->users = 1;
+    m->len = bytes.len;
+    memcpy(m->bytes, bytes.ptr, bytes.len);
+    memory_change(NULL, MEMORY_OUTPUT, 0, sizeof *m + m->len);
+    return m;
+}
+
+void message_release(struct message *m) {
+    if (--m->users > 0)
+        return;
+    memory_change(NULL, MEMORY_OUTPUT, sizeof *m + m->len, 0);
+    free(m);
+}
+
+void output_init(struct output *o) {
+    *o = (struct output){ .len = 0 };
+    list_init(&o->pieces);
+}
+
+static struct piece *add_piece(struct output *o) {
+    struct piece *p = xcalloc(1, sizeof *p);
+
+    list_push_back(&o->pieces, &p->node);
+    o->own += sizeof *p;
+    return p;
+}
+
+void output_take(struct output *o, struct buf *tail) {
+    struct piece *p = add_piece(o);
+
+    p->own = *tail;
+    *tail = (struct buf){ 0 };
+    o->own += p->own.cap;
+    o->len += buf_len(&p->own);
+}
+
+void output_share(struct output *o, struct message *m) {
+    struct piece *p = add_piece(o);
+
+    m->users++;
+    p->message = m;
+    o->shared += m->len;
+    o->len += m->len;
+}
+
+static struct piece *first_piece(const struct output *o) {
+    return LIST_ENTRY(o->pieces.next, struct piece, node);
+}
+
+static size_t left_of(const struct piece *p) {
+    return p->message != NULL ? p->message->len - p->written : buf_len(&p->own);
+}
+
+int output_vector(const struct output *o, struct iovec *v, int count, size_t most) {
+    size_t bytes = 0;
+    int n = 0;
+
+    LIST_EACH(node, &o->pieces) {
+        struct piece *p = LIST_ENTRY(node, struct piece, node);
+        char *from = p->message != NULL ? p->message->bytes + p->written : buf_ptr(&p->own);
+
+        if (n == count || bytes >= most)
+            break;
+        v[n++] = (struct iovec){ .iov_base = from, .iov_len = left_of(p) };
+        bytes += left_of(p);
+    }
+    return n;
+}
+
+static void drop_first(struct output *o) {
+    struct piece *p = first_piece(o);
+
+    list_remove(&p->node);
+    o->own -= sizeof *p + p->own.cap;
+    if (p->message != NULL) {
+        o->shared -= p->message->len;
+        message_release(p->message);
+    }
+    buf_free(&p->own);
+    free(p);
+}
+
+static void consume_first(struct output *o, size_t bytes) {
+    struct piece *p = first_piece(o);
+
+    if (p->message != NULL)
+        p->written += bytes;
+    else
+        buf_consume(&p->own, bytes);
+    o->len -= bytes;
+}
+
+void output_consume(struct output *o, size_t bytes) {
+    while (!list_empty(&o->pieces)) {
+        size_t left = left_of(first_piece(o));
+
+        if (bytes < left) {
+            consume_first(o, bytes);
+            return;
+        }
+        consume_first(o, left);
+        bytes -= left;
+        drop_first(o);
+    }
+}
+
+void output_free(struct output *o) {
+    while (!list_empty(&o->pieces)) {
+        o->len -= left_of(first_piece(o));
+        drop_first(o);
+    }
+}

@@ -1,0 +1,236 @@
+/* LISTEN and NOTIFY on a connection of their own: the way from server to server. */
+#include "pg/channel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libpq-fe.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "pg/db.h"
+#include "pg/session.h"
+#include "sql_gen.h"
+
+#define RETRY_US US_PER_S
+#define PATIENCE_US (5 * US_PER_S)
+/* A second each, for what we send to come back. */
+#define DEAF_TICKS 5
+/* So often in vain, and somebody has to be told. */
+#define WARN_AFTER 3
+
+enum channel_state { CHANNEL_DOWN, CHANNEL_CONNECTING, CHANNEL_LISTENING, CHANNEL_IDLE, CHANNEL_SENDING };
+
+static struct {
+    struct event_base *base;
+    size_t host;
+    const struct channel_hooks *hooks;
+    enum channel_state state;
+    PGconn *conn;
+    struct event *io;
+    struct event *timer;
+    bool heard;  /* on this connection */
+    int session; /* its process, as it says itself: behind a pooler the connection does not know; 0: unknown */
+    bool asked;  /* something was sent that was not heard yet; and for so many ticks: */
+    int deaf_ticks; /* not a time, since this process may have stood still */
+    int failures;   /* since it was up */
+} channel;
+
+static void on_io(evutil_socket_t fd, short what, void *arg);
+
+static void watch(short what) {
+    if (channel.io != NULL)
+        event_free(channel.io);
+    channel.io = event_new(channel.base, PQsocket(channel.conn), what | EV_PERSIST, on_io, NULL);
+    event_add(channel.io, NULL);
+}
+
+static void arm(int64_t us) {
+    struct timeval tv = { us / US_PER_S, us % US_PER_S };
+
+    event_add(channel.timer, &tv);
+}
+
+static void disconnect(void) {
+    if (channel.io != NULL)
+        event_free(channel.io);
+    channel.io = NULL;
+    PQfinish(channel.conn);
+    channel.conn = NULL;
+    channel.heard = false;
+    channel.session = 0;
+    channel.asked = false;
+    channel.deaf_ticks = 0;
+    channel.state = CHANNEL_DOWN;
+}
+
+static void down(const char *why) {
+    char text[256];
+
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(why, "\n"), why);
+    if (channel.heard || channel.failures == WARN_AFTER)
+        log_warning("channel", "%s: %s", channel.heard ? "lost" : "other servers cannot be heard", text);
+    if (!channel.heard && channel.failures == WARN_AFTER)
+        log_warning("channel",
+                    "servers that share the database now look once a second for each other's jobs; "
+                    "LISTEN needs a session of its own, which a pooler gives in session mode only");
+    channel.failures++;
+    disconnect();
+    arm(RETRY_US);
+}
+
+static void broken(void) {
+    down(PQerrorMessage(channel.conn));
+}
+
+static void connect_channel(void) {
+    channel.host = db_host_number();
+    channel.conn = session_connect(channel.host, "channel");
+    channel.state = CHANNEL_CONNECTING;
+    if (PQstatus(channel.conn) == CONNECTION_BAD) {
+        broken();
+        return;
+    }
+    watch(EV_WRITE);
+    arm(PATIENCE_US);
+}
+
+/* ---- steps ---- */
+
+static void connecting_step(void) {
+    switch (PQconnectPoll(channel.conn)) {
+    case PGRES_POLLING_READING:
+        watch(EV_READ);
+        return;
+    case PGRES_POLLING_WRITING:
+        watch(EV_WRITE);
+        return;
+    case PGRES_POLLING_OK:
+        break;
+    default:
+        broken();
+        return;
+    }
+    watch(EV_READ);
+    channel.state = CHANNEL_LISTENING;
+    if (PQsendQuery(channel.conn, sql_listen) != 1)
+        broken();
+}
+
+/* What we send is heard by ourselves, after it was committed. */
+static void take_notifications(void) {
+    PGnotify *n;
+
+    while (channel.conn != NULL && (n = PQnotifies(channel.conn)) != NULL) {
+        bool first = !channel.heard;
+
+        channel.heard = true;
+        channel.failures = 0;
+        if (n->be_pid == channel.session) {
+            channel.asked = false;
+            channel.deaf_ticks = 0;
+        }
+        if (first)
+            channel.hooks->on_up();
+        stats.news_heard++;
+        channel.hooks->on_text(n->extra);
+        PQfreemem(n);
+    }
+}
+
+static void take_results(void) {
+    while (channel.state >= CHANNEL_LISTENING && !PQisBusy(channel.conn)) {
+        PGresult *res = PQgetResult(channel.conn);
+        ExecStatusType status = PQresultStatus(res);
+
+        if (res == NULL) {
+            channel.state = CHANNEL_IDLE;
+            return;
+        }
+        if (status == PGRES_TUPLES_OK && PQntuples(res) == 1)
+            channel.session = atoi(PQgetvalue(res, 0, 0));
+        PQclear(res);
+        if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+            broken();
+            return;
+        }
+    }
+}
+
+static void on_io(evutil_socket_t fd, short what, void *arg) {
+    (void)fd;
+    (void)what;
+    (void)arg;
+    if (channel.state == CHANNEL_CONNECTING) {
+        connecting_step();
+        return;
+    }
+    if (PQconsumeInput(channel.conn) != 1) {
+        broken();
+        return;
+    }
+    if (channel.state == CHANNEL_LISTENING || channel.state == CHANNEL_SENDING)
+        take_results();
+    take_notifications();
+}
+
+/* A connection that is up is looked at once a second. */
+static void on_timer(evutil_socket_t fd, short what, void *arg) {
+    (void)fd;
+    (void)what;
+    (void)arg;
+    if (channel.state == CHANNEL_DOWN)
+        connect_channel();
+    else if (channel.state < CHANNEL_IDLE)
+        down("no answer in time");
+    else if (channel.asked && ++channel.deaf_ticks > DEAF_TICKS)
+        down("notifications do not arrive");
+    else if (channel.host != db_host_number())
+        down("the database is elsewhere");
+    else
+        arm(RETRY_US);
+}
+
+/* ---- outside ---- */
+
+void channel_start(struct event_base *base, const struct channel_hooks *hooks) {
+    channel.base = base;
+    channel.hooks = hooks;
+    channel.timer = evtimer_new(base, on_timer, NULL);
+    connect_channel();
+}
+
+void channel_stop(void) {
+    if (channel.base == NULL)
+        return;
+    disconnect();
+    event_free(channel.timer);
+    channel.base = NULL;
+}
+
+bool channel_is_up(void) {
+    return channel.state >= CHANNEL_IDLE && channel.heard;
+}
+
+bool channel_is_failing(void) {
+    return !channel_is_up() && channel.failures > WARN_AFTER;
+}
+
+bool channel_can_send(void) {
+    return channel.state == CHANNEL_IDLE;
+}
+
+bool channel_is_busy(void) {
+    return channel.state == CHANNEL_SENDING;
+}
+
+void channel_send(const char *text) {
+    const char *values[] = { text };
+
+    channel.asked = true;
+    stats.news_told++;
+    channel.state = CHANNEL_SENDING;
+    if (PQsendQueryParams(channel.conn, sql_notify, 1, NULL, values, NULL, NULL, 0) != 1)
+        broken();
+}

@@ -1,0 +1,251 @@
+/* Which of the hosts the lanes are on: all on the same primary, and on none that was left behind. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "pg/db_impl.h"
+#include "pg/hosts.h"
+#include "pg/session.h"
+
+#define LANES_MAX 8
+/* How often the other hosts are looked at while a lane waits for an answer, ... */
+#define LOOK_US (3 * US_PER_S)
+/* ... and one in so many times otherwise; and how soon after a connection was made. */
+#define CALM_LOOKS 2
+#define FIRST_LOOK_US (200 * US_PER_MS)
+
+/* What a database says of itself (sql/identify.sql). */
+struct identity {
+    char system[24];
+    bool standby;
+    long long timeline; /* grows with each promotion */
+};
+
+static struct {
+    struct db_lane *lanes[LANES_MAX];
+    size_t count;
+    struct identity newest; /* of the primary with the highest timeline; timeline 0: none was seen */
+    size_t host;            /* that has it */
+    bool promoted;          /* since somebody asked */
+    char refusal[400];      /* that was logged last */
+    struct event *timer;
+    unsigned looks;
+    struct probe probe;
+    size_t looked_at;
+} place;
+
+/* ---- what a database says ---- */
+
+static bool read_identity(const PGresult *res, struct identity *out) {
+    if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) != 1)
+        return false;
+    snprintf(out->system, sizeof out->system, "%s", PQgetvalue(res, 0, 0));
+    out->standby = PQgetvalue(res, 0, 1)[0] == 't';
+    out->timeline = atoll(PQgetvalue(res, 0, 2));
+    return true;
+}
+
+static bool is_strange(const struct identity *id) {
+    return place.newest.timeline > 0 && strcmp(id->system, place.newest.system) != 0;
+}
+
+/* Why the lane must not work there, or NULL. */
+static const char *objection(const struct identity *id) {
+    static char why[300];
+
+    if (id->standby)
+        return "it is a standby";
+    if (is_strange(id)) {
+        snprintf(
+            why, sizeof why,
+            "it is another database cluster: its system identifier is %s, that of the one in use is %s; if "
+            "it is to take that one's place, start this server again",
+            id->system, place.newest.system);
+        return why;
+    }
+    if (id->timeline >= place.newest.timeline)
+        return NULL;
+    snprintf(why, sizeof why, "it is a former primary: its timeline is %lld, and %lld has been seen",
+             id->timeline, place.newest.timeline);
+    return why;
+}
+
+/* ---- all on one ---- */
+
+static bool is_accepted(const struct db_lane *lane) {
+    return lane->state >= DB_MIGRATING;
+}
+
+/* The lanes that are elsewhere, or have stayed with what is no longer the primary, follow. */
+static void gather(size_t host, long long timeline, const struct db_lane *but) {
+    char why[350];
+
+    place.host = host;
+    snprintf(why, sizeof why, "the primary is %s, on timeline %lld", hosts_name(host), timeline);
+    for (size_t i = 0; i < place.count; i++) {
+        struct db_lane *lane = place.lanes[i];
+
+        if (lane == but || (lane->host == host && (!is_accepted(lane) || lane->timeline == timeline)))
+            continue;
+        if (lane->state != DB_DOWN)
+            lane_down(lane, why);
+        lane->host = host;
+    }
+}
+
+static void learn(const struct identity *id, size_t host) {
+    if (place.newest.timeline > 0 && id->timeline > place.newest.timeline) {
+        log_warning("db", "%s was promoted: timeline %lld follows %lld", hosts_name(host), id->timeline,
+                    place.newest.timeline);
+        place.promoted = true;
+    }
+    place.newest = *id;
+}
+
+static void refuse(struct db_lane *lane, const char *objection) {
+    char why[400];
+
+    snprintf(why, sizeof why, "%s is refused: %s", hosts_name(lane->host), objection);
+    if (strcmp(why, place.refusal) != 0)
+        log_warning(lane_who(lane), "%s", why);
+    snprintf(place.refusal, sizeof place.refusal, "%s", why);
+    lane_down(lane, why);
+}
+
+/* ---- a look at the other hosts ---- */
+
+static void look_in(int64_t us) {
+    struct timeval tv = { us / US_PER_S, us % US_PER_S };
+
+    if (hosts_count() > 1)
+        event_add(place.timer, &tv);
+}
+
+static void look_at_next(void);
+
+static void on_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
+    struct identity id;
+
+    (void)arg;
+    if (outcome == PROBE_ANSWER && read_identity(res, &id) && objection(&id) == NULL &&
+        id.timeline > place.newest.timeline) {
+        learn(&id, place.looked_at);
+        gather(place.looked_at, id.timeline, NULL);
+        look_in(LOOK_US);
+        return;
+    }
+    look_at_next();
+}
+
+static void look_at_next(void) {
+    place.looked_at = (place.looked_at + 1) % hosts_count();
+    if (place.looked_at == place.host)
+        look_in(LOOK_US);
+    else
+        probe_start(&place.probe, db.base, session_connect(place.looked_at, "scout"), sql_identify, "",
+                    on_looked, NULL);
+}
+
+/* Lanes that have no connection go through the hosts by themselves. */
+static bool is_worth_a_look(void) {
+    bool connected = false, hanging = false;
+
+    for (size_t i = 0; i < place.count; i++) {
+        connected = connected || is_accepted(place.lanes[i]);
+        hanging = hanging || lane_hangs(place.lanes[i]);
+    }
+    return connected && (hanging || place.looks++ % CALM_LOOKS == 0);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg) {
+    (void)fd;
+    (void)what;
+    (void)arg;
+    if (!is_worth_a_look()) {
+        look_in(LOOK_US);
+        return;
+    }
+    place.looked_at = place.host;
+    look_at_next();
+}
+
+/* ---- for lanes ---- */
+
+void place_init(const char *conninfo) {
+    hosts_init(conninfo);
+    place.timer = event_new(db.base, -1, 0, on_timer, NULL);
+}
+
+void place_add(struct db_lane *lane) {
+    if (place.count == LANES_MAX)
+        log_fatal("db", "too many lanes");
+    place.lanes[place.count++] = lane;
+    look_in(LOOK_US);
+}
+
+void place_remove(struct db_lane *lane) {
+    size_t i = 0;
+
+    while (place.lanes[i] != lane)
+        i++;
+    place.lanes[i] = place.lanes[--place.count];
+    if (place.count > 0)
+        return;
+    probe_stop(&place.probe);
+    event_free(place.timer);
+}
+
+void place_choose(struct db_lane *lane) {
+    lane->timeline = 0;
+    for (size_t i = 0; i < place.count; i++)
+        if (is_accepted(place.lanes[i]))
+            lane->host = place.host;
+}
+
+bool place_next(struct db_lane *lane) {
+    lane->host = (lane->host + 1) % hosts_count();
+    return ++lane->tried % hosts_count() == 0;
+}
+
+/* Some that are like Postgres do not know what is asked: then there is nothing to go by. */
+bool place_accept(struct db_lane *lane, const PGresult *identity) {
+    struct identity id;
+
+    if (!read_identity(identity, &id))
+        return true;
+    if (objection(&id) != NULL) {
+        refuse(lane, objection(&id));
+        return false;
+    }
+    lane->tried = 0;
+    lane->timeline = id.timeline;
+    learn(&id, lane->host);
+    gather(lane->host, id.timeline, lane);
+    place.refusal[0] = '\0';
+    place.looks = 0;
+    look_in(FIRST_LOOK_US);
+    return true;
+}
+
+bool db_was_promoted(void) {
+    bool was = place.promoted;
+
+    place.promoted = false;
+    return was;
+}
+
+/* ---- INFO ---- */
+
+size_t db_host_number(void) {
+    return place.host;
+}
+
+const char *db_host(void) {
+    return hosts_name(place.host);
+}
+
+long long db_timeline(void) {
+    return place.newest.timeline;
+}

@@ -1,0 +1,86 @@
+#ifndef PARAMS_H
+#define PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <libpq-fe.h>
+#include "base/buf.h"
+#include "base/util.h"
+
+/*
+ * Parameters and results of statements, in Postgres' binary format. No I/O.
+ *
+ * A column is either an array, to which every row appends one element, or a
+ * scalar, which is set once. Memory is kept from statement to statement.
+ * Times are microseconds since 1970; TIME_NEVER is Postgres' infinity. A column
+ * from PARAMS_MAX on ends the process.
+ */
+#define PARAMS_MAX 24
+#define TIME_NEVER INT64_MAX
+#define TIME_BEGINNING INT64_MIN
+
+struct param {
+    struct buf bytes;
+    Oid elem;      /* element type of an array; 0: scalar or unused */
+    int32_t count; /* elements */
+    bool nulls;    /* some element is null */
+    bool null;     /* a scalar that is null */
+};
+
+struct params {
+    struct param column[PARAMS_MAX];
+    int columns;  /* in use: 1 + the highest */
+    size_t rows;  /* kept by the batch: rows encoded so far, */
+    size_t bytes; /* and about how many bytes they take */
+};
+
+/* Empties p for the next statement; large memory is given back. */
+void params_reset(struct params *p);
+/* Removes all columns from that one on. */
+void params_keep(struct params *p, int columns);
+void params_free(struct params *p);
+
+/* Append an element to array column col. */
+void params_int2(struct params *p, int col, int16_t value);
+void params_int4(struct params *p, int col, int32_t value);
+void params_int8(struct params *p, int col, int64_t value);
+void params_time(struct params *p, int col, int64_t us);
+void params_bytea(struct params *p, int col, struct slice value);
+/* A null of the column's type, which the other appends to it tell: oid for the
+ * case that it is the first. */
+void params_null(struct params *p, int col, Oid oid);
+#define PARAM_INT2 21
+#define PARAM_BYTEA 17
+#define PARAM_INT8 20
+#define PARAM_INT4 23
+#define PARAM_TIME 1184
+
+/* Set scalar column col. */
+void params_set_int2(struct params *p, int col, int16_t value);
+void params_set_int4(struct params *p, int col, int32_t value);
+void params_set_int8(struct params *p, int col, int64_t value);
+void params_set_bool(struct params *p, int col, bool value);
+void params_set_time(struct params *p, int col, int64_t us);
+void params_set_text(struct params *p, int col, const char *value);
+void params_set_null(struct params *p, int col);
+/* An empty array of int4, for a column to which no element was appended. */
+void params_ensure_int4_array(struct params *p, int col);
+
+/* Completes the array headers and fills the arguments of PQsendQueryPrepared();
+ * the pointers are valid until p changes. */
+void params_finish(struct params *p, const char *values[PARAMS_MAX], int lengths[PARAMS_MAX],
+                   int formats[PARAMS_MAX]);
+
+/* Reading a binary result. */
+static inline bool row_null(const PGresult *res, int row, int col) {
+    return PQgetisnull(res, row, col) != 0;
+}
+int16_t row_int2(const PGresult *res, int row, int col);
+int32_t row_int4(const PGresult *res, int row, int col);
+int64_t row_int8(const PGresult *res, int row, int col);
+bool row_bool(const PGresult *res, int row, int col);
+int64_t row_time(const PGresult *res, int row, int col);
+struct slice row_bytes(const PGresult *res, int row, int col);
+
+#endif

@@ -1,0 +1,144 @@
+#!/bin/sh
+# Writes sql/ and the embedded Postgres' settings as C strings: sql_gen.h and sql_gen.c.
+#
+#   sql_gen.sh <output directory>        (from the repository's root)
+#
+# A file of the output is replaced only when it changes. Statements come in the
+# order of their files' names; a migration's version is the number it begins with.
+set -eu
+LC_ALL=C
+export LC_ALL
+out=$1
+
+# The C literal of a file, one line of it a line; a file that is not there is empty.
+literal() {
+    if [ -s "$1" ]; then
+        sed -e 's/\\/\\\\/g' -e 's/["?]/\\&/g' -e 's/	/\\t/g' -e 's/^.*$/    "&\\n"/' "$1"
+    else
+        echo '    ""'
+    fi
+}
+
+files() {
+    find "$1" -name '*.sql' | sort
+}
+
+# Names of the files that are neither queries nor migrations; schema.sql is only compared with.
+texts() {
+    {
+        printf 'session\n'
+        find sql -maxdepth 1 -name '*.sql' ! -name schema.sql -exec basename {} .sql \;
+    } | sort -u
+}
+
+header() {
+    cat <<END
+/* made by src/pg/sql_gen.sh */
+#ifndef SQL_GEN_H
+#define SQL_GEN_H
+
+#include <stdbool.h>
+
+/* sql/queries/, one statement a file: sql_texts[SQL_ADD_JOBS] is add_jobs.sql. */
+enum sql_stmt {
+$(files sql/queries | sed -e 's,.*/\(.*\)\.sql$,    SQL_\1\,,' | tr 'a-z' 'A-Z')
+    SQL_COUNT
+};
+
+struct sql_text {
+    const char *name;
+    const char *text;
+};
+extern const struct sql_text sql_texts[SQL_COUNT];
+
+/* sql/doctor/, what the doctor asks; nothing of it is prepared. */
+enum doctor_stmt {
+$(files sql/doctor | sed -e 's,.*/\(.*\)\.sql$,    DOCTOR_\1\,,' | tr 'a-z' 'A-Z')
+    DOCTOR_COUNT
+};
+extern const struct sql_text doctor_texts[DOCTOR_COUNT];
+
+/* The indexes that the migrations make: table.index, between commas. */
+extern const char sql_indexes[];
+
+/* sql/migrations/, in ascending order. breaking: older servers must not run on the result. */
+struct sql_migration {
+    int version;
+    bool breaking;
+    const char *name;
+    const char *text;
+};
+extern const struct sql_migration sql_migrations[];
+extern const int sql_migration_count;
+
+/* sql/api/, all files in the order of their names; and the version that the first one names. */
+extern const char sql_api[];
+extern const int sql_api_version;
+
+/* The other files of sql/: sql_session is session.sql. Empty when there is no such file. */
+$(for name in $(texts); do echo "extern const char sql_$name[];"; done)
+
+/* conf/embedded-postgresql.conf */
+extern const char embedded_conf[];
+
+#endif
+END
+}
+
+migration() {
+    name=$(basename "$1" .sql)
+    number=$(expr "$name" : '0*\([1-9][0-9]*\)_') || { echo "$1: no number in front" >&2; exit 1; }
+    breaking=false
+    [ "$(head -n 1 "$1")" != '--! breaking' ] || breaking=true
+    printf '    { %s, %s, "%s",\n' "$number" "$breaking" "$name"
+    literal "$1"
+    echo '    },'
+}
+
+# $1: a directory of statements.
+statements() {
+    for file in $(files "$1"); do
+        printf '    { "%s",\n' "$(basename "$file" .sql)"
+        literal "$file"
+        echo '    },'
+    done
+}
+
+# Of sql/schema.sql: primary keys, unique constraints, and indexes.
+indexes() {
+    sed -nE -e '/^ALTER TABLE/{N;s/^ALTER TABLE (ONLY )?pgdisque\.(\w+)\s+ADD CONSTRAINT (\w+) (PRIMARY KEY|UNIQUE).*/\2.\3/p;}' \
+        -e 's/^CREATE (UNIQUE )?INDEX (\w+) ON (ONLY )?pgdisque\.(\w+) .*/\4.\2/p' sql/schema.sql | paste -s -d ,
+}
+
+source_file() {
+    printf '/* SQL and settings as C strings: made by src/pg/sql_gen.sh */\n#include "sql_gen.h"\n\n'
+    echo 'const struct sql_text sql_texts[SQL_COUNT] = {'
+    statements sql/queries
+    printf '};\n\nconst struct sql_text doctor_texts[DOCTOR_COUNT] = {\n'
+    statements sql/doctor
+    printf '};\n\nconst char sql_indexes[] = "%s";\n' "$(indexes)"
+    printf '\nconst struct sql_migration sql_migrations[] = {\n'
+    for file in $(files sql/migrations); do
+        migration "$file"
+    done
+    printf '    { 0, false, "", "" },\n};\nconst int sql_migration_count = %d;\n' "$(files sql/migrations | wc -l)"
+    for name in $(texts); do
+        printf '\nconst char sql_%s[] =\n%s;\n' "$name" "$(literal "sql/$name.sql")"
+    done
+    printf '\nconst char sql_api[] =\n'
+    for file in $(files sql/api); do
+        literal "$file"
+    done
+    printf ';\nconst int sql_api_version = %s;\n' "$(sed -n 's/^--! version \([0-9]*\)$/\1/p' sql/api/10_*.sql)"
+    printf '\nconst char embedded_conf[] =\n%s;\n' "$(literal conf/embedded-postgresql.conf)"
+}
+
+replace_if_changed() {
+    if cmp -s "$1.new" "$1"; then rm "$1.new"; else mv "$1.new" "$1"; fi
+}
+
+mkdir -p "$out"
+header > "$out/sql_gen.h.new"
+source_file > "$out/sql_gen.c.new"
+replace_if_changed "$out/sql_gen.h"
+replace_if_changed "$out/sql_gen.c"

@@ -1,0 +1,332 @@
+/* Patterns of queues' names: which queues fit, which may have jobs, whose turn it is. */
+#include "queue/globs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/match.h"
+#include "net/long_work.h"
+
+#define BITS 64
+#define GLOB_WORDS (GLOBS_MAX / BITS)
+#define IDLE_GLOB_US (60 * US_PER_S)
+/* A step compares one pattern with so many names; a long name counts as several. */
+#define STEP_NAMES 4096
+#define NAME_BYTES 64
+
+static struct {
+    struct glob *by_text;
+    struct glob *slots[GLOBS_MAX];
+    uint32_t first_free; /* no slot before it is free */
+    struct list idle;
+    struct list unsettled;
+    struct long_work work; /* settles them, one after the other */
+    bool works;
+    void (*on_settled)(void);
+    uint64_t waiting[GLOB_WORDS]; /* slots of patterns that are waited for, */
+    size_t waiting_count;         /* and how many */
+    uint64_t *ready;              /* slots of queues that may have jobs; kept while there are patterns, */
+    uint32_t words;               /* and how many words that is */
+} globs;
+
+void globs_init(void) {
+    list_init(&globs.idle);
+    list_init(&globs.unsettled);
+    globs.works = false;
+}
+
+void globs_on_settled(void (*fn)(void)) {
+    globs.on_settled = fn;
+}
+
+size_t globs_count(void) {
+    return HASH_CNT(by_text, globs.by_text);
+}
+
+/* ---- sets of bits ---- */
+
+static void set_bit(uint64_t *words, uint32_t bit, bool on) {
+    uint64_t mask = UINT64_C(1) << bit % BITS;
+
+    words[bit / BITS] = on ? words[bit / BITS] | mask : words[bit / BITS] & ~mask;
+}
+
+/* The first bit in [from, to) that both sets have; to: none. */
+static uint32_t common_bit(const uint64_t *a, const uint64_t *b, uint32_t from, uint32_t to) {
+    while (from < to) {
+        uint64_t both = a[from / BITS] & b[from / BITS] & (UINT64_MAX << from % BITS);
+
+        if (both != 0) {
+            uint32_t bit = from / BITS * BITS + (uint32_t)__builtin_ctzll(both);
+
+            return bit < to ? bit : to;
+        }
+        from = (from / BITS + 1) * BITS;
+    }
+    return to;
+}
+
+static void make_room(uint64_t **words, uint32_t *count, uint32_t bit) {
+    uint32_t wanted = *count == 0 ? 4 : *count;
+
+    while (wanted * BITS <= bit)
+        wanted *= 2;
+    if (wanted == *count)
+        return;
+    *words = xrealloc(*words, wanted * sizeof **words);
+    memset(*words + *count, 0, (wanted - *count) * sizeof **words);
+    *count = wanted;
+}
+
+/* ---- names ---- */
+
+bool glob_is_special(struct slice name) {
+    return memchr(name.ptr, '*', name.len) != NULL || memchr(name.ptr, '?', name.len) != NULL;
+}
+
+bool glob_is_pattern(struct slice name) {
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] == '*' || name.ptr[i] == '?')
+            return true;
+        if (name.ptr[i] == '\\')
+            i++;
+    }
+    return false;
+}
+
+size_t glob_unescape(struct slice name, char *out) {
+    size_t len = 0;
+
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] == '\\' && i + 1 < name.len)
+            i++;
+        out[len++] = name.ptr[i];
+    }
+    return len;
+}
+
+/* ---- what fits ---- */
+
+static void compare(struct glob *g, struct queue *q) {
+    bool fits = !q->hidden && glob_match(g->text, q->name, false);
+
+    if (q->globs == NULL)
+        q->globs = xcalloc(GLOB_WORDS, sizeof *q->globs);
+    make_room(&g->queues, &g->words, q->slot);
+    set_bit(g->queues, q->slot, fits);
+    set_bit(q->globs, g->slot, fits);
+}
+
+static void set_ready(const struct queue *q) {
+    make_room(&globs.ready, &globs.words, q->slot);
+    set_bit(globs.ready, q->slot, true);
+}
+
+/* A command that names a queue makes its object. It is compared when it has jobs, or when its waiters are asked for. */
+static void meet(struct queue *q) {
+    struct glob *g, *next;
+
+    if (q->met)
+        return;
+    q->met = true;
+    HASH_ITER(by_text, globs.by_text, g, next) {
+        compare(g, q);
+    }
+}
+
+void globs_note(struct queue *q) {
+    meet(q);
+    if (globs.by_text != NULL)
+        set_ready(q);
+}
+
+void globs_part(struct queue *q) {
+    struct glob *g, *next;
+
+    HASH_ITER(by_text, globs.by_text, g, next) {
+        make_room(&g->queues, &g->words, q->slot);
+        set_bit(g->queues, q->slot, false);
+    }
+    if (q->slot / BITS < globs.words)
+        set_bit(globs.ready, q->slot, false);
+    free(q->globs);
+}
+
+/* ---- patterns come and go ---- */
+
+static void glob_free(struct glob *g) {
+    list_remove(&g->idle);
+    list_remove(&g->unsettled);
+    HASH_DELETE(by_text, globs.by_text, g);
+    globs.slots[g->slot] = NULL;
+    if (g->slot < globs.first_free)
+        globs.first_free = g->slot;
+    free(g->queues);
+    free((char *)g->text.ptr);
+    free(g);
+}
+
+/* Makes room by the pattern that was unused for the longest time. GLOBS_MAX: there is none. */
+static uint32_t free_slot(void) {
+    while (globs.first_free < GLOBS_MAX && globs.slots[globs.first_free] != NULL)
+        globs.first_free++;
+    if (globs.first_free == GLOBS_MAX && !list_empty(&globs.idle))
+        glob_free(LIST_ENTRY(globs.idle.next, struct glob, idle));
+    return globs.first_free;
+}
+
+/* Queues that have got their slots meanwhile know it already. */
+static bool settle_some(struct glob *g) {
+    int64_t left = STEP_NAMES;
+
+    for (; g->compared < queue_slots() && left > 0; g->compared++) {
+        struct queue *q = queue_at(g->compared);
+
+        left--;
+        if (q == NULL || !q->met)
+            continue;
+        compare(g, q);
+        set_ready(q);
+        left -= (int64_t)(q->name.len / NAME_BYTES);
+    }
+    return g->compared < queue_slots();
+}
+
+static bool settle(struct long_work *w) {
+    struct glob *g;
+
+    (void)w;
+    if (!list_empty(&globs.unsettled)) {
+        g = LIST_ENTRY(globs.unsettled.next, struct glob, unsettled);
+        if (settle_some(g))
+            return true;
+        list_remove(&g->unsettled);
+        if (globs.on_settled != NULL)
+            globs.on_settled();
+    }
+    globs.works = !list_empty(&globs.unsettled);
+    return globs.works;
+}
+
+static void begin_settling(struct glob *g) {
+    list_push_back(&globs.unsettled, &g->unsettled);
+    if (globs.works)
+        return;
+    globs.works = true;
+    long_work_begin(&globs.work, settle);
+}
+
+static struct glob *glob_new(struct slice text) {
+    uint32_t slot = free_slot();
+    struct glob *g;
+
+    if (slot == GLOBS_MAX)
+        return NULL;
+    g = xcalloc(1, sizeof *g);
+    g->text = (struct slice){ xmemdup(text.ptr, text.len), text.len };
+    g->slot = slot;
+    list_init(&g->idle);
+    list_init(&g->unsettled);
+    list_init(&g->waiters);
+    globs.slots[slot] = g;
+    HASH_ADD_KEYPTR(by_text, globs.by_text, g->text.ptr, g->text.len, g);
+    begin_settling(g);
+    return g;
+}
+
+struct glob *glob_use(struct slice text) {
+    struct glob *g;
+
+    HASH_FIND(by_text, globs.by_text, text.ptr, text.len, g);
+    if (g == NULL)
+        g = glob_new(text);
+    if (g == NULL)
+        return NULL;
+    g->users++;
+    list_remove(&g->idle);
+    return g;
+}
+
+void glob_leave(struct glob *g) {
+    if (--g->users > 0)
+        return;
+    g->used_us = clock_mono();
+    list_push_back(&globs.idle, &g->idle);
+}
+
+void globs_forget_unused(void) {
+    LIST_EACH_SAFE(node, &globs.idle) {
+        struct glob *g = LIST_ENTRY(node, struct glob, idle);
+
+        if (clock_mono() - g->used_us < IDLE_GLOB_US)
+            return;
+        glob_free(g);
+    }
+}
+
+/* ---- queues in turn ---- */
+
+/* Queues that turn out to have nothing are looked at again when they are noted. */
+static struct queue *find_between(const struct glob *g, uint32_t from, uint32_t to,
+                                  bool (*accept)(struct queue *q)) {
+    uint32_t words = g->words < globs.words ? g->words : globs.words;
+    uint32_t end = to < words * BITS ? to : words * BITS;
+
+    while ((from = common_bit(g->queues, globs.ready, from, end)) < end) {
+        struct queue *q = queue_at(from);
+
+        if (accept(q))
+            return q;
+        if (queue_budget(q) <= 0 && q->claiming == 0)
+            set_bit(globs.ready, from, false);
+        from++;
+    }
+    return NULL;
+}
+
+struct queue *glob_find(const struct glob *g, bool (*accept)(struct queue *q)) {
+    struct queue *q = find_between(g, g->cursor, UINT32_MAX, accept);
+
+    return q != NULL ? q : find_between(g, 0, g->cursor, accept);
+}
+
+void glob_served(struct glob *g, const struct queue *q) {
+    g->cursor = q->slot + 1;
+}
+
+/* ---- who waits ---- */
+
+void glob_set_waiting(struct glob *g, bool waiting) {
+    set_bit(globs.waiting, g->slot, waiting);
+    globs.waiting_count = waiting ? globs.waiting_count + 1 : globs.waiting_count - 1;
+}
+
+struct glob *globs_next_waiting(struct queue *q, uint32_t *from) {
+    uint32_t bit;
+
+    if (globs.waiting_count == 0)
+        return NULL;
+    meet(q);
+    if (q->globs == NULL)
+        return NULL;
+    bit = common_bit(q->globs, globs.waiting, *from, GLOBS_MAX);
+    *from = bit + 1;
+    return bit < GLOBS_MAX ? globs.slots[bit] : NULL;
+}
+
+bool globs_wait_for(struct queue *q) {
+    uint32_t from = 0;
+
+    return globs_next_waiting(q, &from) != NULL;
+}
+
+int64_t globs_waiters(struct queue *q) {
+    uint32_t from = 0;
+    int64_t count = 0;
+    const struct glob *g;
+
+    while ((g = globs_next_waiting(q, &from)) != NULL)
+        count += g->waiter_count;
+    return count;
+}

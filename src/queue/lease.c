@@ -1,0 +1,318 @@
+/* The leases this server watches: jobs that come back when their time is over. */
+#include "queue/lease.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+
+#include "base/heap.h"
+#include "base/util.h"
+
+struct lease {
+    UT_hash_handle hh;
+    struct job_key key;
+    struct heap_item end;
+    int64_t until_us;
+    int64_t row_until_us; /* tells it from other leases of the job */
+    unsigned holds;
+    uint16_t owner; /* another server, or 0 */
+    bool last;
+    uint64_t told;         /* the last review, or the one to come, that it passes */
+    struct worker *worker; /* who has it, until that is written, or NULL */
+    uint64_t second;       /* when it began */
+};
+
+static struct lease *leases;
+static struct heap ends;
+static uint64_t review;
+/* The hash keeps them in the order of their beginnings. The names of all before this one are written. */
+static struct lease *unwritten;
+static uint64_t seconds;
+
+static struct lease *find(int64_t id) {
+    struct lease *l;
+
+    HASH_FIND(hh, leases, &id, sizeof id, l);
+    return l;
+}
+
+static void forget_worker(struct lease *l) {
+    if (l->worker != NULL)
+        worker_unref(l->worker);
+    l->worker = NULL;
+}
+
+static void append(struct lease *l) {
+    l->second = seconds;
+    HASH_ADD(hh, leases, key.id, sizeof l->key.id, l);
+    if (unwritten == NULL)
+        unwritten = l;
+}
+
+static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until_us, uint16_t owner) {
+    struct lease *l = find(key.id);
+
+    if (until_us == INT64_MAX) {
+        lease_remove(key.id);
+        return NULL;
+    }
+    if (l == NULL) {
+        l = xcalloc(1, sizeof *l);
+        l->key = key;
+        append(l);
+    }
+    /* Read again, it is still who had it, though the row does not say so yet. */
+    if (l->row_until_us != row_until_us)
+        forget_worker(l);
+    l->until_us = until_us;
+    l->row_until_us = row_until_us;
+    l->owner = owner;
+    l->last = false;
+    l->told = review;
+    if (l->holds == 0)
+        heap_set(&ends, &l->end, until_us);
+    return l;
+}
+
+void lease_add(struct job_key key, int64_t until_us) {
+    (void)add(key, until_us, until_us, 0);
+}
+
+void lease_add_row(struct job_key key, int64_t until_us, int64_t row_until_us) {
+    (void)add(key, until_us, row_until_us, 0);
+}
+
+void lease_add_foreign(struct job_key key, int64_t until_us, uint16_t owner) {
+    (void)add(key, until_us, until_us, owner);
+}
+
+static void move_to_end(struct lease *l) {
+    if (unwritten == l)
+        unwritten = l->hh.next;
+    HASH_DEL(leases, l);
+    append(l);
+}
+
+void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, struct worker *to) {
+    struct lease *l = add(key, until_us, row_until_us, 0);
+
+    if (l == NULL)
+        return;
+    if (l->second != seconds)
+        move_to_end(l);
+    forget_worker(l);
+    l->worker = worker_ref(to);
+}
+
+void lease_set_last(int64_t id) {
+    struct lease *l = find(id);
+
+    if (l != NULL)
+        l->last = true;
+}
+
+static void drop(struct lease *l) {
+    if (unwritten == l)
+        unwritten = l->hh.next;
+    forget_worker(l);
+    heap_remove(&ends, &l->end);
+    HASH_DEL(leases, l);
+    free(l);
+}
+
+bool lease_remove(int64_t id) {
+    struct lease *l = find(id);
+
+    if (l == NULL)
+        return false;
+    drop(l);
+    return true;
+}
+
+bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us) {
+    struct lease *l = find(id);
+    bool same = l != NULL && l->row_until_us == row_until_us;
+
+    *other_us = l == NULL || same ? 0 : l->row_until_us;
+    if (l != NULL)
+        drop(l);
+    return same;
+}
+
+/* ---- leases of a moment ago ---- */
+
+/* Others are heard within milliseconds. */
+#define PAST_LEASES 4096
+
+struct past {
+    int64_t id;
+    int64_t row_until_us;
+};
+
+/* A ring, the oldest of which is overwritten. */
+static struct past_lease {
+    UT_hash_handle hh; /* while what is not LEASE_UNKNOWN */
+    struct past key;
+    enum lease_past what;
+} past[PAST_LEASES];
+static struct past_lease *past_by_key;
+static size_t past_next;
+
+static void forget_past(struct past_lease *p) {
+    if (p->what != LEASE_UNKNOWN)
+        HASH_DEL(past_by_key, p);
+    p->what = LEASE_UNKNOWN;
+}
+
+static struct past_lease *find_past(int64_t id, int64_t row_until_us) {
+    struct past key = { id, row_until_us };
+    struct past_lease *p;
+
+    HASH_FIND(hh, past_by_key, &key, sizeof key, p);
+    return p;
+}
+
+static void remember(int64_t id, int64_t row_until_us, enum lease_past what) {
+    struct past_lease *p = find_past(id, row_until_us);
+
+    if (p == NULL) {
+        p = &past[past_next++ % PAST_LEASES];
+        forget_past(p);
+        p->key = (struct past){ id, row_until_us };
+        HASH_ADD(hh, past_by_key, key, sizeof p->key, p);
+    }
+    p->what = what;
+}
+
+bool lease_replace(int64_t id) {
+    struct lease *l = find(id);
+
+    if (l == NULL)
+        return false;
+    remember(id, l->row_until_us, LEASE_REPLACED);
+    drop(l);
+    return true;
+}
+
+enum lease_past lease_revoke(int64_t id, int64_t row_until_us) {
+    struct lease *l = find(id);
+    enum lease_past what = LEASE_UNKNOWN;
+    struct past_lease *p;
+
+    if (l != NULL && l->row_until_us == row_until_us) {
+        drop(l);
+        return LEASE_HELD;
+    }
+    p = find_past(id, row_until_us);
+    if (p != NULL) {
+        what = p->what;
+        forget_past(p);
+    }
+    return what;
+}
+
+bool lease_known(int64_t id) {
+    return find(id) != NULL;
+}
+
+/* ---- names of workers ---- */
+
+void lease_second(void) {
+    seconds++;
+}
+
+static bool is_due(const struct lease *l) {
+    return seconds - l->second >= 2;
+}
+
+static size_t write_name(struct lease *l, lease_see *see, void *arg) {
+    if (l->worker == NULL)
+        return 0;
+    see(arg, l->key, l->row_until_us, worker_name(l->worker));
+    forget_worker(l);
+    return 1;
+}
+
+size_t lease_write_names(size_t most, lease_see *see, void *arg) {
+    size_t count = 0;
+    struct lease *l;
+
+    for (; count < most && unwritten != NULL && is_due(unwritten); unwritten = unwritten->hh.next)
+        count += write_name(unwritten, see, arg);
+    if (!workers_have_gone())
+        return count;
+    for (l = unwritten; count < most && l != NULL; l = l->hh.next)
+        if (l->worker != NULL && worker_is_gone(l->worker))
+            count += write_name(l, see, arg);
+    if (l == NULL)
+        workers_were_seen();
+    return count;
+}
+
+void lease_each_unwritten(const char *name, lease_see *see, void *arg) {
+    for (struct lease *l = unwritten; l != NULL; l = l->hh.next)
+        if (l->worker != NULL && (name == NULL || strcmp(worker_name(l->worker), name) == 0))
+            see(arg, l->key, l->row_until_us, worker_name(l->worker));
+}
+
+void lease_hold(int64_t id) {
+    struct lease *l = find(id);
+
+    if (l == NULL)
+        return;
+    l->holds++;
+    heap_remove(&ends, &l->end);
+}
+
+void lease_unhold(int64_t id) {
+    struct lease *l = find(id);
+
+    if (l != NULL && l->holds > 0 && --l->holds == 0)
+        heap_set(&ends, &l->end, l->until_us);
+}
+
+bool lease_take_ended(int64_t now_us, struct lease_end *end) {
+    struct heap_item *first = heap_first(&ends);
+    struct lease *l;
+
+    if (first == NULL || first->due > now_us)
+        return false;
+    l = CONTAINER_OF(first, struct lease, end);
+    *end = (struct lease_end){ l->key, l->row_until_us, l->owner, l->last };
+    drop(l);
+    return true;
+}
+
+void lease_end_counted(const struct lease_end *end) {
+    remember(end->key.id, end->row_until_us, LEASE_ENDED);
+}
+
+int64_t lease_next_end(void) {
+    struct heap_item *first = heap_first(&ends);
+
+    return first == NULL ? INT64_MAX : first->due;
+}
+
+void lease_review_begin(void) {
+    review++;
+}
+
+void lease_review_end(void) {
+    struct lease *l, *next;
+
+    HASH_ITER(hh, leases, l, next) {
+        if (l->told != review)
+            drop(l);
+    }
+}
+
+size_t lease_count(void) {
+    return HASH_COUNT(leases);
+}
+
+void lease_clear(void) {
+    struct lease *l, *next;
+
+    HASH_ITER(hh, leases, l, next)
+        drop(l);
+}

@@ -1,0 +1,641 @@
+/* What this server knows of a queue: counters, who waits, where claims look. */
+#include "queue/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "config/config.h"
+#include "pg/params.h"
+#include "queue/globs.h"
+#include "queue/lease.h"
+#include "queue/news.h"
+#include "queue/queue_limits.h"
+#include "queue/settings.h"
+
+/* More returned jobs than these are found by walking again from the first. */
+#define RETURNED_MAX 65536
+
+static struct {
+    struct queue *by_name;
+    struct queue *by_id;
+    struct queue **slots;
+    uint32_t slot_count;
+    uint32_t slot_cap;
+    uint32_t first_free; /* no slot before it is free */
+    struct list ready;
+    struct list dirty;
+    size_t paused_in;
+    /* Of all of them. */
+    int64_t total;
+    int64_t dead;
+    size_t keys;
+} queues;
+
+static const struct job_key beginning = { .rank = INT16_MIN, .id = 0 };
+
+void queue_init(void) {
+    list_init(&queues.ready);
+    list_init(&queues.dirty);
+    globs_init();
+}
+
+struct queue *queue_find(struct slice name) {
+    struct queue *q;
+
+    HASH_FIND(by_name, queues.by_name, name.ptr, name.len, q);
+    return q;
+}
+
+struct queue *queue_find_id(int32_t id) {
+    struct queue *q;
+
+    HASH_FIND(by_id, queues.by_id, &id, sizeof id, q);
+    return q;
+}
+
+static uint32_t free_slot(void) {
+    while (queues.first_free < queues.slot_count && queues.slots[queues.first_free] != NULL)
+        queues.first_free++;
+    if (queues.first_free < queues.slot_count)
+        return queues.first_free;
+    if (queues.slot_count == queues.slot_cap) {
+        queues.slot_cap = queues.slot_cap == 0 ? 64 : queues.slot_cap * 2;
+        queues.slots = xrealloc(queues.slots, queues.slot_cap * sizeof *queues.slots);
+    }
+    return queues.slot_count++;
+}
+
+static struct queue *queue_new(struct slice name) {
+    struct queue *q = xcalloc(1, sizeof *q);
+
+    q->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
+    q->hidden = slice_equal(q->name, SLICE(QUEUE_HIDDEN));
+    q->frontier = beginning;
+    q->created_us = clock_db();
+    q->used_us = clock_mono();
+    list_init(&q->in_dirty);
+    list_init(&q->in_ready);
+    list_init(&q->waiters);
+    list_init(&q->parked);
+    list_init(&q->front_parked);
+    list_init(&q->walks);
+    list_init(&q->in_news);
+    list_init(&q->in_untold);
+    list_init(&q->in_room);
+    q->slot = free_slot();
+    queues.slots[q->slot] = q;
+    HASH_ADD_KEYPTR(by_name, queues.by_name, q->name.ptr, q->name.len, q);
+    return q;
+}
+
+struct queue *queue_get(struct slice name) {
+    struct queue *q = queue_find(name);
+
+    if (q == NULL)
+        q = queue_new(name);
+    q->named_us = clock_mono();
+    return q;
+}
+
+void queue_set_id(struct queue *q, int32_t id) {
+    if (q->id != 0)
+        HASH_DELETE(by_id, queues.by_id, q);
+    if (q->id != id)
+        q->front = END_NONE;
+    q->id = id;
+    if (id != 0)
+        HASH_ADD(by_id, queues.by_id, id, sizeof q->id, q);
+}
+
+static void set_len(struct queue *q, int64_t len) {
+    if (!q->hidden) {
+        queues.keys -= q->len > 0;
+        queues.keys += len > 0;
+    }
+    q->len = len;
+}
+
+static void set_total(struct queue *q, int64_t total) {
+    queues.total += total - q->total;
+    q->total = total;
+}
+
+static void set_dead(struct queue *q, int64_t dead) {
+    queues.dead += dead - q->dead;
+    q->dead = dead;
+}
+
+static void set_counts(struct queue *q, int64_t len, int64_t total, int64_t dead) {
+    set_len(q, len);
+    set_total(q, total);
+    set_dead(q, dead);
+}
+
+void queue_drop(struct queue *q) {
+    queue_set_id(q, 0);
+    queue_set_pause(q, 0);
+    set_counts(q, 0, 0, 0);
+    HASH_DELETE(by_name, queues.by_name, q);
+    globs_part(q);
+    queues.slots[q->slot] = NULL;
+    if (q->slot < queues.first_free)
+        queues.first_free = q->slot;
+    list_remove(&q->in_dirty);
+    list_remove(&q->in_ready);
+    news_drop(q);
+    limits_drop(q);
+    settings_clear(q);
+    free(q->peers);
+    free(q->returned);
+    free((char *)q->name.ptr);
+    free(q);
+}
+
+/* The rows stay, and so do the ids that statements under way may use; unused
+ * queues are forgotten later. */
+void queue_clear(void) {
+    QUEUE_EACH(q) {
+        list_remove(&q->in_dirty);
+        queue_set_pause(q, 0);
+        settings_clear(q);
+        q->shown = !list_empty(&q->waiters);
+        set_counts(q, 0, 0, 0);
+        q->jobs_in = q->jobs_out = 0;
+        q->saved_in = q->own.jobs_in;
+        q->saved_out = q->own.jobs_out;
+        q->returned_count = 0;
+        q->behind = false;
+        q->served = 0;
+        q->front = END_NONE;
+        q->created_us = clock_db();
+    }
+}
+
+size_t queue_count(void) {
+    return HASH_CNT(by_name, queues.by_name);
+}
+
+struct queue *queue_at(uint32_t slot) {
+    return queues.slots[slot];
+}
+
+uint32_t queue_slots(void) {
+    return queues.slot_count;
+}
+
+int64_t queue_jobs_total(void) {
+    return queues.total;
+}
+
+int64_t queue_jobs_dead(void) {
+    return queues.dead > 0 ? queues.dead : 0;
+}
+
+size_t queue_keys(void) {
+    return queues.keys;
+}
+
+/* ---- the returned set ---- */
+
+static void sift_up(struct job_key *heap, size_t at) {
+    while (at > 0 && job_key_before(heap[at], heap[(at - 1) / 2])) {
+        struct job_key parent = heap[(at - 1) / 2];
+
+        heap[(at - 1) / 2] = heap[at];
+        heap[at] = parent;
+        at = (at - 1) / 2;
+    }
+}
+
+static void sift_down(struct job_key *heap, size_t count, size_t at) {
+    for (;;) {
+        size_t least = at;
+
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+            if (job_key_before(heap[child], heap[least]))
+                least = child;
+        if (least == at)
+            return;
+        struct job_key moved = heap[at];
+
+        heap[at] = heap[least];
+        heap[least] = moved;
+        at = least;
+    }
+}
+
+/* All returned jobs lie at or behind the first of them. */
+static void walk_from_first_returned(struct queue *q) {
+    struct job_key before = q->returned[0];
+
+    before.id--;
+    q->returned_count = 0;
+    queue_walk_from(q, before);
+}
+
+void queue_return_key(struct queue *q, struct job_key key) {
+    if (q->returned_count == q->returned_cap) {
+        q->returned_cap = q->returned_cap == 0 ? 16 : q->returned_cap * 2;
+        q->returned = xrealloc(q->returned, q->returned_cap * sizeof *q->returned);
+    }
+    q->returned[q->returned_count] = key;
+    sift_up(q->returned, q->returned_count++);
+    if (q->returned_count == RETURNED_MAX)
+        walk_from_first_returned(q);
+}
+
+static void pop_returned(struct queue *q) {
+    q->returned[0] = q->returned[--q->returned_count];
+    sift_down(q->returned, q->returned_count, 0);
+}
+
+/* One behind the frontier comes by its key only when no walk is to come: jobs of a higher priority may lie between. */
+bool queue_take_returned(struct queue *q, struct job_key *key) {
+    if (q->returned_count == 0 || (q->behind && job_key_before(q->frontier, q->returned[0])))
+        return false;
+    *key = q->returned[0];
+    pop_returned(q);
+    return true;
+}
+
+void queue_forget_returned(struct queue *q, struct job_key key) {
+    while (q->returned_count > 0 && q->returned[0].rank == key.rank && q->returned[0].id == key.id)
+        pop_returned(q);
+}
+
+void queue_remove_returned(struct queue *q, struct job_key key) {
+    size_t at = 0;
+
+    while (at < q->returned_count && (q->returned[at].rank != key.rank || q->returned[at].id != key.id))
+        at++;
+    if (at == q->returned_count)
+        return;
+    q->returned[at] = q->returned[--q->returned_count];
+    sift_down(q->returned, q->returned_count, at);
+    if (at < q->returned_count)
+        sift_up(q->returned, at);
+}
+
+static int compare_keys(const void *a, const void *b) {
+    const struct job_key *x = a, *y = b;
+
+    return job_key_before(*x, *y) ? -1 : job_key_before(*y, *x);
+}
+
+void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t count) {
+    size_t kept = 0;
+
+    if (q->returned_count == 0 || count == 0)
+        return;
+    qsort(keys, count, sizeof *keys, compare_keys);
+    if (job_key_before(keys[count - 1], q->returned[0]))
+        return;
+    for (size_t i = 0; i < q->returned_count; i++) {
+        struct job_key key = q->returned[i];
+
+        if (bsearch(&key, keys, count, sizeof *keys, compare_keys) != NULL)
+            continue;
+        q->returned[kept] = key;
+        sift_up(q->returned, kept++);
+    }
+    q->returned_count = kept;
+}
+
+/* ---- walks under way ---- */
+
+void queue_begin_walk(struct queue *q, struct queue_walk *w) {
+    w->heard = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
+    w->start = q->frontier;
+    w->rewinds = q->rewinds;
+    list_push_back(&q->walks, &w->node);
+}
+
+void queue_end_walk(struct queue_walk *w) {
+    list_remove(&w->node);
+}
+
+/* The snapshot of a walk under way may be older than what another server has committed. */
+static void note_heard(struct queue *q, struct job_key key) {
+    for (struct list *n = q->walks.next; n != &q->walks; n = n->next) {
+        struct queue_walk *w = LIST_ENTRY(n, struct queue_walk, node);
+
+        if (job_key_before(key, w->heard))
+            w->heard = key;
+    }
+}
+
+/* ---- readiness ---- */
+
+/* About what a job takes besides its body, and what is expected where none was seen. */
+#define JOB_BYTES ((size_t)200)
+#define UNSEEN_JOB_BYTES ((size_t)1024 * 1024)
+
+void queue_note_body(struct queue *q, size_t len) {
+    if (q->total <= 0 && q->adding <= 0)
+        q->largest_body = 0;
+    if (len + JOB_BYTES > q->largest_body)
+        q->largest_body = len + JOB_BYTES;
+}
+
+size_t queue_job_bytes(const struct queue *q) {
+    return q->largest_body > 0 ? q->largest_body : UNSEEN_JOB_BYTES;
+}
+
+int64_t queue_result_rows(const struct queue *q) {
+    int64_t rows = (int64_t)((size_t)config.batch_max_bytes / queue_job_bytes(q));
+
+    return rows < 1 ? 1 : rows < config.batch_max ? rows : config.batch_max;
+}
+
+/* So many are worth a look when the counters may be wrong. */
+#define DOUBTFUL_BUDGET 16
+
+int64_t queue_budget(const struct queue *q) {
+    int64_t returned = (int64_t)q->returned_count;
+    int64_t walk = 0;
+
+    if (queue_is_shut(q) || q->full)
+        return 0;
+    if (q->behind) {
+        walk = q->len - returned - q->claiming;
+        if (q->doubtful && walk < DOUBTFUL_BUDGET - q->claiming)
+            walk = DOUBTFUL_BUDGET - q->claiming;
+        /* The count may lag behind; one row is always worth a look. */
+        if (walk < 1)
+            walk = q->claiming == 0 ? 1 : 0;
+    }
+    return returned + walk;
+}
+
+bool queue_is_awaited(struct queue *q) {
+    return !list_empty(&q->waiters) || globs_wait_for(q);
+}
+
+void queue_signal(struct queue *q) {
+    globs_note(q);
+    if (list_empty(&q->in_ready) && queue_is_awaited(q))
+        list_push_back(&queues.ready, &q->in_ready);
+}
+
+struct queue *queue_next_signalled(void) {
+    struct list *node = list_pop_front(&queues.ready);
+
+    return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_ready);
+}
+
+static void note_returned(struct queue *q, struct job_key key) {
+    q->ranked |= key.rank != 0;
+    queue_return_key(q, key);
+    limits_heard_room(q);
+    queue_signal(q);
+}
+
+static void note_ready(struct queue *q, struct job_key key) {
+    q->ranked |= key.rank != 0;
+    /* It is the first. What was handed over since the last claim lies between, and may be dead by the million. */
+    if (!q->behind)
+        q->frontier = (struct job_key){ q->id, key.rank, key.id - 1 };
+    q->behind = true;
+    queue_signal(q);
+}
+
+static void place_ready(struct queue *q, struct job_key key) {
+    if (job_key_before(q->frontier, key))
+        note_ready(q, key);
+    else
+        note_returned(q, key);
+}
+
+void queue_job_returned(struct queue *q, struct job_key key) {
+    queue_count_len(q, 1);
+    note_returned(q, key);
+    news_returned(key);
+}
+
+void queue_job_moved(struct queue *q, struct job_key from, struct job_key to) {
+    queue_remove_returned(q, from);
+    note_returned(q, to);
+    news_returned(to);
+}
+
+void queue_job_ready(struct queue *q, struct job_key key) {
+    queue_count_len(q, 1);
+    place_ready(q, key);
+    news_ready(q, key);
+}
+
+void queue_heard_ready(struct queue *q, struct job_key key) {
+    note_heard(q, key);
+    place_ready(q, key);
+}
+
+/* Behind the frontier the next walk finds it, if we know of more there: it is not the first. */
+void queue_heard_returned(struct queue *q, struct job_key key) {
+    note_heard(q, key);
+    limits_heard_room(q);
+    if (!q->behind || !job_key_before(q->frontier, key))
+        note_returned(q, key);
+}
+
+void queue_walk_from(struct queue *q, struct job_key key) {
+    if (job_key_before(key, q->frontier))
+        q->frontier = key;
+    q->behind = true;
+    q->rewinds++;
+    queue_signal(q);
+}
+
+void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
+    q->ranked |= first.rank != 0;
+    queue_count_len(q, count);
+    queue_walk_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
+    for (; count > 0; count--)
+        news_ready(q, first);
+}
+
+void queue_rewind(struct queue *q) {
+    q->returned_count = 0;
+    queue_walk_from(q, beginning);
+}
+
+void queue_walk_after(struct queue *q, struct job_key key) {
+    q->returned_count = 0;
+    q->frontier = key;
+    q->behind = q->len > 0;
+    q->rewinds++;
+    queue_signal(q);
+}
+
+bool queue_misses_jobs(const struct queue *q) {
+    return q->len > 0 && !q->behind && q->returned_count == 0 && q->claiming == 0;
+}
+
+struct job_key queue_first_key(const struct queue *q) {
+    struct job_key first = q->frontier;
+
+    first.queue_id = q->id;
+    if (q->returned_count > 0 && !job_key_before(first, q->returned[0])) {
+        first = q->returned[0];
+        first.id--;
+    }
+    return first;
+}
+
+void queue_set_pause(struct queue *q, unsigned pause) {
+    queues.paused_in += (pause & PAUSE_IN) != 0;
+    queues.paused_in -= (q->pause & PAUSE_IN) != 0;
+    q->pause = pause;
+}
+
+size_t queue_paused_in(void) {
+    return queues.paused_in;
+}
+
+/* ---- counters ---- */
+
+static void changed(struct queue *q) {
+    q->changes++;
+    q->changed_us = clock_mono();
+}
+
+static void own_changed(struct queue *q) {
+    changed(q);
+    news_changed(q);
+}
+
+void queue_count_len(struct queue *q, int64_t change) {
+    set_len(q, q->len + change);
+    q->own.len += change;
+    own_changed(q);
+}
+
+void queue_count_total(struct queue *q, int64_t change) {
+    set_total(q, q->total + change);
+    q->own.total += change;
+    own_changed(q);
+}
+
+void queue_count_dead(struct queue *q, int64_t change) {
+    set_dead(q, q->dead + change);
+    q->own.dead += change;
+    q->shown = true;
+    own_changed(q);
+}
+
+/* We hold another lease: somebody has changed the row since. Who did so after its end took the job for
+ * queued, and us for having counted that. */
+bool queue_end_lease(struct job_key key, int64_t row_until) {
+    struct queue *q = queue_find_id(key.queue_id);
+    int64_t other;
+    bool same = lease_remove_row(key.id, row_until, &other);
+
+    if (q != NULL && other != 0 && other <= clock_db()) {
+        queue_count_in(q, 1);
+        queue_count_len(q, 1);
+    }
+    return same;
+}
+
+/* Queued jobs are those without a lease, delay or end of their own ahead. One that is ready later
+ * is delayed, or another server watches its lease. */
+void queue_count_gone(struct job_key key, int64_t queued_since) {
+    struct queue *q = queue_find_id(key.queue_id);
+    bool dying = queued_since == TIME_BEGINNING;
+    bool leased = dying ? lease_remove(key.id) : queue_end_lease(key, queued_since);
+
+    if (!leased && queued_since > clock_db() && queued_since != TIME_NEVER)
+        news_lease(NEWS_GONE, key, queued_since);
+    if (q == NULL) {
+        news_uncounted(key.queue_id);
+        return;
+    }
+    queue_count_total(q, -1);
+    if (!leased && !dying && queued_since <= clock_db())
+        queue_count_len(q, -1);
+    limits_room(q);
+}
+
+static void mark_dirty(struct queue *q) {
+    q->used_us = clock_mono();
+    if (q->id != 0 && list_empty(&q->in_dirty))
+        list_push_back(&queues.dirty, &q->in_dirty);
+}
+
+void queue_count_in(struct queue *q, int64_t jobs) {
+    q->jobs_in += jobs;
+    q->own.jobs_in += jobs;
+    q->shown = true;
+    mark_dirty(q);
+    own_changed(q);
+}
+
+void queue_count_out(struct queue *q, int64_t jobs) {
+    q->jobs_out += jobs;
+    q->own.jobs_out += jobs;
+    mark_dirty(q);
+    own_changed(q);
+}
+
+struct queue *queue_next_dirty(void) {
+    struct list *node = list_pop_front(&queues.dirty);
+
+    return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_dirty);
+}
+
+/* ---- several servers ---- */
+
+static struct queue_share *share_of(struct queue *q, uint16_t node, struct queue_share first) {
+    for (size_t i = 0; i < q->peer_count; i++)
+        if (q->peers[i].node == node)
+            return &q->peers[i].share;
+    q->peers = xrealloc(q->peers, (q->peer_count + 1) * sizeof *q->peers);
+    q->peers[q->peer_count] = (struct peer_share){ node, first };
+    return &q->peers[q->peer_count++].share;
+}
+
+void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base) {
+    struct queue_share *known = share_of(q, node, base ? share : (struct queue_share){ 0 });
+
+    q->doubtful |= base;
+    set_counts(q, q->len + share.len - known->len, q->total + share.total - known->total,
+               q->dead + share.dead - known->dead);
+    q->jobs_in += share.jobs_in - known->jobs_in;
+    q->jobs_out += share.jobs_out - known->jobs_out;
+    q->shown |= share.jobs_in > known->jobs_in || (!base && q->dead > 0);
+    if (share.jobs_in != known->jobs_in || share.jobs_out != known->jobs_out)
+        q->used_us = clock_mono();
+    *known = share;
+    changed(q);
+}
+
+void queue_forget_share(struct queue *q, uint16_t node) {
+    for (size_t i = 0; i < q->peer_count; i++) {
+        if (q->peers[i].node == node) {
+            q->peers[i] = q->peers[--q->peer_count];
+            return;
+        }
+    }
+}
+
+void queue_forget_shares(uint16_t node) {
+    QUEUE_EACH(q)
+    queue_forget_share(q, node);
+}
+
+void queue_doubt_all(void) {
+    QUEUE_EACH(q)
+    q->doubtful = true;
+}
+
+void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
+    set_counts(q, len, total, q->dead);
+    changed(q);
+    q->counted = q->changes;
+    q->counted_us = clock_mono();
+}
+
+void queue_set_dead(struct queue *q, int64_t dead) {
+    set_dead(q, dead);
+    q->shown |= dead > 0;
+}

@@ -1,0 +1,94 @@
+/* Queues of which so many jobs may run at once, or be delivered a second: when it is worth asking for more. */
+#include "queue/queue_limits.h"
+
+#include "base/clock.h"
+#include "queue/news.h"
+#include "queue/settings.h"
+
+/* Another server's claim is committed within milliseconds; but a transaction of SQL may hold slots for long. */
+#define SOON_US (3 * US_PER_MS)
+/* The safety net. */
+#define LOOK_US US_PER_S
+
+static struct heap looks;
+
+static bool has_limits(const struct queue *q) {
+    return setting_of(q, SETTING_MAX_ACTIVE) > 0 || setting_of(q, SETTING_RATE) > 0;
+}
+
+bool limits_are_per_group(const struct queue *q) {
+    return has_limits(q) && setting_of(q, SETTING_PER_GROUP) > 0;
+}
+
+/* What was not said is no limit. Whoever was kept out by another limit looks again. */
+void limits_set(struct queue *q) {
+    q->limited = has_limits(q) && !limits_are_per_group(q);
+    q->paced = false;
+    limits_heard_room(q);
+}
+
+void limits_heard_room(struct queue *q) {
+    q->rooms++;
+    if (!q->full || q->paced)
+        return;
+    q->full = false;
+    heap_remove(&looks, &q->look);
+    queue_signal(q);
+}
+
+void limits_room(struct queue *q) {
+    if (!q->limited)
+        return;
+    limits_heard_room(q);
+    news_room(q);
+}
+
+static int64_t next_wait(const struct queue *q) {
+    int64_t twice = q->look_wait_us * 2;
+
+    return twice < SOON_US ? SOON_US : twice < LOOK_US ? twice : LOOK_US;
+}
+
+static void set_full(struct queue *q, bool soon) {
+    q->full = true;
+    q->look_wait_us = soon ? next_wait(q) : LOOK_US;
+    heap_set(&looks, &q->look, clock_mono() + q->look_wait_us);
+}
+
+static void set_paced(struct queue *q, int64_t wait_us) {
+    q->full = q->paced = true;
+    heap_set(&looks, &q->look, clock_mono() + wait_us);
+}
+
+/* There may be room again since the claim was sent. */
+void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon) {
+    if (wait_ms > 0)
+        set_paced(q, wait_ms * US_PER_MS);
+    else if (q->rooms == rooms)
+        set_full(q, soon);
+}
+
+void limits_not_full(struct queue *q) {
+    q->look_wait_us = 0;
+}
+
+void limits_drop(struct queue *q) {
+    heap_remove(&looks, &q->look);
+}
+
+void limits_turn(void) {
+    struct heap_item *first;
+
+    while ((first = heap_first(&looks)) != NULL && first->due <= clock_mono()) {
+        struct queue *q = CONTAINER_OF(first, struct queue, look);
+
+        q->paced = false;
+        limits_heard_room(q);
+    }
+}
+
+int64_t limits_next_turn(void) {
+    struct heap_item *first = heap_first(&looks);
+
+    return first == NULL ? INT64_MAX : first->due;
+}

@@ -1,0 +1,66 @@
+/* Makes the rows of queues again that a promoted standby does not have. */
+#include "queue/queue_restore.h"
+
+#include "base/log.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "queue/queue.h"
+
+static struct task restore = { .op = &op_restore_queues, .rows = 1 };
+
+static bool is_any_open(void) {
+    QUEUE_EACH(q) {
+        if (q->id != 0)
+            return true;
+    }
+    return false;
+}
+
+void queue_restore(void) {
+    if (restore.state == TASK_IDLE && is_any_open())
+        batch_add(&restore);
+}
+
+static void restore_encode(struct params *p, struct task *t) {
+    (void)t;
+    QUEUE_EACH(q) {
+        if (q->id == 0)
+            continue;
+        params_int4(p, 0, q->id);
+        params_bytea(p, 1, q->name);
+        params_int2(p, 2, (int16_t)q->pause);
+    }
+}
+
+/* Where another queue has the number, jobs would change places: all has to be read anew. */
+static void restore_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int restored = row_int4(rows, 0, 0), strange = row_int4(rows, 0, 1);
+
+    (void)tasks;
+    (void)count;
+    if (strange > 0)
+        log_fatal("queue",
+                  "%d queues have other numbers in the database that was promoted: start the server again",
+                  strange);
+    if (restored > 0)
+        log_warning("queue",
+                    "the standby that was promoted lacked %d queues, and so the last jobs: they are lost",
+                    restored);
+}
+
+static void restore_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    log_warning("queue",
+                "the queues cannot be compared with the database that was promoted: %s (SQLSTATE %s)",
+                err->message, err->sqlstate);
+}
+
+struct op op_restore_queues = {
+    .name = "restore_queues",
+    .stmt = SQL_RESTORE_QUEUES,
+    .lane = LANE_HOT,
+    .alone = true,
+    .encode = restore_encode,
+    .done = restore_done,
+    .fail = restore_fail,
+};

@@ -1,0 +1,124 @@
+/* What queues were told by QCONFIG: names, ranges, defaults, and the values in force. */
+#include "queue/settings.h"
+
+#include <stdlib.h>
+
+#include "pg/params.h"
+#include "queue/queue_limits.h"
+
+#define DEFAULT_RETRY 300
+#define UNSET (-1)
+
+struct queue_settings {
+    int64_t values[SETTING_COUNT];
+    struct slice deadqueue; /* ptr NULL: none */
+};
+
+struct row {
+    const char *name;
+    int64_t least;
+    int64_t most;
+    const char *error;
+};
+
+static const struct row table[] = {
+#define QUEUE_SETTING(id, name, least, most, error) { name, least, most, error },
+#include "queue/settings.def"
+#undef QUEUE_SETTING
+};
+
+const char *setting_name(enum setting which) {
+    return table[which].name;
+}
+
+bool setting_find(struct slice name, enum setting *which) {
+    for (size_t i = 0; i < LENGTH(table); i++) {
+        if (slice_is(name, table[i].name)) {
+            *which = (enum setting)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *setting_parse(enum setting which, struct slice text, int64_t *value) {
+    const struct row *row = &table[which];
+    bool fits = parse_int_strict(text, value) && *value >= row->least && *value <= row->most;
+
+    return fits ? NULL : row->error;
+}
+
+int64_t setting_of(const struct queue *q, enum setting which) {
+    return q == NULL || q->settings == NULL ? UNSET : q->settings->values[which];
+}
+
+/* A tenth of the TTL, at least one second and at most five minutes. */
+int64_t setting_default_retry(int64_t ttl) {
+    int64_t retry = ttl / 10 < DEFAULT_RETRY ? ttl / 10 : DEFAULT_RETRY;
+
+    return retry > 0 ? retry : 1;
+}
+
+int64_t setting_in_force(const struct queue *q, enum setting which) {
+    int64_t value = setting_of(q, which);
+
+    if (value != UNSET)
+        return value;
+    if (which == SETTING_TTL)
+        return JOB_DEFAULT_TTL;
+    return which == SETTING_RETRY ? setting_default_retry(setting_in_force(q, SETTING_TTL)) : 0;
+}
+
+struct slice setting_deadqueue(const struct queue *q) {
+    struct slice none = { 0 };
+
+    return q == NULL || q->settings == NULL ? none : q->settings->deadqueue;
+}
+
+static struct queue_settings *settings_of(struct queue *q) {
+    if (q->settings == NULL) {
+        q->settings = xcalloc(1, sizeof *q->settings);
+        for (size_t i = 0; i < SETTING_COUNT; i++)
+            q->settings->values[i] = UNSET;
+    }
+    return q->settings;
+}
+
+void settings_put_deadqueue(struct queue *q, struct slice name) {
+    struct queue_settings *s = settings_of(q);
+
+    free((char *)s->deadqueue.ptr);
+    s->deadqueue.ptr = name.len == 0 ? NULL : xmemdup(name.ptr, name.len);
+    s->deadqueue.len = name.len;
+    q->shown = true;
+}
+
+void settings_put(struct queue *q, enum setting which, int64_t value) {
+    settings_of(q)->values[which] = value;
+    q->shown = true;
+    limits_set(q);
+}
+
+void settings_clear(struct queue *q) {
+    if (q->settings != NULL)
+        free((char *)q->settings->deadqueue.ptr);
+    free(q->settings);
+    q->settings = NULL;
+    limits_set(q);
+}
+
+/* What a newer server has set does not concern us. */
+void settings_read(struct queue *q, const PGresult *rows, int row, int col) {
+    enum setting which;
+    int64_t value;
+
+    if (row == 0 || row_int4(rows, row, 0) != row_int4(rows, row - 1, 0))
+        settings_clear(q);
+    if (row_null(rows, row, col))
+        return;
+    if (slice_is(row_bytes(rows, row, col), SETTING_DEADQUEUE))
+        settings_put_deadqueue(q, row_bytes(rows, row, col + 1));
+    else if (setting_find(row_bytes(rows, row, col), &which) &&
+             setting_parse(which, row_bytes(rows, row, col + 1), &value) == NULL)
+        settings_put(q, which, value);
+}

@@ -1,0 +1,549 @@
+/* Who waits for which queue: block, serve in order of arrival, time out, forget. */
+#include "queue/waiters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "queue/events.h"
+#include "queue/lease.h"
+
+#define MAX_TRIES 5
+
+static struct {
+    struct list fresh;
+    struct list unsettled; /* gets that wait until their patterns know the queues; glob_is_settled() */
+    struct heap deadlines;
+    uint64_t arrivals;
+    size_t blocked;
+} waiters;
+
+static void on_settled(void);
+
+void waiters_init(void) {
+    list_init(&waiters.fresh);
+    list_init(&waiters.unsettled);
+    globs_on_settled(on_settled);
+}
+
+size_t waiters_blocked(void) {
+    return waiters.blocked;
+}
+
+struct get *get_new(struct req *r, const struct get_source *sources, size_t count) {
+    struct get *g = req_alloc(r, sizeof *g + count * sizeof(struct wait));
+
+    g->req = r;
+    g->client = r->client;
+    g->client->get = g;
+    g->arrival = ++waiters.arrivals;
+    list_init(&g->in_fresh);
+    g->wait_count = count;
+    for (size_t i = 0; i < count; i++) {
+        g->waits[i].from = sources[i];
+        g->waits[i].get = g;
+        if (sources[i].q != NULL)
+            sources[i].q->users++;
+        list_init(&g->waits[i].node);
+    }
+    r->data = g;
+    return g;
+}
+
+static void arm_deadline(struct get *g) {
+    if (g->deadline.due != 0 && !heap_has(&g->deadline))
+        heap_set(&waiters.deadlines, &g->deadline, g->deadline.due);
+}
+
+void get_start(struct get *g) {
+    g->state = GET_FRESH;
+    arm_deadline(g);
+    list_push_back(&waiters.fresh, &g->in_fresh);
+}
+
+struct get *get_next_fresh(void) {
+    struct list *node = list_pop_front(&waiters.fresh);
+
+    return node == NULL ? NULL : LIST_ENTRY(node, struct get, in_fresh);
+}
+
+void get_put_back(struct get *g) {
+    list_push_front(&waiters.fresh, &g->in_fresh);
+}
+
+struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q)) {
+    for (size_t i = 0; i < g->wait_count; i++) {
+        struct get_source from = g->waits[i].from;
+        struct queue *q = from.q == NULL ? glob_find(from.glob, accept) : accept(from.q) ? from.q : NULL;
+
+        if (q != NULL)
+            return q;
+    }
+    return NULL;
+}
+
+static bool has_budget(struct queue *q) {
+    return queue_budget(q) > 0;
+}
+
+bool get_has_budget(const struct get *g) {
+    return get_find_queue(g, has_budget) != NULL;
+}
+
+/* ---- waiting ---- */
+
+static struct get *get_of(struct list *node) {
+    return LIST_ENTRY(node, struct wait, node)->get;
+}
+
+/* Nearly always at the end; a get that claimed in vain goes back to its place,
+ * which is nearly always the front. */
+static void insert(struct list *waiters_of, struct wait *w) {
+    struct list *first = waiters_of->next;
+    struct list *before = waiters_of;
+
+    if (first != before && get_of(first)->arrival > w->get->arrival)
+        before = first;
+    while (before->prev != waiters_of && get_of(before->prev)->arrival > w->get->arrival)
+        before = before->prev;
+    list_insert_before(before, &w->node);
+}
+
+static void join_queue(struct wait *w, struct queue *q) {
+    if (q->joined_by != w->get->arrival) {
+        insert(&q->waiters, w);
+        q->joined_by = w->get->arrival;
+        q->waiter_count++;
+    }
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+}
+
+/* All that may have jobs, since others may be served by the first of them. */
+static bool signal_only(struct queue *q) {
+    if (queue_budget(q) > 0)
+        queue_signal(q);
+    return false;
+}
+
+static void join_glob(struct wait *w, struct glob *glob) {
+    if (glob->joined_by != w->get->arrival) {
+        insert(&glob->waiters, w);
+        glob->joined_by = w->get->arrival;
+        if (glob->waiter_count++ == 0)
+            glob_set_waiting(glob, true);
+    }
+    (void)glob_find(glob, signal_only);
+}
+
+static void leave_glob(struct glob *glob) {
+    glob->joined_by = 0;
+    if (--glob->waiter_count == 0)
+        glob_set_waiting(glob, false);
+}
+
+static void leave_all(struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++) {
+        struct wait *w = &g->waits[i];
+
+        if (list_empty(&w->node))
+            continue;
+        list_remove(&w->node);
+        if (w->from.q == NULL) {
+            leave_glob(w->from.glob);
+            continue;
+        }
+        w->from.q->waiter_count--;
+        w->from.q->joined_by = 0;
+    }
+    waiters.blocked--;
+    if (g->client != NULL)
+        g->client->blocked = false;
+}
+
+static bool is_late(const struct get *g) {
+    return g->deadline.due != 0 && g->deadline.due <= clock_mono();
+}
+
+void get_wait(struct get *g) {
+    if (g->client == NULL || g->nohang || is_late(g)) {
+        get_end_empty(g);
+        return;
+    }
+    if (node_self()->leaving) {
+        get_end_error(g, WAITERS_LEAVING);
+        return;
+    }
+    g->state = GET_WAITING;
+    g->has_waited = true;
+    arm_deadline(g);
+    g->client->blocked = true;
+    waiters.blocked++;
+    for (size_t i = 0; i < g->wait_count; i++) {
+        struct wait *w = &g->waits[i];
+
+        if (w->from.q != NULL)
+            join_queue(w, w->from.q);
+        else
+            join_glob(w, w->from.glob);
+    }
+}
+
+/* A claim for another get may be bringing more than that one takes. */
+static bool is_claimed(struct queue *q) {
+    return q->claiming > 0;
+}
+
+/* What another server has just added may not have been told yet. Who waits hears of it; and of what fits
+ * a pattern there may be too much to look at. */
+static void look_anyway(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (g->waits[i].from.q != NULL)
+            g->waits[i].from.q->behind |= g->waits[i].from.q->id != 0;
+}
+
+static bool is_settled(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (g->waits[i].from.q == NULL && !glob_is_settled(g->waits[i].from.glob))
+            return false;
+    return true;
+}
+
+static void on_settled(void) {
+    LIST_EACH_SAFE(node, &waiters.unsettled) {
+        struct get *g = LIST_ENTRY(node, struct get, in_fresh);
+
+        if (!is_settled(g))
+            continue;
+        list_remove(&g->in_fresh);
+        get_begin(g);
+    }
+}
+
+void get_begin(struct get *g) {
+    if (!is_settled(g)) {
+        arm_deadline(g);
+        list_push_back(&waiters.unsettled, &g->in_fresh);
+        return;
+    }
+    if (g->nohang && node_has_company())
+        look_anyway(g);
+    if (get_has_budget(g) || get_find_queue(g, is_claimed) != NULL)
+        get_start(g);
+    else
+        get_wait(g);
+}
+
+static struct get *earlier(struct get *g, struct list *waiters_of) {
+    struct get *first = list_empty(waiters_of) ? NULL : get_of(waiters_of->next);
+
+    return g == NULL || (first != NULL && first->arrival < g->arrival) ? first : g;
+}
+
+/* By its name or by a pattern; but a queue that is about to be forgotten is not held by patterns. */
+static struct get *first_waiting(struct queue *q) {
+    struct get *g = earlier(NULL, &q->waiters);
+    struct glob *glob;
+    uint32_t from = 0;
+
+    while (!q->opening && (glob = globs_next_waiting(q, &from)) != NULL)
+        g = earlier(g, &glob->waiters);
+    return g;
+}
+
+/* One who hung up in this turn is still in the list. Of one who does so later, what was
+ * claimed for it is put back. */
+struct get *get_first_waiting(struct queue *q) {
+    struct get *g;
+
+    while ((g = first_waiting(q)) != NULL) {
+        if (g->client->state != CLIENT_DEAD)
+            return g;
+        waiters_client_gone(g->client);
+    }
+    return NULL;
+}
+
+struct get *get_find_taker(struct queue *q) {
+    if (!queue_is_awaited(q) || q->inserting > 0 || q->claiming > 0 || queue_is_shut(q) || q->limited ||
+        queue_budget(q) > 0)
+        return NULL;
+    return get_first_waiting(q);
+}
+
+void get_claim(struct get *g) {
+    if (g->state == GET_WAITING)
+        leave_all(g);
+    g->state = GET_CLAIMING;
+}
+
+size_t get_add_place(struct get *g) {
+    if ((g->places & (g->places - 1)) == 0)
+        g->jobs = xrealloc(g->jobs, (g->places == 0 ? 1 : 2 * g->places) * sizeof *g->jobs);
+    g->jobs[g->places] = (struct job){ 0 };
+    g->pending++;
+    return g->places++;
+}
+
+/* ---- ends ---- */
+
+void get_end(struct get *g) {
+    struct req *r = g->req;
+
+    if (g->state == GET_WAITING)
+        leave_all(g);
+    g->state = GET_DONE;
+    if (g->kind != NULL)
+        g->kind->ended(g);
+    list_remove(&g->in_fresh);
+    heap_remove(&waiters.deadlines, &g->deadline);
+    for (size_t i = 0; i < g->wait_count; i++) {
+        if (g->waits[i].from.q != NULL)
+            g->waits[i].from.q->users--;
+        else
+            glob_leave(g->waits[i].from.glob);
+    }
+    free(g->jobs);
+    g->jobs = NULL;
+    if (g->client != NULL)
+        g->client->get = NULL;
+    req_end(r);
+}
+
+static void reply_nothing(struct get *g) {
+    if (g->kind != NULL)
+        g->kind->reply_nothing(g);
+    else
+        reply_null_array(g->req);
+}
+
+void get_end_empty(struct get *g) {
+    reply_nothing(g);
+    get_end(g);
+}
+
+void get_end_error(struct get *g, const char *error) {
+    reply_error(g->req, "%s", error);
+    get_end(g);
+}
+
+static void reply_unblocked(struct get *g, bool error) {
+    if (error)
+        reply_error(g->req, WAITERS_UNBLOCKED);
+    else
+        reply_nothing(g);
+}
+
+static void end_unblocked(struct get *g, bool error) {
+    reply_unblocked(g, error);
+    get_end(g);
+}
+
+void job_format_id(char out[JOBID_LEN], struct job_key key, int64_t expires_at, int32_t retry) {
+    const struct node *n = node_by_number(job_id_node(key.id));
+    int64_t ttl_s = (expires_at - job_created_us(key.id)) / US_PER_S;
+
+    jobid_format(out, key, n != NULL && n->id[0] != '\0' ? n->id : "00000000", ttl_s, retry > 0);
+}
+
+static void reply_job(struct req *r, const struct job *job, unsigned form) {
+    char id[JOBID_LEN];
+
+    job_format_id(id, job->key, job->expires_at, job->retry);
+    reply_array(r, 3 + ((form & JOBS_WITH_COUNTERS) ? 4 : 0) + ((form & JOBS_WITH_TOKENS) ? 1 : 0));
+    reply_bulk(r, job->q->name);
+    reply_bulk(r, (struct slice){ id, sizeof id });
+    reply_bulk(r, job->body);
+    if (form & JOBS_WITH_COUNTERS) {
+        reply_bulk_str(r, "nacks");
+        reply_int(r, job->nacks);
+        reply_bulk_str(r, "additional-deliveries");
+        reply_int(r, job->extras);
+    }
+    if (form & JOBS_WITH_TOKENS)
+        reply_int(r, job_token(job->nacks, job->extras));
+}
+
+/* Until the reply is written, the job can be put back as if nothing had happened. */
+void get_note_unsent(struct client *c, struct delivery d) {
+    if (c->unsent_count == c->unsent_cap) {
+        c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
+        c->unsent = xrealloc(c->unsent, c->unsent_cap * sizeof *c->unsent);
+    }
+    d.offset = c->bytes_out + client_unwritten(c);
+    c->unsent[c->unsent_count++] = d;
+}
+
+/* The row's lease began when the statement was built; the client's begins now. */
+static int64_t lease_end(const struct job *job) {
+    return job->retry == 0 ? INT64_MAX : clock_db() + job->lease_us;
+}
+
+void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form) {
+    struct worker *worker = worker_of(c);
+
+    for (size_t i = 0; i < count; i++)
+        get_note_unsent(c, (struct delivery){ .key = jobs[i].key, .until = jobs[i].ready_at });
+    reply_array(r, count);
+    for (size_t i = 0; i < count; i++) {
+        reply_job(r, &jobs[i], form);
+        lease_give(jobs[i].key, lease_end(&jobs[i]), jobs[i].ready_at, worker);
+        if (jobs[i].last)
+            lease_set_last(jobs[i].key.id);
+        queue_count_out(jobs[i].q, 1);
+    }
+    stats.jobs_delivered += count;
+    /* The reply is whole: who gets it may listen, too. */
+    for (size_t i = 0; i < count; i++)
+        if (events_wanted(jobs[i].q))
+            event_of_job(jobs[i].q, EVENT_DELIVERED, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
+}
+
+static void deliver_own(struct get *g, const struct job *jobs, size_t count) {
+    g->kind->deliver(g, jobs, count);
+    for (size_t i = 0; i < count; i++)
+        queue_count_out(jobs[i].q, 1);
+    stats.jobs_delivered += count;
+}
+
+void get_deliver(struct get *g, const struct job *jobs, size_t count) {
+    if (g->kind != NULL)
+        deliver_own(g, jobs, count);
+    else
+        jobs_deliver(g->req, g->client, jobs, count,
+                     (g->with_counters ? JOBS_WITH_COUNTERS : 0) | (g->with_tokens ? JOBS_WITH_TOKENS : 0));
+    get_end(g);
+}
+
+void get_refuse(struct get *g, const struct op_error *err) {
+    char text[256];
+    int len = snprintf(text, sizeof text, "DBERR the database refused the claim: %s (SQLSTATE %s)",
+                       err->message, err->sqlstate);
+
+    if (g->refusal == NULL)
+        g->refusal = memcpy(req_alloc(g->req, sizeof text), text,
+                            len < (int)sizeof text ? (size_t)len + 1 : sizeof text);
+}
+
+/* Places stay empty when a claim brought fewer rows than asked for. */
+void get_finish(struct get *g) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < g->places; i++)
+        if (g->jobs[i].q != NULL)
+            g->jobs[count++] = g->jobs[i];
+    g->places = 0;
+    if (count > 0) {
+        get_deliver(g, g->jobs, count);
+        return;
+    }
+    free(g->jobs);
+    g->jobs = NULL;
+    if (g->refusal != NULL) {
+        get_end_error(g, g->refusal);
+        return;
+    }
+    if (g->unblocked) {
+        end_unblocked(g, g->with_error);
+        return;
+    }
+    /* A returned job may have been gone; others may still be there. But other servers may take them all. */
+    if (!g->has_waited && g->client != NULL && ++g->tries < MAX_TRIES && get_has_budget(g))
+        get_start(g);
+    else
+        get_wait(g);
+}
+
+/* ---- what ends gets from outside ---- */
+
+/* Nobody waits for what is being claimed; it will be put back. */
+static void abandon(struct get *g) {
+    heap_remove(&waiters.deadlines, &g->deadline);
+    g->client->get = NULL;
+    g->client = NULL;
+}
+
+bool waiters_has(const struct client *c) {
+    return c->taking != NULL || (c->get != NULL && !c->get->nohang);
+}
+
+void waiters_client_gone(struct client *c) {
+    struct get *g = c->get;
+
+    if (g == NULL)
+        return;
+    if (g->state == GET_CLAIMING)
+        abandon(g);
+    else
+        get_end(g);
+}
+
+bool waiters_unblock(struct client *c, bool error) {
+    struct get *g = c->get;
+
+    if (g == NULL || g->nohang || g->unblocked)
+        return false;
+    if (g->state != GET_CLAIMING) {
+        end_unblocked(g, error);
+        return true;
+    }
+    if (g->moves) {
+        g->unblocked = true;
+        g->with_error = error;
+        return true;
+    }
+    /* The claim goes on without a client, and puts back what it brings. */
+    reply_unblocked(g, error);
+    abandon(g);
+    client_detach(g->req);
+    return true;
+}
+
+void waiters_end_all(const char *error) {
+    LIST_EACH_SAFE(node, client_list(CLIENT_OPEN)) {
+        struct get *g = LIST_ENTRY(node, struct client, in_state)->get;
+
+        if (g == NULL || g->state != GET_WAITING)
+            continue;
+        if (error != NULL)
+            get_end_error(g, error);
+        else
+            get_end_empty(g);
+    }
+}
+
+/* What is taken away for it cannot be had by others any more; and who finds something at once does so however
+ * short its timeout is. It ends in a moment. */
+static bool is_being_served(const struct get *g) {
+    return g->kind != NULL && g->state != GET_WAITING && batch_connected(LANE_HOT);
+}
+
+void waiters_expire(int64_t mono_us) {
+    struct heap_item *first;
+
+    while ((first = heap_first(&waiters.deadlines)) != NULL && first->due <= mono_us) {
+        struct get *g = CONTAINER_OF(first, struct get, deadline);
+
+        if (is_being_served(g)) {
+            heap_remove(&waiters.deadlines, first);
+            continue;
+        }
+        if (g->state != GET_CLAIMING) {
+            get_end_empty(g);
+            continue;
+        }
+        abandon(g);
+        reply_nothing(g);
+        client_detach(g->req);
+    }
+}
+
+int64_t waiters_next_deadline(void) {
+    struct heap_item *first = heap_first(&waiters.deadlines);
+
+    return first == NULL ? INT64_MAX : first->due;
+}

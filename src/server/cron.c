@@ -1,0 +1,342 @@
+/* What time makes due: leases, delays, TTLs, timeouts, idle queues, counters. */
+#include "server/cron.h"
+
+#include <stdlib.h>
+
+#include "admin/health.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/dead_rows.h"
+#include "batch/flight_mark.h"
+#include "batch/operations.h"
+#include "batch/standbys.h"
+#include "cluster/load.h"
+#include "cluster/peer_queues.h"
+#include "cluster/peers.h"
+#include "cluster/recount.h"
+#include "jobs/add.h"
+#include "jobs/bury.h"
+#include "jobs/finished.h"
+#include "jobs/job_expiry.h"
+#include "jobs/job_group.h"
+#include "jobs/schedule.h"
+#include "jobs/waitjob.h"
+#include "jobs/worker_rows.h"
+#include "queue/globs.h"
+#include "queue/lease.h"
+#include "queue/queue.h"
+#include "queue/queue_limits.h"
+#include "queue/queue_row.h"
+#include "queue/waiters.h"
+
+#define TICK_US (100 * US_PER_MS)
+#define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
+#define SECOND_TICKS 10
+#define GC_TICKS 100
+#define PRUNE_ROUNDS 6          /* keys: once a minute */
+#define COUNTERS_HELD_TICKS 600 /* in place of a second, when so many dead rows of them stay: */
+#define COUNTERS_DEAD 300
+#define COUNTERS_DEAD_EACH 20          /* and so many a queue */
+#define FULL_WALK_PARTS 6              /* of the queues every ten seconds */
+#define FULL_WALK_ROWS 100000          /* to pass over these takes less than a tenth of a second */
+#define DEAR_WALK_ROUNDS 10            /* when there are more: once in so many rounds, if at all */
+#define IDLE_QUEUE_US (300 * US_PER_S) /* as Disque's queue.c */
+/* A clock of the database that moved by more than this was set. */
+#define CLOCK_STEP_US US_PER_S
+#define SLOW_ANSWER_US (50 * US_PER_MS)
+
+static struct {
+    int64_t next_tick; /* clock_mono() */
+    uint64_t ticks;
+    uint32_t slot;  /* of the queue that is looked at next */
+    uint64_t round; /* over all queues */
+} cron;
+
+/* ---- leases ---- */
+
+struct postpone {
+    struct task task;
+    struct job_key key;
+};
+
+/* Timers put nothing into a queue that is paused in; the job is kept out of it
+ * for another retry time. */
+static void postpone(const struct lease_end *end) {
+    struct postpone *p = xcalloc(1, sizeof *p);
+
+    p->key = end->key;
+    p->task.op = &op_postpone;
+    p->task.rows = 1;
+    list_init(&p->task.node);
+    /* Until that is written it counts as leased, as before. */
+    lease_add_row(p->key, clock_db(), end->row_until_us);
+    lease_hold(p->key.id);
+    batch_add(&p->task);
+}
+
+static void postpone_begin(struct params *p) {
+    params_set_time(p, 3, clock_db());
+}
+
+static void postpone_encode(struct params *p, struct task *t) {
+    struct job_key key = CONTAINER_OF(t, struct postpone, task)->key;
+
+    params_int4(p, 0, key.queue_id);
+    params_int2(p, 1, key.rank);
+    params_int8(p, 2, key.id);
+}
+
+static void postpone_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct task *t = tasks[row_int4(rows, i, 0) - 1];
+
+        lease_add(CONTAINER_OF(t, struct postpone, task)->key, row_time(rows, i, 1));
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct postpone *p = CONTAINER_OF(tasks[i], struct postpone, task);
+
+        lease_unhold(p->key.id);
+        free(p);
+    }
+}
+
+static void postpone_fail(struct task *t, const struct op_error *err) {
+    struct postpone *p = CONTAINER_OF(t, struct postpone, task);
+
+    (void)err;
+    /* Another try in a while, by a lease of our own. */
+    lease_add(p->key, clock_db() + US_PER_S);
+    lease_unhold(p->key.id);
+    free(p);
+}
+
+struct op op_postpone = {
+    .name = "postpone",
+    .stmt = SQL_POSTPONE_JOBS,
+    .names_jobs = true,
+    .lane = LANE_HOT,
+    .begin = postpone_begin,
+    .encode = postpone_encode,
+    .done = postpone_done,
+    .fail = postpone_fail,
+};
+
+/* Nothing is written when a lease ends: the row says since when it is ready. */
+static void end_leases(void) {
+    struct lease_end end;
+
+    while (lease_take_ended(clock_db(), &end)) {
+        struct queue *q = queue_find_id(end.key.queue_id);
+
+        if (q == NULL || (end.owner != 0 && !peers_inherits(end.owner)))
+            continue;
+        if (end.last) {
+            bury_job(end.key, NULL, NULL);
+            continue;
+        }
+        if (q->pause & PAUSE_IN) {
+            postpone(&end);
+            continue;
+        }
+        stats.jobs_requeued++;
+        lease_end_counted(&end);
+        queue_count_in(q, 1);
+        queue_job_returned(q, end.key);
+    }
+}
+
+/* ---- the database's clock ---- */
+
+static struct {
+    struct task task;
+    int64_t asked_mono;
+    int64_t last_skew;
+    bool known;
+} ask = { .task = { .op = &op_clock, .rows = 1 } };
+
+static void clock_encode(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+    ask.asked_mono = clock_mono_now();
+}
+
+/* The clock stood at the answer about half-way between question and now. An answer that took long may have
+ * been given at its very end: our clock may be late then, but never early, which would end leases too soon. What
+ * shows that it is later than we thought is a better one nevertheless. */
+static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int64_t now = clock_mono_now();
+    bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
+    int64_t moment = slow ? now : ask.asked_mono + (now - ask.asked_mono) / 2;
+    int64_t skew = row_time(rows, 0, 0) - moment;
+    int64_t step = skew - ask.last_skew;
+
+    (void)tasks;
+    (void)count;
+    if (slow && ask.known && skew <= ask.last_skew)
+        return;
+    if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
+        log_warning("cron", "the database's clock was set by %+.3f s: leases, delays and TTLs follow it",
+                    (double)step / US_PER_S);
+        load_again();
+    }
+    ask.last_skew = skew;
+    ask.known = true;
+    clock_sync_db(row_time(rows, 0, 0), moment);
+}
+
+static void clock_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_clock = {
+    .name = "clock",
+    .stmt = SQL_CLOCK,
+    .lane = LANE_SIDE,
+    .alone = true,
+    .encode = clock_encode,
+    .done = clock_done,
+    .fail = clock_fail,
+};
+
+static void ask_clock(void) {
+    if (ask.task.state == TASK_IDLE)
+        batch_add(&ask.task);
+}
+
+/* ---- queues nobody uses ---- */
+
+static bool is_unused(const struct queue *q) {
+    return q->total == 0 && q->dead == 0 && q->users == 0 && q->pause == 0 && q->settings == NULL &&
+           q->claiming == 0 && !q->opening && list_empty(&q->parked) && list_empty(&q->in_dirty) &&
+           clock_mono() - q->used_us > IDLE_QUEUE_US && clock_mono() - q->named_us > IDLE_QUEUE_US;
+}
+
+/* Other servers may know their numbers. To make sure that a queue is empty takes a look at all of its dead rows. */
+static bool may_forget_queues(void) {
+    size_t known;
+
+    (void)node_known(&known);
+    return known <= 1 && dead_rows_of_jobs() <= FULL_WALK_ROWS;
+}
+
+/* A walk passes over all that is dead, leased or delayed, and everybody waits for it. Where that is
+ * much it has to be known that there is something to find. */
+static bool wants_full_walk(const struct queue *q, uint64_t round) {
+    if (q->id == 0 || q->total <= 0)
+        return false;
+    if (dead_rows_of_jobs() + q->total - q->len <= FULL_WALK_ROWS)
+        return true;
+    return round % DEAR_WALK_ROUNDS == 0 && queue_misses_jobs(q);
+}
+
+/* The rare full walk is a safety net: a row that somebody else had locked while a walk went by is found again within
+ * a minute. */
+static void look_at_queue(struct queue *q, bool may_forget) {
+    if (may_forget && is_unused(q))
+        queue_forget(q);
+    else if (q->slot % FULL_WALK_PARTS == cron.round % FULL_WALK_PARTS &&
+             wants_full_walk(q, cron.round / FULL_WALK_PARTS))
+        queue_rewind(q);
+}
+
+/* All queues in GC_TICKS, which is a round, a part of them at each tick. */
+static void look_at_some_queues(void) {
+    bool may_forget = may_forget_queues();
+
+    for (uint32_t left = queue_slots() / GC_TICKS + 1; left > 0 && cron.slot < queue_slots(); left--) {
+        struct queue *q = queue_at(cron.slot++);
+
+        if (q != NULL)
+            look_at_queue(q, may_forget);
+    }
+    if (cron.ticks % GC_TICKS != 0)
+        return;
+    cron.round++;
+    cron.slot = 0;
+}
+
+/* ---- counters ---- */
+
+/* Once a second. When vacuum cannot remove what that leaves behind, once a minute. */
+static bool counters_are_due(void) {
+    bool held_back = dead_rows_of_counters() > COUNTERS_DEAD + COUNTERS_DEAD_EACH * (int64_t)queue_count();
+
+    return cron.ticks % (held_back && !recount_is_pending() ? COUNTERS_HELD_TICKS : SECOND_TICKS) == 0;
+}
+
+/* ---- the turn ---- */
+
+static void tick(void) {
+    cron.ticks++;
+    stats_sample(clock_mono());
+    clients_cron();
+    peers_tick();
+    if (cron.ticks % SECOND_TICKS == 0) {
+        ask_clock();
+        dead_rows_ask();
+        flight_forget();
+        standbys_ask();
+        load_retry();
+    }
+    if (load_is_under_way())
+        return;
+    queue_open_again();
+    if (cron.ticks % SECOND_TICKS == 0) {
+        peer_queues_page(dead_rows_of_jobs() <= FULL_WALK_ROWS);
+        groups_look();
+        lease_second();
+        finished_tick();
+    }
+    worker_rows_write();
+    if (cron.ticks % EXPIRY_TICKS == 0)
+        expiry_in_order();
+    if (counters_are_due())
+        queue_save_counters();
+    if (cron.ticks % GC_TICKS == 0) {
+        if (cron.ticks % (GC_TICKS * PRUNE_ROUNDS) == 0) {
+            add_unique_prune();
+            groups_prune();
+        }
+        globs_forget_unused();
+    }
+    look_at_some_queues();
+}
+
+void cron_turn(void) {
+    if (clock_mono() >= cron.next_tick) {
+        cron.next_tick = clock_mono() + TICK_US;
+        tick();
+    }
+    waiters_expire(clock_mono());
+    waitjob_turn(clock_mono());
+    addjob_expire(clock_mono());
+    add_unique_turn(clock_mono());
+    health_turn(clock_mono());
+    if (load_is_under_way())
+        return;
+    end_leases();
+    expiry_wake();
+    schedule_turn();
+    limits_turn();
+    groups_turn();
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+int64_t cron_wait(void) {
+    int64_t mono = least(least(least(cron.next_tick, add_unique_next_turn()),
+                               least(waiters_next_deadline(), waitjob_next_due())),
+                         least(least(addjob_next_deadline(), limits_next_turn()),
+                               least(health_next_due(), least(groups_next_turn(), peers_next_due())))) -
+                   clock_mono();
+    int64_t db = least(least(lease_next_end(), expiry_next_wake()), schedule_next_turn());
+    int64_t wait = load_is_under_way() || db == INT64_MAX ? mono : least(mono, db - clock_db());
+
+    return wait > 0 ? wait : 0;
+}

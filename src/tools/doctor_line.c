@@ -1,0 +1,145 @@
+/* The doctor on the command line. */
+#include "tools/doctor_line.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <event2/event.h>
+
+#include "admin/doctor.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "pg/embedded/embedded.h"
+#include "pg/hosts.h"
+
+/* For a private Postgres that was started to take connections, recovery included. */
+#define START_US (60 * US_PER_S)
+#define PAUSE_US (100 * US_PER_MS)
+
+static bool refuse(const char *why) {
+    fprintf(stderr, "pgdisque: %s\n", why);
+    return false;
+}
+
+bool doctor_line_asked(int argc, char **argv) {
+    return argc > 1 && strcmp(argv[1], "doctor") == 0;
+}
+
+/* The words after "doctor", but for --lines, as the server's own would be. */
+static bool read_words(int argc, char **argv, bool *lines, enum config_action *action) {
+    char **rest = xcalloc((size_t)argc, sizeof *rest);
+    int count = 1;
+    char err[512];
+    bool good;
+
+    rest[0] = argv[0];
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "--lines") == 0)
+            *lines = true;
+        else
+            rest[count++] = argv[i];
+    }
+    good = config_parse_args(count, rest, action, err, sizeof err);
+    free(rest);
+    return good || refuse(err);
+}
+
+/* ---- the private Postgres ---- */
+
+static void on_pause(evutil_socket_t fd, short what, void *arg) {
+    (void)fd;
+    (void)what;
+    event_base_loopbreak(arg);
+}
+
+/* It may die and be started again while it is waited for: the loop sees to that. */
+static void wait_for_postgres(struct event_base *base, const char *conninfo) {
+    struct event *timer = evtimer_new(base, on_pause, base);
+    struct timeval tv = { 0, PAUSE_US };
+
+    for (int64_t begin = clock_mono_now();
+         PQping(conninfo) != PQPING_OK && clock_mono_now() < begin + START_US;) {
+        event_add(timer, &tv);
+        event_base_dispatch(base);
+    }
+    event_free(timer);
+}
+
+/* How it is reached; NULL when it does not run and cannot be started. The caller frees it. */
+static char *private_postgres(struct event_base *base) {
+    char err[512], *path = xasprintf("%s/postgres", config.dir), *running = embedded_visit();
+    bool exists = access(path, F_OK) == 0;
+
+    free(path);
+    if (running != NULL)
+        return running;
+    if (!exists) {
+        snprintf(err, sizeof err, "there is no private Postgres in %s, and no option database", config.dir);
+        refuse(err);
+        return NULL;
+    }
+    if (!embedded_start(base, err, sizeof err)) {
+        refuse(err);
+        return NULL;
+    }
+    wait_for_postgres(base, embedded_conninfo());
+    return xstrdup(embedded_conninfo());
+}
+
+/* ---- the run ---- */
+
+static void on_end(void *arg) {
+    event_base_loopbreak(arg);
+}
+
+static int tell(const struct findings *f, bool lines) {
+    struct buf text = { 0 };
+
+    (lines ? findings_lines : findings_text)(f, &text);
+    fwrite(buf_ptr(&text), 1, buf_len(&text), stdout);
+    buf_free(&text);
+    if (findings_of(f, SEVERITY_ERROR) > 0)
+        return 2;
+    return findings_of(f, SEVERITY_WARNING) > 0;
+}
+
+static int look(struct event_base *base, bool lines) {
+    char *conninfo = config.database[0] != '\0' ? xstrdup(config.database) : private_postgres(base);
+    struct doctor doctor = { 0 };
+    int status;
+
+    if (conninfo == NULL)
+        return 2;
+    hosts_init(conninfo);
+    free(conninfo);
+    doctor_init(base);
+    doctor_start(&doctor, 0, on_end, base);
+    event_base_dispatch(base);
+    status = tell(&doctor.findings, lines);
+    doctor_stop(&doctor);
+    embedded_stop();
+    return status;
+}
+
+int doctor_line(int argc, char **argv) {
+    enum config_action action;
+    struct event_base *base;
+    bool lines = false;
+    int status;
+
+    if (!read_words(argc, argv, &lines, &action))
+        return 2;
+    if (action == CONFIG_HELP) {
+        config_help(stdout);
+        return 0;
+    }
+    log_set_level(LOG_WARNING_);
+    signal(SIGPIPE, SIG_IGN);
+    base = event_base_new();
+    status = look(base, lines);
+    event_base_free(base);
+    return status;
+}

@@ -1,0 +1,232 @@
+/* The export on the command line: its words, what stays, and what it has done. */
+#include "tools/export_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tools/export.h"
+#include "tools/line_options.h"
+#include "tools/line_progress.h"
+
+#define DEFAULT_BATCH 500
+#define FOLLOW_PAUSE_US (200 * US_PER_MS)
+
+struct words {
+    char *from, *key_prefix, *pop;
+    int64_t batch;
+    bool delayed, follow, dry_run, help;
+    char **names; /* the address */
+    size_t named;
+    char **queues; /* names and patterns */
+    size_t count;
+};
+
+static bool refuse(const char *why, const char *what) {
+    return line_refuse("export", why, what);
+}
+
+static const char usage[] =
+    "usage: pgdisque export redis://[user][:password@]host[:port][/db] [option]... --queue name ...\n"
+    "\n"
+    "  --queue name           whose jobs are moved, to a list of that name; or a pattern, as of KEYS. May "
+    "be\n"
+    "                         repeated\n"
+    "  --from address         the pgdisque from which they go (127.0.0.1:7711)\n"
+    "  --key-prefix text      goes before the lists' names\n"
+    "  --pop right|left       the end at which the lists' consumers take, here and there (right)\n"
+    "  --delayed              jobs in their delay are moved, too, as if it were over\n"
+    "  --batch count          jobs moved at a time, 1 to 10000 (500)\n"
+    "  --follow               go on with what comes, until SIGINT or SIGTERM\n"
+    "  --dry-run              only say what is there\n";
+
+static bool read_words(int argc, char **argv, struct words *w) {
+    const struct line_option options[] = {
+        { .name = "--from", .text = &w->from },
+        { .name = "--queue", .list = w->queues, .listed = &w->count },
+        { .name = "--key-prefix", .text = &w->key_prefix },
+        { .name = "--pop", .text = &w->pop },
+        { .name = "--batch", .number = &w->batch, .min = 1, .max = 10000 },
+        { .name = "--delayed", .flag = &w->delayed },
+        { .name = "--follow", .flag = &w->follow },
+        { .name = "--dry-run", .flag = &w->dry_run },
+        { .name = "--help", .flag = &w->help },
+    };
+
+    if (!line_options_read(argc, argv, options, LENGTH(options), w->names, &w->named))
+        return false;
+    if (w->help)
+        return true;
+    if (w->named == 0)
+        return refuse("where to? redis://host:port/db is missing; --help tells more", "");
+    if (w->named > 1)
+        return refuse("queues are named by --queue", w->names[1]);
+    if (w->count == 0)
+        return refuse("which queues? --queue is missing", "");
+    if (strcmp(w->pop, "right") != 0 && strcmp(w->pop, "left") != 0)
+        return refuse("--pop must be right or left", w->pop);
+    return true;
+}
+
+/* ---- queues ---- */
+
+/* Does something with each queue that fits; false when that had to stop. */
+typedef bool with_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name);
+
+static bool each_queue(struct export *x, const struct words *w, struct line_progress *p, with_queue *with) {
+    char **names = NULL;
+    size_t count = 0;
+    bool good = true;
+
+    for (size_t i = 0; i < w->count && good; i++)
+        good = export_find(x, w->queues[i], &names, &count);
+    for (size_t i = 0; i < count; i++) {
+        good = good && with(x, w, p, names[i]);
+        free(names[i]);
+    }
+    free(names);
+    return good;
+}
+
+static bool count_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name) {
+    int64_t length = export_length(x, name);
+
+    if (w->dry_run && length >= 0)
+        printf("%lld\t%s\n", (long long)length, name);
+    p->total += length;
+    return length >= 0;
+}
+
+static bool move_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name) {
+    int64_t before = x->moved;
+    struct export_rest rest;
+
+    if (w->delayed && !export_look(x, name, true, &rest))
+        return false;
+    while (!line_ended() && export_batch(x, name))
+        line_progress_tell(p, x->moved);
+    if (x->err[0] != '\0' || !export_end(x))
+        return false;
+    if (x->moved > before && !w->follow) {
+        line_progress_clear(p);
+        printf("%lld\t%s\n", (long long)(x->moved - before), name);
+    }
+    return true;
+}
+
+/* ---- what stays ---- */
+
+static void tell_rest(struct export *x, const struct words *w, const char *name, int64_t count,
+                      const char *what) {
+    if (count > 0)
+        printf("%lld jobs of %s %s: they are %s\n", (long long)count, name,
+               w->dry_run ? "would stay" : "stay", what);
+    x->stays += count;
+}
+
+static bool tell_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name) {
+    struct export_rest rest;
+
+    (void)p;
+    if (!export_look(x, name, false, &rest))
+        return false;
+    if (!w->dry_run || !w->delayed)
+        tell_rest(x, w, name, rest.delayed,
+                  w->delayed ? "about to end their delay" : "in their delay, see --delayed");
+    tell_rest(x, w, name, rest.given_out, "given out to consumers, or wait until they come back");
+    if (!w->dry_run)
+        tell_rest(x, w, name, rest.queued, "kept by a pause, a limit or their group, or have just come");
+    return true;
+}
+
+/* ---- the run ---- */
+
+static bool run(struct export *x, const struct words *w, struct line_progress *p) {
+    if (!each_queue(x, w, p, count_queue))
+        return false;
+    while (!w->dry_run && !line_ended()) {
+        int64_t before = x->moved;
+
+        if (!each_queue(x, w, p, move_queue))
+            return false;
+        if (!w->follow)
+            break;
+        if (x->moved == before && !line_ended())
+            usleep(FOLLOW_PAUSE_US);
+    }
+    return true;
+}
+
+static int work(struct export *x, const struct words *w) {
+    struct line_progress p;
+    bool good;
+
+    line_progress_begin(&p);
+    good = run(x, w, &p);
+    line_progress_clear(&p);
+    if (!w->dry_run)
+        printf("%lld jobs moved\n", (long long)x->moved);
+    good = good && each_queue(x, w, &p, tell_queue);
+    if (!good) {
+        refuse(x->err, "");
+        if (x->begun)
+            fprintf(stderr,
+                    "Jobs that were taken and not yet pushed may be in queues pgdisque:export:*. Run the "
+                    "export again to push them.\n");
+        return 2;
+    }
+    if (line_ended() && !w->follow) {
+        refuse("it was interrupted; run it again for the rest", "");
+        return 2;
+    }
+    return x->stays > 0 && !w->dry_run;
+}
+
+static bool connect_all(struct export *x, const struct words *w) {
+    x->to.c = line_connect("export", w->names[0], 6379);
+    if (x->to.c == NULL)
+        return false;
+    x->from.c = line_connect("export", w->from, 7711);
+    if (x->from.c == NULL)
+        return false;
+    for (size_t i = 0; i < EXPORT_MOVERS; i++) {
+        x->movers[i].c = line_connect("export", w->from, 7711);
+        if (x->movers[i].c == NULL)
+            return false;
+    }
+    return true;
+}
+
+static int export_with(const struct words *w) {
+    struct export x = { .key_prefix = w->key_prefix, .batch = w->batch, .left = strcmp(w->pop, "left") == 0 };
+    int status = connect_all(&x, w) ? work(&x, w) : 2;
+
+    for (size_t i = 0; i < EXPORT_MOVERS; i++)
+        redisFree(x.movers[i].c);
+    redisFree(x.from.c);
+    redisFree(x.to.c);
+    return status;
+}
+
+bool export_line_asked(int argc, char **argv) {
+    return argc > 1 && strcmp(argv[1], "export") == 0;
+}
+
+int export_line(int argc, char **argv) {
+    struct words w = { .from = "127.0.0.1:7711", .key_prefix = "", .pop = "right", .batch = DEFAULT_BATCH };
+    int status = 2;
+
+    w.names = xcalloc((size_t)argc, sizeof *w.names);
+    w.queues = xcalloc((size_t)argc, sizeof *w.queues);
+    line_signals();
+    if (read_words(argc, argv, &w)) {
+        if (w.help)
+            fputs(usage, stdout);
+        status = w.help ? 0 : export_with(&w);
+    }
+    free(w.names);
+    free(w.queues);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* HEALTH on the command line. */
+#include "tools/health_line.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <hiredis/hiredis.h>
+
+#include "config/config.h"
+
+/* For each step; the server itself gives up HEALTH before that. */
+#define PATIENCE_S 10
+
+bool health_line_asked(int argc, char **argv) {
+    return argc > 1 && strcmp(argv[1], "health") == 0;
+}
+
+/* The first address it listens on; all of them are this machine's as well. */
+static void find_host(char *out, size_t size) {
+    const char *first = config.bind + (config.bind[0] == '-');
+    int len = (int)strcspn(first, " ");
+
+    snprintf(out, size, "%.*s", len, first);
+    if (len == 0 || strcmp(out, "*") == 0 || strcmp(out, "0.0.0.0") == 0)
+        snprintf(out, size, "127.0.0.1");
+    else if (strcmp(out, "::") == 0 || strcmp(out, "::*") == 0)
+        snprintf(out, size, "::1");
+}
+
+static redisContext *reach(void) {
+    struct timeval patience = { PATIENCE_S, 0 };
+    char host[256];
+    redisContext *c;
+
+    find_host(host, sizeof host);
+    if (config.port != 0)
+        c = redisConnectWithTimeout(host, config.port, patience);
+    else
+        c = redisConnectUnixWithTimeout(config.unixsocket, patience);
+    if (c != NULL && c->err == 0)
+        redisSetTimeout(c, patience);
+    return c;
+}
+
+/* The last reply; NULL when there is none. */
+static redisReply *ask(redisContext *c) {
+    redisReply *r;
+
+    if (config.requirepass[0] != '\0') {
+        r = redisCommand(c, "AUTH %s", config.requirepass);
+        if (r == NULL || r->type == REDIS_REPLY_ERROR)
+            return r;
+        freeReplyObject(r);
+    }
+    return redisCommand(c, "HEALTH");
+}
+
+static int tell(const redisContext *c, const redisReply *r) {
+    if (r != NULL && r->type == REDIS_REPLY_INTEGER) {
+        printf("healthy: a job went through in %lld ms\n", r->integer);
+        return 0;
+    }
+    fprintf(stderr, "pgdisque health: %s\n", r != NULL && r->str != NULL ? r->str : c->errstr);
+    return 1;
+}
+
+static int look(void) {
+    redisContext *c = reach();
+    redisReply *r = NULL;
+    int status;
+
+    if (c == NULL)
+        return 1;
+    if (c->err == 0)
+        r = ask(c);
+    status = tell(c, r);
+    freeReplyObject(r);
+    redisFree(c);
+    return status;
+}
+
+int health_line(int argc, char **argv) {
+    enum config_action action;
+    char err[512];
+
+    if (!config_parse_args(argc - 1, argv + 1, &action, err, sizeof err)) {
+        fprintf(stderr, "pgdisque: %s\n", err);
+        return 1;
+    }
+    if (action == CONFIG_HELP) {
+        config_help(stdout);
+        return 0;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    return look();
+}

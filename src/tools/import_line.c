@@ -1,0 +1,276 @@
+/* The import on the command line: its words, how far it is, and what it has done. */
+#include "tools/import_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sodium.h>
+
+#include "base/clock.h"
+#include "tools/import.h"
+#include "tools/line_options.h"
+#include "tools/line_progress.h"
+
+#define DEFAULT_TTL_S (365 * 24 * 3600)
+#define DEFAULT_BATCH 500
+#define FOLLOW_PAUSE_US (200 * US_PER_MS)
+/* What a consumer has had for so long is in nobody's hands any more. */
+#define DEFAULT_IDLE_S 60
+
+struct words {
+    char *from, *to, *kind, *prefix, *key_prefix, *pop, *group, *field;
+    int64_t ttl, batch, idle, attempts;
+    bool follow, dry_run, help;
+    char **names;
+    size_t count;
+};
+
+static bool refuse(const char *why, const char *what) {
+    return line_refuse("import", why, what);
+}
+
+static const char usage[] =
+    "usage: pgdisque import redis://[user][:password@]host[:port][/db] [option]... [name]...\n"
+    "\n"
+    "  --kind list            what is there: lists of tasks, which are named (this is the default);\n"
+    "         sidekiq         Sidekiq's queues, all with schedule and retry, or those that are named;\n"
+    "         resque          Resque's queues, all or those that are named;\n"
+    "         laravel         Laravel's queues, which are named, with delayed and what is overdue\n"
+    "         celery          Celery's queues, which are named, with their priorities\n"
+    "         rq              RQ's queues, all or those that are named, with scheduled and what is overdue\n"
+    "         bull, bullmq    Bull's and BullMQ's queues, which are named, with all that waits or is "
+    "delayed\n"
+    "         stream          streams, which are named: what the group --group has not done\n"
+    "  --key-prefix text      goes before laravel's and celery's keys, as Laravel's laravel_database_; for "
+    "Bull,\n"
+    "                         instead of bull\n"
+    "  --to address           the pgdisque to which they go (127.0.0.1:7711)\n"
+    "  --queue-prefix text    goes before the queues' names\n"
+    "  --pop right|left       the end of the lists at which tasks were taken (right)\n"
+    "  --group name           the streams' consumer group\n"
+    "  --field name           the field of a stream's entries that is the task (the only one, or a JSON "
+    "object\n"
+    "                         of all of them)\n"
+    "  --idle seconds         what a stream's consumer has had for less is in its hands, and stays (60)\n"
+    "  --attempts count       ATTEMPTS of a stream's tasks, less how often they were given out (none)\n"
+    "  --ttl seconds          how long tasks may wait from now on, or from when they are due (a year)\n"
+    "  --batch count          elements moved at a time, 1 to 10000 (500)\n"
+    "  --follow               go on with what comes, until SIGINT or SIGTERM\n"
+    "  --dry-run              only say what is there\n";
+
+/* ---- words ---- */
+
+static bool read_words(int argc, char **argv, struct words *w) {
+    const struct line_option options[] = {
+        { .name = "--to", .text = &w->to },
+        { .name = "--kind", .text = &w->kind },
+        { .name = "--queue-prefix", .text = &w->prefix },
+        { .name = "--key-prefix", .text = &w->key_prefix },
+        { .name = "--pop", .text = &w->pop },
+        { .name = "--group", .text = &w->group },
+        { .name = "--field", .text = &w->field },
+        { .name = "--idle", .number = &w->idle, .min = 0, .max = 1000000000 },
+        { .name = "--attempts", .number = &w->attempts, .min = 1, .max = INT32_MAX },
+        { .name = "--ttl", .number = &w->ttl, .min = 1, .max = 1000000000 },
+        { .name = "--batch", .number = &w->batch, .min = 1, .max = 10000 },
+        { .name = "--follow", .flag = &w->follow },
+        { .name = "--dry-run", .flag = &w->dry_run },
+        { .name = "--help", .flag = &w->help },
+    };
+
+    if (!line_options_read(argc, argv, options, LENGTH(options), w->names, &w->count))
+        return false;
+    if (w->help)
+        return true;
+    if (w->count == 0)
+        return refuse("from where? redis://host:port/db is missing; --help tells more", "");
+    w->from = w->names[0];
+    if (strcmp(w->pop, "right") != 0 && strcmp(w->pop, "left") != 0)
+        return refuse("--pop must be right or left", w->pop);
+    return true;
+}
+
+static bool choose_kind(const struct words *w, struct import *im) {
+    im->kind = import_kind(w->kind);
+    if (im->kind == NULL)
+        return refuse("tasks of this kind cannot be imported; --help tells of those that can", w->kind);
+    if (im->kind->needs_names && w->count == 1)
+        return refuse("which lists or queues? Their names are missing", "");
+    if (im->kind == &import_streams && w->group == NULL)
+        return refuse("of which consumer group? --group is missing", "");
+    im->stream = (struct import_stream_words){ w->group, w->field, w->idle, w->attempts };
+    im->prefix = w->prefix;
+    im->key_prefix = w->key_prefix;
+    im->batch = w->batch;
+    im->ttl_s = w->ttl;
+    im->left = strcmp(w->pop, "left") == 0;
+    return true;
+}
+
+/* ---- what it has done ---- */
+
+static void tell_sum(const struct import *im, const struct line_progress *p) {
+    line_progress_clear(p);
+    for (size_t i = 0; i < im->queues; i++)
+        printf("%lld\t%s\n", (long long)im->counts[i].count, im->counts[i].queue);
+    printf("%lld tasks moved\n", (long long)im->moved);
+    if (im->large > 0)
+        printf("%lld tasks are too large for a job\n", (long long)im->large);
+    if (im->refused > im->large)
+        printf("%lld tasks were not understood\n", (long long)(im->refused - im->large));
+    if (im->refused > 0)
+        printf("The refused tasks are in Redis, in pgdisque:import:%s:*:refused\n", im->kind->name);
+}
+
+/* ---- the run ---- */
+
+/* All that is there now: how much that was, or -1. */
+static int64_t move_all(struct import *im, const struct import_source *sources, size_t count,
+                        struct line_progress *p) {
+    int64_t all = 0, moved;
+
+    for (size_t i = 0; i < count && !line_ended(); i++) {
+        do {
+            moved = import_batch(im, &sources[i]);
+            if (moved < 0)
+                return -1;
+            all += moved;
+            line_progress_tell(p, im->moved + im->refused);
+        } while (moved > 0 && !line_ended());
+    }
+    return all;
+}
+
+/* Adds what is there under these names, all if there are none, to the total; how much, or -1. What an earlier run
+ * has put aside, and what is in the hands of workers, counts as found. */
+static int64_t count_names(struct import *im, const struct words *w, char **names, size_t named,
+                           struct line_progress *p) {
+    struct import_source *sources = NULL;
+    size_t count = 0;
+    int64_t found = 0;
+    bool good = im->kind->find(im, names, named, &sources, &count);
+
+    for (size_t i = 0; i < count && good; i++) {
+        int64_t length = import_length(im, &sources[i]),
+                begun = length < 0 ? -1 : import_begun(im, &sources[i]);
+
+        good = begun >= 0;
+        if (good && w->dry_run)
+            printf("%lld\t%s\n", (long long)length, sources[i].key);
+        p->total += good ? length : 0;
+        found += good ? length + begun : 0;
+    }
+    import_sources_free(sources, count);
+    return good ? found : -1;
+}
+
+/* Says which names have nothing: they may be misspelt. With --follow tasks may come. */
+static bool count_all(struct import *im, const struct words *w, struct line_progress *p) {
+    if (w->count == 1)
+        return count_names(im, w, NULL, 0, p) >= 0;
+    for (size_t i = 1; i < w->count; i++) {
+        int64_t found = count_names(im, w, w->names + i, 1, p);
+
+        if (found < 0)
+            return false;
+        if (found == 0 && !w->follow) {
+            refuse("nothing was found under this name", w->names[i]);
+            im->missing++;
+        }
+    }
+    return true;
+}
+
+/* Once, or again and again: there may be new queues each time. */
+static bool run(struct import *im, const struct words *w, struct line_progress *p) {
+    int64_t moved = 0;
+
+    if (!count_all(im, w, p))
+        return false;
+    while (!w->dry_run && !line_ended()) {
+        struct import_source *sources = NULL;
+        size_t count = 0;
+        bool good = im->kind->find(im, w->names + 1, w->count - 1, &sources, &count);
+
+        moved = good ? move_all(im, sources, count, p) : -1;
+        import_sources_free(sources, count);
+        if (moved < 0)
+            return false;
+        if (!w->follow)
+            break;
+        if (moved == 0 && !line_ended())
+            usleep(FOLLOW_PAUSE_US);
+    }
+    return true;
+}
+
+static int work(struct import *im, const struct words *w) {
+    struct line_progress p;
+    bool good;
+
+    line_progress_begin(&p);
+    good = run(im, w, &p);
+
+    if (!w->dry_run)
+        tell_sum(im, &p);
+    if (!good) {
+        refuse(im->err, "");
+        if (im->begun)
+            fprintf(stderr,
+                    "A batch that was taken and not yet added may be in Redis, in pgdisque:import:%s:*. "
+                    "Run the import again to add it.\n",
+                    im->kind->name);
+        return 2;
+    }
+    if (line_ended() && !w->follow) {
+        refuse("it was interrupted; run it again for the rest", "");
+        return 2;
+    }
+    return im->refused > 0 ? 1 : im->missing > 0 ? 3 : 0;
+}
+
+static int import_with(const struct words *w) {
+    struct import im = { 0 };
+    int status = 2;
+
+    if (choose_kind(w, &im)) {
+        im.from.c = line_connect("import", w->from, 6379);
+        if (im.from.c != NULL && !w->dry_run)
+            im.to.c = line_connect("import", w->to, 7711);
+        if (im.to.c != NULL && !import_ask_limits(&im))
+            refuse(im.err, "");
+        else if (im.from.c != NULL && (w->dry_run || im.to.c != NULL))
+            status = work(&im, w);
+    }
+    import_free(&im);
+    return status;
+}
+
+bool import_line_asked(int argc, char **argv) {
+    return argc > 1 && strcmp(argv[1], "import") == 0;
+}
+
+int import_line(int argc, char **argv) {
+    struct words w = { .to = "127.0.0.1:7711",
+                       .kind = "list",
+                       .prefix = "",
+                       .key_prefix = "",
+                       .pop = "right",
+                       .idle = DEFAULT_IDLE_S,
+                       .ttl = DEFAULT_TTL_S,
+                       .batch = DEFAULT_BATCH };
+    int status = 2;
+
+    w.names = xcalloc((size_t)argc, sizeof *w.names);
+    line_signals();
+    if (sodium_init() < 0)
+        refuse("no random numbers", "");
+    else if (read_words(argc, argv, &w)) {
+        if (w.help)
+            fputs(usage, stdout);
+        status = w.help ? 0 : import_with(&w);
+    }
+    free(w.names);
+    return status;
+}

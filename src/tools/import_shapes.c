@@ -1,0 +1,283 @@
+/* Lists and sorted sets of a Redis, and how batches of them are put aside. */
+#include "tools/import_shape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <sodium.h>
+
+#define ID_BYTES (IMPORT_ID_LEN / 2)
+
+struct slice import_slice(const redisReply *r) {
+    return (struct slice){ r->str, r->len };
+}
+
+char *import_new_mark(const struct import *im) {
+    unsigned char random[ID_BYTES];
+    char id[IMPORT_ID_LEN + 1];
+
+    randombytes_buf(random, sizeof random);
+    hex_encode(random, sizeof random, id);
+    return xasprintf("%s%s", id, im->prefix);
+}
+
+int64_t import_take_length(struct import *im, const struct import_source *s, const char *command) {
+    int64_t length = redis_pipe_take_size(&im->from, command);
+
+    if (length < 0)
+        snprintf(im->err, sizeof im->err, "Redis: %s: %s", s->key, im->from.err);
+    return length;
+}
+
+/* What is taken is what was there when there was no mark: otherwise another import was faster. */
+static bool marked(struct import *im, const struct import_keys *k) {
+    redis_pipe_put(&im->from, "WATCH %s", k->mark);
+    redis_pipe_put(&im->from, "EXISTS %s", k->mark);
+    redis_pipe_skip(&im->from, 1);
+    return redis_pipe_take_size(&im->from, "EXISTS") != 0;
+}
+
+static void begin(struct import *im, const struct import_keys *k) {
+    char *mark = import_new_mark(im);
+
+    redis_pipe_put(&im->from, "MULTI");
+    redis_pipe_put(&im->from, "SET %s %s", k->mark, mark);
+    free(mark);
+}
+
+/* EXEC's nil says that somebody was faster, which the next look shows. */
+static void commit(struct import *im, size_t queued) {
+    redis_pipe_put(&im->from, "EXEC");
+    redis_pipe_skip(&im->from, queued + 3);
+}
+
+static size_t unpack_one(redisReply **strings, size_t count, struct import_element *e) {
+    (void)count;
+    *e = (struct import_element){ .text = import_slice(strings[0]) };
+    return 1;
+}
+
+static void refuse_text(struct import *im, const struct import_keys *k, const struct import_element *e) {
+    redis_pipe_put(&im->from, "RPUSH %s %b", k->refused, e->text.ptr, e->text.len);
+}
+
+/* ---- lists ---- */
+
+static int64_t list_length(struct import *im, const struct import_source *s) {
+    redis_pipe_put(&im->from, "LLEN %s", s->key);
+    return import_take_length(im, s, "LLEN");
+}
+
+static bool list_take(struct import *im, const struct import_source *s, const struct import_keys *k) {
+    int64_t length;
+    size_t count;
+
+    if (marked(im, k))
+        return true;
+    length = list_length(im, s);
+    if (length <= 0)
+        return false;
+    count = (size_t)(length < im->batch ? length : im->batch);
+    begin(im, k);
+    for (size_t i = 0; i < count; i++)
+        redis_pipe_put(&im->from, "LMOVE %s %s %s RIGHT", s->key, k->side, s->left ? "LEFT" : "RIGHT");
+    commit(im, count);
+    return true;
+}
+
+const struct import_shape import_list = { list_length, list_take, unpack_one, refuse_text };
+
+/* ---- lists of what workers have ---- */
+
+/* A worker takes a task and then its lock, in two steps. */
+#define HELD_PAUSE_US 1000000
+
+/* Only those that are still there, and still without a lock. */
+static const char held_script[] =
+    "local list, side, mark, id, locks = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]\n"
+    "if redis.call('EXISTS', mark) == 1 then return 1 end\n"
+    "for i = 3, #ARGV do\n"
+    "  if locks == '' or redis.call('EXISTS', locks .. ARGV[i] .. ':lock') == 0 then\n"
+    "    if redis.call('LREM', list, 1, ARGV[i]) == 1 then\n"
+    "      redis.call('RPUSH', side, ARGV[i])\n"
+    "      redis.call('SET', mark, id)\n"
+    "    end\n"
+    "  end\n"
+    "end\n"
+    "return 1\n";
+
+/* The elements without a lock, the next one first. They are in *list, which the caller frees. */
+static size_t not_held(struct import *im, const struct import_source *s, redisReply **list,
+                       struct slice **out) {
+    size_t count = 0;
+
+    redis_pipe_put(&im->from, "LRANGE %s 0 -1", s->key);
+    *list = redis_pipe_take(&im->from, "LRANGE", "[s*]");
+    *out = NULL;
+    if (*list == NULL)
+        return 0;
+    *out = xcalloc((*list)->elements + 1, sizeof **out);
+    for (size_t i = (*list)->elements; i-- > 0;) {
+        struct slice id = import_slice((*list)->element[i]);
+
+        if (s->locks != NULL) {
+            redis_pipe_put(&im->from, "EXISTS %s%b:lock", s->locks, id.ptr, id.len);
+            if (import_take_length(im, s, "EXISTS") != 0)
+                continue;
+        }
+        (*out)[count++] = id;
+    }
+    return count;
+}
+
+static int64_t held_length(struct import *im, const struct import_source *s) {
+    redisReply *list;
+    struct slice *ids;
+    size_t count = not_held(im, s, &list, &ids);
+
+    free(ids);
+    if (list != NULL)
+        freeReplyObject(list);
+    if (im->from.err[0] == '\0')
+        return (int64_t)count;
+    snprintf(im->err, sizeof im->err, "%s: %s", s->key, im->from.err);
+    return -1;
+}
+
+static void take_ids(struct import *im, const struct import_source *s, const struct import_keys *k,
+                     const struct slice *ids, size_t count) {
+    char *mark = import_new_mark(im);
+    struct slice *words = xcalloc(count + 8, sizeof *words);
+
+    words[0] = SLICE("EVAL");
+    words[1] = slice_str(held_script);
+    words[2] = SLICE("3");
+    words[3] = slice_str(s->key);
+    words[4] = slice_str(k->side);
+    words[5] = slice_str(k->mark);
+    words[6] = slice_str(mark);
+    words[7] = slice_str(s->locks != NULL ? s->locks : "");
+    for (size_t i = 0; i < count; i++)
+        words[i + 8] = ids[i];
+    redis_pipe_put_slices(&im->from, words, count + 8);
+    redis_pipe_skip(&im->from, 1);
+    free(words);
+    free(mark);
+}
+
+static bool held_take(struct import *im, const struct import_source *s, const struct import_keys *k) {
+    redisReply *list;
+    struct slice *ids;
+    size_t count = not_held(im, s, &list, &ids);
+
+    if (count > (size_t)im->batch)
+        count = (size_t)im->batch;
+    if (count > 0) {
+        usleep(HELD_PAUSE_US);
+        take_ids(im, s, k, ids, count);
+    }
+    free(ids);
+    if (list != NULL)
+        freeReplyObject(list);
+    return count > 0;
+}
+
+const struct import_shape import_held = { held_length, held_take, unpack_one, refuse_text };
+
+/* ---- sets ---- */
+
+/* Elements have their times before them. */
+static size_t unpack_two(redisReply **strings, size_t count, struct import_element *e) {
+    if (count < 2)
+        return 0;
+    *e = (struct import_element){ .text = import_slice(strings[1]), .due_s = strtod(strings[0]->str, NULL) };
+    return 2;
+}
+
+/* RPUSH side score member ..., ZREM key member ...: the set is watched, so it is as it was read. */
+static void put_aside(struct import *im, const struct import_source *s, const struct import_keys *k,
+                      const redisReply *members) {
+    struct slice *push = xcalloc(members->elements + 2, sizeof *push);
+    struct slice *rem = xcalloc(members->elements / 2 + 2, sizeof *rem);
+
+    push[0] = SLICE("RPUSH");
+    push[1] = slice_str(k->side);
+    rem[0] = SLICE("ZREM");
+    rem[1] = slice_str(s->key);
+    for (size_t i = 0; i < members->elements; i += 2) {
+        push[i + 2] = import_slice(members->element[i + 1]);
+        push[i + 3] = import_slice(members->element[i]);
+        rem[i / 2 + 2] = import_slice(members->element[i]);
+    }
+    begin(im, k);
+    redis_pipe_put_slices(&im->from, push, members->elements + 2);
+    redis_pipe_put_slices(&im->from, rem, members->elements / 2 + 2);
+    commit(im, 2);
+    free(push);
+    free(rem);
+}
+
+/* With the members and scores that a command asks for, which has been put. */
+static bool set_take_members(struct import *im, const struct import_source *s, const struct import_keys *k) {
+    redisReply *members;
+    bool some;
+
+    redis_pipe_skip(&im->from, 1);
+    members = redis_pipe_take(&im->from, "ZRANGE", "[(ss)*]");
+    if (members == NULL)
+        return false;
+    some = members->elements > 0;
+    if (some)
+        put_aside(im, s, k, members);
+    freeReplyObject(members);
+    return some;
+}
+
+static int64_t set_length(struct import *im, const struct import_source *s) {
+    redis_pipe_put(&im->from, "ZCARD %s", s->key);
+    return import_take_length(im, s, "ZCARD");
+}
+
+static bool set_take(struct import *im, const struct import_source *s, const struct import_keys *k) {
+    if (marked(im, k))
+        return true;
+    redis_pipe_put(&im->from, "WATCH %s", s->key);
+    redis_pipe_put(&im->from, "ZRANGE %s 0 %lld WITHSCORES", s->key, (long long)im->batch - 1);
+    return set_take_members(im, s, k);
+}
+
+/* Milliseconds, and the last bits of the ID behind them. */
+static size_t unpack_ticks(redisReply **strings, size_t count, struct import_element *e) {
+    size_t step = unpack_two(strings, count, e);
+
+    e->due_s /= 1000 * 4096.0;
+    return step;
+}
+
+static size_t unpack_ranked(redisReply **strings, size_t count, struct import_element *e) {
+    size_t step = unpack_two(strings, count, e);
+
+    e->due_s = 0;
+    return step;
+}
+
+const struct import_shape import_ticks = { set_length, set_take, unpack_ticks, refuse_text };
+const struct import_shape import_ranked = { set_length, set_take, unpack_ranked, refuse_text };
+const struct import_shape import_set = { set_length, set_take, unpack_two, refuse_text };
+
+static int64_t due_length(struct import *im, const struct import_source *s) {
+    redis_pipe_put(&im->from, "ZCOUNT %s -inf %lld", s->key, (long long)time(NULL));
+    return import_take_length(im, s, "ZCOUNT");
+}
+
+static bool due_take(struct import *im, const struct import_source *s, const struct import_keys *k) {
+    if (marked(im, k))
+        return true;
+    redis_pipe_put(&im->from, "WATCH %s", s->key);
+    redis_pipe_put(&im->from, "ZRANGEBYSCORE %s -inf %lld WITHSCORES LIMIT 0 %lld", s->key,
+                   (long long)time(NULL), (long long)im->batch);
+    return set_take_members(im, s, k);
+}
+
+const struct import_shape import_due = { due_length, due_take, unpack_two, refuse_text };

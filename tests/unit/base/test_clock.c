@@ -1,0 +1,110 @@
+/* The database's clock: follows what it tells, but never steps back a little. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+
+static int64_t db_now(void) {
+    clock_turn();
+    return clock_db();
+}
+
+static void sync_to(int64_t db_us) {
+    clock_turn();
+    clock_sync_db(db_us, clock_mono());
+}
+
+static void stands_still_when_set_back_a_little(void **state) {
+    int64_t before;
+
+    (void)state;
+    sync_to(1000 * US_PER_S);
+    before = db_now();
+    sync_to(before - 200 * US_PER_MS);
+    assert_int_equal(db_now(), before);
+}
+
+static void follows_when_set_back_far(void **state) {
+    (void)state;
+    sync_to(5000 * US_PER_S);
+    assert_true(db_now() >= 5000 * US_PER_S);
+    sync_to(2000 * US_PER_S);
+    assert_true(db_now() < 2001 * US_PER_S);
+}
+
+static void follows_forward_at_once(void **state) {
+    (void)state;
+    sync_to(9000 * US_PER_S);
+    assert_true(db_now() >= 9000 * US_PER_S);
+}
+
+/* Another server's clock is ahead of ours by what such estimates differ. */
+static void is_not_behind_what_was_told(void **state) {
+    int64_t before;
+
+    (void)state;
+    sync_to(20000 * US_PER_S);
+    before = db_now();
+    clock_db_reached(before - 1);
+    assert_true(db_now() >= before);
+    clock_db_reached(before + 200 * US_PER_MS);
+    assert_int_equal(db_now(), before + 200 * US_PER_MS);
+    sync_to(before + 400 * US_PER_MS);
+    assert_true(db_now() >= before + 400 * US_PER_MS);
+}
+
+/* One that was not set back with the others, or lies. */
+static void what_is_far_ahead_is_not_believed(void **state) {
+    int64_t before;
+
+    (void)state;
+    sync_to(30000 * US_PER_S);
+    before = db_now();
+    clock_db_reached(before + 900 * US_PER_MS);
+    assert_true(db_now() < before + 900 * US_PER_MS);
+}
+
+/* The first answers are slow, as they are when a session begins: the shortest one counts. */
+static void best_of_the_first_answers(void **state) {
+    int64_t base = 40000 * US_PER_S, now = clock_mono_now();
+
+    (void)state;
+    assert_false(clock_sync_first(base, now - 90 * US_PER_MS, now + 83 * US_PER_MS));
+    assert_false(clock_sync_first(base, now - 20 * US_PER_MS, now + 10 * US_PER_MS));
+    assert_false(clock_sync_first(base, now - 80 * US_PER_MS, now + 40 * US_PER_MS));
+    assert_true(db_now() - clock_mono() >= base - now - 10 * US_PER_MS);
+    assert_true(clock_sync_first(base, now, now + US_PER_MS));
+    assert_true(db_now() - clock_mono() >= base - now - US_PER_MS);
+    for (int i = 0; i < 3; i++)
+        assert_false(clock_sync_first(base, now, now + 50 * US_PER_MS));
+    assert_true(clock_sync_first(base, now, now + 50 * US_PER_MS));
+}
+
+static void stands_for_a_turn(void **state) {
+    int64_t first;
+
+    (void)state;
+    clock_turn();
+    first = clock_mono();
+    while (clock_mono_now() == first)
+        continue;
+    assert_int_equal(clock_mono(), first);
+    clock_turn();
+    assert_true(clock_mono() > first);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stands_still_when_set_back_a_little),
+        cmocka_unit_test(follows_when_set_back_far),
+        cmocka_unit_test(follows_forward_at_once),
+        cmocka_unit_test(is_not_behind_what_was_told),
+        cmocka_unit_test(what_is_far_ahead_is_not_believed),
+        cmocka_unit_test(best_of_the_first_answers),
+        cmocka_unit_test(stands_for_a_turn),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+/* Transactions of clients: tasks that travel together, in their order, and end together. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/node.h"
+#include "batch/batch_impl.h"
+#include "batch/bundle.h"
+#include "batch/flight_mark.h"
+#include "batch/operations.h"
+#include "batch_tasks.h"
+
+/* ---- bundles of trial tasks ---- */
+
+struct load {
+    struct bundle bundle;
+    struct task *tasks[16];
+    int number;
+    size_t joined;
+};
+
+static struct load loads[4];
+
+static struct load *load_of(struct bundle *of) {
+    return CONTAINER_OF(of, struct load, bundle);
+}
+
+static void on_joined(struct bundle *of) {
+    load_of(of)->joined++;
+}
+
+static void on_end(struct bundle *of, enum bundle_end end, const struct op_error *error) {
+    static const char *const names[] = { "committed", "lost", "refused", "unknown" };
+
+    assert_int_equal(error != NULL, end == BUNDLE_REFUSED || end == BUNDLE_UNKNOWN);
+    buf_printf(&trial_log, " %d:%s", load_of(of)->number, names[end]);
+}
+
+static struct bundle *load(int number, struct trial *const *trials, size_t count) {
+    struct load *l = &loads[number];
+
+    *l = (struct load){ .number = number,
+                        .bundle = { .tasks = l->tasks, .on_joined = on_joined, .on_end = on_end } };
+    for (size_t i = 0; i < count; i++) {
+        l->tasks[i] = &trials[i]->task;
+        trials[i]->task.bundle = &l->bundle;
+        batch_add(&trials[i]->task);
+    }
+    assert_int_equal(l->joined, count);
+    l->bundle.count = count;
+    return &l->bundle;
+}
+
+#define LOAD(number, ...)                           \
+    load(number, (struct trial *[]){ __VA_ARGS__ }, \
+         sizeof((struct trial *[]){ __VA_ARGS__ }) / sizeof(void *))
+
+/* ---- the batch, with marks and questions ---- */
+
+static struct op *with_marks[16];
+
+static void trial_answer_lost(struct task *t) {
+    assert_int_equal(t->state, TASK_IDLE);
+    buf_printf(&trial_log, " guess:%s%d", t->op->name, trial_of(t)->id);
+}
+
+static int start(void **state) {
+    size_t count = 0;
+
+    (void)trial_start(state);
+    for (; trial_ops[count] != NULL; count++)
+        with_marks[count] = trial_ops[count];
+    with_marks[count++] = &op_mark_flight;
+    with_marks[count++] = &op_find_flights;
+    with_marks[count] = NULL;
+    op_a.shares = true;
+    op_a.answer_lost = trial_answer_lost;
+    batch_init(with_marks, trial_planned);
+    return 0;
+}
+
+/* What was sent, by the names of the statements: a b c, M the mark, F the question. */
+static const char *sent(size_t n) {
+    static char text[256];
+    const struct db_lane *lane = fake_db.lanes[HOT];
+    size_t len = 0, count = n < lane->flying ? lane->flights[fake_place(lane, n)].sent : 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const struct fake_statement *st = fake_sent_by(lane, n, i);
+        bool own = st->stmt == SQL_MARK_FLIGHT || st->stmt == SQL_FIND_FLIGHTS;
+
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? " " : "",
+                                st->stmt == SQL_MARK_FLIGHT    ? "M"
+                                : st->stmt == SQL_FIND_FLIGHTS ? "F"
+                                                               : trial_ops[trial_op_of(st->stmt)]->name);
+        if (!own)
+            len += trial_rows(text + len, sizeof text - len, st);
+    }
+    return text;
+}
+
+static int64_t flight_sent(size_t statement) {
+    return fake_scalar(fake_sent(fake_db.lanes[HOT], statement), 1);
+}
+
+/* The question that is under way is answered: that flight was committed; or, 0, none was. */
+static void answer(int64_t flight) {
+    PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(1) };
+
+    assert_string_equal(sent(0), "F");
+    if (flight != 0)
+        fake_set_int(rows[0], 0, 0, 8, flight);
+    fake_commit(fake_db.lanes[HOT], rows);
+}
+
+/* ---- transactions that end the session ---- */
+
+/* The flight was lost because the database ended the session; it was not committed. */
+static void crash_undone(void) {
+    crash(HOT);
+    batch_flush();
+    answer(0);
+    batch_flush();
+}
+
+static void test_poison_alone(void **state) {
+    int crashes = 0;
+
+    (void)state;
+    bundle_send(LOAD(0, &b[1], &c[1]));
+    batch_flush();
+    for (; !batch_idle(); crashes++) {
+        assert_true(crashes < 10);
+        crash_undone();
+    }
+    assert_in_range(crashes, 3, 5);
+    assert_events("again:c1 again:c1 again:c1 0:refused fail:b1(" OP_LOST ") fail:c1(" OP_LOST ")");
+}
+
+/* Those that travel together go alone when they were lost twice. */
+static void test_poison_among_others(void **state) {
+    (void)state;
+    bundle_send(LOAD(0, &b[1]));
+    bundle_send(LOAD(1, &b[2]));
+    batch_flush();
+    assert_string_equal(sent(0), "b1 b2 M");
+    crash_undone();
+    assert_string_equal(sent(0), "b1 b2 M");
+    crash_undone();
+    assert_string_equal(sent(0), "b1 M");
+    commit(HOT);
+    batch_flush();
+    for (int i = 0; i < LOST_ALONE_MOST; i++) {
+        assert_string_equal(sent(0), "b2 M");
+        crash_undone();
+    }
+    assert_events("0:committed done:b1 1:refused fail:b2(" OP_LOST ")");
+    assert_true(batch_idle());
+}
+
+static void test_size(void **state) {
+    struct bundle *bundle = LOAD(0, &a[1], &b[1]);
+
+    (void)state;
+    a[1].task.bytes = 1000;
+    assert_int_equal(bundle_size(bundle), 1010 + 2 * OP_ROW_BYTES);
+}
+
+/* ---- sending ---- */
+
+static void test_in_the_order_of_the_tasks(void **state) {
+    (void)state;
+    bundle_send(LOAD(0, &b[1], &a[1], &a[2], &c[1], &b[2], &b[3], &a[3]));
+    assert_false(batch_idle());
+    batch_flush();
+    assert_string_equal(sent(0), "b1 a1,2 c1 b2 b3 a3 M");
+    assert_int_equal(a[2].task.first_row, 1);
+    commit(HOT);
+    assert_events("0:committed done:b1 done:a1,a2 done:c1 done:b2 done:b3 done:a3");
+    assert_null(a[1].task.bundle);
+    assert_true(batch_idle());
+}
+
+static void test_statements_are_counted(void **state) {
+    struct bundle *bundle = LOAD(0, &a[1], &a[2], &b[1], &b[2], &a[3]);
+
+    (void)state;
+    assert_int_equal(bundle_statements(bundle), 4);
+    config.batch_max = 1;
+    assert_int_equal(bundle_statements(bundle), 5);
+    bundle_refuse(bundle, &(struct op_error){ BAD_DATA, "no" });
+    assert_events("fail:a1(22P02) fail:a2(22P02) fail:b1(22P02) fail:b2(22P02) fail:a3(22P02)");
+}
+
+static void test_in_flights_of_their_own(void **state) {
+    (void)state;
+    add(&a[9]);
+    bundle_send(LOAD(0, &a[1], &b[1]));
+    bundle_send(LOAD(1, &b[2], &a[2]));
+    batch_flush();
+    assert_string_equal(sent(0), "a1 b1 b2 a2 M");
+    assert_string_equal(sent(1), "a9");
+    commit(HOT);
+    assert_events("0:committed done:a1 done:b1 1:committed done:b2 done:a2");
+    commit(HOT);
+}
+
+static void test_replicated_ones_go_apart(void **state) {
+    struct bundle *replicated = LOAD(1, &a[2]);
+
+    (void)state;
+    bundle_send(LOAD(0, &a[1]));
+    replicated->commit = COMMIT_REPLICATED;
+    bundle_send(replicated);
+    batch_flush();
+    assert_string_equal(sent(0), "a1 M");
+    commit(HOT);
+    batch_flush();
+    assert_string_equal(sent(0), "a2 M");
+    assert_int_equal(fake_db.lanes[HOT]->flights[fake_place(fake_db.lanes[HOT], 0)].durability,
+                     batch_durability(COMMIT_REPLICATED));
+    commit(HOT);
+    assert_true(batch_idle());
+    (void)trial_events();
+}
+
+/* ---- failing ---- */
+
+static void test_all_or_nothing(void **state) {
+    (void)state;
+    bundle_send(LOAD(0, &a[1], &b[1], &c[1]));
+    batch_flush();
+    fail_at(HOT, 1, BAD_DATA);
+    assert_events("0:refused fail:a1(22P02) fail:b1(22P02) fail:c1(22P02)");
+    assert_true(batch_idle());
+}
+
+static void test_nobody_fails_for_others(void **state) {
+    (void)state;
+    bundle_send(LOAD(0, &a[1]));
+    bundle_send(LOAD(1, &b[1], &a[2]));
+    bundle_send(LOAD(2, &a[3]));
+    batch_flush();
+    assert_string_equal(sent(0), "a1 b1 a2 a3 M");
+    fail_at(HOT, 1, BAD_DATA);
+    (void)trial_events();
+    batch_flush();
+    assert_string_equal(sent(0), "a1 M");
+    assert_string_equal(sent(1), "b1 a2 M");
+    commit(HOT);
+    assert_events("0:committed done:a1");
+    fail_at(HOT, 0, BAD_DATA);
+    assert_events("1:refused fail:b1(22P02) fail:a2(22P02)");
+    batch_flush();
+    assert_string_equal(sent(0), "a3 M");
+    commit(HOT);
+    assert_events("2:committed done:a3");
+}
+
+static void test_what_passes_is_repeated(void **state) {
+    (void)state;
+    bundle_send(LOAD(0, &a[1], &b[1]));
+    for (int i = 0; i < 4; i++) {
+        batch_flush();
+        assert_string_equal(sent(0), "a1 b1 M");
+        fail_at(HOT, 1, "40P01");
+        assert_events("again:a1");
+    }
+    batch_flush();
+    fail_at(HOT, 1, "40P01");
+    assert_events("0:refused fail:a1(40P01) fail:b1(40P01)");
+}
+
+/* ---- lost connections ---- */
+
+static void test_lost_and_not_committed(void **state) {
+    (void)state;
+    bundle_send(LOAD(0, &a[1], &b[1]));
+    batch_flush();
+    lose(HOT);
+    assert_false(batch_idle());
+    batch_flush();
+    answer(0);
+    assert_events("again:a1");
+    batch_flush();
+    assert_string_equal(sent(0), "a1 b1 M");
+    commit(HOT);
+    assert_events("0:committed done:a1 done:b1");
+}
+
+static void test_lost_and_committed(void **state) {
+    int64_t flight;
+
+    (void)state;
+    bundle_send(LOAD(0, &a[1], &b[1]));
+    bundle_send(LOAD(1, &a[2]));
+    batch_flush();
+    flight = flight_sent(3);
+    lose(HOT);
+    batch_flush();
+    answer(flight);
+    assert_events("1:lost guess:a2 0:lost guess:a1 fail:b1(08007)");
+    assert_true(batch_idle());
+}
+
+static void test_lost_and_nobody_knows(void **state) {
+    (void)state;
+    bundle_send(LOAD(0, &a[1], &b[1]));
+    batch_flush();
+    lose(HOT);
+    batch_flush();
+    assert_string_equal(sent(0), "F");
+    fail_at(HOT, 0, "42501");
+    assert_events("0:unknown fail:a1(08007) fail:b1(08007)");
+}
+
+static void test_lost_again(void **state) {
+    int64_t first;
+
+    (void)state;
+    bundle_send(LOAD(0, &a[1]));
+    batch_flush();
+    first = flight_sent(1);
+    lose(HOT);
+    batch_flush();
+    answer(0);
+    batch_flush();
+    assert_true(flight_sent(1) > first);
+    lose(HOT);
+    batch_flush();
+    lose(HOT);
+    batch_flush();
+    answer(0);
+    batch_flush();
+    assert_string_equal(sent(0), "a1 M");
+    commit(HOT);
+    assert_events("again:a1 again:a1 0:committed done:a1");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_poison_alone, start),
+        cmocka_unit_test_setup(test_poison_among_others, start),
+        cmocka_unit_test_setup(test_size, start),
+        cmocka_unit_test_setup(test_in_the_order_of_the_tasks, start),
+        cmocka_unit_test_setup(test_statements_are_counted, start),
+        cmocka_unit_test_setup(test_in_flights_of_their_own, start),
+        cmocka_unit_test_setup(test_replicated_ones_go_apart, start),
+        cmocka_unit_test_setup(test_all_or_nothing, start),
+        cmocka_unit_test_setup(test_nobody_fails_for_others, start),
+        cmocka_unit_test_setup(test_what_passes_is_repeated, start),
+        cmocka_unit_test_setup(test_lost_and_not_committed, start),
+        cmocka_unit_test_setup(test_lost_and_committed, start),
+        cmocka_unit_test_setup(test_lost_and_nobody_knows, start),
+        cmocka_unit_test_setup(test_lost_again, start),
+    };
+
+    return cmocka_run_group_tests_name("bundle", tests, trial_group_start, trial_group_stop);
+}

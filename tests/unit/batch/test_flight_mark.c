@@ -1,0 +1,521 @@
+/* Marks of flights: what becomes of an ADDJOB whose answer was lost while there are other servers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "adders.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/flight_mark.h"
+#include "batch/operations.h"
+#include "config/config.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "jobs/add.h"
+
+#define ME 3
+#define OTHER 7
+#define RUN 5
+#define RUN_SHIFT 40
+
+/* Columns of add_jobs.sql, add_unique.sql; of mark_flight.sql and its kin. */
+enum { ADD_ID, ADD_EXPIRES_AT = 2 };
+enum { FLIGHT_NODE, FLIGHT_NUMBER };
+
+static struct op *const ops[] = { &op_add_jobs,    &op_add_async,      &op_add_jobs_again,
+                                  &op_add_unique,  &op_ack_jobs,       &op_find_flights,
+                                  &op_mark_flight, &op_forget_flights, NULL };
+
+static void no_plan(void) {
+}
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, no_plan);
+}
+
+/* It has a row; is it heard? */
+static void register_other(bool live) {
+    node_learn(&(struct node){ .number = OTHER, .id = "0123456789abcdef0123456789abcdef01234567" });
+    node_meet(OTHER)->live = live;
+}
+
+static int start(void **state) {
+    (void)state;
+    config_defaults();
+    getters_start();
+    node_self()->number = ME;
+    node_self()->run = RUN;
+    register_other(true);
+    return 0;
+}
+
+static struct db_lane *side(void) {
+    return fake_db.lanes[1];
+}
+
+static int stop(void **state) {
+    (void)state;
+    node_forget(node_meet(OTHER));
+    assert_true(batch_idle());
+    assert_true(addjob_next_deadline() == INT64_MAX);
+    assert_int_equal(queue_named("q1")->adding, 0);
+    assert_int_equal(queue_named("q1")->inserting, 0);
+    getters_stop();
+    return 0;
+}
+
+/* ---- flights ---- */
+
+/* What the oldest flight carries, in its order. */
+static void assert_carries(enum sql_stmt first, enum sql_stmt second) {
+    size_t count = second == SQL_COUNT ? 1 : 2;
+
+    assert_int_equal(fake_count(fake_hot()), count);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, first);
+    if (count == 2)
+        assert_int_equal(fake_sent(fake_hot(), 1)->stmt, second);
+}
+
+#define assert_marked(stmt) assert_carries(stmt, SQL_MARK_FLIGHT)
+#define assert_unmarked(stmt) assert_carries(stmt, SQL_COUNT)
+
+/* The number in flight n's mark, its last statement. */
+static int64_t mark_of(size_t n) {
+    const struct fake_statement *mark =
+        fake_sent_by(fake_hot(), n, fake_hot()->flights[fake_place(fake_hot(), n)].sent - 1);
+
+    assert_int_equal(mark->stmt, SQL_MARK_FLIGHT);
+    assert_int_equal(fake_scalar(mark, FLIGHT_NODE), ME);
+    return fake_scalar(mark, FLIGHT_NUMBER);
+}
+
+static int64_t added_id(void) {
+    return fake_element(fake_sent(fake_hot(), 0), ADD_ID, 0);
+}
+
+static int64_t added_expires_at(void) {
+    return fake_element(fake_sent(fake_hot(), 0), ADD_EXPIRES_AT, 0);
+}
+
+static void commit(void) {
+    fake_commit_empty(fake_hot());
+}
+
+static void lose(void) {
+    fake_lose(fake_hot());
+    fake_hot()->state = DB_READY;
+    batch_flush();
+}
+
+static void assert_asked(int64_t flight) {
+    assert_unmarked(SQL_FIND_FLIGHTS);
+    assert_int_equal(fake_scalar(fake_sent(fake_hot(), 0), FLIGHT_NODE), ME);
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), FLIGHT_NUMBER), 1);
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), FLIGHT_NUMBER, 0), flight);
+}
+
+/* The database says that this flight, and no other, was committed. */
+static void answer(int64_t committed) {
+    PGresult *rows[] = { fake_rows(1) };
+
+    if (committed != 0)
+        fake_set_int(rows[0], 0, 0, 8, committed);
+    fake_commit(fake_hot(), rows);
+    batch_flush();
+}
+
+/* Nor does it say so another time. */
+static void do_not_answer(void) {
+    fake_fail(fake_hot(), 0, "42501");
+    batch_flush();
+}
+
+/* Lands what took off; its statements return no rows. */
+static void land_all(void) {
+    int flights = 0;
+
+    for (batch_flush(); fake_hot()->flying > 0; batch_flush()) {
+        assert_true(++flights < 10);
+        commit();
+    }
+}
+
+/* An ADDJOB whose flight was lost, and is being asked for; its number. */
+static int64_t lose_one(const char *words) {
+    int64_t flight;
+
+    add(words);
+    batch_flush();
+    flight = mark_of(0);
+    lose();
+    assert_replies("");
+    return flight;
+}
+
+/* ---- marking ---- */
+
+static void test_alone_leaves_no_mark(void **state) {
+    (void)state;
+    node_forget(node_meet(OTHER));
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_unmarked(SQL_ADD_JOBS_ALIKE);
+    commit();
+    assert_replies("add:D");
+}
+
+static void test_mark_rides_along(void **state) {
+    int64_t first;
+
+    (void)state;
+    add("ADDJOB q1 a 0");
+    add("ADDJOB q1 b 0");
+    batch_flush();
+    assert_marked(SQL_ADD_JOBS_ALIKE);
+    first = mark_of(0);
+    assert_int_equal(first >> RUN_SHIFT, RUN);
+    commit();
+    add("ADDJOB q1 c 0");
+    batch_flush();
+    assert_marked(SQL_ADD_JOBS_ALIKE);
+    assert_int_equal(mark_of(0), first + 1);
+    commit();
+    assert_replies("add:D add:D add:D");
+}
+
+/* Who is registered may be there though nobody hears it. */
+static void test_also_while_the_other_is_silent(void **state) {
+    (void)state;
+    register_other(false);
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    assert_marked(SQL_ADD_JOBS_ALIKE);
+    commit();
+    assert_replies("add:D");
+}
+
+static void test_one_mark_for_all_statements(void **state) {
+    (void)state;
+    add("ADDJOB q1 a 0");
+    add("ADDJOB q1 b 0 RETRY 7");
+    add("ADDJOB q1 c 0 UNIQUE k");
+    batch_flush();
+    assert_int_equal(fake_count(fake_hot()), 4);
+    assert_int_equal(fake_sent(fake_hot(), 2)->stmt, SQL_ADD_UNIQUE);
+    assert_int_equal(fake_sent(fake_hot(), 3)->stmt, SQL_MARK_FLIGHT);
+    fake_lose(fake_hot());
+    fake_hot()->state = DB_READY;
+    batch_flush();
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), FLIGHT_NUMBER), 3);
+    answer(fake_element(fake_sent(fake_hot(), 0), FLIGHT_NUMBER, 0));
+    land_all();
+    assert_replies("add:D add:D add:D");
+}
+
+static void test_two_flights_have_two_marks(void **state) {
+    int64_t first, second;
+
+    (void)state;
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    add("ADDJOB q1 b 0");
+    batch_flush();
+    first = mark_of(0);
+    second = mark_of(1);
+    assert_int_equal(second, first + 1);
+    lose();
+    assert_unmarked(SQL_FIND_FLIGHTS);
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), FLIGHT_NUMBER), 2);
+    answer(first);
+    assert_replies("add:D");
+    assert_marked(SQL_ADD_JOBS_ALIKE);
+    assert_int_equal(fake_sent(fake_hot(), 0)->rows, 1);
+    assert_int_equal(mark_of(0), second + 1);
+    commit();
+    assert_replies("add:D");
+}
+
+/* What failed has no mark; it is marked anew with what is sent again. */
+static void test_a_failed_flight_has_no_mark(void **state) {
+    int64_t first;
+
+    (void)state;
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    first = mark_of(0);
+    fake_fail(fake_hot(), 0, "40001");
+    batch_flush();
+    assert_marked(SQL_ADD_JOBS_ALIKE);
+    assert_int_equal(mark_of(0), first + 1);
+    commit();
+    assert_replies("add:D");
+}
+
+/* Tasks of a failed statement travel alone, and have marks as well. */
+static void test_suspects_are_marked(void **state) {
+    int64_t mark;
+
+    (void)state;
+    add("ADDJOB q1 a 0");
+    add("ADDJOB q1 b 0");
+    batch_flush();
+    fake_fail(fake_hot(), 0, "22000");
+    batch_flush();
+    assert_marked(SQL_ADD_JOBS);
+    assert_int_equal(fake_sent(fake_hot(), 0)->rows, 1);
+    mark = mark_of(0);
+    lose();
+    assert_asked(mark);
+    answer(0);
+    land_all();
+    assert_replies("add:D add:D");
+}
+
+/* ---- lost ---- */
+
+/* It is not inserted again, though another server may have given it out, and removed it. */
+static void test_committed(void **state) {
+    int64_t id, flight;
+
+    (void)state;
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    id = added_id();
+    flight = mark_of(0);
+    lose();
+    assert_asked(flight);
+    answer(flight);
+    assert_replies("add:D");
+    assert_int_equal(adder_id(), id);
+    assert_int_equal(fake_hot()->flying, 0);
+    /* load.c has counted it. */
+    assert_int_equal(queue_named("q1")->total, 0);
+}
+
+static void test_undone(void **state) {
+    int64_t flight;
+
+    (void)state;
+    flight = lose_one("ADDJOB q1 a 0");
+    assert_asked(flight);
+    answer(0);
+    assert_marked(SQL_ADD_JOBS_ALIKE);
+    assert_int_equal(mark_of(0), flight + 1);
+    assert_replies("");
+    commit();
+    assert_replies("add:D");
+    assert_int_equal(queue_named("q1")->total, 1);
+}
+
+static void test_unknown(void **state) {
+    (void)state;
+    lose_one("ADDJOB q1 a 0");
+    do_not_answer();
+    assert_marked(SQL_ADD_JOBS_AGAIN);
+    commit();
+    assert_replies("add:D");
+}
+
+static void test_the_question_is_lost_as_well(void **state) {
+    int64_t flight;
+
+    (void)state;
+    flight = lose_one("ADDJOB q1 a 0");
+    lose();
+    assert_asked(flight);
+    answer(flight);
+    assert_replies("add:D");
+}
+
+/* The second try may be lost, too, and has a mark of its own. */
+static void test_lost_again(void **state) {
+    int64_t first, second;
+
+    (void)state;
+    first = lose_one("ADDJOB q1 a 0");
+    answer(0);
+    second = mark_of(0);
+    lose();
+    assert_asked(second);
+    assert_true(second > first);
+    answer(second);
+    assert_replies("add:D");
+}
+
+/* Its answer would say nothing of them. */
+static void test_lost_while_others_are_asked_for(void **state) {
+    int64_t first, second;
+
+    (void)state;
+    first = lose_one("ADDJOB q1 a 0");
+    add("ADDJOB q1 b 0");
+    batch_flush();
+    second = mark_of(1);
+    lose();
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), FLIGHT_NUMBER), 2);
+    answer(second);
+    assert_replies("add:D");
+    assert_marked(SQL_ADD_JOBS_ALIKE);
+    assert_true(mark_of(0) > second && second > first);
+    commit();
+    assert_replies("add:D");
+}
+
+static void test_given_up_while_it_is_asked_for(void **state) {
+    int64_t flight;
+
+    (void)state;
+    flight = lose_one("ADDJOB q1 a 100");
+    addjob_expire(clock_mono() + 100 * US_PER_MS);
+    assert_replies("0:-NOREPL");
+    answer(flight);
+    assert_unmarked(SQL_ACK_JOBS);
+    commit();
+    assert_replies("");
+}
+
+/* ---- with a key ---- */
+
+/* The key may be free, and the job done: who has the key is looked up, and nothing added. */
+static void test_committed_unique(void **state) {
+    int64_t id, flight;
+
+    (void)state;
+    add("ADDJOB q1 a 0 UNIQUE k");
+    batch_flush();
+    assert_marked(SQL_ADD_UNIQUE);
+    id = added_id();
+    flight = mark_of(0);
+    lose();
+    assert_asked(flight);
+    answer(flight);
+    assert_marked(SQL_ADD_UNIQUE);
+    assert_int_equal(added_expires_at(), TIME_BEGINNING);
+    commit();
+    assert_replies("add:D");
+    assert_int_equal(adder_id(), id);
+    assert_int_equal(fake_hot()->flying, 0);
+    assert_int_equal(queue_named("q1")->total, 0);
+}
+
+static void test_committed_unique_has_been_taken(void **state) {
+    PGresult *rows[2] = { fake_rows(5), NULL };
+    int64_t flight, holder = job_new_id(clock_db(), OTHER);
+
+    (void)state;
+    flight = lose_one("ADDJOB q1 a 0 UNIQUE k");
+    answer(flight);
+    fake_set_int(rows[0], 0, 0, 4, 1);
+    fake_set_int(rows[0], 0, 1, 2, 0);
+    fake_set_int(rows[0], 0, 2, 8, holder);
+    fake_set_int(rows[0], 0, 3, 8, clock_db());
+    fake_set_int(rows[0], 0, 4, 4, 60);
+    fake_commit(fake_hot(), rows);
+    assert_replies("add:D");
+    assert_int_equal(adder_id(), holder);
+}
+
+static void assert_added_again(void) {
+    PGresult *rows[2] = { fake_rows(5), NULL };
+
+    assert_marked(SQL_ADD_UNIQUE);
+    assert_true(added_expires_at() > TIME_BEGINNING);
+    fake_set_int(rows[0], 0, 0, 4, 0);
+    fake_set_int(rows[0], 0, 2, 8, added_id());
+    fake_commit(fake_hot(), rows);
+    assert_replies("add:D");
+    assert_int_equal(queue_named("q1")->total, 1);
+}
+
+static void test_undone_unique(void **state) {
+    (void)state;
+    lose_one("ADDJOB q1 a 0 UNIQUE k");
+    answer(0);
+    assert_added_again();
+}
+
+static void test_unknown_unique(void **state) {
+    (void)state;
+    lose_one("ADDJOB q1 a 0 UNIQUE k");
+    do_not_answer();
+    assert_added_again();
+}
+
+/* ---- forgetting ---- */
+
+/* Once a second: the first whose answer is still needed. */
+static int64_t forget(void) {
+    int64_t first;
+
+    flight_forget();
+    batch_flush();
+    assert_int_equal(fake_count(side()), 1);
+    assert_int_equal(fake_sent(side(), 0)->stmt, SQL_FORGET_FLIGHTS);
+    assert_int_equal(fake_scalar(fake_sent(side(), 0), FLIGHT_NODE), ME);
+    first = fake_scalar(fake_sent(side(), 0), FLIGHT_NUMBER);
+    fake_commit_empty(side());
+    return first;
+}
+
+static void test_answered_ones_are_forgotten(void **state) {
+    int64_t flight;
+
+    (void)state;
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    flight = mark_of(0);
+    assert_true(forget() == flight);
+    commit();
+    assert_true(forget() == flight + 1);
+    flight_forget();
+    assert_true(batch_idle());
+    assert_replies("add:D");
+}
+
+static void test_lost_ones_are_kept(void **state) {
+    int64_t flight;
+
+    (void)state;
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    commit();
+    assert_replies("add:D");
+    flight = lose_one("ADDJOB q1 b 0");
+    assert_true(forget() == flight);
+    answer(flight);
+    assert_true(forget() == flight + 1);
+    assert_replies("add:D");
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_alone_leaves_no_mark),
+        TEST(test_mark_rides_along),
+        TEST(test_also_while_the_other_is_silent),
+        TEST(test_one_mark_for_all_statements),
+        TEST(test_two_flights_have_two_marks),
+        TEST(test_a_failed_flight_has_no_mark),
+        TEST(test_suspects_are_marked),
+        TEST(test_committed),
+        TEST(test_undone),
+        TEST(test_unknown),
+        TEST(test_the_question_is_lost_as_well),
+        TEST(test_lost_again),
+        TEST(test_lost_while_others_are_asked_for),
+        TEST(test_given_up_while_it_is_asked_for),
+        TEST(test_committed_unique),
+        TEST(test_committed_unique_has_been_taken),
+        TEST(test_undone_unique),
+        TEST(test_unknown_unique),
+        TEST(test_answered_ones_are_forgotten),
+        TEST(test_lost_ones_are_kept),
+    };
+
+    return cmocka_run_group_tests_name("flight_mark", tests, group_start, fake_batch_stop);
+}

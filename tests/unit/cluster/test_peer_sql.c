@@ -1,0 +1,205 @@
+/* What transactions of SQL tell, in any order, and more than once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "cluster/peer_sql.h"
+#include "other_server.h"
+
+static void hear_sql(uint64_t number, const char *items) {
+    char body[CHANNEL_TEXT_MAX];
+
+    snprintf(body, sizeof body, " 0 0 %llu 0 o%lld %s", (unsigned long long)number,
+             (long long)(clock_db() - late_us), items);
+    hear_sealed(body);
+}
+
+/* Counters that were read long ago. */
+static int begin(void **state) {
+    int failed = start(state);
+
+    peer_sql_reset();
+    return failed;
+}
+
+static void test_counts_as_this_servers_doing(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    /* Higher than this one. */
+    other = 600;
+    introduce();
+    hear_sql(1, "c7,3,4,5,1");
+    assert_int_equal(q->len, 3);
+    assert_int_equal(q->total, 4);
+    assert_int_equal(q->jobs_in, 5);
+    assert_int_equal(q->jobs_out, 1);
+    assert_string_equal(tell(), " q7,3,4,5,1,0");
+}
+
+/* A transaction may have taken long, or the message is repeated after a restart of this server. */
+static void test_an_old_message_counts_nothing(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    other = 601;
+    introduce();
+    late_us = 11 * US_PER_S;
+    hear_sql(1, "c7,3,4,5,1");
+    assert_int_equal(q->len, 0);
+    assert_true(q->doubtful);
+}
+
+/* Only one of all servers counts: the lowest that lives. */
+static void test_the_heir_counts(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    hear_sql(1, "c7,1,1,1,0");
+    introduce();
+    hear_sql(2, "c7,1,1,1,0 g7,0,9,1000,0");
+    assert_int_equal(q->len, 1);
+    assert_false(q->doubtful);
+    assert_false(lease_known(9));
+}
+
+static void test_each_message_counts_once(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    hear_sql(5, "c7,1,1,1,0");
+    hear_sql(3, "c7,1,1,1,0");
+    assert_int_equal(q->len, 2);
+    assert_false(q->doubtful);
+    hear_sql(5, "c7,1,1,1,0");
+    assert_int_equal(q->len, 2);
+    assert_true(q->doubtful);
+    q->doubtful = false;
+    hear_sql(4096 + 4, "c7,1,1,1,0");
+    assert_int_equal(q->len, 3);
+    /* These lie too far back to be known. */
+    hear_sql(3, "c7,1,1,1,0");
+    hear_sql(4, "c7,1,1,1,0");
+    assert_int_equal(q->len, 3);
+    assert_true(q->doubtful);
+    q->doubtful = false;
+    hear_sql(1000000, "c7,1,1,1,0");
+    hear_sql(999000, "c7,1,1,1,0");
+    hear_sql(4096 + 5, "c7,1,1,1,0");
+    assert_int_equal(q->len, 5);
+    assert_true(q->doubtful);
+}
+
+static void test_what_was_counted_when_counters_were_read(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    peer_sql_counted_anew();
+    hear_sql(1, "c7,1,1,1,0 a7,0,100,1");
+    assert_int_equal(q->len, 0);
+    assert_true(q->doubtful);
+    assert_true(q->behind);
+}
+
+static void test_ready_jobs_and_leases(void **state) {
+    struct queue *q = sure("q7");
+    struct lease_end end;
+
+    (void)state;
+    hear_sql(1, "c7,2,2,2,0 a7,0,100,2");
+    assert_true(q->behind);
+    assert_int_equal(q->frontier.id, 99);
+    hear_sql(2, "c7,-1,0,0,1 g7,0,100,5000,0");
+    assert_true(lease_known(100));
+    hear_sql(3, "l7,0,100,5000 g7,0,100,9000,0");
+    assert_true(lease_known(100));
+    assert_int_equal(lease_next_end(), 9000);
+    hear_sql(4, "x7,0,100,9000 c7,0,-1,0,0");
+    assert_false(lease_known(100));
+    assert_int_equal(q->len, 1);
+    assert_int_equal(q->total, 1);
+    hear_sql(5, "g7,0,101,1,1");
+    assert_true(lease_take_ended(2, &end));
+    assert_true(end.last);
+}
+
+static void test_jobs_that_were_not_told(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    hear_sql(1, "v7");
+    assert_true(q->doubtful);
+    assert_true(q->behind);
+}
+
+static void test_a_new_queue_waits_for_its_row(void **state) {
+    (void)state;
+    hear_sql(1, "p77 c77,1,1,1,0 a77,0,100,1");
+    assert_null(queue_find_id(77));
+    answer_all();
+    assert_null(queue_find_id(77));
+}
+
+/* What servers say of themselves means nothing from there. */
+static void test_words_of_servers(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    introduce();
+    rows_asked_for = 0;
+    hear_sql(1, "b z h w e n f c c7 c7,1 g7,0 t g7,0,9,1000 v a7 x7,1");
+    assert_true(node()->live);
+    assert_int_equal(q->len, 0);
+    assert_false(q->doubtful);
+    assert_int_equal(rows_asked_for, 0);
+}
+
+static void test_the_time_is_told(void **state) {
+    int64_t ahead = clock_db() + 200 * US_PER_MS;
+    char items[40];
+
+    (void)state;
+    snprintf(items, sizeof items, "o%lld", (long long)ahead);
+    hear_sql(7, items);
+    assert_int_equal(clock_db(), ahead);
+}
+
+static void test_nobody_else_is_believed(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    channel.hooks->on_text("1 123456789abcdef0 0 0 1 0 c7,1,1,1,0 v7");
+    assert_int_equal(q->len, 0);
+    assert_false(q->doubtful);
+}
+
+static int load_and_start(void **state) {
+    int failed = group_start(state);
+
+    peers_loaded();
+    return failed;
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, begin, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_counts_as_this_servers_doing),
+        TEST(test_the_heir_counts),
+        TEST(test_each_message_counts_once),
+        TEST(test_an_old_message_counts_nothing),
+        TEST(test_what_was_counted_when_counters_were_read),
+        TEST(test_ready_jobs_and_leases),
+        TEST(test_jobs_that_were_not_told),
+        TEST(test_a_new_queue_waits_for_its_row),
+        TEST(test_words_of_servers),
+        TEST(test_nobody_else_is_believed),
+        TEST(test_the_time_is_told),
+    };
+
+    return cmocka_run_group_tests_name("SQL as a peer", tests, load_and_start, fake_batch_stop);
+}

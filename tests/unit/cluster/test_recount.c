@@ -1,0 +1,300 @@
+/* Counting doubtful queues anew: which, when, and what is taken of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "batch/operations.h"
+#include "cluster/recount.h"
+#include "fake_db.h"
+#include "queue/queue.h"
+
+static struct op *const ops[] = { &op_count_queues, NULL };
+
+static void no_plan(void) {
+}
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, no_plan);
+}
+
+static int start(void **state) {
+    (void)state;
+    clock_turn();
+    queue_init();
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    assert_true(batch_idle());
+    QUEUE_EACH(q) {
+        queue_drop(q);
+    }
+    recount_doubtful();
+    return 0;
+}
+
+static struct db_lane *side(void) {
+    return fake_db.lanes[1];
+}
+
+/* As if it had been left alone for so long. */
+static void be_quiet(struct queue *q, int64_t us) {
+    q->changed_us = clock_mono() - us;
+}
+
+static struct queue *open_doubtful(int32_t id) {
+    char name[16];
+    struct queue *q;
+
+    snprintf(name, sizeof name, "q%d", id);
+    q = queue_get(slice_str(name));
+    queue_set_id(q, id);
+    q->doubtful = true;
+    be_quiet(q, US_PER_S);
+    return q;
+}
+
+/* A second later. */
+static size_t ask(void) {
+    recount_doubtful();
+    batch_flush();
+    return fake_count(side());
+}
+
+struct row {
+    int32_t id;
+    int64_t total, len, in, out, dead;
+};
+
+static void answer(const struct row *rows, int count) {
+    PGresult *res = fake_rows(6);
+
+    for (int i = 0; i < count; i++) {
+        fake_set_int(res, i, 0, 4, rows[i].id);
+        fake_set_int(res, i, 1, 8, rows[i].total);
+        fake_set_int(res, i, 2, 8, rows[i].len);
+        fake_set_int(res, i, 3, 8, rows[i].in);
+        fake_set_int(res, i, 4, 8, rows[i].out);
+        fake_set_int(res, i, 5, 8, rows[i].dead);
+    }
+    fake_commit(side(), &res);
+}
+
+static void assert_asked_for(const int32_t *ids, size_t count) {
+    const struct fake_statement *st = fake_sent(side(), 0);
+
+    assert_int_equal(st->stmt, SQL_COUNT_QUEUES);
+    assert_int_equal(fake_elements(st, 0), count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(fake_element(st, 0, i), ids[i]);
+}
+
+static void test_counts_what_is_doubtful_and_quiet(void **state) {
+    struct queue *a = open_doubtful(1), *sure = open_doubtful(2), *busy = open_doubtful(3);
+
+    (void)state;
+    sure->doubtful = false;
+    be_quiet(busy, US_PER_S - 1);
+    a->len = 7;
+    assert_int_equal(ask(), 1);
+    assert_asked_for((const int32_t[]){ 1 }, 1);
+    answer((const struct row[]){ { 1, 5, 3, 20, 10, 4 } }, 1);
+    assert_int_equal(a->len, 7);
+    assert_int_equal(ask(), 0);
+    assert_int_equal(a->len, 3);
+    assert_int_equal(a->total, 5);
+    assert_int_equal(a->dead, 4);
+    assert_int_equal(a->jobs_in, 20);
+    assert_int_equal(a->jobs_out, 10);
+    assert_false(a->doubtful);
+    assert_true(a->shown);
+    assert_true(busy->doubtful);
+}
+
+/* A queue with jobs of which nothing is known is looked at from its beginning. */
+static void test_jobs_that_nobody_knew(void **state) {
+    struct queue *q = open_doubtful(1);
+
+    (void)state;
+    q->frontier = (struct job_key){ 1, 0, 100 };
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+    assert_true(q->behind);
+    assert_int_equal(queue_budget(q), 3);
+    assert_int_equal(q->rewinds, 1);
+}
+
+static void test_an_empty_queue_is_not_walked(void **state) {
+    struct queue *q = open_doubtful(1);
+
+    (void)state;
+    q->len = 5;
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 1, 0, 0, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+    assert_int_equal(q->len, 0);
+    assert_false(q->behind);
+}
+
+/* What was under way when it was counted makes the count worthless. */
+static void change_after(void (*change)(struct queue *q), bool before_the_answer) {
+    struct queue *q = open_doubtful(1);
+
+    assert_int_equal(ask(), 1);
+    if (before_the_answer)
+        change(q);
+    answer((const struct row[]){ { 1, 50, 30, 0, 0, 0 } }, 1);
+    if (!before_the_answer)
+        change(q);
+    assert_int_equal(ask(), 0);
+    assert_int_not_equal(q->len, 30);
+    assert_true(q->doubtful);
+    be_quiet(q, US_PER_S);
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 1, 51, 31, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+    assert_int_equal(q->len, 31);
+    queue_drop(q);
+}
+
+static void by_us(struct queue *q) {
+    queue_count_len(q, 1);
+}
+
+static void by_another(struct queue *q) {
+    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 0, 0 }, false);
+}
+
+static void test_not_quiet_after_all(void **state) {
+    (void)state;
+    change_after(by_us, true);
+    change_after(by_us, false);
+    change_after(by_another, true);
+    change_after(by_another, false);
+}
+
+/* What this server has counted and not yet saved is not in the database. */
+static void test_counters_of_jobs_ever(void **state) {
+    struct queue *q = open_doubtful(1);
+
+    (void)state;
+    queue_count_in(q, 1);
+    queue_count_in(q, 1);
+    assert_ptr_equal(queue_next_dirty(), q);
+    q->saved_in = 1;
+    q->jobs_out = 40;
+    be_quiet(q, US_PER_S);
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 1, 0, 0, 100, 30, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+    assert_int_equal(q->jobs_in, 101);
+    assert_int_equal(q->jobs_out, 30);
+}
+
+static void test_dropped_meanwhile(void **state) {
+    struct queue *q = open_doubtful(1);
+
+    (void)state;
+    assert_int_equal(ask(), 1);
+    queue_drop(q);
+    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+}
+
+/* Rows that are missing, or for others, are not taken for what they are not. */
+static void test_wrong_rows(void **state) {
+    struct queue *a = open_doubtful(1), *b = open_doubtful(2);
+
+    (void)state;
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 2, 5, 3, 0, 0, 0 } }, 1);
+    be_quiet(a, 0);
+    be_quiet(b, 0);
+    assert_int_equal(ask(), 0);
+    assert_int_equal(a->len + b->len, 0);
+    assert_true(a->doubtful && b->doubtful);
+}
+
+static void test_failed(void **state) {
+    struct queue *q = open_doubtful(1);
+
+    (void)state;
+    assert_int_equal(ask(), 1);
+    fake_fail(side(), 0, "XX000");
+    assert_int_equal(ask(), 1);
+    answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+    assert_int_equal(q->len, 3);
+}
+
+/* One statement at a time, and not for a queue that has no row. */
+static void test_one_at_a_time(void **state) {
+    struct queue *q = queue_get(SLICE("new"));
+
+    (void)state;
+    q->doubtful = true;
+    be_quiet(q, US_PER_S);
+    assert_int_equal(ask(), 0);
+    open_doubtful(1);
+    assert_int_equal(ask(), 1);
+    recount_doubtful();
+    batch_flush();
+    assert_int_equal(side()->flying, 1);
+    answer((const struct row[]){ { 1, 0, 0, 0, 0, 0 } }, 1);
+    assert_int_equal(ask(), 0);
+}
+
+#define MANY 1250
+
+static void test_all_get_their_turn(void **state) {
+    struct row rows[MANY];
+    size_t counted = 0;
+
+    (void)state;
+    for (int32_t i = 1; i <= MANY; i++)
+        open_doubtful(i);
+    while (ask() == 1) {
+        size_t count = fake_elements(fake_sent(side(), 0), 0);
+
+        assert_in_range(count, 1, 500);
+        for (size_t i = 0; i < count; i++) {
+            int32_t id = (int32_t)fake_element(fake_sent(side(), 0), 0, i);
+
+            rows[i] = (struct row){ id, id, id, 0, 0, 0 };
+        }
+        answer(rows, (int)count);
+        assert_true((counted += count) <= MANY);
+    }
+    assert_int_equal(counted, MANY);
+    QUEUE_EACH(q) {
+        assert_int_equal(q->len, q->id);
+        assert_false(q->doubtful);
+    }
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_counts_what_is_doubtful_and_quiet),
+        TEST(test_jobs_that_nobody_knew),
+        TEST(test_an_empty_queue_is_not_walked),
+        TEST(test_not_quiet_after_all),
+        TEST(test_counters_of_jobs_ever),
+        TEST(test_dropped_meanwhile),
+        TEST(test_wrong_rows),
+        TEST(test_failed),
+        TEST(test_one_at_a_time),
+        TEST(test_all_get_their_turn),
+    };
+
+    return cmocka_run_group_tests_name("counting anew", tests, group_start, fake_batch_stop);
+}

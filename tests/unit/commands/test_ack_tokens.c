@@ -1,0 +1,170 @@
+/* ACKJOB with tokens: what is replied, and what becomes of others' leases, also when the answer is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "jobs/job_ids.h"
+#include "queue/lease.h"
+
+/* Columns of ack_tokens.sql. */
+enum { JOB_ID = 2, TOKEN };
+
+#define JOBS 3
+
+static struct op *const ops[] = { &op_ack_jobs, &op_ack_tokens, NULL };
+static char *reply;
+
+static void no_plan(void) {
+}
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, no_plan);
+}
+
+static int start(void **state) {
+    (void)state;
+    getters_start();
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    assert_true(batch_idle());
+    getters_stop();
+    lease_clear();
+    free(reply);
+    reply = NULL;
+    return 0;
+}
+
+static void on_end(struct req *r) {
+    free(reply);
+    reply = slice_dup((struct slice){ buf_ptr(&r->own), buf_len(&r->own) });
+    req_free(r);
+}
+
+static struct job_key job(int64_t id) {
+    return (struct job_key){ queue_named("q1")->id, 0, id };
+}
+
+/* ACKJOB of the jobs 1, 2 and 3; a token of 0: without. */
+static void send_acks(const int64_t tokens[JOBS]) {
+    static const struct command ack = { .handler = cmd_ackjob };
+    char ids[JOBS][JOBID_LEN + 16];
+    struct slice argv[JOBS + 1] = { SLICE("ACKJOB") };
+    struct req *r;
+
+    for (int i = 0; i < JOBS; i++) {
+        jobid_format(ids[i], job(i + 1), "dcb833cfdcb833cf", 600, true);
+        argv[i + 1] = (struct slice){ ids[i], JOBID_LEN };
+        if (tokens[i] != 0)
+            argv[i + 1].len += (size_t)sprintf(ids[i] + JOBID_LEN, ":%d", (int)tokens[i]);
+    }
+    r = req_new(JOBS + 1, argv, NULL, on_end);
+    r->cmd = &ack;
+    cmd_ackjob(r);
+    batch_flush();
+}
+
+static void lose(void) {
+    fake_lose(fake_hot());
+    fake_hot()->state = DB_READY;
+    clock_turn();
+    batch_flush();
+}
+
+/* What is said of the three jobs: 'g' it was there and is gone, 's' its token is stale, '-' nothing. */
+static void commit(const char *what) {
+    PGresult *res = fake_rows(2);
+
+    for (int i = 0; i < JOBS; i++) {
+        if (what[i] == '-')
+            continue;
+        fake_set_int(res, PQntuples(res), 0, 4, i + 1);
+        if (what[i] == 'g')
+            fake_set_int(res, PQntuples(res) - 1, 1, 8, 0);
+    }
+    fake_commit(fake_hot(), &res);
+}
+
+static void test_without_tokens_as_ever(void **state) {
+    (void)state;
+    send_acks((const int64_t[JOBS]){ 0, 0, 0 });
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ACK_JOBS);
+    commit("ggg");
+    assert_string_equal(reply, ":3\r\n");
+}
+
+static void test_tokens_are_sent(void **state) {
+    (void)state;
+    send_acks((const int64_t[JOBS]){ 0, 7, 2147483647 });
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ACK_TOKENS);
+    for (int i = 0; i < JOBS; i++) {
+        static const int64_t tokens[JOBS] = { 0, 7, 2147483647 };
+
+        assert_int_equal(fake_element(fake_sent(fake_hot(), 0), JOB_ID, (size_t)i), i + 1);
+        assert_int_equal(fake_element(fake_sent(fake_hot(), 0), TOKEN, (size_t)i), tokens[i]);
+    }
+    commit("g--");
+    assert_string_equal(reply, ":1\r\n");
+}
+
+static void test_what_is_replied(void **state) {
+    static const char *const cases[][2] = {
+        { "ggg", ":3" }, { "gsg", ":2" },     { "s-g", ":1" },
+        { "---", ":0" }, { "-s-", "-STALE" }, { "sss", "-STALE" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        send_acks((const int64_t[JOBS]){ 1, 1, 1 });
+        commit(cases[i][0]);
+        assert_memory_equal(reply, cases[i][1], strlen(cases[i][1]));
+    }
+}
+
+/* Two were removed by the first try: one of them was leased here, of the other nobody knows. */
+static void test_lost_after_its_commit(void **state) {
+    (void)state;
+    lease_add(job(1), clock_db() + US_PER_S);
+    send_acks((const int64_t[JOBS]){ 1, 1, 1 });
+    lose();
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ACK_TOKENS);
+    commit("--s");
+    assert_string_equal(reply, ":1\r\n");
+    assert_false(lease_known(1));
+}
+
+/* The leases that we know are those of who has the jobs now. */
+static void test_lost_and_stale(void **state) {
+    (void)state;
+    for (int i = 1; i <= JOBS; i++)
+        lease_add(job(i), clock_db() + US_PER_S);
+    send_acks((const int64_t[JOBS]){ 1, 1, 1 });
+    lose();
+    commit("sss");
+    assert_memory_equal(reply, "-STALE", 6);
+    for (int i = 1; i <= JOBS; i++)
+        assert_true(lease_known(i));
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_without_tokens_as_ever), TEST(test_tokens_are_sent), TEST(test_what_is_replied),
+        TEST(test_lost_after_its_commit),  TEST(test_lost_and_stale),
+    };
+
+    return cmocka_run_group_tests_name("acknowledgements with tokens", tests, group_start, fake_batch_stop);
+}

@@ -1,0 +1,306 @@
+/* LTRIM, LSET, LREM: what is sent at all, who shares a statement, and what becomes of one whose answer was lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/cmd_list.h"
+#include "commands/command.h"
+#include "fake_db.h"
+#include "getters.h"
+
+/* Columns of trim_list.sql. */
+enum { AFTER_RANK = 1, AFTER_ID, PLACE = 4, COUNTED_FROM, CUT };
+enum { FRONT = 1, BACK = 2 };
+
+static struct op *const ops[] = {
+    &op_remove_first, &op_remove_last, &op_set_element, &op_trim_list, &op_mark_flight, &op_find_flights, NULL
+};
+static struct buf replies;
+
+static const struct command ltrim = { .handler = cmd_ltrim }, lset = { .handler = cmd_lset },
+                            lrem = { .handler = cmd_lrem };
+
+static void no_plan(void) {
+}
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, no_plan);
+}
+
+/* Twenty jobs, pushed from the left. */
+static int start(void **state) {
+    struct queue *q;
+
+    (void)state;
+    getters_start();
+    node_self()->number = 3;
+    q = queue_named("q1");
+    q->front = END_RIGHT;
+    queue_count_total(q, 20);
+    queue_count_len(q, 20);
+    q->behind = true;
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    assert_true(batch_idle());
+    assert_null(queue_named("q1")->trim);
+    getters_stop();
+    buf_free(&replies);
+    return 0;
+}
+
+static void on_end(struct req *r) {
+    notes_reply(&replies, &r->own);
+    req_free(r);
+}
+
+static void assert_replied(const char *expected) {
+    char text[256];
+
+    assert_string_equal(notes_take(&replies, text, sizeof text), expected);
+}
+
+static void command(const struct command *cmd, const char *a, const char *b) {
+    struct slice argv[] = { SLICE("x"), SLICE("q1"), slice_str(a), slice_str(b) };
+    struct req *r = req_new(4, argv, NULL, on_end);
+
+    r->cmd = cmd;
+    cmd->handler(r);
+}
+
+static const struct fake_statement *sent(size_t i) {
+    return fake_sent(fake_hot(), i);
+}
+
+static void commit(void) {
+    fake_commit_empty(fake_hot());
+    batch_flush();
+}
+
+static void lose(void) {
+    fake_lose(fake_hot());
+    fake_hot()->state = DB_READY;
+    clock_turn();
+    batch_flush();
+}
+
+/* Was the lost flight committed? */
+static void tell(bool committed) {
+    PGresult *res = fake_rows(1);
+    int64_t flight;
+
+    assert_int_equal(sent(0)->stmt, SQL_FIND_FLIGHTS);
+    flight = fake_element(sent(0), 1, 0);
+    assert_true(flight > 0);
+    if (committed)
+        fake_set_int(res, 0, 0, 8, flight);
+    fake_commit(fake_hot(), &res);
+    batch_flush();
+}
+
+/* ---- what is sent ---- */
+
+static void test_places_from_both_ends(void **state) {
+    (void)state;
+    command(&ltrim, "2", "-4");
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_TRIM_LIST);
+    assert_int_equal(fake_elements(sent(0), PLACE), 2);
+    assert_int_equal(fake_element(sent(0), PLACE, 0), 2);
+    assert_int_equal(fake_element(sent(0), COUNTED_FROM, 0), BACK);
+    assert_int_equal(fake_element(sent(0), CUT, 0), BACK);
+    assert_int_equal(fake_element(sent(0), PLACE, 1), 3);
+    assert_int_equal(fake_element(sent(0), COUNTED_FROM, 1), FRONT);
+    assert_int_equal(fake_element(sent(0), CUT, 1), FRONT);
+    commit();
+    assert_replied("+OK");
+}
+
+static void test_what_is_short_enough_is_not_looked_at(void **state) {
+    (void)state;
+    command(&ltrim, "0", "19");
+    command(&ltrim, "-20", "-1");
+    command(&ltrim, "0", "-1");
+    batch_flush();
+    assert_int_equal(fake_count(fake_hot()), 0);
+    assert_replied("+OK +OK +OK");
+    command(&ltrim, "0", "18");
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_TRIM_LIST);
+    commit();
+    assert_replied("+OK");
+}
+
+static void test_one_for_all_who_want_the_same(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        command(&ltrim, "0", "9");
+    command(&ltrim, "0", "8");
+    command(&ltrim, "1", "-1");
+    command(&ltrim, "1", "-1");
+    batch_flush();
+    /* Those two remove two; and their flight has a mark. */
+    assert_int_equal(fake_count(fake_hot()), 5);
+    assert_int_equal(sent(4)->stmt, SQL_MARK_FLIGHT);
+    /* What was sent already may have seen less. */
+    command(&ltrim, "0", "8");
+    commit();
+    assert_replied("+OK +OK +OK +OK +OK +OK");
+    assert_int_equal(fake_count(fake_hot()), 1);
+    commit();
+    assert_replied("+OK");
+}
+
+static void test_all_who_joined_are_told_of_an_error(void **state) {
+    (void)state;
+    command(&ltrim, "0", "9");
+    command(&ltrim, "0", "9");
+    batch_flush();
+    fake_fail(fake_hot(), 0, "42P01");
+    batch_flush();
+    assert_replied("-DBERR -DBERR");
+}
+
+/* The next look begins behind what went. */
+static void test_the_frontier_moves(void **state) {
+    struct queue *q = queue_named("q1");
+    PGresult *res = fake_rows(7);
+    static const int64_t ids[] = { 101, 103, 102, 900 };
+
+    (void)state;
+    assert_true(job_new_id(clock_db(), 3) > 900);
+    command(&ltrim, "0", "15");
+    batch_flush();
+    for (int i = 0; i < 4; i++) {
+        fake_set_int(res, i, 0, 2, 0);
+        fake_set_int(res, i, 1, 8, ids[i]);
+        fake_set_int(res, i, 2, 8, 0);
+        fake_set_int(res, i, 6, 1, ids[i] != 900);
+        assert_int_equal(PQsetvalue(res, i, 5, NULL, -1), 1);
+    }
+    fake_commit(fake_hot(), &res);
+    assert_replied("+OK");
+    assert_int_equal(queue_len(q), 16);
+    assert_int_equal(q->total, 16);
+    assert_int_equal(q->frontier.id, 103);
+    command(&ltrim, "0", "9");
+    batch_flush();
+    assert_int_equal(fake_scalar(sent(0), AFTER_RANK), 0);
+    assert_int_equal(fake_scalar(sent(0), AFTER_ID), 103);
+    commit();
+    assert_replied("+OK");
+}
+
+static void test_one_that_was_taken_is_set_again(void **state) {
+    PGresult *res = fake_rows(3);
+
+    (void)state;
+    command(&lset, "1", "new");
+    batch_flush();
+    fake_set_int(res, 0, 0, 2, 0);
+    fake_set_int(res, 0, 1, 8, 7);
+    fake_set_int(res, 0, 2, 1, false);
+    fake_commit(fake_hot(), (PGresult *[]){ res, NULL });
+    batch_flush();
+    assert_replied("");
+    assert_int_equal(sent(0)->stmt, SQL_SET_ELEMENT);
+    commit();
+    assert_replied("-ERR");
+}
+
+/* ---- lost answers ---- */
+
+static void test_so_many_stay_is_said_again(void **state) {
+    (void)state;
+    command(&ltrim, "0", "9");
+    command(&ltrim, "0", "9");
+    batch_flush();
+    assert_int_equal(fake_count(fake_hot()), 1);
+    lose();
+    assert_int_equal(sent(0)->stmt, SQL_TRIM_LIST);
+    commit();
+    assert_replied("+OK +OK");
+}
+
+static void test_so_many_go_is_not(void **state) {
+    (void)state;
+    command(&ltrim, "5", "-1");
+    batch_flush();
+    lose();
+    tell(true);
+    assert_replied("+OK");
+    command(&ltrim, "5", "-1");
+    batch_flush();
+    lose();
+    tell(false);
+    assert_replied("");
+    assert_int_equal(sent(0)->stmt, SQL_TRIM_LIST);
+    commit();
+    assert_replied("+OK");
+}
+
+static void test_removed_and_nobody_knows_how_many(void **state) {
+    (void)state;
+    command(&lrem, "1", "x");
+    batch_flush();
+    lose();
+    tell(true);
+    assert_replied("-UNKNOWN");
+    command(&lrem, "1", "x");
+    batch_flush();
+    lose();
+    tell(false);
+    commit();
+    assert_replied(":0");
+}
+
+static void test_set_once(void **state) {
+    (void)state;
+    command(&lset, "0", "x");
+    batch_flush();
+    lose();
+    tell(true);
+    assert_replied("+OK");
+}
+
+/* The database does not say. */
+static void test_nobody_knows(void **state) {
+    (void)state;
+    command(&ltrim, "1", "-1");
+    batch_flush();
+    lose();
+    assert_int_equal(sent(0)->stmt, SQL_FIND_FLIGHTS);
+    fake_fail(fake_hot(), 0, "42P01");
+    batch_flush();
+    assert_replied("-UNKNOWN");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_places_from_both_ends),
+        TEST(test_what_is_short_enough_is_not_looked_at),
+        TEST(test_one_for_all_who_want_the_same),
+        TEST(test_all_who_joined_are_told_of_an_error),
+        TEST(test_the_frontier_moves),
+        TEST(test_one_that_was_taken_is_set_again),
+        TEST(test_so_many_stay_is_said_again),
+        TEST(test_so_many_go_is_not),
+        TEST(test_removed_and_nobody_knows_how_many),
+        TEST(test_set_once),
+        TEST(test_nobody_knows),
+    };
+
+    return cmocka_run_group_tests_name("trim", tests, group_start, fake_batch_stop);
+}

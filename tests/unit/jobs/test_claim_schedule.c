@@ -1,0 +1,236 @@
+/* Any schedule of adds, gets, ends of leases, and failures: no job is forgotten, none given twice. */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/stats.h"
+#include "fake_jobs.h"
+#include "random.h"
+
+#define QUEUES 3
+#define CLIENTS 12
+
+/* Of the flights under way, the oldest have been run by the database, so many; their answers by
+ * the place in the ring. */
+static PGresult *answers[DB_MAX_FLIGHTS][DB_MAX_STATEMENTS];
+static size_t ran;
+static int two_under_way;
+
+static const char *random_queue(void) {
+    static const char *const names[QUEUES] = { "q1", "q2", "q3" };
+
+    return names[random_below(QUEUES)];
+}
+
+static void ask(int number) {
+    static const char *const names[] = { "q1", "q2 q3", "q3 q1 q2", "q3", "q1 q3" };
+    struct get *g = new_get(number, names[random_below(LENGTH(names))]);
+
+    g->count = 1 + (int64_t)random_below(6);
+    g->nohang = random_below(4) == 0;
+    if (get_has_budget(g))
+        get_start(g);
+    else
+        get_wait(g);
+}
+
+static void change_client(int number) {
+    struct getter *g = &getters[number];
+
+    if (g->get == NULL) {
+        getter_returns(number);
+        ask(number);
+    } else if (random_below(3) == 0 && g->get->client != NULL) {
+        g->killed = true;
+        waiters_client_gone(&g->client);
+        claim_release_unsent(&g->client);
+    } else if (random_below(20) == 0) {
+        getter_hangs_up(number);
+    }
+    g->client.unsent_count = 0;
+}
+
+static struct fake_job *random_job(void) {
+    return fake_job_count == 0 ? NULL : &fake_jobs[random_below((uint64_t)fake_job_count)];
+}
+
+/* As cron.c does it with leases whose time is over: not with those that are held. */
+static void end_some_lease(void) {
+    const struct fake_job *j = random_job();
+    struct lease_end end;
+
+    if (j != NULL && lease_known(j->key.id))
+        lease_add(j->key, 1);
+    while (lease_take_ended(1, &end)) {
+        fake_job_at(end.key.queue_id, end.key.rank, end.key.id)->leased = false;
+        queue_job_returned(queue_find_id(end.key.queue_id), end.key);
+    }
+}
+
+/* As an ACKJOB that travels alone. What the server has remembered of the job may stay. */
+static void remove_some_job(void) {
+    struct fake_job *j = random_job();
+
+    if (j == NULL || fake_hot()->state == DB_FLYING)
+        return;
+    if (!lease_remove(j->key.id))
+        queue_find_id(j->key.queue_id)->len--;
+    *j = fake_jobs[--fake_job_count];
+}
+
+/* As load.c does it after a lost connection: what no client has is put back, leases that the
+ * table does not know are dropped, and all is counted. */
+static void load(void) {
+    int64_t ready[QUEUES + 1] = { 0 };
+
+    for (int i = 0; i < fake_job_count; i++) {
+        struct fake_job *j = &fake_jobs[i];
+
+        j->leased = j->leased && lease_known(j->key.id);
+        ready[j->key.queue_id] += !j->leased;
+        if (!j->leased)
+            lease_remove(j->key.id);
+    }
+    QUEUE_EACH(q) {
+        q->len = ready[q->id];
+        queue_rewind(q);
+    }
+}
+
+static void run_next(void) {
+    fake_run(fake_hot(), ran, answers[fake_place(fake_hot(), ran)]);
+    ran++;
+}
+
+static void forget_answers(struct db_lane *lane) {
+    while (ran > 0) {
+        size_t place = fake_place(lane, --ran);
+
+        for (size_t i = 0; i < lane->flights[place].sent; i++)
+            PQclear(answers[place][i]);
+    }
+}
+
+static void land(void) {
+    struct db_lane *lane = fake_hot();
+
+    if (random_below(20) > 0) {
+        ran--;
+        fake_commit(lane, answers[lane->oldest]);
+        return;
+    }
+    forget_answers(lane);
+    fake_lose(lane);
+    load();
+    lane->state = DB_READY;
+}
+
+/* Before the database has run it, a flight can fail, or be lost without effect. */
+static void take_a_step(void) {
+    struct db_lane *lane = fake_hot();
+
+    if (db_has_room(lane) && (lane->flying == 0 || random_below(3) == 0))
+        batch_flush();
+    else if (ran > 0 && (ran == lane->flying || random_below(2) == 0))
+        land();
+    else if (ran == 0 && random_below(12) == 0)
+        fake_fail(lane, random_below(fake_count(lane)), random_below(2) == 0 ? "40001" : "XX001");
+    else
+        run_next();
+    if (fake_hot()->flying == 2)
+        two_under_way++;
+}
+
+static void happen(void) {
+    uint64_t what = random_below(100);
+
+    if (what < 15 && fake_job_count < 40)
+        insert_job(random_queue(), (int16_t) - (int64_t)random_below(2));
+    else if (what < 25)
+        remove_some_job();
+    else if (what < 50)
+        change_client(1 + (int)random_below(CLIENTS));
+    else if (what < 65)
+        end_some_lease();
+    else
+        take_a_step();
+    buf_reset(&getter_log, SIZE_MAX);
+}
+
+static void finish_flights(void) {
+    for (; fake_hot()->flying > 0; ran--) {
+        if (ran == 0)
+            run_next();
+        fake_commit(fake_hot(), answers[fake_hot()->oldest]);
+    }
+    fake_fly_all();
+}
+
+static int64_t count_ready(const struct queue *q) {
+    int64_t ready = 0;
+
+    for (int i = 0; i < fake_job_count; i++)
+        ready += fake_jobs[i].key.queue_id == q->id && !fake_jobs[i].leased;
+    return ready;
+}
+
+/* When nothing is under way, the books agree with the table. */
+static void check_books(void) {
+    QUEUE_EACH(q) {
+        assert_int_equal(q->len, count_ready(q));
+        assert_int_equal(q->claiming, 0);
+        assert_null(q->keys_claim);
+    }
+    for (int i = 0; i < fake_job_count; i++)
+        assert_int_equal(fake_jobs[i].leased, lease_known(fake_jobs[i].key.id));
+}
+
+/* Nobody waits for a queue that has a job. */
+static void check_rest(void) {
+    check_books();
+    QUEUE_EACH(q) {
+        assert_true(list_empty(&q->waiters) || count_ready(q) == 0);
+    }
+}
+
+static void drain(void) {
+    for (int number = 1; number <= CLIENTS; number++) {
+        if (getters[number].get != NULL)
+            continue;
+        getter_returns(number);
+        get_start(new_get(number, "q1 q2 q3"));
+        getters[number].get->count = FAKE_JOBS;
+        fake_fly_all();
+    }
+}
+
+static void test_any_schedule(void **state) {
+    (void)state;
+    random_start(20261122);
+    for (int round = 0; round < 40; round++) {
+        for (int step = 0; step < 700; step++) {
+            happen();
+            if (batch_idle())
+                check_books();
+        }
+        finish_flights();
+        check_rest();
+        drain();
+        check_rest();
+        waiters_end_all(NULL);
+        buf_reset(&getter_log, SIZE_MAX);
+    }
+    assert_in_range(two_under_way, 100, INT_MAX);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_any_schedule, fake_jobs_start, fake_jobs_stop),
+    };
+
+    return cmocka_run_group_tests_name("claim schedule", tests, fake_jobs_group_start, fake_batch_stop);
+}

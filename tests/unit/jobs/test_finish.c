@@ -1,0 +1,285 @@
+/* ACKJOB of queues that keep their jobs: which way it goes, and what is replied when the answer is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/command.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "jobs/finished.h"
+#include "jobs/job_ids.h"
+#include "queue/lease.h"
+#include "queue/settings.h"
+
+/* Columns of finish_jobs.sql. */
+enum { JOB_ID = 2, RETENTION = 4, WORKER, RESULT, NOW, NODE };
+
+#define UNKNOWN_QUEUE 12345
+#define HERE 3
+
+static struct op *const ops[] = { &op_finish_jobs, &op_ack_jobs, &op_ack_tokens, &op_recall, NULL };
+static char *reply;
+
+static const struct command ack = { .handler = cmd_ackjob }, fastack = { .handler = cmd_fastack },
+                            del = { .handler = cmd_deljob };
+
+static void no_plan(void) {
+}
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, no_plan);
+}
+
+static int start(void **state) {
+    (void)state;
+    getters_start();
+    node_self()->number = HERE;
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    assert_true(batch_idle());
+    getters_stop();
+    lease_clear();
+    free(reply);
+    reply = NULL;
+    return 0;
+}
+
+static void on_end(struct req *r) {
+    free(reply);
+    reply = slice_dup((struct slice){ buf_ptr(&r->own), buf_len(&r->own) });
+    req_free(r);
+}
+
+static struct db_lane *side(void) {
+    return fake_db.lanes[1];
+}
+
+static int32_t keeping(const char *name, int64_t seconds) {
+    struct queue *q = queue_named(name);
+
+    settings_put(q, SETTING_RETENTION, seconds);
+    return q->id;
+}
+
+/* The command with up to two jobs, 1 and 2, of these queues; 0: no such job. */
+static void send_acks(const struct command *cmd, const char *result, int32_t first, int32_t second) {
+    int32_t queues[] = { first, second };
+    char ids[2][JOBID_LEN];
+    struct slice argv[5] = { SLICE("ACKJOB") };
+    int argc = 1;
+    struct req *r;
+
+    if (result != NULL) {
+        argv[argc++] = SLICE("result");
+        argv[argc++] = slice_str(result);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct job_key key = { queues[i], 0, i + 1 };
+
+        if (queues[i] == 0)
+            continue;
+        jobid_format(ids[i], key, "dcb833cfdcb833cf", 600, true);
+        argv[argc++] = (struct slice){ ids[i], JOBID_LEN };
+    }
+    r = req_new(argc, argv, NULL, on_end);
+    r->cmd = cmd;
+    cmd->handler(r);
+    batch_flush();
+}
+
+static const struct fake_statement *sent(void) {
+    return fake_sent(fake_hot(), 0);
+}
+
+static void lose(void) {
+    fake_lose(fake_hot());
+    fake_hot()->state = DB_READY;
+    clock_turn();
+    batch_flush();
+}
+
+/* What is said of the two jobs: 'k' gone and kept, 'g' gone, '-' nothing. */
+static void commit(const char *what) {
+    PGresult *res = fake_rows(3);
+
+    for (int i = 0; what[i] != '\0'; i++) {
+        int row = PQntuples(res);
+
+        if (what[i] == '-')
+            continue;
+        fake_set_int(res, row, 0, 4, i + 1);
+        fake_set_int(res, row, 1, 8, 0);
+        fake_set_int(res, row, 2, 1, what[i] == 'k');
+    }
+    fake_commit(fake_hot(), &res);
+    batch_flush();
+}
+
+/* What is found of a job, by whom and when it was finished: since then, or before. */
+static void found(PGresult *res, int row, uint16_t node, int64_t finished_at) {
+    fake_set_int(res, row, 0, 4, row + 1);
+    fake_set_int(res, row, 1, 1, 0);
+    if (node == 0)
+        return;
+    fake_set_int(res, row, 2, 8, finished_at - INT64_C(946684800000000));
+    fake_set_int(res, row, 3, 2, node);
+}
+
+/* ---- which way ---- */
+
+static void test_plain_queues_pay_nothing(void **state) {
+    (void)state;
+    send_acks(&ack, NULL, queue_named("q1")->id, keeping("q2", 0));
+    assert_int_equal(sent()->stmt, SQL_ACK_JOBS);
+    fake_commit_empty(fake_hot());
+    assert_string_equal(reply, ":0\r\n");
+}
+
+static void test_a_retention_is_sent(void **state) {
+    (void)state;
+    send_acks(&fastack, NULL, keeping("q1", 77), queue_named("q2")->id);
+    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    assert_int_equal(fake_element(sent(), RETENTION, 0), 77);
+    assert_int_equal(fake_element(sent(), RETENTION, 1), 0);
+    assert_int_equal(fake_element(sent(), JOB_ID, 1), 2);
+    assert_null(fake_element_bytes(sent(), RESULT, 0).ptr);
+    assert_int_equal(fake_scalar(sent(), NODE), HERE);
+    commit("kg");
+    assert_string_equal(reply, ":2\r\n");
+}
+
+static void test_a_result_is_sent(void **state) {
+    (void)state;
+    send_acks(&ack, "", queue_named("q1")->id, queue_named("q2")->id);
+    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(fake_element(sent(), RETENTION, i), 0);
+        assert_int_equal(fake_element_bytes(sent(), RESULT, i).len, 0);
+        assert_non_null(fake_element_bytes(sent(), RESULT, i).ptr);
+    }
+    commit("k-");
+    assert_string_equal(reply, ":1\r\n");
+}
+
+/* Of a queue of which this server has not heard yet, the database knows. */
+static void test_unknown_queues_are_looked_up(void **state) {
+    (void)state;
+    send_acks(&ack, NULL, UNKNOWN_QUEUE, 0);
+    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    assert_null(fake_element_bytes(sent(), RETENTION, 0).ptr);
+    commit("k");
+    assert_string_equal(reply, ":1\r\n");
+}
+
+/* The same way, so that commands of one client stay in their order; but nothing is kept. */
+static void test_what_is_deleted_is_not_kept(void **state) {
+    (void)state;
+    send_acks(&del, NULL, keeping("q1", 77), UNKNOWN_QUEUE);
+    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    assert_int_equal(fake_element(sent(), RETENTION, 0), 0);
+    assert_int_equal(fake_element(sent(), RETENTION, 1), 0);
+    commit("gg");
+    assert_string_equal(reply, ":2\r\n");
+}
+
+/* ---- lost answers ---- */
+
+/* The first try had been committed: both are kept by this server, since then. */
+static void test_the_first_try_counts(void **state) {
+    int32_t queue = keeping("q1", 77);
+    PGresult *res = fake_rows(5);
+    int64_t first;
+
+    (void)state;
+    lease_add((struct job_key){ queue, 0, 1 }, clock_db() + US_PER_S);
+    send_acks(&ack, "r", queue, queue);
+    first = fake_scalar(sent(), NOW) + INT64_C(946684800000000);
+    lose();
+    lose();
+    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    commit("--");
+    assert_null(reply);
+    assert_int_equal(fake_sent(side(), 0)->stmt, SQL_LOOK_JOBS);
+    found(res, 0, HERE, first);
+    found(res, 1, HERE, first + 5);
+    fake_commit(side(), &res);
+    assert_string_equal(reply, ":2\r\n");
+    assert_false(lease_known(1));
+}
+
+/* Others have finished them: at another server, or before. */
+static void test_what_others_did_does_not(void **state) {
+    int32_t queue = keeping("q1", 77);
+    PGresult *res = fake_rows(5);
+    int64_t first;
+
+    (void)state;
+    send_acks(&ack, NULL, queue, queue);
+    first = fake_scalar(sent(), NOW) + INT64_C(946684800000000);
+    lose();
+    commit("--");
+    found(res, 0, HERE + 1, first + 5);
+    found(res, 1, HERE, first - 1);
+    fake_commit(side(), &res);
+    assert_string_equal(reply, ":0\r\n");
+}
+
+/* It had not been committed: the second try is what counts, once. One is kept, and one is not. */
+static void test_the_second_try_counts_once(void **state) {
+    int32_t queue = keeping("q1", 77);
+    PGresult *res = fake_rows(5);
+
+    (void)state;
+    send_acks(&ack, NULL, queue, queue_named("q2")->id);
+    lose();
+    commit("kg");
+    found(res, 0, HERE, clock_db());
+    found(res, 1, 0, 0);
+    fake_commit(side(), &res);
+    assert_string_equal(reply, ":2\r\n");
+}
+
+/* Of a job that leaves no trace, the lease that we had tells. */
+static void test_a_lease_that_is_left_counts(void **state) {
+    int32_t plain = queue_named("q2")->id;
+    PGresult *res = fake_rows(5);
+
+    (void)state;
+    lease_add((struct job_key){ plain, 0, 2 }, clock_db() + US_PER_S);
+    send_acks(&ack, NULL, keeping("q1", 77), plain);
+    lose();
+    commit("--");
+    found(res, 0, 0, 0);
+    found(res, 1, 0, 0);
+    fake_commit(side(), &res);
+    assert_string_equal(reply, ":1\r\n");
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_plain_queues_pay_nothing),
+        TEST(test_a_retention_is_sent),
+        TEST(test_a_result_is_sent),
+        TEST(test_unknown_queues_are_looked_up),
+        TEST(test_what_is_deleted_is_not_kept),
+        TEST(test_the_first_try_counts),
+        TEST(test_what_others_did_does_not),
+        TEST(test_the_second_try_counts_once),
+        TEST(test_a_lease_that_is_left_counts),
+    };
+
+    return cmocka_run_group_tests_name("finished jobs", tests, group_start, fake_batch_stop);
+}

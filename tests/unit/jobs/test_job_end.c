@@ -1,0 +1,164 @@
+/* Whatever ends a job: the next job of its group goes at once, and servers whose clients wait for it are told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "jobs/bury.h"
+#include "jobs/job_expiry.h"
+#include "jobs/job_group.h"
+#include "jobs/list_pages.h"
+#include "jobs/popped.h"
+#include "jobs/waitjob.h"
+#include "queue/events.h"
+#include "queue/news.h"
+
+static struct op *const ops[] = { &op_wake_expired, &op_wake_due,       &op_wake_next, &op_expire_in_order,
+                                  &op_bury_jobs,    &op_next_in_groups, NULL };
+static PGresult *result;
+
+static void no_plan(void) {
+}
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, no_plan);
+}
+
+/* Clients of another server wait for ends. */
+static int start(void **state) {
+    char forgotten[4096];
+
+    (void)state;
+    getters_start();
+    news_set_shared(true);
+    waitjob_heard_asking();
+    (void)queue_named("q1");
+    while (news_take(forgotten, sizeof forgotten) > 0)
+        ;
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    for (; !batch_idle(); batch_flush())
+        fake_commit_empty(fake_hot());
+    PQclear(result);
+    result = NULL;
+    news_set_shared(false);
+    getters_stop();
+    return 0;
+}
+
+static void assert_told(void) {
+    char text[4096], item[64];
+    size_t len = news_take(text, sizeof text - 1);
+
+    text[len] = '\0';
+    snprintf(item, sizeof item, "y%d,0,7,", queue_named("q1")->id);
+    if (strstr(text, item) == NULL)
+        fail_msg("no %s in %s", item, text);
+}
+
+/* The next flight asks for the next job of "group" in q1. */
+static void assert_group_goes_on(void) {
+    const struct fake_statement *s;
+    bool found = false;
+
+    batch_flush();
+    for (size_t i = 0; i < fake_count(fake_hot()); i++) {
+        s = fake_sent(fake_hot(), i);
+        found |= s->stmt == SQL_NEXT_IN_GROUPS && fake_element(s, 0, 0) == queue_named("q1")->id;
+    }
+    assert_true(found);
+}
+
+/* A row of wake_expired.sql. */
+static PGresult *expired_row(void) {
+    static const int sizes[] = { 4, 2, 8, 8, 8, 4 };
+    const int64_t values[] = { queue_named("q1")->id, 0, 7, 0, 0, 60 };
+    PGresult *rows = fake_rows(7);
+
+    for (int col = 0; col < 6; col++)
+        fake_set_int(rows, 0, col, sizes[col], values[col]);
+    fake_set_bytes(rows, 0, 6, slice_str("group"));
+    return rows;
+}
+
+static void test_expired(void **state) {
+    struct task *none[1] = { NULL };
+
+    (void)state;
+    result = expired_row();
+    op_wake_expired.done(none, 1, result);
+    assert_told();
+    assert_group_goes_on();
+}
+
+static void test_expired_in_order(void **state) {
+    (void)state;
+    result = expired_row();
+    op_expire_in_order.done(NULL, 0, result);
+    assert_told();
+    assert_group_goes_on();
+}
+
+/* Columns of bury_jobs.sql. */
+static void test_dead(void **state) {
+    PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(7) };
+
+    (void)state;
+    bury_job((struct job_key){ queue_named("q1")->id, 0, 7 }, NULL, NULL);
+    batch_flush();
+    fake_set_int(rows[0], 0, 0, 4, 1);
+    fake_set_int(rows[0], 0, 4, 8, 0);
+    fake_set_int(rows[0], 0, 5, 4, 60);
+    fake_set_bytes(rows[0], 0, 6, slice_str("group"));
+    fake_commit(fake_hot(), rows);
+    assert_told();
+    assert_group_goes_on();
+}
+
+static void test_popped(void **state) {
+    const struct job job = { .q = queue_named("q1"),
+                             .key = { queue_named("q1")->id, 0, 7 },
+                             .group = slice_str("group") };
+
+    (void)state;
+    popped_count_gone(&job);
+    assert_told();
+    assert_group_goes_on();
+}
+
+/* Columns: queued_since, expires_at, retry, group_key. */
+static void test_deleted(void **state) {
+    (void)state;
+    result = fake_rows(4);
+    fake_set_int(result, 0, 0, 8, 0);
+    fake_set_int(result, 0, 1, 8, 0);
+    fake_set_int(result, 0, 2, 4, 60);
+    fake_set_bytes(result, 0, 3, slice_str("group"));
+    list_job_deleted((struct job_key){ queue_named("q1")->id, 0, 7 }, result, 0, 0);
+    assert_told();
+    assert_group_goes_on();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_expired, start, stop),
+        cmocka_unit_test_setup_teardown(test_expired_in_order, start, stop),
+        cmocka_unit_test_setup_teardown(test_dead, start, stop),
+        cmocka_unit_test_setup_teardown(test_popped, start, stop),
+        cmocka_unit_test_setup_teardown(test_deleted, start, stop),
+    };
+
+    return cmocka_run_group_tests_name("job_end", tests, group_start, NULL);
+}

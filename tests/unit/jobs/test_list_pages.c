@@ -1,0 +1,324 @@
+/* DEL, EXPIRE, RENAME: pages up to where the list ended, what claims learn of them, and lost answers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/flight_mark.h"
+#include "batch/operations.h"
+#include "commands/cmd_key.h"
+#include "commands/command.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "jobs/job_expiry.h"
+#include "jobs/list_pages.h"
+
+/* Columns of empty_list.sql and date_list.sql; of date_list.sql, of rename_list.sql. */
+enum { AFTER_RANK = 1, AFTER_ID, END_RANK, END_ID };
+enum { EXPIRES_AT = 7, WAKE_AT, BEFORE };
+enum { FROM, TO, SIGN };
+
+#define PAGE 1000
+
+static struct op *const ops[] = {
+    &op_empty_list, &op_date_list, &op_rename_list, &op_mark_flight, &op_find_flights, &op_list_life, NULL
+};
+static struct buf replies;
+
+static const struct command del = { .handler = cmd_del },
+                            expire = { .handler = cmd_expire, .name = "expire" },
+                            persist = { .handler = cmd_persist }, rename_cmd = { .handler = cmd_rename };
+
+static void no_plan(void) {
+}
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, no_plan);
+}
+
+static int start(void **state) {
+    struct queue *q;
+
+    (void)state;
+    getters_start();
+    node_self()->number = 3;
+    q = queue_named("q1");
+    (void)queue_named("q2");
+    queue_count_total(q, 3000);
+    queue_count_len(q, 3000);
+    q->behind = true;
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    assert_true(batch_idle());
+    assert_true(list_empty(&queue_named("q1")->walks));
+    assert_int_equal(queue_named("q1")->users, 0);
+    getters_stop();
+    buf_free(&replies);
+    return 0;
+}
+
+static void on_end(struct req *r) {
+    notes_reply(&replies, &r->own);
+    req_free(r);
+}
+
+static void assert_replied(const char *expected) {
+    char text[256];
+
+    assert_string_equal(notes_take(&replies, text, sizeof text), expected);
+}
+
+static void command(const struct command *cmd, const char *a, const char *b) {
+    struct slice argv[] = { SLICE("x"), slice_str(a), slice_str(b == NULL ? "" : b) };
+    struct req *r = req_new(b == NULL ? 2 : 3, argv, NULL, on_end);
+
+    r->cmd = cmd;
+    cmd->handler(r);
+    batch_flush();
+}
+
+static const struct fake_statement *sent(size_t i) {
+    return fake_sent(fake_hot(), i);
+}
+
+/* Jobs from that id on, in a queue whose last one is end. */
+static void commit_page(int columns, int count, int64_t first, int64_t end) {
+    PGresult *res = fake_rows(columns);
+
+    for (int i = 0; i < count; i++) {
+        fake_set_int(res, i, 0, 2, 0);
+        fake_set_int(res, i, 1, 8, first + i);
+        fake_set_int(res, i, 2, 2, 0);
+        fake_set_int(res, i, 3, 8, end);
+        if (columns > 4) {
+            fake_set_int(res, i, 4, 8, 0);
+            assert_int_equal(PQsetvalue(res, i, 7, NULL, -1), 1);
+        }
+    }
+    fake_commit(fake_hot(), (PGresult *[]){ res, NULL });
+    batch_flush();
+}
+
+static void lose(void) {
+    fake_lose(fake_hot());
+    fake_hot()->state = DB_READY;
+    clock_turn();
+    batch_flush();
+}
+
+/* ---- DEL ---- */
+
+static void test_pages_end_where_the_list_did(void **state) {
+    const struct queue *q = queue_named("q1");
+
+    (void)state;
+    assert_true(job_new_id(clock_db(), 3) > 5000);
+    command(&del, "q1", NULL);
+    assert_int_equal(sent(0)->stmt, SQL_EMPTY_LIST);
+    assert_int_equal(fake_scalar(sent(0), END_RANK), INT16_MAX);
+    commit_page(8, PAGE, 1, 2900);
+    assert_replied("");
+    assert_int_equal(fake_scalar(sent(0), AFTER_RANK), 0);
+    assert_int_equal(fake_scalar(sent(0), AFTER_ID), PAGE);
+    assert_int_equal(fake_scalar(sent(0), END_ID), 2900);
+    assert_int_equal(q->frontier.id, PAGE);
+    /* Others have been pushed; the end stays. */
+    commit_page(8, PAGE, PAGE + 1, 5000);
+    assert_int_equal(fake_scalar(sent(0), AFTER_ID), 2 * PAGE);
+    assert_int_equal(fake_scalar(sent(0), END_ID), 2900);
+    commit_page(8, 900, 2 * PAGE + 1, 5000);
+    assert_replied(":1");
+    assert_int_equal(queue_len(q), 100);
+    assert_int_equal(q->frontier.id, 2900);
+    assert_true(q->behind);
+}
+
+static void test_all_is_gone(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    for (int64_t id = 3; id > 0; id--)
+        queue_return_key(q, (struct job_key){ q->id, 0, id });
+    command(&del, "q1", NULL);
+    commit_page(8, 2, 1, 3);
+    assert_replied(":1");
+    assert_false(q->behind);
+    assert_int_equal(q->returned_count, 1);
+    assert_int_equal(q->returned[0].id, 3);
+}
+
+/* Told meanwhile that there is something before: claims look there. */
+static void test_what_came_back_meanwhile(void **state) {
+    struct queue *q = queue_named("q1");
+
+    (void)state;
+    command(&del, "q1", NULL);
+    queue_walk_from(q, (struct job_key){ q->id, -5, 0 });
+    commit_page(8, PAGE, 1, 5000);
+    commit_page(8, 0, 0, 0);
+    assert_replied(":1");
+    assert_true(q->behind);
+    assert_true(job_key_before(q->frontier, (struct job_key){ q->id, -5, 1 }));
+}
+
+static void test_several_keys(void **state) {
+    (void)state;
+    command(&del, "q1", "q2");
+    assert_int_equal(fake_count(fake_hot()), 2);
+    fake_commit_empty(fake_hot());
+    assert_replied(":0");
+    command(&del, "q1", "q1");
+    assert_int_equal(fake_count(fake_hot()), 1);
+    fake_fail(fake_hot(), 0, "42P01");
+    assert_replied("-DBERR");
+    command(&del, "none", NULL);
+    assert_replied(":0");
+}
+
+static void test_del_is_said_again(void **state) {
+    (void)state;
+    command(&del, "q1", NULL);
+    lose();
+    assert_int_equal(sent(0)->stmt, SQL_EMPTY_LIST);
+    fake_commit_empty(fake_hot());
+    assert_replied(":1");
+}
+
+/* ---- EXPIRE ---- */
+
+static void test_an_end(void **state) {
+    (void)state;
+    command(&expire, "q1", "100");
+    assert_int_equal(sent(0)->stmt, SQL_DATE_LIST);
+    assert_true(fake_scalar(sent(0), EXPIRES_AT) == fake_scalar(sent(0), WAKE_AT));
+    commit_page(4, 5, 1, 5);
+    assert_replied(":1");
+    assert_true(expiry_next_wake() <= clock_db() + 100 * US_PER_S);
+    command(&expire, "q1", "0");
+    assert_int_equal(sent(0)->stmt, SQL_EMPTY_LIST);
+    fake_commit_empty(fake_hot());
+    assert_replied(":0");
+}
+
+static void test_for_ever(void **state) {
+    (void)state;
+    command(&persist, "q1", NULL);
+    assert_int_equal(sent(0)->stmt, SQL_DATE_LIST);
+    assert_true(fake_scalar(sent(0), EXPIRES_AT) > fake_scalar(sent(0), BEFORE));
+    commit_page(4, 0, 0, 0);
+    assert_replied(":0");
+}
+
+/* ---- RENAME ---- */
+
+static void commit_renamed(int32_t from, int32_t to) {
+    PGresult *res = fake_rows(9);
+
+    for (int i = 0; i < 4; i++) {
+        int32_t queue_id = i < 2 ? from : to;
+
+        for (int col = 6; col < 9; col++)
+            assert_int_equal(PQsetvalue(res, i, col, NULL, -1), 1);
+        fake_set_int(res, i, 0, 4, queue_id);
+        fake_set_int(res, i, 1, 2, 0);
+        fake_set_int(res, i, 2, 8, 5 - i);
+        fake_set_int(res, i, 3, 8, 0);
+    }
+    assert_int_equal(PQsetvalue(res, 3, 0, NULL, -1), 1);
+    fake_set_int(res, 3, 8, 4, 1);
+    fake_commit(fake_hot(), (PGresult *[]){ res, NULL, NULL });
+    batch_flush();
+}
+
+/* What comes is older than what has gone by in the other queue. */
+static void test_what_comes_is_looked_for(void **state) {
+    struct queue *from = queue_named("q1"), *to = queue_named("q2");
+
+    (void)state;
+    queue_count_len(to, 1);
+    queue_count_total(to, 1);
+    to->frontier = (struct job_key){ to->id, 0, 900 };
+    command(&rename_cmd, "q1", "q2");
+    assert_int_equal(sent(0)->stmt, SQL_RENAME_LIST);
+    assert_int_equal(sent(1)->stmt, SQL_MARK_FLIGHT);
+    commit_renamed(from->id, to->id);
+    assert_replied("+OK");
+    assert_int_equal(queue_len(from), 2998);
+    assert_false(from->behind);
+    assert_int_equal(queue_len(to), 2);
+    assert_int_equal(to->total, 2);
+    assert_true(to->behind);
+    assert_int_equal(to->frontier.id, 3);
+}
+
+static void test_other_fronts_turn_it_round(void **state) {
+    struct queue *from = queue_named("q1"), *to = queue_named("q2");
+
+    (void)state;
+    from->front = END_LEFT;
+    to->front = END_RIGHT;
+    to->frontier = (struct job_key){ to->id, 0, 900 };
+    command(&rename_cmd, "q1", "q2");
+    assert_int_equal(fake_scalar(sent(0), SIGN), -1);
+    commit_renamed(from->id, to->id);
+    assert_replied("+OK");
+    assert_int_equal(to->frontier.id, -6);
+}
+
+/* Was the lost flight committed? */
+static void tell(bool committed) {
+    PGresult *res = fake_rows(1);
+
+    assert_int_equal(sent(0)->stmt, SQL_FIND_FLIGHTS);
+    if (committed)
+        fake_set_int(res, 0, 0, 8, fake_element(sent(0), 1, 0));
+    fake_commit(fake_hot(), &res);
+    batch_flush();
+}
+
+static void test_renamed_once(void **state) {
+    (void)state;
+    command(&rename_cmd, "q1", "q2");
+    lose();
+    tell(true);
+    assert_replied("+OK");
+    command(&rename_cmd, "q1", "q2");
+    lose();
+    tell(false);
+    assert_int_equal(sent(0)->stmt, SQL_RENAME_LIST);
+    fake_commit_empty(fake_hot());
+    assert_replied("-ERR");
+    command(&rename_cmd, "q1", "q2");
+    lose();
+    fake_fail(fake_hot(), 0, "42P01");
+    batch_flush();
+    assert_replied("-UNKNOWN");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_pages_end_where_the_list_did),
+        TEST(test_all_is_gone),
+        TEST(test_what_came_back_meanwhile),
+        TEST(test_several_keys),
+        TEST(test_del_is_said_again),
+        TEST(test_an_end),
+        TEST(test_for_ever),
+        TEST(test_what_comes_is_looked_for),
+        TEST(test_other_fronts_turn_it_round),
+        TEST(test_renamed_once),
+    };
+
+    return cmocka_run_group_tests_name("list pages", tests, group_start, fake_batch_stop);
+}

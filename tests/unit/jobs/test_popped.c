@@ -1,0 +1,278 @@
+/* What was popped for a client that goes: put back as it was, or known to have been sent. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "jobs/claim.h"
+#include "jobs/job_group.h"
+#include "jobs/pop.h"
+#include "jobs/popped.h"
+
+/* Columns of pop_first.sql, and of put_back_jobs.sql. */
+enum { ROW_BODY = 7, ROW_ATTEMPTS = 9, ROW_BACKOFF, ROW_DEADQUEUE, ROW_ERROR, ROW_KEY, ROW_GROUP = 15 };
+enum {
+    BACK_ID,
+    BACK_BODY = 6,
+    BACK_ATTEMPTS = 11,
+    BACK_BACKOFF,
+    BACK_DEADQUEUE,
+    BACK_ERROR,
+    BACK_KEY,
+    BACK_UNTIL,
+    BACK_GROUP
+};
+
+static struct op *const ops[] = { &op_move_first, &op_move_last, &op_put_back, &op_next_in_groups, NULL };
+static PGresult *result;
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, claim_plan);
+}
+
+static int start(void **state) {
+    (void)state;
+    getters_start();
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    assert_true(batch_idle());
+    PQclear(result);
+    result = NULL;
+    getters_stop();
+    return 0;
+}
+
+/* The client, with the job popped, of that group or none, and its reply not yet written. */
+static struct client *client_with_group(bool has_rest, const char *group) {
+    static const int sizes[] = { 2, 8, 8, 8, 4, 4, 4 };
+    struct client *c = &getters[1].client;
+    struct job job;
+
+    PQclear(result);
+    result = fake_rows(POPPED_COLUMNS);
+    for (int col = 0; col < ROW_BODY; col++)
+        fake_set_int(result, 0, col, sizes[col], col == 1 ? 77 : 0);
+    fake_set_bytes(result, 0, ROW_BODY, slice_str("body"));
+    fake_set_int(result, 0, ROW_BODY + 1, 4, 2);
+    if (has_rest) {
+        fake_set_int(result, 0, ROW_ATTEMPTS, 4, 5);
+        fake_set_int(result, 0, ROW_BACKOFF, 4, 6);
+        fake_set_bytes(result, 0, ROW_DEADQUEUE, slice_str("dead"));
+        fake_set_bytes(result, 0, ROW_ERROR, slice_str("oops"));
+        fake_set_bytes(result, 0, ROW_KEY, slice_str("key"));
+    }
+    if (group != NULL)
+        fake_set_bytes(result, 0, ROW_GROUP, slice_str(group));
+    job = popped_read(result, 0, queue_named("q1"));
+    popped_note_unsent(c, &job);
+    return c;
+}
+
+static struct client *client_with(bool has_rest) {
+    return client_with_group(has_rest, NULL);
+}
+
+static bool is_text(int col, const char *want) {
+    struct slice bytes = fake_element_bytes(fake_sent(fake_hot(), 0), col, 0);
+
+    return want == NULL ? bytes.ptr == NULL : bytes.ptr != NULL && slice_equal(bytes, slice_str(want));
+}
+
+/* The statement that puts the job back is under way. */
+static void assert_put_back(const char *key) {
+    batch_flush();
+    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_ID, 0), 77);
+    assert_true(is_text(BACK_BODY, "body") && is_text(BACK_KEY, key) && is_text(BACK_UNTIL, NULL));
+}
+
+static void land(void) {
+    PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(4) };
+
+    fake_set_int(rows[0], 0, 0, 4, 1);
+    fake_set_int(rows[0], 0, 1, 2, 0);
+    fake_set_int(rows[0], 0, 2, 8, 77);
+    fake_commit(fake_hot(), rows);
+}
+
+static void test_put_back_as_it_was(void **state) {
+    (void)state;
+    popped_put_back_unsent(client_with(true));
+    assert_put_back("key");
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_ATTEMPTS, 0), 5);
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_BACKOFF, 0), 6);
+    assert_true(is_text(BACK_DEADQUEUE, "dead") && is_text(BACK_ERROR, "oops"));
+    land();
+    assert_int_equal(queue_named("q1")->len, 1);
+    assert_int_equal(queue_named("q1")->total, 1);
+    assert_int_equal(queue_budget(queue_named("q1")), 1);
+}
+
+static void test_a_plain_one(void **state) {
+    (void)state;
+    popped_put_back_unsent(client_with(false));
+    assert_put_back(NULL);
+    for (int col = BACK_ATTEMPTS; col < BACK_KEY; col++)
+        assert_true(is_text(col, NULL));
+    land();
+}
+
+static void test_its_key_is_somebody_elses(void **state) {
+    (void)state;
+    popped_put_back_unsent(client_with(true));
+    assert_put_back("key");
+    fake_fail(fake_hot(), 0, "23505");
+    assert_put_back(NULL);
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_ATTEMPTS, 0), 5);
+    land();
+    assert_int_equal(queue_named("q1")->len, 1);
+}
+
+static void test_refused_for_good(void **state) {
+    (void)state;
+    popped_put_back_unsent(client_with(true));
+    assert_put_back("key");
+    fake_fail(fake_hot(), 0, "23514");
+    batch_flush();
+    assert_true(batch_idle());
+    assert_int_equal(queue_named("q1")->len, 0);
+}
+
+/* It is put back where it is not there yet: twice is once. */
+static void test_a_lost_flight(void **state) {
+    (void)state;
+    popped_put_back_unsent(client_with(true));
+    assert_put_back("key");
+    fake_lose(fake_hot());
+    fake_hot()->state = DB_READY;
+    assert_put_back("key");
+    fake_commit_empty(fake_hot());
+    assert_int_equal(queue_named("q1")->len, 0);
+}
+
+/* Another one may have been let go in its place: it waits, and its group is looked at. */
+static void test_one_of_a_group(void **state) {
+    PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(4) };
+
+    (void)state;
+    popped_put_back_unsent(client_with_group(true, "group"));
+    assert_put_back("key");
+    assert_true(is_text(BACK_GROUP, "group"));
+    fake_set_int(rows[0], 0, 0, 4, 1);
+    fake_set_int(rows[0], 0, 1, 2, 0);
+    fake_set_int(rows[0], 0, 2, 8, 77);
+    fake_set_bytes(rows[0], 0, 3, slice_str("group"));
+    fake_commit(fake_hot(), rows);
+    assert_int_equal(queue_named("q1")->total, 1);
+    assert_int_equal(queue_named("q1")->len, 0);
+    batch_flush();
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_NEXT_IN_GROUPS);
+    for (; !batch_idle(); batch_flush())
+        fake_commit_empty(fake_hot());
+}
+
+static void test_what_was_written_is_not_put_back(void **state) {
+    struct client *c = client_with(true);
+
+    (void)state;
+    c->bytes_out += 10;
+    popped_put_back_unsent(c);
+    assert_true(batch_idle());
+    c = client_with(true);
+    deliveries_forget(c);
+    popped_put_back_unsent(c);
+    assert_true(batch_idle());
+}
+
+/* ---- moved ---- */
+
+static void reply_body(struct get *g, const struct job *jobs, size_t count) {
+    assert_int_equal(count, 1);
+    assert_true(slice_equal(jobs[0].body, slice_str("body")));
+    reply_null_array(g->req);
+}
+
+static void reply_none(struct get *g) {
+    (void)g;
+    fail();
+}
+
+static void ended(struct get *g) {
+    (void)g;
+}
+
+/* A row of move_first.sql, of a job of this group or none. */
+static PGresult *row_of_move(const char *group) {
+    static const int sizes[] = { 4, 2, 8, 8, 8 };
+    PGresult *rows = fake_rows(10);
+
+    for (int col = 0; col < 4; col++)
+        fake_set_int(rows, 0, col, sizes[col], col == 0);
+    fake_set_bytes(rows, 0, 5, slice_str("body"));
+    fake_set_int(rows, 0, 6, 8, 0);
+    fake_set_int(rows, 0, 7, 4, 0);
+    if (group != NULL)
+        fake_set_bytes(rows, 0, 8, slice_str(group));
+    fake_set_int(rows, 0, 9, 8, 0);
+    return rows;
+}
+
+/* A job is moved from "q1" to "q2", which is committed. */
+static void move_one(enum list_end from, const char *group) {
+    static const struct get_kind moving = { pop_plan, reply_body, reply_none, ended };
+    struct pop pop = { from, queue_named("q2"), END_LEFT };
+    struct get *g = new_get(2, "q1");
+    PGresult *rows[DB_MAX_STATEMENTS] = { row_of_move(group) };
+
+    queue_named("q1")->front = pop.to->front = END_LEFT;
+    queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 1 });
+    g->kind = &moving;
+    g->own = &pop;
+    get_begin(g);
+    batch_flush();
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, from == END_LEFT ? SQL_MOVE_FIRST : SQL_MOVE_LAST);
+    fake_commit(fake_hot(), rows);
+    assert_int_equal(getters[2].ends, 1);
+    getters[2].ends = 0;
+    batch_flush();
+}
+
+static void test_a_move_lets_the_next_of_the_group_go(void **state) {
+    (void)state;
+    for (enum list_end from = END_LEFT; from <= END_RIGHT; from++) {
+        move_one(from, "group");
+        assert_int_equal(fake_count(fake_hot()), 1);
+        assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_NEXT_IN_GROUPS);
+        assert_int_equal(fake_element(fake_sent(fake_hot(), 0), 0, 0), 1);
+        assert_true(is_text(1, "group"));
+        for (; !batch_idle(); batch_flush())
+            fake_commit_empty(fake_hot());
+        move_one(from, NULL);
+        assert_true(batch_idle());
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_put_back_as_it_was, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_plain_one, start, stop),
+        cmocka_unit_test_setup_teardown(test_its_key_is_somebody_elses, start, stop),
+        cmocka_unit_test_setup_teardown(test_refused_for_good, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_lost_flight, start, stop),
+        cmocka_unit_test_setup_teardown(test_one_of_a_group, start, stop),
+        cmocka_unit_test_setup_teardown(test_what_was_written_is_not_put_back, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_move_lets_the_next_of_the_group_go, start, stop),
+    };
+
+    return cmocka_run_group_tests_name("popped", tests, group_start, fake_batch_stop);
+}

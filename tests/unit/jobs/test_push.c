@@ -1,0 +1,200 @@
+/* List commands: what a claim in the flight of a push asks for, and CLIENT UNBLOCK before a queue has its row. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "commands/cmd_list.h"
+#include "commands/command.h"
+#include "config/config.h"
+#include "fake_db.h"
+#include "getters.h"
+#include "jobs/claim.h"
+#include "jobs/pop.h"
+#include "jobs/taking.h"
+#include "queue/list_front.h"
+#include "queue/queue_row.h"
+
+/* A column of pop_first.sql. */
+enum { POP_COUNT = 3 };
+
+static struct op *const ops[] = { &op_push,        &op_push_again,  &op_pop_first, &op_pop_last,
+                                  &op_open_queues, &op_find_fronts, NULL };
+static struct buf replies;
+static struct queue *q;
+
+static int group_start(void **state) {
+    (void)state;
+    return fake_batch_start(ops, claim_plan);
+}
+
+static int start(void **state) {
+    (void)state;
+    config_defaults();
+    getters_start();
+    node_self()->number = 3;
+    q = queue_named("q1");
+    q->front = END_LEFT;
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    waiters_end_all(NULL);
+    assert_true(batch_idle());
+    assert_int_equal(q->adding, 0);
+    assert_int_equal(q->claiming, 0);
+    getters_stop();
+    buf_free(&replies);
+    return 0;
+}
+
+/* ---- the commands ---- */
+
+static void on_end(struct req *r) {
+    notes_reply(&replies, &r->own);
+    req_free(r);
+}
+
+static void assert_pushed(const char *expected) {
+    char text[256];
+
+    assert_string_equal(notes_take(&replies, text, sizeof text), expected);
+}
+
+/* So many elements are pushed. */
+static void push(void (*handler)(struct req *r), int elements) {
+    struct slice argv[16] = { SLICE("push"), SLICE("q1") };
+    struct req *r;
+
+    for (int i = 0; i < elements; i++)
+        argv[2 + i] = SLICE("e");
+    r = req_new(2 + elements, argv, NULL, on_end);
+    r->client = &getters[0].client;
+    handler(r);
+}
+
+static void reply_nothing(struct get *g) {
+    reply_null_array(g->req);
+}
+
+static void ended(struct get *g) {
+    (void)g;
+}
+
+static const struct get_kind kind = { .plan = pop_plan, .reply_nothing = reply_nothing, .ended = ended };
+static const struct pop from_left = { .from = END_LEFT };
+
+/* BLMPOP 0 1 q1 LEFT COUNT count. */
+static void wait_for(int number, int64_t count) {
+    struct get *g = new_get(number, "q1");
+
+    g->kind = &kind;
+    g->own = (void *)&from_left;
+    g->count = count;
+    get_wait(g);
+}
+
+static const struct fake_statement *sent(size_t i) {
+    return fake_sent(fake_hot(), i);
+}
+
+/* ---- a claim in the flight of a push ---- */
+
+/* A claim that was full leaves behind that there may be more. */
+static void test_claim_of_what_is_pushed(void **state) {
+    (void)state;
+    q->behind = true;
+    wait_for(1, 3);
+    push(cmd_rpush, 6);
+    batch_flush();
+    assert_int_equal(fake_count(fake_hot()), 2);
+    assert_int_equal(sent(1)->stmt, SQL_POP_FIRST);
+    assert_int_equal(fake_scalar(sent(1), POP_COUNT), 3);
+    fake_commit_empty(fake_hot());
+    assert_pushed(":6");
+}
+
+static void test_claim_of_all_that_is_pushed(void **state) {
+    (void)state;
+    q->behind = true;
+    wait_for(1, 100);
+    push(cmd_rpush, 2);
+    push(cmd_lpush, 2);
+    batch_flush();
+    assert_in_range(fake_scalar(sent(fake_count(fake_hot()) - 1), POP_COUNT), 4, 5);
+    fake_commit_empty(fake_hot());
+}
+
+static void test_look_where_nothing_is_pushed(void **state) {
+    (void)state;
+    q->behind = true;
+    wait_for(1, 100);
+    batch_flush();
+    assert_int_equal(fake_scalar(sent(0), POP_COUNT), 1);
+    fake_commit_empty(fake_hot());
+}
+
+/* ---- CLIENT UNBLOCK ---- */
+
+static void begin_move(void) {
+    struct slice argv[] = { SLICE("blmove"), SLICE("q1"),   SLICE("new"),
+                            SLICE("LEFT"),   SLICE("LEFT"), SLICE("0") };
+    struct req *r = req_new(6, argv, NULL, on_end);
+
+    r->client = &getters[1].client;
+    cmd_blmove(r);
+    assert_true(waiters_has(&getters[1].client));
+}
+
+static void open_queue(void) {
+    PGresult *res = fake_rows(3);
+
+    fake_set_int(res, 0, 0, 4, 7);
+    fake_set_bytes(res, 0, 1, SLICE("new"));
+    fake_set_int(res, 0, 2, 2, 0);
+    fake_commit(fake_hot(), &res);
+}
+
+static void test_unblock_before_the_row(void **state) {
+    (void)state;
+    begin_move();
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_OPEN_QUEUES);
+    assert_true(taking_unblock(&getters[1].client, true));
+    assert_pushed("-UNBLOCKED");
+    assert_false(taking_unblock(&getters[1].client, true));
+    open_queue();
+    assert_null(getters[1].client.get);
+    assert_false(waiters_has(&getters[1].client));
+}
+
+static void test_unblock_before_the_front(void **state) {
+    (void)state;
+    begin_move();
+    batch_flush();
+    open_queue();
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_FIND_FRONTS);
+    assert_true(taking_unblock(&getters[1].client, false));
+    assert_pushed("*-1");
+    fake_commit_empty(fake_hot());
+    assert_null(getters[1].client.get);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_claim_of_what_is_pushed, start, stop),
+        cmocka_unit_test_setup_teardown(test_claim_of_all_that_is_pushed, start, stop),
+        cmocka_unit_test_setup_teardown(test_look_where_nothing_is_pushed, start, stop),
+        cmocka_unit_test_setup_teardown(test_unblock_before_the_row, start, stop),
+        cmocka_unit_test_setup_teardown(test_unblock_before_the_front, start, stop),
+    };
+
+    return cmocka_run_group_tests(tests, group_start, fake_batch_stop);
+}

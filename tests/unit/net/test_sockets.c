@@ -1,0 +1,185 @@
+/* Accepting: so many in a turn, and none while files are out. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "config/config.h"
+#include "config/files.h"
+#include "net/sockets.h"
+
+#define CROWD 400 /* more than a turn accepts, and fewer than may wait */
+
+static struct {
+    struct event_base *base;
+    char dir[64];
+    char path[96];
+    FILE *log;
+    int accepted;
+    int fds[CROWD]; /* of those accepted */
+    int crowd[CROWD];
+} world;
+
+static void on_accept(int fd, bool unix_socket) {
+    assert_true(unix_socket);
+    world.fds[world.accepted++] = fd;
+}
+
+static int start(void **state) {
+    char err[256];
+
+    (void)state;
+    config_defaults();
+    strcpy(world.dir, "/tmp/pgdisque-test.XXXXXX");
+    assert_non_null(mkdtemp(world.dir));
+    snprintf(world.path, sizeof world.path, "%s/socket", world.dir);
+    config.port = 0;
+    free(config.unixsocket);
+    config.unixsocket = xstrdup(world.path);
+    world.base = event_base_new();
+    world.accepted = 0;
+    return sockets_listen(world.base, on_accept, err, sizeof err) ? 0 : -1;
+}
+
+static int stop(void **state) {
+    (void)state;
+    for (int i = 0; i < world.accepted; i++)
+        close(world.fds[i]);
+    sockets_stop_listening();
+    event_base_free(world.base);
+    rmdir(world.dir);
+    return 0;
+}
+
+static void connect_crowd(void) {
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+
+    snprintf(sa.sun_path, sizeof sa.sun_path, "%s", world.path);
+    for (int i = 0; i < CROWD; i++) {
+        world.crowd[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        assert_int_equal(connect(world.crowd[i], (struct sockaddr *)&sa, sizeof sa), 0);
+    }
+}
+
+static void disconnect_crowd(void) {
+    for (int i = 0; i < CROWD; i++)
+        close(world.crowd[i]);
+}
+
+static void turn(void) {
+    clock_turn();
+    event_base_loop(world.base, EVLOOP_ONCE);
+}
+
+static void test_so_many_in_a_turn(void **state) {
+    int turns = 0;
+
+    (void)state;
+    connect_crowd();
+    while (world.accepted < CROWD) {
+        int before = world.accepted;
+
+        turn();
+        assert_in_range(world.accepted - before, 0, 256);
+        assert_true(++turns < 10);
+    }
+    disconnect_crowd();
+}
+
+/* Limits the files to those that are open, and few more. */
+static struct rlimit leave_files(rlim_t few) {
+    struct rlimit before, limit;
+    int lowest = open("/dev/null", O_RDONLY);
+
+    close(lowest);
+    getrlimit(RLIMIT_NOFILE, &before);
+    limit = (struct rlimit){ (rlim_t)lowest + few, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
+/* A turn in which accept() fails is followed by one that waits: a loop that spins would have gone
+ * round many times before the timer. */
+static void test_no_files(void **state) {
+    struct rlimit before;
+    int64_t begin = clock_mono_now();
+    int turns = 0;
+
+    (void)state;
+    connect_crowd();
+    before = leave_files(5);
+    while (clock_mono_now() - begin < 300 * US_PER_MS) {
+        turn();
+        turns++;
+    }
+    assert_int_equal(world.accepted, 5);
+    assert_in_range(turns, 1, 20);
+    setrlimit(RLIMIT_NOFILE, &before);
+    for (turns = 0; world.accepted < CROWD; turns++) {
+        assert_true(turns < 20);
+        turn();
+    }
+    disconnect_crowd();
+}
+
+static void test_the_last_files_are_not_for_clients(void **state) {
+    struct rlimit before = leave_files(100);
+    int fd = open("/dev/null", O_RDONLY);
+
+    (void)state;
+    assert_false(files_are_few(fd));
+    assert_false(files_are_few(fd + 67));
+    assert_true(files_are_few(fd + 68));
+    assert_true(files_are_few(fd + 99));
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_false(files_are_few(fd + 99));
+    close(fd);
+}
+
+/* What maxclients becomes in a process that may open so many files; 0: it is refused. */
+static int clients_with(rlim_t files) {
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        char err[256];
+
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files / 2, files });
+        config.maxclients = 100;
+        _exit(files_prepare(err, sizeof err) ? config.maxclients : 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_clients_get_what_is_left(void **state) {
+    (void)state;
+    assert_int_equal(clients_with(1000), 100);
+    assert_int_equal(clients_with(164), 100);
+    assert_int_equal(clients_with(163), 99);
+    assert_int_equal(clients_with(65), 1);
+    assert_int_equal(clients_with(64), 0);
+    assert_int_equal(clients_with(20), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_so_many_in_a_turn, start, stop),
+        cmocka_unit_test_setup_teardown(test_no_files, start, stop),
+        cmocka_unit_test(test_the_last_files_are_not_for_clients),
+        cmocka_unit_test(test_clients_get_what_is_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

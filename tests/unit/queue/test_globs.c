@@ -1,0 +1,384 @@
+/* Patterns of queues' names: what they are, what fits, whose turn it is, and what is forgotten. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "base/match.h"
+#include "net/long_work.h"
+#include "queue/globs.h"
+#include "random.h"
+
+/* ---- a clock that stands, in place of clock.c ---- */
+
+static int64_t now = US_PER_S;
+
+void clock_turn(void) {
+}
+
+int64_t clock_mono(void) {
+    return now;
+}
+
+int64_t clock_unix(void) {
+    return now;
+}
+
+int64_t clock_db(void) {
+    return now;
+}
+
+int64_t clock_mono_now(void) {
+    return now;
+}
+
+void clock_sync_db(int64_t db_us, int64_t mono_us) {
+    (void)db_us;
+    (void)mono_us;
+}
+
+static int start(void **state) {
+    (void)state;
+    queue_init();
+    return 0;
+}
+
+static void forget_globs(void) {
+    now += 61 * US_PER_S;
+    globs_forget_unused();
+    assert_int_equal(globs_count(), 0);
+}
+
+static int stop(void **state) {
+    (void)state;
+    QUEUE_EACH(q)
+    queue_drop(q);
+    forget_globs();
+    return 0;
+}
+
+static struct queue *ready_queue(const char *name) {
+    struct queue *q = queue_get(slice_str(name));
+
+    q->behind = true;
+    queue_signal(q);
+    return q;
+}
+
+static void empty(struct queue *q) {
+    q->behind = false;
+}
+
+static bool has_budget(struct queue *q) {
+    return queue_budget(q) > 0;
+}
+
+static bool nothing(struct queue *q) {
+    (void)q;
+    return false;
+}
+
+static const char *next(struct glob *g) {
+    struct queue *q = glob_find(g, has_budget);
+
+    if (q == NULL)
+        return "none";
+    glob_served(g, q);
+    return q->name.ptr;
+}
+
+#define assert_next(g, name) assert_memory_equal(next(g), name, strlen(name))
+
+/* ---- names ---- */
+
+static void test_what_is_a_pattern(void **state) {
+    (void)state;
+    assert_true(glob_is_pattern(SLICE("*")));
+    assert_true(glob_is_pattern(SLICE("a?")));
+    assert_true(glob_is_pattern(SLICE("a\\\\*")));
+    assert_true(glob_is_pattern(SLICE("\\**")));
+    assert_false(glob_is_pattern(SLICE("a\\*\\?")));
+    assert_false(glob_is_pattern(SLICE("a[b]")));
+    assert_false(glob_is_pattern(SLICE("")));
+    assert_false(glob_is_pattern(SLICE("a\\")));
+    assert_true(glob_is_special(SLICE("a\\*")));
+    assert_false(glob_is_special(SLICE("a\\b[c]")));
+}
+
+static void assert_unescapes(const char *name, const char *want) {
+    char out[32];
+    size_t len = glob_unescape(slice_str(name), out);
+
+    assert_int_equal(len, strlen(want));
+    assert_memory_equal(out, want, len);
+}
+
+static void test_unescape(void **state) {
+    (void)state;
+    assert_unescapes("a\\*b\\?", "a*b?");
+    assert_unescapes("c:\\\\dir\\*", "c:\\dir*");
+    assert_unescapes("\\*\\", "*\\");
+}
+
+/* ---- turns ---- */
+
+static void test_in_turn_however_deep(void **state) {
+    struct glob *g;
+
+    (void)state;
+    ready_queue("t:a")->len = 1000;
+    ready_queue("other");
+    g = glob_use(SLICE("t:*"));
+    ready_queue("t:b");
+    ready_queue("t:c");
+    for (int i = 0; i < 3; i++) {
+        assert_next(g, "t:a");
+        assert_next(g, "t:b");
+        assert_next(g, "t:c");
+    }
+    empty(queue_find(SLICE("t:b")));
+    assert_next(g, "t:a");
+    assert_next(g, "t:c");
+    ready_queue("t:b");
+    assert_next(g, "t:a");
+    assert_next(g, "t:b");
+    glob_leave(g);
+}
+
+/* What was found empty is looked at again when it is noted. */
+static void test_queues_that_go_empty(void **state) {
+    struct glob *g = glob_use(SLICE("?"));
+    struct queue *q = ready_queue("a");
+
+    (void)state;
+    empty(q);
+    assert_next(g, "none");
+    q->behind = true;
+    assert_next(g, "none");
+    queue_signal(q);
+    assert_next(g, "a");
+    empty(q);
+    q->claiming = 1;
+    assert_null(glob_find(g, nothing));
+    q->claiming = 0;
+    q->behind = true;
+    assert_next(g, "a");
+    q->behind = false;
+    glob_leave(g);
+}
+
+static void test_queues_come_and_go(void **state) {
+    struct glob *g = glob_use(SLICE("q*"));
+    uint32_t slot;
+    struct queue *q = ready_queue("q1");
+
+    (void)state;
+    slot = q->slot;
+    assert_next(g, "q1");
+    queue_drop(q);
+    assert_next(g, "none");
+    q = ready_queue("x");
+    assert_int_equal(q->slot, slot);
+    assert_next(g, "none");
+    assert_false(globs_wait_for(q));
+    glob_leave(g);
+}
+
+/* Any set of patterns and queues, against comparing all with all. */
+static void test_many(void **state) {
+    struct glob *patterns[200];
+    char text[32];
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        snprintf(text, sizeof text, i % 3 == 0 ? "%d*" : i % 3 == 1 ? "*%d" : "?%d*", i);
+        patterns[i] = glob_use(slice_str(text));
+        for (int k = 0; k < 10; k++) {
+            snprintf(text, sizeof text, "%u", (unsigned)random_below(3000));
+            ready_queue(text);
+        }
+    }
+    for (int i = 0; i < 200; i++) {
+        size_t want = 0, got = 0;
+        const struct queue *first = glob_find(patterns[i], has_budget), *q = first;
+
+        QUEUE_EACH(other)
+        want += glob_match(patterns[i]->text, other->name, false);
+        for (; q != NULL && (got == 0 || q != first); q = glob_find(patterns[i], has_budget)) {
+            assert_true(glob_match(patterns[i]->text, q->name, false));
+            glob_served(patterns[i], q);
+            got++;
+        }
+        assert_int_equal(got, want);
+        glob_leave(patterns[i]);
+    }
+}
+
+/* ---- who waits ---- */
+
+static void test_who_waits(void **state) {
+    struct glob *a = glob_use(SLICE("q*")), *b = glob_use(SLICE("*1"));
+    struct queue *q1 = ready_queue("q1"), *q2 = ready_queue("q2");
+    uint32_t from = 0;
+
+    (void)state;
+    assert_false(globs_wait_for(q1));
+    glob_set_waiting(b, true);
+    assert_true(globs_wait_for(q1) && !globs_wait_for(q2));
+    glob_set_waiting(a, true);
+    a->waiter_count = 3;
+    b->waiter_count = 4;
+    assert_int_equal(globs_waiters(q1), 7);
+    assert_int_equal(globs_waiters(q2), 3);
+    assert_ptr_equal(globs_next_waiting(q1, &from), a);
+    assert_ptr_equal(globs_next_waiting(q1, &from), b);
+    assert_null(globs_next_waiting(q1, &from));
+    glob_set_waiting(a, false);
+    glob_set_waiting(b, false);
+    assert_false(globs_wait_for(q1));
+    glob_leave(a);
+    glob_leave(b);
+}
+
+/* ---- patterns come and go ---- */
+
+static void test_one_for_all_who_say_it(void **state) {
+    struct glob *g = glob_use(SLICE("*"));
+
+    (void)state;
+    assert_ptr_equal(glob_use(SLICE("*")), g);
+    glob_leave(g);
+    now += 61 * US_PER_S;
+    globs_forget_unused();
+    assert_int_equal(globs_count(), 1);
+    glob_leave(g);
+    globs_forget_unused();
+    assert_int_equal(globs_count(), 1);
+    assert_ptr_equal(glob_use(SLICE("*")), g);
+    glob_leave(g);
+    forget_globs();
+}
+
+static void test_there_is_a_limit(void **state) {
+    static struct glob *all[GLOBS_MAX];
+    char text[32];
+
+    (void)state;
+    ready_queue("0");
+    for (int i = 0; i < GLOBS_MAX; i++) {
+        snprintf(text, sizeof text, "%d*", i);
+        all[i] = glob_use(slice_str(text));
+        assert_non_null(all[i]);
+    }
+    assert_null(glob_use(SLICE("one more*")));
+    assert_ptr_equal(glob_use(SLICE("7*")), all[7]);
+    glob_leave(all[7]);
+    glob_leave(all[5]);
+    all[5] = glob_use(SLICE("?"));
+    assert_next(all[5], "0");
+    assert_int_equal(globs_count(), GLOBS_MAX);
+    for (int i = 0; i < GLOBS_MAX; i++)
+        glob_leave(all[i]);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+/* ---- very many queues ---- */
+
+#define MANY_QUEUES 20000
+
+static int times_settled;
+
+static void count_settled(void) {
+    times_settled++;
+}
+
+static void make_queues(bool with_jobs) {
+    char name[32];
+
+    for (int i = 0; i < MANY_QUEUES; i++) {
+        snprintf(name, sizeof name, "many-%d", i);
+        if (with_jobs)
+            ready_queue(name);
+        else
+            (void)queue_get(slice_str(name));
+    }
+}
+
+/* Nothing is compared, and no bits are kept, for queues that never had a job. */
+static void test_queues_without_jobs_cost_nothing(void **state) {
+    struct glob *g = glob_use(SLICE("many-*"));
+
+    (void)state;
+    make_queues(false);
+    assert_int_equal(g->words, 0);
+    QUEUE_EACH(q)
+    assert_null(q->globs);
+    ready_queue("many-7");
+    assert_next(g, "many-7");
+    assert_non_null(queue_find(SLICE("many-7"))->globs);
+    glob_leave(g);
+}
+
+static void test_settled_in_steps(void **state) {
+    struct glob *first, *second;
+
+    (void)state;
+    globs_on_settled(count_settled);
+    times_settled = 0;
+    make_queues(true);
+    first = glob_use(SLICE("many-1999?"));
+    second = glob_use(SLICE("*-19998"));
+    assert_false(glob_is_settled(first));
+    assert_int_equal(times_settled, 0);
+    while (!glob_is_settled(first))
+        long_works_turn();
+    while (!glob_is_settled(second))
+        long_works_turn();
+    assert_int_equal(times_settled, 2);
+    assert_false(long_works_pending());
+    assert_next(first, "many-19990");
+    assert_next(first, "many-19991");
+    assert_next(second, "many-19998");
+    glob_leave(first);
+    glob_leave(second);
+    globs_on_settled(NULL);
+}
+
+/* Who wanted it has gone before it was settled. */
+static void test_forgotten_before_it_is_settled(void **state) {
+    struct glob *g;
+
+    (void)state;
+    make_queues(true);
+    g = glob_use(SLICE("many-1*"));
+    assert_false(glob_is_settled(g));
+    glob_leave(g);
+    forget_globs();
+    long_works_turn();
+    assert_false(long_works_pending());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_a_pattern),
+        TEST(test_unescape),
+        TEST(test_in_turn_however_deep),
+        TEST(test_queues_that_go_empty),
+        TEST(test_queues_come_and_go),
+        TEST(test_many),
+        TEST(test_who_waits),
+        TEST(test_one_for_all_who_say_it),
+        TEST(test_there_is_a_limit),
+        TEST(test_queues_without_jobs_cost_nothing),
+        TEST(test_settled_in_steps),
+        TEST(test_forgotten_before_it_is_settled),
+    };
+
+    random_start(4711);
+    return cmocka_run_group_tests_name("globs", tests, NULL, NULL);
+}

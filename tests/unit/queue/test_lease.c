@@ -1,0 +1,353 @@
+/* Leases: when jobs come back, and what keeps them from it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "queue/lease.h"
+#include "random.h"
+
+static int clear(void **state) {
+    (void)state;
+    lease_clear();
+    assert_int_equal(lease_count(), 0);
+    assert_true(lease_next_end() == INT64_MAX);
+    return 0;
+}
+
+static struct job_key key_of(int64_t id) {
+    return (struct job_key){ (int32_t)(id % 5) + 1, (int16_t)(-id % 3), id };
+}
+
+static void assert_ends(int64_t now, int64_t id) {
+    struct lease_end end = { 0 };
+
+    assert_true(lease_take_ended(now, &end));
+    assert_true(end.key.id == id);
+    assert_int_equal(end.key.queue_id, key_of(id).queue_id);
+    assert_int_equal(end.key.rank, key_of(id).rank);
+    assert_false(lease_known(id));
+}
+
+static void assert_none_ends(int64_t now) {
+    struct lease_end end;
+
+    assert_false(lease_take_ended(now, &end));
+}
+
+static void test_ends_in_order(void **state) {
+    (void)state;
+    lease_add(key_of(1), 300);
+    lease_add(key_of(2), 100);
+    lease_add(key_of(INT64_MAX), 200);
+    assert_int_equal(lease_count(), 3);
+    assert_int_equal(lease_next_end(), 100);
+    assert_none_ends(99);
+    assert_ends(100, 2);
+    assert_none_ends(100);
+    assert_int_equal(lease_next_end(), 200);
+    assert_ends(1000, INT64_MAX);
+    assert_ends(1000, 1);
+    assert_none_ends(INT64_MAX);
+    assert_int_equal(lease_count(), 0);
+}
+
+static void test_replaced(void **state) {
+    (void)state;
+    lease_add(key_of(1), 100);
+    lease_add(key_of(2), 150);
+    lease_add(key_of(1), 200);
+    assert_int_equal(lease_count(), 2);
+    assert_ends(1000, 2);
+    assert_none_ends(199);
+    lease_add(key_of(1), 50);
+    assert_ends(50, 1);
+    assert_int_equal(lease_count(), 0);
+}
+
+static void test_removed(void **state) {
+    (void)state;
+    assert_false(lease_remove(1));
+    lease_add(key_of(1), 100);
+    lease_add(key_of(2), 200);
+    assert_true(lease_known(1));
+    assert_true(lease_remove(1));
+    assert_false(lease_known(1));
+    assert_false(lease_remove(1));
+    assert_int_equal(lease_next_end(), 200);
+    assert_int_equal(lease_count(), 1);
+}
+
+/* At most once: there is nothing to watch. */
+static void test_without_an_end(void **state) {
+    (void)state;
+    lease_add(key_of(1), INT64_MAX);
+    assert_false(lease_known(1));
+    assert_int_equal(lease_count(), 0);
+    assert_none_ends(INT64_MAX);
+}
+
+/* Whose it was is told at its end, when somebody else may have to look after it. */
+static void test_of_another_server(void **state) {
+    struct lease_end end;
+
+    (void)state;
+    lease_add_foreign(key_of(1), 100, 9);
+    lease_add(key_of(2), 200);
+    lease_add_foreign(key_of(3), 300, 9);
+    lease_add(key_of(3), 300);
+    lease_add_foreign(key_of(4), INT64_MAX, 9);
+    assert_int_equal(lease_count(), 3);
+    assert_true(lease_take_ended(1000, &end));
+    assert_true(end.key.id == 1 && end.owner == 9);
+    assert_true(lease_take_ended(1000, &end));
+    assert_true(end.key.id == 2 && end.owner == 0);
+    assert_true(lease_take_ended(1000, &end));
+    assert_true(end.key.id == 3 && end.owner == 0);
+    lease_add_foreign(key_of(5), 100, 9);
+    assert_true(lease_remove(5));
+    assert_none_ends(1000);
+}
+
+/* ---- holds ---- */
+
+static void test_held(void **state) {
+    (void)state;
+    lease_add(key_of(1), 100);
+    lease_add(key_of(2), 200);
+    lease_hold(1);
+    assert_true(lease_known(1));
+    assert_int_equal(lease_count(), 2);
+    assert_int_equal(lease_next_end(), 200);
+    assert_ends(1000, 2);
+    assert_none_ends(1000);
+    assert_true(lease_next_end() == INT64_MAX);
+    lease_unhold(1);
+    assert_int_equal(lease_next_end(), 100);
+    assert_ends(1000, 1);
+}
+
+static void test_held_twice(void **state) {
+    (void)state;
+    lease_add(key_of(1), 100);
+    lease_hold(1);
+    lease_hold(1);
+    lease_unhold(1);
+    assert_none_ends(1000);
+    lease_unhold(1);
+    lease_unhold(1);
+    assert_ends(1000, 1);
+}
+
+/* The statement that holds it may have prolonged it. */
+static void test_prolonged_while_held(void **state) {
+    (void)state;
+    lease_add(key_of(1), 100);
+    lease_hold(1);
+    lease_add(key_of(1), 500);
+    assert_none_ends(1000);
+    lease_unhold(1);
+    assert_none_ends(499);
+    assert_ends(500, 1);
+}
+
+static void test_removed_while_held(void **state) {
+    (void)state;
+    lease_add(key_of(1), 100);
+    lease_hold(1);
+    assert_true(lease_remove(1));
+    lease_unhold(1);
+    assert_false(lease_known(1));
+    assert_none_ends(1000);
+    /* The next delivery's lease has nothing to do with that hold. */
+    lease_add(key_of(1), 300);
+    assert_ends(300, 1);
+}
+
+static void test_hold_of_an_unknown_one(void **state) {
+    (void)state;
+    lease_hold(1);
+    assert_false(lease_known(1));
+    lease_unhold(1);
+    lease_add(key_of(1), 100);
+    assert_ends(100, 1);
+}
+
+static void test_cleared(void **state) {
+    (void)state;
+    for (int64_t id = 0; id < 1000; id++) {
+        lease_add(key_of(id), id);
+        if (id % 3 == 0)
+            lease_hold(id);
+    }
+    assert_int_equal(lease_count(), 1000);
+    lease_clear();
+    assert_int_equal(lease_count(), 0);
+    assert_none_ends(INT64_MAX);
+    lease_add(key_of(3), 7);
+    assert_ends(7, 3);
+}
+
+/* ---- reviews ---- */
+
+/* What the database does not tell of between begin and end is no lease any more. */
+static void test_review(void **state) {
+    (void)state;
+    for (int64_t id = 1; id <= 5; id++)
+        lease_add(key_of(id), 100 * id);
+    lease_hold(4);
+    lease_review_begin();
+    lease_add(key_of(2), 250);
+    lease_add(key_of(4), 450);
+    lease_add(key_of(6), 600);
+    lease_review_end();
+    assert_int_equal(lease_count(), 3);
+    assert_false(lease_known(1) || lease_known(3) || lease_known(5));
+    assert_int_equal(lease_next_end(), 250);
+    lease_unhold(4);
+    lease_add(key_of(7), 700);
+    assert_ends(1000, 2);
+    assert_ends(1000, 4);
+    lease_review_begin();
+    lease_review_end();
+    assert_int_equal(lease_count(), 0);
+    assert_none_ends(INT64_MAX);
+}
+
+/* ---- against a model ---- */
+
+#define JOBS 60
+
+struct model {
+    bool known;
+    int64_t until;
+    unsigned holds;
+};
+
+static struct model model[JOBS];
+
+static int64_t next_end_of_model(void) {
+    int64_t next = INT64_MAX;
+
+    for (size_t i = 0; i < JOBS; i++)
+        if (model[i].known && model[i].holds == 0 && model[i].until < next)
+            next = model[i].until;
+    return next;
+}
+
+static size_t count_of_model(void) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < JOBS; i++)
+        count += model[i].known;
+    return count;
+}
+
+static void add_to_both(int64_t id, int64_t until) {
+    lease_add(key_of(id), until);
+    model[id].known = true;
+    model[id].until = until;
+}
+
+static void remove_from_both(int64_t id) {
+    assert_int_equal(lease_remove(id), model[id].known);
+    model[id] = (struct model){ 0 };
+}
+
+static void hold_both(int64_t id, bool hold) {
+    if (hold)
+        lease_hold(id);
+    else
+        lease_unhold(id);
+    if (model[id].known && hold)
+        model[id].holds++;
+    else if (model[id].known && model[id].holds > 0)
+        model[id].holds--;
+}
+
+static void take_from_both(int64_t now) {
+    int64_t next = next_end_of_model();
+    struct lease_end end;
+
+    assert_int_equal(lease_take_ended(now, &end), next <= now);
+    if (next > now)
+        return;
+    assert_true(end.key.id >= 0 && end.key.id < JOBS);
+    assert_true(model[end.key.id].known && model[end.key.id].holds == 0);
+    assert_true(model[end.key.id].until == next);
+    model[end.key.id] = (struct model){ 0 };
+}
+
+static void test_against_a_model(void **state) {
+    (void)state;
+    memset(model, 0, sizeof model);
+    random_start(815);
+    for (int64_t now = 0; now < 20000; now++) {
+        int64_t id = (int64_t)random_below(JOBS);
+        uint64_t what = random_below(10);
+
+        if (what < 3)
+            add_to_both(id, now + (int64_t)random_below(200));
+        else if (what < 4)
+            remove_from_both(id);
+        else if (what < 8)
+            hold_both(id, what < 6);
+        else
+            take_from_both(now);
+        assert_true(lease_next_end() == next_end_of_model());
+        assert_int_equal(lease_count(), count_of_model());
+        assert_int_equal(lease_known(id), model[id].known);
+    }
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, clear, clear)
+
+/* What was revoked is told once; the oldest of very many are forgotten. */
+static void test_past_leases(void **state) {
+    struct lease_end end;
+
+    (void)state;
+    for (int64_t id = 1; id <= 5000; id++) {
+        lease_add(key_of(id), id);
+        assert_true(lease_take_ended(id, &end));
+        lease_end_counted(&end);
+    }
+    assert_int_equal(lease_revoke(1, 1), LEASE_UNKNOWN);
+    assert_int_equal(lease_revoke(5000 - 4096, 5000 - 4096), LEASE_UNKNOWN);
+    assert_int_equal(lease_revoke(5000, 4999), LEASE_UNKNOWN);
+    for (int64_t id = 5000 - 4095; id <= 5000; id++) {
+        assert_int_equal(lease_revoke(id, id), LEASE_ENDED);
+        assert_int_equal(lease_revoke(id, id), LEASE_UNKNOWN);
+    }
+    lease_add(key_of(1), 10);
+    assert_true(lease_replace(1));
+    lease_add(key_of(1), 10);
+    assert_true(lease_replace(1));
+    assert_int_equal(lease_revoke(1, 10), LEASE_REPLACED);
+    assert_int_equal(lease_revoke(1, 10), LEASE_UNKNOWN);
+    lease_add(key_of(1), 20);
+    assert_int_equal(lease_revoke(1, 20), LEASE_HELD);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_ends_in_order),
+        TEST(test_replaced),
+        TEST(test_removed),
+        TEST(test_without_an_end),
+        TEST(test_of_another_server),
+        TEST(test_held),
+        TEST(test_held_twice),
+        TEST(test_prolonged_while_held),
+        TEST(test_removed_while_held),
+        TEST(test_hold_of_an_unknown_one),
+        TEST(test_cleared),
+        TEST(test_review),
+        TEST(test_past_leases),
+        TEST(test_against_a_model),
+    };
+
+    return cmocka_run_group_tests_name("lease", tests, NULL, NULL);
+}

@@ -1,0 +1,387 @@
+/* What is noted for the other servers, and the text of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "pg/channel.h"
+#include "queue/news.h"
+
+static char told[CHANNEL_TEXT_MAX];
+static struct list waiter; /* whose being there is all that counts */
+
+static int start(void **state) {
+    (void)state;
+    queue_init();
+    list_init(&waiter);
+    news_set_shared(true);
+    return 0;
+}
+
+/* What is noted is forgotten when the last of the others goes. */
+static int stop(void **state) {
+    bool urgent;
+
+    (void)state;
+    news_set_shared(true);
+    news_set_shared(false);
+    assert_false(news_has(&urgent));
+    QUEUE_EACH(q) {
+        queue_drop(q);
+    }
+    return 0;
+}
+
+static struct queue *open_queue(int32_t id) {
+    char name[16];
+    struct queue *q;
+
+    snprintf(name, sizeof name, "q%d", id);
+    q = queue_get(slice_str(name));
+    queue_set_id(q, id);
+    return q;
+}
+
+static struct job_key key_of(int32_t queue_id, int16_t rank, int64_t id) {
+    return (struct job_key){ queue_id, rank, id };
+}
+
+static const char *take(size_t size) {
+    size_t len = news_take(told, size);
+
+    assert_int_equal(strlen(told), len);
+    assert_true(len < size);
+    return told;
+}
+
+#define assert_told(text) assert_string_equal(take(sizeof told), text)
+
+static void assert_has(bool anything, bool urgently) {
+    bool urgent;
+
+    assert_int_equal(news_has(&urgent), anything);
+    assert_int_equal(urgent, urgently);
+}
+
+/* ---- collecting ---- */
+
+static void test_alone(void **state) {
+    struct queue *q = open_queue(7);
+
+    (void)state;
+    news_set_shared(false);
+    queue_count_in(q, 1);
+    queue_job_ready(q, key_of(7, 0, 5));
+    queue_job_returned(q, key_of(7, 0, 4));
+    news_lease(NEWS_GONE, key_of(7, 0, 3), 9);
+    news_row(7);
+    assert_has(false, false);
+    assert_told("");
+}
+
+/* What was counted while alone is told to the first that comes. */
+static void test_first_company(void **state) {
+    struct queue *a = open_queue(7);
+
+    (void)state;
+    open_queue(8);
+    news_set_shared(false);
+    queue_count_in(a, 1);
+    queue_count_len(a, 3);
+    queue_count_total(a, 4);
+    queue_count_out(a, 2);
+    news_set_shared(true);
+    assert_has(true, false);
+    assert_told(" q7,3,4,1,2,0");
+    assert_has(false, false);
+}
+
+static void test_shares_are_told_once(void **state) {
+    struct queue *a = open_queue(7), *b = open_queue(8);
+
+    (void)state;
+    queue_count_total(b, 1);
+    queue_count_total(a, 1);
+    queue_count_total(a, -1);
+    queue_count_total(a, -1);
+    assert_has(true, false);
+    assert_told(" q8,0,1,0,0,0 q7,0,-1,0,0,0");
+    assert_told("");
+    queue_count_total(b, 1);
+    assert_told(" q8,0,2,0,0,0");
+}
+
+/* Not with the number of nothing. */
+static void test_without_a_row(void **state) {
+    struct queue *q = queue_get(SLICE("new"));
+
+    (void)state;
+    queue_count_total(q, 1);
+    assert_has(false, false);
+    queue_set_id(q, 9);
+    queue_count_total(q, 1);
+    assert_told(" q9,0,2,0,0,0");
+}
+
+static void test_jobs(void **state) {
+    (void)state;
+    news_returned(key_of(7, -3, 5));
+    news_lease(NEWS_GONE, key_of(8, 0, 6), 1000);
+    news_row(9);
+    news_lease(NEWS_MOVED, key_of(7, 1, INT64_MAX), INT64_MAX);
+    assert_has(true, true);
+    assert_told(" k7,-3,5 x8,0,6,1000 p9 l7,1,9223372036854775807,9223372036854775807");
+    assert_has(false, false);
+}
+
+/* The first key, and how many there are. */
+static void test_ready(void **state) {
+    struct queue *q = open_queue(7);
+
+    (void)state;
+    queue_job_ready(q, key_of(7, 0, 50));
+    queue_job_ready(q, key_of(7, 0, 40));
+    queue_job_ready(q, key_of(7, 0, 60));
+    queue_job_ready(q, key_of(7, 0, 55));
+    assert_has(true, true);
+    assert_told(" a7,0,40,4 q7,4,0,0,0,0");
+    assert_has(false, false);
+    queue_job_ready(q, key_of(7, 0, 70));
+    assert_told(" a7,0,70,1 q7,5,0,0,0,0");
+}
+
+/* While somebody waits here, or a claim is under way, the job is about to be taken. */
+static void test_ready_and_wanted_here(void **state) {
+    struct queue *q = open_queue(7);
+
+    (void)state;
+    list_push_back(&q->waiters, &waiter);
+    queue_job_ready(q, key_of(7, 0, 50));
+    assert_has(true, false);
+    assert_told(" q7,1,0,0,0,0");
+    list_remove(&waiter);
+    q->claiming = 1;
+    assert_has(false, false);
+    q->claiming = 0;
+    assert_has(true, true);
+    assert_told(" a7,0,50,1");
+}
+
+static void test_ready_and_taken(void **state) {
+    struct queue *q = open_queue(7);
+
+    (void)state;
+    queue_job_ready(q, key_of(7, 0, 50));
+    take(sizeof told);
+    queue_job_ready(q, key_of(7, 0, 51));
+    q->behind = false;
+    assert_has(true, false);
+    assert_told(" q7,2,0,0,0,0");
+    /* The count of those that were taken does not go with the next. */
+    queue_job_ready(q, key_of(7, 0, 52));
+    assert_told(" a7,0,52,1 q7,3,0,0,0,0");
+}
+
+static void test_said_once_and_first(void **state) {
+    struct queue *q = open_queue(7);
+
+    (void)state;
+    queue_count_total(q, 1);
+    news_row(7);
+    news_say(NEWS_HELLO);
+    news_say(NEWS_ASK);
+    news_say(NEWS_HELLO);
+    assert_has(true, true);
+    assert_told(" h w p7 q7,0,1,0,0,0");
+    assert_has(false, false);
+    news_say(NEWS_HELLO);
+    assert_told(" h");
+}
+
+/* A server that has just started says hello to those whom it does not know. */
+static void test_said_while_alone(void **state) {
+    (void)state;
+    news_set_shared(false);
+    news_say(NEWS_HELLO);
+    assert_has(true, true);
+    news_set_shared(true);
+    assert_told(" h");
+}
+
+static void test_all_of_them_are_said(void **state) {
+    (void)state;
+    for (char c = 'a'; c <= 'z'; c++)
+        news_say((enum news_item)c);
+    assert_int_equal(strlen(take(sizeof told)), 52);
+}
+
+static void test_company_has_gone(void **state) {
+    struct queue *q = open_queue(7);
+
+    (void)state;
+    queue_job_ready(q, key_of(7, 0, 50));
+    news_row(7);
+    news_say(NEWS_DOUBT);
+    news_tell_all();
+    news_set_shared(false);
+    assert_has(false, false);
+    assert_int_equal(q->untold_count, 0);
+    assert_told("");
+    news_set_shared(true);
+    assert_told(" q7,1,0,0,0,0");
+}
+
+static void test_dropped(void **state) {
+    struct queue *q = open_queue(7);
+
+    (void)state;
+    queue_job_ready(q, key_of(7, 0, 50));
+    queue_drop(q);
+    assert_has(false, false);
+    assert_told("");
+}
+
+/* ---- telling all ---- */
+
+static void test_tell_all(void **state) {
+    struct queue *a = open_queue(7);
+
+    (void)state;
+    open_queue(8);
+    queue_count_total(a, 2);
+    take(sizeof told);
+    news_tell_all();
+    assert_has(true, false);
+    assert_told(" q7,0,2,0,0,0 e");
+    assert_has(false, false);
+}
+
+static void test_there_is_nothing_to_tell(void **state) {
+    (void)state;
+    news_tell_all();
+    assert_has(true, false);
+    assert_told(" e");
+    assert_has(false, false);
+}
+
+/* ---- limits ---- */
+
+#define QUEUES 1000
+
+/* Each queue once, however many messages that takes, and that this was all at the very end. */
+static void test_more_queues_than_fit(void **state) {
+    bool seen[QUEUES + 1] = { false };
+    int messages = 0, count = 0;
+    bool all = false;
+
+    (void)state;
+    for (int32_t i = 1; i <= QUEUES; i++)
+        queue_count_total(open_queue(i), i);
+    news_tell_all();
+    while (!all) {
+        char *save = NULL, *word;
+
+        take(1000);
+        assert_true(messages++ < QUEUES);
+        for (word = strtok_r(told, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save)) {
+            int id, total;
+
+            assert_false(all);
+            all = strcmp(word, "e") == 0;
+            if (all)
+                continue;
+            assert_int_equal(sscanf(word, "q%d,0,%d,0,0", &id, &total), 2);
+            assert_true(id == total && !seen[id]);
+            seen[id] = true;
+            count++;
+        }
+    }
+    assert_int_equal(count, QUEUES);
+    assert_true(messages > 10);
+    assert_has(false, false);
+}
+
+static void test_more_jobs_than_fit(void **state) {
+    int64_t next = 0;
+
+    (void)state;
+    for (int64_t id = 0; id < 1000; id++)
+        news_returned(key_of(7, 0, id));
+    queue_count_total(open_queue(7), 1);
+    while (next < 1000) {
+        char *save = NULL, *word;
+
+        assert_has(true, true);
+        take(1000);
+        for (word = strtok_r(told, " ", &save); word != NULL && word[0] == 'k';
+             word = strtok_r(NULL, " ", &save))
+            assert_int_equal(atoi(strrchr(word, ',') + 1), next++);
+    }
+    take(sizeof told);
+    assert_has(false, false);
+}
+
+/* The others do better to look for themselves. */
+static void test_far_too_many_jobs(void **state) {
+    int64_t told_jobs = 0;
+    bool urgent;
+
+    (void)state;
+    for (int64_t id = 0; id < 100000; id++)
+        news_lease(NEWS_GONE, key_of(7, 0, id), 1);
+    assert_memory_equal(take(sizeof told), " z x", 4);
+    while (news_has(&urgent)) {
+        for (const char *at = told; (at = strchr(at, 'x')) != NULL; at++)
+            told_jobs++;
+        take(sizeof told);
+        assert_null(strchr(told, 'z'));
+    }
+    assert_in_range(told_jobs, 1, 10000);
+}
+
+static void test_the_longest_numbers(void **state) {
+    (void)state;
+    for (int32_t i = 0; i < 300; i++) {
+        struct queue *q = open_queue(i == 0 ? INT32_MIN : INT32_MAX - i);
+
+        q->frontier.rank = INT16_MIN;
+        q->own = (struct queue_share){ INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN };
+        news_changed(q);
+        queue_heard_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));
+        q->untold_count = INT64_MAX - 1;
+        news_ready(q, key_of(q->id, INT16_MIN, INT64_MIN + 1));
+    }
+    for (size_t size = 150; size < sizeof told; size += 13)
+        take(size);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_alone),
+        TEST(test_first_company),
+        TEST(test_shares_are_told_once),
+        TEST(test_without_a_row),
+        TEST(test_jobs),
+        TEST(test_ready),
+        TEST(test_ready_and_wanted_here),
+        TEST(test_ready_and_taken),
+        TEST(test_said_once_and_first),
+        TEST(test_said_while_alone),
+        TEST(test_all_of_them_are_said),
+        TEST(test_company_has_gone),
+        TEST(test_dropped),
+        TEST(test_tell_all),
+        TEST(test_there_is_nothing_to_tell),
+        TEST(test_more_queues_than_fit),
+        TEST(test_more_jobs_than_fit),
+        TEST(test_far_too_many_jobs),
+        TEST(test_the_longest_numbers),
+    };
+
+    return cmocka_run_group_tests_name("news", tests, NULL, NULL);
+}

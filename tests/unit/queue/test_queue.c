@@ -1,0 +1,601 @@
+/* Queues in memory: names and slots, the returned set, the frontier, budgets, signals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "queue/queue.h"
+#include "random.h"
+
+static struct list waiter; /* whose being there is all that counts */
+
+static int start(void **state) {
+    (void)state;
+    queue_init();
+    list_init(&waiter);
+    return 0;
+}
+
+static int drop_all(void **state) {
+    (void)state;
+    QUEUE_EACH(q) {
+        queue_drop(q);
+    }
+    assert_int_equal(queue_count(), 0);
+    return 0;
+}
+
+static struct queue *open_queue(const char *name, int32_t id) {
+    struct queue *q = queue_get(slice_str(name));
+
+    queue_set_id(q, id);
+    return q;
+}
+
+static struct job_key key_of(int16_t rank, int64_t id) {
+    return (struct job_key){ 7, rank, id };
+}
+
+static bool same_key(struct job_key a, struct job_key b) {
+    return a.queue_id == b.queue_id && a.rank == b.rank && a.id == b.id;
+}
+
+/* ---- names, ids, slots ---- */
+
+static void test_names(void **state) {
+    char name[] = "a\0b";
+    struct queue *q = queue_get((struct slice){ name, 3 });
+
+    (void)state;
+    name[0] = '#';
+    assert_ptr_equal(queue_find(SLICE("a\0b")), q);
+    assert_ptr_equal(queue_get(SLICE("a\0b")), q);
+    assert_null(queue_find(SLICE("a")));
+    assert_null(queue_find(SLICE("a\0c")));
+    assert_null(queue_find(SLICE("A\0b")));
+    assert_null(queue_find(SLICE("")));
+    assert_int_equal(queue_count(), 1);
+    assert_int_equal(queue_get(SLICE(""))->name.len, 0);
+    assert_int_equal(queue_count(), 2);
+    assert_int_equal(q->name.len, 3);
+    assert_memory_equal(q->name.ptr, "a\0b", 3);
+}
+
+static void test_long_names(void **state) {
+    size_t len = 200000;
+    char *name = malloc(len);
+    struct queue *q;
+
+    (void)state;
+    memset(name, 'n', len);
+    q = queue_get((struct slice){ name, len });
+    assert_ptr_equal(queue_find((struct slice){ name, len }), q);
+    assert_null(queue_find((struct slice){ name, len - 1 }));
+    name[len - 1] = 'm';
+    assert_null(queue_find((struct slice){ name, len }));
+    free(name);
+}
+
+static void test_ids(void **state) {
+    struct queue *a = queue_get(SLICE("a")), *b = queue_get(SLICE("b"));
+
+    (void)state;
+    assert_int_equal(a->id, 0);
+    assert_null(queue_find_id(0));
+    queue_set_id(a, 5);
+    queue_set_id(b, INT32_MAX);
+    assert_ptr_equal(queue_find_id(5), a);
+    assert_ptr_equal(queue_find_id(INT32_MAX), b);
+    queue_set_id(a, 6);
+    assert_null(queue_find_id(5));
+    assert_ptr_equal(queue_find_id(6), a);
+    queue_set_id(a, 0);
+    assert_null(queue_find_id(6));
+    assert_null(queue_find_id(0));
+    queue_drop(b);
+    assert_null(queue_find_id(INT32_MAX));
+}
+
+static struct queue *numbered(int i) {
+    char name[16];
+
+    snprintf(name, sizeof name, "q%d", i);
+    return queue_get(slice_str(name));
+}
+
+static void test_slots_are_reused(void **state) {
+    struct queue *q[200];
+    uint32_t slots;
+
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        q[i] = numbered(i);
+    slots = queue_slots();
+    for (int i = 0; i < 200; i++)
+        assert_ptr_equal(queue_at(q[i]->slot), q[i]);
+    for (int i = 0; i < 200; i += 3) {
+        uint32_t slot = q[i]->slot;
+
+        queue_drop(q[i]);
+        assert_null(queue_at(slot));
+    }
+    assert_int_equal(queue_count(), 133);
+    for (int i = 0; i < 67; i++)
+        assert_ptr_equal(queue_at(numbered(1000 + i)->slot), numbered(1000 + i));
+    assert_int_equal(queue_slots(), slots);
+    assert_int_equal(queue_count(), 200);
+}
+
+/* A place that became free is taken before one behind it. */
+static void test_lowest_slot_first(void **state) {
+    struct queue *q[10];
+    uint32_t second, sixth;
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        q[i] = numbered(i);
+    second = q[2]->slot;
+    sixth = q[6]->slot;
+    queue_drop(q[6]);
+    queue_drop(q[2]);
+    assert_int_equal(numbered(20)->slot, second);
+    assert_int_equal(numbered(21)->slot, sixth);
+}
+
+static void test_each(void **state) {
+    struct queue *last = NULL;
+    int seen = 0;
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        queue_set_counts(numbered(i), 0, i);
+    queue_drop(numbered(50));
+    assert_int_equal(queue_jobs_total(), 4900);
+    QUEUE_EACH(q) {
+        assert_true(last == NULL || q->slot > last->slot);
+        last = q;
+        seen++;
+    }
+    assert_int_equal(seen, 99);
+    QUEUE_EACH(q) {
+        if (q->total % 2 == 0)
+            queue_drop(q);
+    }
+    assert_int_equal(queue_count(), 50);
+    assert_int_equal(queue_jobs_total(), 2500);
+}
+
+/* ---- the returned set ---- */
+
+struct model {
+    struct job_key keys[400];
+    size_t count;
+};
+
+static struct job_key random_key(void) {
+    return key_of((int16_t)random_below(5) - 3, (int64_t)random_below(60));
+}
+
+static struct job_key take_least(struct model *m) {
+    size_t least = 0;
+    struct job_key key;
+
+    for (size_t i = 1; i < m->count; i++)
+        if (job_key_before(m->keys[i], m->keys[least]))
+            least = i;
+    key = m->keys[least];
+    m->keys[least] = m->keys[--m->count];
+    return key;
+}
+
+/* Many of the keys are equal: what comes out is nevertheless all that went in. */
+static void test_returned_keys_in_order(void **state) {
+    struct queue *q = open_queue("q", 7);
+    struct model m = { .count = 0 };
+    struct job_key key;
+
+    (void)state;
+    random_start(4711);
+    for (int step = 0; step < 20000; step++) {
+        bool put = m.count == 0 || (m.count < 400 && random_below(1000) < (step % 4000 < 2000 ? 600 : 400));
+
+        if (put) {
+            m.keys[m.count++] = key = random_key();
+            queue_return_key(q, key);
+        } else {
+            assert_true(queue_take_returned(q, &key));
+            assert_true(same_key(key, take_least(&m)));
+        }
+        assert_int_equal(q->returned_count, m.count);
+    }
+    while (m.count > 0) {
+        assert_true(queue_take_returned(q, &key));
+        assert_true(same_key(key, take_least(&m)));
+    }
+    assert_false(queue_take_returned(q, &key));
+    assert_int_equal(q->len, 0);
+}
+
+static void test_job_returned(void **state) {
+    struct queue *q = open_queue("q", 7);
+    struct job_key key;
+
+    (void)state;
+    queue_job_returned(q, key_of(0, 2));
+    queue_job_returned(q, key_of(-1, 9));
+    assert_int_equal(q->len, 2);
+    assert_int_equal(queue_budget(q), 2);
+    assert_false(q->behind);
+    assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-1, 9)));
+    assert_int_equal(q->len, 2);
+    queue_return_key(q, key);
+    assert_int_equal(q->len, 2);
+    assert_int_equal(queue_budget(q), 2);
+}
+
+/* Returns jobs until there are so many that they are found by walking. */
+static int64_t overflow(struct queue *q) {
+    int64_t count = 0;
+
+    do {
+        queue_job_returned(q, key_of(0, 1000000 - count++));
+        assert_true(count < 1000000);
+    } while (q->returned_count > 0);
+    assert_true(count > 10000);
+    assert_int_equal(q->len, count);
+    return count;
+}
+
+static void test_too_many_returned(void **state) {
+    struct queue *q = open_queue("q", 7);
+    struct job_key least, key;
+    int64_t count;
+
+    (void)state;
+    q->frontier = key_of(0, 5000000);
+    count = overflow(q);
+    least = key_of(0, 1000000 - count + 1);
+    assert_true(job_key_before(q->frontier, least));
+    assert_true(q->behind);
+    assert_int_equal(queue_budget(q), count);
+    assert_false(queue_take_returned(q, &key));
+    assert_true(job_key_before(queue_first_key(q), least));
+    /* What the walk will see is not looked for by its key, too. */
+    queue_job_ready(q, key_of(0, 999999));
+    assert_int_equal(q->returned_count, 0);
+}
+
+static void test_too_many_returned_behind_the_frontier(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    q->frontier = key_of(-3, 5);
+    overflow(q);
+    assert_true(same_key(q->frontier, key_of(-3, 5)));
+    assert_true(q->behind);
+}
+
+/* ---- the frontier ---- */
+
+static void test_ready_behind_the_frontier(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    assert_int_equal(queue_budget(q), 0);
+    queue_job_ready(q, key_of(0, 101));
+    assert_true(q->behind && same_key(q->frontier, key_of(0, 100)));
+    queue_job_ready(q, key_of(0, 102));
+    queue_job_ready(q, key_of(1, 3));
+    assert_true(same_key(q->frontier, key_of(0, 100)));
+    assert_int_equal(q->len, 3);
+    assert_int_equal(q->returned_count, 0);
+    assert_int_equal(queue_budget(q), 3);
+}
+
+static void test_ready_at_or_before_the_frontier(void **state) {
+    struct queue *q = open_queue("q", 7);
+    struct job_key key;
+
+    (void)state;
+    q->frontier = key_of(0, 100);
+    queue_job_ready(q, key_of(0, 100));
+    queue_job_ready(q, key_of(0, 99));
+    queue_job_ready(q, key_of(-5, 200));
+    assert_false(q->behind);
+    assert_int_equal(q->len, 3);
+    assert_int_equal(queue_budget(q), 3);
+    assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-5, 200)));
+    assert_true(queue_take_returned(q, &key) && same_key(key, key_of(0, 99)));
+    assert_true(queue_take_returned(q, &key) && same_key(key, key_of(0, 100)));
+}
+
+static void test_budget(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    for (int i = 1; i <= 10; i++)
+        queue_job_ready(q, key_of(0, i));
+    for (int i = 1; i <= 3; i++)
+        queue_job_returned(q, key_of(-1, i));
+    assert_int_equal(queue_budget(q), 13);
+    q->claiming = 4;
+    assert_int_equal(queue_budget(q), 9);
+    q->claiming = 10;
+    assert_int_equal(queue_budget(q), 3);
+    queue_set_pause(q, PAUSE_IN);
+    assert_int_equal(queue_budget(q), 3);
+    queue_set_pause(q, PAUSE_OUT);
+    assert_int_equal(queue_budget(q), 0);
+    queue_set_pause(q, PAUSE_IN | PAUSE_OUT);
+    assert_int_equal(queue_budget(q), 0);
+    queue_set_pause(q, 0);
+    q->claiming = 0;
+    q->behind = false;
+    assert_int_equal(queue_budget(q), 3);
+}
+
+/* One row is worth a look, but not two at a time. */
+static void test_budget_of_a_wrong_count(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    q->behind = true;
+    assert_int_equal(queue_budget(q), 1);
+    q->claiming = 1;
+    assert_int_equal(queue_budget(q), 0);
+    q->claiming = 0;
+    q->len = -5;
+    assert_int_equal(queue_budget(q), 1);
+    queue_return_key(q, key_of(0, 1));
+    assert_int_equal(queue_budget(q), 2);
+}
+
+static void test_rewind(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    q->frontier = key_of(0, 100);
+    queue_job_returned(q, key_of(0, 50));
+    list_push_back(&q->waiters, &waiter);
+    queue_rewind(q);
+    assert_true(job_key_before(q->frontier, key_of(INT16_MIN, 1)));
+    assert_int_equal(q->returned_count, 0);
+    assert_int_equal(q->len, 1);
+    assert_int_equal(queue_budget(q), 1);
+    assert_ptr_equal(queue_next_signalled(), q);
+}
+
+static void test_walk_from(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    q->frontier = key_of(0, 100);
+    queue_return_key(q, key_of(0, 3));
+    list_push_back(&q->waiters, &waiter);
+    queue_walk_from(q, key_of(0, 200));
+    assert_true(same_key(q->frontier, key_of(0, 100)));
+    assert_true(q->behind);
+    queue_walk_from(q, key_of(-1, 500));
+    assert_true(same_key(q->frontier, key_of(-1, 500)));
+    assert_int_equal(q->returned_count, 1);
+    assert_ptr_equal(queue_next_signalled(), q);
+}
+
+/* As the database has counted: neither further back nor for nothing. */
+static void test_walk_after(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    queue_job_returned(q, key_of(0, 3));
+    queue_walk_after(q, key_of(0, 200));
+    assert_true(same_key(q->frontier, key_of(0, 200)));
+    assert_int_equal(q->returned_count, 0);
+    assert_true(q->behind && !queue_misses_jobs(q));
+    assert_int_equal(q->rewinds, 1);
+    q->len = 0;
+    queue_walk_after(q, key_of(0, 100));
+    assert_true(same_key(q->frontier, key_of(0, 100)));
+    assert_int_equal(queue_budget(q), 0);
+}
+
+static void test_misses_jobs(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    assert_false(queue_misses_jobs(q));
+    q->len = 1;
+    assert_true(queue_misses_jobs(q));
+    q->claiming = 1;
+    assert_false(queue_misses_jobs(q));
+    q->claiming = 0;
+    queue_return_key(q, key_of(0, 1));
+    assert_false(queue_misses_jobs(q));
+}
+
+static void test_first_key(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    q->frontier = (struct job_key){ 0, 0, 100 };
+    assert_true(same_key(queue_first_key(q), key_of(0, 100)));
+    queue_return_key(q, key_of(0, 101));
+    assert_true(same_key(queue_first_key(q), key_of(0, 100)));
+    queue_return_key(q, key_of(0, 100));
+    assert_true(same_key(queue_first_key(q), key_of(0, 99)));
+    queue_return_key(q, key_of(-2, 500));
+    assert_true(same_key(queue_first_key(q), key_of(-2, 499)));
+}
+
+/* Nothing that is known to be ready may lie at or before the first key. */
+static void test_first_key_of_any(void **state) {
+    struct queue *q = open_queue("q", 7);
+
+    (void)state;
+    random_start(99);
+    for (int step = 0; step < 5000; step++) {
+        struct job_key key = random_key(), first;
+
+        if (random_below(3) == 0)
+            q->frontier = key;
+        else if (random_below(2) == 0)
+            queue_job_ready(q, key);
+        else
+            queue_take_returned(q, &key);
+        first = queue_first_key(q);
+        assert_int_equal(first.queue_id, 7);
+        assert_false(job_key_before(q->frontier, first));
+        for (size_t i = 0; i < q->returned_count; i++)
+            assert_true(job_key_before(first, q->returned[i]));
+    }
+}
+
+/* ---- signals ---- */
+
+static void test_signals(void **state) {
+    struct queue *a = open_queue("a", 1), *b = open_queue("b", 2);
+    struct list other;
+
+    (void)state;
+    queue_signal(a);
+    assert_null(queue_next_signalled());
+    list_push_back(&a->waiters, &waiter);
+    list_push_back(&b->waiters, &other);
+    queue_job_ready(b, key_of(0, 1));
+    queue_job_returned(a, key_of(0, 1));
+    queue_job_ready(b, key_of(0, 2));
+    queue_signal(a);
+    assert_ptr_equal(queue_next_signalled(), b);
+    assert_ptr_equal(queue_next_signalled(), a);
+    assert_null(queue_next_signalled());
+    queue_signal(b);
+    assert_ptr_equal(queue_next_signalled(), b);
+}
+
+static void test_signalled_queue_is_dropped(void **state) {
+    struct queue *q = open_queue("q", 1);
+
+    (void)state;
+    list_push_back(&q->waiters, &waiter);
+    queue_signal(q);
+    queue_count_in(q, 1);
+    queue_drop(q);
+    assert_null(queue_next_signalled());
+    assert_null(queue_next_dirty());
+}
+
+static void test_paused_in(void **state) {
+    struct queue *a = open_queue("a", 1), *b = open_queue("b", 2);
+
+    (void)state;
+    assert_int_equal(queue_paused_in(), 0);
+    queue_set_pause(a, PAUSE_IN | PAUSE_OUT);
+    queue_set_pause(b, PAUSE_OUT);
+    assert_int_equal(queue_paused_in(), 1);
+    queue_set_pause(b, PAUSE_IN);
+    queue_set_pause(b, PAUSE_IN);
+    queue_set_pause(a, PAUSE_IN);
+    assert_int_equal(queue_paused_in(), 2);
+    queue_set_pause(a, PAUSE_OUT);
+    assert_int_equal(a->pause, PAUSE_OUT);
+    assert_int_equal(queue_paused_in(), 1);
+    queue_drop(b);
+    assert_int_equal(queue_paused_in(), 0);
+}
+
+/* ---- counters ---- */
+
+static void test_counters(void **state) {
+    struct queue *a = open_queue("a", 1), *b = open_queue("b", 2);
+
+    (void)state;
+    assert_null(queue_next_dirty());
+    assert_false(b->shown);
+    queue_count_out(b, 3);
+    assert_false(b->shown);
+    queue_count_in(a, 1);
+    queue_count_in(b, 1);
+    queue_count_out(b, 2);
+    assert_true(b->shown);
+    assert_int_equal(b->jobs_in, 1);
+    assert_int_equal(b->jobs_out, 5);
+    assert_ptr_equal(queue_next_dirty(), b);
+    assert_ptr_equal(queue_next_dirty(), a);
+    assert_null(queue_next_dirty());
+    queue_count_out(a, 1);
+    assert_ptr_equal(queue_next_dirty(), a);
+}
+
+/* Without a row there is nowhere to save to. */
+static void test_counters_without_a_row(void **state) {
+    struct queue *q = queue_get(SLICE("q"));
+
+    (void)state;
+    queue_count_in(q, 1);
+    assert_null(queue_next_dirty());
+    queue_set_id(q, 3);
+    queue_count_in(q, 1);
+    assert_ptr_equal(queue_next_dirty(), q);
+    assert_int_equal(q->jobs_in, 2);
+}
+
+static void test_clear(void **state) {
+    struct queue *a = open_queue("a", 1), *b = open_queue("b", 2);
+
+    (void)state;
+    list_push_back(&b->waiters, &waiter);
+    queue_job_ready(a, key_of(0, 5));
+    queue_job_returned(a, key_of(0, 2));
+    queue_count_in(a, 1);
+    queue_count_in(b, 1);
+    queue_count_total(a, 2);
+    queue_set_pause(a, PAUSE_OUT);
+    assert_int_equal(queue_keys(), 1);
+    queue_clear();
+    assert_int_equal(queue_keys(), 0);
+    assert_int_equal(queue_count(), 2);
+    assert_ptr_equal(queue_find_id(1), a);
+    assert_int_equal(queue_jobs_total(), 0);
+    assert_int_equal(a->len + a->jobs_in + a->pause, 0);
+    assert_int_equal(queue_budget(a), 0);
+    assert_false(a->shown);
+    assert_true(b->shown);
+    assert_null(queue_next_dirty());
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, drop_all)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_names),
+        TEST(test_long_names),
+        TEST(test_ids),
+        TEST(test_slots_are_reused),
+        TEST(test_lowest_slot_first),
+        TEST(test_each),
+        TEST(test_returned_keys_in_order),
+        TEST(test_job_returned),
+        TEST(test_too_many_returned),
+        TEST(test_too_many_returned_behind_the_frontier),
+        TEST(test_ready_behind_the_frontier),
+        TEST(test_ready_at_or_before_the_frontier),
+        TEST(test_budget),
+        TEST(test_budget_of_a_wrong_count),
+        TEST(test_rewind),
+        TEST(test_walk_from),
+        TEST(test_walk_after),
+        TEST(test_misses_jobs),
+        TEST(test_first_key),
+        TEST(test_first_key_of_any),
+        TEST(test_signals),
+        TEST(test_signalled_queue_is_dropped),
+        TEST(test_paused_in),
+        TEST(test_counters),
+        TEST(test_counters_without_a_row),
+        TEST(test_clear),
+    };
+
+    return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* Counters that several servers share: each one's own part, what others tell, and doubts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "queue/lease.h"
+#include "queue/news.h"
+#include "queue/queue.h"
+
+static struct queue *q;
+
+static int start(void **state) {
+    (void)state;
+    clock_turn();
+    queue_init();
+    q = queue_get(SLICE("q"));
+    queue_set_id(q, 7);
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    lease_clear();
+    news_set_shared(false);
+    queue_drop(q);
+    return 0;
+}
+
+static struct job_key key_of(int16_t rank, int64_t id) {
+    return (struct job_key){ 7, rank, id };
+}
+
+static bool same_key(struct job_key a, struct job_key b) {
+    return a.queue_id == b.queue_id && a.rank == b.rank && a.id == b.id;
+}
+
+static void assert_counts(int64_t len, int64_t total, int64_t in, int64_t out) {
+    assert_int_equal(q->len, len);
+    assert_int_equal(q->total, total);
+    assert_int_equal(q->jobs_in, in);
+    assert_int_equal(q->jobs_out, out);
+}
+
+static void assert_own(int64_t len, int64_t total, int64_t in, int64_t out) {
+    assert_int_equal(q->own.len, len);
+    assert_int_equal(q->own.total, total);
+    assert_int_equal(q->own.jobs_in, in);
+    assert_int_equal(q->own.jobs_out, out);
+}
+
+/* ---- what this server does ---- */
+
+static void test_own_share(void **state) {
+    uint64_t changes = q->changes;
+
+    (void)state;
+    q->len = 10;
+    q->total = 20;
+    queue_count_len(q, 3);
+    queue_count_total(q, -4);
+    queue_count_in(q, 1);
+    queue_count_out(q, 2);
+    assert_counts(13, 16, 1, 2);
+    assert_own(3, -4, 1, 2);
+    assert_true(q->changes >= changes + 4);
+    assert_int_equal(q->changed_us, clock_mono());
+}
+
+static void test_clear_keeps_the_own_share(void **state) {
+    (void)state;
+    queue_count_in(q, 1);
+    queue_count_in(q, 1);
+    queue_count_out(q, 1);
+    queue_clear();
+    assert_counts(0, 0, 0, 0);
+    assert_int_equal(q->own.jobs_in - q->saved_in, 0);
+    assert_int_equal(q->own.jobs_out - q->saved_out, 0);
+    queue_count_in(q, 1);
+    assert_int_equal(q->own.jobs_in - q->saved_in, 1);
+}
+
+/* ---- leases that statements end ---- */
+
+static void test_the_lease_that_it_had(void **state) {
+    (void)state;
+    lease_add_row(key_of(0, 5), clock_db() + 10, clock_db() + 9);
+    assert_true(queue_end_lease(key_of(0, 5), clock_db() + 9));
+    assert_false(lease_known(5));
+    assert_false(queue_end_lease(key_of(0, 5), clock_db() + 9));
+    assert_counts(0, 0, 0, 0);
+}
+
+/* Changed by another server since, while ours was running. */
+static void test_another_lease(void **state) {
+    (void)state;
+    lease_add(key_of(0, 5), clock_db() + 10);
+    assert_false(queue_end_lease(key_of(0, 5), clock_db() + 99));
+    assert_false(lease_known(5));
+    assert_counts(0, 0, 0, 0);
+}
+
+/* Ours was over: who took the job relied on us to have counted it as queued. */
+static void test_another_lease_after_ours(void **state) {
+    (void)state;
+    lease_add(key_of(0, 5), clock_db());
+    assert_false(queue_end_lease(key_of(0, 5), clock_db() + 99));
+    assert_false(lease_known(5));
+    assert_counts(1, 0, 1, 0);
+}
+
+/* ---- jobs that go ---- */
+
+static const char *told(void) {
+    static char text[1000];
+
+    news_take(text, sizeof text);
+    return text;
+}
+
+static void go_with(bool leased, int64_t queued_since) {
+    news_set_shared(false);
+    news_set_shared(true);
+    (void)told();
+    if (leased)
+        lease_add(key_of(0, 5), queued_since);
+    queue_count_gone(key_of(0, 5), queued_since);
+    assert_false(lease_known(5));
+}
+
+static void test_gone_from_the_queue(void **state) {
+    (void)state;
+    go_with(false, clock_db() - 1);
+    assert_counts(-1, -1, 0, 0);
+    assert_null(strchr(told(), NEWS_GONE));
+}
+
+/* Known here to be leased, and not yet seen to have ended: it was not counted. */
+static void test_gone_from_here(void **state) {
+    (void)state;
+    go_with(true, clock_db() + US_PER_S);
+    assert_counts(0, -1, 0, 0);
+    go_with(true, clock_db() - 1);
+    assert_counts(0, -2, 0, 0);
+    assert_null(strchr(told(), NEWS_GONE));
+}
+
+static void test_gone_from_another_server(void **state) {
+    (void)state;
+    go_with(false, clock_db() + 1);
+    assert_counts(0, -1, 0, 0);
+    assert_memory_equal(told(), " x7,0,5,", 8);
+}
+
+/* At most once: nobody watches such a lease. */
+static void test_gone_for_ever(void **state) {
+    (void)state;
+    go_with(false, INT64_MAX);
+    assert_counts(0, -1, 0, 0);
+    assert_null(strchr(told(), NEWS_GONE));
+}
+
+/* A queue that is not known here has no counters; the lease may be. */
+static void test_gone_from_an_unknown_queue(void **state) {
+    (void)state;
+    queue_set_id(q, 8);
+    go_with(true, clock_db() - 1);
+    assert_counts(0, 0, 0, 0);
+}
+
+/* ---- what others tell ---- */
+
+static void test_shares_add_up(void **state) {
+    (void)state;
+    queue_count_len(q, 1);
+    queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0 }, false);
+    queue_heard_share(q, 3, (struct queue_share){ -5, -6, 7, 8, 0 }, false);
+    assert_counts(6, 14, 37, 48);
+    assert_true(q->shown);
+    /* The latest say everything, whatever was told before; twice the same changes nothing. */
+    queue_heard_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0 }, false);
+    queue_heard_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0 }, false);
+    assert_counts(7, 15, 39, 51);
+    assert_own(1, 0, 0, 0);
+    assert_false(q->doubtful);
+}
+
+static void test_others_do_not_make_it_dirty(void **state) {
+    (void)state;
+    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0 }, false);
+    assert_null(queue_next_dirty());
+    assert_int_equal(q->own.jobs_in - q->saved_in, 0);
+}
+
+/* Was it counted when the counters were loaded? Nobody can tell. */
+static void test_base(void **state) {
+    (void)state;
+    queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0 }, true);
+    assert_counts(0, 0, 0, 0);
+    assert_true(q->doubtful);
+    q->doubtful = false;
+    queue_heard_share(q, 2, (struct queue_share){ 11, 20, 31, 40, 0 }, false);
+    assert_counts(1, 0, 1, 0);
+    assert_false(q->doubtful);
+}
+
+static void test_new_run(void **state) {
+    (void)state;
+    queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0 }, false);
+    queue_heard_share(q, 3, (struct queue_share){ 1, 2, 3, 4, 0 }, false);
+    queue_forget_shares(2);
+    queue_forget_shares(4);
+    assert_counts(11, 22, 33, 44);
+    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0 }, false);
+    assert_counts(12, 23, 34, 45);
+    queue_heard_share(q, 3, (struct queue_share){ 2, 2, 3, 4, 0 }, false);
+    assert_counts(13, 23, 34, 45);
+}
+
+static void test_many_others(void **state) {
+    (void)state;
+    for (int round = 1; round <= 3; round++)
+        for (uint16_t node = 1; node <= 1023; node++)
+            queue_heard_share(q, node, (struct queue_share){ round, node, round, 0, 0 }, false);
+    assert_counts(3 * 1023, 1023 * 1024 / 2, 3 * 1023, 0);
+}
+
+static void test_heard_ready(void **state) {
+    (void)state;
+    queue_heard_ready(q, key_of(0, 101));
+    assert_true(q->behind && same_key(q->frontier, key_of(0, 100)));
+    queue_heard_ready(q, key_of(-1, 50));
+    assert_int_equal(q->returned_count, 1);
+    assert_counts(0, 0, 0, 0);
+    assert_int_equal(queue_budget(q), 2);
+}
+
+static void test_heard_returned(void **state) {
+    (void)state;
+    q->frontier = key_of(0, 100);
+    queue_heard_returned(q, key_of(0, 200));
+    assert_int_equal(q->returned_count, 1);
+    q->behind = true;
+    /* The walk finds the one, but not the other. */
+    queue_heard_returned(q, key_of(0, 300));
+    assert_int_equal(q->returned_count, 1);
+    queue_heard_returned(q, key_of(0, 50));
+    assert_int_equal(q->returned_count, 2);
+    assert_counts(0, 0, 0, 0);
+}
+
+/* What is heard is not told on. */
+static void test_no_echo(void **state) {
+    bool urgent;
+
+    (void)state;
+    news_set_shared(true);
+    queue_heard_ready(q, key_of(0, 101));
+    queue_heard_returned(q, key_of(0, 5));
+    queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0 }, false);
+    queue_set_counts(q, 5, 6);
+    assert_false(news_has(&urgent));
+    queue_job_ready(q, key_of(0, 102));
+    assert_true(news_has(&urgent) && urgent);
+}
+
+/* ---- doubts ---- */
+
+/* The count may be much too low: a walk takes more than one look at a time. */
+static void test_doubtful_budget(void **state) {
+    int64_t budget;
+
+    (void)state;
+    q->behind = true;
+    assert_int_equal(queue_budget(q), 1);
+    q->doubtful = true;
+    budget = queue_budget(q);
+    assert_true(budget > 10);
+    q->claiming = 5;
+    assert_int_equal(queue_budget(q), budget - 5);
+    q->claiming = (uint32_t)budget;
+    assert_int_equal(queue_budget(q), 0);
+    q->claiming = 0;
+    q->len = 100000;
+    assert_int_equal(queue_budget(q), 100000);
+    q->behind = false;
+    assert_int_equal(queue_budget(q), 0);
+}
+
+static void test_doubt_all(void **state) {
+    struct queue *other = queue_get(SLICE("other"));
+
+    (void)state;
+    assert_false(q->doubtful || other->doubtful);
+    queue_doubt_all();
+    assert_true(q->doubtful && other->doubtful);
+    queue_drop(other);
+}
+
+/* They are nobody's doing. */
+static void test_set_counts(void **state) {
+    uint64_t changes;
+
+    (void)state;
+    queue_count_len(q, 1);
+    changes = q->changes;
+    queue_set_counts(q, 5, 6);
+    assert_counts(5, 6, 0, 0);
+    assert_own(1, 0, 0, 0);
+    assert_true(q->changes > changes);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_own_share),
+        TEST(test_clear_keeps_the_own_share),
+        TEST(test_the_lease_that_it_had),
+        TEST(test_another_lease),
+        TEST(test_another_lease_after_ours),
+        TEST(test_gone_from_the_queue),
+        TEST(test_gone_from_here),
+        TEST(test_gone_from_another_server),
+        TEST(test_gone_for_ever),
+        TEST(test_gone_from_an_unknown_queue),
+        TEST(test_shares_add_up),
+        TEST(test_others_do_not_make_it_dirty),
+        TEST(test_base),
+        TEST(test_new_run),
+        TEST(test_many_others),
+        TEST(test_heard_ready),
+        TEST(test_heard_returned),
+        TEST(test_no_echo),
+        TEST(test_doubtful_budget),
+        TEST(test_doubt_all),
+        TEST(test_set_counts),
+    };
+
+    return cmocka_run_group_tests_name("shares of queues", tests, NULL, NULL);
+}

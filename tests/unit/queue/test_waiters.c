@@ -1,0 +1,600 @@
+/* Who waits for which queue: order of arrival, timeouts, clients that go. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/stats.h"
+#include "getters.h"
+#include "queue/lease.h"
+#include "random.h"
+
+static int start(void **state) {
+    (void)state;
+    getters_start();
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    waiters_end_all(NULL);
+    getters_stop();
+    lease_clear();
+    return 0;
+}
+
+static void wait_for(int number, const char *names) {
+    get_wait(new_get(number, names));
+}
+
+static struct get *get_of(int number) {
+    assert_non_null(getters[number].get);
+    return getters[number].get;
+}
+
+static void gone(int number) {
+    getters[number].killed = true;
+    waiters_client_gone(&getters[number].client);
+}
+
+static int first_of(const char *name) {
+    struct get *g = get_first_waiting(queue_named(name));
+
+    return g == NULL ? 0 : getter_number(getter_of(g->client));
+}
+
+static struct job job_of(const char *queue, int64_t id, const char *body) {
+    struct queue *q = queue_named(queue);
+
+    return (struct job){ .q = q,
+                         .key = { q->id, 0, id },
+                         .ready_at = 1000 + id,
+                         .expires_at = 2000,
+                         .lease_us = 5 * US_PER_S,
+                         .retry = 5,
+                         .nacks = 2,
+                         .extras = 3,
+                         .body = slice_str(body) };
+}
+
+/* ---- waiting ---- */
+
+static void test_order_of_arrival(void **state) {
+    (void)state;
+    wait_for(3, "q1");
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    assert_waiting("q1", "3 1 2");
+    assert_int_equal(queue_named("q1")->waiter_count, 3);
+    assert_int_equal(waiters_blocked(), 3);
+    assert_true(getters[3].client.blocked);
+    assert_ptr_equal(getters[3].client.get, get_of(3));
+    assert_int_equal(first_of("q1"), 3);
+    get_claim(get_of(3));
+    assert_false(getters[3].client.blocked);
+    assert_int_equal(first_of("q1"), 1);
+    get_end_empty(get_of(3));
+    assert_null(getters[3].client.get);
+    assert_replies("3:nil");
+    assert_waiting("q1", "1 2");
+}
+
+static void test_several_queues(void **state) {
+    (void)state;
+    wait_for(1, "q1 q2");
+    wait_for(2, "q2 q3");
+    wait_for(3, "q3 q1");
+    assert_waiting("q1", "1 3");
+    assert_waiting("q2", "1 2");
+    assert_waiting("q3", "2 3");
+    get_claim(get_of(1));
+    assert_waiting("q1", "3");
+    assert_waiting("q2", "2");
+    assert_waiting("q3", "2 3");
+    assert_int_equal(queue_named("q1")->waiter_count, 1);
+    assert_int_equal(waiters_blocked(), 2);
+    get_end_empty(get_of(1));
+    assert_int_equal(queue_named("q3")->users, 2);
+    assert_int_equal(queue_named("q1")->users, 1);
+}
+
+static void test_one_queue_named_twice(void **state) {
+    (void)state;
+    wait_for(1, "q1 q1");
+    wait_for(2, "q1");
+    assert_int_equal(first_of("q1"), 1);
+    get_claim(get_of(1));
+    assert_waiting("q1", "2");
+    get_finish(get_of(1));
+    assert_int_equal(first_of("q1"), 1);
+    get_end_empty(get_of(1));
+    assert_waiting("q1", "2");
+}
+
+/* A get is not made to wait for what has come before it. */
+static void test_signals_when_there_is_something(void **state) {
+    struct queue *q = queue_named("q2");
+
+    (void)state;
+    wait_for(1, "q1 q3");
+    assert_null(queue_next_signalled());
+    queue_job_returned(q, (struct job_key){ 2, 0, 1 });
+    assert_null(queue_next_signalled());
+    wait_for(2, "q1 q2");
+    assert_ptr_equal(queue_next_signalled(), q);
+    assert_null(queue_next_signalled());
+    queue_job_returned(queue_named("q3"), (struct job_key){ 3, 0, 1 });
+    assert_ptr_equal(queue_next_signalled(), queue_named("q3"));
+}
+
+static void test_fresh_ones_in_order(void **state) {
+    (void)state;
+    for (int i = 1; i <= 4; i++)
+        get_start(new_get(i, "q1"));
+    assert_waiting("q1", "");
+    gone(2);
+    assert_ptr_equal(get_next_fresh(), get_of(1));
+    get_wait(get_of(1));
+    get_start(new_get(5, "q1"));
+    assert_ptr_equal(get_next_fresh(), get_of(3));
+    assert_ptr_equal(get_next_fresh(), get_of(4));
+    assert_ptr_equal(get_next_fresh(), get_of(5));
+    assert_null(get_next_fresh());
+    for (int i = 3; i <= 5; i++)
+        get_end_empty(get_of(i));
+    assert_replies("3:nil 4:nil 5:nil");
+    assert_int_equal(getters[2].ends, 1);
+}
+
+static void test_budget(void **state) {
+    (void)state;
+    wait_for(1, "q1 q2");
+    assert_false(get_has_budget(get_of(1)));
+    queue_job_returned(queue_named("q2"), (struct job_key){ 2, 0, 1 });
+    assert_true(get_has_budget(get_of(1)));
+    queue_set_pause(queue_named("q2"), PAUSE_OUT);
+    assert_false(get_has_budget(get_of(1)));
+}
+
+/* ---- who may not wait ---- */
+
+static void test_nohang(void **state) {
+    struct get *g = new_get(1, "q1");
+
+    (void)state;
+    g->nohang = true;
+    assert_false(waiters_has(&getters[1].client));
+    get_wait(g);
+    assert_replies("1:nil");
+    assert_waiting("q1", "");
+    assert_false(waiters_has(&getters[1].client));
+    wait_for(2, "q1");
+    assert_true(waiters_has(&getters[2].client));
+}
+
+static void test_late(void **state) {
+    struct get *g = new_get(1, "q1");
+
+    (void)state;
+    g->deadline.due = clock_mono();
+    get_wait(g);
+    assert_replies("1:nil");
+    assert_true(waiters_next_deadline() == INT64_MAX);
+}
+
+static void wait_until(int number, const char *names, int64_t due) {
+    struct get *g = new_get(number, names);
+
+    g->deadline.due = due;
+    get_wait(g);
+}
+
+static void test_timeouts(void **state) {
+    int64_t now = clock_mono() + 3600 * US_PER_S;
+
+    (void)state;
+    wait_until(1, "q1", now + 30);
+    wait_until(2, "q2 q1", now + 10);
+    wait_for(3, "q1");
+    wait_until(4, "q1", now + 20);
+    assert_true(waiters_next_deadline() == now + 10);
+    waiters_expire(now + 9);
+    assert_replies("");
+    waiters_expire(now + 20);
+    assert_replies("2:nil 4:nil");
+    assert_waiting("q1", "1 3");
+    assert_waiting("q2", "");
+    assert_true(waiters_next_deadline() == now + 30);
+    waiters_expire(INT64_MAX - 1);
+    assert_replies("1:nil");
+    assert_waiting("q1", "3");
+}
+
+static void test_timeout_before_the_first_flight(void **state) {
+    struct get *g = new_get(1, "q1");
+
+    (void)state;
+    g->deadline.due = clock_mono() + 1000;
+    get_start(g);
+    waiters_expire(clock_mono() + 1000);
+    assert_replies("1:nil");
+    assert_null(get_next_fresh());
+}
+
+/* The reply leaves at once; what the claim brings finds no client. */
+static void test_timeout_while_claiming(void **state) {
+    struct get *g;
+
+    (void)state;
+    wait_until(1, "q1", clock_mono() + 1000);
+    g = get_of(1);
+    get_claim(g);
+    get_add_place(g);
+    waiters_expire(clock_mono() + 1000);
+    assert_replies("1:nil");
+    assert_null(getters[1].client.get);
+    assert_null(g->client);
+    assert_int_equal(getters[1].ends, 0);
+    assert_true(waiters_next_deadline() == INT64_MAX);
+    gone(1);
+    g->pending = 0;
+    get_finish(g);
+    assert_int_equal(getters[1].ends, 1);
+    assert_replies("");
+}
+
+/* ---- in vain ---- */
+
+static void in_vain(int number) {
+    get_add_place(get_of(number));
+    get_of(number)->pending = 0;
+    get_finish(get_of(number));
+}
+
+static void test_back_to_the_old_place(void **state) {
+    (void)state;
+    for (int i = 1; i <= 5; i++)
+        wait_for(i, i % 2 == 0 ? "q1 q2" : "q1");
+    get_claim(get_of(2));
+    get_claim(get_of(1));
+    get_claim(get_of(4));
+    assert_waiting("q1", "3 5");
+    in_vain(4);
+    assert_waiting("q1", "3 4 5");
+    assert_waiting("q2", "4");
+    in_vain(2);
+    assert_waiting("q1", "2 3 4 5");
+    assert_waiting("q2", "2 4");
+    in_vain(1);
+    assert_waiting("q1", "1 2 3 4 5");
+    assert_int_equal(queue_named("q1")->waiter_count, 5);
+    assert_int_equal(waiters_blocked(), 5);
+    assert_replies("");
+}
+
+/* It was there before those who began to wait while it claimed. */
+static void test_fresh_one_in_vain(void **state) {
+    struct get *g = new_get(1, "q1");
+
+    (void)state;
+    get_start(g);
+    wait_for(2, "q1");
+    assert_ptr_equal(get_next_fresh(), g);
+    get_claim(g);
+    wait_for(3, "q1");
+    in_vain(1);
+    assert_waiting("q1", "1 2 3");
+}
+
+static void test_fresh_one_tries_again(void **state) {
+    struct get *g = new_get(1, "q1");
+
+    (void)state;
+    get_start(g);
+    get_next_fresh();
+    get_claim(g);
+    queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 1 });
+    in_vain(1);
+    assert_waiting("q1", "");
+    assert_ptr_equal(get_next_fresh(), g);
+    get_wait(g);
+    /* From now on others may go first, one after the other. */
+    get_claim(g);
+    in_vain(1);
+    assert_null(get_next_fresh());
+    assert_waiting("q1", "1");
+}
+
+static void test_in_vain_and_late(void **state) {
+    (void)state;
+    wait_until(1, "q1", clock_mono() + 1);
+    get_claim(get_of(1));
+    while (clock_mono() < get_of(1)->deadline.due)
+        clock_turn();
+    in_vain(1);
+    assert_replies("1:nil");
+}
+
+/* ---- deliveries ---- */
+
+static void test_places_in_order(void **state) {
+    struct get *g = new_get(1, "q1 q2");
+    const char *const bodies[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+
+    (void)state;
+    get_claim(g);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(get_add_place(g), i);
+    assert_int_equal(g->pending, 100);
+    for (size_t i = 0; i < 8; i++)
+        g->jobs[(i * 5 + 3) % 8 * 12] = job_of(i % 2 == 0 ? "q1" : "q2", (int64_t)i + 1, bodies[i]);
+    get_finish(g);
+    assert_replies("1:q2=b,q1=g,q2=d,q1=a,q2=f,q1=c,q2=h,q1=e");
+}
+
+static void test_delivery(void **state) {
+    uint64_t delivered = stats.jobs_delivered;
+    struct job jobs[] = { job_of("q1", 7, "one"), job_of("q2", 8, "two") };
+    const struct client *c = &getters[1].client;
+    struct get *g = new_get(1, "q1 q2");
+
+    (void)state;
+    getters[1].client.bytes_out = 500;
+    buf_append_str(&getters[1].client.out, "+PONG\r\n");
+    g->with_counters = true;
+    get_claim(g);
+    get_deliver(g, jobs, 2);
+    assert_replies("1:q1=onenacks/2additional-deliveries/3,q2=twonacks/2additional-deliveries/3");
+    assert_int_equal(stats.jobs_delivered, delivered + 2);
+    assert_int_equal(queue_named("q1")->jobs_out, 1);
+    assert_true(lease_known(7) && lease_known(8));
+    assert_int_equal(lease_next_end(), clock_db() + 5 * US_PER_S);
+    assert_int_equal(c->unsent_count, 2);
+    assert_int_equal(c->unsent[1].key.id, 8);
+    assert_int_equal(c->unsent[1].until, 1008);
+    assert_in_range(c->unsent[0].offset, 0, 507);
+    buf_free(&getters[1].client.out);
+}
+
+static void test_delivery_to_one_that_waits(void **state) {
+    struct job job = job_of("q2", 7, "one");
+
+    (void)state;
+    wait_for(1, "q1 q2 q3");
+    get_claim(get_of(1));
+    get_deliver(get_of(1), &job, 1);
+    assert_replies("1:q2=one");
+    assert_waiting("q1", "");
+    assert_int_equal(waiters_blocked(), 0);
+}
+
+/* ---- clients that go ---- */
+
+static void test_gone_while_waiting(void **state) {
+    (void)state;
+    gone(9);
+    wait_until(1, "q1 q2", clock_mono() + 1000000);
+    wait_for(2, "q2");
+    gone(1);
+    assert_waiting("q1", "");
+    assert_waiting("q2", "2");
+    assert_int_equal(getters[1].ends, 1);
+    assert_null(getters[1].client.get);
+    assert_int_equal(waiters_blocked(), 1);
+    assert_true(waiters_next_deadline() == INT64_MAX);
+    gone(1);
+    assert_int_equal(getters[1].ends, 1);
+    assert_replies("");
+}
+
+static void test_gone_while_claiming(void **state) {
+    struct get *g;
+
+    (void)state;
+    wait_until(1, "q1", clock_mono() + 1000000);
+    g = get_of(1);
+    get_claim(g);
+    get_add_place(g);
+    gone(1);
+    assert_int_equal(getters[1].ends, 0);
+    assert_null(g->client);
+    assert_true(waiters_next_deadline() == INT64_MAX);
+    g->pending = 0;
+    get_finish(g);
+    assert_int_equal(getters[1].ends, 1);
+    assert_waiting("q1", "");
+}
+
+/* No job is given to a client whose connection was closed in this turn. */
+static void test_gone_is_noticed_before_a_claim(void **state) {
+    (void)state;
+    for (int i = 1; i <= 4; i++)
+        wait_for(i, "q1 q2");
+    getter_hangs_up(1);
+    getter_hangs_up(2);
+    getter_hangs_up(4);
+    assert_int_equal(first_of("q1"), 3);
+    assert_int_equal(getters[1].ends + getters[2].ends, 2);
+    assert_waiting("q2", "3 4");
+    getter_hangs_up(3);
+    assert_int_equal(first_of("q2"), 0);
+    assert_waiting("q1", "");
+}
+
+/* ---- ends from outside ---- */
+
+/* While a claim is under way, too: that goes on for nobody. */
+static void test_unblock(void **state) {
+    struct get *g;
+
+    (void)state;
+    assert_false(waiters_unblock(&getters[1].client, false));
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    wait_for(3, "q1");
+    assert_true(waiters_unblock(&getters[1].client, false));
+    assert_true(waiters_unblock(&getters[3].client, true));
+    assert_false(waiters_unblock(&getters[1].client, true));
+    g = get_of(2);
+    get_claim(g);
+    assert_true(waiters_unblock(&getters[2].client, true));
+    assert_replies("1:nil 3:-UNBLOCKED 2:-UNBLOCKED");
+    assert_null(g->client);
+    get_finish(g);
+    assert_waiting("q1", "");
+}
+
+/* What is being moved stays where it goes, so its client must hear of it. */
+static void test_unblock_while_moving(void **state) {
+    struct job job = job_of("q1", 7, "body");
+
+    (void)state;
+    wait_for(1, "q1");
+    wait_for(2, "q1");
+    for (int i = 1; i <= 2; i++) {
+        get_of(i)->moves = true;
+        get_claim(get_of(i));
+        (void)get_add_place(get_of(i));
+        assert_true(waiters_unblock(&getters[i].client, true));
+        assert_false(waiters_unblock(&getters[i].client, true));
+        get_of(i)->pending = 0;
+    }
+    assert_replies("");
+    get_of(1)->jobs[0] = job;
+    get_finish(get_of(1));
+    get_finish(get_of(2));
+    assert_replies("1:q1=body 2:-UNBLOCKED");
+}
+
+static void test_end_all(void **state) {
+    (void)state;
+    wait_for(1, "q1");
+    get_start(new_get(2, "q1"));
+    wait_for(3, "q2 q1");
+    waiters_end_all(WAITERS_LEAVING);
+    assert_replies("1:-LEAVING 3:-LEAVING");
+    wait_for(1, "q1");
+    waiters_end_all(NULL);
+    assert_replies("1:nil");
+    assert_ptr_equal(get_next_fresh(), get_of(2));
+    get_end_empty(get_of(2));
+}
+
+/* ---- any order of events ---- */
+
+#define QUEUES 4
+
+static uint64_t arrival_of[GETTERS];
+static uint64_t arrivals;
+
+static void ask(int number) {
+    char names[64] = "";
+    size_t len = 0;
+
+    for (int i = 1; i <= QUEUES; i++)
+        if (i == number % QUEUES + 1 || random_below(2) == 0)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%sq%d", len > 0 ? " " : "", i);
+    wait_for(number, names);
+    arrival_of[number] = ++arrivals;
+}
+
+static void serve(int number) {
+    struct job job = job_of("q1", number, "x");
+
+    if (random_below(2) == 0)
+        in_vain(number);
+    else
+        get_deliver(get_of(number), &job, 1);
+}
+
+static void change(int number) {
+    struct get *g = getters[number].get;
+
+    if (g == NULL && !getters[number].killed)
+        ask(number);
+    else if (g == NULL)
+        getters[number].killed = false;
+    else if (g->client == NULL)
+        get_finish(g);
+    else if (random_below(6) == 0)
+        gone(number);
+    else if (g->state == GET_CLAIMING)
+        serve(number);
+    else if (random_below(4) == 0)
+        waiters_unblock(&getters[number].client, false);
+    else
+        get_claim(g);
+}
+
+/* In every list the waiting ones of the queue stand by arrival, and nobody else. */
+static void check_lists(void) {
+    size_t blocked = 0;
+
+    for (int i = 1; i < GETTERS; i++)
+        blocked += getters[i].get != NULL && getters[i].get->state == GET_WAITING;
+    assert_int_equal(waiters_blocked(), blocked);
+    QUEUE_EACH(q) {
+        uint64_t last = 0;
+        int64_t count = 0;
+
+        LIST_EACH(node, &q->waiters) {
+            struct get *g = LIST_ENTRY(node, struct wait, node)->get;
+            int number = getter_number(getter_of(g->client));
+
+            assert_int_equal(g->state, GET_WAITING);
+            assert_true(arrival_of[number] > last);
+            last = arrival_of[number];
+            count++;
+        }
+        assert_int_equal(q->waiter_count, count);
+    }
+}
+
+static void test_any_order(void **state) {
+    (void)state;
+    random_start(20261121);
+    for (int step = 0; step < 20000; step++) {
+        change(1 + (int)random_below(20));
+        check_lists();
+        buf_reset(&getter_log, SIZE_MAX);
+    }
+    for (int i = 1; i <= 20; i++)
+        while (getters[i].get != NULL)
+            change(i);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_order_of_arrival),
+        TEST(test_several_queues),
+        TEST(test_one_queue_named_twice),
+        TEST(test_signals_when_there_is_something),
+        TEST(test_fresh_ones_in_order),
+        TEST(test_budget),
+        TEST(test_nohang),
+        TEST(test_late),
+        TEST(test_timeouts),
+        TEST(test_timeout_before_the_first_flight),
+        TEST(test_timeout_while_claiming),
+        TEST(test_back_to_the_old_place),
+        TEST(test_fresh_one_in_vain),
+        TEST(test_fresh_one_tries_again),
+        TEST(test_in_vain_and_late),
+        TEST(test_places_in_order),
+        TEST(test_delivery),
+        TEST(test_delivery_to_one_that_waits),
+        TEST(test_gone_while_waiting),
+        TEST(test_gone_while_claiming),
+        TEST(test_gone_is_noticed_before_a_claim),
+        TEST(test_unblock),
+        TEST(test_unblock_while_moving),
+        TEST(test_end_all),
+        TEST(test_any_order),
+    };
+
+    return cmocka_run_group_tests_name("waiters", tests, NULL, NULL);
+}
