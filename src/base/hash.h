@@ -72,4 +72,23 @@ static inline unsigned hash_key(const void *key, size_t len) {
 #define HASH_FUNCTION(key, len, hash) ((hash) = hash_key(key, len))
 #include <uthash.h>
 
+/*
+ * A table in parts, where clients can make millions of entries. A table that grows moves all of its entries at once.
+ * A table in parts moves those of one part. It is an array of HASH_PARTS heads, all of them NULL at first.
+ */
+#define HASH_PARTS 64
+#define HASH_PART(hash) ((hash) >> 26) /* the bits that buckets use last */
+
+#define PARTS_FIND(hh, parts, keyptr, keylen, out)                                        \
+    do {                                                                                  \
+        unsigned hash_ = hash_key(keyptr, keylen);                                        \
+        HASH_FIND_BYHASHVALUE(hh, (parts)[HASH_PART(hash_)], keyptr, keylen, hash_, out); \
+    } while (0)
+#define PARTS_ADD(hh, parts, keyptr, keylen, item)                                               \
+    do {                                                                                         \
+        unsigned hash_ = hash_key(keyptr, keylen);                                               \
+        HASH_ADD_KEYPTR_BYHASHVALUE(hh, (parts)[HASH_PART(hash_)], keyptr, keylen, hash_, item); \
+    } while (0)
+#define PARTS_DELETE(hh, parts, item) HASH_DELETE(hh, (parts)[HASH_PART((item)->hh.hashv)], item)
+
 #endif

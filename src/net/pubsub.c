@@ -11,27 +11,37 @@
 struct topic {
     UT_hash_handle hh; /* by its name */
     struct slice name;
+    struct list in_kind;
     struct list listeners;
     size_t count;
 };
 
 /* Of one client to one topic. */
 struct subscription {
-    UT_hash_handle hh; /* of the client's, by the topic */
+    UT_hash_handle hh; /* by the key */
     struct list in_topic;
-    struct topic *topic;
-    struct pubsub *of;
+    struct list in_client;
+    struct subscription_key {
+        struct pubsub *of;
+        struct topic *topic;
+    } key;
 };
 
 /* What a client listens to; none has an empty one. */
 struct pubsub {
     struct client *client; /* NULL: it listens no more, and work takes the subscriptions away */
-    struct subscription *kinds[PUBSUB_KINDS];
+    struct list kinds[PUBSUB_KINDS];
+    size_t counts[PUBSUB_KINDS];
     struct long_work work;
 };
 
 static void (*forward)(struct slice channel, struct slice message);
-static struct topic *topics[PUBSUB_KINDS];
+static struct topic *topics[PUBSUB_KINDS][HASH_PARTS];
+/* In the order in which they came. */
+static struct list in_order[PUBSUB_KINDS] = { { &in_order[0], &in_order[0] },
+                                              { &in_order[1], &in_order[1] } };
+static size_t topic_counts[PUBSUB_KINDS];
+static struct subscription *subscriptions[HASH_PARTS];
 static size_t client_total;
 static size_t pattern_bytes;
 static struct list walks = { &walks, &walks };
@@ -43,7 +53,7 @@ size_t pubsub_pattern_bytes(void) {
 static struct topic *find_topic(enum pubsub_kind kind, struct slice name) {
     struct topic *t;
 
-    HASH_FIND(hh, topics[kind], name.ptr, name.len, t);
+    PARTS_FIND(hh, topics[kind], name.ptr, name.len, t);
     return t;
 }
 
@@ -55,7 +65,9 @@ static struct topic *get_topic(enum pubsub_kind kind, struct slice name) {
     t = xcalloc(1, sizeof *t);
     t->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
     list_init(&t->listeners);
-    HASH_ADD_KEYPTR(hh, topics[kind], t->name.ptr, t->name.len, t);
+    PARTS_ADD(hh, topics[kind], t->name.ptr, t->name.len, t);
+    list_push_back(&in_order[kind], &t->in_kind);
+    topic_counts[kind]++;
     pattern_bytes += kind == PUBSUB_PATTERN ? name.len : 0;
     return t;
 }
@@ -66,21 +78,24 @@ static void leave_topic(enum pubsub_kind kind, struct topic *t) {
     LIST_EACH(node, &walks) {
         struct pubsub_walk *w = LIST_ENTRY(node, struct pubsub_walk, node);
 
-        if (w->next == t)
-            w->next = t->hh.next;
+        if (w->next == &t->in_kind)
+            w->next = t->in_kind.next;
     }
-    HASH_DELETE(hh, topics[kind], t);
+    PARTS_DELETE(hh, topics[kind], t);
+    list_remove(&t->in_kind);
+    topic_counts[kind]--;
     pattern_bytes -= kind == PUBSUB_PATTERN ? t->name.len : 0;
     free((char *)t->name.ptr);
     free(t);
 }
 
-static struct subscription *find(const struct client *c, enum pubsub_kind kind, const struct topic *t) {
+static struct subscription *find(const struct client *c, struct topic *t) {
+    struct subscription_key key = { c->pubsub, t };
     struct subscription *s;
 
     if (c->pubsub == NULL || t == NULL)
         return NULL;
-    HASH_FIND(hh, c->pubsub->kinds[kind], &t, sizeof t, s);
+    PARTS_FIND(hh, subscriptions, &key, sizeof key, s);
     return s;
 }
 
@@ -89,39 +104,54 @@ static size_t size_of(const struct topic *t) {
     return sizeof(struct subscription) + sizeof *t + t->name.len;
 }
 
+static void attach(struct client *c) {
+    c->pubsub = xcalloc(1, sizeof *c->pubsub);
+    c->pubsub->client = c;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
+        list_init(&c->pubsub->kinds[kind]);
+    client_total++;
+}
+
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name) {
     struct topic *t = get_topic(kind, name);
-    struct subscription *s = find(c, kind, t);
+    struct subscription *s = find(c, t);
 
     if (s != NULL)
         return false;
-    if (c->pubsub == NULL) {
-        c->pubsub = xcalloc(1, sizeof *c->pubsub);
-        c->pubsub->client = c;
-        client_total++;
-    }
+    if (c->pubsub == NULL)
+        attach(c);
     memory_change(&c->share, MEMORY_SUBSCRIPTIONS, 0, size_of(t));
     s = xcalloc(1, sizeof *s);
-    s->topic = t;
-    s->of = c->pubsub;
+    s->key = (struct subscription_key){ c->pubsub, t };
     t->count++;
     list_push_back(&t->listeners, &s->in_topic);
-    HASH_ADD(hh, c->pubsub->kinds[kind], topic, sizeof s->topic, s);
+    list_push_back(&c->pubsub->kinds[kind], &s->in_client);
+    c->pubsub->counts[kind]++;
+    PARTS_ADD(hh, subscriptions, &s->key, sizeof s->key, s);
     return true;
 }
 
 static void drop(enum pubsub_kind kind, struct subscription *s) {
-    memory_change(s->of->client != NULL ? &s->of->client->share : NULL, MEMORY_SUBSCRIPTIONS,
-                  size_of(s->topic), 0);
-    HASH_DELETE(hh, s->of->kinds[kind], s);
+    struct pubsub *p = s->key.of;
+
+    memory_change(p->client != NULL ? &p->client->share : NULL, MEMORY_SUBSCRIPTIONS, size_of(s->key.topic),
+                  0);
+    PARTS_DELETE(hh, subscriptions, s);
+    list_remove(&s->in_client);
+    p->counts[kind]--;
     list_remove(&s->in_topic);
-    leave_topic(kind, s->topic);
+    leave_topic(kind, s->key.topic);
     free(s);
 }
 
+static struct subscription *first_of(const struct pubsub *p, enum pubsub_kind kind) {
+    return list_empty(&p->kinds[kind]) ? NULL
+                                       : LIST_ENTRY(p->kinds[kind].next, struct subscription, in_client);
+}
+
 static struct subscription *any_of(const struct pubsub *p, enum pubsub_kind *kind) {
-    *kind = p->kinds[PUBSUB_CHANNEL] != NULL ? PUBSUB_CHANNEL : PUBSUB_PATTERN;
-    return p->kinds[*kind];
+    *kind = list_empty(&p->kinds[PUBSUB_CHANNEL]) ? PUBSUB_PATTERN : PUBSUB_CHANNEL;
+    return first_of(p, *kind);
 }
 
 /* No message comes to its client any more. */
@@ -135,7 +165,7 @@ static void detach(struct pubsub *p) {
 }
 
 bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct slice name) {
-    struct subscription *s = find(c, kind, find_topic(kind, name));
+    struct subscription *s = find(c, find_topic(kind, name));
 
     if (s == NULL)
         return false;
@@ -150,7 +180,9 @@ bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct slice na
 }
 
 const struct slice *pubsub_any(const struct client *c, enum pubsub_kind kind) {
-    return c->pubsub == NULL || c->pubsub->kinds[kind] == NULL ? NULL : &c->pubsub->kinds[kind]->topic->name;
+    const struct subscription *s = c->pubsub == NULL ? NULL : first_of(c->pubsub, kind);
+
+    return s == NULL ? NULL : &s->key.topic->name;
 }
 
 static bool drop_some(struct long_work *w) {
@@ -176,7 +208,7 @@ void pubsub_unsubscribe_all(struct client *c) {
 }
 
 size_t pubsub_count(const struct client *c, enum pubsub_kind kind) {
-    return c->pubsub == NULL ? 0 : HASH_COUNT(c->pubsub->kinds[kind]);
+    return c->pubsub == NULL ? 0 : c->pubsub->counts[kind];
 }
 
 /* ---- messages ---- */
@@ -225,7 +257,7 @@ static size_t deliver_to(struct topic *t, bool pattern, struct slice channel, st
     size_t count = 0;
 
     LIST_EACH(node, &t->listeners) {
-        struct client *c = LIST_ENTRY(node, struct subscription, in_topic)->of->client;
+        struct client *c = LIST_ENTRY(node, struct subscription, in_topic)->key.of->client;
         struct form *form;
 
         if (c == NULL || c->state != CLIENT_OPEN)
@@ -247,9 +279,11 @@ size_t pubsub_deliver(struct slice channel, struct slice message) {
     struct topic *t = find_topic(PUBSUB_CHANNEL, channel);
     size_t count = t == NULL ? 0 : deliver_to(t, false, channel, message);
 
-    for (t = topics[PUBSUB_PATTERN]; t != NULL; t = t->hh.next)
+    LIST_EACH(node, &in_order[PUBSUB_PATTERN]) {
+        t = LIST_ENTRY(node, struct topic, in_kind);
         if (glob_match(t->name, channel, false))
             count += deliver_to(t, true, channel, message);
+    }
     return count;
 }
 
@@ -266,20 +300,20 @@ size_t pubsub_publish(struct slice channel, struct slice message) {
 /* ---- what there is ---- */
 
 size_t pubsub_topics(enum pubsub_kind kind) {
-    return HASH_COUNT(topics[kind]);
+    return topic_counts[kind];
 }
 
 void pubsub_walk_begin(struct pubsub_walk *w) {
-    w->next = topics[PUBSUB_CHANNEL];
+    w->next = in_order[PUBSUB_CHANNEL].next;
     list_push_back(&walks, &w->node);
 }
 
 const struct slice *pubsub_walk_next(struct pubsub_walk *w) {
-    struct topic *t = w->next;
+    const struct topic *t = LIST_ENTRY(w->next, struct topic, in_kind);
 
-    if (t == NULL)
+    if (w->next == &in_order[PUBSUB_CHANNEL])
         return NULL;
-    w->next = t->hh.next;
+    w->next = w->next->next;
     return &t->name;
 }
 

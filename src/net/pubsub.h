@@ -48,7 +48,7 @@ size_t pubsub_pattern_bytes(void);
 /* Going over the names of channels in several turns: a name that is listened to all the time is met once. */
 struct pubsub_walk {
     struct list node;
-    struct topic *next;
+    struct list *next;
 };
 void pubsub_walk_begin(struct pubsub_walk *w);
 /* NULL: all were met. */

@@ -103,12 +103,39 @@ static void test_numbers(void **state) {
     assert_int_not_equal(hash_key(&half, sizeof half), hash_key(&quarter, sizeof quarter));
 }
 
+#define MANY_NAMES 100000
+
+/* No part has much more than its share, whatever the names: what a table in parts moves at once is small. */
+static void test_parts(void **state) {
+    static struct named *parts[HASH_PARTS], many[MANY_NAMES];
+    struct named *found;
+    unsigned count = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY_NAMES; i++) {
+        snprintf(many[i].name, sizeof many[i].name, "n%d", i);
+        PARTS_ADD(hh, parts, many[i].name, strlen(many[i].name), &many[i]);
+    }
+    for (int i = 0; i < HASH_PARTS; i++) {
+        assert_in_range(HASH_COUNT(parts[i]), MANY_NAMES / HASH_PARTS / 2, MANY_NAMES / HASH_PARTS * 2);
+        count += HASH_COUNT(parts[i]);
+    }
+    assert_int_equal(count, MANY_NAMES);
+    for (int i = 0; i < MANY_NAMES; i++) {
+        PARTS_FIND(hh, parts, many[i].name, strlen(many[i].name), found);
+        assert_ptr_equal(found, &many[i]);
+        PARTS_DELETE(hh, parts, found);
+        PARTS_FIND(hh, parts, many[i].name, strlen(many[i].name), found);
+        assert_null(found);
+    }
+    for (int i = 0; i < HASH_PARTS; i++)
+        assert_null(parts[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_colliding_names),
-        cmocka_unit_test(test_hash),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_known_hashes),
+        cmocka_unit_test(test_colliding_names), cmocka_unit_test(test_hash),  cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_known_hashes),    cmocka_unit_test(test_parts),
     };
 
     return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
