@@ -5,32 +5,31 @@
 #include "batch/op.h"
 
 /*
- * What the server has to learn from the database before it can serve: the
- * secret, its own number, the other nodes, queues, running leases, counts. All in
- * one transaction, so that it is one state. Until then clients get -LOADING.
+ * Reads the state that the server needs before it can serve: the secret, its own number, the other servers, queues,
+ * running leases and counters. All reads are in one transaction, so that they show one state. Clients get -LOADING
+ * until then.
  *
- * After a connection was lost the leases and counts are read again: what was
- * leased for a client that never got it is put back, and counts are right again
- * whatever became of the statements that were under way.
+ * After a lost connection the leases and counters are read again. A job that was leased for a client but never
+ * delivered is put back. The counters are then correct, whatever the lost transactions did.
  */
 
-/* For --check: reads queues and counts only, and leaves the servers' rows alone. Comes before load_start(). */
+/* For --check: reads only queues and counters, and does not change the rows of servers. Call it before load_start(). */
 void load_only_look(void);
-/* A hot lane is ready: loads all, or what may have changed. Does nothing while
- * it is under way. */
+/* The write connection is ready: loads everything, or the parts that may have changed. Does nothing while a load
+ * runs. */
 void load_start(void);
-/* The same when nothing was lost, but the clock was set. */
+/* Reads leases and counters again although no connection was lost: the clock was set. */
 void load_again(void);
-/* Asks again for what failed; about once a second. */
+/* Sends failed loads again. Called about once a second. */
 void load_retry(void);
-/* The servers' rows have changed. */
+/* The rows of servers have changed: reads them. */
 void load_nodes(void);
-/* This server's row is gone. */
+/* The row of this server was deleted: inserts it again. */
 void load_register(void);
-/* Until all is loaded, commands without CMD_LOADING are answered with -LOADING. */
+/* While this is true, commands without CMD_LOADING are answered with -LOADING. */
 bool load_is_under_way(void);
-/* on_loaded is called once, when all is loaded; on_reloaded after every lost connection, when what
- * may have changed is. */
+/* on_loaded is called once, after the first complete load. on_reloaded is called after each reload that follows a
+ * lost connection. */
 void load_hooks(void (*on_loaded)(void), void (*on_reloaded)(void));
 
 #endif

@@ -5,13 +5,13 @@
 #include "batch/op.h"
 #include "net/req.h"
 
-/* The rows of servers in the database: that this one lives, leaves, has gone; and that one is forgotten. */
+/* Writes the rows of servers in the database: heartbeat, leaving, sign-off and CLUSTER FORGET. */
 
-/* Writes that this server lives, and whether it is leaving. */
+/* Writes the heartbeat of this server, and whether it is leaving. */
 void node_row_beat(void);
-/* Was there no row to write to, the last time? Told once. */
+/* True if the last heartbeat found no row of this server. The call resets it. */
 bool node_row_is_forgotten(void);
-/* Writes that it has signed off. */
+/* Writes that this server has signed off. */
 void node_row_leave(void);
 
 #endif

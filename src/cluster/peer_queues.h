@@ -5,17 +5,17 @@
 #include "base/node.h"
 #include "queue/news.h"
 
-/* What other servers tell of queues and jobs, and what has to be asked of the database then. */
+/* Handles messages of peers about queues and jobs, and the reads of the database that these messages require. */
 
-/* An item with numbers (news.h). Those about queues that are not known here yet wait until their
- * rows have been read. */
+/* Handles an item with numbers (news.h). An item about a queue that is not known here waits until the rows of
+ * queues have been read. */
 void peer_queues_hear(struct node *n, enum news_item item, const int64_t *numbers, int count);
-/* Reads the rows of all queues: that one is new, or has changed, may have been missed. */
+/* Reads the rows of all queues, because a message about a new or changed queue may have been missed. */
 void peer_queues_look(void);
-/* Once a second: looks at a page of the queues' rows for queues of which no message told. may_probe: once a minute
- * also for jobs in queues that are known as empty. */
+/* Call once a second. Reads a page of the queues' rows to find queues without a message. may_probe, true once a
+ * minute: also looks for jobs in queues that are empty according to their counters. */
 void peer_queues_page(bool may_probe);
-/* Looks for the leases of servers that do not live. */
+/* Adopts the leases of failed servers. */
 void peer_queues_inherit(void);
 
 #endif

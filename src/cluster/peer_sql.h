@@ -5,19 +5,19 @@
 #include <stdint.h>
 
 /*
- * What the functions for SQL (sql/api/) tell when their transactions are committed. They speak as a
- * server of number 0 would, with two differences: they have no memory, so what they have counted is told
- * as differences, and nobody watches their leases; both is taken over by the heir (node.h). And there are
- * many of them at once, so their messages come in any order, some of them long after they were numbered.
+ * Messages of the SQL functions (sql/api/), sent when their transactions commit. The functions appear as server
+ * number 0, with two differences. They keep no state, so they send their counters as differences, and no server of
+ * theirs watches their leases: the leader (node.h) takes over both. Many sessions send at once, so their messages
+ * arrive in any order, and some arrive long after they got their number.
  */
 #define PEER_SQL_NUMBER 0
 
-/* Items (news.h) of the message of that number. One that is not fresh comes of a long transaction, or is a repeat:
- * its hints are followed, but what it counts has to be looked up. */
+/* Handles the items (news.h) of a message. fresh: false for a repeat and for a message of a long transaction. The
+ * hints of such a message are followed, but its counters are not added: they are read from the database. */
 void peer_sql_hear(uint64_t message, bool fresh, const char *items);
-/* The counters have just been read from the database: which messages they include is not known. */
+/* The counters were just read from the database. It is not known which messages they include. */
 void peer_sql_counted_anew(void);
-/* Nothing of before counts any more: for tests. */
+/* For tests: forgets all messages. */
 void peer_sql_reset(void);
 
 #endif

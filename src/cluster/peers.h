@@ -7,41 +7,42 @@
 #include "batch/op.h"
 
 /*
- * The other servers of this database. Each tells over the channel (channel.h) what the others may
- * want to know (news.h): which jobs became ready, what it counted, whose lease has ended early. The
- * truth is in the database all along; what is told saves looking for it. Text of a notification:
+ * The other servers of this database. Each server sends its outbox (news.h) over the channel (channel.h): jobs that
+ * became ready, its counters, leases that ended early. The database always has the true state. The messages save
+ * queries. Text of a notification:
  *
  *     1 <seal, hex> <node number> <run, hex> <message number> <clients wait: 0 or 1> <items>
  *
- * The seal is over all that follows, by the secret of job IDs, which only we can read.
+ * The seal covers everything after it. Its key comes from the secret of job IDs, which only servers of this
+ * database can read.
  *
- * A server that is silent for five seconds is gone, as is one that says so. The one that lives and
- * has the lowest number, the heir, then looks after the leases it gave. A message that was missed,
- * and any other reason to think that something was, makes the queues' counters doubtful: they are
- * counted again in a quiet moment (recount.h), and claims look further back once.
+ * A peer has failed if it is silent for five seconds, or if it says that it leaves. The live server with the lowest
+ * number is the leader and adopts the leases of failed servers. A missed message makes the counters of queues
+ * suspect, as does any other reason to assume a missed message. Suspect counters are audited when the queue is
+ * quiet (recount.h), and claims scan from further back once.
  */
 
 void peers_start(struct event_base *base);
-/* This server is registered, and has loaded: from now on it takes part. */
+/* This server is registered and loaded: it takes part from now on. */
 void peers_loaded(void);
-/* The connection that changes jobs is new. */
+/* The write connection is a new one. */
 void peers_reconnected(void);
-/* Ten times a second. */
+/* Call ten times a second. */
 void peers_tick(void);
-/* At the turn's end: sends what is due. */
+/* Call at the end of a turn: sends the messages that are due. */
 void peers_turn(void);
-/* When peers_turn() has something to do (clock_mono()). */
+/* Time of the next work for peers_turn(), clock_mono(). */
 int64_t peers_next_due(void);
 /* Call this after a lost connection. Our recent changes are unknown, so peers must read the affected queues again. */
 void peers_confess(void);
-/* Is this the server to look after what that one leased? */
+/* Does this server adopt the leases of that node? */
 bool peers_inherits(uint16_t node);
-/* Signs off. Once: when nothing is under way any more. */
+/* Signs off. Call it once, when no task is left. */
 void peers_leave(void);
-/* Has everything been told? */
+/* Is the outbox empty? */
 bool peers_idle(void);
 void peers_stop(void);
-/* How others are heard, for INFO: "alone", "hearing", or "polling". */
+/* How this server receives messages, for INFO: "alone", "hearing", or "polling". */
 const char *peers_state(void);
 
 #endif

@@ -5,15 +5,15 @@
 #include "batch/op.h"
 
 /*
- * Counters come from memory, where every server adds up what each has done. When servers come, go, or
- * lose a connection that may not add up any more: then a queue is doubtful, until it has been quiet
- * for a while and was counted in the database.
+ * Counter audit. Each server adds up in memory the changes that all servers made. The sum can be wrong after
+ * servers start, stop, or lose a connection. The counters of the queue are then suspect until the queue has been
+ * quiet for a while and its rows were counted in the database.
  */
 
-/* Are there doubtful queues? Then what all servers have counted has to be saved soon. */
+/* Are there queues with suspect counters? Then all servers must save their counters soon. */
 bool recount_is_pending(void);
-/* Once a second: takes what was counted in the last one, if nothing has changed since; and counts the
- * next doubtful queues. */
+/* Call once a second. Takes the counts of the last audit if the queue has not changed since. Then starts to count
+ * the next queues with suspect counters. */
 void recount_doubtful(void);
 
 #endif

@@ -6,27 +6,30 @@
 #include "base/util.h"
 
 /*
- * Messages of PUBLISH on their way to the other servers. What a server has to tell is a stream of records, cut into
- * parts that fit into a notification: small messages share one, a large one takes several. A part that
- * is missed is missed, with the messages that have bytes in it; the next one says where the first record in it begins.
+ * Forwards PUBLISH messages to the other servers. The messages of a server are a stream of records, cut into parts
+ * that fit into a notification. Small messages share a part, and a large message takes several. A missed part is
+ * not repeated, so each message with bytes in it is lost. The next part names the position of the first record in
+ * it.
  *
- * Everybody who can connect to the database can listen, so parts are encrypted, by a key that follows from the
- * database's secret; and what is not is not believed, nor a part that is older than the last one, or than some seconds. Text of a
- * notification:
+ * Every role that can connect to the database can listen. Parts are therefore encrypted with a key derived from the
+ * secret of the database. Unencrypted parts are ignored, as are parts older than the last part or older than some
+ * seconds. Text of a notification:
  *
- *     Q<base64 of the nonce and of what is encrypted: run, part number, time, node number, begin of the first record,
+ *     Q<base64 of the nonce and the encrypted fields: run, part number, time, node number, begin of the first record,
  *     bytes>
  */
 
-/* can_tell: are the others heard, and do they hear us? Until then there are none. */
+/* can_tell returns whether this server and its peers can hear each other. While it is false, there are no peers to
+ * forward to. */
 void relay_init(bool (*can_tell)(void));
-/* Notes it for the others, if there are any and they can be told. When too much waits, it is dropped. */
+/* Queues the message for the peers, if there are peers and can_tell() is true. The message is dropped when too many
+ * bytes wait. */
 void relay_tell(struct slice channel, struct slice message);
-/* Is anything to be told? */
+/* Does a part wait to be sent? */
 bool relay_has(void);
-/* The next part, as text with its NUL; size: CHANNEL_TEXT_MAX. */
+/* Writes the next part as text, with its NUL. size: CHANNEL_TEXT_MAX. */
 void relay_take(char *out, size_t size);
-/* Takes a text that was heard, and delivers the messages that end in it; false when it is none of ours. */
+/* Handles a received text and delivers the messages that end in it. False if the text is not a part. */
 bool relay_hear(const char *text);
 
 #endif

@@ -4,12 +4,12 @@
 #include "batch/op.h"
 #include "net/req.h"
 
-/* What removes everything: DEBUG FLUSHALL and CLUSTER RESET. */
+/* Removal of all jobs: DEBUG FLUSHALL and CLUSTER RESET. */
 
-/* Removes all jobs, hides all queues, ends waiting GETJOBs; replies OK, ends r. */
+/* Removes all jobs and pauses, hides all queues, ends waiting GETJOBs. Replies OK and ends r. */
 void admin_flush_all(struct req *r);
 
-/* All jobs were removed, here or at another server. */
+/* All jobs were removed, by this server or another one: resets the state in memory. */
 void admin_flushed(void);
 
 #endif

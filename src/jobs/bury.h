@@ -5,14 +5,14 @@
 #include "batch/op.h"
 
 /*
- * Jobs with ATTEMPTS that have been delivered as often, and not been acknowledged: they die. The row
- * tells so itself (deliveries >= attempts, and ready_at has passed), so any server can bury it: the one
- * that watched the last lease, the heir of that one, or one whose claim comes upon it. Until it is buried
- * it is neither queued nor counted so, and nobody delivers it.
+ * Jobs that have used all their attempts without an acknowledgement become dead letters. The row itself shows it:
+ * deliveries >= attempts, and ready_at has passed. Any server can therefore move the job: the server that watched
+ * the last lease, the leader, or a server whose claim finds the row. Until then the job is neither ready nor
+ * counted as ready, and no claim delivers it.
  */
 
-/* Buries a job if its row says that it is over. ended, if any, is called with arg when that is
- * committed, or the row says otherwise. */
+/* Moves a job to the dead letters if its row says that it is exhausted. ended (may be NULL) is called with arg
+ * after the commit, or when the row says that the job is not exhausted. */
 void bury_job(struct job_key key, void (*ended)(void *arg), void *arg);
 
 #endif

@@ -6,35 +6,35 @@
 #include "queue/waiters.h"
 
 /*
- * Claiming: before a flight is built, claim_plan() looks which gets can be
- * served, and makes one claim by key and one walk per queue for all of them.
- * The rows that come are dealt to the gets in the order of their planning.
+ * Claims. Before a transaction is built, claim_plan() selects the gets that can be served. It makes one claim by
+ * key and one scan per queue for all of them. The rows are given to the gets in the order in which the gets were
+ * planned.
  */
 
-/* All claims of a get travel in one flight, whose results live together: so what is planned for a flight, of so
- * many queues, is what fits. */
+/* Maximum of queues with claims in one transaction. All claims of a get are in one transaction, and their results
+ * are in memory at the same time. */
 #define CLAIM_MOST 100
 
-/* Serves waiting gets of signalled queues, then fresh ones; for batch_init(). */
+/* For batch_init(): plans for waiting gets of signalled queues, then for new gets. */
 void claim_plan(void);
 
-/* Gets were left for the next turn: it must not wait for events. */
+/* Gets were left for the next turn, so the loop must not wait for events. */
 bool claims_pending(void);
-/* Is there more in q than claims are planned for? */
+/* Has q more ready jobs than there are planned claims? */
 bool claim_may_find(struct queue *q);
-/* Is there room for another job of q in the result of the flight in the making? One that is larger has it alone. */
+/* Has the result of this transaction room for another job of q? A larger job is the only one of its transaction. */
 bool claim_has_room(const struct queue *q);
-/* So many bytes of a job are planned. */
+/* Adds the expected bytes of a job of q to the plan. */
 void claim_count_job(const struct queue *q);
-/* The walk is about to be sent, */
+/* Call before a scan is sent. */
 void claim_note_walk(struct queue *q, struct queue_walk *w);
-/* and has ended at this key, NULL being where it began, or at the end of the queue. */
+/* The scan has ended at the key last. last is NULL if it ended where it began, or at the end of the queue. */
 void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_key *last, bool to_the_end);
 
-/* Puts a claimed job, leased until then, back as if it had never been given out. Should that fail, its lease ends
- * by itself; last: and that was its last attempt. */
+/* Puts back a job with a lease until that time, as if it had not been delivered. If that fails, the lease ends by
+ * itself. last: this delivery was its last attempt. */
 void claim_release(struct job_key key, int64_t until, bool last);
-/* Puts back what c was given and has certainly not received: on its close. */
+/* For a closed client: puts back the jobs that c has certainly not received. */
 void claim_release_unsent(struct client *c);
 
 #endif

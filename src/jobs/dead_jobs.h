@@ -5,11 +5,11 @@
 #include "net/req.h"
 #include "queue/queue.h"
 
-/* The jobs of r (job_ids.h) that were not found among the living may be among the dead: revives those, or
- * deletes them, and replies how many were found in all. */
+/* Continue a request about job IDs (job_ids.h) whose jobs were not all found. They revive or delete the jobs that
+ * are dead letters, reply the number of all jobs found, and end r. */
 void dead_revive_or_reply(struct req *r);
 void dead_delete_or_reply(struct req *r);
-/* Revives at most count dead jobs of q, the first ones, and replies how many; ends r. */
+/* Revives the first dead jobs of q, at most count. Replies how many, and ends r. */
 void dead_revive_queue(struct req *r, struct queue *q, int64_t count);
 
 #endif

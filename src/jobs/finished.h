@@ -5,16 +5,16 @@
 #include "net/req.h"
 
 /*
- * Jobs that are done, and are kept for as long as their queue says (QCONFIG retention). They leave
- * by the tables that hold them being emptied, one by one, as their time is over: see finish_jobs.sql.
+ * Retained jobs: done, and kept as long as QCONFIG retention says. They are stored in several tables in turn. A
+ * table is emptied as a whole when its time is over: see finish_jobs.sql.
  */
 
-/* Ends an ACKJOB that was sent a second time, and whose first try may have been committed: counts what
- * this server has kept since then. */
+/* Ends an ACKJOB that was sent again and whose first try may have been committed. Counts the jobs that this server
+ * has retained since the first try. */
 void finished_recall(struct req *r);
-/* SHOW of jobs that do not live. */
+/* SHOW of jobs without a row in pgdisque.job. */
 void finished_show(struct req *r);
-/* Once a second: empties tables whose time is over. */
+/* Call once a second: empties tables whose time is over. */
 void finished_tick(void);
 
 #endif

@@ -8,15 +8,15 @@
 #include "queue/queue.h"
 
 /*
- * GETJOB between MULTI and EXEC: it sees what the commands before it have added, does not wait, and takes from the
- * queues as they are named, the leftmost first. Its statement finds the jobs by itself, without the plans of
- * claim.h, since nobody can plan with jobs that are not there yet.
+ * GETJOB in a client transaction. It sees the jobs that earlier commands of the transaction added, and it does not
+ * wait. It takes from the queues in the order of its arguments. Its statement finds the jobs itself, because the
+ * plans of claim.h do not know jobs of an open transaction.
  */
 
-/* Behind this key the transaction has to look for what is ready, also what it has made so itself. */
+/* The key after which a client transaction must search for ready jobs. It includes jobs that the transaction made. */
 struct job_key first_inside(const struct queue *q, const struct bundle *b);
 
-/* r's queues begin at argument first. form: as for jobs_deliver(). */
+/* The names of the queues begin at argument first. form: as for jobs_deliver(). */
 void get_inside(struct req *r, int first, int64_t count, unsigned form);
 
 #endif

@@ -8,21 +8,21 @@
 #include "jobs/waitjob.h"
 
 /*
- * A job leaves its queue, whatever ends it: the counters, the clients that wait for its end (WAITJOB), other servers, and
- * the next job of its group are dealt with here. Events and statistics differ by what ended it, and are the caller's.
+ * A job leaves its queue, for any reason. This updates the counters, wakes WAITJOB clients, informs other servers,
+ * and starts the next job of the group. Events and statistics depend on the reason, so the caller handles them.
  */
 struct job_end {
     struct job_key key;
-    int64_t queued_since; /* as queue_count_gone() takes it */
+    int64_t queued_since; /* as in queue_count_gone() */
     struct slice group;   /* ptr NULL: none */
     enum job_end_kind how;
     struct slice result; /* of JOB_KEPT; ptr NULL: none */
 };
 
-/* By this server's doing, and committed. */
+/* This server ended the job, and the transaction is committed. */
 void job_ended(const struct job_end *end);
 
-/* A column that is null for a job without a group. */
+/* Reads the group column, which is null for a job without a group. */
 struct slice job_end_group(const PGresult *rows, int row, int col);
 
 #endif

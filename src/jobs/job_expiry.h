@@ -5,21 +5,20 @@
 #include "batch/op.h"
 
 /*
- * Delays that end and TTLs that are over. Jobs with a delay, or with a TTL other
- * than the default, are found by the index on wake_at; all others expire in the
- * order of their keys, so a range of ids finds them. No table is ever scanned,
- * and what is dead already is passed over once.
+ * Ends of delays and of times to live. Jobs with a delay, or with a time to live other than the default, are found
+ * by the index on wake_at. All others expire in the order of their keys, so a range of ids finds them. No statement
+ * scans a whole table, and dead rows are read only once.
  */
 
-/* A job whose row has wake_at = us (clock_db()) was committed. */
+/* A job with wake_at = us (clock_db()) was committed. */
 void expiry_wake_at(int64_t us);
-/* Nothing is known of what is due: looks from the beginning. */
+/* Forgets the known times, and searches from the beginning. */
 void expiry_rewind(void);
-/* Asks for what is due by now, if anything is. */
+/* Sends the query for jobs that are due, if there may be any. */
 void expiry_wake(void);
-/* When something will be due (clock_db()), INT64_MAX when nothing. */
+/* Time of the next due job, clock_db(). INT64_MAX: none. */
 int64_t expiry_next_wake(void);
-/* Asks for jobs with the default TTL that is over. */
+/* Sends the query for expired jobs with the default time to live. */
 void expiry_in_order(void);
 
 #endif

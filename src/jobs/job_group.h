@@ -7,20 +7,20 @@
 #include "batch/op.h"
 
 /*
- * Groups: their jobs run strictly one after another. All but the first of a group wait, invisible to
- * claims; who has added a job, or ended one, asks for the next one to be let go, in a transaction of its
- * own. Should that not happen, because the server dies, the heir finds the group within seconds.
+ * Groups: their jobs run strictly one after another. Only the first job of a group is visible to claims. After a
+ * job of a group is added or has ended, the server releases the next job in a separate transaction. If the server
+ * fails before that, the leader finds the group within seconds.
  */
 
-/* A job of the group was added, or has gone: committed. */
+/* A job of the group was added or has ended, and that is committed. */
 void group_next(int32_t queue_id, struct slice key);
-/* The same of the group of that job, one that waits in it. */
+/* The same for the group of that job, which waits in the group. */
 void group_of(struct job_key key);
-/* Looks at groups for which there are tokens by now: QCONFIG per-group and rate. */
+/* Releases jobs of groups that have tokens by now: QCONFIG per-group and rate. */
 void groups_turn(void);
-/* When that is (clock_mono()), INT64_MAX if never. */
+/* Time of the next groups_turn(), clock_mono(). INT64_MAX: never. */
 int64_t groups_next_turn(void);
-/* Once a second, and once a minute. */
+/* groups_look() is called once a second, groups_prune() once a minute. */
 void groups_look(void);
 void groups_prune(void);
 

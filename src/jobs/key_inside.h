@@ -10,23 +10,23 @@
 #include "queue/queue_row.h"
 
 /*
- * DEL, EXPIRE and PERSIST between MULTI and EXEC: where list_pages.h goes page by page, each committed, here is one
- * statement, which sees what those before it have done.
+ * DEL, EXPIRE and PERSIST in a client transaction. They are one statement, which sees the effects of the statements
+ * before it. Outside of one, list_pages.h changes a page per transaction.
  */
 
-/* So many jobs all queues of a command may have. */
+/* Maximum number of jobs in all queues of one command. */
 #define KEY_INSIDE_MOST 100000
 
 struct key_inside {
-    /* The owner's. */
-    struct queue **queues; /* each of them once */
+    /* Set by the caller. */
+    struct queue **queues; /* each queue once */
     size_t count;
     bool removes;
-    /* If not: jobs that expire by before will do so at expires_at; wake_at as in their rows. */
+    /* If not removes: jobs that expire by before get expires_at and wake_at, as in their rows. */
     int64_t expires_at;
     int64_t wake_at;
     int64_t before;
-    /* Only queues whose job that lives longest does so until a time between these; TIME_NEVER: for ever. */
+    /* Only queues whose latest expires_at is between these two. TIME_NEVER: for ever. */
     int64_t least;
     int64_t most;
     /* Private. */
@@ -39,12 +39,12 @@ static inline bool key_is_inside(const struct req *r) {
     return r->task.bundle != NULL;
 }
 
-/* Has the queue a row, or will it have got one when the statement of r's transaction begins? q may be NULL. */
+/* Has the queue a row, or will it have one when the statement of r's transaction begins? q may be NULL. */
 static inline bool key_may_exist(const struct req *r, const struct queue *q) {
     return q != NULL && (q->id != 0 || (key_is_inside(r) && q->opening));
 }
 
-/* Replies of how many queues it was done with a job or more. k is as long-lived as r. */
+/* Replies in how many queues a job was changed. k must live as long as r. */
 void key_inside(struct req *r, struct key_inside *k);
 
 #endif

@@ -9,23 +9,23 @@
 #include "queue/queue.h"
 
 /*
- * A read of many jobs in pages: each page is one statement, whose result has about batch-max-bytes at most, or one
- * job. The next page begins behind the last key of the page before it. The statement bounds the bytes itself; its
- * first column is the size of all rows so far.
+ * Reads many jobs in pages. Each page is one statement whose result has at most about batch-max-bytes, or one job.
+ * The next page begins after the last key of the page before. The statement limits the bytes: its first column is
+ * the size of all rows up to that row.
  *
- * The reply is an array whose count is known at the end. A range that is one page is replied at once. The elements of
- * a longer one are collected, and are counted as memory of the request.
+ * The reply is an array whose count is known at the end. A range of one page is replied at once. The elements of a
+ * longer range are collected, and count as memory of the request.
  */
 struct page {
     struct req *req;
     struct queue *q;
-    struct job_key after; /* the jobs between these two keys, neither of them included */
+    struct job_key after; /* the jobs between these two keys, both excluded */
     struct job_key until;
-    bool backwards; /* the statement's order is that of falling keys */
-    bool inside;    /* between MULTI and EXEC: one statement */
-    int64_t wanted; /* so many jobs more */
-    int64_t rows;   /* asked for by the statement under way, */
-    int64_t bytes;  /* and the size after which it leaves rows off */
+    bool backwards; /* the statement returns falling keys */
+    bool inside;    /* in a client transaction: one statement only */
+    int64_t wanted; /* number of jobs that are still missing */
+    int64_t rows;   /* limit of rows in the statement that runs */
+    int64_t bytes;  /* limit of bytes in it */
     struct buf found;
     size_t count; /* elements in found */
 };
@@ -33,13 +33,13 @@ struct page {
 void page_init(struct page *p, struct req *r, struct queue *q, int64_t wanted);
 /* Sets rows, bytes and inside for the next statement. */
 void page_plan(struct page *p);
-/* Is the result the last one of the range? The statement had that limit of rows and of bytes. */
+/* Is the result the last one of the range? rows, bytes: the limits that the statement had. */
 bool page_is_last(const PGresult *result, int64_t rows, int64_t bytes);
-/* Takes the result, whose rank and id stand from column col on. add appends row i to p->found, or to the reply when
- * all is one page. True: the next statement is to be sent. False: the request has ended. */
+/* Takes the result, whose rank and id are in the columns col and col + 1. add() appends row i to p->found, or to
+ * the reply if all is one page. True: send the next statement. False: the request has ended. */
 bool page_take(struct page *p, const PGresult *result, int col,
                void (*add)(struct page *p, const PGresult *result, int i));
-/* Ends the request: the result is too large to be one statement. */
+/* Ends the request with an error: the range is too large for one statement. */
 void page_refuse(struct page *p);
 void page_free(struct page *p);
 

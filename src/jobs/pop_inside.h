@@ -5,8 +5,8 @@
 #include "jobs/taking.h"
 
 /*
- * List commands that take elements, between MULTI and EXEC: they see what the commands before them have done, and
- * do not wait. Their statements find the elements by themselves, from the beginning of what may be there.
+ * List commands that take elements, in a client transaction. They see the effects of the commands before them, and
+ * do not wait. Their statements find the elements themselves, from the first key that may have a job.
  */
 
 void pop_inside(struct taking *t);

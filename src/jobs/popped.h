@@ -7,23 +7,26 @@
 #include "queue/waiters.h"
 
 /*
- * Jobs that list commands have taken away. Until a client has certainly been sent one, a copy is kept, and put
- * back at its place, as it was, should the client go before. What was handed over without ever being a job, to a
- * queue without a row, has no place.
+ * Jobs that list commands have taken. A copy is kept until the client has certainly received the job. If the client
+ * disconnects before, the job is put back with its old key. An element that was handed over without a row, to a
+ * queue without a row, has no old key.
  */
 
 #define POPPED_COLUMNS 16
-/* A row of pop_first.sql and its like, whose columns are body and so on. The result lives as long as the job. */
+/* Reads a row of pop_first.sql or a similar statement, with the columns body and so on. The job points into the
+ * result. */
 struct job popped_read(const PGresult *rows, int row, struct queue *q);
-/* A job has left its queue, by a pop or a move that is committed: counts it, tells of it, lets its group go on. */
+/* A job has left its queue by a committed pop or move: updates counters, peers and events, and starts the next job
+ * of its group. */
 void popped_count_gone(const struct job *job);
-/* The reply with this job comes next. */
+/* The next reply has this job. */
 void popped_note_unsent(struct client *c, const struct job *job);
-/* Forgets all deliveries to c, of GETJOB and of lists: it has got them, or they were put back. */
+/* Forgets all deliveries to c, of GETJOB and of lists: c has received them, or they were put back. */
 void deliveries_forget(struct client *c);
-/* c was closed: puts back what it has certainly not received of lists; claim_release_unsent() does so for GETJOB. */
+/* For a closed client: puts back the list elements that c has certainly not received. claim_release_unsent() does
+ * so for GETJOB. */
 void popped_put_back_unsent(struct client *c);
-/* Its client had gone before. */
+/* Puts back a job whose client had gone before the reply was made. */
 void popped_put_back(const struct job *job);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* An element of a list without a limit lives this long, in seconds: the most that the column holds. */
+/* Time to live in seconds of an element whose list has no limit: the maximum of the column. */
 #define LIST_TTL INT32_MAX
 
 #endif

@@ -6,16 +6,16 @@
 #include "batch/op.h"
 
 /*
- * Jobs that recur. Every server looks for ticks that are due, and whoever comes first fires them: one
- * statement adds the jobs and moves the schedule on, if it still is as it was read. So a tick makes its jobs
- * once, whatever becomes of servers and connections (cmd_schedule.c has the commands).
+ * Schedules: recurring jobs. Every server polls for ticks that are due, and the first server fires a tick. One
+ * statement adds the jobs and sets the next tick, if the schedule has not changed since it was read. A tick
+ * therefore makes its jobs once, even if servers fail or connections are lost. The commands are in cmd_schedule.c.
  */
 
-/* Ticks that nobody was there for, by their numbers in the database. */
-#define SCHEDULE_MISSED(X)                                                 \
-    X(MISSED_SKIP, "skip") /* only one that is seconds late makes a job */ \
-    X(MISSED_ONCE, "once") /* all of them together make one */             \
-    X(MISSED_ALL, "all")   /* each makes one, up to SCHEDULE_CATCH_UP of them */
+/* Ticks that no server fired in time. The numbers are stored in the database. */
+#define SCHEDULE_MISSED(X)                                                       \
+    X(MISSED_SKIP, "skip") /* a tick that is at most seconds late makes a job */ \
+    X(MISSED_ONCE, "once") /* all missed ticks make one job */                   \
+    X(MISSED_ALL, "all")   /* each makes one, up to SCHEDULE_CATCH_UP */
 
 enum schedule_missed {
 #define X(id, name) id,
@@ -28,11 +28,11 @@ enum schedule_missed {
 
 /* The first tick of a new schedule. */
 int64_t schedule_first(const struct cron_expr *e, int64_t now);
-/* Schedules have changed: looks at all of them. */
+/* Schedules have changed: reads all of them. */
 void schedule_look(void);
-/* Looks, when something may be due. */
+/* Reads the schedules when one may be due. */
 void schedule_turn(void);
-/* When that will be (clock_db()), INT64_MAX while it is under way. */
+/* Time of the next schedule_turn(), clock_db(). INT64_MAX while a statement runs. */
 int64_t schedule_next_turn(void);
 
 #endif

@@ -9,15 +9,15 @@
 #include "queue/queue_row.h"
 #include "queue/waiters.h"
 
-/* How a reply looks. */
+/* Functions that write a reply. */
 struct pop_form {
     void (*some)(struct req *r, const struct job *jobs, size_t count);
     void (*none)(struct req *r);
 };
 
-/* A list command that takes elements, as it was said. */
+/* A list command that takes elements, as it was parsed. */
 struct taking {
-    struct pop pop; /* the first: get.own */
+    struct pop pop; /* must be the first field: get.own */
     struct req *req;
     const struct pop_form *form;
     const struct slice *keys;
@@ -27,12 +27,13 @@ struct taking {
     bool blocks;
     int64_t deadline; /* clock_mono(); 0: none */
     struct parked parked;
-    /* Private, of pop_inside.c. */
+    /* Private, for pop_inside.c. */
     struct queue **queues;
     int64_t to_id;
 };
 
-/* CLIENT UNBLOCK: ends the request of c that would wait as soon as it has a row or a front; false if there is none. */
+/* CLIENT UNBLOCK: ends the request of c that will wait as soon as the queue has a row and a consume end. False if
+ * there is none. */
 bool taking_unblock(struct client *c, bool error);
 
 #endif

@@ -10,40 +10,40 @@
 #include "net/client.h"
 
 /*
- * WAITJOB: clients that wait for the ends of jobs. What a job has come to is in the database, where
- * each waiter looks at first, and then now and then; in between it is told: by commands at this server, and
- * by other servers, which are asked to tell while somebody waits here.
+ * WAITJOB: clients that wait for the ends of jobs. The state of a job is in the database. Each waiter reads it
+ * first, and then polls at intervals. Between the polls, commands of this server report the ends. Other servers
+ * report them too, while a client here waits.
  */
 enum job_end_kind {
-    JOB_DONE = 1, /* acknowledged, and nothing of it is kept */
-    JOB_KEPT,     /* acknowledged: it is to be found among the finished */
+    JOB_DONE = 1, /* acknowledged, and deleted */
+    JOB_KEPT,     /* acknowledged, and retained */
     JOB_DELETED,
-    JOB_DEAD, /* it is to be found there, or has gone to another queue */
+    JOB_DEAD, /* a dead letter, or moved to its dead-letter queue */
 };
 
-/* Does anybody, here or elsewhere, wait for the end of some job? */
+/* Does a client wait for the end of a job, here or at a peer? */
 bool waitjob_is_asked(void);
-/* By this server's doing, committed. result: of JOB_KEPT; ptr NULL: there is none. */
+/* This server ended the job, and the transaction is committed. result: of JOB_KEPT; ptr NULL: none. */
 void waitjob_ended(struct job_key key, enum job_end_kind how, struct slice result);
 
-/* Another server, or SQL, tells of the same; number: enum job_end_kind. */
+/* A peer or an SQL function reports the end of a job. number: enum job_end_kind. */
 void waitjob_heard_end(struct job_key key, int64_t number);
-/* Clients of another server wait. */
+/* Clients of a peer wait. */
 void waitjob_heard_asking(void);
 
 bool waitjob_has(const struct client *c);
 void waitjob_client_gone(struct client *c);
 /* CLIENT UNBLOCK: as waiters_unblock(). */
 bool waitjob_unblock(struct client *c, bool error);
-/* The server stops: as if their time were over. */
+/* The server stops: ends all waiters as if their time were over. */
 void waitjob_end_all(void);
-/* All of them look at once. */
+/* All waiters poll now. */
 void waitjob_look_all(void);
-/* Clients that wait, and whose job was there. */
+/* Number of clients that wait and whose job was found. */
 size_t waitjob_count(void);
-/* Looks, and times that are over. */
+/* Sends the polls that are due, and ends waiters whose time is over. */
 void waitjob_turn(int64_t mono_us);
-/* When waitjob_turn() has something to do (clock_mono()), INT64_MAX if never. */
+/* Time of the next waitjob_turn(), clock_mono(). INT64_MAX: never. */
 int64_t waitjob_next_due(void);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "batch/op.h"
 
-/* Writes the names of workers into the rows of what they have had for a while (worker.h). */
+/* Writes the names of workers (worker.h) into the rows of jobs that they have had for a while. */
 
-/* Ten times a second. */
+/* Call ten times a second. */
 void worker_rows_write(void);
 
 #endif
