@@ -6,9 +6,9 @@
 #include "base/clock.h"
 
 /*
- * A share of a turn's time. Work that may be long asks after each piece whether its share is spent, and goes on
- * in a later turn. The clock is read at every sixteenth question; between two readings a clock_mono_now() of others
- * counts.
+ * A limit on the time that long work may take in one turn. The work checks its budget after each piece and continues
+ * in a later turn when the budget is spent. budget_is_spent() reads the clock at every sixteenth call. Other calls use
+ * clock_latest(), which any other clock_mono_now() also moves on.
  */
 struct budget {
     int64_t end_us;
@@ -19,7 +19,7 @@ static inline struct budget budget_of(int64_t us) {
     return (struct budget){ .end_us = clock_mono_now() + us };
 }
 
-/* The same, for work that begins where the clock was read last. */
+/* Starts at clock_latest() instead of now: saves a reading of the clock. */
 static inline struct budget budget_from_latest(int64_t us) {
     return (struct budget){ .end_us = clock_latest() + us };
 }
@@ -28,7 +28,7 @@ static inline bool budget_is_spent(struct budget *b) {
     return (++b->asked % 16 == 0 ? clock_mono_now() : clock_latest()) >= b->end_us;
 }
 
-/* The same of pieces that take long enough to read the clock after each. */
+/* Like budget_is_spent(), but reads the clock each time: for pieces that take long compared with the reading. */
 static inline bool budget_is_over(const struct budget *b) {
     return clock_mono_now() >= b->end_us;
 }

@@ -19,21 +19,21 @@ static inline size_t buf_len(const struct buf *b) {
     return b->end - b->start;
 }
 
-/* NULL when b never had memory. */
+/* The first live byte; NULL if b has no memory. */
 static inline char *buf_ptr(const struct buf *b) {
     return b->start == 0 ? b->data : b->data + b->start;
 }
 
-/* Room for at least n bytes at the returned place; then buf_added(). */
+/* Makes room for at least n bytes and returns its address. After the bytes are written, call buf_added(). */
 char *buf_reserve(struct buf *b, size_t n);
 void buf_added(struct buf *b, size_t n);
 void buf_append(struct buf *b, const void *bytes, size_t n);
 void buf_append_str(struct buf *b, const char *text);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_consume(struct buf *b, size_t n);
-/* Gives back most of the room behind the bytes, if there is much of it. */
+/* Frees most of the unused room if the live bytes fill at most a quarter of a capacity of 4 KB or more. */
 void buf_fit(struct buf *b);
-/* Empties b; keeps its memory unless that is more than keep bytes. */
+/* Empties b. The memory is freed if it is larger than keep bytes. */
 void buf_reset(struct buf *b, size_t keep);
 void buf_free(struct buf *b);
 

@@ -5,36 +5,36 @@
 #include <stdint.h>
 
 /*
- * Time is read once per turn, by whoever asks first. Three clocks, all in microseconds:
+ * Three clocks, all in microseconds. The first call in a turn reads mono and unix; later calls return the same values.
  *
  * - mono: never steps; for timeouts, ages and leases held in memory.
  * - unix: this machine's wall clock; for logs and TIME only.
- * - db: our estimate of the database's clock, Unix epoch. Delays, leases and
- *   expiry are by this clock, on every server of one database. It runs with
- *   mono and is set by clock_sync_db() from what the database tells.
+ * - db: the estimate of the database's clock, since 1970. Delays, leases and expiry use this clock on every server of
+ *   one database. The estimate is mono plus an offset that clock_sync_db() sets.
  */
-/* A new turn begins: call it right before waiting for events. */
+/* Begins a new turn. Call it immediately before waiting for events. */
 void clock_turn(void);
 int64_t clock_mono(void);
 int64_t clock_unix(void);
 int64_t clock_db(void);
 
-/* The monotonic clock now, not at the turn's start: for measuring. */
+/* Reads the monotonic clock now instead of once per turn: for measurements. */
 int64_t clock_mono_now(void);
-/* The monotonic clock as it was read last, for whatever reason. */
+/* The last value that was read from the monotonic clock. Reads nothing. */
 int64_t clock_latest(void);
 
-/* The database's clock stood at db_us when ours stood at mono_us. */
+/* Sets the estimate: the database's clock was db_us when the monotonic clock was mono_us. */
 void clock_sync_db(int64_t db_us, int64_t mono_us);
-/* The same at the start, asked several times: the database's clock stood at db_us between the two times of ours.
- * The shortest answer counts. True when it was short enough, or nothing better is to be expected. */
+/* Sets the first estimate from several queries at start: the database's clock was db_us at some time between the two
+ * monotonic times. The largest of the estimates db_us - answered_mono_us is used. True when no further query is needed:
+ * the answer took at most 3 ms, or 8 answers were given. */
 bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us);
-/* Another server says that by its estimate the database's clock has come as far: what is over by its clock is
- * over by ours. Estimates are some milliseconds apart; what is much further ahead is left alone. */
+/* Moves clock_db() forward to db_us, a time by the estimate of another server, so that a lease that has ended there has
+ * ended here, too. Estimates differ by some milliseconds. A time that is 250 ms or more ahead is ignored. */
 void clock_db_reached(int64_t db_us);
 
-/* Is db_us at most ten seconds away from the database's time? A message that was sealed with a time further away
- * is a repeat of an old one, or was very late. */
+/* Is db_us at most ten seconds away from clock_db()? A sealed message with a time further away is a replay of an old
+ * message, or is very late. */
 bool clock_db_is_near(int64_t db_us);
 
 #define US_PER_MS INT64_C(1000)

@@ -7,24 +7,24 @@
 #include "base/util.h"
 
 /*
- * Times that recur, as crontab writes them:
+ * Recurring times in the syntax of crontab:
  *
  *     [TZ=zone] [second] minute hour day-of-month month day-of-week
  *     [TZ=zone] @hourly | @daily | @midnight | @weekly | @monthly | @yearly | @annually
  *     @every 90s | @every 1h30m
  *
- * Fields are lists of values, names (jan, mon), ranges, and steps. When both days are restricted, either
- * will do, as everywhere. Without a zone it is UTC.
+ * Fields are lists of values, names (jan, mon), ranges, and steps. If day-of-month and day-of-week are both restricted,
+ * a day that matches either of them counts, as in cron. The default zone is UTC.
  *
- * A local time that a change of the clock leaves out is at the end of the gap; one that comes twice is the
- * first of the two. Times are seconds since 1970.
+ * A local time that falls into the gap of a clock change means the end of the gap. A local time that occurs twice means
+ * the first occurrence. Times are seconds since 1970.
  */
 #define CRON_TEXT_MAX 250
 #define CRON_ZONE_MAX 64
 #define CRON_NEVER INT64_MAX
 
 struct cron_expr {
-    int64_t every; /* seconds; 0: by the fields */
+    int64_t every; /* seconds between two times; 0: the fields below give the times */
     uint64_t second;
     uint64_t minute;
     uint64_t hour;
@@ -35,12 +35,12 @@ struct cron_expr {
     char zone[CRON_ZONE_MAX];
 };
 
-/* False when text is none of these; error then says which field is wrong, in a sentence without its end. Whether
- * there is such a zone is not looked at. */
+/* False if the syntax is wrong. error then names the field or word, in a sentence without a full stop. cron_parse()
+ * does not check that the zone exists. */
 bool cron_parse(struct slice text, struct cron_expr *e, char *error, size_t size) MUST_CHECK;
 
-/* The first time after a moment. @every counts from the anchor, any earlier time of its own. offset_at tells by how
- * many seconds the zone's clocks are ahead of UTC at a moment. */
+/* The first time after `after`; CRON_NEVER if there is none. The times of @every are anchor + n * every. offset_at
+ * returns by how many seconds the zone's clocks are ahead of UTC at a UTC time. */
 int64_t cron_next(const struct cron_expr *e, int64_t anchor, int64_t after, int32_t (*offset_at)(int64_t));
 
 #endif

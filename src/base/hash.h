@@ -6,16 +6,15 @@
 #include "base/util.h"
 
 /*
- * Hash tables whose memory never runs out, as all memory here; see util.h.
- * Clients choose many of the keys. Every table hashes by SipHash-1-3 with a
- * random key of the process, so that no client can choose keys that collide.
- * No other file includes uthash.h.
+ * uthash with this project's allocator and hash function. An allocation never fails; see util.h. Clients choose many of
+ * the keys. Every table uses SipHash-1-3 with a random key of the process, so that no client can choose keys that
+ * collide. No other file includes uthash.h.
  */
 unsigned hash_bytes(const void *bytes, size_t len);
-/* While there is no table. */
+/* For tests. Call it only while no table has an entry. */
 void hash_set_key(const uint64_t key[2]);
 
-/* SipHash while it computes: four words that begin with the key. */
+/* The state of SipHash: four words. The key gives their initial values. */
 struct siphash {
     uint64_t v0, v1, v2, v3;
 };
@@ -44,7 +43,7 @@ static inline void hash_word(struct siphash *s, uint64_t word) {
     s->v0 ^= word;
 }
 
-/* last: the bytes that fill no word, and the length in the highest byte. */
+/* last: the remaining bytes that do not fill a word, and the length of the input in the highest byte. */
 static inline unsigned hash_end(struct siphash *s, uint64_t last) {
     hash_word(s, last);
     s->v2 ^= 0xff;
@@ -54,7 +53,7 @@ static inline unsigned hash_end(struct siphash *s, uint64_t last) {
     return (unsigned)(s->v0 ^ s->v1 ^ s->v2 ^ s->v3);
 }
 
-/* The same as hash_bytes(): a number of constant size is hashed in place. */
+/* The same result as hash_bytes(). A key of at most 8 bytes and of a constant size is hashed inline. */
 static inline unsigned hash_key(const void *key, size_t len) {
     struct siphash s = hash_start;
     uint64_t word = 0;
@@ -73,8 +72,9 @@ static inline unsigned hash_key(const void *key, size_t len) {
 #include <uthash.h>
 
 /*
- * A table in parts, where clients can make millions of entries. A table that grows moves all of its entries at once.
- * A table in parts moves those of one part. It is an array of HASH_PARTS heads, all of them NULL at first.
+ * A table in parts, for tables in which clients can make millions of entries. A table that grows moves all of its
+ * entries at once; a table in parts moves only the entries of one part. It is an array of HASH_PARTS heads, all NULL at
+ * first.
  */
 #define HASH_PARTS 64
 #define HASH_PART(hash) ((hash) >> 26) /* the bits that buckets use last */

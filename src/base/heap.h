@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * A binary min-heap of things due at a time. The item is a member of what it
- * schedules; all zero is a valid empty heap and a valid unscheduled item.
+ * A binary min-heap ordered by time. The item is a member of the struct that it schedules. All zero is a valid empty
+ * heap and a valid unscheduled item.
  */
 struct heap_item {
     int64_t due;  /* microseconds; which clock is the owner's choice */
@@ -20,7 +20,7 @@ struct heap {
     size_t cap;
 };
 
-/* Adds item, or moves it when it is in the heap already. */
+/* Adds item, or moves it if it is in the heap already. */
 void heap_set(struct heap *h, struct heap_item *item, int64_t due);
 /* Does nothing when item is not in the heap. */
 void heap_remove(struct heap *h, struct heap_item *item);

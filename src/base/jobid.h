@@ -6,14 +6,14 @@
 #include "base/util.h"
 
 /*
- * Where a job stands, and its name for clients.
+ * The primary key of a job, and the ID that clients see.
  *
- * A job's id is a 63-bit number that grows with time, made by the server that
- * adds the job, so that key order is creation order:
+ * A job's number is a 63-bit integer that grows with time. The server that adds the job makes it, so that the order of
+ * keys is the order of creation:
  *
  *     41 bits milliseconds since 2020-01-01 | 10 bits node number | 12 bits counter
  *
- * One that is put before all that are there has the negative of such a number, so that the youngest of those
+ * A job that is added before all jobs of its queue has the negative of such a number, so that the newest of these jobs
  * is the first.
  *
  * The ID clients see (format: Disque's job.c) carries the whole primary key, so that a job is found without a
@@ -25,9 +25,9 @@
  *       first 8 digits of the adding node's ID
  *
  * The cipher is a Feistel network of two rounds over two halves of 9 bytes. Its round function is SHA-256 of the
- * secret, the round's number, the node's and the TTL's digits, and the other half. The zeros tell an altered ID from
- * a good one without a query. An attempt at the ID of a job of which no ID is known succeeds with a chance of at most
- * 1 in 2^72: doc/decisions/0005-job-ids.md.
+ * secret, the round's number, the node's and the TTL's digits, and the other half. The zeros reveal an altered ID
+ * without a query. A guess at the ID of a job succeeds with a chance of at most 1 in 2^72 if no ID of the job is known:
+ * doc/decisions/0005-job-ids.md.
  */
 #define JOBID_LEN 40
 #define JOBID_EPOCH_MS INT64_C(1577836800000)
@@ -44,28 +44,30 @@ static inline bool job_key_before(struct job_key a, struct job_key b) {
     return a.rank != b.rank ? a.rank < b.rank : a.id < b.id;
 }
 
-/* The key of the IDs: from the database, the same for all servers. */
+/* Sets the key of the cipher. It comes from the database and is the same for all servers. */
 void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]);
 
-/* A keyed hash of a text by the same secret. The text begins with a blank. */
+/* A keyed hash of a text with the same secret. The text begins with a blank. */
 uint64_t jobid_seal(struct slice text);
 
-/* A key for another purpose that follows from the secret, and tells nothing of it. */
+/* Derives a key for another purpose from the secret. The derived key does not reveal the secret. */
 #define JOBID_DERIVED_LEN 32
 void jobid_derive_key(const char *purpose, unsigned char key[JOBID_DERIVED_LEN]);
 
-/* The next id of node at db_us (clock_db()); always greater than the one before. */
+/* A new number for a job that the server with number node adds at db_us (clock_db()). Each number is greater than the
+ * number before. */
 int64_t job_new_id(int64_t db_us, uint16_t node);
+/* The last number that job_new_id() returned; 0 before the first. */
 int64_t job_id_last(void);
-/* The greatest id a job created at us (microseconds since 1970) or before can have. */
+/* The greatest number that a job created at us (microseconds since 1970) or before can have. */
 int64_t job_id_at(int64_t us);
-/* Creation: microseconds since 1970, whole milliseconds; and the counter within. */
+/* The parts of a number. The time of creation is in microseconds since 1970, in whole milliseconds. */
 int64_t job_created_us(int64_t id);
 uint16_t job_id_node(int64_t id);
 uint16_t job_id_counter(int64_t id);
 
-/* Tells a delivery of a job from the ones before: one of the two grows whenever the job comes back. The
- * statements that take tokens compute it as well. */
+/* The token of a delivery. One of the two counters grows whenever the job becomes ready again, so each delivery has its
+ * own token. SQL statements that take tokens use the same formula. */
 static inline int64_t job_token(int32_t nacks, int32_t extras) {
     return INT64_C(1) + nacks + extras;
 }
@@ -76,11 +78,11 @@ void jobid_format(char out[JOBID_LEN], struct job_key key, const char *node_id, 
 
 enum jobid_check {
     JOBID_OK,
-    JOBID_UNKNOWN, /* the right form, but no server of this database made it */
+    JOBID_UNKNOWN, /* the form is right, but no server of this database made the ID */
     JOBID_BAD,     /* not an ID: -BADID */
 };
 enum jobid_check jobid_parse(struct slice text, struct job_key *key);
-/* The same, with or without a token behind it: ID:token. Without: 0. */
+/* Parses ID or ID:token. *token is 0 if there is none. */
 enum jobid_check jobid_parse_token(struct slice text, struct job_key *key, int64_t *token);
 
 #endif

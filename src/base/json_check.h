@@ -3,12 +3,13 @@
 
 #include "base/util.h"
 
-/* What a JSON text is. Objects and arrays have at most JSON_DEPTH levels. */
+/* Checks that a text is valid JSON. Objects and arrays may be nested to JSON_DEPTH levels. */
 #define JSON_DEPTH 512
 
 enum json_kind { JSON_NONE, JSON_OBJECT, JSON_ARRAY, JSON_STRING, JSON_NUMBER, JSON_WORD };
 
-/* The kind of the value if text is exactly one, by RFC 8259; else JSON_NONE. Blanks around it are allowed. */
+/* The kind of the value if text is exactly one JSON value by RFC 8259, with or without blanks around it. JSON_NONE for
+ * any other text. JSON_WORD is true, false or null. */
 enum json_kind json_kind_of(struct slice text);
 
 #endif

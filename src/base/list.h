@@ -6,9 +6,8 @@
 #include "base/util.h"
 
 /*
- * Intrusive doubly linked lists. A node is a member of what it links, so
- * joining and leaving a list never allocates; a node outside of every list is
- * empty, and leaving twice is harmless.
+ * Intrusive doubly linked lists. A node is a member of the struct that it links, so adding and removing never allocate.
+ * list_init() makes a node that is in no list. Removing such a node again is harmless.
  */
 struct list {
     struct list *next;
@@ -67,7 +66,7 @@ static inline struct list *list_pop_front(struct list *l) {
 
 #define LIST_ENTRY(node, type, member) CONTAINER_OF(node, type, member)
 #define LIST_EACH(node, l) for (struct list *node = (l)->next; node != (l); node = node->next)
-/* The body may remove node itself, and only it. */
+/* The body may remove node, but no other node. */
 #define LIST_EACH_SAFE(node, l)                                                 \
     for (struct list *node = (l)->next, *node##_next = node->next; node != (l); \
          node = node##_next, node##_next = node->next)

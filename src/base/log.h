@@ -10,13 +10,12 @@
  *
  *     7711 2026-11-20 18:30:00.123 * [database writes] connected ...
  *
- * On stderr that leads to systemd's journal the level is a number, and process and time are left out:
+ * If stderr is systemd's journal, the level is a number, and process and time are left out:
  *
  *     <5>[database writes] connected ...
  *
- * Levels as in redis-server; marks . - * # by level. Every line carries an
- * identity in brackets: what it speaks of. Bytes that clients sent are escaped
- * by the caller with log_escape(), so that no client can forge a line.
+ * Levels and their marks . - * # are those of redis-server. Every line names its subject in brackets. The caller
+ * escapes bytes from clients with log_escape(), so that no client can forge a line.
  */
 #define LOG_LEVELS(X)               \
     X(LOG_DEBUG_, "debug", '.')     \
@@ -35,12 +34,12 @@ enum log_level {
 #define log_notice(who, ...) log_line(LOG_NOTICE_, who, __VA_ARGS__)
 #define log_warning(who, ...) log_line(LOG_WARNING_, who, __VA_ARGS__)
 
-/* who: the identity, such as "database writes" or "client 12 127.0.0.1:4711". */
+/* who: the subject of the line, such as "database writes" or "client 12 127.0.0.1:4711". */
 void log_line(enum log_level level, const char *who, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /*
- * A kind of line that clients can cause as often as they like: one a second is written, with the number of those
- * that were left out since the one before. All zero is a valid new kind.
+ * A kind of line that clients can cause without limit. At most one line a second is written. It gives the number of
+ * lines that were left out since the line before. All zero is a valid new kind.
  */
 struct log_kind {
     int64_t written_us; /* clock_mono(); 0: never */
@@ -53,14 +52,14 @@ void log_sometimes(struct log_kind *kind, enum log_level level, const char *who,
 _Noreturn void log_fatal(const char *who, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void log_set_level(enum log_level level);
-/* "" means stderr. False, with errno, when the file cannot be opened; the old
- * target stays in use then. */
+/* Sends lines to a file; "" means stderr. False, with errno set, if the file cannot be opened. The old target then
+ * stays in use. */
 bool log_set_file(const char *path) MUST_CHECK;
-/* Also to syslog from now on; ident NULL switches it off. */
+/* Sends lines to syslog as well; ident NULL stops that. */
 void log_set_syslog(const char *ident, int facility);
 
-/* At most max bytes of s, quoted and escaped as Redis' sdscatrepr does, into a
- * static buffer that the next call reuses. */
+/* The first max bytes of s at most, quoted and escaped as by Redis' sdscatrepr(). The result is in a static buffer that
+ * the next call overwrites. */
 const char *log_escape(struct slice s, size_t max);
 
 #endif

@@ -8,13 +8,13 @@
 #define PATTERN_MAX 1024
 
 /*
- * Glob match as Redis' KEYS knows it: * ? [set] \x.
+ * Glob match with the syntax of Redis' KEYS: * ? [set] \x.
  *
- * The time is bounded for every pattern: in the order of text.len * (pattern.len / 64 + 1) steps, and at
- * most pattern.len * 256 more. That is a millisecond for PATTERN_MAX and a text of 64 KB.
+ * The time is bounded for every pattern: about text.len * (pattern.len / 64 + 1) steps, and at most pattern.len * 256
+ * more. That is a millisecond for PATTERN_MAX and a text of 64 KB.
  */
 bool glob_match(struct slice pattern, struct slice text, bool ignore_case);
-/* The same by the automaton from the first byte on, to which glob_match() turns for the worst patterns. */
+/* The same result by the automaton alone, to which glob_match() switches for the worst patterns. For tests. */
 bool glob_match_worst(struct slice pattern, struct slice text, bool ignore_case);
 
 #endif

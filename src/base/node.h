@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 /*
- * The servers of one database. Each has an ID of 40 hex digits, kept in a file
- * so that it is the same after a restart, and a small number that the database
- * gives it and that is part of the job IDs it makes.
+ * The servers of one database. Each server has an ID of 40 hex digits and a small number. The ID is kept in a file, so
+ * that it survives a restart. The database assigns the number, which is part of the job IDs that the server makes.
  */
 #define NODE_ID_LEN 40
 #define NODE_MAX_NUMBER 1023 /* ten bits of a job's id */
@@ -19,47 +18,45 @@ struct node {
     char addr[64];
     int port;
     bool leaving;
-    bool left;        /* signed off */
-    bool live;        /* heard of lately, and not signed off */
+    bool left;        /* has shut down in order, or has no row any more */
+    bool live;        /* heard of lately, and has not left */
     bool waiting;     /* has clients that wait for jobs */
-    int64_t heard_us; /* clock_mono() */
-    int64_t seen_us;  /* by the database; its last word there, */
-    int64_t done_us;  /* and that until which it was dealt with as dead */
-    uint64_t run;     /* greater than that of all servers that started before; 0: not known */
-    /* Of what it tells (peers.c): the last message, and whether all that it has done in this run was
-     * told, and nothing missed since. */
-    uint64_t told;
-    bool introduced;
-    bool known; /* we have looked for what it did before that */
+    int64_t heard_us; /* clock_mono() of its last message */
+    int64_t seen_us;  /* database time of its last heartbeat */
+    int64_t done_us;  /* the seen_us up to which its failure was handled */
+    uint64_t run;     /* grows with each start of any server of the database; 0: not known */
+    uint64_t told;    /* sequence number of its last message (peers.c) */
+    bool introduced;  /* all its changes of this run were received */
+    bool known;       /* scan positions were reset for jobs that it added unheard */
 };
 
 /* This server. */
 struct node *node_self(void);
-/* By number, or NULL; includes servers that are gone but have jobs. */
+/* The server with this number, or NULL. Includes servers that do not run any more. */
 struct node *node_by_number(uint16_t number);
-/* Those that are known to run, this server first; count of them. As of the next two, good until any of the three is
- * called again, or node_has_company() or node_is_heir(). */
+/* node_all(), node_named() and node_known() return arrays that begin with this server. An array is valid until the next
+ * call of one of these functions, node_has_company() or node_is_heir(). */
+/* The live servers. */
 struct node *const *node_all(size_t *count);
-/* Those whose rows have been read, too: of one that was heard for the first time just now only the number is known. */
+/* The live servers whose rows were read. Of a peer that was heard before its row was read, only the number is known. */
 struct node *const *node_named(size_t *count);
-/* All that run, and the ones that died without signing off. */
+/* The servers whose rows were read and that have not left. Includes servers that died. */
 struct node *const *node_known(size_t *count);
-/* Does any other one run? */
+/* Is a peer live? */
 bool node_has_company(void);
-/* Is this the one that looks after what dead servers had leased: the lowest number that lives? */
+/* Is this server the leader, the live server with the lowest number? */
 bool node_is_heir(void);
-/* One of the others, known or not yet; NULL for a number that cannot be. */
+/* The peer with this number; adds it if it is new. NULL if the number is out of range. */
 struct node *node_meet(uint16_t number);
-/* What the database says of a server; adds or replaces it. Of this server, known
- * by its ID, only the number is taken: all else is better known here. */
+/* Adds or updates a server from its row. If the row has the ID of this server, only the number is taken. */
 void node_learn(const struct node *n);
-/* It has no row any more. */
+/* Marks a server whose row was deleted. */
 void node_forget(struct node *n);
 
-/* A new ID that no file keeps, for a process that is no server. */
+/* Makes an ID without a file, for a process that is not a server. False with a sentence in err. */
 bool node_make_guest(char *err, size_t err_size);
-/* Reads the ID from dir/node-<port>.id, or makes one and writes it, and locks
- * the file for as long as the process lives. False with a sentence in err. */
+/* Reads the ID from dir/node-<port>.id, or makes an ID and writes it. Locks the file until the process ends. False with
+ * a sentence in err. */
 bool node_load(const char *dir, int port, char *err, size_t err_size);
 
 #endif

@@ -5,17 +5,16 @@
 #include "base/util.h"
 
 /*
- * The known word that is nearest to a misspelt word: "did you mean GETJOB?".
- * Words are compared without regard to case. An inserted, missing, wrong or
- * swapped letter is one step. A word of up to four letters may be one step away,
- * a longer word two.
+ * Finds the known word that is nearest to a misspelt word: "did you mean GETJOB?". The comparison ignores case. An
+ * inserted, missing, wrong or swapped letter is one step. The nearest word is at most one step away from a word of up
+ * to four letters, and at most two from a longer word.
  */
 #define SPELLING_MAX 32 /* Longer words have no suggestion. */
 
 struct spelling {
     struct slice word;
     struct slice nearest; /* empty: no candidate is near enough */
-    size_t steps;         /* from word to nearest, or the first number of steps that is too many */
+    size_t steps;         /* from word to nearest; without one, the first number of steps that is too many */
 };
 
 /* word must outlive the search, and so must the candidates. */

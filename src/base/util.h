@@ -8,8 +8,8 @@
 /*
  * Memory, byte slices and strict integers.
  *
- * The server is crash-only: all durable state is in Postgres, so running out
- * of memory ends the process with a log line, and no caller tests for NULL.
+ * All durable state is in Postgres. A failed allocation therefore ends the process with a log line, and no caller tests
+ * for NULL.
  */
 
 #define MUST_CHECK __attribute__((warn_unused_result))
@@ -17,7 +17,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
-/* Bytes that belong to somebody else; any byte may occur, NUL included. */
+/* Bytes that the slice does not own. Any byte may occur, NUL included. */
 struct slice {
     const char *ptr;
     size_t len;
@@ -27,7 +27,7 @@ struct slice {
 
 struct slice slice_str(const char *text);
 bool slice_equal(struct slice a, struct slice b);
-/* Case-insensitive comparison with a word, as for commands and options. */
+/* Compares with a word and ignores the case of ASCII letters: for commands and options. */
 bool slice_is(struct slice s, const char *word);
 
 void *xmalloc(size_t size);
@@ -35,31 +35,30 @@ void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t size);
 char *xstrdup(const char *text);
 void *xmemdup(const void *ptr, size_t size);
-/* A NUL-terminated copy of s, cut at nothing; the caller frees it. */
+/* A copy of all bytes of s and a NUL; the caller frees it. */
 char *slice_dup(struct slice s);
 char *xasprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 /*
- * Decimal without blanks, leading zeros, or a plus sign; a minus is allowed.
- * False when s is anything else or does not fit (as Redis' string2ll).
+ * Parses a decimal without blanks, leading zeros or a plus sign; a minus sign is allowed. False for any other text or
+ * a value outside 64 bits, as in Redis' string2ll().
  */
 bool parse_int_strict(struct slice s, int64_t *out) MUST_CHECK;
 
 /*
- * A number as Disque's commands take it (strtoll up to the first NUL): a sign
- * and leading zeros are allowed and the empty string is 0; leading or trailing
- * blanks, other characters and values outside 64 bits are refused.
+ * Parses a number as Disque's commands do (strtoll up to the first NUL). A sign and leading zeros are allowed, and the
+ * empty string is 0. Blanks, other characters and values outside 64 bits are refused.
  */
 bool parse_int_disque(struct slice s, int64_t *out) MUST_CHECK;
 
-/* Sizes as "64mb", "1gb", "4k", "512": Redis' units, k = 1000, kb = 1024. */
+/* Parses a size such as "64mb", "1gb", "4k", "512", in Redis' units: k is 1000, kb is 1024. */
 bool parse_size(struct slice s, int64_t *out) MUST_CHECK;
 
 /* Fills out with 2 * len lower-case hex digits and a NUL. */
 void hex_encode(const unsigned char *bytes, size_t len, char *out);
 
-/* Bytes of the UTF-8 character at s.ptr[at]; 0: there is none. Overlong forms, surrogates and what lies beyond the last
- * plane are no characters. */
+/* The length in bytes of the UTF-8 character at s.ptr[at], 1 to 4. 0 if the bytes are not valid UTF-8: overlong forms,
+ * surrogates and code points above U+10FFFF are invalid. `at` must be less than s.len. */
 size_t utf8_character_len(struct slice s, size_t at);
 bool utf8_is_valid(struct slice s);
 

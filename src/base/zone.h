@@ -6,8 +6,8 @@
 #include "base/util.h"
 
 /*
- * Time zones by the system's database, which libc reads. It knows one zone at a time, that of the
- * process: between zone_enter() and zone_leave() nothing else may ask for local time.
+ * Time zones from the system's database, through libc. libc knows one zone at a time, the zone of the process. Between
+ * zone_enter() and zone_leave() no other code may compute a local time.
  */
 
 /* The empty name is UTC. */
@@ -15,7 +15,7 @@ bool zone_exists(const char *name);
 /* name must be a valid time zone; see zone_exists(). */
 void zone_enter(const char *name);
 void zone_leave(void);
-/* By how many seconds the clocks of the zone are ahead of UTC at a moment, seconds since 1970. */
+/* The seconds by which the zone is ahead of UTC at a time in seconds since 1970. Call it after zone_enter(). */
 int32_t zone_offset_at(int64_t at);
 
 #endif
