@@ -1,4 +1,4 @@
-/* Natural batching: tasks of all clients become one statement per operation and turn. */
+/* Natural batching: per operation and turn, the tasks of all clients become one statement. */
 #include "batch/batch.h"
 
 #include <stdlib.h>
@@ -11,24 +11,24 @@
 #include "config/config.h"
 
 #define LANES 2
-/* Deadlocks, cancelled statements and the like: how often the same task is tried. */
+/* How often a task is tried that fails for a transient reason, such as a deadlock or a cancelled statement. */
 #define MAX_TRANSIENT_FAILURES 5
 #define ALONE_MOST 16
-/* More kinds of tasks than this in one flight, and the general statement is cheaper. */
+/* With more kinds of tasks than this in a transaction, the general statement is cheaper. */
 #define ALIKE_MOST 3
-/* Fewer tasks than this are not worth a second flight. */
+/* Fewer tasks than this are not divided between two transactions. */
 #define SPLIT_LEAST 16
 
 struct lane {
     struct db_lane *db;
-    size_t queued;                         /* tasks in the queues of its operations */
-    struct flight flights[DB_MAX_FLIGHTS]; /* those under way from the oldest on, in a ring */
+    size_t queued;                         /* queued tasks of its operations */
+    struct flight flights[DB_MAX_FLIGHTS]; /* a ring: sent transactions, from `oldest` on */
     size_t oldest;
-    size_t lost; /* flights that are to be sent again with the next that is lost */
+    size_t lost; /* lost transactions, whose tasks are sent again after the last one is lost, too */
 };
 
-/* Kinds of flights on the hot lane. They take turns, so that retries of failed tasks and ASYNC adds do not
- * delay ordinary tasks. */
+/* Kinds of transactions on the write connection. They take turns, so that retries of failed tasks and ASYNC
+ * adds do not delay ordinary tasks. */
 enum turn {
     TURN_ORDINARY,
     TURN_SUSPECTS,
@@ -43,10 +43,10 @@ static struct {
     struct op *const *ops;
     void (*plan)(void);
     struct lane lanes[LANES];
-    struct list suspects;  /* tasks of failed and lost flights: sent in ever smaller groups */
-    struct list too_large; /* tasks that are not sent: they fail when the turn ends */
-    enum turn turn;        /* of the last hot flight */
-    bool side_contended;   /* the last side flight was for a contended operation */
+    struct list suspects;  /* tasks of failed and lost transactions, sent in smaller and smaller groups */
+    struct list too_large; /* tasks that are too large to be sent; they fail at the end of the turn */
+    enum turn turn;        /* kind of the last transaction on the write connection */
+    bool side_contended;   /* the last transaction on the read connection was for a contended operation */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
@@ -74,7 +74,7 @@ void batch_stop(void) {
     for (size_t i = 0; i < LANES; i++) {
         struct lane *lane = &batch.lanes[i];
 
-        /* What is under way ends with the process. */
+        /* The process ends soon, so the tasks of sent transactions are not freed. */
         for (size_t k = lane->db->flying; k < DB_MAX_FLIGHTS; k++)
             free(lane->flights[(lane->oldest + k) % DB_MAX_FLIGHTS].tasks);
         db_lane_free(lane->db);
@@ -128,7 +128,7 @@ void batch_add(struct task *t) {
     if (task_size(t) > OP_MAX_BYTES) {
         add_apart(&batch.too_large, t, 1);
     } else if (t->lost > 1 && t->company > 0) {
-        /* It was given up to find out what became of its flight. */
+        /* op.again gave up this task in order to read its commit marker. */
         add_apart(&batch.suspects, t, t->company);
     } else {
         t->company = 0;
@@ -167,7 +167,7 @@ bool batch_idle(void) {
     return list_empty(&batch.suspects) && list_empty(&batch.too_large) && !bundles_wait();
 }
 
-/* ---- building a flight ---- */
+/* ---- building a transaction ---- */
 
 static struct lane *lane_of(const struct db_lane *db) {
     for (size_t i = 0; i < LANES; i++)
@@ -195,7 +195,7 @@ static struct task *first_task(struct op *op) {
     return LIST_ENTRY(op->queue.next, struct task, node);
 }
 
-/* Does t fit into a statement that has so many rows and bytes, in a flight of so many bytes? */
+/* True if t fits into a statement with that many rows and bytes, in a transaction with in_flight bytes. */
 static bool fits(size_t in_flight, size_t rows, size_t bytes, const struct task *t) {
     return rows + t->rows <= (size_t)config.batch_max && bytes + t->bytes <= (size_t)config.batch_max_bytes &&
            in_flight + task_size(t) <= OP_MAX_BYTES;
@@ -214,7 +214,7 @@ void batch_encode(struct flight *f, struct params *p, struct task *t,
     board(f, t);
 }
 
-/* Tasks in the statement being built. */
+/* Number of tasks in the statement that is being built. */
 static size_t boarded(const struct flight *f) {
     return f->parts[f->part_count].count;
 }
@@ -260,7 +260,8 @@ void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct t
     f->parts[f->part_count - 1].bundle = b;
 }
 
-/* How many of the operation's first tasks fit into one statement; the rest waits for the next flight. */
+/* How many of the operation's first tasks fit into one statement. The other tasks wait for the next
+ * transaction. */
 static size_t scope_of(const struct flight *f, const struct op *op) {
     size_t seats = op->alone ? 1 : seats_for(f, op);
     size_t rows = 0, bytes = 0, count = 0;
@@ -287,7 +288,7 @@ static void add_statement(struct flight *f, struct op *op) {
 
 /* ---- tasks of one kind ---- */
 
-/* Tasks of one kind are one statement: those of a shape, or those that have none. */
+/* Tasks of one kind share a statement: all tasks of one shape, or all tasks without a shape. */
 struct task_kind {
     bool alike;
     struct op_shape shape;
@@ -304,7 +305,7 @@ static bool same_kind(const struct task_kind *x, const struct task_kind *y) {
     return x->alike == y->alike && (!x->alike || (x->shape.a == y->shape.a && x->shape.b == y->shape.b));
 }
 
-/* Of how many kinds the first tasks are; 0: they go better by the general statement. */
+/* The number of kinds of the first tasks. 0 if the general statement is cheaper for all of them. */
 static size_t count_kinds(const struct flight *f, const struct op *op, size_t scope) {
     struct task_kind kinds[ALIKE_MOST], kind;
     size_t known = 0;
@@ -330,7 +331,7 @@ static void encode_kind(struct flight *f, struct params *p, struct task *t, bool
     batch_encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
 }
 
-/* The first task, and those of the scope that go with it. */
+/* Appends a statement for the first task and for the tasks of its kind in the scope. */
 static void add_kind(struct flight *f, struct op *op, size_t *scope) {
     struct task *first = first_task(op);
     struct task_kind wanted = kind_of(op, first), kind;
@@ -353,7 +354,7 @@ static void add_kind(struct flight *f, struct op *op, size_t *scope) {
     finish_statement(f, op, wanted.alike ? op->alike : NULL);
 }
 
-/* May op have another statement in the flight? */
+/* True if op can get another statement in the transaction. */
 static bool may_go_on(const struct flight *f, struct op *op) {
     return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS &&
            (op->commit == COMMIT_ANY || flight_has_room(f, task_size(first_task(op))));
@@ -364,7 +365,7 @@ static void decide(const struct op *op, size_t scope) {
         op->alike->decide(LIST_ENTRY(n, struct task, node));
 }
 
-/* False when the general statement is better for all. */
+/* False if the general statement is cheaper for all tasks. */
 static bool add_kinds(struct flight *f, struct op *op) {
     size_t scope = scope_of(f, op);
     size_t kinds;
@@ -376,7 +377,7 @@ static bool add_kinds(struct flight *f, struct op *op) {
     return kinds > 0;
 }
 
-/* Statements of an alone operation are bounded, so that all operations find room. */
+/* The number of statements of an `alone` operation is bounded, so that the other operations find room. */
 static void add_op(struct flight *f, struct op *op) {
     size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
 
@@ -386,7 +387,6 @@ static void add_op(struct flight *f, struct op *op) {
         add_statement(f, op);
 }
 
-/* When a commit of the kind counts as done. */
 enum durability batch_durability(enum commit_kind kind) {
     enum durability set = (enum durability)config.durability;
 
@@ -395,8 +395,8 @@ enum durability batch_durability(enum commit_kind kind) {
     return kind == COMMIT_REPLICATED && set > DURABILITY_REMOTE_WRITE ? DURABILITY_REMOTE_FLUSH : set;
 }
 
-/* The first suspects, as many as may travel together. No other task is in the flight, because it is likely to
- * fail. */
+/* Appends the first suspects, at most as many as may share a statement. No other task is in this
+ * transaction, because it is likely to fail. */
 static void add_suspects(struct flight *f) {
     struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
     struct op *op = first->op;
@@ -461,7 +461,7 @@ static void add_those_of(enum turn turn, struct flight *f) {
     add_ops(f, kinds[turn]);
 }
 
-/* Contended operations and all others take turns here, too. */
+/* Contended and ordinary operations take turns on the read connection, too. */
 static void build_side(struct flight *f) {
     for (int i = 0; i < 2 && f->part_count == 0; i++) {
         batch.side_contended = !batch.side_contended;
@@ -472,8 +472,9 @@ static void build_side(struct flight *f) {
     }
 }
 
-/* Unsettled tasks stand first in the queue of their operation. A task that waits for a lock of another session holds
- * up no other task, nor do tasks that take jobs: they would hold up themselves. */
+/* Unsettled tasks are first in the queue of their operation. A task that waits for a lock of another session
+ * does not hold back other tasks. An unsettled task that takes jobs does not either, because it would hold
+ * back itself. */
 static bool has_unsettled(const struct op *op) {
     const struct task *t = list_empty(&op->queue) ? NULL : LIST_ENTRY(op->queue.next, struct task, node);
 
@@ -494,8 +495,8 @@ static bool suspects_unsettled(void) {
     return false;
 }
 
-/* Kinds that have nothing to send lose the turn. Tasks of lost transactions go before all others, so that no job is
- * taken, and nothing is read, between a change that may have been committed and its repetition. */
+/* Kinds with no queued tasks lose their turn. Tasks of lost transactions are sent before all others. Between
+ * a change that may have been committed and its repetition, no job is taken and nothing is read. */
 static void build(struct flight *f) {
     f->part_count = f->task_count = 0;
     f->bytes = 0;
@@ -537,16 +538,16 @@ static size_t waiting_to_spread(const struct db_lane *db) {
     return count;
 }
 
-/* A second flight starts when it carries as much as the first. */
+/* A second transaction is sent if it has at least as many tasks as the first. */
 static bool is_worth_it(const struct lane *lane, const struct flight *other, size_t waiting) {
     if (waiting + other->spread_count > 0)
         return waiting >= other->spread_count;
     return lane->queued >= other->task_count;
 }
 
-/* With two flights under way the database goes from one to the next while we deal with
- * what the last one brought. That pays when both are about as large: of the tasks that can
- * be spread, the next takes so many that as many are left. */
+/* If two transactions are sent, the database executes the second while this server reads the results of the
+ * first. That pays if both have about the same size. So the next transaction takes about half of the tasks
+ * that may be divided, and counts the tasks of the other transaction. */
 static bool share_out(const struct lane *lane, struct flight *f) {
     const struct flight *other = f->db->flying > 0 ? &lane->flights[lane->oldest] : NULL;
     size_t flying = other == NULL ? 0 : other->spread_count;
@@ -557,7 +558,7 @@ static bool share_out(const struct lane *lane, struct flight *f) {
     if (other != NULL && !is_worth_it(lane, other, waiting))
         return false;
     if (waiting > flying && waiting + flying >= SPLIT_LEAST) {
-        /* Of an odd number the second takes one more, not one less. */
+        /* If the number is odd, the second transaction takes the larger half. */
         f->seats = (waiting + flying + (other != NULL)) / 2;
         f->of = waiting;
     }
@@ -578,7 +579,7 @@ static void lane_flush(struct lane *lane) {
     }
 }
 
-/* Here, and not in batch_add(), because callers go on with the task. */
+/* Not done in batch_add(), because its callers still use the task afterwards. */
 static void fail_too_large(void) {
     static const struct op_error error = { OP_TOO_LARGE,
                                            "it is larger than a statement of the database can be" };
@@ -598,7 +599,7 @@ void batch_flush(void) {
         lane_flush(&batch.lanes[i]);
 }
 
-/* ---- a flight's end ---- */
+/* ---- results ---- */
 
 static const struct op_error disk_full_error = { OP_DISK_FULL, "the disk of the database is full" };
 const struct op_error batch_lost_error = {
@@ -622,7 +623,7 @@ static void committed(struct flight *f, const struct db_result *result) {
         contention_committed(f, result->rows);
 }
 
-/* Callers go from the last task to the first, so that the order stays. */
+/* Callers pass the last task first, so that the order of the tasks is kept. */
 void batch_send_again(struct task *t, bool unknown) {
     t->state = TASK_IDLE;
     if (t->op->again != NULL && !t->op->again(t, unknown))
@@ -646,8 +647,8 @@ bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
     return true;
 }
 
-/* The database may have died of one of the flight's tasks. When a second flight of a task is lost, the task goes on
- * in half the company; one that is alone each time is given up. */
+/* A task of the transaction may have crashed the database. After a second loss, a task is sent with half as
+ * many others. It is given up after LOST_ALONE_MOST losses alone. */
 static void note_lost(const struct flight *f, struct task *t, size_t company, bool alone) {
     t->lost++;
     t->lost_alone += alone;
@@ -698,8 +699,8 @@ static void lost_flight(struct flight *f) {
     }
 }
 
-/* Flights are lost together. We are told of the oldest first, but deal with the newest
- * first, when we have been told of all. */
+/* All sent transactions are lost together. The oldest is reported first, but its tasks must stand first in
+ * the queue. So after the last report, the newest transaction is handled first. */
 static void lost(struct lane *lane) {
     if (lane->db->flying > 0) {
         lane->lost++;
@@ -713,13 +714,13 @@ static void lost(struct lane *lane) {
     lane->lost = 0;
 }
 
-/* Classes 40 (rolled back), 55 (not in state), 57 (cancelled by an operator). */
+/* SQLSTATE classes 40 (rolled back), 55 (object not in the needed state), 57 (cancelled by an operator). */
 bool batch_is_transient(const char *sqlstate) {
     return strncmp(sqlstate, "40", 2) == 0 || strncmp(sqlstate, "55", 2) == 0 ||
            strncmp(sqlstate, "57", 2) == 0;
 }
 
-/* A task whose own statement failed: again in half the company, or not at all. */
+/* A task of the failed statement: it is sent again with half as many others, or it fails. */
 static void failed_task(struct task *t, size_t company, const struct op_error *error) {
     bool transient = batch_is_transient(error->sqlstate) && ++t->failures < MAX_TRANSIENT_FAILURES;
 
@@ -734,7 +735,7 @@ static void failed_task(struct task *t, size_t company, const struct op_error *e
     batch_send_again(t, false);
 }
 
-/* When no statement failed but the commit did, every part is suspect. */
+/* If the commit failed and not a statement, all tasks become suspects. */
 static void failed(struct flight *f, const struct db_result *result) {
     bool at_commit = result->failed_at >= f->part_count;
 

@@ -7,40 +7,38 @@
 #include "pg/db.h"
 
 /*
- * Natural batching: tasks of one operation, from all clients, become one
- * statement; the statements of a turn become one flight. Nothing waits for a
- * timer: what has gathered is sent at the turn's end when a lane is free, and
- * gathers on while none is.
+ * Natural batching: the tasks of one operation, from all clients, become one statement. The statements of a
+ * turn become one transaction. No timer is involved: the batch is sent at the end of the turn if a connection
+ * is free. Otherwise more tasks join it until a connection is free.
  *
- * When a flight fails, the tasks of the statement that failed are sent again in
- * halves, quarters and so on, so that only those at fault fail; these flights,
- * those of operations that commit in another way (op.commit), and those of all
- * others take turns.
- * When a connection dies, what was under way is sent again, each operation
- * knowing what that takes (op.again).
+ * If a statement fails, its tasks are sent again in halves, quarters and so on, until only the faulty tasks
+ * fail. These transactions take turns with ordinary transactions, and with transactions that commit in another
+ * way (op.commit).
+ *
+ * If a connection is lost, its unfinished tasks are sent again. op.again prepares a task for that.
  */
 
-/* ops in the order in which their statements stand in a flight; NULL ends them.
- * plan is called before a hot flight is built and may add tasks. */
+/* ops: all operations in the order of their statements in a transaction, ended by NULL. plan is called
+ * before an ordinary transaction of the write connection is built, and may add tasks. */
 void batch_init(struct op *const *ops, void (*plan)(void));
-/* The hot lane and the side lane; both connect at once. There is one hot lane, so that
- * what the server knows of its queues follows the order of the commits. */
+/* Opens the write connection (LANE_HOT) and the read connection (LANE_SIDE). There is only one write
+ * connection, so that the results about a queue arrive in the order of the commits. */
 void batch_start(void);
 void batch_stop(void);
 
-/* Queues t; t->op, rows and bytes are set. */
+/* Queues t. The caller has set t->op, rows and bytes. */
 void batch_add(struct task *t);
-/* Takes t back if it has not been sent; false when it is under way. */
+/* Removes t from its queue if it has not been sent. False if t is not queued. */
 bool batch_cancel(struct task *t);
-/* The same for a task whose request is to end without being done: by op.fail(), which the caller calls. False also for
- * a task of a transaction, and one that has been sent before. */
+/* Like batch_cancel(), for a task whose request ends without being executed; then the caller calls
+ * op.fail(). Also false for a task of a client transaction, and for a task that was sent before. */
 bool batch_withdraw(struct task *t);
-/* End of turn: builds and sends flights on the lanes that are free. */
+/* Called at the end of a turn. Builds transactions and sends them on the connections that are free. */
 void batch_flush(void);
 
-/* Is any lane of the kind connected? */
+/* True if a connection of this kind is established. */
 bool batch_connected(enum lane_kind kind);
-/* Nothing queued and nothing under way. */
+/* True if no task is queued and no transaction is sent but not ended. */
 bool batch_idle(void);
 
 #endif

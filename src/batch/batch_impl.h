@@ -7,30 +7,30 @@
 #include "batch/op.h"
 #include "pg/db.h"
 
-/* How flights are put together: for batch.c, and bundle.c, whose flights are transactions of clients. */
+/* How transactions are built. For the modules of this folder only. */
 
 struct part {
     struct op *op;
-    struct bundle *bundle; /* whose tasks these are, in a flight of bundles */
+    struct bundle *bundle; /* the client transaction of the tasks, or NULL */
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
-    struct task **tasks; /* into the flight's array, set when it is complete */
+    struct task **tasks; /* points into the tasks of the transaction; set when that array is complete */
     size_t count;
 };
 
-/* Statements and whose tasks they are. */
+/* A transaction: its statements, and the tasks of each statement (parts). */
 struct flight {
     struct db_lane *db;
     bool bundled;
-    struct op *contended; /* the operation of the only statement, for which it was made; or NULL */
-    bool checks;          /* the statement only tells which jobs are locked */
-    bool disk_full;       /* lost because of that */
-    bool unsettled;       /* tasks of lost transactions wait: it takes no jobs */
-    bool at_work;         /* lost while the database executed it: see db_result */
-    size_t bytes;         /* of its tasks, about */
-    /* Of the tasks that wait and whose operations spread: for how many it has seats. */
+    struct op *contended; /* the contended operation for which it was built, or NULL */
+    bool checks;          /* the statement is find_locked: it reads which jobs are locked */
+    bool disk_full;       /* it was lost because the disk of the database is full */
+    bool unsettled;       /* tasks of lost transactions are queued: operations that take jobs are left out */
+    bool at_work;         /* it was lost while the database executed it: see db_result */
+    size_t bytes;         /* task_size() of its tasks */
+    /* It takes the fraction seats/of of the queued tasks of operations that spread. */
     size_t seats;
     size_t of;
-    size_t spread_count; /* how many it took */
+    size_t spread_count; /* how many such tasks it took */
     struct part parts[DB_MAX_STATEMENTS];
     size_t part_count;
     struct task **tasks;
@@ -38,25 +38,25 @@ struct flight {
     size_t task_cap;
 };
 
-/* When a commit of the kind counts as done. */
+/* The durability of commits of this kind. */
 enum durability batch_durability(enum commit_kind kind);
-/* A statement of tasks[count], all of op. */
+/* Appends one statement with tasks[count], which are all of op. b: their client transaction. */
 void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct task *const *tasks,
                      size_t count);
-/* The statements of those operations that go with every flight (COMMIT_ANY). */
+/* Appends the statements of the COMMIT_ANY operations. */
 void batch_companions(struct flight *f);
-/* May the flight take a task of that size as well? */
+/* True if a task of that size keeps the transaction below OP_MAX_BYTES. An empty transaction takes any task. */
 static inline bool flight_has_room(const struct flight *f, size_t bytes) {
     return f->bytes == 0 || f->bytes + bytes <= OP_MAX_BYTES;
 }
-/* So often a task, or a transaction of a client, is sent that was alone in each of the flights that were lost. */
+/* A task or a client transaction is given up after it was alone in this many lost transactions. */
 #define LOST_ALONE_MOST 4
-/* True, and logged, when that is reached. what: for the log. */
+/* True if lost_alone has reached LOST_ALONE_MOST; then it logs that `what` is given up. */
 bool batch_lost_too_often(const char *what, uint8_t lost_alone);
 extern const struct op_error batch_lost_error;
-/* The part's tasks end by done(). */
+/* Ends the tasks of the part by done(). */
 void batch_part_done(const struct part *part, const PGresult *rows);
-/* A statement, task by task. */
+/* Building a statement: begin, then for each task batch_has_room() and batch_encode(), then batch_finish(). */
 struct params *batch_begin(struct flight *f, struct op *op);
 bool batch_has_room(const struct flight *f, const struct params *p, const struct task *t);
 void batch_encode(struct flight *f, struct params *p, struct task *t,
@@ -64,17 +64,17 @@ void batch_encode(struct flight *f, struct params *p, struct task *t,
 void batch_finish(struct flight *f, struct op *op, enum sql_stmt stmt,
                   void (*done)(struct task **tasks, size_t count, const PGresult *rows));
 
-/* t waits again, as its operation says, in front of others. */
+/* Queues t in front of its operation's queue, after op.again has prepared it. unknown: as for op.again. */
 void batch_send_again(struct task *t, bool unknown);
-/* t waits in its operation's queue, before that node of it. */
+/* Queues t in its operation's queue, before the list node `before`. */
 void batch_requeue(struct task *t, struct list *before);
-/* t waits in its operation's queue no longer. */
+/* Removes t from its operation's queue. */
 void batch_dequeue(struct task *t);
-/* t has not failed yet, nor was it lost. */
+/* Makes t idle, and clears its failures and losses. */
 void batch_reset(struct task *t);
-/* May the error pass by itself? */
+/* True if a repetition may succeed: errors of classes 40, 55 and 57. */
 bool batch_is_transient(const char *sqlstate);
-/* So many tasks in bundles wait more, or less. */
+/* Adds change to the number of queued tasks of client transactions. */
 void batch_count_bundled(long change);
 
 #endif

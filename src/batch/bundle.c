@@ -1,4 +1,4 @@
-/* Tasks that are committed together or not at all: what becomes of a client's transaction. */
+/* Client transactions: sends the tasks between MULTI and EXEC together, and ends them. */
 #include "batch/bundle.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 #define MAX_FAILURES 5
 
 static struct list waiting = { &waiting, &waiting };
-static int64_t
-    resume_us; /* those that wait for a lock of another session are not sent before; clock_mono() */
+/* clock_mono(): until then, client transactions that wait for a lock of another session are not sent. */
+static int64_t resume_us;
 
 void bundles_init(void) {
     list_init(&waiting);
@@ -35,7 +35,7 @@ static struct bundle *first_waiting(void) {
 
 /* ---- statements ---- */
 
-/* How many tasks from that one on are one statement. */
+/* How many tasks from index `from` on share a statement. */
 static size_t run_of(const struct bundle *b, size_t from) {
     const struct op *op = b->tasks[from]->op;
     size_t rows = 0, bytes = 0, count = 0;
@@ -94,7 +94,8 @@ static void board(struct flight *f, struct bundle *b) {
     }
 }
 
-/* One that has failed is not to fail others; and there must be room for the mark. */
+/* True if b may share the transaction. A client transaction that failed must not fail others. One statement
+ * is kept free for the commit marker. */
 static bool may_join(const struct flight *f, const struct bundle *first, const struct bundle *b) {
     return b != NULL && !b->alone && b->commit == first->commit &&
            f->part_count + bundle_statements(b) < DB_MAX_STATEMENTS &&
@@ -127,7 +128,7 @@ static void leave(struct task *t) {
     t->state = TASK_IDLE;
 }
 
-/* With the last task the bundle may go. */
+/* b may be freed when its last task fails, so it is not read after that. */
 static void fail_all(const struct bundle *b, const struct op_error *error) {
     struct task **tasks = b->tasks;
     size_t count = b->count;
@@ -157,7 +158,8 @@ void bundles_committed(struct flight *f, PGresult *const *rows) {
     }
 }
 
-/* What was prepared for the first try is undone; none of them is given up by that. */
+/* op.again undoes what was prepared for the first try. Its result is ignored, because no task of a client
+ * transaction is given up. */
 static void wait_again(struct bundle *b, bool in_front) {
     for (size_t i = b->count; i-- > 0;) {
         struct task *t = b->tasks[i];
@@ -178,7 +180,7 @@ static void send_again_alone(struct bundle *b) {
     send_again(b);
 }
 
-/* Calls fn for each bundle of the flight, the last first, so that the order stays. */
+/* Calls fn for each client transaction of f, the last first, so that the order is kept. */
 static void each_bundle(const struct flight *f, void (*fn)(struct bundle *b)) {
     for (size_t i = f->part_count; i-- > 0;) {
         struct bundle *b = f->parts[i].bundle;
@@ -188,7 +190,7 @@ static void each_bundle(const struct flight *f, void (*fn)(struct bundle *b)) {
     }
 }
 
-/* The same; the mark and the like go as their operations say. */
+/* The same. The commit marker and other companions are sent again or dropped, as their operations decide. */
 static void each_of(struct flight *f, bool unknown, void (*fn)(struct bundle *b)) {
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
@@ -206,7 +208,8 @@ static bool carries_several(const struct flight *f) {
     return false;
 }
 
-/* A key of ADDJOB UNIQUE whose time has begun behind the statement's back shows as a null (add_unique.c). */
+/* True if a repetition may succeed. 23502 (not null): another session inserted the key of an ADDJOB UNIQUE
+ * while the statement ran (add_unique.c). */
 static bool may_pass(const char *sqlstate) {
     return batch_is_transient(sqlstate) || strcmp(sqlstate, "23502") == 0;
 }
@@ -220,7 +223,8 @@ static void keep(struct bundle *b) {
     (void)b;
 }
 
-/* It needs what another session has locked. It was alone: it waits behind the others. */
+/* The client transaction, sent without others, needs a row or table that another session has locked. It
+ * waits behind the others. */
 static void blocked(struct flight *f, struct bundle *b) {
     each_of(f, false, keep);
     resume_us = clock_mono() + CONTENTION_PAUSE_US;
@@ -244,7 +248,7 @@ void bundles_failed(struct flight *f, const struct op_error *error) {
         refuse(b, error);
 }
 
-/* ---- flights whose connection died ---- */
+/* ---- lost transactions ---- */
 
 static void answers_lost(struct bundle *b) {
     struct op_error error = { "08007", "it was done, but the answer was lost with the connection" };
@@ -288,7 +292,7 @@ static void ask(struct bundle *b) {
     flight_ask(&b->lost);
 }
 
-/* Of several transactions in a flight each goes alone when a second flight is lost. */
+/* After a second loss, a client transaction is sent without others. */
 static void note_lost(struct bundle *b) {
     b->times_lost++;
     b->alone = b->alone || b->times_lost > 1;

@@ -10,58 +10,60 @@
 #include "batch/op.h"
 
 /*
- * Tasks that are committed together or not at all, and in their order: the commands between MULTI and EXEC.
+ * Client transactions: the tasks of the commands between MULTI and EXEC. They are committed in their order, all
+ * or none.
  *
- * A task with a bundle joins that when it is handed to batch_add(). When its owner has all that he waits for,
- * bundle_send() makes statements of them, in the order of tasks[]; those that follow each other, and whose
- * operation permits it (op.shares), are one statement. Bundles travel in flights of their own, several in one,
- * each with a mark (flight_mark.h): when the connection dies, the database is asked whether that was committed.
+ * A task with t->bundle set joins its client transaction when batch_add() gets it. When the owner has prepared
+ * all tasks, it calls bundle_send(). The statements keep the order of tasks[]. Successive tasks of one
+ * operation share a statement if op.shares permits it. Client transactions never share a database transaction
+ * with ordinary tasks, but several of them can share one. Each database transaction writes a commit marker
+ * (flight_mark.h): after a lost connection the database tells whether it was committed.
  */
 enum bundle_end {
     BUNDLE_COMMITTED,    /* the tasks end by done() */
-    BUNDLE_ANSWERS_LOST, /* committed, but nobody knows what the statements said: by answer_lost() */
-    BUNDLE_REFUSED,      /* nothing was done, because of the error: by fail() */
-    BUNDLE_UNKNOWN, /* perhaps all was done and perhaps nothing, and the database does not say: by fail() */
+    BUNDLE_ANSWERS_LOST, /* committed, but the results are lost: the tasks end by answer_lost() */
+    BUNDLE_REFUSED,      /* not committed, because of the error: the tasks end by fail() */
+    BUNDLE_UNKNOWN,      /* the database does not tell whether it was committed: by fail() */
 };
 
 struct bundle {
-    /* The owner's. */
+    /* Set by the owner. */
     struct task **tasks;
     size_t count;
     enum commit_kind commit; /* COMMIT_ORDINARY or COMMIT_REPLICATED */
-    bool ahead;              /* jobs come to stand ahead of where claims look */
+    bool ahead;              /* jobs may be inserted at or before the scan position of their queue */
     void (*on_joined)(struct bundle *b);
-    /* Called once, before its tasks end one by one. error: of BUNDLE_REFUSED and BUNDLE_UNKNOWN. With the
-     * last task the bundle may go. */
+    /* Called once, before the tasks end one by one. error: for BUNDLE_REFUSED and BUNDLE_UNKNOWN, else NULL.
+     * The owner may free the bundle when its last task ends. */
     void (*on_end)(struct bundle *b, enum bundle_end end, const struct op_error *error);
     /* Private. */
-    struct list node; /* among those that wait */
+    struct list node; /* in the list of queued client transactions */
     uint8_t failures;
-    uint8_t times_lost; /* how often the session ended while its flight was executed, */
-    uint8_t lost_alone; /* with no other transaction in it */
-    bool alone;         /* its flight has failed, or several were lost: the next is for it alone */
-    int64_t blocked_us; /* as that of a task */
+    uint8_t times_lost; /* how often the session ended while it was executed */
+    uint8_t lost_alone; /* the same, with no other client transaction beside it */
+    bool alone;         /* its transaction failed, or was lost more than once: it is sent without others */
+    int64_t blocked_us; /* as in struct task */
     struct lost_task lost;
 };
 
 struct flight;
 
-/* Of how many statements it will be; more than BUNDLE_MAX_STATEMENTS it must not have. */
+/* The number of its statements, at most BUNDLE_MAX_STATEMENTS. The caller checks that. */
 size_t bundle_statements(const struct bundle *b);
 #define BUNDLE_MAX_STATEMENTS 1000
-/* As task_size(), of all its tasks; more than OP_MAX_BYTES they must not have. */
+/* task_size() of all its tasks, at most OP_MAX_BYTES. The caller checks that. */
 size_t bundle_size(const struct bundle *b);
-/* Sends tasks[count], at least one, when it is their turn. */
+/* Queues tasks[count] (count > 0) for sending. */
 void bundle_send(struct bundle *b);
-/* Will not be sent: all tasks fail. */
+/* Ends all tasks by fail(), in place of bundle_send(). */
 void bundle_refuse(struct bundle *b, const struct op_error *error);
 
-/* For batch.c. */
+/* For batch.c. bundles_wait(): true if a client transaction is queued. */
 void bundles_init(void);
 bool bundles_wait(void);
-/* Takes those that are next on board. */
+/* Appends the next client transactions to f. */
 void bundles_board(struct flight *f);
-/* How a flight of bundles has ended. */
+/* Called when a transaction of client transactions has ended. */
 void bundles_committed(struct flight *f, PGresult *const *rows);
 void bundles_failed(struct flight *f, const struct op_error *error);
 void bundles_lost(struct flight *f);

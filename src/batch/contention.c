@@ -1,4 +1,4 @@
-/* Statements that need a row or a table which another session has locked: how they are tried again. */
+/* Retries statements that need a row or a table which another session has locked. */
 #include "batch/contention.h"
 
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "config/config.h"
 
-/* Columns of a key. */
+/* Columns of a job's key. */
 #define KEY_COLUMNS 3
-/* Locked jobs are checked again after this. */
+/* Time between two checks of locked jobs. */
 #define RECHECK_US (100 * US_PER_MS)
-/* The pause after a task that waited in vain, times the number of such tasks in a row. */
+/* The pause after a task failed alone, times the number of such tasks in a row, at most STEPS_MOST. */
 #define STEP_US (25 * US_PER_MS)
 #define STEPS_MOST 9
 
@@ -22,10 +22,10 @@ const struct op_error contention_error = {
 static struct {
     struct op *const *ops;
     size_t op_count;
-    size_t contended; /* operations */
+    size_t contended; /* contended operations */
     struct {
-        int64_t resume_us; /* no operation is tried before; clock_mono() */
-        size_t next;       /* of ops */
+        int64_t resume_us; /* clock_mono(): until then, no operation is tried */
+        size_t next;       /* index in ops of the operation that is tried next */
     } lanes[LANE_SIDE + 1];
 } contention;
 
@@ -53,7 +53,7 @@ static void end_if_empty(struct op *op) {
     op->contention = (struct contention){ 0 };
 }
 
-/* ---- patience ---- */
+/* ---- timeouts ---- */
 
 bool contention_is_over(int64_t *since) {
     if (*since == 0)
@@ -66,7 +66,7 @@ static void give_up(struct task *t) {
     t->op->fail(t, &contention_error);
 }
 
-/* t waits behind the others. */
+/* Queues t behind the other tasks of its operation, or fails it after lock-patience. */
 static void wait_behind(struct task *t) {
     t->state = TASK_IDLE;
     if (t->op->again != NULL && !t->op->again(t, false))
@@ -83,7 +83,7 @@ static void wait_in_front(struct task *t) {
     batch_send_again(t, false);
 }
 
-/* The tasks that wait behind a locked table, and have waited for too long. */
+/* Fails the queued tasks of the operation that have waited for lock-patience. */
 static void give_up_queued(struct op *op) {
     struct list over = { &over, &over };
 
@@ -101,7 +101,7 @@ static void give_up_queued(struct op *op) {
         give_up(LIST_ENTRY(list_pop_front(&over), struct task, node));
 }
 
-/* ---- trying ---- */
+/* ---- attempts ---- */
 
 static bool is_due(const struct op *op, enum lane_kind lane, int64_t now) {
     return op->contention.on && op->lane == lane && !list_empty(&op->queue) &&
@@ -167,7 +167,7 @@ void contention_board(struct flight *f) {
 
 /* ---- results ---- */
 
-/* The last task that begins at or before the row. */
+/* The last task whose first row is at or before `row`. count is at least 1. */
 static size_t task_at(struct task *const *tasks, size_t count, size_t row) {
     size_t low = 0, high = count;
 
@@ -182,7 +182,7 @@ static size_t task_at(struct task *const *tasks, size_t count, size_t row) {
     return low;
 }
 
-/* Tasks whose jobs are free go next, together. */
+/* Tasks whose jobs are free are sent next, in one statement. The others wait. */
 static void checked(const struct part *part, const PGresult *rows) {
     bool *locked = xcalloc(part->count, sizeof *locked);
     size_t is_free = part->count;
@@ -232,7 +232,7 @@ static void part_in_front(const struct part *part) {
         wait_in_front(part->tasks[i]);
 }
 
-/* A job was locked between the check and the statement, or it is not a job that is locked. */
+/* A job was locked after the check, or the lock is not on a job. */
 static void failed_after_check(const struct part *part) {
     if (part->count == 1) {
         struct op *op = part->op;
@@ -282,7 +282,7 @@ static void send_again(const struct part *part) {
         batch_send_again(part->tasks[i], false);
 }
 
-/* A companion cannot be sent without the statements for which it was made. */
+/* If a companion waited too long, all other parts are contended: a companion is never sent without them. */
 void contention_failed(struct flight *f, size_t guilty) {
     bool all = f->parts[guilty].op->commit == COMMIT_ANY;
 

@@ -6,32 +6,34 @@
 #include "batch/op.h"
 
 /*
- * Statements that need a row or a table which another session has locked. No statement on a lane waits for such a
- * lock for longer than lock_timeout of sql/session.sql. A statement that has waited so long fails with 55P03, and its
- * operation is contended: its tasks no longer travel with those of other operations.
+ * Statements that need a row or a table which another session has locked. No statement waits for such a lock
+ * longer than lock_timeout of sql/session.sql. Then it fails with 55P03, and its operation is contended: its
+ * tasks are no longer sent together with tasks of other operations.
  *
- * - The tasks of an operation that names jobs (op.names_jobs) are checked first: find_locked tells which of the
- *   jobs are locked, and does not wait. The tasks whose jobs are free are sent next. The others stay in the
- *   operation's queue, and are checked again in a while.
- * - Of any other operation ever fewer tasks are tried in one statement. A task that fails alone goes behind the others.
- *   The more such tasks follow each other, the longer is the pause before the next is tried.
+ * - The tasks of an operation that names jobs (op.names_jobs) are checked first. find_locked reads which of the
+ *   jobs are locked, and does not wait. Tasks whose jobs are free are sent next. The other tasks stay in the
+ *   operation's queue, and are checked again later.
+ * - For any other operation, fewer tasks are tried in one statement after each failure. A task that fails alone
+ *   goes to the end of the queue. Each such failure in a row makes the pause before the next attempt longer.
  *
- * An operation is contended until its queue is empty. A task that waits longer than lock-patience fails with 55P03.
+ * An operation is contended until its queue is empty. A task that waits longer than lock-patience fails with
+ * 55P03.
  */
 void contention_init(struct op *const *ops);
-/* Did another session hold a lock for too long? */
+/* True if the error says that another session held a lock for too long. */
 bool contention_is(const char *sqlstate);
 
-/* A statement of the contended operation whose turn it is, if it is time for one. */
+/* Appends a statement of the next contended operation whose pause is over, if there is one. */
 void contention_board(struct flight *f);
-/* The end of such a flight: after its tasks have ended; or, if f->checks, in place of that. */
+/* Called when such a transaction is committed: after its tasks have ended or, if f->checks, in place of
+ * that. */
 void contention_committed(struct flight *f, PGresult *const *rows);
-/* A flight has failed because the statement of part guilty waited too long. */
+/* Called when a transaction failed because the statement of part `guilty` waited for a lock for too long. */
 void contention_failed(struct flight *f, size_t guilty);
 
-/* So long transactions of clients pause. */
+/* The pause of client transactions that need a locked row or table, in microseconds. */
 #define CONTENTION_PAUSE_US (225 * US_PER_MS)
-/* Notes at *since that it waits from now on, unless it does already; true when its time is over. */
+/* Sets *since to now if it is 0. True if lock-patience has passed since *since. */
 bool contention_is_over(int64_t *since);
 extern const struct op_error contention_error;
 

@@ -1,4 +1,4 @@
-/* How many dead rows vacuum has left, for work that can wait until they are gone. */
+/* Polls the number of dead rows that vacuum has left, for work that can wait until they are removed. */
 #include "batch/dead_rows.h"
 
 #include "batch/batch.h"
@@ -35,7 +35,7 @@ static void dead_done(struct task **tasks, size_t count, const PGresult *rows) {
     dead.counters = row_int8(rows, 0, 1);
 }
 
-/* The figures stay as they were. */
+/* The last numbers remain. */
 static void dead_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;

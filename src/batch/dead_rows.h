@@ -4,15 +4,13 @@
 #include <stdint.h>
 #include "batch/op.h"
 
-/*
- * Dead rows in the database. As long as some session keeps an old transaction
- * open none can be removed, and whatever passes over them, or makes more of
- * them, gets dearer by the minute. Work that can wait looks here first.
- */
+/* Dead rows in the database. While a session keeps an old transaction open, vacuum cannot remove them. Each
+ * scan over them, and each change that adds more, costs more with time. Work that can wait checks these
+ * numbers first. */
 
-/* Asks the database anew, for figures of a few seconds ago. */
+/* Requests new numbers, which the database has collected up to a few seconds ago. */
 void dead_rows_ask(void);
-/* About how many there are; 0 as long as nothing is known. */
+/* The estimated number of dead rows; 0 until the first result. */
 int64_t dead_rows_of_jobs(void);
 int64_t dead_rows_of_counters(void);
 

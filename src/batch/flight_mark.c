@@ -1,4 +1,4 @@
-/* Flights leave a row, so that their commits are known when their answers were lost. */
+/* Commit markers: each transaction inserts a row, which tells whether a lost transaction was committed. */
 #include "batch/flight_mark.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 
-/* Flights of one run. */
+/* Bits of the number of a transaction within one run of the server. */
 #define RUN_SHIFT 40
 
 struct mark {
@@ -17,16 +17,16 @@ struct mark {
 };
 
 static struct {
-    struct list marks;    /* under way */
-    struct mark *current; /* of the flight that is being built */
+    struct list marks;    /* of transactions that have not ended */
+    struct mark *current; /* marker of the transaction that is being built */
     struct list lost;
-    int64_t last;      /* number given; 0: none in this run */
-    int64_t forgotten; /* those before it have no rows */
+    int64_t last;      /* last number given; 0: none in this run */
+    int64_t forgotten; /* transactions with smaller numbers have no rows */
 } flights = { .marks = { &flights.marks, &flights.marks }, .lost = { &flights.lost, &flights.lost } };
 
-/* ---- marking ---- */
+/* ---- writing ---- */
 
-/* Also those that are registered and cannot be heard just now. */
+/* True if this server has peers. A peer that stopped without signing off counts, too. */
 static bool has_others(void) {
     size_t known;
 
@@ -34,7 +34,7 @@ static bool has_others(void) {
     return known > 1 || node_has_company();
 }
 
-/* Greater than all before, also than those of the runs before. */
+/* Greater than all numbers before, also of earlier runs. */
 static int64_t next_number(void) {
     if (flights.last == 0)
         flights.last = (int64_t)node_self()->run << RUN_SHIFT;
@@ -88,7 +88,7 @@ static void mark_fail(struct task *t, const struct op_error *err) {
     mark_free(t);
 }
 
-/* Another flight has another number. */
+/* The next transaction gets a new marker with its own number. */
 static bool mark_again(struct task *t, bool unknown) {
     (void)unknown;
     mark_free(t);
@@ -107,10 +107,10 @@ struct op op_mark_flight = {
     .again = mark_again,
 };
 
-/* ---- finding out ---- */
+/* ---- reading ---- */
 
 static struct task find = { .op = &op_find_flights, .rows = 1 };
-static size_t asked; /* of the lost ones, by the statement under way */
+static size_t asked; /* how many of flights.lost the sent statement asks for */
 
 static void ask(void) {
     if (find.state == TASK_IDLE && !list_empty(&flights.lost))
@@ -139,7 +139,8 @@ static bool is_in(const PGresult *rows, int64_t flight) {
     return false;
 }
 
-/* Those that were lost since then are asked for anew. */
+/* Reports the commit status to the first `asked` lost tasks; rows: NULL if the query failed. Tasks that were
+ * lost after the query was sent need another query. */
 static void tell(const PGresult *rows) {
     for (; asked > 0; asked--) {
         struct lost_task *l = LIST_ENTRY(list_pop_front(&flights.lost), struct lost_task, node);
@@ -173,7 +174,7 @@ struct op op_find_flights = {
     .fail = find_fail,
 };
 
-/* ---- forgetting ---- */
+/* ---- deletion ---- */
 
 static struct task forget = { .op = &op_forget_flights, .rows = 1 };
 

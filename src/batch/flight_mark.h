@@ -6,24 +6,23 @@
 #include "base/list.h"
 #include "batch/op.h"
 
-/*
- * Was a flight committed whose connection died? A server that is alone finds out by what the
- * flight has done: a job that is there was inserted. With other servers a job that is not there
- * may have been delivered and acknowledged by one of them meanwhile, and to insert it again
- * would deliver it twice. So each flight that inserts jobs leaves a row with its number, in the
- * same transaction, which is removed some time after the answer has come.
- */
+/* Commit markers tell whether a lost transaction was committed. A server without peers finds out by the
+ * rows: a job that exists was inserted. With peers this is not enough, because a peer may have delivered the
+ * job and deleted it after an acknowledgement. To insert that job again would deliver it twice. So each
+ * transaction that inserts jobs inserts a row with its number, too. The row is deleted some time after the
+ * result has arrived. */
 
-/* While a task is encoded: the number of its flight, which carries the row. 0: there are no other servers. */
+/* Called while a task is encoded. Returns the number of its transaction, which gets a commit marker; 0 if
+ * this server has no peers. */
 int64_t flight_mark(void);
 
-/* The same, other servers or not: for changes that must not be done twice. */
+/* The same, also without peers: for changes that must not be repeated. */
 int64_t flight_mark_always(void);
-/* The same for a flight that is begun. */
+/* The same for a transaction that is about to be built. It always gets a new number. */
 int64_t flight_mark_begin(void);
 
 enum flight_fate {
-    FLIGHT_UNKNOWN, /* the database does not say */
+    FLIGHT_UNKNOWN, /* the database did not answer the query */
     FLIGHT_COMMITTED,
     FLIGHT_UNDONE,
 };
@@ -34,9 +33,9 @@ struct lost_task {
     void (*on_known)(struct lost_task *l, enum flight_fate fate);
 };
 
-/* Finds out; on_known is called once. */
+/* Asks the database for the marker of l->flight. on_known is called once. */
 void flight_ask(struct lost_task *l);
-/* Once a second. */
+/* Deletes markers that are no longer needed. Called once a second. */
 void flight_forget(void);
 
 #endif

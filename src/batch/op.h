@@ -11,64 +11,65 @@
 #include "sql_gen.h"
 
 /*
- * An operation is one set-based statement and the functions that turn tasks
- * into its rows and its result into their ends. A task is one caller's share:
- * one ADDJOB, the 32 IDs of one ACKJOB, one claim of a queue. Tasks of one
- * operation that wait at the turn's end travel as one statement.
+ * An operation is one SQL statement for a set of rows, and the functions that fill it and read its result. A
+ * task is the share of one request: one ADDJOB, the 32 IDs of one ACKJOB, one claim of a queue. Tasks of one
+ * operation that are queued at the end of the turn share a statement.
  *
- * Every task ends exactly once: by done() when its transaction is committed, by
- * fail() when it is certain that it never will be, or by again() giving it up.
+ * Every task ends exactly once: by done() after its transaction is committed, by fail() if it will not be
+ * repeated, or by again() if that returns false.
  */
 struct task;
 struct bundle;
 
-/* Whose flights an operation's tasks travel in. */
+/* Which tasks share a transaction, and the durability of its commit. */
 enum commit_kind {
-    COMMIT_ORDINARY,   /* with all others: durable as configured */
-    COMMIT_ASYNC,      /* with each other: nobody waits for the flush */
-    COMMIT_REPLICATED, /* with each other: durable on the standbys, whatever is configured */
-    COMMIT_ANY,        /* with those for whom they were made while the flight was built */
+    COMMIT_ORDINARY,   /* shared by all such operations; durable as configured */
+    COMMIT_ASYNC,      /* shared by all such operations; the commit does not wait for the flush */
+    COMMIT_REPLICATED, /* shared by all such operations; durable on the standbys, whatever is configured */
+    COMMIT_ANY,        /* in the transaction of the tasks that added them while it was built */
 };
 
-/* Most bytes of a task, and of all statements of a flight. Postgres takes no message and makes no array of 1 GB,
- * and libpq no more than 2 GB of two flights. */
+/* Maximum bytes of a task, and of all statements of a transaction. Postgres refuses messages and arrays of 1
+ * GB, and libpq buffers at most 2 GB, which two transactions share. */
 #define OP_MAX_BYTES ((size_t)768 * 1024 * 1024)
-/* More than a row takes besides the task's bytes. */
+/* Upper bound of the bytes that a row takes besides the task's bytes. */
 #define OP_ROW_BYTES 256
 
-/* Failures that this server has found, and not the database. */
-#define OP_TOO_LARGE "PD001" /* more than OP_MAX_BYTES: it was not sent */
-#define OP_DISK_FULL "53100" /* the database's own */
-#define OP_LOST "PD002"      /* each time that it was executed alone the session ended */
+/* SQLSTATEs of failures that this server makes, or that it must recognise. */
+#define OP_TOO_LARGE "PD001" /* the task has more than OP_MAX_BYTES and was not sent */
+#define OP_DISK_FULL "53100" /* made by Postgres: disk full */
+#define OP_LOST "PD002"      /* the session ended each time that the task was executed alone */
 
-/* What tasks have in common that may share an alike statement: equal bit by bit. */
+/* The values that all tasks of a uniform statement (struct op_alike) have in common. They are compared bit
+ * by bit. */
 struct op_shape {
     int64_t a;
     int64_t b;
 };
 
-/* A cheaper form of an operation's statement, for tasks of one shape. It takes what the
- * tasks have in common as scalars, and only the rest as arrays. */
+/* A cheaper variant of an operation's statement, for tasks of one shape. The common values are scalar
+ * parameters. Only the other values are arrays. */
 struct op_alike {
     enum sql_stmt stmt;
-    /* The shape of t; false when it needs the general statement. */
+    /* Writes the shape of t. False if t needs the general statement. */
     bool (*shape)(const struct task *t, struct op_shape *shape);
-    /* Sets the scalar parameters; first is the first task, not yet encoded. */
+    /* Sets the scalar parameters. first: the first task, not yet encoded. */
     void (*begin)(struct params *p, struct task *first);
-    /* Decides whatever depends on the order of the tasks. Called for each task of the flight, the oldest first,
-     * before the statements are made. NULL: there is nothing to decide. */
+    /* Makes the decisions that depend on the order of the tasks. Called for each task of the transaction,
+     * the oldest first, before the statements are built. May be NULL. */
     void (*decide)(struct task *t);
     void (*encode)(struct params *p, struct task *t);
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
 };
 
-/* An operation whose statement needs what another session has locked: see contention.h. */
+/* The state of an operation whose statement needs a row or table that another session has locked: see
+ * contention.h. */
 struct contention {
     bool on;
-    size_t width;      /* tasks that are tried in one statement */
-    unsigned fails;    /* tasks that failed alone, one after the other */
-    size_t blocked;    /* tasks of the queue that have waited in vain */
-    int64_t resume_us; /* clock_mono(): none is tried before */
+    size_t width;      /* maximum number of tasks in the next attempt */
+    unsigned fails;    /* successive tasks that failed alone */
+    size_t blocked;    /* queued tasks that have waited for a lock at least once */
+    int64_t resume_us; /* clock_mono() of the next attempt */
 };
 
 struct op {
@@ -76,46 +77,45 @@ struct op {
     enum sql_stmt stmt;
     enum lane_kind lane;
     enum commit_kind commit;
-    bool alone;  /* every task is a statement of its own */
-    size_t most; /* such statements in one flight; 0: some */
-    /* Its tasks may be spread over two flights: no other operation's rely on their order. */
+    bool alone;  /* each task is a statement of its own */
+    size_t most; /* maximum number of such statements in one transaction; 0: ALONE_MOST of batch.c */
+    /* Its tasks may be divided between two transactions, because no other operation relies on their order. */
     bool spreads;
-    /* In a transaction, tasks that follow each other are one statement: they do not mind each other. */
+    /* In a client transaction, successive tasks share a statement, because they do not affect each other. */
     bool shares;
-    /* It takes jobs: it waits until the tasks of lost transactions are sent again, because those may have changed
-     * the same jobs already. */
+    /* It takes jobs. It waits until the tasks of lost transactions have been sent again, because these may
+     * have changed the same jobs already. */
     bool takes;
-    /* The first three columns of its statement are keys of rows of pgdisque.job, which it locks. */
+    /* The first three parameters of its statement are keys of rows of pgdisque.job, which it locks. */
     bool names_jobs;
-    const struct op_alike *alike; /* NULL: there is only the general statement */
-    /* Sets the scalar parameters; NULL when there are none. */
+    const struct op_alike *alike; /* may be NULL */
+    /* Sets the scalar parameters. May be NULL. */
     void (*begin)(struct params *p);
-    /* Appends the rows of t (at least one) to the statement's parameters. */
+    /* Appends the rows of t, at least one, to the parameters of the statement. */
     void (*encode)(struct params *p, struct task *t);
-    /* Committed: rows is the statement's result, shared by the tasks[count] of
-     * the statement, in the order in which they were encoded. All results of a
-     * flight live until the done() of its last statement has returned. */
+    /* The transaction is committed. rows: the result of the statement, for its tasks[count] in the order of
+     * encoding. All results of a transaction live until the done() of its last statement has returned. */
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
-    /* Not committed, and it will not be repeated. */
+    /* The task will not be repeated. It is not committed, except in a client transaction whose outcome or
+     * result is lost. */
     void (*fail)(struct task *t, const struct op_error *err);
-    /* The flight failed or its connection died, and t is about to be sent again:
-     * prepares t for that (it may change t->op). unknown: the first try may have
-     * been committed. False when t was ended or given up here instead. NULL: t is
-     * simply sent again. */
+    /* The transaction failed or was lost. Prepares t for being sent again; it may change t->op. unknown: the
+     * transaction may have been committed. False if t has ended, or its owner will add it again later. NULL:
+     * no preparation is needed. */
     bool (*again)(struct task *t, bool unknown);
-    /* Of a transaction (bundle.h): committed, but the result is lost. Ends t by what else is known. NULL: it
-     * ends by fail(), which has nothing to undo. */
+    /* The client transaction (bundle.h) is committed, but its results are lost. Ends t with what is known.
+     * NULL: t ends by fail(), which has nothing to undo. */
     void (*answer_lost)(struct task *t);
-    /* Runtime part: tasks that wait, oldest first, and how many. Owned by batch.c. */
+    /* Queued tasks, the oldest first, and their number. Changed by batch.c only. */
     struct list queue;
     size_t queued;
-    struct contention contention; /* Owned by contention.c, but for the count. */
+    struct contention contention; /* changed by contention.c, except `blocked`, which batch.c counts */
 };
 
-#define TASK_STATES(X)                                                      \
-    X(TASK_IDLE, "idle")     /* not handed to the batch */                  \
-    X(TASK_QUEUED, "queued") /* waits for the turn's end and a free lane */ \
-    X(TASK_SENT, "sent")     /* in a flight */
+#define TASK_STATES(X)                                                                 \
+    X(TASK_IDLE, "idle")     /* batch_add() was not called yet */                      \
+    X(TASK_QUEUED, "queued") /* waits for the end of the turn and a free connection */ \
+    X(TASK_SENT, "sent")     /* in a transaction that has not ended */
 
 enum task_state {
 #define X(id, name) id,
@@ -124,22 +124,23 @@ enum task_state {
 };
 
 struct task {
-    struct list node; /* in its operation's queue while queued */
+    struct list node; /* in the queue of its operation while TASK_QUEUED */
     struct op *op;
-    struct bundle *bundle; /* the transaction it is part of, or NULL; see bundle.h */
+    struct bundle *bundle; /* its client transaction, or NULL; see bundle.h */
     enum task_state state;
-    uint8_t failures;   /* how often its statement failed for a passing reason, */
-    uint8_t lost;       /* and how often the session ended while its flight was executed, */
-    uint8_t lost_alone; /* with no other task in it */
-    bool unsettled;     /* a transaction with it was lost: it may have been committed */
-    int64_t blocked_us; /* clock_mono() since which it waits for a lock of another session; 0: it does not */
-    uint32_t company;   /* after a failure: how many may travel together; 0: any */
-    uint32_t rows;      /* rows it adds to the statement */
-    size_t bytes;       /* that they take; OP_ROW_BYTES each are not counted */
-    size_t first_row;   /* of its rows in the statement, from 0; set before encode() */
+    uint8_t failures;   /* how often its statement failed for a transient reason */
+    uint8_t lost;       /* how often the session ended while its transaction was executed */
+    uint8_t lost_alone; /* the same, with no other task in it */
+    bool unsettled;     /* its transaction was lost, and may have been committed */
+    /* clock_mono() since which it waits for a lock of another session; 0: it does not wait */
+    int64_t blocked_us;
+    uint32_t company; /* for a suspect: maximum number of tasks in its next statement; 0: no suspect */
+    uint32_t rows;    /* rows that it adds to the statement */
+    size_t bytes;     /* bytes of these rows, without OP_ROW_BYTES for each */
+    size_t first_row; /* index of its first row in the statement, set before encode() */
 };
 
-/* As sent, or somewhat less. */
+/* Upper bound of the bytes that the task adds to the statement. */
 static inline size_t task_size(const struct task *t) {
     return t->bytes + (size_t)t->rows * OP_ROW_BYTES;
 }

@@ -3,12 +3,12 @@
 
 #include "batch/op.h"
 
-/* All operations, as operations.def lists them. The module of a statement defines its operation. */
+/* All operations, in the order of operations.def. The module of a statement defines its operation. */
 #define OP(name, phase) extern struct op op_##name;
 #include "batch/operations.def"
 #undef OP
 
-/* The part of a transaction that the statement of an operation belongs to, in this order. */
+/* The phases of a transaction, in this order. A statement belongs to the phase of its operation. */
 enum op_phase {
     PHASE_START,
     PHASE_QUEUE,

@@ -1,4 +1,4 @@
-/* Which standbys commits wait for, and what durability is in force. */
+/* Polls the standbys that commits wait for, and reports the durability in force. */
 #include "batch/standbys.h"
 
 #include <stddef.h>
@@ -12,8 +12,8 @@
 
 static struct {
     struct task task;
-    int required;  /* commits wait for so many */
-    int connected; /* of those that may be waited for */
+    int required;  /* number of standbys that a commit waits for */
+    int connected; /* connected standbys of synchronous_standby_names, or UNKNOWN */
     bool fsync;
 } standbys = {
     .task = { .op = &op_standbys, .rows = 1 },
@@ -26,7 +26,8 @@ void standbys_ask(void) {
         batch_add(&standbys.task);
 }
 
-/* Where we may not see them, the commit and the ms-timeout tell. */
+/* If the role may not see the standbys, they are assumed to be connected: the commit or the ms-timeout
+ * decides. */
 bool standbys_reach(int count) {
     return standbys.required >= count && (standbys.connected == UNKNOWN || standbys.connected >= count);
 }
@@ -52,7 +53,7 @@ static void standbys_done(struct task **tasks, size_t count, const PGresult *row
     standbys.fsync = row_bool(rows, 0, 2);
 }
 
-/* The figures stay as they were. */
+/* The last numbers remain. */
 static void standbys_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;

@@ -5,19 +5,16 @@
 #include "base/buf.h"
 #include "batch/op.h"
 
-/*
- * What an answered commit has behind it: the database's synchronous standbys, as
- * they were a moment ago. The configured durability asks for them, but it is the
- * database that says (synchronous_standby_names) whether there are any.
- */
+/* The synchronous standbys of the database, as of the last poll. The option durability requests them, but
+ * synchronous_standby_names of the database decides whether there are any. */
 
-/* Asks the database anew. */
+/* Polls the database again. */
 void standbys_ask(void);
-/* Can a commit be on so many standbys before it is answered? False as long as nothing is known. */
+/* True if a commit can be on `count` standbys before its reply. False until the first result. */
 bool standbys_reach(int count);
-/* On how many standbys a commit is before it is answered; 0 as long as nothing is known. */
+/* The number of standbys that have a commit before its reply; 0 until the first result. */
 int standbys_count(void);
-/* The lines of INFO about durability, in words as well. */
+/* Appends the lines of INFO about durability, with a sentence in words. */
 void standbys_info(struct buf *out);
 
 #endif
