@@ -5,8 +5,8 @@
 #include "base/jobid.h"
 #include "batch/op.h"
 
-/* A statement has put a job back into its queue, whose lease would have ended then; last: it had its last attempt,
- * and is buried. */
+/* A statement has put the job back into its queue. row_until is the end of the lease that the row had. last:
+ * the job had used its last attempt, and becomes a dead letter. */
 void job_put_back(struct job_key key, int64_t row_until, bool last);
 
 #endif

@@ -7,12 +7,12 @@
 #include "queue/queue.h"
 #include "queue/queue_row.h"
 
-/* Until when the queued job of a queue lives that lives longest, clock_db(). */
+/* The latest time at which a queued job of a queue expires (clock_db()), or one of these two. */
 #define LIFE_NONE TIME_BEGINNING
 #define LIFE_FOR_EVER TIME_NEVER
 
 struct life {
-    /* The owner's. */
+    /* Set by the owner. */
     void (*found)(struct life *l, int64_t until);
     struct req *req;
     /* Private. */
@@ -20,7 +20,8 @@ struct life {
     struct parked parked;
 };
 
-/* Asks for that of q, for which key_may_exist(). l is as long-lived as its request, whose data it is. */
+/* Finds the latest time at which a queued job of q expires, and calls l->found(). key_may_exist(q) must be
+ * true. l is in the data of its request, and lives as long as the request. */
 void key_find_life(struct life *l, struct queue *q);
 
 #endif

@@ -7,48 +7,51 @@
 #include "queue/queue.h"
 #include "queue/queue_row.h"
 
-/* Lists are read and changed within; pop.h and push.h are about their ends. */
+/* Reads and changes of list elements that are not at an end. pop.h and push.h have the operations on the
+ * ends. */
 
-/* A command that looks at a list: first of what its request's data points at. */
+/* A list command that searches the list. It is the first member of the struct that the request's data points
+ * to. */
 struct looking {
     struct req *req;
-    struct parked parked; /* while the front is asked for */
+    struct parked parked; /* waits until the orientation of the list is known */
     struct queue *q;
-    bool opening;        /* its row is waited for */
-    struct op *at_front; /* begins at the front of the list, or at its other end */
-    struct op *at_back;
-    enum list_end from;    /* the end at which it begins */
-    struct lost_task lost; /* what changes the list, and must not do so twice */
+    bool opening;          /* waits until the queue has a row */
+    struct op *at_front;   /* operation that begins at the front of the list */
+    struct op *at_back;    /* operation that begins at the back of the list */
+    enum list_end from;    /* the end where the command begins */
+    struct lost_task lost; /* for changes, which must not be applied twice */
 };
 
-/* Between MULTI and EXEC, what counts is what the statements before it have done. */
+/* True between MULTI and EXEC. The result then depends on the earlier statements of the client transaction. */
 static inline bool looking_inside(const struct looking *l) {
     return l->req->task.bundle != NULL;
 }
 
-/* False when there is no such queue in the database, nor will be. r->data is l. */
+/* False if the database has no such queue and the command does not create it. Sets r->data to l. */
 bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct op *at_back);
-/* Sends the request's task, when the front of the list is known. */
+/* Sends the request's task once the orientation of the list is known. */
 void looking_start(struct looking *l);
-/* Nobody has used it as a list: as if it had been pushed to from the left. */
+/* The front of the list. If no list command has used the queue, the default is that of a list built by LPUSH. */
 enum list_end looking_front(const struct queue *q);
 
-/* The first parameters: the queue, and the key behind which its jobs are. */
+/* Sets the first parameters: the queue, and the key behind which its jobs are. */
 void looking_encode(struct params *p, const struct looking *l);
-/* The same for what changes the list: its flight is marked. */
+/* The same for a change. It also asks for a commit marker for the transaction. */
 void looking_encode_change(struct params *p, struct looking *l);
-/* Rows that were removed: rank, id, ready_at, expires_at, retry, group_key. */
+/* Subtracts removed jobs from the counters. Columns of rows: rank, id, ready_at, expires_at, retry,
+ * group_key. */
 void looking_count_gone(const struct looking *l, const PGresult *rows);
 struct job_key looking_key(const struct looking *l, const PGresult *rows, int row);
 
 void looking_fail(struct task *t, const struct op_error *err);
-/* op.again of a change: whether it was committed is asked for. */
+/* op.again of a change: finds out whether the lost transaction was committed. */
 bool looking_again(struct task *t, bool unknown);
 
-/* Indexes beyond any list mean no more than those that 32 bits hold. */
+/* Limits an index to 32 bits, because no list is longer. */
 int64_t list_index(int64_t index);
 
-/* It was done, and its answer is lost. */
+/* The error for a change that was committed but whose result was lost. */
 #define LIST_LOST "UNKNOWN this was done, but the connection to the database was lost with the answer"
 
 #endif

@@ -4,14 +4,14 @@
 #include "net/client.h"
 
 /*
- * At EXEC the handlers of those commands whose statements can be part of a transaction (CMD_JOINS) run, and their
- * tasks become one bundle (bundle.h). The others, answered from memory, run when what stands before them has been
- * committed. So all act as if they ran one after the other, and nothing in memory changes before the commit.
+ * EXEC runs the handlers of the commands that can be part of a transaction (CMD_JOINS). Their tasks become
+ * one client transaction (bundle.h). The other commands are answered from memory. They run after the commands
+ * before them have been committed. The effect is that all commands run one after the other. Nothing in memory
+ * changes before the commit.
  *
- * When a command is refused by its handler, nothing is done at all.
+ * If a handler refuses its command, EXEC changes nothing at all.
  */
-
-/* c is closed: what is under way is done without it. */
+/* Call when c is closed. Its EXEC in progress is finished without a reply. */
 void exec_client_gone(struct client *c);
 
 #endif

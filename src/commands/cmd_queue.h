@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include "batch/op.h"
 
-/* How long a command may wait that was told so many milliseconds (0: for ever) by its client. One beyond some
- * centuries is none. */
+/* Converts a client's timeout in milliseconds (0: no timeout) to the time that the command may wait. Respects
+ * the option getjob-max-block. A timeout of some centuries or more counts as no timeout. */
 int64_t limited_timeout(int64_t ms);
 
 #endif

@@ -8,9 +8,8 @@
 #include "net/req.h"
 
 /*
- * The one table of commands (commands.def): lookup, arity, authentication,
- * COMMAND, COMMAND DOCS, and per-command counters all read it. A new command
- * is one row there and one handler.
+ * The table of commands (commands.def). Lookup, arity, authentication, COMMAND, COMMAND DOCS and the counters
+ * of commands read it. A new command is a row of the table and a handler.
  */
 struct command_stats {
     uint64_t calls;
@@ -20,31 +19,31 @@ struct command_stats {
 };
 
 const struct command *command_lookup(struct slice name);
-/* The table in its order; count commands. */
+/* All commands in the order of commands.def. Sets count to their number. */
 const struct command *command_table(size_t *count);
 struct command_stats *command_stats(const struct command *cmd);
 void command_stats_reset(void);
 
-/* After the configuration was read. */
+/* Call after the configuration has been read. */
 void command_init(void);
-/* The hook for client.h: checks and runs one request. False: not yet, see
- * enum command_order; offer it again when a request of the client has ended. */
+/* The hook for client.h: checks and runs a request. False: the request may not start yet, see enum
+ * command_order. Call again when another request of the client has ended. */
 bool command_exec(struct client *c, struct req *r);
-/* Calls the handler of r, whose cmd is known and may run, and counts it. */
+/* Calls the handler of r and counts the call. r->cmd must be set, and must be allowed to run. */
 void command_run(struct client *c, struct req *r);
-/* May r, whose cmd is known, start beside what is under way for c? */
+/* Tells whether r may start while other requests of c are in progress. r->cmd must be set. */
 bool command_may_start(const struct client *c, const struct req *r);
-/* Have the arguments that cmd does not take as long ones at most NAME_MAX_BYTES? False when it has replied the
- * error; the request goes on. */
+/* Checks that every argument that cmd does not take as a long one has at most NAME_MAX_BYTES. If not, replies
+ * the error and returns false. The request goes on. */
 bool command_names_fit_or_reply(struct req *r, const struct command *cmd) MUST_CHECK;
-/* Does arity allow argc arguments, the name included? */
+/* Tells whether the arity of cmd allows argc arguments, including the name. */
 bool command_arity_fits(const struct command *cmd, int argc);
-/* Has c given the password, or is none asked for? */
+/* True if c has given the password, or if there is no password. */
 bool command_authenticated(const struct client *c);
-/* Is argument i of r a password, not to be shown anywhere? r->cmd is known. */
+/* Tells whether argument i of r is a password, which must not be shown anywhere. r->cmd must be set. */
 bool command_arg_is_secret(const struct req *r, int i);
 
-/* Handlers, one per row. */
+/* One handler for each row. */
 #define CMD(id, ...) void cmd_##id(struct req *r);
 #include "commands/commands.def"
 #undef CMD

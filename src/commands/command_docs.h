@@ -5,14 +5,14 @@
 #include "base/util.h"
 
 /*
- * The arguments of a command, read from its synopsis in commands.def:
+ * Parser for the synopsis of a command in commands.def:
  *
  *     word            a value              WORD            a literal
- *     WORD word       a value behind its literal
- *     [ ... ]         may be left out      a | b, A|B      one of them
- *     x ..., x [x ...]  once or more
+ *     WORD word       a value after its literal
+ *     [ ... ]         optional             a | b, A|B      alternatives
+ *     x ..., x [x ...]  one or more
  *
- * The result is a tree in the shape of Redis' COMMAND DOCS, for hints in redis-cli.
+ * The result is a tree with the structure of Redis' COMMAND DOCS. redis-cli shows hints from it.
  */
 #define DOC_TYPES(X)                \
     X(DOC_STRING, "string")         \
@@ -29,13 +29,13 @@ enum doc_type {
 
 struct doc_arg {
     enum doc_type type;
-    struct slice name;  /* of values: as written; empty for groups */
-    struct slice token; /* the literal itself, or the one before a value; empty: none */
+    struct slice name;  /* name of a value as in the synopsis; empty for groups */
+    struct slice token; /* the literal, or the literal before a value; empty: none */
     bool optional;
     bool multiple;
-    short children; /* how many */
-    short first;    /* place of the first child, -1: none */
-    short next;     /* place of the next one of the same group, -1: none */
+    short children; /* number of children */
+    short first;    /* index of the first child, -1: none */
+    short next;     /* index of the next argument of the same group, -1: none */
 };
 
 /* Enough for a synopsis of about two lines. */
@@ -44,11 +44,11 @@ struct doc_arg {
 struct doc {
     struct doc_arg args[DOC_MAX_ARGS];
     short used;
-    short first;    /* place of the first argument, -1: none */
-    short children; /* arguments on the top level */
+    short first;    /* index of the first argument, -1: none */
+    short children; /* number of arguments on the top level */
 };
 
-/* The slices point into synopsis. False when it is not well formed or too long. */
+/* Parses synopsis. The slices of doc point into it. False if the synopsis is malformed or too long. */
 bool doc_parse(const char *synopsis, struct doc *doc) MUST_CHECK;
 const char *doc_type_name(enum doc_type type);
 

@@ -5,18 +5,19 @@
 #include "commands/command.h"
 
 /*
- * Which arguments of a command name queues, for COMMAND INFO and GETKEYS: the values called queue, key,
- * source or destination in its synopsis that must be given.
+ * The positions of queue names in the arguments of a command, for COMMAND INFO and GETKEYS. They are the
+ * mandatory values that its synopsis calls queue, key, source or destination.
  */
 struct key_range {
-    int first; /* as in Redis: 0 is none, or that they have no fixed place, */
-    int last;  /* -1 the last argument, -2 the one before it */
+    int first; /* as in Redis: 0 if there are no keys, or if their positions vary */
+    int last;  /* -1: the last argument, -2: the argument before it */
     int step;
-    bool movable; /* they stand behind a word, or how many they are stands before them */
+    bool movable; /* the keys follow a keyword, or a count of keys precedes them */
 };
 
 struct key_range command_key_range(const struct command *cmd);
-/* Their places in argv, to out, which has room for argc; how many. 0 when the arguments have none. */
+/* Writes the positions of the keys in argv to out, which has room for argc. Returns their number, 0 if there
+ * are no keys. */
 int command_find_keys(const struct command *cmd, int argc, const struct slice *argv, int *out);
 
 #endif

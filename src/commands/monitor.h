@@ -4,11 +4,10 @@
 #include "net/client.h"
 #include "net/req.h"
 
-/* Shows a request that is about to run to everybody who said MONITOR, but not
- * to a watcher the RESET by which it stops. Costs one comparison when there is
- * no watcher. */
+/* Shows a request that is about to run to all clients that sent MONITOR. A client does not see the RESET that
+ * ends its own MONITOR. Costs one comparison if no client monitors. */
 void monitor_feed(const struct client *c, const struct req *r);
-/* c watches from now on, or no longer; both may be said twice. */
+/* Start and stop showing requests to c. Repeated calls have no effect. */
 void monitor_start(struct client *c);
 void monitor_stop(struct client *c);
 

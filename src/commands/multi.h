@@ -6,25 +6,25 @@
 #include "net/client.h"
 #include "net/req.h"
 
-/* What a client has sent since MULTI. */
+/* The commands that a client has sent since MULTI. */
 struct multi {
-    struct req **reqs; /* with their commands; nobody has run them */
+    struct req **reqs; /* queued commands, not run yet */
     size_t count;
     size_t cap;
     size_t bytes;
-    bool spoiled; /* a command was refused: EXEC will be, too */
+    bool spoiled; /* a command was refused, so EXEC fails */
 };
 
 void multi_begin(struct client *c);
-/* Keeps r's command and replies so, when c is in a transaction and it is no command that ends one; or replies
- * why not. False: it is to be run now. */
+/* Queues the command of r if c is in a transaction, and replies QUEUED or an error. False if c is in no
+ * transaction, or if the command is MULTI, EXEC, DISCARD, QUIT or RESET: the caller runs the command now. */
 bool multi_takes(struct client *c, struct req *r);
-/* A command of c was refused. */
+/* Call when a command of c was refused: EXEC then fails. */
 void multi_spoil(struct client *c);
-/* Forgets what c has queued, if it has. */
+/* Discards the queued commands of c, if there are any. */
 void multi_discard(struct client *c);
 void multi_free(struct multi *m);
-/* How many commands c has queued; -1: it said no MULTI. */
+/* The number of commands that c has queued, or -1 if it is not in a transaction. */
 int multi_queued(const struct client *c);
 
 #endif

@@ -7,25 +7,26 @@
 
 /*
  * Commands of Redis that pgdisque does not have (refused.def). Their error has the code NOTSUPPORTED, because
- * some clients swallow ERR, and a write would be lost in silence. Between MULTI and EXEC the code is ERR: EXEC
- * fails then, and a client that raised earlier would stay in the transaction.
+ * some clients ignore ERR and would lose a write without notice. Between MULTI and EXEC the code is ERR. EXEC
+ * then fails. A client that stops at NOTSUPPORTED would stay in the transaction.
  */
 struct refused {
     const char *name; /* upper case */
     const char *why;  /* completes "pgdisque is a queue server" */
 };
 
-/* NULL when name is not one of them. */
+/* NULL if name is not in the table. */
 const struct refused *refused_find(struct slice name);
-/* The table in its order; count commands. */
+/* All rows in the order of refused.def. Sets count to their number. */
 const struct refused *refused_table(size_t *count);
 
-/* Replies the text with the code of a refusal. */
+/* Replies the text with the code NOTSUPPORTED, or ERR in a transaction. */
 void reply_unsupported(struct req *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Replies that one of the table is refused. */
+/* Replies that the command is refused, and the reason. */
 void reply_refused(struct req *r, const struct refused *refused);
 
-/* SADD is refused, too, unless its key is a set that names queues: Sidekiq and Resque add to it before a push. */
+/* SADD is accepted only for a set that names queues, because Sidekiq and Resque add to that set before a
+ * push. True if r is any other SADD. */
 bool refused_sadd(const struct req *r);
 void reply_refused_sadd(struct req *r);
 

@@ -5,15 +5,15 @@
 #include "commands/command.h"
 #include "net/req.h"
 
-/* Scripts that are known (scripts.def); pgdisque runs no Lua. */
+/* Known scripts (scripts.def). pgdisque runs no Lua. */
 bool script_exists(struct slice sha1);
-/* The SHA1 of a text that is known. NULL: it has replied that it is not, and r has yet to be ended. */
+/* The SHA1 of a known script. NULL if the text is unknown: the error has been replied, and the caller ends r. */
 const char *script_sha1_or_reply(struct req *r, struct slice text);
 
-/* Is it EVAL or one of its like? */
+/* Tells whether cmd is EVAL, EVALSHA, or a read-only form of them. */
 bool script_is(const struct command *cmd);
-/* The command that does what the script of r says, whose arguments are r's from then on. NULL: it has replied why
- * there is none, and r has yet to be ended. */
+/* The command that does the work of the script of r. It replaces the arguments of r by those of that command.
+ * NULL if there is none: the error has been replied, and the caller ends r. */
 const struct command *script_command_or_reply(struct req *r);
 
 #endif

@@ -6,21 +6,20 @@
 #include "net/req.h"
 
 /*
- * Commands that are families, such as CLIENT: one row per member. A name may
- * have several rows that differ in their counts. The synopsis in commands.def
- * lists the members; HELP replies it.
+ * Commands that have subcommands, such as CLIENT: a row for each. A name may have several rows with different
+ * numbers of arguments. The synopsis in commands.def lists the subcommands; HELP replies it.
  */
 struct subcommand {
-    const char *name; /* upper case; compared without regard to case */
-    int min_args;     /* arguments after the member's name */
+    const char *name; /* upper case; compared case-insensitively */
+    int min_args;     /* arguments after the subcommand's name */
     int max_args;     /* -1: any number */
     void (*handler)(struct req *r);
 };
 
-/* Runs the row that fits argv[1] and the number of arguments, or HELP. Replies
- * an error and ends r when there is none. */
+/* Runs HELP or the row that fits argv[1] and the number of arguments. If no row fits, replies an error and
+ * ends r. */
 void subcommand_run(struct req *r, const struct subcommand *table, size_t count);
-/* Runs the row that fits. False when there is none: nothing has happened then. */
+/* Runs the row that fits. False if no row fits: the function then has done nothing. */
 bool subcommand_find(struct req *r, const struct subcommand *table, size_t count) MUST_CHECK;
 
 #endif
