@@ -19,6 +19,10 @@ PATTERNS_A_CLIENT = 1_000
 MARKER = b"end-of-the-case"
 
 
+class Disconnected(Failure):
+    """By the server."""
+
+
 class Sizes:
     """How much of everything there is; each is divided by the divisor."""
 
@@ -27,7 +31,6 @@ class Sizes:
         self.commands = 100_000 // divisor
         self.patterns = 2_000 // divisor
         self.pattern_clients = max(60 // divisor, 1)
-        self.pattern_queues = 2_000_000 // divisor
         self.clients = 10_000 // divisor
         self.returned = 60_000 // divisor
         self.lists = 20_000 // divisor
@@ -70,7 +73,7 @@ def ask(client, *requests):
     while not tail.endswith(MARKER + b"\r\n"):
         data = client.recv(1 << 20)
         if not data:
-            raise Failure("the server closed the connection")
+            raise Disconnected("the server closed the connection")
         tail = (tail + data)[-1000:] if len(data) < 1000 else data[-1000:]
     sender.join()
     return tail
@@ -99,12 +102,6 @@ def send_for(clients, payload, seconds):
         time.sleep(0.001)
 
 
-def make_queues(client, prefix, count):
-    """Queues that are known to the server and have no jobs."""
-    for request in in_commands(("GETJOB", "NOHANG", "FROM"), prefix, count):
-        ask(client, request)
-
-
 def in_commands(words, prefix, count):
     """Commands with all the names, as many in each as one may have."""
     return [command(*words, *(b"%s%d" % (prefix, i) for i in range(first, min(first + NAMES_A_COMMAND, count))))
@@ -129,13 +126,14 @@ CASES = []
 
 
 class Case:
-    def __init__(self, name, function):
-        self.name, self.run = name, function
+    def __init__(self, name, function, queues):
+        self.name, self.run, self.queues = name, function, queues
 
 
-def case(name):
+def case(name, queues=False):
+    """queues: it is about a million queues, with a job in each."""
     def note(function):
-        CASES.append(Case(name, function))
+        CASES.append(Case(name, function, queues))
         return function
     return note
 
@@ -259,40 +257,49 @@ def waiter_leaves(port, sizes):
     time.sleep(1)
 
 
-@case("new patterns")
+@case("new patterns", queues=True)
 def new_patterns(port, sizes):
-    """GETJOB NOHANG FROM 2,000 patterns beside two million queues."""
+    """Two GETJOBs NOHANG FROM 1,000 patterns beside a million queues, for three seconds."""
     client = connect(port)
-    make_queues(client, b"queue", sizes.pattern_queues)
-    request = command("GETJOB", "NOHANG", "FROM", *(b"queue*%d?" % i for i in range(sizes.patterns)))
+    patterns = [b"queue*%d?x" % i for i in range(sizes.patterns)]
+    half = sizes.patterns // 2
     yield
-    ask(client, request)
+    client.sendall(command("GETJOB", "NOHANG", "FROM", *patterns[:half]) +
+                   command("GETJOB", "NOHANG", "FROM", *patterns[half:]))
+    time.sleep(SILENT_SECONDS)
 
 
-@case("KEYS")
+@case("ADDJOB to many queues", queues=True)
+def add_to_many(port, sizes):
+    """A job is added to each of 100,000 queues, which changes as many counters."""
+    client = connect(port)
+    requests = [command("ADDJOB", b"queue%d" % i, "body", 0) for i in range(sizes.commands)]
+    yield
+    ask(client, *requests)
+    time.sleep(3)
+
+
+@case("KEYS", queues=True)
 def keys(port, sizes):
     """All, and by a pattern, of a million queues."""
     client = connect(port)
-    make_queues(client, b"queue", sizes.names)
     yield
     ask(client, command("KEYS", "*"), command("KEYS", "*9*9*9*"))
 
 
-@case("SCAN, QSCAN")
+@case("SCAN, QSCAN", queues=True)
 def scans(port, sizes):
     """A million queues in one step."""
     client = connect(port)
-    make_queues(client, b"queue", sizes.names)
     yield
     ask(client, command("SCAN", "0", "COUNT", sizes.names), command("QSCAN", "BUSYLOOP"),
         command("SCAN", "0", "COUNT", sizes.names, "MATCH", "*9*9*9*"))
 
 
-@case("DBSIZE, RANDOMKEY, INFO")
+@case("DBSIZE, RANDOMKEY, INFO", queues=True)
 def whole_server(port, sizes):
     """100 of each beside a million queues."""
     client = connect(port)
-    make_queues(client, b"queue", sizes.names)
     yield
     ask(client, (command("DBSIZE") + command("RANDOMKEY") + command("INFO")) * 100)
 

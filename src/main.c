@@ -16,6 +16,7 @@
 #include "base/latency.h"
 #include "base/log.h"
 #include "base/node.h"
+#include "base/turn.h"
 #include "batch/batch.h"
 #include "batch/dead_rows.h"
 #include "batch/flight_mark.h"
@@ -158,7 +159,7 @@ void server_stop(void) {
     waitjob_end_all();
     LIST_EACH_SAFE(node, client_list(CLIENT_OPEN))
         client_close_after_replies(LIST_ENTRY(node, struct client, in_state));
-    queue_save_counters();
+    (void)queue_save_counters();
 }
 
 static bool is_stopped(void) {
@@ -166,7 +167,7 @@ static bool is_stopped(void) {
         return false;
     /* What the last clients did has to be counted, too. */
     if (client_count() == 0)
-        queue_save_counters();
+        (void)queue_save_counters();
     if (client_count() == 0 && batch_idle())
         peers_leave();
     return clock_mono() > server.deadline ||
@@ -239,6 +240,8 @@ static void run(void) {
         clients_evict();
         peers_turn();
         clients_reap();
+        queues_forget_rowless();
+        turn_end();
     }
 }
 

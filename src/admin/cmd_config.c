@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/match.h"
 #include "base/stats.h"
+#include "base/turn.h"
 #include "commands/command.h"
 #include "commands/subcommand.h"
 #include "config/config.h"
@@ -69,6 +70,7 @@ static void config_set_pairs(struct req *r) {
 static void config_resetstat(struct req *r) {
     stats_reset();
     command_stats_reset();
+    turn_reset();
     req_ok(r);
 }
 

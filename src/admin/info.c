@@ -49,20 +49,8 @@ static void jobs_section(struct buf *out) {
                (long long)queue_jobs_dead());
 }
 
-/* Those that clients see. */
-static size_t shown_queues(void) {
-    size_t count = 0;
-
-    for (uint32_t slot = 0; slot < queue_slots(); slot++) {
-        const struct queue *q = queue_at(slot);
-
-        count += q != NULL && q->shown && !q->hidden;
-    }
-    return count;
-}
-
 static void queues_section(struct buf *out) {
-    buf_printf(out, "registered_queues:%zu\r\n", shown_queues());
+    buf_printf(out, "registered_queues:%zu\r\n", queue_shown());
 }
 
 /* There is no append only file; these are the values of one in which all is well. */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "base/stats.h"
+#include "base/turn.h"
 #include "batch/batch.h"
 #include "batch/dead_rows.h"
 #include "cluster/peers.h"
@@ -193,6 +194,14 @@ static void batching(struct buf *out) {
     buf_printf(out, "rows_per_claim:%.2f\r\n", ratio(stats.claimed_rows, stats.claims));
 }
 
+static void longest_turn(struct buf *out) {
+    const struct turn *t = turn_longest();
+
+    buf_printf(out, "longest_turn_cpu_ms:%.1f\r\nlongest_turn_command:%s\r\n", (double)t->cpu_us / US_PER_MS,
+               t->command);
+    buf_printf(out, "longest_turn_command_ms:%.1f\r\n", (double)t->command_us / US_PER_MS);
+}
+
 void info_pgdisque(struct buf *out) {
     const struct node *self = node_self();
     size_t nodes;
@@ -204,5 +213,6 @@ void info_pgdisque(struct buf *out) {
                (unsigned)self->number, nodes, self->leaving);
     database(out);
     batching(out);
+    longest_turn(out);
     stats_info(out);
 }

@@ -238,7 +238,8 @@ static void load_queue(const PGresult *rows, int row) {
     q->created_us = row_time(rows, row, 3);
     q->jobs_in = row_int8(rows, row, 6);
     q->jobs_out = row_int8(rows, row, 7);
-    q->shown = q->pause != 0 || q->jobs_in > 0;
+    if (q->pause != 0 || q->jobs_in > 0)
+        queue_show(q);
     settings_read(q, rows, row, 4);
 }
 
@@ -320,7 +321,8 @@ static void load_count(const PGresult *rows, int row) {
     }
     queue_set_counts(q, row_int8(rows, row, 2), row_int8(rows, row, 1));
     q->swept_id = row_null(rows, row, 3) ? job_id_at(clock_db()) : row_int8(rows, row, 3) - 1;
-    q->shown = q->shown || q->len > 0;
+    if (q->len > 0)
+        queue_show(q);
     q->ranked |= q->len > 0 && row_int2(rows, row, 4) != 0;
     /* Not from the queue's beginning: dead rows may lie there by the million. */
     if (q->len > 0)

@@ -86,7 +86,8 @@ static void meet_queue(const PGresult *rows, int row) {
     if (q->id != row_int4(rows, row, 0))
         queue_set_id(q, row_int4(rows, row, 0));
     queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
-    q->shown |= q->pause != 0;
+    if (q->pause != 0)
+        queue_show(q);
     settings_read(q, rows, row, 4);
     q->created_us = row_time(rows, row, 3);
     if (queue_budget(q) > 0)

@@ -13,6 +13,7 @@
 #define AUDIT_US (10 * US_PER_S)
 #define AUDIT_EACH_US 100 /* for each of its jobs */
 #define QUEUES_MAX 500    /* in one statement */
+#define LOOKS_MOST 20000  /* in one turn */
 
 struct count {
     int32_t queue_id;
@@ -29,7 +30,7 @@ static struct {
     struct task task;
     struct count counts[QUEUES_MAX];
     size_t count;
-    bool pending;       /* there are doubtful queues */
+    bool pending;       /* there are doubtful queues among those looked at last */
     uint32_t next_slot; /* queues take turns */
 } recount = { .task = { .op = &op_count_queues, .rows = 1 } };
 
@@ -61,7 +62,8 @@ static void take(const struct count *c) {
     queue_set_dead(q, c->dead);
     q->jobs_in = c->jobs_in + q->own.jobs_in - q->saved_in;
     q->jobs_out = c->jobs_out + q->own.jobs_out - q->saved_out;
-    q->shown |= q->len > 0 || q->jobs_in > 0 || q->jobs_out > 0;
+    if (q->len > 0 || q->jobs_in > 0 || q->jobs_out > 0)
+        queue_show(q);
     q->doubtful = false;
     stats.recounts++;
     /* Of jobs that nobody has told of, nobody knows where they are. */
@@ -88,9 +90,11 @@ bool recount_is_pending(void) {
 }
 
 static void choose(void) {
+    uint32_t left = queue_slots() < LOOKS_MOST ? queue_slots() : LOOKS_MOST;
+
     recount.count = 0;
     recount.pending = false;
-    for (uint32_t i = 0; i < queue_slots() && recount.count < QUEUES_MAX; i++) {
+    for (; left > 0 && recount.count < QUEUES_MAX; left--) {
         struct queue *q = queue_at(recount.next_slot++ % queue_slots());
 
         if (!wants_count(q))

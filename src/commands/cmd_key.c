@@ -1,11 +1,13 @@
 /* Redis' commands about keys: EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD. The keys are the queues. */
 #include <sodium.h>
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/match.h"
 #include "commands/command.h"
 #include "commands/refused.h"
 #include "commands/subcommand.h"
 #include "net/args.h"
+#include "net/long_work.h"
 #include "queue/queue.h"
 #include "queue/scan.h"
 
@@ -104,22 +106,37 @@ void cmd_scan(struct req *r) {
     scan_reply(r, slot, names, found);
 }
 
-/* The next one behind a random place. */
-void cmd_randomkey(struct req *r) {
-    uint32_t slots = queue_slots();
-    uint32_t first = slots == 0 ? 0 : randombytes_uniform(slots);
+/* The next one behind a random place; few of many queues may be keys. */
+struct random_key {
+    struct long_work work;
+    struct req *req;
+    uint32_t slot;
+    uint32_t looked;
+};
 
-    for (uint32_t i = 0; i < slots && queue_keys() > 0; i++) {
-        const struct queue *q = queue_at((first + i) % slots);
+static bool find_random_key(struct long_work *w) {
+    struct random_key *k = CONTAINER_OF(w, struct random_key, work);
+    const struct queue *q = NULL;
+    struct budget piece = budget_of(LONG_WORK_US);
 
-        if (!queue_is_key(q))
-            continue;
-        reply_bulk(r, q->name);
-        req_end(r);
-        return;
+    for (; !queue_is_key(q) && k->looked < queue_slots() && queue_keys() > 0; k->looked++) {
+        if (budget_is_spent(&piece))
+            return true;
+        q = queue_at(k->slot++ % queue_slots());
     }
-    reply_null_bulk(r);
-    req_end(r);
+    if (queue_is_key(q))
+        reply_bulk(k->req, q->name);
+    else
+        reply_null_bulk(k->req);
+    req_end(k->req);
+    return false;
+}
+
+void cmd_randomkey(struct req *r) {
+    struct random_key *k = req_alloc(r, sizeof *k);
+
+    *k = (struct random_key){ .req = r, .slot = randombytes_uniform(queue_slots() + 1) };
+    long_work_begin(&k->work, find_random_key);
 }
 
 /* ---- MEMORY, OBJECT ---- */

@@ -73,7 +73,7 @@ static const char *find_source(struct req *r, struct slice name, struct get_sour
 
     if (!special || !glob_is_pattern(name)) {
         source->q = queue_get(special ? unescaped(r, name) : name);
-        source->q->shown = true;
+        queue_show(source->q);
         return NULL;
     }
     if (name.len > PATTERN_MAX)
@@ -455,7 +455,7 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
 
         pause_end(p);
         queue_set_pause(p->q, p->flags);
-        p->q->shown = true;
+        queue_show(p->q);
         p->q->used_us = clock_mono();
         queue_signal(p->q);
         news_row(p->q->id);

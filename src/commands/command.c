@@ -8,6 +8,7 @@
 #include "base/slowlog.h"
 #include "base/spelling.h"
 #include "base/stats.h"
+#include "base/turn.h"
 #include "cluster/load.h"
 #include "commands/monitor.h"
 #include "commands/multi.h"
@@ -274,6 +275,7 @@ void command_run(struct client *c, struct req *r) {
     stats.commands_processed++;
     counted->calls++;
     counted->usec += (uint64_t)usec;
+    turn_note_command(r->cmd->name, usec);
     note_latency(r->cmd, usec);
     note_slow(c, r, usec, self.ended);
     if (self.ended)

@@ -62,7 +62,7 @@ void get_inside(struct req *r, int first, int64_t count, unsigned form) {
     }
     for (size_t i = 0; i < most; i++) {
         g->queues[i] = find_queue(r, r->argv[first + (int)i]);
-        g->queues[i]->shown = true;
+        queue_show(g->queues[i]);
         g->queues[i]->users++;
     }
     g->queue_count = most;

@@ -24,6 +24,8 @@
 #define LOCKED_US (100 * US_PER_MS)
 /* Queues swept in one statement; more of them take turns. */
 #define SWEEP_QUEUES 1000
+/* Queues that are looked at for those, in one turn. */
+#define SWEEP_LOOKS 20000
 
 /* Everything before from has been dealt with. Three statements of one flight:
  * remove the expired, wake the due, and ask when to look again. */
@@ -124,12 +126,8 @@ static void due_encode(struct params *p, struct task *t) {
     params_set_time(p, 1, wake.now);
     params_set_int4(p, 2, LIMIT);
     params_ensure_int4_array(p, 3);
-    if (queue_paused_in() == 0)
-        return;
-    QUEUE_EACH(q) {
-        if (q->pause & PAUSE_IN)
-            params_int4(p, 3, q->id);
-    }
+    LIST_EACH(node, queue_paused_in())
+        params_int4(p, 3, LIST_ENTRY(node, struct queue, in_paused)->id);
 }
 
 static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -233,13 +231,17 @@ static void sweep_queue(struct queue *q) {
     batch_add(&s->task);
 }
 
+static uint32_t looks(void) {
+    return queue_slots() < SWEEP_LOOKS ? queue_slots() : SWEEP_LOOKS;
+}
+
 void expiry_in_order(void) {
     static uint32_t next_slot;
 
     if (sweeps > 0)
         return;
     sweep_to = job_id_at(clock_db() - JOB_DEFAULT_TTL * US_PER_S);
-    for (uint32_t looked = 0; looked < queue_slots() && sweeps < SWEEP_QUEUES; looked++) {
+    for (uint32_t left = looks(); left > 0 && sweeps < SWEEP_QUEUES; left--) {
         struct queue *q = queue_at(next_slot++ % queue_slots());
 
         if (q != NULL && q->id != 0 && q->total > 0 && q->swept_id < sweep_to)

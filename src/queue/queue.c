@@ -17,19 +17,24 @@
 #define RETURNED_MAX 65536
 
 static struct {
-    struct queue *by_name;
-    struct queue *by_id;
+    struct queue *by_name[HASH_PARTS];
+    struct queue *by_id[HASH_PARTS];
+    size_t count;
     struct queue **slots;
     uint32_t slot_count;
     uint32_t slot_cap;
     uint32_t first_free; /* no slot before it is free */
     struct list ready;
     struct list dirty;
-    size_t paused_in;
+    struct list paused_in;
+    struct list rowless; /* those named last come last */
+    size_t rowless_bytes;
+    size_t looks; /* at rowless queues, that are owed */
     /* Of all of them. */
     int64_t total;
     int64_t dead;
     size_t keys;
+    size_t shown;
 } queues;
 
 static const struct job_key beginning = { .rank = INT16_MIN, .id = 0 };
@@ -37,20 +42,22 @@ static const struct job_key beginning = { .rank = INT16_MIN, .id = 0 };
 void queue_init(void) {
     list_init(&queues.ready);
     list_init(&queues.dirty);
+    list_init(&queues.paused_in);
+    list_init(&queues.rowless);
     globs_init();
 }
 
 struct queue *queue_find(struct slice name) {
     struct queue *q;
 
-    HASH_FIND(by_name, queues.by_name, name.ptr, name.len, q);
+    PARTS_FIND(by_name, queues.by_name, name.ptr, name.len, q);
     return q;
 }
 
 struct queue *queue_find_id(int32_t id) {
     struct queue *q;
 
-    HASH_FIND(by_id, queues.by_id, &id, sizeof id, q);
+    PARTS_FIND(by_id, queues.by_id, &id, sizeof id, q);
     return q;
 }
 
@@ -64,6 +71,51 @@ static uint32_t free_slot(void) {
         queues.slots = xrealloc(queues.slots, queues.slot_cap * sizeof *queues.slots);
     }
     return queues.slot_count++;
+}
+
+/* ---- queues without a row ---- */
+
+/* So much all of them may take, besides those in use: about ten thousand. */
+#define ROWLESS_BYTES ((size_t)8 * 1024 * 1024)
+/* Looks at old ones for each new one: those in use are looked at, too. And in each tick. */
+#define LOOKS_EACH 2
+#define LOOKS_A_TICK 10000
+
+size_t queue_memory(const struct queue *q) {
+    return sizeof *q + q->name.len;
+}
+
+static void add_rowless(struct queue *q) {
+    list_push_back(&queues.rowless, &q->in_rowless);
+    queues.rowless_bytes += queue_memory(q);
+}
+
+static void remove_rowless(struct queue *q) {
+    if (list_empty(&q->in_rowless))
+        return;
+    list_remove(&q->in_rowless);
+    queues.rowless_bytes -= queue_memory(q);
+}
+
+bool queue_is_unused(const struct queue *q) {
+    return q->total == 0 && q->dead == 0 && q->users == 0 && q->pause == 0 && q->settings == NULL &&
+           q->claiming == 0 && !q->opening && list_empty(&q->parked) && list_empty(&q->in_dirty);
+}
+
+void queues_tick(void) {
+    if (queues.looks < LOOKS_A_TICK)
+        queues.looks = LOOKS_A_TICK;
+}
+
+void queues_forget_rowless(void) {
+    for (; queues.looks > 0 && queues.rowless_bytes > ROWLESS_BYTES; queues.looks--) {
+        struct queue *q = LIST_ENTRY(queues.rowless.next, struct queue, in_rowless);
+
+        list_remove(&q->in_rowless);
+        list_push_back(&queues.rowless, &q->in_rowless);
+        if (queue_is_unused(q))
+            queue_drop(q);
+    }
 }
 
 static struct queue *queue_new(struct slice name) {
@@ -83,9 +135,14 @@ static struct queue *queue_new(struct slice name) {
     list_init(&q->in_news);
     list_init(&q->in_untold);
     list_init(&q->in_room);
+    list_init(&q->in_paused);
+    list_init(&q->in_rowless);
     q->slot = free_slot();
     queues.slots[q->slot] = q;
-    HASH_ADD_KEYPTR(by_name, queues.by_name, q->name.ptr, q->name.len, q);
+    PARTS_ADD(by_name, queues.by_name, q->name.ptr, q->name.len, q);
+    queues.count++;
+    add_rowless(q);
+    queues.looks += LOOKS_EACH;
     return q;
 }
 
@@ -99,13 +156,18 @@ struct queue *queue_get(struct slice name) {
 }
 
 void queue_set_id(struct queue *q, int32_t id) {
+    if (q->id == id)
+        return;
     if (q->id != 0)
-        HASH_DELETE(by_id, queues.by_id, q);
-    if (q->id != id)
-        q->front = END_NONE;
+        PARTS_DELETE(by_id, queues.by_id, q);
+    q->front = END_NONE;
     q->id = id;
-    if (id != 0)
-        HASH_ADD(by_id, queues.by_id, id, sizeof q->id, q);
+    if (id == 0) {
+        add_rowless(q);
+        return;
+    }
+    remove_rowless(q);
+    PARTS_ADD(by_id, queues.by_id, &q->id, sizeof q->id, q);
 }
 
 static void set_len(struct queue *q, int64_t len) {
@@ -114,6 +176,18 @@ static void set_len(struct queue *q, int64_t len) {
         queues.keys += len > 0;
     }
     q->len = len;
+}
+
+static void set_shown(struct queue *q, bool shown) {
+    if (!q->hidden) {
+        queues.shown -= q->shown;
+        queues.shown += shown;
+    }
+    q->shown = shown;
+}
+
+void queue_show(struct queue *q) {
+    set_shown(q, true);
 }
 
 static void set_total(struct queue *q, int64_t total) {
@@ -136,7 +210,10 @@ void queue_drop(struct queue *q) {
     queue_set_id(q, 0);
     queue_set_pause(q, 0);
     set_counts(q, 0, 0, 0);
-    HASH_DELETE(by_name, queues.by_name, q);
+    set_shown(q, false);
+    remove_rowless(q);
+    PARTS_DELETE(by_name, queues.by_name, q);
+    queues.count--;
     globs_part(q);
     queues.slots[q->slot] = NULL;
     if (q->slot < queues.first_free)
@@ -159,7 +236,7 @@ void queue_clear(void) {
         list_remove(&q->in_dirty);
         queue_set_pause(q, 0);
         settings_clear(q);
-        q->shown = !list_empty(&q->waiters);
+        set_shown(q, !list_empty(&q->waiters));
         set_counts(q, 0, 0, 0);
         q->jobs_in = q->jobs_out = 0;
         q->saved_in = q->own.jobs_in;
@@ -173,7 +250,7 @@ void queue_clear(void) {
 }
 
 size_t queue_count(void) {
-    return HASH_CNT(by_name, queues.by_name);
+    return queues.count;
 }
 
 struct queue *queue_at(uint32_t slot) {
@@ -190,6 +267,10 @@ int64_t queue_jobs_total(void) {
 
 int64_t queue_jobs_dead(void) {
     return queues.dead > 0 ? queues.dead : 0;
+}
+
+size_t queue_shown(void) {
+    return queues.shown;
 }
 
 size_t queue_keys(void) {
@@ -483,13 +564,15 @@ struct job_key queue_first_key(const struct queue *q) {
 }
 
 void queue_set_pause(struct queue *q, unsigned pause) {
-    queues.paused_in += (pause & PAUSE_IN) != 0;
-    queues.paused_in -= (q->pause & PAUSE_IN) != 0;
+    if ((pause & PAUSE_IN) == 0)
+        list_remove(&q->in_paused);
+    else if (list_empty(&q->in_paused))
+        list_push_back(&queues.paused_in, &q->in_paused);
     q->pause = pause;
 }
 
-size_t queue_paused_in(void) {
-    return queues.paused_in;
+struct list *queue_paused_in(void) {
+    return &queues.paused_in;
 }
 
 /* ---- counters ---- */
@@ -519,7 +602,7 @@ void queue_count_total(struct queue *q, int64_t change) {
 void queue_count_dead(struct queue *q, int64_t change) {
     set_dead(q, q->dead + change);
     q->own.dead += change;
-    q->shown = true;
+    queue_show(q);
     own_changed(q);
 }
 
@@ -565,7 +648,7 @@ static void mark_dirty(struct queue *q) {
 void queue_count_in(struct queue *q, int64_t jobs) {
     q->jobs_in += jobs;
     q->own.jobs_in += jobs;
-    q->shown = true;
+    queue_show(q);
     mark_dirty(q);
     own_changed(q);
 }
@@ -602,7 +685,8 @@ void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share,
                q->dead + share.dead - known->dead);
     q->jobs_in += share.jobs_in - known->jobs_in;
     q->jobs_out += share.jobs_out - known->jobs_out;
-    q->shown |= share.jobs_in > known->jobs_in || (!base && q->dead > 0);
+    if (share.jobs_in > known->jobs_in || (!base && q->dead > 0))
+        queue_show(q);
     if (share.jobs_in != known->jobs_in || share.jobs_out != known->jobs_out)
         q->used_us = clock_mono();
     *known = share;
@@ -637,5 +721,6 @@ void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
 
 void queue_set_dead(struct queue *q, int64_t dead) {
     set_dead(q, dead);
-    q->shown |= dead > 0;
+    if (dead > 0)
+        queue_show(q);
 }

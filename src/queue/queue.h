@@ -63,14 +63,16 @@ struct queue {
     UT_hash_handle by_name;
     UT_hash_handle by_id;
     struct slice name;
-    int32_t id;     /* 0: has no row in the database yet */
-    uint32_t slot;  /* place in the table that QSCAN walks */
-    unsigned pause; /* enum queue_pause */
-    int pausing;    /* PAUSE OUT statements under way; claims sent after them find the queue paused */
+    int32_t id;             /* 0: has no row in the database yet */
+    uint32_t slot;          /* place in the table that QSCAN walks */
+    unsigned pause;         /* enum queue_pause */
+    struct list in_paused;  /* queues that are paused in */
+    struct list in_rowless; /* queues without a row */
+    int pausing;            /* PAUSE OUT statements under way; claims sent after them find the queue paused */
     struct queue_settings *settings; /* NULL: none; settings.h */
     bool hidden;                     /* QUEUE_HIDDEN */
     bool met;                        /* patterns are compared with its name */
-    bool shown; /* clients see it; not while all its jobs are delayed and never were queued */
+    bool shown; /* clients see it, queue_show(); not while all its jobs are delayed and never were queued */
 
     /* Counters, of all servers together; queue_count_*() change them. */
     int64_t len;          /* queued: could be delivered now (QLEN) */
@@ -165,6 +167,19 @@ void queue_drop(struct queue *q);
 /* All jobs are gone: queues are as new, and hidden unless somebody waits. */
 void queue_clear(void);
 size_t queue_count(void);
+/* From now on clients see it. */
+void queue_show(struct queue *q);
+/* How many queues clients see, QUEUE_HIDDEN left out. */
+size_t queue_shown(void);
+/* It has no jobs, and nobody holds it. */
+bool queue_is_unused(const struct queue *q);
+/* What it takes here. */
+size_t queue_memory(const struct queue *q);
+/* Any name that a command waits for makes an object. Forgets the oldest of those that have no row and are unused,
+ * when all that have no row take more than 8 MB. To be called where nobody holds a queue without being counted in
+ * its users. Takes a bounded time; queues_tick() lets it look at more. */
+void queues_forget_rowless(void);
+void queues_tick(void);
 /* The queue in a slot, or NULL; slots lie in [0, queue_slots()). */
 struct queue *queue_at(uint32_t slot);
 uint32_t queue_slots(void);
@@ -251,8 +266,8 @@ void queue_set_pause(struct queue *q, unsigned pause);
 static inline bool queue_is_shut(const struct queue *q) {
     return (q->pause & PAUSE_OUT) != 0 || q->pausing > 0;
 }
-/* How many queues are paused in. */
-size_t queue_paused_in(void);
+/* The queues that are paused in: struct queue by in_paused. */
+struct list *queue_paused_in(void);
 
 /* What node told of its share. base: it, or what is new in it, may have been counted already. */
 void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base);

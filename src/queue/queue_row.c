@@ -179,6 +179,9 @@ struct op op_drop_queues = {
 
 /* ---- counters ---- */
 
+/* Queues whose counters are saved in one turn. */
+#define SAVE_MOST 5000
+
 /* One queue's share; what it adds is noted when it is sent. */
 struct counters_task {
     struct task task;
@@ -187,10 +190,10 @@ struct counters_task {
     int64_t jobs_out;
 };
 
-void queue_save_counters(void) {
-    struct queue *q;
+bool queue_save_counters(void) {
+    struct queue *q = NULL;
 
-    while ((q = queue_next_dirty()) != NULL) {
+    for (int left = SAVE_MOST; left > 0 && (q = queue_next_dirty()) != NULL; left--) {
         struct counters_task *t = xcalloc(1, sizeof *t);
 
         *t = (struct counters_task){ .queue_id = q->id,
@@ -203,6 +206,7 @@ void queue_save_counters(void) {
         list_init(&t->task.node);
         batch_add(&t->task);
     }
+    return q != NULL;
 }
 
 static void counters_encode(struct params *p, struct task *task) {

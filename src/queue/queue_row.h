@@ -24,8 +24,8 @@ static inline bool queue_is_open(const struct queue *q) {
 void queue_park(struct queue *q, struct parked *p);
 /* Ten times a second: asks again for rows that somebody else was making. */
 void queue_open_again(void);
-/* Writes what the counters have gained. */
-void queue_save_counters(void);
+/* Writes what the counters of some thousand queues have gained. True: there may be more. */
+bool queue_save_counters(void);
 /* Removes the object, and the row if nothing else needs it. */
 void queue_forget(struct queue *q);
 

@@ -90,12 +90,12 @@ void settings_put_deadqueue(struct queue *q, struct slice name) {
     free((char *)s->deadqueue.ptr);
     s->deadqueue.ptr = name.len == 0 ? NULL : xmemdup(name.ptr, name.len);
     s->deadqueue.len = name.len;
-    q->shown = true;
+    queue_show(q);
 }
 
 void settings_put(struct queue *q, enum setting which, int64_t value) {
     settings_of(q)->values[which] = value;
-    q->shown = true;
+    queue_show(q);
     limits_set(q);
 }
 

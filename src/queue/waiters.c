@@ -34,6 +34,16 @@ size_t waiters_blocked(void) {
     return waiters.blocked;
 }
 
+/* Queues that are there because somebody waits for them. Each get is charged with the whole. */
+static size_t rowless_bytes(const struct get_source *sources, size_t count) {
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (sources[i].q != NULL && sources[i].q->id == 0)
+            bytes += queue_memory(sources[i].q);
+    return bytes;
+}
+
 struct get *get_new(struct req *r, const struct get_source *sources, size_t count) {
     struct get *g = req_alloc(r, sizeof *g + count * sizeof(struct wait));
 
@@ -50,6 +60,7 @@ struct get *get_new(struct req *r, const struct get_source *sources, size_t coun
             sources[i].q->users++;
         list_init(&g->waits[i].node);
     }
+    req_hold(r, rowless_bytes(sources, count));
     r->data = g;
     return g;
 }

@@ -53,6 +53,7 @@ static struct {
     uint64_t ticks;
     uint32_t slot;  /* of the queue that is looked at next */
     uint64_t round; /* over all queues */
+    bool saving;    /* there may be counters left to save */
 } cron;
 
 /* ---- leases ---- */
@@ -210,9 +211,8 @@ static void ask_clock(void) {
 /* ---- queues nobody uses ---- */
 
 static bool is_unused(const struct queue *q) {
-    return q->total == 0 && q->dead == 0 && q->users == 0 && q->pause == 0 && q->settings == NULL &&
-           q->claiming == 0 && !q->opening && list_empty(&q->parked) && list_empty(&q->in_dirty) &&
-           clock_mono() - q->used_us > IDLE_QUEUE_US && clock_mono() - q->named_us > IDLE_QUEUE_US;
+    return queue_is_unused(q) && clock_mono() - q->used_us > IDLE_QUEUE_US &&
+           clock_mono() - q->named_us > IDLE_QUEUE_US;
 }
 
 /* Other servers may know their numbers. To make sure that a queue is empty takes a look at all of its dead rows. */
@@ -284,6 +284,7 @@ static void tick(void) {
     }
     if (load_is_under_way())
         return;
+    queues_tick();
     queue_open_again();
     if (cron.ticks % SECOND_TICKS == 0) {
         peer_queues_page(dead_rows_of_jobs() <= FULL_WALK_ROWS);
@@ -294,8 +295,9 @@ static void tick(void) {
     worker_rows_write();
     if (cron.ticks % EXPIRY_TICKS == 0)
         expiry_in_order();
-    if (counters_are_due())
-        queue_save_counters();
+    cron.saving |= counters_are_due();
+    if (cron.saving)
+        cron.saving = queue_save_counters();
     if (cron.ticks % GC_TICKS == 0) {
         if (cron.ticks % (GC_TICKS * PRUNE_ROUNDS) == 0) {
             add_unique_prune();

@@ -288,41 +288,61 @@ static void test_too_many_keys(void **state) {
     }
 }
 
-/* All queues are listed, once each, by several steps. */
-static void test_listing_very_many_queues(void **state) {
-    struct wire w;
-    size_t found = 0, steps = 0;
-    long long cursor = 0;
-    redisReply *r;
+#define WAITING 50
 
-    (void)state;
-    raw_open(&w);
-    for (int i = 0; i < 50; i++) {
-        char prefix[16], line[256];
+/* Queues without rows are there as long as clients wait for them. */
+static void wait_for_many_queues(struct wire *waiting) {
+    for (int i = 0; i < WAITING; i++) {
+        char prefix[16];
 
         snprintf(prefix, sizeof prefix, "scan-%d-", i);
-        send_names(&w, "$6\r\nGETJOB\r\n$6\r\nNOHANG\r\n$4\r\nFROM\r\n", 3, prefix, 1000);
-        assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+        raw_open(&waiting[i]);
+        send_names(&waiting[i], "$6\r\nGETJOB\r\n$4\r\nFROM\r\n", 2, prefix, 1000);
     }
-    wire_close(&w);
-    r = redisCommand(c, "QSCAN BUSYLOOP");
-    assert_string_equal(r->element[0]->str, "0");
-    for (size_t i = 0; i < r->element[1]->elements; i++)
-        found += strncmp(r->element[1]->element[i]->str, "scan-", 5) == 0;
-    assert_int_equal(found, 50000);
-    freeReplyObject(r);
-    found = 0;
+    EVENTUALLY(info_number(c, "blocked_clients") == WAITING);
+}
+
+static size_t count_scanned(const redisReply *names) {
+    size_t found = 0;
+
+    for (size_t i = 0; i < names->elements; i++)
+        found += strncmp(names->element[i]->str, "scan-", 5) == 0;
+    return found;
+}
+
+static void list_in_steps(void) {
+    size_t found = 0, steps = 0;
+    long long cursor = 0;
+
     do {
-        r = redisCommand(c, "QSCAN %lld COUNT 1000000", cursor);
+        redisReply *r = redisCommand(c, "QSCAN %lld COUNT 1000000", cursor);
+
         cursor = atoll(r->element[0]->str);
         assert_true(r->element[1]->elements <= 20000);
-        for (size_t i = 0; i < r->element[1]->elements; i++)
-            found += strncmp(r->element[1]->element[i]->str, "scan-", 5) == 0;
+        found += count_scanned(r->element[1]);
         freeReplyObject(r);
         steps++;
     } while (cursor != 0);
-    assert_int_equal(found, 50000);
+    assert_int_equal(found, WAITING * 1000);
     assert_true(steps >= 3);
+}
+
+/* All queues are listed, once each, by several steps. */
+static void test_listing_very_many_queues(void **state) {
+    struct wire waiting[WAITING];
+    redisReply *r;
+
+    (void)state;
+    wait_for_many_queues(waiting);
+    assert_true(info_number(c, "registered_queues") >= WAITING * 1000);
+    r = redisCommand(c, "QSCAN BUSYLOOP");
+    assert_string_equal(r->element[0]->str, "0");
+    assert_int_equal(count_scanned(r->element[1]), WAITING * 1000);
+    freeReplyObject(r);
+    list_in_steps();
+    for (int i = 0; i < WAITING; i++)
+        wire_close(&waiting[i]);
+    EVENTUALLY(info_number(c, "blocked_clients") == 0);
     add_job(c, "scan-1-7", "x", "");
     add_job(c, "scan-4-7", "x", "");
     expect(c, ":2", "DBSIZE");
@@ -334,6 +354,28 @@ static void test_listing_very_many_queues(void **state) {
     get_job(c, "scan-4-7", "x");
     expect(c, ":0", "DBSIZE");
     expect(c, "nil", "RANDOMKEY");
+}
+
+/* Names make no more than some thousand queues that nobody uses. */
+static void test_names_are_forgotten(void **state) {
+    struct wire w;
+    char line[256];
+
+    (void)state;
+    add_job(c, "named-0-1", "x", "");
+    raw_open(&w);
+    for (int i = 0; i < 200; i++) {
+        char prefix[16];
+
+        snprintf(prefix, sizeof prefix, "named-%d-", i + 1);
+        send_names(&w, "$6\r\nGETJOB\r\n$6\r\nNOHANG\r\n$4\r\nFROM\r\n", 3, prefix, 1000);
+        assert_true(wire_read_line(&w, line, sizeof line, EVENTUALLY_MS));
+    }
+    wire_close(&w);
+    EVENTUALLY(info_number(c, "registered_queues") < 20000);
+    expect(c, ":1", "QLEN named-0-1");
+    expect(c, "nil", "QSTAT named-1-1");
+    get_job(c, "named-0-1", "x");
 }
 
 static int open_clients(void **state) {
@@ -361,6 +403,7 @@ int main(void) {
         cmocka_unit_test(test_too_many_queues),
         cmocka_unit_test(test_too_many_keys),
         cmocka_unit_test(test_listing_very_many_queues),
+        cmocka_unit_test(test_names_are_forgotten),
     };
 
     return RUN_SUITE_WITH("long_work", tests, open_clients, close_clients);

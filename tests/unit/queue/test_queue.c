@@ -25,6 +25,7 @@ static int drop_all(void **state) {
         queue_drop(q);
     }
     assert_int_equal(queue_count(), 0);
+    assert_int_equal(queue_shown(), 0);
     return 0;
 }
 
@@ -486,23 +487,133 @@ static void test_signalled_queue_is_dropped(void **state) {
     assert_null(queue_next_dirty());
 }
 
+static int paused_in(void) {
+    int count = 0;
+
+    LIST_EACH(node, queue_paused_in())
+        count += (LIST_ENTRY(node, struct queue, in_paused)->pause & PAUSE_IN) != 0 ? 1 : 1000;
+    return count;
+}
+
 static void test_paused_in(void **state) {
     struct queue *a = open_queue("a", 1), *b = open_queue("b", 2);
 
     (void)state;
-    assert_int_equal(queue_paused_in(), 0);
+    assert_int_equal(paused_in(), 0);
     queue_set_pause(a, PAUSE_IN | PAUSE_OUT);
     queue_set_pause(b, PAUSE_OUT);
-    assert_int_equal(queue_paused_in(), 1);
+    assert_int_equal(paused_in(), 1);
     queue_set_pause(b, PAUSE_IN);
     queue_set_pause(b, PAUSE_IN);
     queue_set_pause(a, PAUSE_IN);
-    assert_int_equal(queue_paused_in(), 2);
+    assert_int_equal(paused_in(), 2);
     queue_set_pause(a, PAUSE_OUT);
     assert_int_equal(a->pause, PAUSE_OUT);
-    assert_int_equal(queue_paused_in(), 1);
+    assert_int_equal(paused_in(), 1);
     queue_drop(b);
-    assert_int_equal(queue_paused_in(), 0);
+    assert_int_equal(paused_in(), 0);
+}
+
+/* ---- queues without a row ---- */
+
+#define MANY 200000
+
+static struct queue *name_queue(int number) {
+    char name[32];
+
+    snprintf(name, sizeof name, "named-%d", number);
+    return queue_get(slice_str(name));
+}
+
+static bool is_named(int number) {
+    char name[32];
+
+    snprintf(name, sizeof name, "named-%d", number);
+    return queue_find(slice_str(name)) != NULL;
+}
+
+/* The oldest of those that nobody uses go; as many are looked at as are made. */
+static void test_names_are_forgotten(void **state) {
+    struct queue *used = name_queue(0), *open = open_queue("open", 1), *paused = name_queue(1);
+
+    (void)state;
+    used->users++;
+    queue_set_pause(paused, PAUSE_OUT);
+    for (int i = 2; i < MANY; i++) {
+        (void)name_queue(i);
+        if (i % 1000 == 0)
+            queues_forget_rowless();
+    }
+    queues_forget_rowless();
+    assert_in_range(queue_count(), 1000, MANY / 10);
+    assert_true(is_named(0));
+    assert_true(is_named(1));
+    assert_false(is_named(2));
+    assert_true(is_named(MANY - 1));
+    assert_ptr_equal(queue_find(SLICE("open")), open);
+    used->users--;
+}
+
+/* While all are in use, not all are looked at in each turn; and they go when nobody uses them any more. */
+static void test_used_names_are_forgotten_later(void **state) {
+    static struct queue *all[MANY];
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        all[i] = name_queue(i);
+        all[i]->users++;
+        queues_forget_rowless();
+    }
+    assert_int_equal(queue_count(), MANY);
+    for (int i = 0; i < MANY; i++)
+        all[i]->users--;
+    queues_forget_rowless();
+    assert_int_equal(queue_count(), MANY);
+    queues_tick();
+    queues_forget_rowless();
+    assert_in_range(queue_count(), MANY - 20000, MANY - 5000);
+    for (int i = 0; i < 30; i++) {
+        queues_tick();
+        queues_forget_rowless();
+    }
+    assert_in_range(queue_count(), 1000, MANY / 10);
+}
+
+/* With a row they are not counted among them, and without it they are again. */
+static void test_rows_are_kept(void **state) {
+    static struct queue *all[MANY];
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        all[i] = name_queue(i);
+        queue_set_id(all[i], i + 1);
+        queues_forget_rowless();
+    }
+    assert_int_equal(queue_count(), MANY);
+    for (int i = 0; i < MANY; i++)
+        queue_set_id(all[i], 0);
+    for (int i = 0; i < 30; i++) {
+        queues_tick();
+        queues_forget_rowless();
+    }
+    assert_in_range(queue_count(), 1000, MANY / 10);
+}
+
+static void test_shown_are_counted(void **state) {
+    struct queue *a = queue_get(SLICE("a")), *b = queue_get(SLICE("b")), *h = queue_get(SLICE(QUEUE_HIDDEN));
+
+    (void)state;
+    queue_show(a);
+    queue_show(a);
+    queue_show(h);
+    queue_count_in(b, 1);
+    assert_int_equal(queue_shown(), 2);
+    queue_clear();
+    assert_int_equal(queue_shown(), 0);
+    queue_show(b);
+    assert_int_equal(queue_shown(), 1);
+    queue_drop(b);
+    assert_int_equal(queue_shown(), 0);
 }
 
 /* ---- counters ---- */
@@ -592,6 +703,10 @@ int main(void) {
         TEST(test_signals),
         TEST(test_signalled_queue_is_dropped),
         TEST(test_paused_in),
+        TEST(test_names_are_forgotten),
+        TEST(test_used_names_are_forgotten_later),
+        TEST(test_rows_are_kept),
+        TEST(test_shown_are_counted),
         TEST(test_counters),
         TEST(test_counters_without_a_row),
         TEST(test_clear),
