@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/stats.h"
 
 struct req_chunk {
     struct req_chunk *next;
+    size_t size; /* with this head */
 };
 
 /* What an allocation takes besides its bytes. */
@@ -17,12 +19,21 @@ struct req_chunk {
 
 #define ALIGN(n) (((n) + sizeof(void *) - 1) & ~(sizeof(void *) - 1))
 
+/* With so many bytes behind it. */
+static struct req *alloc_req(size_t more) {
+    struct req *r = pool_take(sizeof *r + more);
+
+    memset(r, 0, sizeof *r);
+    r->size = sizeof *r + more;
+    r->fixed = r->size + MALLOC_BYTES;
+    return r;
+}
+
 static struct req *new_taking(int argc, const struct slice *argv, struct buf *steal) {
-    struct req *r = xcalloc(1, sizeof *r + (size_t)argc * sizeof(struct slice));
+    struct req *r = alloc_req((size_t)argc * sizeof(struct slice));
 
     r->argv = (struct slice *)(r + 1);
     memcpy(r->argv, argv, (size_t)argc * sizeof *argv);
-    r->fixed = sizeof *r + (size_t)argc * sizeof(struct slice) + MALLOC_BYTES;
     r->body = *steal;
     *steal = (struct buf){ 0 };
     return r;
@@ -36,9 +47,7 @@ static struct req *new_copying(int argc, const struct slice *argv) {
 
     for (int i = 0; i < argc; i++)
         bytes += argv[i].len;
-    r = xmalloc(sizeof *r + (size_t)argc * sizeof(struct slice) + bytes);
-    memset(r, 0, sizeof *r);
-    r->fixed = sizeof *r + (size_t)argc * sizeof(struct slice) + bytes + MALLOC_BYTES;
+    r = alloc_req((size_t)argc * sizeof(struct slice) + bytes);
     r->argv = (struct slice *)(r + 1);
     at = (char *)(r->argv + argc);
     for (int i = 0; i < argc; i++) {
@@ -97,11 +106,13 @@ void req_leave(struct req *r) {
 }
 
 void *req_alloc(struct req *r, size_t size) {
-    struct req_chunk *c = xcalloc(1, sizeof *c + ALIGN(size));
+    size_t whole = sizeof(struct req_chunk) + ALIGN(size);
+    struct req_chunk *c = pool_take_zeroed(whole);
 
     c->next = r->chunks;
+    c->size = whole;
     r->chunks = c;
-    r->fixed += sizeof *c + ALIGN(size) + MALLOC_BYTES;
+    r->fixed += whole + MALLOC_BYTES;
     req_settle(r);
     return c + 1;
 }
@@ -118,12 +129,12 @@ void req_free(struct req *r) {
     while (r->chunks != NULL) {
         struct req_chunk *next = r->chunks->next;
 
-        free(r->chunks);
+        pool_give(r->chunks, r->chunks->size);
         r->chunks = next;
     }
     buf_free(&r->own);
     buf_free(&r->body);
-    free(r);
+    pool_give(r, r->size);
 }
 
 struct buf *reply_buf(struct req *r) {

@@ -45,6 +45,7 @@ struct req {
     struct buf body;            /* the input buffer it took over, for large commands */
     struct memory_share *share; /* of the client that it burdens, or NULL */
     enum memory_kind kind;
+    size_t size;  /* of this block of memory */
     size_t fixed; /* bytes besides its buffers, */
     size_t held;  /* those of its handler, */
     size_t bytes; /* and all that are counted */

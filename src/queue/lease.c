@@ -6,6 +6,7 @@
 #include "base/hash.h"
 
 #include "base/heap.h"
+#include "base/pool.h"
 #include "base/util.h"
 
 struct lease {
@@ -57,7 +58,7 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
         return NULL;
     }
     if (l == NULL) {
-        l = xcalloc(1, sizeof *l);
+        l = pool_take_zeroed(sizeof *l);
         l->key = key;
         append(l);
     }
@@ -117,7 +118,7 @@ static void drop(struct lease *l) {
     forget_worker(l);
     heap_remove(&ends, &l->end);
     HASH_DEL(leases, l);
-    free(l);
+    pool_give(l, sizeof *l);
 }
 
 bool lease_remove(int64_t id) {

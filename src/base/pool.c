@@ -1,0 +1,61 @@
+/* Small blocks of memory, kept for the next of about their size. */
+#include "base/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+/* Sizes are rounded up to a multiple of this. */
+#define STEP 64
+#define CLASSES 16
+/* A sanitizer is to see each block end. */
+#ifdef __SANITIZE_ADDRESS__
+#define KEEP_BLOCKS 0
+#else
+#define KEEP_BLOCKS 512
+#endif
+
+struct kept {
+    struct kept *next;
+};
+
+static struct {
+    struct kept *first;
+    unsigned count;
+} classes[CLASSES];
+
+static size_t class_of(size_t size) {
+    return (size - 1) / STEP;
+}
+
+void *pool_take(size_t size) {
+    size_t class = class_of(size);
+    struct kept *block;
+
+    if (class >= CLASSES)
+        return xmalloc(size);
+    block = classes[class].first;
+    if (block == NULL)
+        return xmalloc((class + 1) * STEP);
+    classes[class].first = block->next;
+    classes[class].count--;
+    return block;
+}
+
+void *pool_take_zeroed(size_t size) {
+    return class_of(size) < CLASSES ? memset(pool_take(size), 0, size) : xcalloc(1, size);
+}
+
+void pool_give(void *block, size_t size) {
+    size_t class = class_of(size);
+    struct kept *kept = block;
+
+    if (class >= CLASSES || classes[class].count >= KEEP_BLOCKS) {
+        free(block);
+        return;
+    }
+    kept->next = classes[class].first;
+    classes[class].first = kept;
+    classes[class].count++;
+}
