@@ -1,6 +1,7 @@
 /* Natural batching: per operation and turn, the tasks of all clients become one statement. */
 #include "batch/batch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "config/config.h"
 
 #define LANES 2
+/* Most operations that there may be. */
+#define OPS_MOST 192
 /* How often a task is tried that fails for a transient reason, such as a deadlock or a cancelled statement. */
 #define MAX_TRANSIENT_FAILURES 5
 #define ALONE_MOST 16
@@ -41,6 +44,7 @@ enum turn {
 
 static struct {
     struct op *const *ops;
+    uint64_t filled[OPS_MOST / 64]; /* one bit per operation: its queue has tasks */
     void (*plan)(void);
     struct lane lanes[LANES];
     struct list suspects;  /* tasks of failed and lost transactions, sent in smaller and smaller groups */
@@ -55,9 +59,12 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     list_init(&batch.suspects);
     list_init(&batch.too_large);
     bundles_init();
+    memset(batch.filled, 0, sizeof batch.filled);
     for (size_t i = 0; ops[i] != NULL; i++) {
+        assert(i < OPS_MOST);
         list_init(&ops[i]->queue);
         ops[i]->queued = 0;
+        ops[i]->place = (uint16_t)i;
     }
     contention_init(ops);
     batch.turn = TURN_ORDINARY;
@@ -81,10 +88,36 @@ void batch_stop(void) {
     }
 }
 
+/* The first operation from that place on whose queue has tasks, or NULL. Several transactions are built per turn, and
+ * most operations have no tasks. */
+static struct op *next_filled(size_t place) {
+    for (size_t word = place / 64; word < LENGTH(batch.filled); word++) {
+        uint64_t bits = batch.filled[word];
+
+        if (word == place / 64)
+            bits &= ~UINT64_C(0) << place % 64;
+        if (bits != 0)
+            return batch.ops[word * 64 + (size_t)__builtin_ctzll(bits)];
+    }
+    return NULL;
+}
+
+#define FILLED_EACH(op) for (struct op *op = next_filled(0); op != NULL; op = next_filled(op->place + 1U))
+
+static void note_filled(const struct op *op) {
+    uint64_t bit = UINT64_C(1) << op->place % 64;
+
+    if (op->queued > 0)
+        batch.filled[op->place / 64] |= bit;
+    else
+        batch.filled[op->place / 64] &= ~bit;
+}
+
 static void count_queued(const struct task *t, int change) {
     struct op *op = t->op;
 
     op->queued += (size_t)change;
+    note_filled(op);
     op->contention.blocked += (size_t)(t->blocked_us != 0 ? change : 0);
     batch.lanes[op->lane == LANE_HOT ? 0 : 1].queued += (size_t)change;
 }
@@ -158,13 +191,11 @@ bool batch_connected(enum lane_kind kind) {
 }
 
 bool batch_idle(void) {
-    for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (!list_empty(&batch.ops[i]->queue))
-            return false;
     for (size_t i = 0; i < LANES; i++)
         if (batch.lanes[i].db->state == DB_FLYING)
             return false;
-    return list_empty(&batch.suspects) && list_empty(&batch.too_large) && !bundles_wait();
+    return next_filled(0) == NULL && list_empty(&batch.suspects) && list_empty(&batch.too_large) &&
+           !bundles_wait();
 }
 
 /* ---- building a transaction ---- */
@@ -422,16 +453,16 @@ static bool goes_with(const struct op *op, enum commit_kind kind) {
 }
 
 static void add_ops(struct flight *f, enum commit_kind kind) {
-    for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (batch.ops[i]->lane == f->db->kind && goes_with(batch.ops[i], kind) &&
-            !batch.ops[i]->contention.on && !(f->unsettled && batch.ops[i]->takes))
-            add_op(f, batch.ops[i]);
+    FILLED_EACH(op)
+        if (op->lane == f->db->kind && goes_with(op, kind) && !op->contention.on &&
+            !(f->unsettled && op->takes))
+            add_op(f, op);
 }
 
 void batch_companions(struct flight *f) {
-    for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (batch.ops[i]->commit == COMMIT_ANY)
-            add_op(f, batch.ops[i]);
+    FILLED_EACH(op)
+        if (op->commit == COMMIT_ANY)
+            add_op(f, op);
 }
 
 static void add_those_of(enum turn turn, struct flight *f) {
@@ -482,8 +513,8 @@ static bool has_unsettled(const struct op *op) {
 }
 
 static bool op_unsettled(void) {
-    for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (has_unsettled(batch.ops[i]))
+    FILLED_EACH(op)
+        if (has_unsettled(op))
             return true;
     return false;
 }
@@ -532,9 +563,9 @@ static void take_off(struct flight *f) {
 static size_t waiting_to_spread(const struct db_lane *db) {
     size_t count = 0;
 
-    for (size_t i = 0; batch.ops[i] != NULL; i++)
-        if (batch.ops[i]->lane == db->kind && batch.ops[i]->spreads && !batch.ops[i]->contention.on)
-            count += batch.ops[i]->queued;
+    FILLED_EACH(op)
+        if (op->lane == db->kind && op->spreads && !op->contention.on)
+            count += op->queued;
     return count;
 }
 

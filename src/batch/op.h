@@ -109,6 +109,7 @@ struct op {
     /* Queued tasks, the oldest first, and their number. Changed by batch.c only. */
     struct list queue;
     size_t queued;
+    uint16_t place;               /* in the table of operations */
     struct contention contention; /* changed by contention.c, except `blocked`, which batch.c counts */
 };
 
