@@ -43,7 +43,7 @@ static const char *text_or_empty(const char *text) {
     return text == NULL ? "" : text;
 }
 
-/* Disque's fields first and in its order; clients find the others by name. */
+/* Disque's fields come first, in Disque's order. Clients find the other fields by name. */
 static void write_client(struct buf *out, const struct client *c) {
     char flags[8];
 
@@ -65,7 +65,7 @@ static void write_client(struct buf *out, const struct client *c) {
                (unsigned long long)c->bytes_out, c->req_count);
 }
 
-/* What Redis calls the kinds of clients; there are none of the others. */
+/* Redis' types of clients. pgdisque has no clients of the other types. */
 enum client_type { TYPE_ANY, TYPE_NORMAL, TYPE_PUBSUB, TYPE_OTHER };
 
 static enum client_type type_of(const struct client *c) {
@@ -279,7 +279,8 @@ static void kill_one(struct client *c, struct client *me) {
         client_kill(c, "killed by CLIENT KILL");
 }
 
-/* How many clients were closed. Killing moves a client to a later state, so the later one is looked at first. */
+/* Returns the number of clients closed. Killing moves a client to a later state, so the later state is
+ * scanned first. */
 static int64_t kill_all(const struct kill *k, struct client *me) {
     static const enum client_state states[] = { CLIENT_CLOSING, CLIENT_OPEN };
     int64_t count = 0;
@@ -317,7 +318,7 @@ static void client_kill_where(struct req *r) {
     req_int(r, kill_all(&k, r->client));
 }
 
-/* Pauses, replies, waits. */
+/* Pauses, reply modes, switches. */
 
 static void client_pause(struct req *r) {
     int64_t ms;
@@ -382,7 +383,7 @@ static void client_no_touch(struct req *r) {
     set_switch(r, &r->client->no_touch);
 }
 
-/* For who makes something else of statuses: phpredis' rawCommand() makes true of them. */
+/* For clients that lose the text of a status reply: phpredis' rawCommand() turns it into true. */
 static void client_job_id_reply(struct req *r) {
     static const struct {
         const char *word;
@@ -424,8 +425,8 @@ static void client_unblock(struct req *r) {
                    (waiters_unblock(c, error) || taking_unblock(c, error) || waitjob_unblock(c, error)));
 }
 
-/* What Redis has besides (TRACKING, CACHING, MAINT_NOTIFICATIONS, ...) must be an
- * error: an OK would make clients wait for messages that never come. */
+/* The other subcommands of Redis (TRACKING, CACHING, MAINT_NOTIFICATIONS, ...) must be errors. After an OK,
+ * clients would wait for messages that never come. */
 void cmd_client(struct req *r) {
     static const struct subcommand members[] = {
         { "LIST", 0, 0, list_all },

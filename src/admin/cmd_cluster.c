@@ -1,4 +1,4 @@
-/* CLUSTER: the servers of the database. They find each other through it, so there is nobody to meet or forget. */
+/* CLUSTER: the servers of the database. They find each other in the database, so MEET has no effect. */
 #include <arpa/inet.h>
 #include "base/node.h"
 #include "base/stats.h"
@@ -12,7 +12,7 @@
 #include "net/usage.h"
 #include "queue/waiters.h"
 
-/* This server is among the known, but not among the reachable ones, as in Disque. */
+/* As in Disque, the known nodes include this server, and the reachable nodes do not. */
 static void cluster_info(struct req *r) {
     struct buf text = { 0 };
     size_t count, reachable;
@@ -116,7 +116,7 @@ static void forget_row(struct req *r, struct node *n) {
     batch_add(&r->task);
 }
 
-/* One that lives is in the database, where all the others see it: it is not forgotten. */
+/* A live server cannot be forgotten, because all servers see its row in the database. */
 static void cluster_forget(struct req *r) {
     struct slice id = r->argv[2];
     struct node *n = node_by_id(id);
@@ -133,14 +133,13 @@ static void cluster_forget(struct req *r) {
         forget_row(r, n);
 }
 
-/* The node ID stays with HARD, too: it is in the IDs of jobs that clients may still hold. */
+/* RESET HARD keeps the node ID, too. The IDs of jobs contain it, and clients may still have such IDs. */
 static void cluster_reset(struct req *r) {
     if (r->argc == 3 && !slice_is(r->argv[2], "soft") && !slice_is(r->argv[2], "hard"))
         usage_unexpected(r, 2);
     else if (!connection_may_debug(r->client))
-        req_error(
-            r, "ERR CLUSTER RESET removes all jobs and is not allowed. The option enable-debug-command says "
-               "who may use it, and it is read at start only.");
+        req_error(r, "ERR CLUSTER RESET removes all jobs and is not allowed. The option enable-debug-command "
+                     "allows it, and is read only at start.");
     else
         admin_flush_all(r);
 }
@@ -149,7 +148,7 @@ static void cluster_saveconfig(struct req *r) {
     req_ok(r);
 }
 
-/* Some Redis clients switch to cluster mode on any answer to these. */
+/* Not for Redis clients, because some switch to cluster mode on any reply to these. */
 static bool run_for_disque(struct req *r) {
     static const struct subcommand members[] = {
         { "INFO", 0, 0, cluster_info },

@@ -1,4 +1,4 @@
-/* COMMAND: what the table of commands says, for clients and for hints in redis-cli. */
+/* COMMAND: replies the table of commands, for clients and for the hints of redis-cli. */
 #include <ctype.h>
 #include <stdio.h>
 #include "base/match.h"
@@ -10,10 +10,10 @@
 #include "net/usage.h"
 
 /* COMMAND INFO and DOCS. */
-/* A name of a few bytes has a reply of a few kilobytes. */
+/* Limit for one request, because a name of a few bytes has a reply of a few kilobytes. */
 #define NAMES_AT_ONCE 1000
 
-/* Since which version of ours; the command table has been as it is from the first on. */
+/* The first version of pgdisque, which had all commands of the table. */
 #define SINCE "0.1.0"
 
 static const struct flag_name {
@@ -39,7 +39,7 @@ static void reply_flags(struct req *r, unsigned flags, bool movable) {
         reply_status(r, "movablekeys");
 }
 
-/* Categories: those of Redis that the flags stand for, and the group. */
+/* ACL categories of a command: the categories of Redis that match its flags, and its group. */
 #define CATEGORIES_MAX 8
 
 static size_t categories_of(const struct command *cmd, const char *out[CATEGORIES_MAX]) {
@@ -75,7 +75,7 @@ static void reply_categories(struct req *r, const struct command *cmd) {
     }
 }
 
-/* As Redis 7 has them; tips, key specifications and subcommands are left empty. */
+/* An entry as in Redis 7. Tips, key specifications and subcommands are empty. */
 static void reply_entry(struct req *r, const struct command *cmd) {
     struct key_range keys = command_key_range(cmd);
 
@@ -130,7 +130,7 @@ static bool of_pattern(const struct command *cmd, struct slice what) {
     return glob_match(what, slice_str(cmd->name), true);
 }
 
-/* There are no modules. */
+/* pgdisque has no modules. */
 static bool of_module(const struct command *cmd, struct slice what) {
     (void)cmd;
     (void)what;
@@ -200,7 +200,7 @@ static void to_lower(char *text) {
         *text = (char)tolower((unsigned char)*text);
 }
 
-/* Literals are named by themselves in lower case, groups by their kind. */
+/* The name of a literal is the literal in lower case. The name of a group is its type. */
 static void reply_arg_name(struct req *r, const struct doc_arg *a) {
     char lower[64];
 
@@ -241,7 +241,7 @@ static void reply_arg(struct req *r, const struct doc *doc, const struct doc_arg
         reply_args(r, doc, a->first, a->children);
 }
 
-/* Recursive; the parser lets no synopsis be nested deeply. */
+/* Recursive. The parser limits the depth of a synopsis. */
 static void reply_args(struct req *r, const struct doc *doc, short first, short count) {
     reply_bulk_str(r, "arguments");
     reply_array(r, (size_t)count);
@@ -256,8 +256,8 @@ static void reply_head(struct req *r, const struct command *cmd, size_t more) {
     reply_pair(r, "group", slice_str(cmd->group));
 }
 
-/* A family such as CONFIG: its synopsis is one choice, and each alternative begins with a word. The
- * place of the first, or -1. */
+/* Finds the subcommands of a command such as CONFIG. Its synopsis is a choice, and each alternative begins
+ * with a literal. Returns the index of the first alternative, or -1. */
 static short family_of(const struct doc *doc) {
     const struct doc_arg *choice = &doc->args[doc->first];
 
@@ -272,7 +272,7 @@ static short family_of(const struct doc *doc) {
     return choice->first;
 }
 
-/* The word is the member's name, and what stands behind it are its arguments. */
+/* The literal is the name of the subcommand. Its arguments follow the literal. */
 static void reply_member(struct req *r, const struct command *cmd, struct doc *doc, short place) {
     struct doc_arg *a = &doc->args[place];
     struct doc_arg *first = a->type == DOC_BLOCK ? &doc->args[a->first] : a;
@@ -331,7 +331,7 @@ static void command_docs_all(struct req *r) {
     req_end(r);
 }
 
-/* Names that do not exist are left out, as Redis does. */
+/* Unknown names are left out, as in Redis. */
 static void command_docs_of(struct req *r) {
     size_t known = 0;
 

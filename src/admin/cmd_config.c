@@ -10,7 +10,7 @@
 #include "net/usage.h"
 
 #define ERR_SIZE 512
-/* Each is compared with each option. */
+/* Limit for one request, because each pattern is compared with each option. */
 #define PATTERNS_AT_ONCE 16
 
 static bool matches(const struct req *r, const struct config_option *o) {
@@ -31,7 +31,7 @@ static void reply_option(struct req *r, const struct config_option *o) {
     buf_free(&value);
 }
 
-/* Names are matched without regard to case, as SET takes them. */
+/* Names are matched case-insensitively, as in CONFIG SET. */
 static void config_get(struct req *r) {
     size_t count, found = 0;
     const struct config_option *options = config_options(&count);

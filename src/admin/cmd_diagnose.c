@@ -1,4 +1,4 @@
-/* SLOWLOG and LATENCY: which commands took long, and when. */
+/* SLOWLOG and LATENCY: slow commands, and latency events. */
 #include "base/clock.h"
 #include "base/latency.h"
 #include "base/slowlog.h"
@@ -9,7 +9,7 @@
 
 #define SLOWLOG_SHOWN 10
 
-/* Six elements, as Redis since 4.0, in RESP3 and for Redis clients; Disque has the first four. */
+/* Six elements for clients that did Redis' handshake, as in Redis since 4.0. Other clients get Disque's four. */
 static void reply_slow_entry(struct req *r, const struct slowlog_entry *e) {
     bool long_form = r->client->redis_handshake;
 

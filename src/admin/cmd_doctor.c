@@ -1,4 +1,4 @@
-/* DOCTOR: what is wrong with the database and this server, and what to do about it. */
+/* DOCTOR: reports problems of the database and of this server, with advice. */
 #include "admin/doctor.h"
 #include "base/list.h"
 #include "cluster/peers.h"
@@ -15,23 +15,22 @@ struct patient {
     void (*tell)(const struct findings *f, struct buf *out);
 };
 
-/* One looks for all who ask meanwhile: many DOCTORs are one connection. */
+/* All requests that arrive during a run share it, so that many DOCTORs use a single connection. */
 static struct {
     struct doctor doctor;
     bool runs;
     struct list patients;
 } ward = { .patients = { &ward.patients, &ward.patients } };
 
-/* The channel's session is the first that a pooler in the wrong mode breaks. */
+/* A pooler in the wrong mode breaks the session of LISTEN first. */
 static void look_at_channel(struct findings *f) {
     f->checks++;
     if (channel_is_failing())
         findings_addf(
             f, SEVERITY_WARNING, "channel",
-            "give LISTEN a session of its own: connect directly, or by a pooler in session mode; the log "
-            "says more",
-            "other servers cannot be heard (%s): a job that is added at one of them may take a second "
-            "to be delivered here",
+            "give LISTEN its own session: connect directly, or through a pooler in session mode; see the log",
+            "notifications from other servers do not arrive (%s): a job that another server adds may be "
+            "delivered here a second late",
             peers_state());
 }
 

@@ -1,4 +1,4 @@
-/* TIME, ROLE, SHUTDOWN, DEBUG, and what only has a meaning with an append only file. */
+/* TIME, ROLE, WAIT, SHUTDOWN, DEBUG, and the commands about Disque's append-only file. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -16,15 +16,15 @@
 #include "net/usage.h"
 #include "queue/queue.h"
 
-/* DEBUG SLEEP at most; a day is longer than any test. */
+/* Maximum for DEBUG SLEEP. A day is longer than any test. */
 #define SLEEP_MAX_S 86400.0
 
-/* A write is answered after its commit, so all of them are saved. */
+/* Every write is committed before its reply, so all answered writes are saved now. */
 void cmd_lastsave(struct req *r) {
     req_int(r, clock_db() / US_PER_S);
 }
 
-/* A commit is on the standbys before it is answered, so there is nothing to wait for. */
+/* Every write is on the standbys before its reply, so WAIT never waits. */
 void cmd_wait(struct req *r) {
     int64_t count, timeout;
 
@@ -50,7 +50,7 @@ void cmd_time(struct req *r) {
     req_end(r);
 }
 
-/* Redis' view: a primary without replicas. */
+/* In Redis' terms every server is a primary without replicas. */
 void cmd_role(struct req *r) {
     reply_array(r, 3);
     reply_bulk_str(r, "master");
@@ -96,7 +96,7 @@ static bool parse_seconds(struct slice text, double *out) {
     return ok;
 }
 
-/* The whole server stands still: that is what tests want of it. */
+/* Blocks the whole server, for tests. */
 static void debug_sleep(struct req *r) {
     struct timespec left;
     double seconds;
@@ -124,7 +124,7 @@ static void debug_structsize(struct req *r) {
     req_text(r, &text);
 }
 
-/* Nothing to load: the jobs are in the database. */
+/* Nothing to load, because the jobs are in the database. */
 static void debug_loadaof(struct req *r) {
     req_ok(r);
 }
@@ -159,9 +159,8 @@ void cmd_debug(struct req *r) {
     };
 
     if (!connection_may_debug(r->client))
-        req_error(
-            r, "ERR DEBUG command not allowed. The option enable-debug-command says who may use it, and it "
-               "is read at start only.");
+        req_error(r, "ERR DEBUG command not allowed. The option enable-debug-command allows it, and is read "
+                     "only at start.");
     else
         subcommand_run(r, members, LENGTH(members));
 }

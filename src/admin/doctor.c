@@ -1,4 +1,4 @@
-/* Looks for what is wrong with the database, over a connection of its own. */
+/* Checks the database over a separate connection. */
 #include "admin/doctor.h"
 
 #include <stdio.h>
@@ -13,18 +13,18 @@
 #include "pg/session.h"
 #include "sql_gen.h"
 
-/* For each step of connecting and asking; statements end by themselves before that. */
+/* Time limit of each step of connecting and checking. Statements have a shorter timeout. */
 #define PATIENCE_US (6 * US_PER_S)
 
 #define ANY_VERSION 999999
 #define TEXT_OID 25
 
-/* In this order. Rows of a statement: severity, finding, advice. */
+/* The checks in their order. Columns of each result: severity, finding, advice. */
 static const struct check {
     const char *name;
     enum doctor_stmt stmt;
-    const char *needs; /* a table of ours; NULL: none */
-    int from, below;   /* versions of Postgres */
+    const char *needs; /* a table of the schema pgdisque; NULL: none */
+    int from, below;   /* versions of Postgres: at least from, and less than below */
 } checks[] = {
     { "schema", DOCTOR_VERSION, "migration", 0, ANY_VERSION },
     { "indexes", DOCTOR_INDEXES, "job", 0, ANY_VERSION },
@@ -49,7 +49,7 @@ static const struct check {
 
 _Static_assert(LENGTH(checks) == DOCTOR_COUNT, "each file of sql/doctor/ is a check");
 
-/* Values of struct doctor.step: from 0 on it is the number of a check. */
+/* Values of struct doctor.step. From 0 on, the step is the index of a check. */
 enum { STEP_CONNECTING = -4, STEP_POOLER, STEP_SESSION, STEP_OPEN };
 
 static struct event_base *loop;
@@ -58,7 +58,7 @@ void doctor_init(struct event_base *base) {
     loop = base;
 }
 
-/* The wall clock now, not at the turn's start: it is compared with the database's. */
+/* The wall clock now, not at the start of the turn, because it is compared with the database's clock. */
 static int64_t wall_clock(void) {
     struct timespec now;
 
@@ -66,7 +66,7 @@ static int64_t wall_clock(void) {
     return now.tv_sec * US_PER_S + now.tv_nsec / 1000;
 }
 
-/* ---- the connection ---- */
+/* ---- connection ---- */
 
 static void on_io(evutil_socket_t fd, short what, void *arg);
 
@@ -90,7 +90,7 @@ static void patience(struct doctor *d, int64_t us) {
     event_add(d->timer, &tv);
 }
 
-/* The socket may be another one after each step of connecting. */
+/* libpq may use another socket after each step of connecting. */
 static void watch(struct doctor *d, short what) {
     drop_io(d);
     d->io = event_new(loop, PQsocket(d->conn), what, on_io, d);
@@ -108,7 +108,7 @@ static void end(struct doctor *d) {
     d->on_end(d->arg);
 }
 
-/* A connection that failed at once has no socket: the timer tells of it. */
+/* A connection that failed at once has no socket. The timer then reports the failure. */
 static void connect_to(struct doctor *d, size_t host) {
     d->host = host;
     d->step = STEP_CONNECTING;
@@ -127,13 +127,14 @@ static void next_host(struct doctor *d, const char *why) {
         connect_to(d, (d->host + 1) % hosts_count());
         return;
     }
-    findings_addf(&d->findings, SEVERITY_ERROR, "connection",
-                  "see that Postgres runs, and that the option database leads there; its log says more",
-                  "the database cannot be reached: %s", d->why);
+    findings_addf(
+        &d->findings, SEVERITY_ERROR, "connection",
+        "make sure that Postgres runs and that the option database points to it; see the log of Postgres",
+        "the database cannot be reached: %s", d->why);
     end(d);
 }
 
-/* ---- questions ---- */
+/* ---- statements ---- */
 
 static void ask(struct doctor *d, int step);
 
@@ -145,7 +146,7 @@ static bool applies(const struct doctor *d, const struct check *c) {
     return version >= c->from && version < c->below && (c->needs == NULL || strstr(d->tables, word) != NULL);
 }
 
-/* All checks have the same parameters; those that a statement does not use have to have a type. */
+/* All checks get the same parameters. A parameter that a statement does not use needs a type, too. */
 static bool send_check(struct doctor *d, const struct check *c) {
     static const Oid types[] = { TEXT_OID, TEXT_OID, TEXT_OID, TEXT_OID };
     char seconds[16], version[16];
@@ -158,7 +159,7 @@ static bool send_check(struct doctor *d, const struct check *c) {
                              0) == 1;
 }
 
-/* A pooler that the server refuses is found as the server does it. */
+/* Tests for a pooler as the server does at its start. */
 static void look_for_pooler(struct doctor *d) {
     d->step = STEP_POOLER;
     switch (pooler_next(&d->pooler, PQbackendPID(d->conn), d->answer)) {
@@ -182,7 +183,7 @@ static void look_for_pooler(struct doctor *d) {
     }
 }
 
-/* Did the connection end because its session was told to? */
+/* True if the connection ended because the test for a pooler terminated its session. */
 static bool pooler_is_fine(struct doctor *d) {
     if (d->step != STEP_POOLER || !pooler_lost(&d->pooler))
         return false;
@@ -215,7 +216,7 @@ static void ask(struct doctor *d, int step) {
         next_host(d, PQerrorMessage(d->conn));
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 static void not_seen(struct findings *f, const char *check, const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
@@ -223,9 +224,9 @@ static void not_seen(struct findings *f, const char *check, const PGresult *res)
 
     findings_addf(f, SEVERITY_NOTE, check,
                   state != NULL && strcmp(state, "42501") == 0
-                      ? "give the role of the option database the right, or ask as another one"
-                      : "try again later; the log of Postgres says more",
-                  "this could not be looked at: %s", text == NULL ? "no answer" : text);
+                      ? "grant the right to the role of the option database, or use another role"
+                      : "try again later; see the log of Postgres",
+                  "this check failed: %s", text == NULL ? "no answer" : text);
 }
 
 static void take_findings(struct findings *f, const char *check, const PGresult *res) {
@@ -244,17 +245,19 @@ static void look_at_opening(struct doctor *d, const PGresult *res) {
     d->findings.checks += 4;
     doctor_judge_clock(&d->findings, atoll(PQgetvalue(res, 0, 1)), d->asked_us, now);
     if (atoi(PQgetvalue(res, 0, 0)) != PQbackendPID(d->conn))
-        findings_add(&d->findings, SEVERITY_NOTE, "pooler", "there is a pooler before the database",
-                     "nothing, if it gives each connection a session of its own (pool_mode = session)");
+        findings_add(&d->findings, SEVERITY_NOTE, "pooler",
+                     "there is a pooler between this server and the database",
+                     "nothing, if it gives each connection its own session (pool_mode = session)");
     if (PQgetvalue(res, 0, 4)[0] != 't')
         findings_addf(&d->findings, SEVERITY_NOTE, "rights",
-                      "as a superuser: grant pg_read_all_stats to that role, and nothing is hidden",
-                      "role %s does not see since when transactions of others are open, nor how standbys do",
+                      "as a superuser: grant pg_read_all_stats to that role",
+                      "role %s cannot see the age of other roles' transactions, nor the state of standbys",
                       PQgetvalue(res, 0, 5));
     if (strstr(d->tables, ",migration,") == NULL)
-        findings_add(&d->findings, SEVERITY_ERROR, "schema",
-                     "there are no tables of ours in this database (schema pgdisque)",
-                     "see that the option database is right; a server makes them when it starts");
+        findings_add(
+            &d->findings, SEVERITY_ERROR, "schema",
+            "this database has no tables of pgdisque (schema pgdisque)",
+            "make sure that the option database is right; a server creates the tables when it starts");
 }
 
 static void opened(struct doctor *d) {
@@ -306,7 +309,7 @@ static void connecting_step(struct doctor *d) {
     }
 }
 
-/* What comes while the session is expected to end is no answer. */
+/* Drops a result that arrives while the test for a pooler waits for the end of the session. */
 static void take_answer(struct doctor *d, PGresult *res) {
     PGresult *old = pooler_waits(&d->pooler) ? res : d->answer;
 
@@ -362,7 +365,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
     next_host(d, PQstatus(d->conn) == CONNECTION_BAD ? PQerrorMessage(d->conn) : "no answer in time");
 }
 
-/* ---- outside ---- */
+/* ---- start and stop ---- */
 
 void doctor_start(struct doctor *d, size_t host, void (*on_end)(void *arg), void *arg) {
     d->on_end = on_end;

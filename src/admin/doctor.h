@@ -7,43 +7,44 @@
 #include "pg/pooler.h"
 
 /*
- * Looks for what is wrong with the database, over a connection of its own, one question after the
- * other. Each check is a row of a table in doctor.c and a file in sql/doctor/; what cannot be
- * asked, for lack of rights or of time, becomes a finding itself.
+ * Checks the database over a separate connection, one statement after the other. Each check is a row of a
+ * table in doctor.c and a file in sql/doctor/. A check that fails for lack of rights or of time becomes a
+ * finding.
  */
 struct doctor {
-    struct findings findings; /* the owner may add to them; doctor_stop() frees them */
+    struct findings findings; /* the owner may add findings; doctor_stop() frees them */
     /* Private. */
     PGconn *conn; /* NULL: no connection */
     struct event *io;
     struct event *timer;
-    size_t host;      /* that is tried, ... */
-    size_t tried;     /* ... after so many others */
-    int step;         /* what was asked last: see doctor.c */
-    int64_t asked_us; /* by the wall clock, when it was asked */
-    PGresult *answer; /* of the last question, so far */
+    size_t host;      /* index of the current host */
+    size_t tried;     /* number of hosts tried before it */
+    int step;         /* the last step, see doctor.c */
+    int64_t asked_us; /* wall clock when the last statement was sent */
+    PGresult *answer; /* result of the last statement so far */
     struct pooler pooler;
     char *tables;
-    char why[300]; /* why the last host would not do */
+    char why[300]; /* error of the last host */
     void (*on_end)(void *arg);
     void *arg;
 };
 
 void doctor_init(struct event_base *base);
-/* Begins with that host (hosts.h), and goes on to the others until one is a primary. on_end() is
- * called once, later, unless doctor_stop() comes first. d is all zero. */
+/* Starts with this host (hosts.h), and tries the others until a host is a primary. Calls on_end() once,
+ * later, unless doctor_stop() comes first. d must be all zero. */
 void doctor_start(struct doctor *d, size_t host, void (*on_end)(void *arg), void *arg);
-/* Ends it if it still runs, and frees everything: d is all zero again. */
+/* Ends the doctor if it still runs, and frees everything. d is all zero again. */
 void doctor_stop(struct doctor *d);
 
-/* What can be seen on this machine without asking anybody. */
+/* Checks this machine. Needs no connection. */
 void doctor_look_here(struct findings *f);
 
 /* ---- parts, for tests ---- */
 
-/* The clocks: the database's when it answered, ours before it was asked and when the answer came. */
+/* Compares the clocks. db_us: the database's clock in its result. before_us, after_us: this machine's clock
+ * before the statement was sent and after the result arrived. */
 void doctor_judge_clock(struct findings *f, int64_t db_us, int64_t before_us, int64_t after_us);
-/* The disk of the private Postgres. */
+/* Checks the free space on the disk of the private Postgres. */
 void doctor_judge_disk(struct findings *f, const char *dir, int64_t free_bytes, int64_t total_bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is wrong on this machine: the clock, the disk of the private Postgres. */
+/* Checks of this machine: the clock, and the disk of the private Postgres. */
 #include "admin/doctor.h"
 
 #include <string.h>
@@ -7,27 +7,26 @@
 #include "base/clock.h"
 #include "config/config.h"
 
-/* Clocks that are set by the network differ by milliseconds. */
+/* Clocks set by NTP differ by milliseconds. */
 #define CLOCK_MOST_US (2 * US_PER_S)
 
 #define MB (INT64_C(1024) * 1024)
-/* Postgres' log alone takes 2 GB (max_wal_size). */
+/* The WAL of Postgres alone takes 2 GB (max_wal_size). */
 #define DISK_FEW (4096 * MB)
 #define DISK_LAST (1024 * MB)
 #define DISK_FEW_PERCENT 5
 
-/* The answer was made somewhen between the two: only what is outside counts. */
+/* The database read its clock between before_us and after_us. Only a time outside that range is wrong. */
 void doctor_judge_clock(struct findings *f, int64_t db_us, int64_t before_us, int64_t after_us) {
     int64_t off = db_us < before_us ? before_us - db_us : db_us - after_us;
 
     if (off <= CLOCK_MOST_US)
         return;
-    findings_addf(
-        f, SEVERITY_WARNING, "clock",
-        "let both machines set their clocks by the network (NTP): delays, leases and TTLs follow the "
-        "database's, log lines this one",
-        "the database's clock is %lld.%03lld s %s this machine's", (long long)(off / US_PER_S),
-        (long long)(off / US_PER_MS % 1000), db_us < before_us ? "behind" : "ahead of");
+    findings_addf(f, SEVERITY_WARNING, "clock",
+                  "set the clocks of both machines by NTP: delays, leases and TTLs use the database's clock, "
+                  "log lines this machine's",
+                  "the database's clock is %lld.%03lld s %s this machine's", (long long)(off / US_PER_S),
+                  (long long)(off / US_PER_MS % 1000), db_us < before_us ? "behind" : "ahead of");
 }
 
 static enum severity disk_severity(int64_t free_bytes, int64_t total_bytes) {
@@ -44,12 +43,11 @@ void doctor_judge_disk(struct findings *f, const char *dir, int64_t free_bytes, 
     f->checks++;
     if (severity == SEVERITY_COUNT)
         return;
-    findings_addf(
-        f, severity, "disk",
-        "make room, or find the queue that nobody reads (QSCAN MINLEN 1000): without room ADDJOB is "
-        "refused, and Postgres stops in the end",
-        "the disk of the private Postgres (%.300s) has %lld MB left of %lld", dir,
-        (long long)(free_bytes / MB), (long long)(total_bytes / MB));
+    findings_addf(f, severity, "disk",
+                  "free disk space, or find long queues without workers (QSCAN MINLEN 1000): on a full disk "
+                  "ADDJOB is refused, and finally Postgres stops",
+                  "the disk of the private Postgres (%.300s) has %lld MB left of %lld", dir,
+                  (long long)(free_bytes / MB), (long long)(total_bytes / MB));
 }
 
 void doctor_look_here(struct findings *f) {

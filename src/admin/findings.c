@@ -1,4 +1,4 @@
-/* What the doctor has found, as paragraphs and as lines. */
+/* The findings of the doctor, as paragraphs and as lines. */
 #include "admin/findings.h"
 
 #include <stdarg.h>
@@ -55,7 +55,7 @@ size_t findings_of(const struct findings *f, enum severity severity) {
     return count;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 static void paragraph(const struct finding *one, struct buf *out) {
     buf_printf(out, "%s (%s): %s\n    What to do: %s\n\n", names[one->severity], one->check, one->text,

@@ -6,10 +6,10 @@
 #include "base/buf.h"
 #include "base/util.h"
 
-/* What the doctor has found, and how it is told: to people, and to programs. */
-#define SEVERITIES(X)                                               \
-    X(SEVERITY_NOTE, "note")       /* worth knowing */              \
-    X(SEVERITY_WARNING, "warning") /* will hurt, or does already */ \
+/* The findings of the doctor, and their output for people and for programs. */
+#define SEVERITIES(X)                                                \
+    X(SEVERITY_NOTE, "note")       /* worth knowing */               \
+    X(SEVERITY_WARNING, "warning") /* causes trouble now or later */ \
     X(SEVERITY_ERROR, "error")     /* breaks a promise, or stops all work */
 
 enum severity {
@@ -22,18 +22,19 @@ enum severity {
 struct finding {
     enum severity severity;
     const char *check;
-    char *text;   /* what is wrong, with the figure */
-    char *advice; /* what to do */
+    char *text;   /* the problem, with its figure */
+    char *advice; /* the remedy */
 };
 
 /* All zero is valid and empty. */
 struct findings {
     struct finding *list;
     size_t count;
-    size_t checks; /* how many were made */
+    size_t checks; /* number of checks made */
 };
 
-/* Copies text and advice, without what could be taken for structure; check must stay. */
+/* Copies text and advice, with control characters replaced by blanks. Keeps the pointer check, which must
+ * stay valid. */
 void findings_add(struct findings *f, enum severity severity, const char *check, const char *text,
                   const char *advice);
 void findings_addf(struct findings *f, enum severity severity, const char *check, const char *advice,
@@ -41,9 +42,9 @@ void findings_addf(struct findings *f, enum severity severity, const char *check
 bool severity_read(const char *name, enum severity *out) MUST_CHECK;
 size_t findings_of(const struct findings *f, enum severity severity);
 
-/* A paragraph each, the worst first, and a last one that sums up. */
+/* A paragraph for each finding, the most severe first, and a summary. */
 void findings_text(const struct findings *f, struct buf *out);
-/* A line each: severity, check, text and advice, with tabs between. */
+/* A line for each finding: severity, check, text and advice, separated by tabs. */
 void findings_lines(const struct findings *f, struct buf *out);
 void findings_free(struct findings *f);
 

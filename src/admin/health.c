@@ -1,4 +1,4 @@
-/* HEALTH: whether a job goes through add, get and ack, and how long that takes. */
+/* HEALTH: adds, takes and acknowledges a job, and measures the time. */
 #include "admin/health.h"
 
 #include <stdio.h>
@@ -18,9 +18,9 @@
 
 #define TIMEOUT_MS 5000
 #define TTL_S "60"
-#define TAKEN "ERR the job was added, but somebody else has taken it from the queue " QUEUE_HIDDEN
+#define TAKEN "ERR the job was added, but another client took it from the queue " QUEUE_HIDDEN
 
-/* Somebody who asked. */
+/* A HEALTH request that waits for the end of a run. */
 struct patient {
     struct list node;
     struct heap_item deadline; /* clock_mono() */
@@ -29,25 +29,25 @@ struct patient {
 };
 
 static struct {
-    struct list next; /* who has asked since the run began */
-    struct list now;  /* for whom it is made */
+    struct list next; /* requests that arrived since the run began */
+    struct list now;  /* requests that this run serves */
     struct heap deadlines;
     bool runs;
     struct task claim;
-    struct job_key key; /* of the job, */
-    struct queue *q;    /* and its queue, from its insert to the end */
+    struct job_key key; /* of the job */
+    struct queue *q;    /* its queue, from the insert to the end */
     bool taken;
-    bool unsure; /* whether it was taken: the answer was lost */
+    bool unsure; /* the result of the claim was lost: the job may have been taken */
 } ward = { .next = { &ward.next, &ward.next }, .now = { &ward.now, &ward.now } };
 
-/* ---- the end ---- */
+/* ---- end of a run ---- */
 
 static void dismiss(struct patient *p) {
     list_remove(&p->node);
     heap_remove(&ward.deadlines, &p->deadline);
 }
 
-/* error: as it is sent, without the minus; length 0: all is well. */
+/* error: the text of the error reply without the minus. Length 0: success. */
 static void answer(struct patient *p, struct slice error) {
     struct req *r = p->r;
 
@@ -58,7 +58,7 @@ static void answer(struct patient *p, struct slice error) {
         req_int(r, (clock_mono() - r->started_us) / US_PER_MS);
 }
 
-/* Who asks while it is told is for the next run. */
+/* A request that arrives during a run belongs to the next run. */
 static void end_run(struct slice error) {
     while (!list_empty(&ward.now))
         answer(LIST_ENTRY(ward.now.next, struct patient, node), error);
@@ -68,7 +68,7 @@ static void end_run(struct slice error) {
     ward.runs = false;
 }
 
-/* The reply of a request of our own that was refused: "-CODE text" and a line's end. */
+/* For a refused request of the server itself. Its reply is "-CODE text" and a line end. */
 static void end_refused(const struct req *r) {
     end_run((struct slice){ buf_ptr(&r->own) + 1, buf_len(&r->own) - 3 });
 }
@@ -130,7 +130,7 @@ static void claim_fail(struct task *t, const struct op_error *err) {
     end_run((struct slice){ text, len < (int)sizeof text ? (size_t)len : sizeof text - 1 });
 }
 
-/* With RETRY 0 it cannot be taken twice. */
+/* A claim that is sent again cannot take the job twice, because of RETRY 0. */
 static bool claim_again(struct task *t, bool unknown) {
     (void)t;
     ward.unsure |= unknown;
@@ -211,7 +211,7 @@ static void give_up(struct patient *p) {
 
     dismiss(p);
     if (batch_connected(LANE_HOT))
-        req_error(r, "NOREPL no job went through within %lld milliseconds", (long long)ms);
+        req_error(r, "NOREPL no job passed add, get and ack within %lld milliseconds", (long long)ms);
     else
         req_error(r, "NOREPL the database cannot be reached: %s", db_last_error());
 }

@@ -5,16 +5,16 @@
 #include "batch/op.h"
 
 /*
- * HEALTH: a real job goes through add, get and ack. One goes for all who have asked since the one before: however many
- * ask, there is one at a time.
+ * HEALTH: adds, takes and acknowledges a real job. There is one job at a time. It serves all requests that
+ * arrived before it was added.
  *
- * Its queue is the same for all servers, hidden (queue.h), and each takes its job by its key. What a server that dies
- * leaves there expires a minute later; with RETRY 0 nothing comes back before that.
+ * All servers use the same hidden queue (queue.h). Each server takes its job by its key. A job that a failed
+ * server leaves there expires after a minute. Because of RETRY 0 it is not delivered again before.
  */
 
-/* Begins what was asked for, and answers those whose time is over (clock_mono()). */
+/* Starts a run if requests wait, and replies an error to requests whose timeout is over (clock_mono()). */
 void health_turn(int64_t mono_us);
-/* When health_turn() has something to do (clock_mono()), INT64_MAX if never. */
+/* The time at which health_turn() must be called next (clock_mono()), INT64_MAX if never. */
 int64_t health_next_due(void);
 
 #endif

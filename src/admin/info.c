@@ -1,4 +1,4 @@
-/* INFO: which sections there are, and those about clients, jobs and commands. */
+/* INFO: the table of sections, and the sections about clients, jobs and commands. */
 #include "admin/info.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static void queues_section(struct buf *out) {
     buf_printf(out, "registered_queues:%zu\r\n", queue_shown());
 }
 
-/* There is no append only file; these are the values of one in which all is well. */
+/* There is no append-only file. These are the values of a file without problems. */
 static void persistence_section(struct buf *out) {
     buf_printf(out, "loading:%d\r\n", load_is_under_way());
     buf_printf(out, "aof_enabled:%d\r\naof_state:%s\r\n", config.appendonly,
@@ -121,8 +121,8 @@ static void commandstats_section(struct buf *out) {
     }
 }
 
-/* In the order of the reply. Keyspace is last and never empty: some clients
- * cannot take a text that ends with an empty section. */
+/* In the order of the reply. Keyspace is last because it is never empty: some clients cannot read a text that
+ * ends with an empty section. */
 static const struct section {
     const char *title;
     void (*write)(struct buf *out);

@@ -3,18 +3,18 @@
 
 #include "base/buf.h"
 
-/* INFO: sections of lines "name:value". Every figure is at hand in memory. */
+/* INFO: sections of lines "name:value". All figures are in memory. */
 
-/* The server starts now: uptime counts from here. */
+/* Call when the server starts: uptime counts from here. */
 void info_init(void);
 
-/* Appends "name:value" with what could be taken for structure made harmless:
- * some clients split the whole text at every #. */
+/* Appends "name:value". Replaces # and line ends in value, because some clients split the whole text at every
+ * #. */
 void info_line(struct buf *out, const char *name, const char *value);
-/* Bytes for people: 1.06M. */
+/* A number of bytes for people, such as 1.06M. */
 void info_human(struct buf *out, const char *name, size_t bytes);
 
-/* The sections that tell of the process and of Postgres. */
+/* The sections about the process and Postgres. */
 void info_server(struct buf *out);
 void info_memory(struct buf *out);
 void info_cpu(struct buf *out);

@@ -1,4 +1,4 @@
-/* INFO: the sections about this process and its database. layer 4 */
+/* INFO: the sections about this process and its database. */
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 #include "pg/embedded/embedded.h"
 #include "version.h"
 
-/* The Disque whose commands these are. */
+/* The version of Disque whose commands pgdisque has. */
 #define DISQUE_COMPAT_VERSION "1.0-rc1"
 
 #define RUN_ID_BYTES 20
@@ -106,7 +106,7 @@ void info_server(struct buf *out) {
     info_line(out, "config_file", config_file() == NULL ? "" : config_file());
 }
 
-/* Pages of this process in memory, in bytes; 0 when the system does not tell. */
+/* Resident memory of this process in bytes; 0 if the system does not report it. */
 static size_t resident(void) {
     FILE *f = fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
@@ -119,7 +119,7 @@ static size_t resident(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The allocator of a sanitizer tells nothing; then all that is in memory counts. */
+/* The allocator of a sanitizer reports 0. The resident memory is used then. */
 static size_t allocated(void) {
     struct mallinfo2 m = mallinfo2();
 
@@ -147,7 +147,7 @@ void info_memory(struct buf *out) {
     buf_printf(out, "maxmemory:%zu\r\n", config.maxmemory);
     info_human(out, "maxmemory_human", config.maxmemory);
     memory_info(out);
-    info_line(out, "maxmemory_policy", "noeviction"); /* whatever is set: jobs are never evicted */
+    info_line(out, "maxmemory_policy", "noeviction"); /* jobs are never evicted, whatever the option says */
     buf_printf(out, "mem_fragmentation_ratio:%.2f\r\nmem_allocator:libc\r\n",
                used == 0 ? 0.0 : (double)rss / (double)used);
 }
@@ -186,7 +186,7 @@ static double ratio(uint64_t part, uint64_t whole) {
     return whole == 0 ? 0 : (double)part / (double)whole;
 }
 
-/* How well batching works: the larger the first two, and the smaller the third, the better. */
+/* Efficiency of batching: high values of the first two, and a low value of the third, are good. */
 static void batching(struct buf *out) {
     buf_printf(out, "rows_per_statement:%.2f\r\n", ratio(stats.rows, stats.statements));
     buf_printf(out, "statements_per_transaction:%.2f\r\n", ratio(stats.statements, stats.flights));

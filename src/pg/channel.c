@@ -70,7 +70,8 @@ static void down(const char *why) {
 
     snprintf(text, sizeof text, "%.*s", (int)strcspn(why, "\n"), why);
     if (channel.heard || channel.failures == WARN_AFTER)
-        log_warning("channel", "%s: %s", channel.heard ? "lost" : "other servers cannot be heard", text);
+        log_warning("channel", "%s: %s",
+                    channel.heard ? "lost" : "notifications from other servers do not arrive", text);
     if (!channel.heard && channel.failures == WARN_AFTER)
         log_warning("channel",
                     "servers that share the database now look once a second for each other's jobs; "

@@ -70,7 +70,7 @@ static void test_well(void **state) {
     assert_non_null(r);
     expect(c, "+OK", "CONFIG SET doctor-patience 0");
     assert_int_equal(r->type, REDIS_REPLY_STRING);
-    if (strstr(r->str, "All is well") == NULL || strstr(r->str, "could not be looked at") != NULL)
+    if (strstr(r->str, "All is well") == NULL || strstr(r->str, "this check failed") != NULL)
         fail_msg("not all is well: %s", r->str);
     freeReplyObject(r);
 }
@@ -302,14 +302,14 @@ static void test_few_rights(void **state) {
     p = client_open_on(&poor);
     EVENTUALLY(complaints(p) == 0);
     assert_true(finds(p, "note rights", "role curious"));
-    assert_false(finds(p, "note", "could not be looked at"));
+    assert_false(finds(p, "note", "this check failed"));
     other = postgres_connect(postgres_conninfo(&patient, "curious"));
     PQclear(PQexec(other, "begin isolation level repeatable read; select txid_current()"));
     EVENTUALLY(finds(p, "warning held-back", text_of("process %d (user postgres", PQbackendPID(other))));
     assert_true(finds(p, "warning held-back", "since a time not visible"));
     PQfinish(other);
     free(postgres_query(postgres_conninfo(&patient, "curious"), "revoke all on pgdisque.job from curious"));
-    EVENTUALLY(finds(p, "note ready-jobs", "could not be looked at: permission denied"));
+    EVENTUALLY(finds(p, "note ready-jobs", "this check failed: permission denied"));
     free(postgres_query(postgres_conninfo(&patient, "curious"), "grant all on pgdisque.job to curious"));
     redisFree(p);
     assert_int_equal(server_stop(&poor), 0);

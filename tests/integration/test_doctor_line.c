@@ -33,7 +33,7 @@ static void test_nothing_there(void **state) {
     says(out, "there is no private Postgres in nowhere");
     assert_int_equal(doctor_line_run(&out, "--nonsense", "1", NULL), 2);
     assert_int_equal(doctor_line_run(&out, "--database", postgres_conninfo(&pg, NULL), NULL), 2);
-    says(out, "error (schema): there are no tables of ours");
+    says(out, "error (schema): this database has no tables of pgdisque");
 }
 
 /* Of several hosts that which is a primary is looked at. */

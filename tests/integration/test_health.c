@@ -73,7 +73,8 @@ static void test_who_asked_is_gone(void **state) {
     wire_words(&w, "HEALTH", "TIMEOUT", "60000", NULL);
     wire_words(&other, "HEALTH", "TIMEOUT", "60000", NULL);
     wire_reset(&w);
-    expect_start(at[A], "-NOREPL no job went through within 300 milliseconds", "HEALTH TIMEOUT 300");
+    expect_start(at[A], "-NOREPL no job passed add, get and ack within 300 milliseconds",
+                 "HEALTH TIMEOUT 300");
     assert_int_equal(wire_pending(&other), 0);
     PQclear(PQexec(lock, "commit"));
     PQfinish(lock);
