@@ -764,27 +764,27 @@ CREATE TABLE pgdisque.job (
     ready_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     wake_at timestamp with time zone,
+    leased_at timestamp with time zone,
+    unique_until timestamp with time zone,
+    own_expires_at timestamp with time zone,
     queue_id integer NOT NULL,
     retry integer NOT NULL,
     delay integer DEFAULT 0 NOT NULL,
     deliveries integer DEFAULT 0 NOT NULL,
     nacks integer DEFAULT 0 NOT NULL,
     extras integer DEFAULT 0 NOT NULL,
+    attempts integer,
+    backoff integer,
+    slot integer,
     rank smallint DEFAULT 0 NOT NULL,
     replicate smallint DEFAULT 1 NOT NULL,
     owner smallint,
     body bytea NOT NULL,
     unique_key bytea,
-    unique_until timestamp with time zone,
-    worker text,
-    slot integer,
-    attempts integer,
-    backoff integer,
-    leased_at timestamp with time zone,
+    group_key bytea,
     deadqueue bytea,
     error bytea,
-    group_key bytea,
-    own_expires_at timestamp with time zone
+    worker text
 )
 WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2', toast.vacuum_truncate=off);
 ALTER TABLE ONLY pgdisque.job ALTER COLUMN body SET COMPRESSION lz4;
@@ -793,14 +793,14 @@ CREATE TABLE pgdisque.job_group (
     id bigint,
     turn bigint DEFAULT 0 NOT NULL,
     used_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    tokens double precision,
+    settled_at timestamp with time zone,
+    next_at timestamp with time zone,
     queue_id integer NOT NULL,
     rank smallint,
     key bytea NOT NULL,
     ranks smallint[],
-    ids bigint[],
-    tokens double precision,
-    settled_at timestamp with time zone,
-    next_at timestamp with time zone
+    ids bigint[]
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0.1', autovacuum_vacuum_cost_delay='0');
 
@@ -873,14 +873,14 @@ CREATE TABLE pgdisque.schedule (
     retry integer NOT NULL,
     ttl integer NOT NULL,
     delay integer NOT NULL,
+    attempts integer,
+    backoff integer,
     priority smallint NOT NULL,
     missed smallint NOT NULL,
     cron text NOT NULL,
     name bytea NOT NULL,
     queue bytea NOT NULL,
     body bytea NOT NULL,
-    attempts integer,
-    backoff integer,
     deadqueue bytea
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='200');

@@ -89,44 +89,6 @@ static void a_second_run_changes_nothing(void **state) {
     assert_string_equal(applied(conninfo), all_migrations());
 }
 
-/* As the first version of the server left it. */
-static void make_first_version(const char *conninfo) {
-    free(postgres_query(conninfo, text_of("%s%s%s; insert into pgdisque.migration values (1, '%s', false); "
-                                          "insert into pgdisque.node (number, id, addr, port) "
-                                          "values (3, repeat('3', 40), 'host', 7711); commit",
-                                          sql_migrate_open, sql_migrate_versions, sql_migrations[0].text,
-                                          sql_migrations[0].name)));
-}
-
-static void an_older_database_keeps_what_it_has(void **state) {
-    const char *conninfo = postgres_conninfo(&pg, NULL);
-
-    (void)state;
-    make_first_version(conninfo);
-    assert_string_equal(applied(conninfo), text_of("1 %s false", sql_migrations[0].name));
-    assert_null(migrate_over(conninfo));
-    assert_string_equal(applied(conninfo), all_migrations());
-    answers(conninfo, "3 host 7711 true",
-            "select number || ' ' || addr || ' ' || port || ' ' || (seen_at <= now()) "
-            "from pgdisque.node where left_at is null and not leaving");
-    PQfinish(session_open(conninfo));
-}
-
-/* Servers of old did not note it: neither in the files nor in the table. */
-static void an_older_database_learns_what_is_breaking(void **state) {
-    const char *conninfo = postgres_conninfo(&pg, NULL);
-
-    (void)state;
-    make_first_version(conninfo);
-    for (int i = 1; sql_migrations[i].version < 26; i++)
-        free(postgres_query(
-            conninfo, text_of("begin; %s; insert into pgdisque.migration values (%d, '%s', false); commit",
-                              sql_migrations[i].text, sql_migrations[i].version, sql_migrations[i].name)));
-    assert_null(migrate_over(conninfo));
-    assert_string_equal(applied(conninfo), all_migrations());
-    answers(conninfo, "6", "select count(*) from pgdisque.migration where not breaking and version <= 20");
-}
-
 static void two_databases_have_two_secrets(void **state) {
     const char *one = database_new(), *other = database_new();
     char *first = postgres_query(one, "select key from pgdisque.secret");
@@ -333,8 +295,6 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_database_gets_everything),
         cmocka_unit_test(a_second_run_changes_nothing),
-        cmocka_unit_test(an_older_database_keeps_what_it_has),
-        cmocka_unit_test(an_older_database_learns_what_is_breaking),
         cmocka_unit_test(two_databases_have_two_secrets),
         cmocka_unit_test(the_search_path_does_not_matter),
         cmocka_unit_test(a_newer_breaking_schema_is_refused),

@@ -141,25 +141,6 @@ static void a_fresh_install_in_a_poisoned_database(void **state) {
     is_clean_after_migrating();
 }
 
-/* A database that servers with every schema since the first one have made. */
-static void an_upgrade_from_any_version(void **state) {
-    (void)state;
-    for (int old = 1; old < sql_migration_count; old += 8) {
-        make_mallory(postgres_conninfo(&pg, NULL));
-        done(owner, text_of("%s%s", sql_migrate_open, sql_migrate_versions));
-        for (int i = 0; i < old; i++) {
-            done(owner, sql_migrations[i].text);
-            done(owner, text_of("insert into pgdisque.migration values (%d, '%s', false)",
-                                sql_migrations[i].version, sql_migrations[i].name));
-        }
-        done(owner, "commit");
-        lay_traps();
-        is_clean_after_migrating();
-        if (old + 8 < sql_migration_count)
-            forget(NULL);
-    }
-}
-
 /* Views that were made with the operators of others are made again. */
 static void captured_views_are_made_again(void **state) {
     const char *text;
@@ -185,33 +166,6 @@ static void what_stays_captured_is_refused(void **state) {
     is_refused("default value for column retry of table pgdisque.job uses function public.two()");
     done(owner, "alter table pgdisque.job alter column retry drop default");
     assert_string_equal(refusal(), "");
-}
-
-/* Migrations make again what they once made with functions and operators: as if another schema had come first. */
-static void captured_checks_are_made_again(void **state) {
-    (void)state;
-    make_mallory(postgres_conninfo(&pg, NULL));
-    done(owner, text_of("%s%s", sql_migrate_open, sql_migrate_versions));
-    for (int i = 0; sql_migrations[i].version < 25; i++) {
-        done(owner, sql_migrations[i].text);
-        done(owner, text_of("insert into pgdisque.migration values (%d, '%s', false)",
-                            sql_migrations[i].version, sql_migrations[i].name));
-    }
-    done(owner, "commit");
-    done(mallory,
-         "create function public.now() returns timestamptz language sql as 'select pg_catalog.now()';"
-         "create function public.sha256(bytea) returns bytea language sql immutable as "
-         "'select pg_catalog.sha256($1)';"
-         "create function public.length(bytea) returns integer language sql immutable as "
-         "'select pg_catalog.length($1)'");
-    done(owner, "alter table pgdisque.node alter column started_at set default public.now(); "
-                "alter table pgdisque.secret drop constraint secret_key_check, "
-                "add constraint secret_key_check check (public.length(key) = 16); "
-                "drop index pgdisque.queue_name; "
-                "create unique index queue_name on pgdisque.queue (public.sha256(name))");
-    assert_string_not_equal(sql(owner, "%s", sql_migrate_foreign), "");
-    assert_null(migrate(owner));
-    nothing_depends_on_others();
 }
 
 /* Not even internal functions look names up where their caller says. */
@@ -315,9 +269,7 @@ static void roles_of_the_owner_are_trusted(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_fresh_install_in_a_poisoned_database, forget),
-        cmocka_unit_test_teardown(an_upgrade_from_any_version, forget),
         cmocka_unit_test_teardown(captured_views_are_made_again, forget),
-        cmocka_unit_test_teardown(captured_checks_are_made_again, forget),
         cmocka_unit_test_teardown(what_stays_captured_is_refused, forget),
         cmocka_unit_test_teardown(functions_are_pinned_or_bound, forget),
         cmocka_unit_test_teardown(a_schema_of_another_role_is_refused, forget),

@@ -1,0 +1,362 @@
+--! breaking
+-- The schema: queues and their counters, jobs, and the servers that share them.
+
+set local search_path = pg_catalog, pg_temp;
+
+-- ---- servers ----
+
+create table pgdisque.secret (
+    -- The key of the cipher in job IDs, so that IDs can be neither guessed nor forged.
+    key bytea not null check (length(key) = 16),
+    only_row boolean primary key default true check (only_row)
+);
+
+-- gen_random_uuid() draws from the strong generator; 122 of its 128 bits are random.
+insert into pgdisque.secret (key)
+values (uuid_send(gen_random_uuid()));
+
+create table pgdisque.node (
+    number     smallint primary key check (number between 1 and 1023),
+    id         text not null unique check (id ~ '^[0-9a-f]{40}$'),
+    addr       text not null default '',
+    port       integer not null default 0,
+    started_at timestamptz not null default now(),
+    -- The last heartbeat.
+    seen_at    timestamptz not null default now(),
+    -- Set when the server has signed off.
+    left_at    timestamptz,
+    -- CLUSTER LEAVING.
+    leaving    boolean not null default false
+) with (
+    -- Room for heartbeats to stay on the page.
+    fillfactor = 50
+);
+
+-- Numbers the runs of servers. A clock may be set back; a sequence is not.
+create sequence pgdisque.node_run;
+
+-- Transactions that were committed, for a server that lost the answer.
+create table pgdisque.flight (
+    node   smallint not null,
+    flight bigint not null,
+    primary key (node, flight)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+
+-- ---- queues ----
+
+create table pgdisque.queue (
+    id         integer generated always as identity primary key,
+    name       bytea not null,
+    -- Bit 1: no job may enter. Bit 2: no job may leave.
+    pause      smallint not null default 0 check (pause between 0 and 3),
+    created_at timestamptz not null default now(),
+    -- The end of the list of this name where jobs leave: 1 left, 2 right; null: no list command has used it.
+    front      smallint check (front in (1, 2))
+);
+
+-- Of the hash, because a name may be longer than an index row can be.
+create unique index queue_name on pgdisque.queue (sha256(name));
+
+-- A table of its own, because these rows are written once a second and rows of queue hardly ever.
+create table pgdisque.queue_counter (
+    queue_id integer primary key,
+    jobs_in  bigint not null default 0,
+    jobs_out bigint not null default 0
+) with (fillfactor = 50);
+
+-- QCONFIG: a row for each setting that has a value. No foreign key: a queue with settings is not removed.
+create table pgdisque.queue_setting (
+    queue_id integer not null,
+    name     text not null,
+    -- As clients write it; numbers are decimal.
+    value    bytea not null,
+    primary key (queue_id, name)
+);
+
+-- ---- jobs ----
+
+-- Fixed columns by falling alignment come first: no padding, and cheap access to what claims read.
+create table pgdisque.job (
+    -- 41 bits milliseconds since 2020, 10 bits node, 12 bits counter: key order is creation order.
+    id             bigint not null,
+    -- From then on the job may be delivered. In the future: it is leased (owner is set) or delayed.
+    ready_at       timestamptz not null,
+    expires_at     timestamptz not null,
+    -- When the clock has to look at the row: when its delay ends, then when it expires. Null for jobs
+    -- with neither a delay nor a TTL of their own: these expire in key order and need no index.
+    wake_at        timestamptz,
+    -- When the lease began, where its end does not tell: with a back-off, or a time that WORKING names.
+    leased_at      timestamptz,
+    -- Until then the unique key stays taken, also when the job has ended.
+    unique_until   timestamptz,
+    -- When the job expires by its own TTL, where EXPIRE or PERSIST has changed expires_at; null: they have not.
+    own_expires_at timestamptz,
+    queue_id       integer not null,
+    -- Postgres parses the text of each CHECK in every statement that writes: six of them took 10 us of each insert
+    -- and of each claim. The commands and the functions of api/ check the ranges instead.
+    retry          integer not null,
+    delay          integer not null default 0,
+    deliveries     integer not null default 0,
+    nacks          integer not null default 0,
+    -- Disque's additional-deliveries, except the last lease, whose end is not written down:
+    -- when ready_at has passed and owner is still set, it counts one more.
+    extras         integer not null default 0,
+    -- After so many deliveries without an acknowledgement the job is dead. Null, as the next two: there is no limit.
+    attempts       integer,
+    -- Seconds: the first wait after a NACK or the end of a lease. Each wait is twice as long as the one before.
+    backoff        integer,
+    -- The slot of its queue in which the job was delivered last; null: none. The job holds the slot as long as
+    -- the row of pgdisque.slot names the job.
+    slot           integer,
+    -- The negative priority, so that ascending keys are the order of delivery.
+    rank           smallint not null default 0,
+    replicate      smallint not null default 1,
+    -- The node that leased the job until ready_at; 0: a client of the SQL functions.
+    owner          smallint,
+    body           bytea not null,
+    -- At most 512 bytes, as is group_key.
+    unique_key     bytea,
+    -- All jobs of a group but the first wait: ready_at is infinity, and owner is null.
+    group_key      bytea,
+    -- The queue to which the dead job goes.
+    deadqueue      bytea,
+    -- The error that the last NACK named.
+    error          bytea,
+    -- The client of the SQL functions that took the job; it has no meaning while owner is not 0.
+    worker         text,
+    -- No foreign key to queue: it would lock the queue's row for every job.
+    primary key (queue_id, rank, id)
+) with (
+    -- Room for the HOT update of a claim, which touches no indexed column.
+    fillfactor = 50,
+    vacuum_truncate = off,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0,
+    autovacuum_vacuum_insert_scale_factor = 0.2,
+    toast.vacuum_truncate = off
+);
+
+-- No claim changes a column of these indexes: they do not end heap-only updates.
+create index job_wake on pgdisque.job (wake_at)
+where wake_at is not null;
+
+create unique index job_unique on pgdisque.job (queue_id, unique_key)
+where unique_key is not null;
+
+create index job_in_group on pgdisque.job (queue_id, group_key, rank, id)
+where group_key is not null;
+
+-- Jobs that SQL adds have node 0 and a counter from here.
+create sequence pgdisque.sql_job as bigint;
+
+-- ADDJOB UNIQUE with a time: keys that outlive their jobs.
+create table pgdisque.unique_key (
+    -- The job that took the key last, as its ID needs it.
+    id         bigint not null,
+    expires_at timestamptz not null,
+    until      timestamptz not null,
+    queue_id   integer not null,
+    retry      integer not null,
+    rank       smallint not null,
+    key        bytea not null,
+    primary key (queue_id, key)
+);
+
+create index unique_key_until on pgdisque.unique_key (until);
+
+-- ADDJOB GROUP: jobs of one group run one after the other, or as many at once as QCONFIG per-group allows.
+create table pgdisque.job_group (
+    -- Its first job: while that exists, no other job of the group is let go.
+    id         bigint,
+    -- Grows whenever a server looks at the group in order to let a job go.
+    turn       bigint not null default 0,
+    used_at    timestamptz not null default clock_timestamp(),
+    -- With a rate: the tokens at settled_at, and when the next token comes if jobs wait for it.
+    tokens     double precision,
+    settled_at timestamptz,
+    next_at    timestamptz,
+    queue_id   integer not null,
+    rank       smallint,
+    key        bytea not null,
+    -- With per-group: the further jobs that were let go.
+    ranks      smallint[],
+    ids        bigint[],
+    primary key (queue_id, key)
+) with (
+    fillfactor = 50,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.1,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+-- QCONFIG max-active: a row for each job of a queue that may run at once.
+create table pgdisque.slot (
+    -- The job that was delivered in it last.
+    id       bigint,
+    -- Grows whenever the slot is given to a job.
+    turn     bigint not null default 0,
+    queue_id integer not null,
+    n        integer not null,
+    rank     smallint,
+    primary key (queue_id, n)
+) with (
+    fillfactor = 50,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+-- QCONFIG rate: the token bucket of a queue.
+create table pgdisque.bucket (
+    tokens     double precision not null default 0,
+    -- The number of tokens is that of this time; more have come since then.
+    settled_at timestamptz not null default clock_timestamp(),
+    queue_id   integer primary key
+) with (
+    fillfactor = 50,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+-- SCHEDULE: jobs that recur.
+create table pgdisque.schedule (
+    id        bigint generated always as identity primary key,
+    -- Grows with every SCHEDULE of the name: a server that read an older revision fires nothing.
+    revision  bigint not null default 1,
+    -- The next tick, and the last one that made jobs.
+    next_at   timestamptz not null,
+    last_at   timestamptz,
+    maxlen    bigint,
+    retry     integer not null,
+    ttl       integer not null,
+    delay     integer not null,
+    attempts  integer,
+    backoff   integer,
+    priority  smallint not null,
+    -- Ticks that passed while no server ran: 0 skip, 1 fire once, 2 fire all.
+    missed    smallint not null,
+    cron      text not null,
+    name      bytea not null,
+    queue     bytea not null,
+    body      bytea not null,
+    deadqueue bytea
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 200);
+
+-- Of the hash, because a name may be longer than an index row can be.
+create unique index schedule_name on pgdisque.schedule (sha256(name));
+create index schedule_next on pgdisque.schedule (next_at);
+
+-- ---- jobs that have ended ----
+
+-- A table of its own: there may be many dead jobs, and no statement about living jobs passes over them.
+create table pgdisque.dead_job (
+    id         bigint not null,
+    died_at    timestamptz not null,
+    expires_at timestamptz not null,
+    queue_id   integer not null,
+    retry      integer not null,
+    delay      integer not null,
+    deliveries integer not null,
+    nacks      integer not null,
+    extras     integer not null,
+    attempts   integer not null,
+    backoff    integer,
+    rank       smallint not null,
+    replicate  smallint not null,
+    error      bytea,
+    unique_key bytea,
+    body       bytea not null,
+    constraint dead_pkey primary key (queue_id, rank, id)
+) with (
+    vacuum_truncate = off,
+    autovacuum_vacuum_scale_factor = 0.1,
+    toast.vacuum_truncate = off
+);
+
+-- QCONFIG deadqueue. The version grows with every change, so that of two changes at once one sees the other.
+create table pgdisque.dead_path (
+    version  bigint not null default 0,
+    only_row boolean primary key default true check (only_row)
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000);
+
+insert into pgdisque.dead_path default values;
+
+-- QCONFIG retention: jobs that are done, in tables that are emptied as a whole. finish_jobs.sql chooses the table
+-- of a job by its bucket. The tables are never dropped: to make and drop tables would bloat the catalog and lock
+-- all of them.
+create table pgdisque.finished (
+    id          bigint not null,
+    finished_at timestamptz not null,
+    keep_until  timestamptz not null,
+    -- As the job had it: its ID is made of that.
+    expires_at  timestamptz not null,
+    queue_id    integer not null,
+    retry       integer not null,
+    delay       integer not null,
+    deliveries  integer not null,
+    nacks       integer not null,
+    extras      integer not null,
+    rank        smallint not null,
+    replicate   smallint not null,
+    bucket      smallint not null,
+    -- The client that acknowledged it: the number of its server and its name there, or 0 for SQL.
+    node        smallint not null,
+    worker      text not null,
+    error       bytea,
+    result      bytea,
+    body        bytea not null,
+    primary key (queue_id, rank, id, bucket)
+) partition by list (bucket);
+
+do $$
+begin
+    begin
+        alter table pgdisque.job alter column body set compression lz4;
+        alter table pgdisque.dead_job alter column body set compression lz4;
+        alter table pgdisque.finished
+            alter column body set compression lz4,
+            alter column result set compression lz4;
+    exception
+        -- A server built without lz4 compresses with pglz.
+        when feature_not_supported then null;
+    end;
+    -- No row is updated or deleted here, so there is nothing to vacuum before a table is emptied.
+    for bucket in 0..27 loop
+        execute format(
+            'create table pgdisque.finished_%s partition of pgdisque.finished for values in (%s) '
+            'with (autovacuum_enabled = off, toast.autovacuum_enabled = off)', bucket, bucket);
+    end loop;
+end
+$$;
+
+-- ---- the functions for applications ----
+
+create table pgdisque.api (
+    -- Of the text of api/ that was run last.
+    digest   text not null,
+    -- The number that the schema had then: another one after a restore.
+    schema   oid not null,
+    only_row boolean primary key default true check (only_row),
+    -- Of the functions: an older server leaves those of a newer one.
+    version  integer not null default 0
+);
+
+-- A number for each message from SQL to the servers, so that the message counts once.
+create sequence pgdisque.sql_message as bigint;
+
+-- A job before it was changed, as far as servers are told.
+create type pgdisque.changed_job as (
+    queue_id integer,
+    rank     smallint,
+    id       bigint,
+    ready_at timestamptz,
+    wake_at  timestamptz,
+    owner    smallint,
+    retry    integer,
+    -- It had its last attempt.
+    last     boolean,
+    -- The end of the lease or delay that it has now; null: it is queued.
+    next_at  timestamptz
+);
