@@ -8,8 +8,9 @@
 #include "queue/settings.h"
 
 /*
- * What happens to the jobs of a queue, as messages (pubsub.h) on the channel "__job__:" and its name: "added D-...".
- * Only when QCONFIG says so, and at most once, as all messages. Told by the server that did it.
+ * Job events: messages (pubsub.h) about the jobs of a queue, such as "added D-...", on the channel
+ * "__job__:<queue>". They are sent if QCONFIG events is 1, at most once, like all messages. The server that
+ * changed the job sends them.
  */
 #define JOB_EVENTS(X)               \
     X(EVENT_ADDED, "added")         \
@@ -25,21 +26,22 @@ enum job_event {
 #undef X
 };
 
-/* A queue with a longer name tells nothing: the name of its channel would be too long. */
+/* A queue with a longer name sends no events, because the name of its channel would be too long. */
 #define EVENTS_NAME_MAX 1000
 
-/* q may be NULL. */
+/* True if events of the queue are to be sent. q may be NULL. */
 static inline bool events_wanted(const struct queue *q) {
     return q != NULL && q->settings != NULL && setting_of(q, SETTING_EVENTS) > 0 &&
            q->name.len <= EVENTS_NAME_MAX;
 }
 
-/* For those that are wanted. */
+/* Sends an event. Call it only if events_wanted(q). */
 void event_of_job(const struct queue *q, enum job_event event, struct job_key key, int64_t expires_at,
                   int32_t retry);
-/* A list command has taken the job away: delivered and acknowledged at once. Also for those that are not wanted. */
+/* Sends the events of a job that a list command has taken: delivered and acknowledged. Checks
+ * events_wanted(q). */
 void events_of_taken(const struct queue *q, struct job_key key, int64_t expires_at, int32_t retry);
-/* As event_of_job() for a job whose ID was given by a client. */
+/* Like event_of_job(), with the ID as a client gave it. */
 void event_of_id(const struct queue *q, enum job_event event, struct slice id);
 
 #endif

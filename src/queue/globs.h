@@ -10,78 +10,78 @@
 #include "queue/queue.h"
 
 /*
- * Patterns of queues' names, as GETJOB takes them: which queues fit, which of these may have jobs, and
- * whose turn it is.
+ * Patterns of queue names, as GETJOB takes them. A pattern knows which queues match it, which of these may have
+ * jobs, and which queue is next in its rotation.
  *
- * A name is compared with each pattern once: when its queue has a job for the first time, or when the pattern
- * appears. With very many queues that takes several turns; until then the pattern is not settled, and gets wait
- * for it. What fits is a bit, of the queue and of the pattern. So ten thousand queues and a thousand patterns are some
- * megabytes at worst, a job of a queue finds the patterns that wait for it with a few words of both, and
- * a pattern the next queue in turn likewise. A pattern that nobody uses is kept for a while, for the
- * client's next GETJOB.
+ * A name is compared with a pattern once: when its queue has a job for the first time, or when the pattern is
+ * created. With very many queues that takes several turns. Until then the pattern is not settled, and its
+ * requests wait. A match is one bit in a set of the queue and one bit in a set of the pattern. So ten thousand
+ * queues and a thousand patterns need a few megabytes at most. A queue finds the patterns with waiters by a few
+ * words of both sets, and a pattern finds its next queue in the same way. An unused pattern is kept for a
+ * minute, for the client's next GETJOB.
  */
 #define GLOBS_MAX 2048
 
 struct glob {
     UT_hash_handle by_text;
     struct slice text;
-    struct list unsettled; /* patterns that are not compared with all queues yet, the oldest first */
-    uint32_t compared;     /* it is with those whose slots are less */
-    uint32_t slot;         /* its bit in the queues' sets */
-    uint32_t cursor;       /* slot of the queue whose turn it is */
-    uint64_t *queues;      /* the slots of those that fit, */
-    uint32_t words;        /* and how many words that is */
-    size_t users;          /* gets that name it */
-    int64_t used_us;       /* clock_mono(): the last one left */
-    struct list idle;      /* patterns without users, the longest unused first */
-    /* Waiting; waiters.h. */
-    struct list waiters; /* struct wait, in order of arrival */
+    struct list unsettled; /* in the list of patterns that are not settled, the oldest first */
+    uint32_t compared;     /* it has been compared with the queues of smaller index */
+    uint32_t slot;         /* its bit in the sets of queues */
+    uint32_t cursor;       /* index of the next queue in its rotation */
+    uint64_t *queues;      /* set of the indexes of the queues that match */
+    uint32_t words;        /* length of `queues` */
+    size_t users;          /* requests that use it */
+    int64_t used_us;       /* clock_mono() when `users` became 0 */
+    struct list idle;      /* in the list of patterns without users, the longest unused first */
+    /* Used by waiters.c. */
+    struct list waiters; /* struct wait of its waiters, in order of arrival */
     int64_t waiter_count;
     uint64_t joined_by;
-    uint64_t served; /* as of a queue */
+    uint64_t served; /* as in struct queue */
 };
 
 void globs_init(void);
-/* Calls fn after a pattern has been settled. */
+/* Registers a function that is called after a pattern has been settled. */
 void globs_on_settled(void (*fn)(void));
 
-/* Has the name a * or ? at all? Others are what they are, with all their \. */
+/* True if the name contains * or ?. Other names are taken literally, with every backslash. */
 bool glob_is_special(struct slice name);
-/* Has it one without a \ before it: is it a pattern? */
+/* True if a * or ? has no backslash before it: the name is a pattern. */
 bool glob_is_pattern(struct slice name);
-/* What a special name means that is no pattern: the \ before each byte taken away. Written to out, which
- * is as long; its length. */
+/* For a special name that is no pattern: removes the backslash before each byte. out has room for name.len
+ * bytes. Returns the length. */
 size_t glob_unescape(struct slice name, char *out);
 
-/* Finds or makes the pattern, and uses it until glob_leave(). NULL: too many are used. */
+/* Finds or creates the pattern, and keeps it until glob_leave(). NULL if GLOBS_MAX patterns are in use. */
 struct glob *glob_use(struct slice text);
 void glob_leave(struct glob *g);
-/* Does it know all queues that fit and may have jobs? Before that glob_find() misses some. */
+/* True if the pattern has been compared with all queues. Before that, glob_find() may miss some. */
 static inline bool glob_is_settled(const struct glob *g) {
     return list_empty(&g->unsettled);
 }
-/* Forgets patterns that nobody has used for a minute. */
+/* Frees patterns that have been unused for a minute. */
 void globs_forget_unused(void);
 size_t globs_count(void);
 
-/* A queue is about to lose its slot. */
+/* Removes a queue that is about to be freed from all sets. */
 void globs_part(struct queue *q);
-/* The queue may have ready jobs. */
+/* Notes that the queue may have ready jobs. */
 void globs_note(struct queue *q);
 
-/* From the one whose turn it is on, the first queue that fits the pattern, may have jobs or is being claimed
- * from, and is accepted; NULL: none. */
+/* The first queue, in the order of the rotation, that matches the pattern, may have jobs or is being claimed
+ * from, and is accepted. NULL if there is none. */
 struct queue *glob_find(const struct glob *g, bool (*accept)(struct queue *q));
-/* It was served: the next one's turn comes. */
+/* Called after a job of q was given to a request of g. The rotation goes on after q. */
 void glob_served(struct glob *g, const struct queue *q);
 
-/* Somebody waits for the pattern, or nobody does any more. */
+/* Sets whether the pattern has waiters. */
 void glob_set_waiting(struct glob *g, bool waiting);
-/* Is a pattern waited for into which the queue fits? */
+/* True if a pattern that the queue matches has waiters. */
 bool globs_wait_for(struct queue *q);
-/* The next such pattern whose slot is not below *from, which is moved behind it; NULL: no more. */
+/* The next such pattern whose index is at least *from; then *from is moved after it. NULL if there is none. */
 struct glob *globs_next_waiting(struct queue *q, uint32_t *from);
-/* How many gets wait for the queue by a pattern. */
+/* The number of requests that wait for the queue by a pattern. */
 int64_t globs_waiters(struct queue *q);
 
 #endif

@@ -6,20 +6,21 @@
 #include "queue/queue_row.h"
 
 /*
- * A queue as a list: its jobs in the order of their keys lie from one end to the other. Its front is the end
- * where the first of them is, that GETJOB takes. A list to which is pushed from the left has its front at the
- * right, and the other way round, so that both are first in, first out for GETJOB. Who pushes to, or pops
- * from, the list first settles it, for all servers and as long as the queue has its row.
+ * A queue as a list: its jobs lie from one end to the other in the order of their keys. The consume end is the
+ * end with the first key, which GETJOB takes. A list whose elements are pushed at the left has its consume end
+ * at the right, and vice versa. So for GETJOB both lists are first in, first out. The first push or pop sets
+ * the consume end for all servers. It remains while the queue has its row.
  */
 
 static inline enum list_end list_other_end(enum list_end end) {
     return end == END_LEFT ? END_RIGHT : END_LEFT;
 }
 
-/* Asks the database, for a queue with a row and q->front not known; and settles it as wished, but for
- * END_NONE. Then waiters of q are served. */
+/* Reads the consume end from the database, and sets it to `wish` if it is not set (END_NONE: does not set
+ * it). For a queue with a row. Then the waiters of q are served. */
 void list_front_ask(struct queue *q, enum list_end wish);
-/* The same, and calls p->go when it is known, or, without a wish, nobody has settled it. */
+/* The same, and calls p->go after that. q->front is still END_NONE then if wish is END_NONE and the end is
+ * not set. */
 void list_front_park(struct queue *q, enum list_end wish, struct parked *p);
 
 #endif

@@ -6,31 +6,32 @@
 #include "queue/queue.h"
 
 /*
- * Queues of which so many jobs may run at once, or be delivered a second, over all servers: QCONFIG
- * max-active and rate. Slots and tokens are in the database, and the statement that claims decides
- * (claim_limited.sql). Here is whether it is worth asking: a claim that found none makes the queue full,
- * and then it takes somebody who has freed a slot, here or at another server, or time.
+ * Limited queues: QCONFIG max-active limits the jobs that run at once, and rate the deliveries per second, over
+ * all servers. Concurrency slots and tokens are in the database, and the statement that claims decides
+ * (claim_limited.sql). This module decides whether a claim is worth sending. A claim that found no slot makes
+ * the queue full. It stays full until a slot becomes free, here or at a peer, or until a time is over.
  */
 
-/* Does QCONFIG per-group say that each group has them for itself? Claims know nothing of that: see job_group.h. */
+/* True if the limits hold for each group by itself (QCONFIG per-group). Claims do not check these: see
+ * job_group.h. */
 bool limits_are_per_group(const struct queue *q);
-/* The settings of q have changed. */
+/* Called when the settings of q have changed. */
 void limits_set(struct queue *q);
-/* A job of q has stopped running, by this server's doing: the others are told. */
+/* A job of q no longer runs, because of this server: peers are notified. */
 void limits_room(struct queue *q);
-/* There may be room, and whoever knew better has been told. */
+/* A concurrency slot may be free. Peers are not notified. */
 void limits_heard_room(struct queue *q);
-/* A claim found no room. rooms: q->rooms when the claim was sent. wait_ms: until the next tokens; 0: it is not for tokens.
- * soon: another session was about to change that. */
+/* A claim found no slot or token. rooms: q->rooms when it was sent. wait_ms: until the next tokens; 0: it
+ * found no slot. soon: another session was about to change that. */
 void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon);
-/* A claim took what it wanted. */
+/* A claim got all jobs that it requested. */
 void limits_not_full(struct queue *q);
-/* The queue's object goes. */
+/* Removes the queue, which is about to be freed. */
 void limits_drop(struct queue *q);
 
-/* Looks at those for which it is time. */
+/* Signals the queues whose time is over. */
 void limits_turn(void);
-/* When that is (clock_mono()), INT64_MAX if never. */
+/* clock_mono() of the next such time, INT64_MAX if there is none. */
 int64_t limits_next_turn(void);
 
 #endif

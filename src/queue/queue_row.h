@@ -4,15 +4,15 @@
 #include "batch/op.h"
 #include "queue/queue.h"
 
-/* The rows of queues in the database: made when a job or a pause state needs
- * one, forgotten when long unused; and their counters. */
+/* The rows of queues in the database. A row is inserted when a job or a pause needs it, and deleted when the
+ * queue has been unused for long. This module also saves the counters. */
 
-/* Somebody who needs a queue's id. */
+/* A request that waits for the id of a queue. */
 struct parked {
     struct list node;
-    /* The queue has its id; p is in no list any more. */
+    /* Called when the queue has its id. p is in no list then. */
     void (*go)(struct parked *p, struct queue *q);
-    /* The row could not be made. */
+    /* Called when the row could not be inserted. */
     void (*fail)(struct parked *p, const struct op_error *err);
 };
 
@@ -20,13 +20,13 @@ static inline bool queue_is_open(const struct queue *q) {
     return q->id != 0 && !q->opening;
 }
 
-/* Calls p->go when the queue has its row; call it when !queue_is_open(q). */
+/* Calls p->go when the queue has its row. Only for a queue that is not open. */
 void queue_park(struct queue *q, struct parked *p);
-/* Ten times a second: asks again for rows that somebody else was making. */
+/* Opens queues again whose row another session was inserting. Called ten times a second. */
 void queue_open_again(void);
-/* Writes what the counters of some thousand queues have gained. True: there may be more. */
+/* Saves the changes of the counters of some thousand queues. True if there may be more. */
 bool queue_save_counters(void);
-/* Removes the object, and the row if nothing else needs it. */
+/* Frees the queue, and deletes its row if nothing else needs it. */
 void queue_forget(struct queue *q);
 
 #endif

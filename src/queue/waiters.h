@@ -13,16 +13,15 @@
 #include "queue/queue.h"
 
 /*
- * GETJOB requests on their way: who waits for which queue, in order of arrival,
- * and how jobs reach them.
+ * GETJOB requests (struct get): which request waits for which queue, in order of arrival, and how jobs reach
+ * it. List pops are such requests, too (struct get_kind).
  *
- * A get is fresh until the next flight is built, which looks whether there may
- * be jobs for it; then it is claiming, or it waits. A waiting get is served one
- * job, by the first of its queues that has one, after all that waited longer. A
- * get that claimed in vain goes back to its old place.
+ * A request is fresh until the next transaction is built. If one of its queues may have jobs, it claims then;
+ * otherwise it waits. A waiting request is served one job, by the first of its queues that has one, after all
+ * requests that waited longer. A request whose claim found nothing returns to its old place.
  *
- * When its client goes, a waiting get ends. One that is claiming goes on as an
- * orphan, and what is claimed for it is put back (claim.h).
+ * When its client disconnects, a waiting request ends. A claiming request goes on without a client, and the
+ * jobs that are claimed for it are put back (claim.h).
  */
 #define GET_STATES(X)                                                           \
     X(GET_FRESH, "fresh")                                                       \
@@ -36,47 +35,47 @@ enum get_state {
 #undef X
 };
 
-/* A job on its way to a client. */
+/* A job that is being delivered. */
 struct job {
     struct queue *q;
     struct job_key key;
-    int64_t ready_at; /* the lease's end in the row */
-    int64_t lease_us; /* how long it lasts */
-    bool last;        /* attempt */
+    int64_t ready_at; /* end of the lease in the row */
+    int64_t lease_us; /* length of the lease */
+    bool last;        /* it is the last attempt */
     int64_t expires_at;
     int32_t retry;
     int32_t nacks;
     int32_t extras;
     struct slice body;
-    /* Only of one that was taken away; popped.h. */
-    struct slice group; /* ptr NULL: none */
+    /* Only for a job that was removed; popped.h. */
+    struct slice group; /* ptr NULL: no group */
     int32_t deliveries;
-    int row; /* in rows, where there is more about it; NULL: it never was a row */
-    const PGresult *rows;
+    int row;              /* its row in `rows`, for other columns */
+    const PGresult *rows; /* NULL: the job never was a row */
 };
 
 struct get;
 
-/* Commands other than GETJOB that take jobs, and wait for them as it does. */
+/* The callbacks of commands other than GETJOB that take jobs, and wait for them in the same way. */
 struct get_kind {
-    /* Plans what the next flight is to take for g: from q, or, when that is NULL, from the first of its queues
-     * that may have something. How many rows; get_claim() was called when there are any. */
+    /* Plans a claim of the next transaction for g: from q or, if that is NULL, from the first of its queues
+     * that may have jobs. Returns the number of rows. get_claim() was called if that is not 0. */
     size_t (*plan)(struct get *g, struct queue *q);
     /* Replies the jobs. */
     void (*deliver)(struct get *g, const struct job *jobs, size_t count);
-    /* Replies that there is none. */
+    /* Replies that there is no job. */
     void (*reply_nothing)(struct get *g);
-    /* It ends; its reply is complete. */
+    /* The request ends. Its reply is complete. */
     void (*ended)(struct get *g);
 };
 
-/* What a get takes from: a queue, or those that fit a pattern. */
+/* The source of a request: a queue, or the queues that match a pattern. */
 struct get_source {
-    struct queue *q;   /* NULL: */
-    struct glob *glob; /* used until the get's end */
+    struct queue *q;   /* NULL: the source is a pattern */
+    struct glob *glob; /* kept until the request ends */
 };
 
-/* A get in the list of one of its sources. */
+/* A waiting request in the list of one of its sources. */
 struct wait {
     struct list node;
     struct get_source from;
@@ -85,98 +84,101 @@ struct wait {
 
 struct get {
     const struct get_kind *kind; /* NULL: GETJOB */
-    void *own;                   /* of the kind */
+    void *own;                   /* data of the kind */
     struct req *req;
-    struct client *client; /* NULL once it has gone */
+    struct client *client; /* NULL after it has disconnected */
     enum get_state state;
     bool nohang;
-    bool moves; /* to another list: what is being moved stays there, so the client is told of it */
+    bool moves; /* it moves elements to another list; they stay there, so the client must get the reply */
     bool with_counters;
     bool with_tokens;
-    bool has_waited; /* is served one job, whatever count says */
-    bool unblocked;  /* by CLIENT UNBLOCK during a move: ends when that brings nothing, */
-    bool with_error; /* and so */
+    bool has_waited; /* it has waited, so it is served one job, whatever `count` is */
+    bool unblocked;  /* CLIENT UNBLOCK came during a move: it ends if that moves nothing */
+    bool with_error; /* the end after `unblocked` is an error */
     int64_t count;
     uint64_t arrival;          /* order of arrival */
-    struct heap_item deadline; /* clock_mono(); not set: waits for ever */
+    struct heap_item deadline; /* clock_mono(); not set: no timeout */
     struct list in_fresh;
-    /* Claiming: places of the reply, each filled by one claimed row, or not. */
+    /* Claiming: the places in the reply. A claimed row fills one place, and a place can stay empty. */
     struct job *jobs;
     size_t places;
-    char *refusal;  /* the error of a claim that the database refused */
-    size_t pending; /* places whose claim is under way */
-    unsigned tries; /* claims in vain, one after the other */
+    char *refusal;  /* error of a claim that the database refused, or NULL */
+    size_t pending; /* places whose claim has not ended */
+    unsigned tries; /* successive claims that found nothing */
     size_t wait_count;
     struct wait waits[]; /* in the order of the command */
 };
 
-/* A delivery whose reply has not reached the socket; client.h keeps them. */
+/* A delivery whose reply is not written to the socket yet. The client has a list of them, client.h. */
 struct delivery {
     struct job_key key;
-    int64_t until;       /* the lease's end */
-    struct popped *copy; /* of one that was taken away; popped.h */
-    uint64_t offset;     /* of the client's output at which the reply begins, or earlier */
+    int64_t until;       /* end of the lease */
+    struct popped *copy; /* copy of a job that was removed; popped.h */
+    uint64_t offset;     /* position in the client's output at or before the start of the reply */
 };
 
 void waiters_init(void);
 
-/* A get over sources[count]; r->client must be there. Its fields are set by the caller. */
+/* Creates a request over sources[count]. r->client must be connected. The caller sets the other fields. */
 struct get *get_new(struct req *r, const struct get_source *sources, size_t count);
 /* Puts the request back at the head of the list of unplanned requests. */
 void get_put_back(struct get *g);
-/* The first of its queues that is accepted, or NULL. */
+/* The first of its queues that accept() accepts, or NULL. */
 struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q));
-/* May one of its queues have a ready job? */
+/* True if one of its queues may have a ready job. */
 bool get_has_budget(const struct get *g);
-/* Its fields are set: takes what there may be, or waits. */
+/* Starts a request whose fields are set: it claims if there may be jobs, else it waits. */
 void get_begin(struct get *g);
-/* Takes part in the next flight. */
+/* Makes it fresh: the next transaction may claim for it. */
 void get_start(struct get *g);
-/* Takes the oldest fresh get, or NULL. */
+/* Removes and returns the oldest fresh request, or NULL. */
 struct get *get_next_fresh(void);
-/* Nothing for it: waits at its place. Ends when it may not wait, its time is over, or the server is leaving. */
+/* Lets it wait at its old place. It ends if it must not wait, its timeout is over, or the server is leaving. */
 void get_wait(struct get *g);
-/* The longest waiting get of q whose client is still there, or NULL. */
+/* The waiter of q that has waited longest and whose client is connected, or NULL. */
 struct get *get_first_waiting(struct queue *q);
-/* The same, if a job that is added now may go to it without a claim: nothing is ready, or about to be, before that job, and no
- * limit has to be asked. For the caller to check: the kind of the get, and what the job itself rules out. */
+/* The same, if a new job may be handed off to it without a claim: no other job is ready, or about to be,
+ * before the new one, and q has no limits. The caller checks the kind of the request, and the options of the
+ * job. */
 struct get *get_find_taker(struct queue *q);
-/* Leaves all queues' lists; a job for it is under way. */
+/* Removes it from the lists of its sources and makes it claiming. */
 void get_claim(struct get *g);
-/* Another place in the reply. */
+/* Adds a place to the reply, and returns its index. */
 size_t get_add_place(struct get *g);
-/* A claim for it was refused: with no job from others it ends with that error. */
+/* A claim for it was refused. If its other claims bring no job, it ends with that error. */
 void get_refuse(struct get *g, const struct op_error *err);
-/* Claims for it have ended: replies what came, or waits again. */
+/* Its claims have ended: replies the jobs, or waits again. */
 void get_finish(struct get *g);
-/* Replies count jobs to r of c: leased from now on, and put back when c goes before it has them. */
+/* Replies jobs[count] to r of client c. Their leases begin now. They are put back if c disconnects before
+ * the reply is written. */
 enum { JOBS_WITH_COUNTERS = 1, JOBS_WITH_TOKENS = 2 };
 void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form);
-/* Of a delivery whose reply comes next. */
+/* Notes a delivery whose reply is appended next. */
 void get_note_unsent(struct client *c, struct delivery d);
-/* Delivers count jobs and ends the get. */
+/* Replies jobs[count] and ends the request. */
 void get_deliver(struct get *g, const struct job *jobs, size_t count);
-/* Ends with a reply of nothing. */
+/* Ends the request with the reply that there is no job. */
 void get_end_empty(struct get *g);
 void get_end_error(struct get *g, const char *error);
-/* Ends it; its reply is complete. */
+/* Ends the request. Its reply is complete. */
 void get_end(struct get *g);
 
-/* Has c a GETJOB, or the like, under way that may wait? (NOHANG is answered in any case.) */
+/* True if c has a GETJOB, or a list pop, that may wait. NOHANG does not wait. */
 bool waiters_has(const struct client *c);
-/* The client has gone: ends or orphans its get. */
+/* The client has disconnected: its request ends, or goes on without it if it is claiming. */
 void waiters_client_gone(struct client *c);
-/* CLIENT UNBLOCK: ends a get that may wait with nothing or -UNBLOCKED, also while a claim for it is under way. A move under way
- * goes on: the get ends with what is moved, or else as told. False if there is none, or it was told so before. */
+/* CLIENT UNBLOCK: ends a request that may wait, also a claiming one, with no job or with -UNBLOCKED. A move
+ * goes on: its request ends with the moved element or, if there is none, in that way. False if the client
+ * has no such request, or if CLIENT UNBLOCK has come before. */
 bool waiters_unblock(struct client *c, bool error);
 #define WAITERS_UNBLOCKED "UNBLOCKED client unblocked via CLIENT UNBLOCK"
-/* What those get who would wait at a server that is leaving. */
+/* The error of a request that would wait while the server is leaving. */
 #define WAITERS_LEAVING "LEAVING This node is leaving the cluster, please connect to a different one"
-/* Ends all waiting gets: with error, or with nothing when it is NULL. */
+/* Ends all waiting requests: with error or, if that is NULL, with no job. */
 void waiters_end_all(const char *error);
-/* Ends those whose time is over. */
+/* Ends the requests whose timeout is over. */
 void waiters_expire(int64_t mono_us);
-/* When the next one's time is over (clock_mono()), INT64_MAX if none's. */
+/* clock_mono() of the next timeout, INT64_MAX if there is none. */
 int64_t waiters_next_deadline(void);
 size_t waiters_blocked(void);
 
