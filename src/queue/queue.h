@@ -107,8 +107,7 @@ struct queue {
     struct list in_dirty;  /* in the list of queues whose counters differ from the database */
 
     /* Claiming. */
-    struct job_key frontier;                                           /* the scan position */
-    bool behind; /* there may be ready jobs after the scan position */ /* the scan position */
+    struct job_key frontier;  /* the scan position */
     bool behind;              /* there may be ready jobs after the scan position */
     uint64_t rewinds;         /* how often the scan position was set; scans sent before that do not move it */
     struct job_key *returned; /* redelivery keys, a binary heap by job_key_before() */
