@@ -1,4 +1,4 @@
-/* Learn from the database what serving needs: at start, and after a lost connection. */
+/* Loads the state of the database, at start and after a lost connection. */
 #include "cluster/load.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static struct {
     bool only_look;      /* --check */
     bool loaded;
     bool failed;
-    bool lost; /* flights, since the leases were read */
+    bool lost; /* transactions were lost since the leases were read */
     void (*on_loaded)(void);
     void (*on_reloaded)(void);
 } load = {
@@ -72,8 +72,8 @@ static void ask_for_jobs(void) {
     ask(&load.counts);
 }
 
-/* The clock first, in flights of its own: its answer is as old as its flight is long, and what
- * is leased by a late clock comes back too soon when that is set right. */
+/* The clock is read first, in transactions of its own, because its error is the duration of the transaction. Leases
+ * given by a late clock end too soon after it is corrected. */
 static void start(void) {
     if (load.loaded)
         ask_for_jobs();
@@ -90,8 +90,8 @@ void load_again(void) {
     start();
 }
 
-/* Some other server took the same number at the same moment, or the database is
- * in trouble: load_retry() asks again, because what fails would fail others too. */
+/* Another server took the same number at the same moment, or the database has failed. load_retry() starts the load
+ * again. */
 static void load_fail(struct task *t, const struct op_error *err) {
     log_warning("load", "%s: %s (SQLSTATE %s); trying again", t->op->name, err->message, err->sqlstate);
     load.failed = true;
@@ -257,8 +257,8 @@ static void now_encode(struct params *p, struct task *t) {
     params_set_time(p, 0, clock_db());
 }
 
-/* A lease in our name that we do not know was given by a flight that got lost, if one was: no
- * client has the job. Otherwise it had ended, by a clock that has been set back. */
+/* This server does not know a lease of its own. If transactions were lost, one of them gave the lease and no client
+ * has the job. Otherwise the lease had ended by a clock that was set back since. */
 static void meet_own_lease(struct job_key key, int64_t until) {
     bool stray = !lease_known(key.id);
 
@@ -267,8 +267,8 @@ static void meet_own_lease(struct job_key key, int64_t until) {
         claim_release(key, until, false);
 }
 
-/* A lease without an end looks the same whether delivered or not, and at most once means to leave
- * it. Those of servers that live are theirs. */
+/* A lease without an end looks the same whether the job was delivered or not, so at-most-once jobs are left alone.
+ * Live servers watch their own leases. */
 static void meet_lease(struct job_key key, int64_t until, uint16_t owner) {
     const struct node *n = node_by_number(owner);
 
@@ -301,7 +301,7 @@ static void leases_done(struct task **tasks, size_t count, const PGresult *rows)
     load.lost = false;
 }
 
-/* A queue that the counts do not name has no jobs: what comes will have newer ids, or comes by its key. */
+/* A queue without counts has no jobs. Later jobs have newer ids, or are announced by their keys. */
 static void forget_counts(void) {
     struct job_key now = { .rank = 0, .id = job_id_at(clock_db()) };
 
@@ -324,12 +324,12 @@ static void load_count(const PGresult *rows, int row) {
     if (q->len > 0)
         queue_show(q);
     q->ranked |= q->len > 0 && row_int2(rows, row, 4) != 0;
-    /* Not from the queue's beginning: dead rows may lie there by the million. */
+    /* The scan does not begin at the first key of the queue, where millions of dead rows may be. */
     if (q->len > 0)
         queue_walk_after(q, (struct job_key){ q->id, row_int2(rows, row, 4), row_int8(rows, row, 5) - 1 });
 }
 
-/* Before the counts, which end the loading. */
+/* Must run before the counts, which end the load. */
 static void dead_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;

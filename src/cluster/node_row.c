@@ -29,7 +29,7 @@ bool node_row_is_forgotten(void) {
     return was;
 }
 
-/* The others read it when they are told. */
+/* Peers read the row after this message, which is sent when leaving has changed. */
 static void beat_done(struct task **tasks, size_t count, const PGresult *rows) {
     static bool told;
 

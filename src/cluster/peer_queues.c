@@ -1,4 +1,4 @@
-/* What other servers tell of queues and jobs. */
+/* Handles messages of peers about queues and jobs, and reads the rows of these queues. */
 #include "cluster/peer_queues.h"
 
 #include <stdlib.h>
@@ -18,10 +18,11 @@
 #include "queue/settings.h"
 
 #define COUNT_MAX (INT64_C(1) << 50)
-/* Items that wait for their queues' rows; when there are more, these are counted anew. */
+/* Maximum of items that wait for the rows of their queues. Further items are dropped: the counters of a new queue
+ * are suspect anyway. */
 #define WAITING_MAX 10000
 
-/* ---- queues whose rows have to be read ---- */
+/* ---- queues without a known row ---- */
 
 struct stranger {
     struct node *node;
@@ -32,12 +33,12 @@ struct stranger {
 
 static struct {
     struct task task;
-    int32_t *ids; /* to be asked for */
+    int32_t *ids; /* rows to read */
     size_t id_count;
     size_t id_cap;
     struct stranger *items;
     size_t item_count;
-    size_t asked; /* of the ids, by the statement under way */
+    size_t asked; /* number of ids in the running statement */
 } find = { .task = { .op = &op_find_queues, .rows = 1 } };
 
 static void ask(void) {
@@ -45,7 +46,7 @@ static void ask(void) {
         batch_add(&find.task);
 }
 
-/* The statement under way may have read the row before what is told now. */
+/* Adds the id even if the running statement reads it: that may have read the row before the change. */
 static void find_queue(int32_t id) {
     if (find.id_count > find.asked && find.ids[find.id_count - 1] == id)
         return;
@@ -77,7 +78,7 @@ static void find_encode(struct params *p, struct task *t) {
         params_int4(p, 0, find.ids[i]);
 }
 
-/* Of a queue that is new here, nothing is known: the first claim looks at all of it. */
+/* Adds or updates a queue. Nothing is known of a new queue, so its first claim scans all of it. */
 static void meet_queue(const PGresult *rows, int row) {
     struct queue *q = queue_get(row_bytes(rows, row, 1));
 
@@ -97,8 +98,8 @@ static void meet_queue(const PGresult *rows, int row) {
 static void hear_queue(struct queue *q, struct node *n, enum news_item item, const int64_t *numbers,
                        int count);
 
-/* At once, before later items of the same queues, which do not wait any more. Those of others wait as long as there
- * are rows to be asked for. */
+/* Handles the waiting items at once, before later items of the same queues. Items of other queues wait as long as
+ * there are rows to read. */
 static void hear_strangers(void) {
     size_t count = find.item_count, kept = 0;
 
@@ -168,7 +169,7 @@ static void look_end(void) {
         peer_queues_look();
 }
 
-/* What was told of a queue that is new here is not all. */
+/* Earlier changes of a queue that is new here are not in its counters, which therefore are suspect. */
 static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
@@ -198,21 +199,21 @@ struct op op_look_queues = {
     .fail = look_fail,
 };
 
-/* ---- queues of which no message told ---- */
+/* ---- queues without a message ---- */
 
-/* A page each second: in turn those that are newer than all known here, and the next of all queues. */
+/* Each second reads a page: in turn queues that are newer than all known ones, and the next page of all queues. */
 #define PAGE_QUEUES 1000
-/* A look for jobs in a queue passes over its dead rows, so all queues are looked at no more often than this. */
+/* A search for jobs passes over the dead rows of a queue, so all queues are searched at most this often. */
 #define PROBE_US (60 * US_PER_S)
 
 static struct {
     struct task task;
     int32_t cursor;
     int32_t newest;
-    bool at_newest;    /* of the page under way */
+    bool at_newest;    /* the running page is of new queues */
     bool may_probe;    /* there are few dead rows */
     bool probes;       /* the pages of all queues also look for jobs */
-    int64_t probed_us; /* clock_mono() when that began last */
+    int64_t probed_us; /* clock_mono(): begin of the last round that looked for jobs */
 } page = { .task = { .op = &op_page_queues, .rows = 1 } };
 
 void peer_queues_page(bool may_probe) {
@@ -220,7 +221,7 @@ void peer_queues_page(bool may_probe) {
         return;
     page.at_newest = !page.at_newest;
     if (!page.at_newest && page.cursor == 0) {
-        /* At the start the counts have just been read. */
+        /* At start, the counts were just read. */
         page.probes = page.probed_us != 0 && clock_mono() - page.probed_us >= PROBE_US;
         if (page.probes || page.probed_us == 0)
             page.probed_us = clock_mono();
@@ -237,7 +238,7 @@ static void page_encode(struct params *p, struct task *t) {
     params_set_bool(p, 3, page.probes && page.may_probe && !page.at_newest);
 }
 
-/* SQL adds jobs without a message, and its caller may die before it calls wake(). */
+/* An SQL function adds jobs without a message, and its caller may fail before it calls wake(). */
 static void page_queue(int32_t id, bool has_jobs) {
     struct queue *q = queue_find_id(id);
 
@@ -279,10 +280,10 @@ struct op op_page_queues = {
     .fail = page_fail,
 };
 
-/* ---- leases that others have ended ---- */
+/* ---- leases that peers ended ---- */
 
-/* Before that was heard here, the lease may have ended by itself, or the job may have been claimed
- * again: then it is counted twice. */
+/* Before this message arrived, the lease may have ended here, or the job may have been claimed again. The job is
+ * counted twice then, which this corrects. */
 static void hear_lease(struct queue *q, struct job_key key, int64_t row_until) {
     enum lease_past what = lease_revoke(key.id, row_until);
 
@@ -292,7 +293,7 @@ static void hear_lease(struct queue *q, struct job_key key, int64_t row_until) {
         queue_count_len(q, -1);
 }
 
-/* ---- leases of the dead ---- */
+/* ---- leases of failed servers ---- */
 
 static struct task inherit = { .op = &op_inherit_leases, .rows = 1 };
 static bool inherit_again;
@@ -338,14 +339,14 @@ static void inherit_done(struct task **tasks, size_t count, const PGresult *rows
     inherit_end();
 }
 
-/* The rare full walk finds them. */
+/* Ignore the error: the rare full scan finds the jobs. */
 static void inherit_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
     inherit_end();
 }
 
-/* It reads the whole table, so nobody has to wait for it. */
+/* Uses the read connection, because it reads the whole table and must not delay writes. */
 struct op op_inherit_leases = {
     .name = "inherit_leases",
     .stmt = SQL_INHERIT_LEASES,
@@ -367,14 +368,14 @@ static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
     }
 }
 
-/* Our share tells the other server that there is such a queue. */
+/* Sends this server's share, so that the other server learns of the queue. */
 static void hear_uncounted(struct queue *q) {
     q->doubtful = true;
     limits_heard_room(q);
     news_changed(q);
 }
 
-/* No server has counted so far, nor adds up so much. */
+/* False if a number is larger than any counter can be. */
 static bool are_counts(const int64_t *change, int count) {
     for (int i = 0; i < count; i++)
         if (change[i] > COUNT_MAX || change[i] < -COUNT_MAX)
@@ -382,8 +383,9 @@ static bool are_counts(const int64_t *change, int count) {
     return true;
 }
 
-/* One server counts what SQL has done, and tells the others as its own doing. What may have been repeated
- * counts no more than a doubt; and what jobs there are may have been counted already, when that was read. */
+/* The leader counts the changes of SQL functions, and sends them to peers as its own. A message that may be a
+ * repeat only makes the counters suspect. Counters that were just read may include the change, so len and total
+ * stay as read. */
 static void hear_counted(struct queue *q, const struct node *n, const int64_t change[4]) {
     if (!n->live || !n->introduced)
         q->doubtful = true;

@@ -1,4 +1,4 @@
-/* What transactions of SQL tell: the jobs that they added, took and ended. */
+/* Handles messages of SQL functions: jobs that they added, took and ended. */
 #include "cluster/peer_sql.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "cluster/peer_queues.h"
 #include "jobs/job_expiry.h"
 
-/* So many messages are told apart. One that is further behind may have been heard before. */
+/* Number of messages that are remembered. An older message may be a repeat. */
 #define WINDOW 4096
-/* Notifications of what the counters included when they were read have come by then. */
+/* After this time, all messages have arrived that were included in the counters when these were read. */
 #define SETTLE_US (2 * US_PER_S)
 
 /* The peer that stands for messages of SQL functions. `live`: this message is not a repetition. `introduced`: its
@@ -19,7 +19,7 @@
 static struct node sql;
 
 static struct {
-    uint64_t last; /* the highest number */
+    uint64_t last; /* highest number so far */
     uint64_t heard[WINDOW / 64];
     int64_t settled_us; /* clock_mono() */
 } messages;
@@ -37,7 +37,7 @@ static void forget(uint64_t number) {
     messages.heard[number % WINDOW / 64] &= ~(UINT64_C(1) << number % 64);
 }
 
-/* Is this the first time? False when that is not known: anybody can repeat what was sealed. */
+/* Is the message new? False if that is unknown, because any role can repeat a sealed message. */
 static bool is_first(uint64_t number) {
     if (number > messages.last && number - messages.last >= WINDOW)
         memset(messages.heard, 0, sizeof messages.heard);

@@ -1,4 +1,4 @@
-/* The other servers of this database: who lives, and what they tell. */
+/* The other servers of this database: membership, and the messages between servers. */
 #include "cluster/peers.h"
 
 #include <stdio.h>
@@ -28,49 +28,49 @@
 #include "queue/waiters.h"
 
 #define FORMAT 1
-/* What the format and the seal take. */
+/* Bytes of the format and the seal. */
 #define HEAD_BYTES 24
-/* Between two messages: when somebody may wait for them, when nobody does, and when they are about
- * counters only. */
+/* Intervals of messages: while clients wait for jobs, while no client waits, and for messages with counters only. */
 #define WAITED_FOR_US (2 * US_PER_MS)
 #define UNWAITED_US (20 * US_PER_MS)
 #define COUNTERS_US (100 * US_PER_MS)
-/* Without news, so that the others know that we live; and alone, so that we know that we can be heard. */
+/* Intervals of messages without items. They show peers that this server lives. Without peers, they show that it can
+ * be heard. */
 #define BEAT_US US_PER_S
 #define LONELY_BEAT_US (5 * US_PER_S)
 #define GONE_US (5 * US_PER_S)
-/* Clients that waited lately are about to wait again. */
+/* A client that waited this recently will probably wait again. */
 #define WAITED_US US_PER_S
 #define ROW_BEAT_TICKS 600
 #define DEAF_ROW_BEAT_TICKS 20
 #define SECOND_TICKS 10
 #define HOUR_TICKS 36000
-#define GHOST_TICKS 20  /* when somebody is dead */
-#define DOUBT_TICKS 100 /* when we cannot hear */
-/* Before the moment from which on something may have been missed. */
+#define GHOST_TICKS 20  /* while a peer has failed */
+#define DOUBT_TICKS 100 /* while LISTEN is down */
+/* A search for missed changes begins this long before the time of the loss. */
 #define MARGIN_US (2 * US_PER_S)
-/* So long one is here at most before it is heard. */
+/* A peer that has started is heard within this time. */
 #define GHOST_US (10 * US_PER_S)
 #define DEAF_LOOK_US (5 * US_PER_S)
-/* More of them are not read every second. */
+/* More queues than this are not read every second. */
 #define DEAF_QUEUES 10000
-/* To pass over more dead rows takes too long. */
+/* A scan over more dead rows than this takes too long. */
 #define REWIND_ROWS 100000
 
 static struct {
     bool loaded;
     bool left;
-    uint64_t sent;     /* messages */
-    int64_t sent_us;   /* clock_mono(): the last one */
-    int64_t waited_us; /* clients waited */
-    int64_t heard_us;  /* anybody */
+    uint64_t sent;     /* number of messages */
+    int64_t sent_us;   /* clock_mono(): the last message */
+    int64_t waited_us; /* last time that clients waited here */
+    int64_t heard_us;  /* last message of any peer */
     uint64_t ticks;
-    int64_t tick_us; /* the last one */
+    int64_t tick_us; /* last tick */
 } peers;
 
-/* ---- looking for what was missed ---- */
+/* ---- search for missed changes ---- */
 
-/* Something may have become ready since then, and nobody told. */
+/* Jobs may have become ready since then without a message. */
 static void look_back(int64_t since_us) {
     struct job_key from = { .rank = 0, .id = job_id_at(clock_db() - (clock_mono() - since_us) - MARGIN_US) };
     bool whole = dead_rows_of_jobs() <= REWIND_ROWS;
@@ -78,7 +78,7 @@ static void look_back(int64_t since_us) {
     QUEUE_EACH(q) {
         if (q->id == 0)
             continue;
-        /* Jobs with a priority lie before all ids of those without one. */
+        /* Jobs with a priority have keys before those of all other jobs. */
         if (whole || q->ranked)
             queue_rewind(q);
         else
@@ -92,8 +92,8 @@ static void missed(int64_t since_us) {
     peer_queues_look();
 }
 
-/* A share that was not heard may be in a count of the database by now: it has to be told again before
- * what comes after it adds up. */
+/* A count of the database may include a change whose message was missed. The peer must send all its shares again
+ * before newer changes are added. */
 static void missed_shares(struct node *n) {
     n->introduced = false;
 }
@@ -107,7 +107,7 @@ void peers_confess(void) {
     news_say(NEWS_DOUBT);
 }
 
-/* ---- who lives ---- */
+/* ---- membership ---- */
 
 static bool others_wait(void) {
     size_t count;
@@ -139,8 +139,8 @@ static void gone(struct node *n, const char *how) {
     deal_with_the_dead(n->heard_us);
 }
 
-/* One may have been back, and gone again, before it could be heard. Each writes that it is here before it serves,
- * and may have done so a little longer than we know. */
+/* The peer may have been back, and have failed again before it was heard. A server writes its row before it serves.
+ * It may have lived a little longer than its row says. */
 static bool is_ghost(const struct node *n) {
     return n->seen_us > n->done_us || n->seen_us > clock_db() - GHOST_US;
 }
@@ -179,13 +179,13 @@ static void appear(struct node *n) {
     news_tell_all();
 }
 
-/* What every message says. */
+/* Handles the fields that all messages have. */
 static void hear(struct node *n, uint64_t run, uint64_t message, bool waiting) {
     int64_t before = n->heard_us;
 
     n->heard_us = peers.heard_us = clock_mono();
     n->waiting = waiting;
-    /* One that begins anew without having been missed had not told everything, perhaps. */
+    /* A message is missing, or the peer has restarted and may not have sent all of its earlier changes. */
     if (n->live && (n->run != run || message != n->told + 1)) {
         missed(before);
         missed_shares(n);
@@ -211,9 +211,10 @@ static void watch_others(void) {
     }
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
-/* What it did before it told of everything it did was not told, and may lie before our frontiers. */
+/* Changes that the peer made before it sent all its shares had no message. These jobs may be before our scan
+ * positions. */
 static void get_to_know(struct node *n) {
     if (!n->known)
         missed(clock_mono() - GHOST_US);
@@ -277,8 +278,8 @@ static void hear_items(struct node *n, const char *text) {
     }
 }
 
-/* Every user of the database can notify, so nobody is believed who does not know our secret. Nor
- * is what was told before. */
+/* Every role of the database can notify, so a message must have a seal made with the secret. on_text() refuses
+ * repeated messages. */
 static bool is_sealed(const char *text) {
     unsigned format;
     unsigned long long seal;
@@ -288,8 +289,8 @@ static bool is_sealed(const char *text) {
            seal == jobid_seal(slice_str(text + end));
 }
 
-/* The first item of every message is the time. An old message is refused: what is kept of messages that were heard
- * is forgotten in a restart, and everybody can repeat them. */
+/* The first item of every message is the time. Old messages are refused, because a restart forgets the numbers of
+ * received messages, and any role can repeat a message. */
 static bool is_fresh(const char *items) {
     long long told_us;
 
@@ -319,7 +320,7 @@ static void on_text(const char *text) {
     hear_items(n, text + head);
 }
 
-/* What was told while nobody could be heard is lost. */
+/* Messages that were sent while LISTEN was down are lost. */
 static void on_up(void) {
     size_t count;
     struct node *const *nodes = node_all(&count);
@@ -333,7 +334,7 @@ static void on_up(void) {
     news_say(NEWS_ASK);
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
 static int64_t interval(void) {
     bool urgent;
@@ -347,7 +348,8 @@ int64_t peers_next_due(void) {
     return peers.loaded && channel_can_send() ? peers.sent_us + interval() : INT64_MAX;
 }
 
-/* Messages of clients fill the time between. The buffers are static: every turn would clear them. */
+/* Parts with messages of clients are sent between the other messages. The buffers are static, because otherwise
+ * each turn would clear them. */
 static void tell_messages(void) {
     static char text[CHANNEL_TEXT_MAX];
 
@@ -382,7 +384,7 @@ bool peers_idle(void) {
     return !peers.left || !channel_is_up() || (!news_has(&urgent) && !channel_is_busy());
 }
 
-/* ---- life ---- */
+/* ---- periodic work ---- */
 
 /* Without LISTEN the server polls the database. */
 static void poll_database(void) {
@@ -411,7 +413,7 @@ void peers_tick(void) {
     if (!peers.loaded)
         return;
     watch_others();
-    /* Peers may have declared this server dead. The heartbeat is written in the same transaction as the next
+    /* Peers may have declared this server failed. The heartbeat is written in the same transaction as the next
      * change. */
     if (stood_still || peers.ticks % (deaf ? DEAF_ROW_BEAT_TICKS : ROW_BEAT_TICKS) == 0)
         node_row_beat();
@@ -425,7 +427,7 @@ void peers_tick(void) {
         load_register();
     if (deaf)
         poll_database();
-    /* What another server has delayed is due as well when that one is not there. */
+    /* This server wakes the delayed jobs of a peer if the peer fails. */
     if (deaf || node_has_company())
         expiry_wake_at(clock_db());
     recount_doubtful();
@@ -435,7 +437,7 @@ void peers_reconnected(void) {
     if (!peers.loaded)
         return;
     node_row_beat();
-    /* Other servers may have made queues meanwhile. */
+    /* Other servers may have made queues. */
     peer_queues_look();
 }
 

@@ -1,4 +1,4 @@
-/* Queues whose counters may be wrong are counted in the database, in a quiet moment. */
+/* Counter audit: counts the rows of queues whose counters may be wrong, when these queues are quiet. */
 #include "cluster/recount.h"
 
 #include "base/clock.h"
@@ -11,13 +11,13 @@
 
 #define QUIET_US US_PER_S
 #define AUDIT_US (10 * US_PER_S)
-#define AUDIT_EACH_US 100 /* for each of its jobs */
-#define QUEUES_MAX 500    /* in one statement */
-#define LOOKS_MOST 20000  /* in one turn */
+#define AUDIT_EACH_US 100 /* for each job of the queue */
+#define QUEUES_MAX 500    /* maximum of one statement */
+#define LOOKS_MOST 20000  /* maximum of queues examined in one turn */
 
 struct count {
     int32_t queue_id;
-    uint64_t changes; /* of its counters, when it was asked for */
+    uint64_t changes; /* value of queue.changes when the statement was sent */
     bool known;
     int64_t total;
     int64_t len;
@@ -30,7 +30,7 @@ static struct {
     struct task task;
     struct count counts[QUEUES_MAX];
     size_t count;
-    bool pending;       /* there are doubtful queues among those looked at last */
+    bool pending;       /* a queue among the last examined waits for its audit */
     uint32_t next_slot; /* queues take turns */
 } recount = { .task = { .op = &op_count_queues, .rows = 1 } };
 
@@ -45,8 +45,8 @@ static void forget_untold_shares(struct queue *q) {
     }
 }
 
-/* Nobody has told of a change for another while, so none was under way when it was counted, and all
- * have saved what they had counted. */
+/* The counters have not changed since the count was sent, and not for a while before. No change was running then,
+ * and all servers have saved their counters. */
 static void take(const struct count *c) {
     struct queue *q = queue_find_id(c->queue_id);
     bool untold;
@@ -66,12 +66,12 @@ static void take(const struct count *c) {
         queue_show(q);
     q->doubtful = false;
     stats.recounts++;
-    /* Of jobs that nobody has told of, nobody knows where they are. */
+    /* Jobs without a message may be anywhere in the queue: scan it from the beginning. */
     if (untold || (q->len > 0 && !q->behind && q->returned_count == 0))
         queue_rewind(q);
 }
 
-/* As a safety net, queues that several servers use are counted now and then; large ones less often. */
+/* Queues that several servers use are also counted without suspicion, large queues less often. */
 static bool is_due(const struct queue *q) {
     return node_has_company() && q->changes != q->counted &&
            clock_mono() - q->counted_us > AUDIT_US + q->total * AUDIT_EACH_US;
@@ -122,7 +122,7 @@ static void count_encode(struct params *p, struct task *t) {
     params_set_time(p, 1, clock_db());
 }
 
-/* One row each, in the order of the ids asked for. */
+/* The result has a row per queue, in the order of the ids. */
 static void count_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;

@@ -1,4 +1,4 @@
-/* Messages of PUBLISH from server to server: a stream of records, cut into sealed parts. */
+/* Forwards PUBLISH messages between servers: a stream of records, cut into encrypted parts. */
 #include "cluster/relay.h"
 
 #include <stdlib.h>
@@ -14,19 +14,19 @@
 #include "pg/channel.h"
 
 #define MARK 'Q'
-/* Bytes that may wait to be told. */
+/* Maximum of bytes that wait to be sent. */
 #define WAITING_MAX ((size_t)16 * 1024 * 1024)
 /* A record: two lengths, then the bytes. */
 #define LENGTHS 8
 #define NO_RECORD UINT16_MAX
 
-/* Before the bytes of a part. */
+/* Header of a part, before its bytes. */
 struct head {
     uint64_t run;
     uint64_t part;
     int64_t told_us; /* clock_db() */
     uint16_t node;
-    uint16_t first; /* where the first record that begins here does; NO_RECORD: none does */
+    uint16_t first; /* offset of the first record that begins in this part, or NO_RECORD */
     uint32_t reserved;
 };
 
@@ -36,18 +36,18 @@ struct head {
      sizeof(struct head))
 #define SEALED_MAX (crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES + sizeof(struct head) + PART_MAX)
 
-/* What another server tells. */
+/* Received parts of a peer. */
 struct teller {
     uint64_t run;
     uint64_t part;
-    bool skips; /* until a record begins */
+    bool skips; /* ignores bytes until a record begins */
     struct buf bytes;
 };
 
 static struct {
     bool (*can_tell)(void);
     struct buf waiting;
-    size_t cut; /* bytes at the front that belong to a record whose begin was told */
+    size_t cut; /* bytes at the front whose record was begun by an earlier part */
     uint64_t parts;
     struct teller *tellers[NODE_MAX_NUMBER + 1];
 } relay;
@@ -67,7 +67,7 @@ static size_t record_size(const char *at) {
     return LENGTHS + (size_t)length_at(at) + length_at(at + 4);
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
 void relay_tell(struct slice channel, struct slice message) {
     uint32_t lengths[] = { (uint32_t)channel.len, (uint32_t)message.len };
@@ -87,7 +87,7 @@ bool relay_has(void) {
     return buf_len(&relay.waiting) > 0;
 }
 
-/* Takes size bytes from the front. */
+/* Removes the first size bytes, which were sent. */
 static void advance(size_t size) {
     size_t at = relay.cut;
 
@@ -128,9 +128,9 @@ void relay_take(char *out, size_t size) {
     seal(out, size, plain, sizeof head + len);
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
-/* The length of what was sealed, or 0. */
+/* Decrypts a part. Returns its length, or 0 if it is invalid. */
 static size_t open_text(const char *text, unsigned char *plain) {
     unsigned char sealed[SEALED_MAX], key[crypto_secretbox_KEYBYTES];
     size_t len;
@@ -167,7 +167,7 @@ static void deliver_whole(struct teller *t) {
         buf_reset(&t->bytes, 0);
 }
 
-/* What was cut off by a part that was missed is forgotten. */
+/* After a missed part, drops the incomplete record and skips to the next begin of a record. */
 static void take_part(struct teller *t, const struct head *head, const char *bytes, size_t len) {
     if (t->run != head->run || t->part + 1 != head->part) {
         t->skips = true;

@@ -19,11 +19,9 @@
  *     bytes>
  */
 
-/* can_tell returns whether this server and its peers can hear each other. While it is false, there are no peers to
- * forward to. */
+/* can_tell returns whether this server can send to its peers. While it is false, messages are dropped. */
 void relay_init(bool (*can_tell)(void));
-/* Queues the message for the peers, if there are peers and can_tell() is true. The message is dropped when too many
- * bytes wait. */
+/* Queues the message for the peers, if there are any. Drops it if can_tell() is false or too many bytes wait. */
 void relay_tell(struct slice channel, struct slice message);
 /* Does a part wait to be sent? */
 bool relay_has(void);

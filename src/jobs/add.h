@@ -25,7 +25,7 @@ struct add {
     struct job_times at;
     struct get *to;        /* inserted with a lease for this waiting client, or NULL */
     int64_t until;         /* end of that lease */
-    bool unhanded;         /* counted in q as an add without a hand-off */
+    bool unhanded;         /* counted in q->inserting: no waiting client gets the job */
     bool again;            /* the transaction was lost once: the job may exist */
     bool settled;          /* it was committed and its result lost: do not add the job again */
     bool given_up;         /* the client got an error: an inserted job is removed */
@@ -43,7 +43,7 @@ static inline bool add_is_unique(const struct add *a) {
 void add_encode(struct params *p, struct task *t);
 /* Three of these columns: attempts, backoff, deadqueue. */
 void add_encode_attempts(struct params *p, int col, const struct add_options *o);
-/* The statement has ended, so the queue no longer counts the job as being added. */
+/* The statement has ended: q->inserting no longer counts the job. */
 void add_landed(struct add *a);
 /* The command has ended, except for its reply. */
 void add_left(struct add *a);

@@ -42,7 +42,7 @@ static const struct arg_option options[] = {
 
 const struct arg_spec addjob_spec = { options, LENGTH(options), NULL, NULL, NULL };
 
-/* What was not said is as the queue is set. */
+/* Replaces options that were not given by the settings of the queue. */
 static void fill_in(struct add_options *o, const struct queue *q) {
     if (o->ttl < 0)
         o->ttl = setting_in_force(q, SETTING_TTL);
@@ -54,7 +54,7 @@ static void fill_in(struct add_options *o, const struct queue *q) {
         o->maxlen = setting_in_force(q, SETTING_MAXLEN);
 }
 
-/* A job with RETRY 0 never comes back, so what is said of others does not concern it. */
+/* A job with RETRY 0 is never delivered again, so the queue's attempts and back-off do not apply to it. */
 static void fill_in_attempts(struct add_options *o, const struct queue *q) {
     bool comes_back = o->retry > 0;
 
@@ -66,7 +66,7 @@ static void fill_in_attempts(struct add_options *o, const struct queue *q) {
         o->deadqueue = setting_deadqueue(q);
 }
 
-/* Seconds beyond 68 years mean no more than these. */
+/* Limits times to the range of the columns, 68 years. */
 static void limit_seconds(struct add_options *o) {
     o->ttl = at_most(o->ttl, INT32_MAX);
     o->delay = at_most(o->delay, INT32_MAX);
@@ -80,7 +80,7 @@ static const char *unique_conflict(const struct add_options *o) {
     return NULL;
 }
 
-/* A job of a group waits for those before it: no time says when it comes. */
+/* A job of a group waits for the jobs before it, so a delay cannot be kept. */
 static const char *group_conflict(const struct add_options *o) {
     if (o->group.ptr == NULL)
         return NULL;
@@ -127,7 +127,7 @@ static const char *replicate_refusal(const struct add_options *o) {
     return text;
 }
 
-/* In Disque's order (job.c, addjobCommand). */
+/* The order of these checks is Disque's (job.c, addjobCommand). */
 const char *addjob_conflict(const struct add_options *o, struct slice queue) {
     const char *refusal;
 

@@ -1,4 +1,4 @@
-/* ADDJOB UNIQUE: adds a job unless one with its key is there, whose ID is replied then. */
+/* ADDJOB UNIQUE: adds a job unless a job with its key exists. In that case the reply is that job's ID. */
 #include "jobs/add.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "batch/operations.h"
 #include "jobs/job_group.h"
 
-/* Keys forgotten in one statement; when there are more, the next minute's go on. */
+/* Keys deleted by one statement. The next run, a minute later, deletes more. */
 #define PRUNE_LIMIT 10000
 
 _Static_assert(ADD_PARAMS + 4 <= PARAMS_MAX, "a statement has so many parameters");
@@ -19,7 +19,8 @@ static void unique_begin(struct params *p) {
     params_set_time(p, ADD_PARAMS + 2, clock_db());
 }
 
-/* What has expired is not added: the statement only looks who has the key. */
+/* A job whose insert was committed is encoded as expired. The statement does not add an expired job, and only finds
+ * which job has the key. */
 static void unique_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
     struct job_times at = a->at;
@@ -40,7 +41,7 @@ static void unique_encode(struct params *p, struct task *t) {
         params_null(p, ADD_PARAMS + 3, PARAM_BYTEA);
 }
 
-/* ---- the result: first the rows of keys that are taken, by their ordinals, then those added, by their ids ---- */
+/* ---- result: first the rows of taken keys by ordinal, then the rows of added jobs by id ---- */
 
 static bool has_row(const PGresult *rows, int row, int32_t ordinal) {
     return row < PQntuples(rows) && row_int4(rows, row, 0) == ordinal;
@@ -68,7 +69,7 @@ static bool is_added(const struct add *a, const PGresult *rows, int first) {
     return low < PQntuples(rows) && row_int8(rows, low, 2) == a->key.id;
 }
 
-/* One that was given up stays, too: whoever asks for its key again was, or will be, told its ID. */
+/* The job is kept even if the client has got an error: a repeated ADDJOB with its key replies its ID. */
 static void added(struct add *a) {
     add_left(a);
     add_committed(a);
@@ -76,7 +77,7 @@ static void added(struct add *a) {
     req_end(a->req);
 }
 
-/* After a lost flight that may be the job itself, which is counted with all that load.c finds. */
+/* After a lost transaction the key may be taken by the job itself. load.c has counted it then. */
 static void taken(struct add *a, const PGresult *rows, int row) {
     struct job_key key = { a->q->id, row_int2(rows, row, 1), row_int8(rows, row, 2) };
 
@@ -89,7 +90,7 @@ static void taken(struct add *a, const PGresult *rows, int row) {
     req_end(a->req);
 }
 
-/* Those whose key is being taken, in the order of their resume_us. */
+/* Requests whose key another session is taking, ordered by resume_us. */
 static struct list paused = { &paused, &paused };
 
 static void pause_add(struct add *a) {
@@ -106,7 +107,7 @@ void add_unique_turn(int64_t mono_us) {
         batch_add(&LIST_ENTRY(list_pop_front(&paused), struct add, parked.node)->req->task);
 }
 
-/* Most transactions that take a key have ended by the second try. An application's may stay open. */
+/* Most transactions that take a key have ended by the second try. A transaction of an application may stay open. */
 static void try_again(struct add *a) {
     bool first = a->unseen_us == 0;
 
@@ -119,9 +120,9 @@ static void try_again(struct add *a) {
         pause_add(a);
 }
 
-/* Another session took the key while the statement ran: the next try finds the job. Of a job that was there all
- * the time, until its TTL was over, there is nothing more to be found; nor of one that has been done
- * before the answer that was lost could be looked up. */
+/* The result has neither the job nor a holder of its key. If another session took the key while the statement ran,
+ * the next try finds that session's job. A further try finds nothing if the request was given up, if the job has
+ * expired, or if its insert was committed: the job may have been acknowledged since. */
 static void not_seen(struct add *a) {
     if (!a->given_up && !a->settled && a->at.expires_at > clock_db()) {
         try_again(a);
@@ -149,7 +150,8 @@ static void unique_done(struct task **tasks, size_t count, const PGresult *rows)
     }
 }
 
-/* A null where none may be says that the key's time has begun behind the statement's back. */
+/* SQLSTATE 23502, not null violation: another session took the key for a time while the statement ran, and its job
+ * has gone (add_unique.sql). */
 static void unique_fail(struct task *t, const struct op_error *err) {
     struct add *a = REQ_OF_TASK(t)->data;
 
@@ -161,8 +163,8 @@ static void unique_fail(struct task *t, const struct op_error *err) {
     not_seen(a);
 }
 
-/* What it has added has the key, and is found by it; unless another server has given it out, and it
- * has been acknowledged. */
+/* If the first try was committed, the next statement finds the job by its key. It does not if another server has
+ * delivered the job and it was acknowledged. */
 static void on_known(struct lost_task *l, enum flight_fate fate) {
     struct add *a = CONTAINER_OF(l, struct add, lost);
 
@@ -185,7 +187,7 @@ static bool unique_again(struct task *t, bool unknown) {
     return true;
 }
 
-/* Its own ID or another's: the next statement finds whose the key is. */
+/* The next statement finds the job that has the key: this one or another. */
 static void unique_answer_lost(struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
@@ -209,7 +211,7 @@ static void unique_answer_lost(struct task *t) {
 UNIQUE_OP(op_add_unique, "add_unique", COMMIT_ORDINARY);
 UNIQUE_OP(op_unique_replicated, "add_unique_replicated", COMMIT_REPLICATED);
 
-/* ---- keys that outlive their jobs ---- */
+/* ---- expired keys ---- */
 
 static void prune_encode(struct params *p, struct task *t) {
     (void)t;

@@ -1,4 +1,4 @@
-/* What removes everything: DEBUG FLUSHALL and CLUSTER RESET. */
+/* Removal of all jobs: DEBUG FLUSHALL and CLUSTER RESET. */
 #include "jobs/admin.h"
 
 #include "base/log.h"
@@ -31,7 +31,7 @@ void admin_flushed(void) {
     log_warning("admin", "all jobs were removed by a client");
     lease_clear();
     queue_clear();
-    /* What others had counted before, and tell now, comes on top. */
+    /* Peers may still send changes from before the flush. They are added to the new counters, so these are suspect. */
     if (node_has_company())
         queue_doubt_all();
     waiters_end_all(NULL);

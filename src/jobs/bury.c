@@ -1,4 +1,4 @@
-/* Burying jobs that have had their last attempt: to the dead, or to the queue that they name. */
+/* Moves exhausted jobs to the dead letters, or to the queue that DEADQUEUE names. */
 #include "jobs/bury.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "queue/queue.h"
 #include "queue/queue_row.h"
 
-/* What fails is tried again after this. */
+/* Pause after an error. */
 #define AGAIN_US US_PER_S
 
 struct burial {
@@ -22,10 +22,10 @@ struct burial {
     struct job_key key;
     void (*ended)(void *arg);
     void *arg;
-    /* While its queue has no row, or none that is known here. */
+    /* Used while the dead-letter queue has no row, or no row that is known here. */
     struct parked parked;
     struct queue *to;
-    bool moved; /* it is there already, */
+    bool moved; /* the job is in that queue already */
     int64_t expires_at;
 };
 
@@ -54,7 +54,7 @@ static void end(struct burial *b) {
     free(b);
 }
 
-/* As if its lease went on for a while. */
+/* Gives the job a short lease. Its end starts the next try. */
 static void try_later(struct burial *b) {
     if (!lease_known(b->key.id)) {
         lease_add(b->key, clock_db() + AGAIN_US);
@@ -63,7 +63,7 @@ static void try_later(struct burial *b) {
     end(b);
 }
 
-/* ---- the queue it goes to ---- */
+/* ---- dead-letter queue ---- */
 
 static void enter(struct burial *b, struct queue *q) {
     queue_count_total(q, 1);
@@ -99,7 +99,7 @@ static void open_queue(struct burial *b, struct slice name) {
         queue_park(b->to, &b->parked);
 }
 
-/* ---- the statement ---- */
+/* ---- statement ---- */
 
 static void bury_begin(struct params *p) {
     params_set_time(p, 3, clock_db());
@@ -113,7 +113,7 @@ static void bury_encode(struct params *p, struct task *t) {
     params_int8(p, 2, key.id);
 }
 
-/* It was counted neither as queued nor, any more, as leased. */
+/* The job was counted neither as ready nor as leased. */
 static void count_death(struct job_key key, const PGresult *rows, int row) {
     struct queue *q = queue_find_id(key.queue_id);
     bool kept = row_null(rows, row, 1);
@@ -152,7 +152,7 @@ static void buried(struct burial *b, const PGresult *rows, int row) {
     end(b);
 }
 
-/* The rows are in no order, and there is none of a job that is not dying: somebody was faster. */
+/* The rows are in no order. A job without a row is not exhausted, or another server has moved it. */
 static void bury_done(struct task **tasks, size_t count, const PGresult *rows) {
     bool *found = xcalloc(count, sizeof *found);
 

@@ -1,4 +1,4 @@
-/* Claiming: plan which gets can be served, lease rows for them, deal the rows out. */
+/* Claims: plans which gets can be served, leases rows for them, and gives each get its rows. */
 #include "jobs/claim_impl.h"
 
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 static struct list planned = { &planned, &planned };
 static int planned_queues;
 static int planned_total;
-/* Names and patterns of gets that were looked at for this flight. The rest is looked at in the next turn. */
+/* Limit of the names and patterns that are looked at for one transaction. The rest is planned in the next turn. */
 #define LOOKED_MOST 5000
 static size_t looked_at;
-/* Expected in the results of the flight. */
+/* Expected bytes in the results of the transaction. */
 static size_t planned_bytes;
 
 static bool has_room(void) {
@@ -91,7 +91,7 @@ static size_t plan_own(struct get *g, struct queue *q) {
     return rows;
 }
 
-/* One job for the get that has waited longest; then it is the next signalled queue's turn. */
+/* Plans one job for the get that has waited longest. Then the next signalled queue has its turn. */
 static void plan_waiting(struct queue *q) {
     struct get *g;
 
@@ -108,7 +108,7 @@ static void plan_waiting(struct queue *q) {
         queue_signal(q);
 }
 
-/* Those that fit a pattern take turns, whoever asks. */
+/* Filter for patterns: the queues that match a pattern take turns over all requests. */
 static bool is_open_for_more(struct queue *q) {
     return !q->opening && has_more(q);
 }
@@ -139,8 +139,9 @@ static void note_served(const struct wait *w) {
     *served(w) = may_serve(w) ? ++turns : 0;
 }
 
-/* The leftmost, but those that had more when they were served let others go first: always from the left, those
- * behind a deep queue would get nothing from clients that take one job at a time. */
+/* Returns the index of the first queue to take from: the leftmost, except that queues that had more jobs when they
+ * were last served come later. If the search always began at the left, clients that take one job at a time would
+ * never get jobs of the queues after a deep one. */
 static size_t first_in_turn(const struct get *g) {
     size_t first = g->wait_count;
 
@@ -155,7 +156,7 @@ static size_t first_in_turn(const struct get *g) {
     return first == g->wait_count ? 0 : first;
 }
 
-/* One job from each queue in turn, until there are enough or a whole pass found none. */
+/* Plans one job from each queue in turn, until there are enough or a whole pass found none. */
 static void plan_fresh(struct get *g) {
     int64_t wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
     size_t at = first_in_turn(g), in_vain = 0;
@@ -177,7 +178,7 @@ static void plan_fresh(struct get *g) {
         get_wait(g);
 }
 
-/* The first slots are filled by key, because returned jobs come before the frontier. */
+/* Jobs with redelivery keys are before the scan position, so a claim by key fills the first slots with them. */
 static void split_keys(struct claim *walk) {
     struct queue *q = walk->q;
     size_t most = q->returned_count < walk->slot_count ? q->returned_count : walk->slot_count;
@@ -263,7 +264,7 @@ static int compare_rows(const void *a, const void *b) {
     return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
 }
 
-/* A row that this server did not write may have any number. */
+/* A row that other software wrote may have any rank. */
 static void check_rank(const struct queue *q, int16_t rank) {
     if (rank > 0 || rank < -255)
         log_warning("claim", "a job of queue %d has rank %d, outside -255 to 0: its ID names no job",
@@ -293,7 +294,7 @@ static void slot_ended(struct slot s) {
 }
 
 static void deal_row(struct claim *c, const struct job *job, struct slot s) {
-    /* A lease that ends just now has not been counted as queued yet. */
+    /* A job whose lease ends now is not yet counted as ready. */
     if (!lease_replace(job->key.id))
         queue_count_len(c->q, -1);
     if (s.get != NULL && s.get->client != NULL)
@@ -336,11 +337,10 @@ static bool has_heard(const struct queue_walk *w) {
     return w->heard.rank != INT16_MAX;
 }
 
-/* A walk that brought all that was asked for stopped at its last row, and one that
- * did not has seen everything up to its horizon: flights go one after the other, so
- * nothing became ready behind its back, but what other servers have told of: that may lie
- * after the horizon, too. When the frontier was set back meanwhile, somebody wants another
- * look. */
+/* A scan that returned as many rows as its limit stopped at its last row. A scan that returned fewer has seen all
+ * keys up to its horizon. Transactions run one after another, so no job of this server became ready behind the
+ * scan. Jobs that peers announced during the scan may be missing from it, before and after the horizon. If the scan
+ * position was set back during the scan, the queue must be scanned again. */
 void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_key *last, bool to_the_end) {
     struct job_key end = { .rank = 0, .id = w->horizon };
 
@@ -416,8 +416,8 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
 
 /* ---- parameters ---- */
 
-/* All ids in the walk are older or equal. Jobs of other servers that are younger than this are announced by
- * their messages, so the bound of the walk excludes them. */
+/* Upper bound of the ids that a scan has seen. Peers announce their jobs by messages, which may arrive this late.
+ * Jobs of peers that are younger are announced later, so the bound excludes them. */
 #define UNTOLD_US (100 * US_PER_MS)
 
 static int64_t horizon(void) {
@@ -466,9 +466,9 @@ static void keys_encode(struct params *p, struct task *t) {
         encode_key(p, c->keys[i]);
 }
 
-/* ---- claims that came to nothing ---- */
+/* ---- retry and errors ---- */
 
-/* The queue is as if the claim had never been planned. */
+/* Restores the state of the queue from before the plan. */
 static void give_up(struct claim *c, bool unknown) {
     struct queue *q = c->q;
 
@@ -534,7 +534,7 @@ struct op op_claim_walk = {
 struct release {
     struct task task;
     struct job_key key;
-    int64_t until; /* as in the row: a later delivery has another end */
+    int64_t until; /* end of the lease in the row: a later delivery has another */
 };
 
 static void release(struct job_key key, int64_t until) {
@@ -556,7 +556,7 @@ void claim_release(struct job_key key, int64_t until, bool last) {
     release(key, until);
 }
 
-/* One whose lease is over, or that is gone, there is nothing to be put back of. */
+/* False if the lease is over or the job is gone. In both cases nothing is to be put back. */
 static bool is_leased(const struct delivery *d) {
     return d->until == TIME_NEVER || lease_known(d->key.id);
 }
@@ -595,7 +595,7 @@ static void release_done(struct task **tasks, size_t count, const PGresult *rows
     }
 }
 
-/* The lease runs on and ends by itself. */
+/* The lease goes on, and ends by itself. */
 static void release_fail(struct task *t, const struct op_error *err) {
     struct release *r = CONTAINER_OF(t, struct release, task);
 

@@ -1,4 +1,4 @@
-/* Claims of queues with limits: the jobs that came back and the next ones, as many as there is room for. */
+/* Claims of queues with limits: redelivered jobs and the next ready jobs, as many as the limits allow. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include "jobs/claim_impl.h"
 #include "queue/queue_limits.h"
 
-/* Columns behind those of a job. */
+/* Columns after those of a job. */
 enum { COL_WALKED = 9, COL_ROOM, COL_SOON, COL_WAIT_MS };
 
 static void take_keys(struct claim *c) {
@@ -35,7 +35,7 @@ static void limited_encode(struct params *p, struct task *t) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
     claim_begin_walk(p, c);
-    /* No job has the id 0: an array must have an element. */
+    /* An array must have an element, and no job has the id 0. */
     params_int4(p, 6, c->q->id);
     params_int2(p, 7, 0);
     params_int8(p, 8, 0);
@@ -55,14 +55,14 @@ static bool is_among(const struct claim *c, struct job_key key) {
     return false;
 }
 
-/* Where there was no room left, nobody has looked whether they are there. */
+/* When the limits left no room, the statement did not look for all keys. Puts back the keys that it did not return. */
 static void return_keys(struct claim *c) {
     for (size_t i = 0; i < c->key_count; i++)
         if (!is_among(c, c->keys[i]))
             queue_return_key(c->q, c->keys[i]);
 }
 
-/* What the walk brought. */
+/* Result of the scan. */
 struct brought {
     struct job last;
     int32_t count;

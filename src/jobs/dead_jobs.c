@@ -1,4 +1,4 @@
-/* Dead jobs: revived by ENQUEUE and REVIVE, deleted by DELJOB and by who acknowledges them after all. */
+/* Dead letters: revived by ENQUEUE and REVIVE, deleted by DELJOB and by a late ACKJOB. */
 #include "jobs/dead_jobs.h"
 
 #include "base/clock.h"
@@ -12,10 +12,10 @@
 #include "queue/news.h"
 #include "queue/queue.h"
 
-/* Of one statement. */
+/* Jobs of one statement. */
 #define PAGE 1000
 
-/* What another server has buried may not have been told yet. */
+/* Another server may have moved jobs to the dead letters, and its message may not have arrived. */
 static bool may_be_dead(const struct job_ids *ids) {
     for (size_t i = 0; i < ids->count; i++) {
         const struct queue *q = queue_find_id(ids->keys[i].queue_id);
@@ -26,8 +26,8 @@ static bool may_be_dead(const struct job_ids *ids) {
     return node_has_company();
 }
 
-/* The server's own requests, which have no command, are about jobs that it has just added. In a transaction
- * nothing may be done behind its commit. */
+/* The server's own requests have no command, and their jobs were just added. In a client transaction no statement
+ * may follow the commit. */
 static void look_among_dead(struct req *r, struct op *op) {
     if (r->cmd == NULL || r->exec != NULL || (size_t)job_ids(r)->hits >= job_ids(r)->count ||
         !may_be_dead(job_ids(r))) {
@@ -79,7 +79,7 @@ static void revive_done(struct task **tasks, size_t count, const PGresult *rows)
     reply_hits(tasks, count);
 }
 
-/* The first try may have revived what the second does not find. */
+/* The first try may have revived jobs that the second try does not find. */
 static bool revive_again(struct task *t, bool unknown) {
     job_ids(REQ_OF_TASK(t))->unsure |= unknown;
     return true;
@@ -135,12 +135,12 @@ void dead_delete_or_reply(struct req *r) {
     look_among_dead(r, &op_delete_dead);
 }
 
-/* ---- all of a queue ---- */
+/* ---- all dead letters of a queue ---- */
 
 struct revive {
     struct queue *q;
     struct job_key after;
-    int64_t count; /* at most so many more */
+    int64_t count; /* maximum of jobs that are still to be revived */
     int64_t done;
 };
 
@@ -169,7 +169,8 @@ static struct job_key revive_key(const struct revive *v, const PGresult *rows, i
     return (struct job_key){ v->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
 }
 
-/* Columns: rank, id, expires_at. The first row is the last one that was looked at: the next page begins behind it. */
+/* Columns: rank, id, expires_at. The first row is the last job that the statement looked at: the next page begins
+ * after it. */
 static void revive_queue_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
     struct revive *v = r->data;

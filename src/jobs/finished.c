@@ -1,4 +1,4 @@
-/* Jobs that are done and kept for a while: what is asked about them, and how they leave. */
+/* Retained jobs: ACKJOB after a lost connection, SHOW, and emptying their tables. */
 #include "jobs/finished.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int compare_places(const void *a, const void *b) {
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Which of the IDs were named before; the caller frees it. */
+/* Marks each ID that an earlier argument named too. The caller frees the result. */
 static bool *find_repeated(const struct job_ids *ids) {
     struct place *places = xmalloc(ids->count * sizeof *places);
     bool *repeated = xcalloc(ids->count, sizeof *repeated);
@@ -50,8 +50,8 @@ static bool *find_repeated(const struct job_ids *ids) {
     return repeated;
 }
 
-/* Columns: ordinal, lives, finished_at, node, result. A lease of a job that has left no trace was ended by the
- * first try; the second one has counted its own. */
+/* Columns: ordinal, lives, finished_at, node, result. A job without a trace that still has its lease here was ended
+ * by the first try. The second try has counted the jobs that it ended. */
 static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int row) {
     bool leased;
 
@@ -64,7 +64,7 @@ static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int
         ids->hits += row_int2(rows, row, 3) == node_self()->number && row_time(rows, row, 2) >= ids->sent_us;
 }
 
-/* A row for each ID, in their order. */
+/* The result has a row for each ID, in their order. */
 static void recall_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct req *r = REQ_OF_TASK(tasks[i]);
@@ -134,7 +134,7 @@ struct op op_show_finished = {
 static struct task over = { .op = &op_over_finished, .rows = 1 };
 static struct task empty = { .op = &op_empty_finished, .rows = 1 };
 
-/* One server at a time; two of them would do no harm. */
+/* Only the leader does it. Two servers at the same time would do no harm. */
 void finished_tick(void) {
     if (node_is_heir() && over.state == TASK_IDLE && empty.state == TASK_IDLE)
         batch_add(&over);
@@ -163,7 +163,7 @@ static void emptied(struct task **tasks, size_t count, const PGresult *rows) {
     (void)rows;
 }
 
-/* There is a next second. */
+/* Ignore the error: the next second tries again. */
 static void not_now(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
@@ -179,7 +179,7 @@ struct op op_over_finished = {
     .fail = not_now,
 };
 
-/* The last statement of its flight, because of its locks. */
+/* Must be the last statement of its transaction, because of its locks. */
 struct op op_empty_finished = {
     .name = "empty_finished",
     .stmt = SQL_EMPTY_FINISHED,

@@ -1,4 +1,4 @@
-/* GETJOB in a transaction: takes what is there, also what was added before it. */
+/* GETJOB in a client transaction: takes ready jobs, including those that the transaction added. */
 #include "jobs/get_inside.h"
 
 #include <stdlib.h>
@@ -20,12 +20,12 @@
 struct inside {
     int64_t count;
     unsigned form;
-    int64_t sent_us; /* clock_db(): when the leases begin */
+    int64_t sent_us; /* clock_db(): begin of the leases */
     size_t queue_count;
     struct queue *queues[];
 };
 
-/* One job of the result, and which of the queues it is of. */
+/* A job of the result. ordinal: the position of its queue, from 1. */
 struct found {
     int32_t ordinal;
     struct job job;
@@ -72,13 +72,13 @@ void get_inside(struct req *r, int first, int64_t count, unsigned form) {
     batch_add(&r->task);
 }
 
-/* ---- the statement ---- */
+/* ---- statement ---- */
 
 static bool puts_back(const struct task *t) {
     return t->op == &op_requeue_jobs || t->op == &op_requeue_again;
 }
 
-/* What a NACK or ENQUEUE of the transaction puts back may stand before that key. */
+/* A NACK or ENQUEUE of the transaction may put back jobs before that key. Returns a key before all of them. */
 static struct job_key before_returned(struct job_key key, const struct task *t) {
     const struct job_ids *ids = job_ids(REQ_OF_TASK(t));
 
@@ -91,7 +91,8 @@ static struct job_key before_returned(struct job_key key, const struct task *t) 
     return key;
 }
 
-/* Jobs that the transaction puts ahead stand before the frontier, and so may those that it puts back. */
+/* Jobs that the transaction adds at the consume end are before the scan position. Jobs that it puts back may be,
+ * too. */
 struct job_key first_inside(const struct queue *q, const struct bundle *b) {
     struct job_key key = queue_first_key(q);
 
@@ -113,7 +114,7 @@ static void inside_encode(struct params *p, struct task *t) {
 
         if (most > queue_result_rows(q))
             most = queue_result_rows(q);
-        /* One that gives nothing has a place, too: nobody has the number 0. */
+        /* A queue that gives no jobs needs an element, too. No queue has the id 0. */
         params_int4(p, 0, queue_is_shut(q) ? 0 : q->id);
         params_int2(p, 1, key.rank);
         params_int8(p, 2, key.id);
@@ -124,7 +125,7 @@ static void inside_encode(struct params *p, struct task *t) {
     params_set_int2(p, 5, (int16_t)node_self()->number);
 }
 
-/* ---- the result ---- */
+/* ---- result ---- */
 
 static int compare(const void *a, const void *b) {
     const struct found *x = a, *y = b;
@@ -152,7 +153,7 @@ static struct found read_row(const struct inside *g, const PGresult *rows, int r
     };
 }
 
-/* As claim.c does with what it brings. */
+/* Updates the counters as claim.c does. */
 static void take(const struct job *job) {
     if (!lease_replace(job->key.id))
         queue_count_len(job->q, -1);
@@ -210,7 +211,7 @@ static void inside_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-/* What was leased is put back by load.c: nobody has got it. */
+/* No client got the jobs. load.c finds their leases and puts the jobs back. */
 static void inside_answer_lost(struct task *t) {
     struct req *r = REQ_OF_TASK(t);
 

@@ -1,4 +1,4 @@
-/* The end of a job: counts it, tells the clients that wait for it, lets the next job of its group go. */
+/* The end of a job: updates counters, wakes waiting clients, and starts the next job of its group. */
 #include "jobs/job_end.h"
 
 #include "jobs/job_group.h"

@@ -16,7 +16,7 @@ struct job_end {
     int64_t queued_since; /* as in queue_count_gone() */
     struct slice group;   /* ptr NULL: none */
     enum job_end_kind how;
-    struct slice result; /* of JOB_KEPT; ptr NULL: none */
+    struct slice result; /* JOB_KEPT only; ptr NULL: none */
 };
 
 /* This server ended the job, and the transaction is committed. */

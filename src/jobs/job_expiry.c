@@ -1,4 +1,4 @@
-/* Delays that end and TTLs that are over: by the index on wake_at, or in key order. */
+/* Ends of delays and of times to live: by the index on wake_at, or in key order. */
 #include "jobs/job_expiry.h"
 
 #include <stdlib.h>
@@ -14,21 +14,21 @@
 #include "queue/queue.h"
 #include "queue/settings.h"
 
-/* Rows of one statement; when there were as many, there may be more. */
+/* Rows of one statement. If a result has as many, there may be more. */
 #define LIMIT 1000
-/* Another server's insert may be committed later than its wake_at: now and then a look begins this far back.
- * Not each of them: while vacuum is held back it passes over all that was due in that time. */
+/* Another server may commit an insert later than its wake_at, so a search sometimes begins this far back. Most
+ * searches do not: while vacuum is held back, such a search passes over all dead rows of that time. */
 #define LATE_US (20 * US_PER_S)
 #define LOOK_BACK_US (10 * US_PER_S)
 #define RETRY_US US_PER_S
 #define LOCKED_US (100 * US_PER_MS)
-/* Queues swept in one statement; more of them take turns. */
+/* Queues of one statement. More queues take turns. */
 #define SWEEP_QUEUES 1000
 /* Queues that are looked at for those, in one turn. */
 #define SWEEP_LOOKS 20000
 
-/* Everything before from has been dealt with. Three statements of one flight:
- * remove the expired, wake the due, and ask when to look again. */
+/* A search by wake_at is three statements of one transaction: remove expired jobs, wake due jobs, read the next
+ * wake_at. All rows with a wake_at up to from have been handled. */
 static struct {
     struct task expired;
     struct task due;
@@ -37,7 +37,7 @@ static struct {
     bool more;
     bool failed;
     int64_t from;
-    int64_t now; /* of the look under way */
+    int64_t now; /* time of the running search */
     int64_t looked_back;
     int64_t next_at;
 } wake = {
@@ -64,7 +64,7 @@ int64_t expiry_next_wake(void) {
     return wake.busy ? INT64_MAX : wake.next_at;
 }
 
-/* Sets the beginning of this look back, if that is to be. */
+/* Sets the beginning of this search back by LATE_US, if the last time was LOOK_BACK_US ago. */
 static void look_back(void) {
     int64_t now = clock_db();
 
@@ -155,7 +155,7 @@ static void next_encode(struct params *p, struct task *t) {
     params_set_time(p, 0, wake.from);
 }
 
-/* The next look begins where the first row is left, so that it does not pass over the dead ones of this look. */
+/* The next search begins at the first row that is left, so that it does not pass over the dead rows of this one. */
 static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
@@ -163,13 +163,13 @@ static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
         expiry_wake_at(row_time(rows, 0, 0));
     if (!wake.failed)
         wake.from = wake.next_at <= wake.now ? wake.next_at - 1 : wake.now;
-    /* What is due and was not taken is locked by somebody. */
+    /* A due row that was not taken is locked by another session. */
     if (!wake.more && wake.next_at <= wake.now)
         wake.next_at = wake.now + LOCKED_US;
     wake.busy = false;
 }
 
-/* The look as a whole is repeated in a while. */
+/* The whole search is repeated later. */
 static void wake_fail(struct task *t, const struct op_error *err) {
     (void)err;
     wake.next_at = clock_db() + RETRY_US;
@@ -208,7 +208,7 @@ struct op op_wake_next = {
     .fail = wake_fail,
 };
 
-/* ---- in key order ---- */
+/* ---- expiry in key order ---- */
 
 struct sweep {
     struct task task;
@@ -217,7 +217,7 @@ struct sweep {
 };
 
 static int64_t sweep_to; /* the newest id that has expired */
-static size_t sweeps;    /* under way */
+static size_t sweeps;    /* statements that run */
 
 static void sweep_queue(struct queue *q) {
     struct sweep *s = xcalloc(1, sizeof *s);
@@ -268,8 +268,8 @@ static void sweep_end(struct sweep *s) {
     free(s);
 }
 
-/* A queue with as many as the limit may have more: it is swept again from the
- * same place, which costs little, because what was found is gone. */
+/* If the result has as many rows as the limit, the queues may have more. They are swept again from the same key.
+ * That is cheap, because the rows that were found are gone. */
 static void sweep_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
         expire(rows, i);

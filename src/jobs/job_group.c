@@ -1,4 +1,4 @@
-/* Groups: lets the next job go, and finds groups that were left behind. */
+/* Groups: releases the next job, and finds stuck groups. */
 #include "jobs/job_group.h"
 
 #include <stdlib.h>
@@ -13,24 +13,24 @@
 #include "queue/news.h"
 #include "queue/queue.h"
 
-/* A group that is new is made by the first; others may be looking at it as well. */
+/* The first try inserts the row of a new group. During a try another session may have locked the row. */
 #define MAX_TRIES 4
 #define LOOK_LIMIT 1000
-/* Twenty times as much is spent on other things. */
+/* The next search for stuck groups waits for this many times the duration of the last one. */
 #define LOOK_SHARE 20
 #define UNUSED_US (600 * US_PER_S)
 
 struct next {
     struct task task;
     struct heap_item due; /* while it waits for tokens */
-    UT_hash_handle hh;    /* then, too */
-    int64_t wait_us;      /* for tokens; 0: not for them */
+    UT_hash_handle hh;    /* while it waits for tokens */
+    int64_t wait_us;      /* time until there are tokens; 0: not waiting for them */
     unsigned tries;
     size_t len;
-    char name[]; /* what the group is called: the number of its queue, then its key, however long that is */
+    char name[]; /* name of the group: the ID of its queue in 4 bytes, then its key */
 };
 
-/* Groups that wait for tokens: each is asked for once. */
+/* Groups that wait for tokens, each once. */
 static struct next *paced;
 static struct heap dues;
 
@@ -164,7 +164,7 @@ struct op op_next_in_groups = {
     .fail = next_fail,
 };
 
-/* ---- groups of jobs that SQL has named ---- */
+/* ---- groups of jobs that SQL functions report ---- */
 
 struct named {
     struct task task;
@@ -197,7 +197,7 @@ static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
         free(CONTAINER_OF(tasks[i], struct named, task));
 }
 
-/* groups_look() finds them. */
+/* groups_look() finds the groups. */
 static void find_fail(struct task *t, const struct op_error *err) {
     (void)err;
     free(CONTAINER_OF(t, struct named, task));
@@ -212,7 +212,7 @@ struct op op_find_groups = {
     .fail = find_fail,
 };
 
-/* ---- groups that were left behind ---- */
+/* ---- stuck groups ---- */
 
 static struct {
     struct task task;
@@ -261,7 +261,7 @@ struct op op_stuck_groups = {
     .fail = look_fail,
 };
 
-/* ---- groups that nobody uses ---- */
+/* ---- unused groups ---- */
 
 static struct task prune = { .op = &op_prune_groups, .rows = 1 };
 

@@ -1,10 +1,10 @@
-/* Commands over job IDs: from IDs to keys, rows, and back to requests. */
+/* Commands with job IDs: parses IDs, encodes their keys, and finds the request of a row. */
 #include "jobs/job_ids.h"
 
 #include "base/clock.h"
 #include "queue/lease.h"
 
-/* Most commands carry one ID, and all of them few. */
+/* Bytes that an ID counts for in task.bytes. Most commands have one ID, and none has many. */
 #define ID_BYTES 48
 
 static void set_token(struct req *r, struct job_ids *ids, size_t max, int64_t token) {
@@ -93,7 +93,7 @@ struct req *job_ids_find_at(struct task **tasks, size_t count, int32_t ordinal, 
     size_t row = (size_t)ordinal - 1;
     size_t low = 0, high = count;
 
-    /* The last task that begins at or before the row. */
+    /* Finds the last task that begins at or before the row. */
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
 
@@ -131,8 +131,8 @@ bool job_ids_is_stale(const struct job_ids *ids, size_t at) {
     return ids->tokens != NULL && ids->tokens[at] == TOKEN_STALE;
 }
 
-/* Jobs that we had leased and that the second try did not find: the first one has removed
- * them. Counters are right again when load.c has read them. */
+/* Jobs with a lease here that the second try did not find were removed by the first try. load.c corrects the
+ * counters. */
 static void count_first_try(struct job_ids *ids) {
     for (size_t i = 0; i < ids->count; i++)
         if (!job_ids_is_stale(ids, i) && lease_remove(ids->keys[i].id))
@@ -145,7 +145,7 @@ void job_ids_settle(struct req *r) {
     job_ids_unhold(r);
 }
 
-/* An error says that nothing was done: not if there was anything. */
+/* -STALE means that the command did nothing, so it is replied only without hits. */
 void job_ids_end(struct req *r) {
     const struct job_ids *ids = job_ids(r);
 
@@ -176,7 +176,7 @@ static bool is_id_of(struct slice text, struct job_key key) {
            found.rank == key.rank;
 }
 
-/* The server's own requests have none. */
+/* The server's own requests have no IDs as arguments, so they send no event. */
 void job_ids_event(const struct req *r, enum job_event event, struct job_key key) {
     const struct queue *q = queue_find_id(key.queue_id);
 

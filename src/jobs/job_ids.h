@@ -20,12 +20,12 @@ struct job_ids {
      * may have been committed, and when the loss of the last try was noticed. */
     int64_t sent_us;
     int64_t lost_us;
-    int64_t *tokens; /* one per key, 0 or TOKEN_STALE; NULL: no ID had one */
+    int64_t *tokens; /* per key the token, 0 or TOKEN_STALE; NULL: no ID had a token */
     size_t stale;
     bool unsure;        /* a lost try may have changed jobs that the next did not find */
-    int64_t seconds;    /* of WORKING, and DELAY of NACK; NO_SECONDS: not given */
-    struct slice error; /* of NACK; ptr NULL: none */
-    size_t dying;       /* of NACK: jobs that become dead letters now */
+    int64_t seconds;    /* argument of WORKING, or DELAY of NACK; NO_SECONDS: not given */
+    struct slice error; /* argument of NACK; ptr NULL: none */
+    size_t dying;       /* jobs that NACK now makes dead letters */
     void *own;          /* data of the command, or NULL */
     size_t count;
     struct job_key keys[];
@@ -38,8 +38,8 @@ struct job_ids {
 #define TOKEN_ERROR \
     "STALE the job was put back or delivered again since that token was given: nothing was done"
 
-/* Parses the IDs in argv[from .. to) into r->data, and sets the rows of the task. All are checked first. False if
- * one is not an ID: -BADID was replied. IDs that no server of this database made are left out, as unknown jobs. */
+/* Parses the IDs in argv[from .. to) into r->data, and sets the rows of the task. All are checked first. False if an
+ * argument is not an ID: -BADID was replied. IDs that no server of this database made are left out, as unknown jobs. */
 bool job_ids_or_reply(struct req *r, int from, int to) MUST_CHECK;
 /* The same. Each ID may be followed by a token. */
 bool job_ids_tokens_or_reply(struct req *r, int from, int to) MUST_CHECK;

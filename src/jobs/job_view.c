@@ -6,7 +6,7 @@
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
-/* Disque wakes half a second ahead of a requeue (job.c, updateJobAwakeTime). */
+/* Disque wakes a job half a second before its requeue (job.c, updateJobAwakeTime). */
 #define AWAKE_AHEAD_MS 500
 #define SHOW_FIELDS 16
 #define ATTEMPTS_FIELDS 5
@@ -79,9 +79,9 @@ struct job_view job_view_read_finished(const PGresult *rows, int row, int col) {
     };
 }
 
-/* It has been queued, and given to nobody since: also if that was a moment ago, by the clock of a server that is
- * ahead of ours, and while it waits for its turn in a group. With RETRY 0 this cannot be told from one that was
- * taken out of its queue, or is held back after a restore. */
+/* The job is queued, and was not delivered since. Its ready_at may still be in the future, if the clock of another
+ * server is ahead. It also may wait in its group. With RETRY 0 such a row cannot be told from a job that was
+ * dequeued or is held back after a restore: false. */
 static bool is_free(const struct job_view *v) {
     return !v->owned && !v->delayed && !v->finished && v->died_at == 0 &&
            (v->ready_at != TIME_NEVER || v->retry > 0);
@@ -123,8 +123,7 @@ static int64_t at_least_zero(int64_t value) {
     return value > 0 ? value : 0;
 }
 
-/* Milliseconds until it is queued again, as it stands or if it were delivered
- * now; -1: never. */
+/* Milliseconds until the job is queued again. For a queued job: until then if it were delivered now. -1: never. */
 static int64_t requeue_within(const struct job_view *v) {
     if (v->ready_at == TIME_NEVER)
         return -1;
@@ -190,7 +189,7 @@ static void pair_bytes(struct req *r, const char *name, struct slice value) {
         reply_bulk(r, value);
 }
 
-/* What Disque does not have; jobs that do not use it are shown as there. */
+/* Fields that Disque does not have. A job that does not use them has Disque's reply. */
 static void reply_attempts(struct req *r, const struct job_view *v) {
     if (!v->has_attempts)
         return;
@@ -226,7 +225,7 @@ static size_t field_count(const struct job_view *v) {
            (v->unique_key.ptr != NULL) + (v->group_key.ptr != NULL);
 }
 
-/* Disque's fields come first and in Disque's order: some of its clients read them by position. */
+/* Disque's fields come first, in Disque's order, because some of its clients read them by position. */
 void job_view_reply_all(struct req *r, const struct job_view *v) {
     bool queued = job_view_is_queued(v);
     int64_t created_ms = job_created_us(v->key.id) / US_PER_MS;
@@ -244,7 +243,7 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     pair_int(r, "delay", v->delay);
     pair_int(r, "retry", v->retry);
     pair_int(r, "nacks", v->nacks);
-    /* The end of a lease is not written down before the next delivery. */
+    /* The row notes an ended lease only at the next delivery, so this adds it. */
     pair_int(r, "additional-deliveries", v->extras + (queued && v->owned));
     reply_nodes(r, v);
     reply_times(r, v);

@@ -28,7 +28,7 @@ struct job_view {
     int64_t died_at;         /* 0: the job is not dead */
     struct slice unique_key; /* ptr NULL: none */
     struct slice group_key;
-    /* Of a retained job. deliveries and error are known as well. */
+    /* Set for a retained job, as are deliveries and error. */
     bool finished;
     int64_t finished_at;
     int64_t keep_until;

@@ -1,4 +1,4 @@
-/* DEL, EXPIRE, PERSIST in a transaction: all queued jobs of some queues are removed, or given another end. */
+/* DEL, EXPIRE, PERSIST in a client transaction: deletes all queued jobs of some queues, or sets when they expire. */
 #include "jobs/key_inside.h"
 
 #include <stdlib.h>
@@ -14,9 +14,9 @@ static void leave(struct key_inside *k) {
         k->queues[i]->users--;
 }
 
-/* ---- before ---- */
+/* ---- preparation ---- */
 
-/* As far as this server knows; in whatever state, since all are read. */
+/* Uses this server's counters. Jobs in all states count, because the statement reads all of them. */
 static bool are_too_many(const struct key_inside *k) {
     int64_t jobs = 0;
 
@@ -25,7 +25,7 @@ static bool are_too_many(const struct key_inside *k) {
     return jobs > KEY_INSIDE_MOST;
 }
 
-/* A command before this one may be about to make the row of its queue. */
+/* An earlier command of the transaction may be creating the row of its queue. */
 static void open_all(struct key_inside *k) {
     for (; k->opened < k->count; k->opened++) {
         if (!queue_is_open(k->queues[k->opened])) {
@@ -67,7 +67,7 @@ void key_inside(struct req *r, struct key_inside *k) {
     open_all(k);
 }
 
-/* ---- the statement ---- */
+/* ---- statement ---- */
 
 static int compare_ids(const void *a, const void *b) {
     const struct queue *x = *(struct queue *const *)a, *y = *(struct queue *const *)b;
@@ -123,7 +123,7 @@ static void end_done(struct task **tasks, size_t count, const PGresult *rows) {
         keys[i] = read_job(k, rows, (int)i);
         is_found[place_of(k, keys[i].queue_id)] = true;
     }
-    /* No two jobs have the same number, so it does not matter in which of the queues it was. */
+    /* Job ids are unique over all queues, so each queue gets the keys of all. */
     for (size_t i = 0; i < k->count; i++) {
         queues_found += is_found[i];
         if (k->removes)

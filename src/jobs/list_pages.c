@@ -1,4 +1,4 @@
-/* All queued jobs of a queue, page by page: deleted, or given another end. */
+/* All queued jobs of a queue, page by page: deletes them, or sets when they expire. */
 #include "jobs/list_pages.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "jobs/waitjob.h"
 #include "queue/events.h"
 
-/* Rows of one statement; when there were as many, there may be more. */
+/* Rows of one statement. If a result has as many, there may be more. */
 #define PAGE 1000
 
 static struct list_pages *pages_of(struct task *t) {
@@ -37,7 +37,7 @@ static void end(struct list_pages *p, const struct op_error *error) {
     p->ended(p, error);
 }
 
-/* ---- what pages have in common ---- */
+/* ---- all kinds of pages ---- */
 
 static void page_encode(struct params *params, struct task *t) {
     const struct list_pages *p = pages_of(t);
@@ -55,7 +55,7 @@ static struct job_key key_at(const struct list_pages *p, const PGresult *rows, i
     return (struct job_key){ p->q->id, row_int2(rows, row, col), row_int8(rows, row, col + 1) };
 }
 
-/* Columns: rank, id, end_rank, end_id. The first page says where all are to end. */
+/* Columns: rank, id, end_rank, end_id. The first page sets the last key of all pages. */
 static void read_keys(struct list_pages *p, const PGresult *rows) {
     int n = PQntuples(rows);
 
@@ -86,7 +86,7 @@ static void page_fail(struct task *t, const struct op_error *error) {
     end(pages_of(t), error);
 }
 
-/* What it has done is not done twice; load.c reads the counters anew. */
+/* A repeated page does not change a job twice. load.c reads the counters again. */
 static bool page_again(struct task *t, bool unknown) {
     queue_end_walk(&pages_of(t)->walk);
     pages_of(t)->lost |= unknown;
@@ -113,7 +113,7 @@ static void empty_encode(struct params *params, struct task *t) {
     page_encode(params, t);
 }
 
-/* What claims may know from it: nothing, when they were told meanwhile to look before this page. */
+/* Moves the scan position. Does nothing if that position was before this page: ready jobs may be in between. */
 static void learn(struct list_pages *p, struct job_key from, bool is_only, const PGresult *rows) {
     bool last = is_last(rows);
 
@@ -122,7 +122,7 @@ static void learn(struct list_pages *p, struct job_key from, bool is_only, const
     queue_end_walk(&p->walk);
 }
 
-/* Columns: as of read_keys(), then ready_at, expires_at, retry, group_key. */
+/* Columns: those of read_keys(), then ready_at, expires_at, retry, group_key. */
 static void count_deleted(struct list_pages *p, const PGresult *rows) {
     size_t count = (size_t)PQntuples(rows);
     struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
@@ -158,7 +158,7 @@ struct op op_empty_list = {
     .again = page_again,
 };
 
-/* ---- another end ---- */
+/* ---- setting the expiry ---- */
 
 static void date_encode(struct params *params, struct task *t) {
     const struct list_pages *p = pages_of(t);

@@ -13,8 +13,8 @@
 #define KEY_FOR_EVER_US (50 * 366 * 86400 * US_PER_S)
 
 /*
- * Changes all queued jobs of a queue that are there when it begins. Each page is one statement and one transaction,
- * so that a list of a million elements does not delay other clients. The next page is sent after the commit of the
+ * Changes all queued jobs of a queue that are there when it begins. Each page is one statement and one transaction.
+ * A list of a million elements therefore does not delay other clients. The next page is sent after the commit of the
  * page before. Jobs that are added later after the last key stay unchanged.
  */
 struct list_pages {

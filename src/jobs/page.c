@@ -1,4 +1,4 @@
-/* Reads of many jobs in pages, and the reply that they become. */
+/* Reads many jobs in pages, and builds the reply from them. */
 #include "jobs/page.h"
 
 #include <stdio.h>
@@ -7,12 +7,12 @@
 #include "config/config.h"
 #include "pg/params.h"
 
-/* The rows that a statement looks at: no fewer than LEAST, as the largest body may be an exception. */
+/* Limits of the rows that a statement reads. The minimum is for queues whose largest body is an exception. */
 #define ROWS_LEAST 100
 #define ROWS_MOST 10000
-/* What the statements count for a row without a body. */
+/* Bytes that the statements count for a row without its body. */
 #define ROW_BYTES 256
-/* For the array's header, which is known last. */
+/* Room for the header of the array, whose count is known last. */
 #define HEADER_ROOM 32
 
 void page_init(struct page *p, struct req *r, struct queue *q, int64_t wanted) {
@@ -23,7 +23,7 @@ void page_init(struct page *p, struct req *r, struct queue *q, int64_t wanted) {
     p->until = (struct job_key){ q->id, INT16_MAX, INT64_MAX };
 }
 
-/* Of a transaction all rows that may fit; else those that are likely to. */
+/* In a client transaction: all rows that may fit. Otherwise: the rows that probably fit. */
 static int64_t likely_rows(const struct page *p) {
     int64_t rows;
 
@@ -80,7 +80,7 @@ static void begin_found(struct page *p) {
     buf_added(&p->found, HEADER_ROOM);
 }
 
-/* The header stands right before the elements. */
+/* Writes the header directly before the elements. */
 static void reply_found(struct page *p) {
     char header[HEADER_ROOM];
     size_t len = (size_t)snprintf(header, sizeof header, "*%zu\r\n", p->count);

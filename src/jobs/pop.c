@@ -1,4 +1,4 @@
-/* Claims of list commands: take jobs from either end of a queue away, or move them. */
+/* Claims of list commands: take jobs from either end of a queue, or move them. */
 #include "jobs/pop.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum { POP_LAST = 1, POP_MOVES = 2 };
 struct pop_slot {
     struct get *get;
     size_t place;
-    int64_t to_id; /* of a move: the job's new id */
+    int64_t to_id; /* new id of a moved job */
 };
 
 struct pop_claim {
@@ -33,18 +33,17 @@ struct pop_claim {
     unsigned kind;
     struct pop_slot *slots;
     size_t slot_count;
-    struct job_key *keys; /* returned ones that are looked for; no more than slots */
+    struct job_key *keys; /* redelivery keys that the statement looks for, at most slot_count */
     size_t key_count;
-    size_t cap; /* of both */
+    size_t cap; /* capacity of slots and keys */
     struct job *rows;
     size_t row_count;
-    size_t
-        room; /* rows that the statement looked for: as many as slots, or fewer by the limits of the queue */
+    size_t room; /* rows that the statement looked for: slot_count, or fewer by the limits */
     struct queue_walk walk;
-    uint64_t rooms; /* of the queue, when it was sent */
+    uint64_t rooms; /* value of queue.rooms when the claim was sent */
 };
 
-/* Columns of pop_limited.sql behind those of pop_first.sql. */
+/* Columns of pop_limited.sql after those of pop_first.sql. */
 enum {
     LIMITED_ORDINAL = POPPED_COLUMNS,
     LIMITED_TO_WAKE_AT,
@@ -63,7 +62,7 @@ static struct op *const ops[POP_KINDS] = {
     [POP_MOVES | POP_LAST] = &op_move_last,
 };
 
-/* Those of a flight that is being built are joined. */
+/* Returns the claim of the transaction that is being built, or a new one. Pops of one kind share a claim. */
 static struct pop_claim *claim_of(struct queue *q, unsigned kind) {
     struct pop_claim *c = q->pops[kind];
 
@@ -100,7 +99,8 @@ static bool may_find(struct queue *q) {
     return q->id != 0 && claim_may_find(q) && (q->behind || q->returned_count > q->popping_last);
 }
 
-/* Statements of a flight are not in the order of those who wait: who comes behind another kind waits for the next. */
+/* The statements of a transaction do not run in the order of the waiting requests. A request after one of another
+ * kind therefore waits for the next transaction. */
 static bool is_joined(const struct queue *q, unsigned kind) {
     for (unsigned other = 0; other < POP_KINDS; other++)
         if (other != kind && q->pops[other] != NULL)
@@ -108,7 +108,7 @@ static bool is_joined(const struct queue *q, unsigned kind) {
     return true;
 }
 
-/* Without knowing which is the front nothing can be taken; who waits is served when it is known. */
+/* Nothing can be taken until the consume end is known. Waiting requests are served then. */
 static bool may_pop(struct queue *q, const struct pop *p) {
     if (!may_find(q))
         return false;
@@ -124,7 +124,8 @@ static struct queue *first_source(const struct get *g) {
     return NULL;
 }
 
-/* A push may travel in the same flight, before this claim: the claim must not stop inside its elements. */
+/* A push may be in the same transaction, before this claim. The claim therefore also plans rows for jobs that are
+ * being added, so that it does not return only some of the push's elements. */
 size_t pop_plan(struct get *g, struct queue *q) {
     const struct pop *p = g->own;
     bool fresh = q == NULL;
@@ -151,7 +152,7 @@ size_t pop_plan(struct get *g, struct queue *q) {
 
 /* ---- parameters ---- */
 
-/* Behind the frontier, and where what came back lies before it. */
+/* The scan position, or a key before it if a redelivery key is smaller. */
 static struct job_key first_key(const struct pop_claim *c) {
     struct job_key first = c->q->frontier;
 
@@ -214,7 +215,7 @@ static void last_encode(struct params *p, struct task *t) {
         encode_places(p, 3, c);
 }
 
-/* A place that is nowhere: the job is taken away. */
+/* Queue 0 means that the job is deleted, not moved. */
 static void encode_no_places(struct params *p, int col, const struct pop_claim *c) {
     for (size_t i = 0; i < c->slot_count; i++) {
         params_int4(p, col, 0);
@@ -261,7 +262,8 @@ static bool has_all(const struct pop_claim *c) {
     return c->row_count >= c->room;
 }
 
-/* Returned jobs that the walk did not come to. Others that it did not bring are gone. */
+/* Puts back redelivery keys that the scan did not reach. If the scan reached a key and did not return it, the job
+ * is gone. */
 static void return_unseen(struct pop_claim *c) {
     if (!has_all(c))
         return;
@@ -279,7 +281,7 @@ static void forget_returned(struct pop_claim *c) {
     free(keys);
 }
 
-/* What the walk says of the queue. From the last end it says something only when it came to the first. */
+/* Updates the scan position. A scan from the last end tells nothing about it, unless the scan reached the first job. */
 static void learn(struct pop_claim *c) {
     forget_returned(c);
     return_unseen(c);
@@ -299,7 +301,7 @@ static void end_claim(struct pop_claim *c) {
     claim_free(c);
 }
 
-/* ---- taken away ---- */
+/* ---- pops ---- */
 
 static int compare_rows(const void *a, const void *b) {
     const struct job *x = a, *y = b;
@@ -344,7 +346,7 @@ static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
     end_claim(c);
 }
 
-/* ---- moved ---- */
+/* ---- moves ---- */
 
 /* Columns of move_first.sql. */
 enum {
@@ -405,7 +407,8 @@ void pop_arrived(const struct pop *p, int64_t id, const struct moved_job *m) {
         queue_job_ready(p->to, key);
 }
 
-/* One whose client has gone stays where it was moved to: who died with it is what that list is for. */
+/* If its client has gone, the job stays in the list to which it was moved. Applications use that list to find the
+ * jobs of failed clients. */
 static void depart(struct pop_claim *c, const struct moved_job *m) {
     const struct pop_slot *s = &c->slots[m->ordinal - 1];
 
@@ -426,7 +429,7 @@ static void move_rows(struct pop_claim *c, const PGresult *rows, int n,
     }
     qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
     learn(c);
-    /* Who waits for the rest has waited longer than who waits for what was moved. */
+    /* Signals this queue first: its waiting requests are older than those that wait for the moved jobs. */
     if (queue_budget(c->q) > 0)
         queue_signal(c->q);
     for (int i = 0; i < n; i++) {
@@ -446,7 +449,7 @@ static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
     end_claim(c);
 }
 
-/* ---- from queues with limits ---- */
+/* ---- queues with limits ---- */
 
 static void limited_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
@@ -466,9 +469,9 @@ static void limited_done(struct task **tasks, size_t count, const PGresult *rows
     end_claim(c);
 }
 
-/* ---- claims that came to nothing ---- */
+/* ---- retry and errors ---- */
 
-/* Of a move that may have been committed, both queues are not known any more. */
+/* A move that may have been committed changed both queues: scan both from the beginning. */
 static void forget_all(struct pop_claim *c) {
     queue_rewind(c->q);
     for (size_t i = 0; i < c->slot_count && (c->kind & POP_MOVES); i++)

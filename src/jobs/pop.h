@@ -28,7 +28,7 @@ int64_t pop_front_id(void);
 int64_t pop_new_id(const struct pop *p);
 /* A moved job: as it was, and its times in the new list. */
 struct moved_job {
-    int32_t ordinal; /* of the slot, from 1 on */
+    int32_t ordinal; /* the slot, from 1 on */
     struct job job;
     int64_t to_wake_at;
     int64_t to_expires_at;

@@ -1,4 +1,4 @@
-/* List commands in a transaction: take what is there, also what was pushed before them. */
+/* List commands in a client transaction: take elements, including those that the transaction pushed. */
 #include "jobs/pop_inside.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static struct taking *taking_of(const struct task *t) {
     return REQ_OF_TASK(t)->data;
 }
 
-/* ---- the queues ---- */
+/* ---- queues ---- */
 
 static void each_queue(const struct taking *t, int64_t users) {
     for (size_t i = 0; i < t->key_count; i++)
@@ -29,7 +29,7 @@ static void each_queue(const struct taking *t, int64_t users) {
         t->pop.to->users += users;
 }
 
-/* What has no row, and gets none from a command before, has no elements. */
+/* A queue without a row has no elements, unless an earlier command of the transaction creates the row. */
 static bool find_queues(struct taking *t) {
     bool some = false;
 
@@ -47,7 +47,7 @@ static bool find_queues(struct taking *t) {
     return some;
 }
 
-/* Its front decides which statement it is. */
+/* The consume end of the first queue decides which statement runs. */
 static void join(struct taking *t) {
     struct task *task = &t->req->task;
 
@@ -60,7 +60,7 @@ static void join(struct taking *t) {
     batch_add(task);
 }
 
-/* Parks t until the queue has its row, and its front is known. */
+/* False if t was parked: it waits until the queue has its row, and its consume end is known. */
 static bool is_known(struct taking *t, struct queue *q, enum list_end wish) {
     if (!queue_is_open(q))
         queue_park(q, &t->parked);
@@ -92,7 +92,7 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
     req_db_error(t->req, err);
 }
 
-/* The statements of a transaction know nothing of limits; GETJOB in one refuses such queues, too. */
+/* The statements of a client transaction do not apply limits. GETJOB in a transaction refuses such queues, too. */
 static bool is_limited(const struct taking *t) {
     for (size_t i = 0; i < t->key_count; i++) {
         const struct queue *q = queue_find(t->keys[i]);
@@ -120,9 +120,9 @@ void pop_inside(struct taking *t) {
     settle(t);
 }
 
-/* ---- the statements ---- */
+/* ---- statements ---- */
 
-/* Nobody has the number 0. */
+/* No queue has the id 0. */
 static int32_t source_id(const struct queue *q) {
     return q == NULL || queue_is_shut(q) ? 0 : q->id;
 }
@@ -175,9 +175,9 @@ static void move_last_encode(struct params *p, struct task *task) {
     encode_place(p, 3, t);
 }
 
-/* ---- what was taken ---- */
+/* ---- results ---- */
 
-/* All are of one list. */
+/* All jobs are of one list. */
 static void count_gone(const struct job *jobs, size_t count) {
     struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
 
@@ -207,7 +207,7 @@ static void end_with(struct taking *t, const struct job *jobs, size_t count) {
     req_end(t->req);
 }
 
-/* A client that has gone gets nothing of it: as outside, it is put back. */
+/* If the client has gone, the job is put back, as outside of a transaction. */
 static void keep_or_put_back(const struct taking *t, const struct job *job) {
     struct client *c = t->req->client;
 
@@ -245,7 +245,7 @@ static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
     free(jobs);
 }
 
-/* Columns of move_first.sql. It stays where it was moved to, whoever has gone. */
+/* Columns of move_first.sql. The job stays where it was moved to, even if the client has gone. */
 static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct taking *t = taking_of(tasks[0]);
     bool found = PQntuples(rows) > 0;
@@ -266,7 +266,7 @@ static void inside_fail(struct task *task, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(task), err);
 }
 
-/* What was taken is gone, and was moved if it was to be. */
+/* The committed statement has taken or moved the elements: scan the queues from the beginning. */
 static void inside_answer_lost(struct task *task) {
     struct taking *t = taking_of(task);
 

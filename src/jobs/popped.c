@@ -1,4 +1,4 @@
-/* Jobs that were taken away for clients who may not get them: kept until then, or put back. */
+/* Jobs that list commands took: keeps copies until the clients have received them, or puts them back. */
 #include "jobs/popped.h"
 
 #include <stdlib.h>
@@ -17,10 +17,10 @@
 
 /* Optional columns, NULL for most jobs. */
 struct rest {
-    int32_t attempts; /* 0: none; as backoff */
+    int32_t attempts; /* 0: none, also for backoff */
     int32_t backoff;
-    int64_t unique_until;   /* TIME_NEVER: as long as the job lives */
-    struct slice deadqueue; /* ptr NULL: none; as the others */
+    int64_t unique_until;   /* TIME_NEVER: until the job is gone */
+    struct slice deadqueue; /* ptr NULL: none, also for the next three */
     struct slice unique_key;
     struct slice error;
     struct slice group_key;
@@ -28,8 +28,8 @@ struct rest {
 
 struct popped {
     struct task task;
-    struct job job;   /* with a body of its own, */
-    struct rest rest; /* and these, too */
+    struct job job;   /* owns its body */
+    struct rest rest; /* owns its slices */
     size_t bytes;
 };
 
@@ -100,7 +100,7 @@ static struct rest read_rest(const PGresult *rows, int row) {
     };
 }
 
-/* Of what was pushed and handed over without ever being a row. */
+/* For an element that was handed over without a row: values from the settings of the queue. */
 static struct rest rest_of(const struct queue *q) {
     struct add_options o = ADD_OPTIONS_UNSAID;
 
@@ -261,12 +261,12 @@ static void put_back_done(struct task **tasks, size_t count, const PGresult *row
     }
 }
 
-/* Somebody else has taken its key meanwhile: it comes back without. Otherwise it is lost, as it would have been
- * in Redis. */
+/* If another job has taken the unique key, the job is put back without it. On other errors the element is lost, as
+ * it would be in Redis. */
 static void put_back_fail(struct task *t, const struct op_error *err) {
     struct popped *p = CONTAINER_OF(t, struct popped, task);
 
-    /* The element exists nowhere else. */
+    /* SQLSTATE 55P03, lock not available. Try again, because the element exists nowhere else. */
     if (strcmp(err->sqlstate, "55P03") == 0) {
         batch_add(t);
         return;

@@ -17,14 +17,14 @@
  * result. */
 struct job popped_read(const PGresult *rows, int row, struct queue *q);
 /* A job has left its queue by a committed pop or move: updates counters, peers and events, and starts the next job
- * of its group. */
+ * in its group. */
 void popped_count_gone(const struct job *job);
 /* The next reply has this job. */
 void popped_note_unsent(struct client *c, const struct job *job);
 /* Forgets all deliveries to c, of GETJOB and of lists: c has received them, or they were put back. */
 void deliveries_forget(struct client *c);
-/* For a closed client: puts back the list elements that c has certainly not received. claim_release_unsent() does
- * so for GETJOB. */
+/* For a closed client: puts back the list elements that c has certainly not received. For GETJOB,
+ * claim_release_unsent() does that. */
 void popped_put_back_unsent(struct client *c);
 /* Puts back a job whose client had gone before the reply was made. */
 void popped_put_back(const struct job *job);

@@ -1,4 +1,4 @@
-/* Jobs that recur: looks for ticks that are due, and fires them. */
+/* Schedules: finds ticks that are due, and fires them. */
 #include "jobs/schedule.h"
 
 #include <stdlib.h>
@@ -13,24 +13,24 @@
 #include "queue/queue.h"
 #include "queue/queue_row.h"
 
-/* Rows of one look; when all were due, there may be more. */
+/* Rows of one poll. If all of them were due, there may be more. */
 #define LIMIT 100
-/* What another server was told of, and we were not. */
+/* Interval of polls, because a message about a changed schedule may be missed. */
 #define LOOK_US (10 * US_PER_S)
-/* Somebody else is firing it; or the database has refused to. */
+/* Pauses when another server fires the tick, and after an error of the database. */
 #define LOCKED_US (100 * US_PER_MS)
 #define RETRY_US US_PER_S
-/* Another server's SCHEDULE may be committed later than the tick it names. */
+/* Another server may commit SCHEDULE later than the schedule's first tick. */
 #define LATE_US (20 * US_PER_S)
-/* By so much a tick may be late and is none that was missed. */
+/* A tick that is at most this late is not missed. */
 #define GRACE_S 10
 
 static struct {
     struct task task;
-    size_t firing;   /* schedules of the last look that have not been dealt with */
-    int64_t from;    /* nothing is due before that */
-    int64_t now;     /* of the look under way */
-    int64_t next_at; /* clock_db(): the next look */
+    size_t firing;   /* schedules of the last poll that are not finished */
+    int64_t from;    /* no tick before it is due */
+    int64_t now;     /* time of the running poll */
+    int64_t next_at; /* clock_db(): time of the next poll */
 } look = {
     .task = { .op = &op_due_schedules, .rows = 1 },
     .from = TIME_BEGINNING,
@@ -42,23 +42,23 @@ struct fired {
     struct job_times at;
 };
 
-/* A schedule, as it was read, and what it makes. */
+/* A schedule as it was read, and the jobs that its ticks make. */
 struct firing {
     struct task task;
-    struct parked parked; /* while the queue has no row yet */
+    struct parked parked; /* while the queue has no row */
     struct queue *q;
     int64_t id;
     int64_t revision;
     int64_t due;
     int64_t next;
-    int64_t last; /* TIME_NEVER: no tick makes a job */
+    int64_t last; /* last tick that makes a job; TIME_NEVER: none */
     struct add_options opt;
     size_t ticks;
-    size_t count; /* jobs, which the queue did not refuse */
+    size_t count; /* jobs that the queue did not refuse */
     struct fired jobs[];
 };
 
-/* ---- when ---- */
+/* ---- times ---- */
 
 static void look_at(int64_t us) {
     if (us < look.next_at)
@@ -96,7 +96,7 @@ int64_t schedule_first(const struct cron_expr *e, int64_t now) {
     return first;
 }
 
-/* The tick that makes a job though others are as well due; TIME_NEVER when none does. */
+/* The tick that makes the one job of all due ticks. TIME_NEVER: none does. */
 static int64_t last_of(const struct cron_expr *e, enum schedule_missed missed, int64_t due_s, int64_t now) {
     int64_t since_s = now / US_PER_S - GRACE_S, tick;
 
@@ -133,7 +133,7 @@ static bool is_delayed(const struct firing *f) {
     return f->opt.delay > 0;
 }
 
-/* What the queue does not take in is passed over, as a client would be refused. */
+/* Ticks whose job the queue refuses are skipped, as ADDJOB is refused. */
 static void make_jobs(struct firing *f) {
     int64_t now = clock_db();
 
@@ -175,7 +175,7 @@ static void on_open_failed(struct parked *p, const struct op_error *err) {
     give_up(CONTAINER_OF(p, struct firing, parked), err);
 }
 
-/* A row that this server did not write may have any number. */
+/* A row that other software wrote may have any number. */
 static enum schedule_missed missed_of(int16_t number) {
     return number == MISSED_SKIP || number == MISSED_ALL ? (enum schedule_missed)number : MISSED_ONCE;
 }
@@ -207,7 +207,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
         queue_park(f->q, &f->parked);
 }
 
-/* A server that knows other words, or other time zones, may have taken it in. */
+/* Another server may have accepted an expression or a time zone that this server does not know. */
 static void fire_if_readable(const PGresult *rows, int row) {
     struct slice text = row_bytes(rows, row, 3);
     struct cron_expr e;
@@ -266,9 +266,8 @@ static void committed(struct firing *f, const struct fired *j) {
     queue_job_ready(f->q, j->key);
 }
 
-/* The ids of jobs that were added come in order. When there are none, somebody else has fired it, or does so now; or
- * it was us, over a connection that was lost before we heard of it, and the jobs are counted with all
- * that load.c finds. */
+/* The ids of added jobs come in order. If there are none, another server has fired the tick, or fires it now. Or
+ * this server has, over a connection that was lost before the result arrived: load.c counts the jobs then. */
 static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
 
@@ -302,7 +301,7 @@ struct op op_fire_schedules = {
     .fail = fire_fail,
 };
 
-/* ---- looking ---- */
+/* ---- polls ---- */
 
 static void look_encode(struct params *p, struct task *t) {
     (void)t;
@@ -312,7 +311,7 @@ static void look_encode(struct params *p, struct task *t) {
     params_set_int4(p, 1, LIMIT);
 }
 
-/* The next look begins before all that is left. */
+/* The next poll begins before all schedules that are left. */
 static void remember_from(const PGresult *rows) {
     int64_t first = PQntuples(rows) > 0 ? row_time(rows, 0, 2) : look.now;
 

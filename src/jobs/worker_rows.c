@@ -1,4 +1,4 @@
-/* Writes the names of workers into the rows of what they have had for a while. */
+/* Writes the names of workers into the rows of jobs that they have had for a while. */
 #include "jobs/worker_rows.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "batch/operations.h"
 #include "queue/lease.h"
 
-/* Rows of one statement, and statements in a tenth of a second. More names wait, so that name updates do not
- * delay job statements. */
+/* Rows of one statement, and statements in a tenth of a second. More names wait, so that they do not delay job
+ * statements. */
 #define PAGE 100
 #define MOST_PAGES 2
 
@@ -35,7 +35,7 @@ static void see(void *arg, struct job_key key, int64_t row_until_us, const char 
     memcpy(job->name, name, strlen(name) + 1);
 }
 
-/* False when that was all. */
+/* False if all names have been written. */
 static bool write_page(void) {
     struct naming *n = xmalloc(sizeof *n);
 
@@ -86,7 +86,7 @@ static void name_fail(struct task *t, const struct op_error *err) {
     free(CONTAINER_OF(t, struct naming, task));
 }
 
-/* Nobody has asked for them, so nobody is to wait for a disk or a standby because of them. */
+/* No client waits for the names, so the commit does not wait for a disk or a standby. */
 struct op op_name_workers = {
     .name = "name_workers",
     .stmt = SQL_NAME_WORKERS,
