@@ -1,4 +1,4 @@
-/* ACKJOB of jobs that are named with tokens: not those that somebody else has been given since. */
+/* ACKJOB with tokens: skips jobs that were delivered again after the token was issued. */
 #include "base/clock.h"
 #include "base/stats.h"
 #include "batch/batch.h"
@@ -18,7 +18,7 @@ static void ack_encode(struct params *p, struct task *t) {
     job_ids_encode_tokens(p, 3, t);
 }
 
-/* Columns: ordinal, queued_since. */
+/* Columns: ordinal, queued_since, group_key. */
 static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         int32_t ordinal = row_int4(rows, i, 0);

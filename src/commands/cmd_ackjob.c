@@ -1,4 +1,4 @@
-/* ACKJOB FASTACK DELJOB: jobs that have ended, and which of them are kept for a while. */
+/* ACKJOB FASTACK DELJOB: deletes or retains jobs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,14 +32,14 @@ static struct finish *finish_of(const struct req *r) {
     return job_ids(r)->own;
 }
 
-/* ---- the short way: nothing is kept ---- */
+/* ---- jobs that are not retained ---- */
 
-/* The server's own requests have no command. */
+/* A request of the server itself has no command. */
 static enum job_end_kind end_of(const struct req *r) {
     return r->cmd == NULL || r->cmd->handler == cmd_deljob ? JOB_DELETED : JOB_DONE;
 }
 
-/* What was not found may be dead. */
+/* Jobs that were not found may be dead letters. */
 static void end_ack(struct req *r) {
     job_ids_settle(r);
     dead_delete_or_reply(r);
@@ -80,14 +80,14 @@ struct op op_ack_jobs = {
     .answer_lost = job_ids_removed,
 };
 
-/* ---- the long way: some may be ---- */
+/* ---- jobs that may be retained ---- */
 
 static void finish_begin(struct params *p) {
     params_set_time(p, 7, clock_db());
     params_set_int2(p, 8, (int16_t)node_self()->number);
 }
 
-/* Of a queue that is not known here, the statement knows how long it keeps its jobs. */
+/* If the queue is not known here, the statement reads its retention. */
 static void encode_retention(struct params *p, const struct req *r, int32_t queue_id) {
     const struct queue *q = queue_find_id(queue_id);
 
@@ -117,7 +117,8 @@ static void finish_encode(struct params *p, struct task *t) {
         job_ids(r)->sent_us = clock_db();
 }
 
-/* What the first try has kept looks like what the second one did: both are counted when that is looked for. */
+/* A job that the first try retained looks like a job that the second try retained. finished_recall() counts
+ * both. */
 static void finished(struct task **tasks, size_t count, const PGresult *rows, int row) {
     struct job_key key;
     struct req *r = job_ids_find(tasks, count, row_int4(rows, row, 0), &key);
@@ -150,7 +151,7 @@ static void finish_done(struct task **tasks, size_t count, const PGresult *rows)
     }
 }
 
-/* Of a transaction: it was committed. */
+/* op.answer_lost: the transaction was committed. */
 static void finish_lost(struct task *t) {
     job_ids(REQ_OF_TASK(t))->unknown = true;
     finished_recall(REQ_OF_TASK(t));
@@ -170,7 +171,7 @@ struct op op_finish_jobs = {
     .answer_lost = finish_lost,
 };
 
-/* ---- the commands ---- */
+/* ---- commands ---- */
 
 static bool may_be_kept(const struct req *r) {
     for (size_t i = 0; i < job_ids(r)->count; i++) {
@@ -193,7 +194,8 @@ static void take_long_way(struct req *r, struct slice result) {
     r->task.op = &op_finish_jobs;
 }
 
-/* r's IDs are known. All commands about the jobs of a queue that keeps them go the same way, in their order. */
+/* The IDs of r have been parsed. All requests about jobs of a queue with retention use the same statement, so
+ * that they run in their order. */
 static void start(struct req *r, struct slice result) {
     if (job_ids(r)->count == 0) {
         req_int(r, 0);

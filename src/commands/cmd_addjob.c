@@ -1,4 +1,4 @@
-/* ADDJOB: check, make the ID, insert in a batch, hand off to who waits. */
+/* ADDJOB: checks the options, makes the ID, inserts the job in a batch, and hands it off to a waiter. */
 #include <limits.h>
 #include <string.h>
 
@@ -24,22 +24,22 @@
 #include "queue/settings.h"
 #include "queue/waiters.h"
 
-/* About what a row takes besides its body. */
+/* About the bytes of a row without the body. */
 #define ROW_BYTES 120
 
 #define NOREPL_TIMEOUT "NOREPL Timeout reached before replicating to the requested number of nodes"
 
 static struct heap deadlines;
 
-/* It enters the queue later: when its delay is over, or its group lets it go. */
+/* True if the job enters the queue later, because of DELAY or because of its group. */
 static bool is_delayed(const struct add *a) {
     return a->opt.delay > 0 || addjob_has_group(&a->opt);
 }
 
-/* ---- on the way ---- */
+/* ---- start ---- */
 
-/* One that asks for standbys does not get less by being ASYNC; and the ID of a unique job may be told to
- * others, who did not ask for less. */
+/* REPLICATE wins over ASYNC. A unique job ignores ASYNC, because its ID may be replied to other clients that
+ * did not ask for ASYNC. */
 static struct op *op_of(const struct add_options *o) {
     if (o->unique.ptr != NULL)
         return o->replicate > 1 ? &op_unique_replicated : &op_add_unique;
@@ -50,7 +50,7 @@ static struct op *op_of(const struct add_options *o) {
     return o->async ? &op_add_async : &op_add_jobs;
 }
 
-/* Does it expire in key order, among all those that do? */
+/* True for jobs that expire in the order of their keys. */
 static bool is_plain(const struct add_options *o) {
     return o->delay == 0 && o->ttl == JOB_DEFAULT_TTL && o->priority == 0;
 }
@@ -115,7 +115,7 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
     addjob_keep(r, &a->opt);
     list_init(&a->parked.node);
     list_init(&a->lost.node);
-    /* A transaction is not taken apart: EXEC waits for its commit. */
+    /* In a client transaction ms-timeout has no effect, because a job cannot be withdrawn from it. */
     if (timeout_ms > 0 && r->task.bundle == NULL)
         heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
     queue_note_body(q, r->argv[2].len);
@@ -156,9 +156,10 @@ void cmd_addjob(struct req *r) {
         start(r, &opt, timeout_ms, q);
 }
 
-/* ---- the statement ---- */
+/* ---- statement ---- */
 
-/* A GETJOB gets the job by its insert. A unique job may turn out not to be inserted. */
+/* Finds a waiting GETJOB, to which the insert leases the job. Not for unique jobs, which may turn out not to
+ * be inserted. */
 static struct get *find_taker(const struct add *a) {
     struct get *g;
 
@@ -168,8 +169,8 @@ static struct get *find_taker(const struct add *a) {
     return g != NULL && g->kind == NULL ? g : NULL;
 }
 
-/* The first one. As the statements that claim it make those that follow: up to an eighth longer than it
- * was said, so that jobs that failed together do not come back together. */
+/* The first back-off. As in the claim statements, up to an eighth is added, so that jobs that failed together
+ * do not come back together. */
 static int64_t backoff_us(const struct add *a) {
     int64_t us = a->opt.attempts == 1 ? 0 : a->opt.backoff * US_PER_S;
 
@@ -195,8 +196,8 @@ static void give_to(struct add *a, struct get *g) {
     a->to = g;
 }
 
-/* Decides, once a flight, which client gets the job; true when a client does. The lease begins when the flight is
- * built. */
+/* Decides once for each transaction which waiter gets the job. True if a waiter gets it. The lease begins
+ * when the transaction is built. */
 static bool hand(struct add *a) {
     struct get *g;
 
@@ -231,7 +232,8 @@ void add_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
     bool handed = hand(a);
 
-    /* In the order of the commands, whichever queue had its row first. */
+    /* The ID is made here, so that IDs follow the order of the commands. Queues may get their rows in any
+     * order. */
     if (t->bundle != NULL)
         make_key(a);
     a->lost.flight = flight_mark();
@@ -250,9 +252,9 @@ void add_encode(struct params *p, struct task *t) {
     add_encode_attempts(p, 11, &a->opt);
 }
 
-/* ---- many alike ---- */
+/* ---- uniform statement ---- */
 
-/* Those for waiting clients go together, with one end of their leases; and so do the others. */
+/* Jobs for waiters have a shape of their own, with a common end of the leases. */
 static bool add_shape(const struct task *t, struct op_shape *shape) {
     const struct add *a = REQ_OF_TASK(t)->data;
 
@@ -277,7 +279,7 @@ static void alike_begin(struct params *p, struct task *first) {
         params_set_null(p, 8);
 }
 
-/* In their order, whatever their shapes: clients are served in theirs. */
+/* Called in the order of the commands, whatever their shapes, because waiters are served in their order. */
 static void alike_decide(struct task *t) {
     (void)hand(REQ_OF_TASK(t)->data);
 }
@@ -290,9 +292,9 @@ static void alike_encode(struct params *p, struct task *t) {
     params_bytea(p, 1, a->req->argv[2]);
 }
 
-/* ---- the end ---- */
+/* ---- results ---- */
 
-/* For a request of the server itself: nobody reads the reply. */
+/* Deletes the job by a request of the server itself, whose reply is dropped. */
 static void remove_job(struct job_key key) {
     struct req *r = req_new(0, NULL, NULL, req_free);
 
@@ -331,7 +333,7 @@ void add_landed(struct add *a) {
 
 void addjob_count(struct queue *q, struct job_key key, const struct job_times *at) {
     stats.jobs_added++;
-    /* In an empty queue nothing before this job can expire. */
+    /* In an empty queue no job before this one can expire. */
     if (q->total == 0 || key.id <= q->swept_id)
         q->swept_id = key.id - 1;
     queue_count_total(q, 1);
@@ -392,8 +394,8 @@ static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
     }
 }
 
-/* The ids of those inserted now come in order. Others were there already, and
- * are counted with all that load.c finds. */
+/* rows has the IDs of the jobs inserted now, in their order. The other jobs existed already, and load.c
+ * counts them. */
 static void add_again_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
 
@@ -410,7 +412,7 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
     }
 }
 
-/* The client that was to get the job waits again, at its old place. */
+/* The waiter that was to get the job waits again, at its old position. */
 static void withdraw(struct add *a) {
     struct get *g = a->to;
 
@@ -428,7 +430,7 @@ void add_fail(struct task *t, const struct op_error *err) {
     req_db_error(a->req, err);
 }
 
-/* Inserts what is not there. */
+/* Sends a statement that inserts the job only if it is missing. */
 static void make_again(struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
@@ -438,7 +440,7 @@ static void make_again(struct task *t) {
     t->op = t->op->commit == COMMIT_REPLICATED ? &op_add_replicated_again : &op_add_jobs_again;
 }
 
-/* If it was committed its lease, if any, is given back by load.c, which has counted it as well. */
+/* If the insert was committed, load.c has counted the job and has given back its lease. */
 static void on_known(struct lost_task *l, enum flight_fate fate) {
     struct add *a = CONTAINER_OF(l, struct add, lost);
     struct task *t = &a->req->task;
@@ -454,7 +456,8 @@ static void on_known(struct lost_task *l, enum flight_fate fate) {
     finish(a);
 }
 
-/* A job whose insert may have been committed is inserted if it is not there, or else if it never was. */
+/* After a lost transaction. With a commit marker, inserts the job again only if the transaction was not
+ * committed. Without a marker, inserts the job if it is missing. */
 static bool add_again(struct task *t, bool unknown) {
     struct add *a = REQ_OF_TASK(t)->data;
 
@@ -526,7 +529,8 @@ ADD_AGAIN_OP(op_grouped_replicated, "grouped_replicated", SQL_ADD_GROUPED, COMMI
 
 /* ---- ms-timeout ---- */
 
-/* One that is under way cannot be taken back: it is removed when it lands, unless it is unique. */
+/* If the insert has been sent, the job cannot be withdrawn. It is deleted after the commit, unless it is
+ * unique. */
 static void give_up(struct add *a) {
     struct req *r = a->req;
 

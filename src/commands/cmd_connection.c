@@ -1,4 +1,4 @@
-/* Commands about the connection itself: HELLO AUTH PING ECHO SELECT RESET QUIT. */
+/* HELLO AUTH PING ECHO SELECT RESET QUIT: commands about the connection. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/log.h"
@@ -12,16 +12,16 @@
 #include "net/pubsub.h"
 #include "net/usage.h"
 
-/* HELLO's format version in Disque's dialect. */
+/* The format version in Disque's reply to HELLO. */
 #define HELLO_FORMAT 1
-/* Low is good; clients avoid a node with 100. */
+/* Priorities of nodes: low is good, and clients avoid a node with 100. */
 #define PRIORITY_GOOD "1"
 #define PRIORITY_SUSPECTED "10"
 #define PRIORITY_LEAVING "100"
-/* A server that lives tells so every second. */
+/* A live server writes a heartbeat every second. */
 #define SUSPECTED_US (2500 * US_PER_MS)
 
-/* Compares without telling by its time where the difference is. */
+/* The time of the comparison does not depend on the position of the difference. */
 static bool password_is_right(struct slice given) {
     const char *right = config.requirepass;
     size_t len = strlen(right);
@@ -40,7 +40,7 @@ static void note_wrong_password(struct client *c) {
     client_mute(c);
 }
 
-/* There is one user, and without a password everybody is that user. */
+/* There is one user. Without a password, every client is that user. */
 static bool login_is_right(struct slice user, struct slice password) {
     return slice_equal(user, SLICE("default")) &&
            (config.requirepass[0] == '\0' || password_is_right(password));
@@ -84,7 +84,7 @@ void cmd_auth(struct req *r) {
     req_error(r, WRONG_LOGIN);
 }
 
-/* Disque's HELLO: who I am, and all nodes. */
+/* Disque's HELLO: replies this server's ID and all nodes. */
 
 static const char *priority(const struct node *n) {
     if (n->leaving)
@@ -118,15 +118,15 @@ static void hello_nodes(struct req *r) {
     req_end(r);
 }
 
-/* Redis' HELLO: choose the protocol, and perhaps authenticate. */
+/* Redis' HELLO: selects the protocol, and authenticates if AUTH is given. */
 
 struct handshake {
     int64_t proto;
-    const struct slice *login; /* two arguments, or NULL */
+    const struct slice *login; /* user and password, or NULL */
     const struct slice *name;  /* NULL: none given */
 };
 
-/* Replies the error and returns false when the arguments are not right. */
+/* Replies an error and returns false if the arguments are wrong. */
 static bool parse_handshake_or_reply(struct req *r, struct handshake *h) {
     if (!parse_int_strict(r->argv[1], &h->proto)) {
         usage_invalid(r, 1, "ERR Protocol version is not an integer or out of range");
@@ -150,7 +150,7 @@ static bool parse_handshake_or_reply(struct req *r, struct handshake *h) {
     return true;
 }
 
-/* Everything is checked before anything is done. */
+/* All checks come before all changes. */
 static bool check_handshake_or_reply(struct req *r, const struct handshake *h) {
     if (h->login != NULL && !login_is_right(h->login[0], h->login[1])) {
         note_wrong_password(r->client);

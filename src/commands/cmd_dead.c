@@ -1,4 +1,4 @@
-/* REVIVE: dead jobs of a queue return to it. */
+/* REVIVE: puts the dead jobs of a queue back into it. */
 #include "jobs/dead_jobs.h"
 
 #include "commands/command.h"

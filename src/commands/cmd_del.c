@@ -1,4 +1,4 @@
-/* DEL UNLINK: what is queued in a queue goes, as a list that nobody needs any more. */
+/* DEL UNLINK: removes the queued jobs of queues. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +12,14 @@
 struct key_del {
     struct list_pages pages;
     struct deleting *whole;
-    bool was_key; /* when it began */
+    bool was_key; /* when the command began */
 };
 
 struct deleting {
     struct req *req;
     size_t pending;
     int64_t keys;
-    struct op_error error; /* the first one; message NULL: none */
+    struct op_error error; /* the first error; message NULL: none */
     struct key_del each[];
 };
 
@@ -33,7 +33,7 @@ static void note_error(struct deleting *d, const struct op_error *error) {
     d->error = (struct op_error){ sqlstate, message };
 }
 
-/* What a lost first page has removed, the second try does not find. */
+/* A second try does not find jobs that a lost first try removed. */
 static void on_key_ended(struct list_pages *p, const struct op_error *error) {
     struct key_del *k = CONTAINER_OF(p, struct key_del, pages);
     struct deleting *d = k->whole;
@@ -49,7 +49,7 @@ static void on_key_ended(struct list_pages *p, const struct op_error *error) {
         req_int(d->req, d->keys);
 }
 
-/* ---- which queues ---- */
+/* ---- queues ---- */
 
 static int compare_queues(const void *a, const void *b) {
     const struct queue *x = *(struct queue *const *)a, *y = *(struct queue *const *)b;
@@ -57,7 +57,7 @@ static int compare_queues(const void *a, const void *b) {
     return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* Each of them once. */
+/* Each queue only once. */
 static size_t find_queues(struct req *r, struct queue **queues) {
     size_t found = 0, count = 0;
 
@@ -74,7 +74,7 @@ static size_t find_queues(struct req *r, struct queue **queues) {
     return count;
 }
 
-/* ---- the commands ---- */
+/* ---- commands ---- */
 
 static void delete_pages(struct req *r, struct queue **queues, size_t count) {
     struct deleting *d = req_alloc(r, sizeof *d + count * sizeof *d->each);

@@ -1,4 +1,4 @@
-/* EXPIRE PEXPIRE EXPIREAT PEXPIREAT TTL PTTL EXPIRETIME PEXPIRETIME PERSIST: the jobs that are queued have an end. */
+/* EXPIRE PEXPIRE EXPIREAT PEXPIREAT TTL PTTL EXPIRETIME PEXPIRETIME PERSIST: times to live of queued jobs. */
 #include "commands/cmd_key.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ static int64_t now_ms(void) {
     return clock_db() / US_PER_MS;
 }
 
-/* ---- how long they live ---- */
+/* ---- latest expiry of the queued jobs ---- */
 
 static void ask_life(struct life *l) {
     l->req->task.op = &op_list_life;
@@ -41,7 +41,7 @@ static void on_not_open(struct parked *p, const struct op_error *err) {
     life_fail(&CONTAINER_OF(p, struct life, parked)->req->task, err);
 }
 
-/* Between MULTI and EXEC a command before this one may be about to make the queue's row. */
+/* In a client transaction an earlier command may be about to create the row of the queue. */
 void key_find_life(struct life *l, struct queue *q) {
     l->q = q;
     l->parked = (struct parked){ .go = on_open, .fail = on_not_open };
@@ -80,7 +80,7 @@ struct op op_list_life = {
     .fail = life_fail,
 };
 
-/* ---- TTL and its like ---- */
+/* ---- TTL family ---- */
 
 struct ttl_form {
     struct life life;
@@ -129,21 +129,21 @@ void cmd_pexpiretime(struct req *r) {
     ttl(r, true, 1);
 }
 
-/* ---- EXPIRE and its like ---- */
+/* ---- EXPIRE family ---- */
 
 struct expiring {
     struct list_pages pages;
-    struct key_inside inside; /* in place of pages */
+    struct key_inside inside; /* replaces pages in a client transaction */
     struct life life;
     struct req *req;
     struct queue *q;
     int64_t at_ms;
     bool removes;
-    /* Otherwise as of pages. */
+    /* Used if removes is false. As in struct list_pages. */
     int64_t expires_at;
     int64_t wake_at;
     int64_t before;
-    bool was_key; /* when it began */
+    bool was_key; /* when the command began */
     /* Options. */
     bool nx;
     bool xx;
@@ -151,7 +151,7 @@ struct expiring {
     bool lt;
 };
 
-/* Those that were to end at once, and were removed by a try that was lost, are not found again. */
+/* A second try does not find jobs that a lost first try removed. The reply then depends on was_key. */
 static void on_expiring_ended(struct list_pages *p, const struct op_error *error) {
     const struct expiring *e = CONTAINER_OF(p, struct expiring, pages);
 
@@ -180,7 +180,7 @@ static void begin(struct expiring *e) {
     list_pages_begin(&e->pages);
 }
 
-/* The options as a range; what an option says of the life of jobs, in milliseconds. */
+/* Translates the options to a range of expiry times. at_ms is in milliseconds. */
 static void begin_inside(struct expiring *e) {
     struct key_inside *k = &e->inside;
 
@@ -203,7 +203,7 @@ static void begin_inside(struct expiring *e) {
     key_inside(e->req, k);
 }
 
-/* Is that what the options ask for? */
+/* True if the options allow the change. until: the latest expiry of the queued jobs. */
 static bool is_wanted(const struct expiring *e, int64_t until) {
     bool for_ever = until == LIFE_FOR_EVER;
 
@@ -264,7 +264,7 @@ static bool time_or_reply(struct req *r, struct expiring *e, int64_t base_ms, in
     return false;
 }
 
-/* False when there is no such queue, and it has replied so. */
+/* False if the queue does not exist: 0 has been replied. */
 static bool queue_or_reply(struct req *r, struct expiring *e) {
     e->req = r;
     e->q = queue_find(r->argv[1]);
@@ -285,7 +285,7 @@ static void start(struct expiring *e) {
     }
 }
 
-/* Beyond these all times mean the same. */
+/* Limits the time, because all earlier or later times have the same effect. */
 static void limit_time(struct expiring *e) {
     int64_t most_ms = now_ms() + LIST_TTL * (int64_t)MS_PER_S;
 

@@ -1,4 +1,4 @@
-/* Commands on jobs by ID: NACK ENQUEUE DEQUEUE WORKING. */
+/* NACK ENQUEUE DEQUEUE WORKING: commands that change the state of jobs by ID. */
 #include "commands/cmd_job.h"
 
 #include "base/clock.h"
@@ -20,7 +20,7 @@
 
 /* ---- shared ---- */
 
-/* Joins op's next statement; no known ID at all is no job. */
+/* Adds r to the next statement of op. If no ID can name a job, replies 0. */
 static void send_ids(struct req *r, struct op *op) {
     if (job_ids(r)->count == 0) {
         req_int(r, 0);
@@ -47,7 +47,7 @@ static void requeue_begin(struct params *p) {
     params_set_time(p, 6, clock_db());
 }
 
-/* Columns nack, delay, error of one row. */
+/* Parameters nack, delay, error of a row. */
 static void encode_how(struct params *p, const struct req *r) {
     const struct job_ids *ids = job_ids(r);
 
@@ -72,7 +72,7 @@ static void requeue_encode(struct params *p, struct task *t) {
     job_ids(r)->sent_us = clock_db();
 }
 
-/* Of another server's lease, or a delay, that server is told. */
+/* If the lease or the delay is another server's, sends that server a message. */
 static void end_lease(struct job_key key, int64_t row_until) {
     if (!queue_end_lease(key, row_until))
         news_lease(NEWS_MOVED, key, row_until);
@@ -96,7 +96,7 @@ void job_put_back(struct job_key key, int64_t row_until, bool last) {
         requeued(queue_find_id(key.queue_id), key);
 }
 
-/* All jobs of the request have arrived where they belong. */
+/* All jobs of the request are in their queues, or are dead letters. */
 static void requeue_end(struct req *r) {
     if (r->cmd->handler == cmd_enqueue)
         dead_revive_or_reply(r);
@@ -111,7 +111,8 @@ static void on_buried(void *arg) {
         requeue_end(r);
 }
 
-/* Columns from col on: wake_at, last. False when it has entered no queue. */
+/* Columns from col on: wake_at, last. False if the job has not entered its queue, because it is delayed or
+ * becomes a dead letter. */
 static bool has_entered(struct req *r, struct job_key key, const PGresult *rows, int row, int col) {
     if (r->cmd->handler == cmd_nack)
         job_ids_event(r, EVENT_NACKED, key);
@@ -138,7 +139,7 @@ static void requeue_ends(struct task **tasks, size_t count) {
     }
 }
 
-/* The ordinal is in the first column, and this one is null where a token is stale. */
+/* The first column is the ordinal. Column col is null if the token is stale. */
 static bool is_stale(struct task **tasks, size_t count, const PGresult *rows, int row, int col) {
     if (!row_null(rows, row, col))
         return false;
@@ -163,8 +164,8 @@ static void requeue_done(struct task **tasks, size_t count, const PGresult *rows
     requeue_ends(tasks, count);
 }
 
-/* What the first try has done is found by its time. The second is of a statement of its own from
- * now on, whatever becomes of it. */
+/* The second try finds the changes of the first try by their time. It uses a statement of its own from now
+ * on. */
 static bool requeue_again(struct task *t, bool unknown) {
     if (unknown) {
         t->op = &op_requeue_again;
@@ -203,8 +204,8 @@ static void requeue_again_encode(struct params *p, struct task *t) {
     }
 }
 
-/* Columns: ordinal, was_queued, was_until, wake_at, last. What was queued already has been counted when
- * the server connected; and what the first try had put back another server may have given out since. */
+/* Columns: ordinal, was_queued, was_until, wake_at, last. Jobs that were queued already have been counted
+ * when the server connected. Another server may have delivered jobs that the first try had put back. */
 static void requeue_again_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
@@ -334,7 +335,7 @@ static void working_encode(struct params *p, struct task *t) {
     ids->sent_us = clock_db();
 }
 
-/* The row's lease began when it was sent, the client's begins now. */
+/* The lease in the row began when the statement was sent. The client's lease begins now. */
 static void lease_anew(const struct req *r, struct job_key key, int64_t row_until, bool last) {
     lease_add_row(key, clock_db() + row_until - job_ids(r)->sent_us, row_until);
     if (last)

@@ -1,4 +1,5 @@
-/* Redis' commands about keys: EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD. The keys are the queues. */
+/* EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD: Redis' commands about keys. The keys are the
+ * queues. */
 #include <sodium.h>
 #include "base/budget.h"
 #include "base/clock.h"
@@ -63,7 +64,7 @@ void cmd_keys(struct req *r) {
         scan_all(r, is_wanted, filter, "");
 }
 
-/* A step of SCAN looks at no more than this many times COUNT queues. */
+/* A step of SCAN checks at most this many times COUNT queues. */
 #define SCAN_EFFORT 10
 #define SCAN_COUNT_MAX (INT64_MAX / SCAN_EFFORT)
 
@@ -106,7 +107,7 @@ void cmd_scan(struct req *r) {
     scan_reply(r, slot, names, found);
 }
 
-/* The next one behind a random place; few of many queues may be keys. */
+/* Finds the first key after a random index. Takes several turns if few of many queues are keys. */
 struct random_key {
     struct long_work work;
     struct req *req;
@@ -141,7 +142,7 @@ void cmd_randomkey(struct req *r) {
 
 /* ---- MEMORY, OBJECT ---- */
 
-/* What this server keeps for it; the jobs are in Postgres. */
+/* The memory that this server uses for the queue. The jobs are in Postgres. */
 static void memory_usage(struct req *r) {
     const struct queue *q = find_key(r->argv[2]);
     int64_t samples;
@@ -167,7 +168,7 @@ void cmd_memory(struct req *r) {
     subcommand_run(r, members, LENGTH(members));
 }
 
-/* NULL when it has replied null. */
+/* NULL if there is no such key: null has been replied. */
 static const struct queue *find_object_or_reply(struct req *r) {
     const struct queue *q = find_key(r->argv[2]);
 
@@ -181,7 +182,7 @@ static const struct queue *find_object_or_reply(struct req *r) {
 static void object_encoding(struct req *r) {
     if (find_object_or_reply(r) == NULL)
         return;
-    reply_bulk_str(r, "quicklist"); /* that of Redis' longer lists */
+    reply_bulk_str(r, "quicklist"); /* the encoding of Redis' longer lists */
     req_end(r);
 }
 

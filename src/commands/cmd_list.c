@@ -1,4 +1,4 @@
-/* Commands that look at lists: LLEN LINDEX LRANGE LPOS LREM. */
+/* LLEN LINDEX LRANGE LPOS LREM: reads and removes elements of lists. */
 #include "commands/cmd_list.h"
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@ void cmd_llen(struct req *r) {
     req_int(r, q == NULL ? 0 : queue_len(q));
 }
 
-/* ---- what they have in common ---- */
+/* ---- shared ---- */
 
 enum list_end looking_front(const struct queue *q) {
     return q->front == END_NONE ? END_RIGHT : q->front;
@@ -33,7 +33,7 @@ static void look(struct looking *l) {
 
 static void settle(struct looking *l);
 
-/* A queue that has got its row just now has no front yet. */
+/* The consume end of a queue is still unknown when the queue has just got its row. */
 static void on_known(struct parked *p, struct queue *q) {
     struct looking *l = CONTAINER_OF(p, struct looking, parked);
 
@@ -57,7 +57,8 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
     CONTAINER_OF(p, struct looking, parked)->at_front->fail(t, err);
 }
 
-/* Another server may have settled the front without a word; or a command of the same transaction is about to. */
+/* Another server may have set the consume end without a message. An earlier command of the same client
+ * transaction may be about to set it. */
 static void settle(struct looking *l) {
     l->opening = looking_inside(l) && !queue_is_open(l->q);
     if (l->opening)
@@ -89,8 +90,8 @@ bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct 
     return key_may_exist(r, q);
 }
 
-/* What other servers have put before all others may not have been told yet, and what the transaction has done is
- * not counted before its end. */
+/* Other servers may have added jobs before all known jobs, and their messages may be on the way. Changes of a
+ * client transaction are not counted before its end. In both cases the search begins at the lowest key. */
 static struct job_key first_key(const struct looking *l) {
     if (node_has_company() || looking_inside(l))
         return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
@@ -105,7 +106,7 @@ void looking_encode(struct params *p, const struct looking *l) {
     params_set_int8(p, 2, first.id);
 }
 
-/* ---- what is changed ---- */
+/* ---- changes ---- */
 
 void looking_encode_change(struct params *p, struct looking *l) {
     l->lost.flight = flight_mark_always();
@@ -133,7 +134,7 @@ static void end_unknown(struct looking *l) {
     req_error(l->req, "UNKNOWN the connection to the database was lost: this was done, or nothing of it");
 }
 
-/* What it has changed is counted when load.c has found it. */
+/* After a commit, load.c has counted the changes. */
 static void on_fate(struct lost_task *lost, enum flight_fate fate) {
     struct looking *l = CONTAINER_OF(lost, struct looking, lost);
     struct task *t = &l->req->task;
@@ -146,7 +147,7 @@ static void on_fate(struct lost_task *lost, enum flight_fate fate) {
         end_unknown(l);
 }
 
-/* Suspects travel without a mark. */
+/* The transaction of a suspect has no commit marker. */
 bool looking_again(struct task *t, bool unknown) {
     struct looking *l = REQ_OF_TASK(t)->data;
 
@@ -162,11 +163,12 @@ bool looking_again(struct task *t, bool unknown) {
 
 /* ---- LRANGE, LINDEX ---- */
 
-/* A range that is more than one page is read from its left to its right end, and both are found first. */
+/* A range of more than one page is read from its left end to its right end. The keys of both ends are found
+ * first. */
 enum range_step {
-    RANGE_WHOLE, /* as asked for, if that is one page */
-    RANGE_START, /* the first element, by its place from the right */
-    RANGE_STOP,  /* the element behind the last one, likewise */
+    RANGE_WHOLE, /* the whole range, if it is one page */
+    RANGE_START, /* finds the first element by its index from the right */
+    RANGE_STOP,  /* finds the element after the last one, by its index from the right */
     RANGE_PAGES,
 };
 
@@ -174,13 +176,13 @@ struct range {
     struct looking look;
     struct page page;
     enum range_step step;
-    int64_t start; /* the place of the first element from the right, from 0 on; less than 0: it is known */
-    int64_t left;  /* the place of the first element from the left, if that is known */
+    int64_t start; /* index of the first element from the right, from 0; less than 0: already found */
+    int64_t left;  /* index of the first element from the left, if it is known */
     int64_t offset;
-    int64_t limit; /* less than 0: none */
-    int64_t drop;  /* so many of the last rows are not wanted */
-    int64_t back;  /* begins so far from the right, though it counts from the left; 0: it does not */
-    bool turned;   /* the rows come the other way round */
+    int64_t limit; /* maximum rows; less than 0: none */
+    int64_t drop;  /* number of last rows outside the range */
+    int64_t back;  /* distance of the start from the right, if the end counts from the left; else 0 */
+    bool turned;   /* the rows come in reverse order */
     bool one;      /* replies an element, not an array */
 };
 
@@ -209,8 +211,8 @@ static void list_encode(struct params *p, struct task *t) {
     params_set_int8(p, 8, g->page.bytes);
 }
 
-/* How many rows at the beginning are not wanted. A list that has as many as were asked for is longer than a range
- * that begins so far back and ends so soon. */
+/* The number of first rows outside the range. If as many rows as the limit were found, the range begins after
+ * its end: all rows are outside. */
 static int64_t skipped(const struct range *g, int64_t found) {
     if (g->back == 0 || found < g->back)
         return 0;
@@ -246,7 +248,7 @@ static void add_element(struct page *p, const PGresult *rows, int i) {
     reply_bulk(p->req, element(p->req->data, rows, i));
 }
 
-/* One element is looked for, from the right. */
+/* Finds one element by its index from the right. */
 static void find_place(struct range *g, enum range_step step, int64_t place) {
     g->step = step;
     g->look.from = END_RIGHT;
@@ -264,7 +266,7 @@ static void read_pages(struct range *g, int64_t offset) {
     look(&g->look);
 }
 
-/* What is dropped at the right end is a place there. */
+/* drop > 0: the range ends before the element with this index from the right. */
 static void find_stop(struct range *g) {
     if (g->drop > 0)
         find_place(g, RANGE_STOP, g->drop - 1);
@@ -272,7 +274,7 @@ static void find_stop(struct range *g) {
         read_pages(g, g->start < 0 ? g->left : 0);
 }
 
-/* The range was more than one page. */
+/* Called if the range is more than one page. */
 static void begin_pages(struct range *g) {
     g->start = -1;
     g->left = g->offset;
@@ -286,7 +288,7 @@ static void begin_pages(struct range *g) {
     find_place(g, RANGE_START, g->start);
 }
 
-/* From this element on: the key before it is the bound. */
+/* The range begins with this element, so the bound is the key before it. */
 static void set_start(struct range *g, struct job_key key) {
     if (looking_front(g->look.q) == END_LEFT) {
         key.id--;
@@ -308,7 +310,8 @@ static struct job_key element_key(const struct range *g, const PGresult *rows) {
     return (struct job_key){ g->look.q->id, row_int2(rows, 0, 1), row_int8(rows, 0, 2) };
 }
 
-/* A list that has no such place is shorter: all of it is behind the start, and nothing is before the stop. */
+/* If the list has no such index, it is shorter. All elements are then after the start, and none is before the
+ * stop. */
 static void place_found(struct range *g, const PGresult *rows) {
     bool is_there = PQntuples(rows) > 0;
 
@@ -378,7 +381,8 @@ static void range_start(struct range *g) {
     looking_start(&g->look);
 }
 
-/* From the left unless both count from the right. What ends so many before the right end is read to that end. */
+/* Counts from the left, unless both indexes count from the right. If only the last index counts from the
+ * right, reads up to the right end and drops elements there. */
 static void set_range(struct range *g, int64_t first, int64_t last) {
     if (first < 0) {
         g->look.from = END_RIGHT;
@@ -392,7 +396,7 @@ static void set_range(struct range *g, int64_t first, int64_t last) {
     g->drop = last < 0 ? -last - 1 : 0;
 }
 
-/* In a transaction the length is known when the statement has looked. */
+/* The first index counts from the right, and the last from the left. The statement finds the length. */
 static void set_range_back(struct range *g, int64_t first, int64_t last) {
     g->back = -first;
     g->limit = g->back + last + 1;
@@ -411,7 +415,7 @@ void cmd_lrange(struct req *r) {
         return;
     first = list_index(first);
     last = list_index(last);
-    /* Whether one counts from the left and the other from the right is a matter of the length. */
+    /* The range depends on the length, because one index counts from the left and the other from the right. */
     if (there && first < 0 && last >= 0 && !looking_inside(&g->look))
         first = first + queue_len(g->look.q) > 0 ? first + queue_len(g->look.q) : 0;
     if (!there || ((first < 0) == (last < 0) && last < first)) {
@@ -447,9 +451,9 @@ void cmd_lindex(struct req *r) {
 
 struct finding {
     struct looking look;
-    int64_t rank;   /* which one, from 1 on; from the right if less than 0 */
-    int64_t count;  /* replies so many, all if 0; less than 0: replies one, not an array */
-    int64_t maxlen; /* how many are looked at; 0: all */
+    int64_t rank;   /* number of the match, from 1 on; less than 0: from the right */
+    int64_t count;  /* number of matches to reply, 0: all; less than 0: one, not as an array */
+    int64_t maxlen; /* number of elements to compare; 0: all */
 };
 
 #define NO_RANK_ZERO                                                                                         \

@@ -14,11 +14,11 @@
  * to. */
 struct looking {
     struct req *req;
-    struct parked parked; /* waits until the orientation of the list is known */
+    struct parked parked; /* waits until the consume end is known */
     struct queue *q;
     bool opening;          /* waits until the queue has a row */
-    struct op *at_front;   /* operation that begins at the front of the list */
-    struct op *at_back;    /* operation that begins at the back of the list */
+    struct op *at_front;   /* operation that begins at the consume end */
+    struct op *at_back;    /* operation that begins at the other end */
     enum list_end from;    /* the end where the command begins */
     struct lost_task lost; /* for changes, which must not be applied twice */
 };
@@ -30,9 +30,9 @@ static inline bool looking_inside(const struct looking *l) {
 
 /* False if the database has no such queue and the command does not create it. Sets r->data to l. */
 bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct op *at_back);
-/* Sends the request's task once the orientation of the list is known. */
+/* Sends the request's task once the consume end of the list is known. */
 void looking_start(struct looking *l);
-/* The front of the list. If no list command has used the queue, the default is that of a list built by LPUSH. */
+/* The consume end. END_RIGHT if no list command has used the queue, as after an LPUSH. */
 enum list_end looking_front(const struct queue *q);
 
 /* Sets the first parameters: the queue, and the key behind which its jobs are. */

@@ -1,13 +1,13 @@
-/* MONITOR: show every command to those who watch, as it starts. */
+/* MONITOR: shows each command to the monitoring clients when it starts. */
 #include "commands/monitor.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "commands/command.h"
 
-/* A line longer than this does not keep its memory for the next one. */
+/* The memory of a longer line is not kept for the next line. */
 #define LINE_KEPT (64 * 1024)
-/* What is shown of an argument, and of all together. */
+/* Maximum bytes shown of an argument, and of all arguments together. */
 #define ARG_SHOWN 1024
 #define LINE_SHOWN ((size_t)32 * 1024)
 
@@ -26,7 +26,7 @@ static void write_arg(struct buf *line, const struct req *r, int i) {
         buf_printf(line, "... (%zu more bytes)", arg.len - shown);
 }
 
-/* Redis' clients look for a database's number, for which Disque has no place. */
+/* Redis' clients expect the number of a database. Disque's format does not have it. */
 static void write_line(struct buf *line, const struct client *c, const struct req *r, bool redis) {
     int64_t now = clock_unix();
 

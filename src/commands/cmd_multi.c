@@ -1,4 +1,4 @@
-/* MULTI, EXEC, DISCARD: commands that were kept become one transaction of the database. */
+/* MULTI, EXEC, DISCARD: runs queued commands as one transaction of the database. */
 #include "commands/cmd_multi.h"
 
 #include <stdio.h>
@@ -9,34 +9,34 @@
 #include "commands/multi.h"
 
 enum exec_phase {
-    EXEC_PREPARING, /* handlers run; their tasks join the bundle */
-    EXEC_SENT,      /* the bundle is with the batch */
-    EXEC_ENDING,    /* it was committed: replies come, and what is answered from memory runs */
-    EXEC_FAILED,    /* it was not; tasks end one by one */
+    EXEC_PREPARING, /* handlers run; their tasks join the client transaction */
+    EXEC_SENT,      /* the client transaction was given to the batch */
+    EXEC_ENDING,    /* committed: tasks end, and commands that are answered from memory run */
+    EXEC_FAILED,    /* not committed: tasks end one by one */
 };
 
 struct exec {
     struct req *req;
-    struct client *client; /* NULL once it has gone */
+    struct client *client; /* NULL after it has disconnected */
     struct bundle bundle;
     struct req **reqs; /* in the order of the commands */
     size_t count;
-    size_t next; /* all before it have ended */
+    size_t next; /* all commands before it have ended */
     enum exec_phase phase;
     bool advancing;
-    bool started;     /* preparing: all handlers were called */
-    size_t live;      /* commands whose handlers were called and that have not ended, */
-    size_t joined;    /* and those whose tasks have joined the bundle */
-    struct buf error; /* in place of all replies */
+    bool started;     /* preparing: all handlers have been called */
+    size_t live;      /* commands whose handlers were called and that have not ended */
+    size_t joined;    /* commands of these whose tasks have joined the client transaction */
+    struct buf error; /* replaces all replies; empty: none */
 };
 
 static bool joins(const struct req *r) {
     return (r->cmd->flags & CMD_JOINS) != 0;
 }
 
-/* ---- the end ---- */
+/* ---- end ---- */
 
-/* The memory of e is that of its request. */
+/* e is in the memory of its request. */
 static void end(struct exec *e) {
     struct req *r = e->req;
 
@@ -61,13 +61,13 @@ static void end_with_error(struct exec *e) {
     end(e);
 }
 
-/* ---- one after the other ---- */
+/* ---- execution in order ---- */
 
 static bool has_run(const struct req *r) {
     return r->done || r->owner_on_end != NULL;
 }
 
-/* What is answered from memory; for one who has gone there is nothing to be done. */
+/* Runs a command that is answered from memory. Does nothing if the client has disconnected. */
 static void run_command(struct exec *e, struct req *r) {
     if (e->client == NULL || e->client->state == CLIENT_DEAD) {
         r->done = true;
@@ -78,7 +78,8 @@ static void run_command(struct exec *e, struct req *r) {
     command_run(e->client, r);
 }
 
-/* Replies and commands without statements, in their order, as far as is known. Ends e with the last. */
+/* Ends the commands in their order, as far as their replies are known. Runs commands without statements
+ * between them. Ends e after the last command. */
 static void advance(struct exec *e) {
     if (e->advancing)
         return;
@@ -97,7 +98,7 @@ static void advance(struct exec *e) {
         end_with_replies(e);
 }
 
-/* ---- the transaction ---- */
+/* ---- transaction ---- */
 
 static void fail(struct exec *e) {
     e->phase = EXEC_FAILED;
@@ -164,7 +165,7 @@ static void check_size(struct exec *e) {
         buf_printf(&e->error, "LIMIT the transaction is too large: the database can take 768 MB");
 }
 
-/* All handlers have been called, and queues without a row in the database have got one. */
+/* Called when all handlers have been called, and all queues have rows in the database. */
 static void prepared(struct exec *e) {
     static const struct op_error discarded = { "00000", "another command was refused" };
 
@@ -197,7 +198,7 @@ static void on_joined(struct bundle *b) {
     settle(e);
 }
 
-/* The reply of a refused command is an error: "-CODE text" and a line's end. */
+/* The reply of a refused command is an error: "-CODE text" and a line end. */
 static void note_refusal(struct exec *e, const struct req *r) {
     if (r->failed && buf_len(&e->error) == 0 && buf_len(&r->own) > 3)
         buf_printf(&e->error, "EXECABORT Transaction discarded because of: %.*s", (int)buf_len(&r->own) - 3,
@@ -284,7 +285,7 @@ void exec_client_gone(struct client *c) {
     }
 }
 
-/* ---- the commands ---- */
+/* ---- commands ---- */
 
 void cmd_multi(struct req *r) {
     struct client *c = r->client;

@@ -1,4 +1,5 @@
-/* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP RPOPLPUSH LMOVE BRPOPLPUSH BLMOVE: jobs leave a list at either end. */
+/* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP RPOPLPUSH LMOVE BRPOPLPUSH BLMOVE: take elements from either end of a
+ * list. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 
 #define NOT_POSITIVE "ERR value is out of range, must be positive"
 #define MANY_KEYS "ERR numkeys should be greater than 0"
-/* Redis reads no number that is longer. */
+/* Redis accepts no longer number. */
 #define TIMEOUT_MAX (5 * 1024)
 
 /* ---- replies ---- */
@@ -86,7 +87,7 @@ static void ended(struct get *g) {
 
 static const struct get_kind pop_kind = { pop_plan, deliver, reply_nothing, ended };
 
-/* ---- starting ---- */
+/* ---- start ---- */
 
 static void begin(struct taking *t);
 
@@ -103,7 +104,8 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
     req_db_error(r, err);
 }
 
-/* May there be something in a list? What another server has just added may not have been told yet. */
+/* True if the list may have elements. With peers always true, because their messages about new jobs may be on
+ * the way. */
 static bool may_have(struct queue *q) {
     return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claiming > 0 || node_has_company());
 }
@@ -118,12 +120,12 @@ static struct queue *first_with(const struct taking *t, bool (*is)(struct queue 
     return NULL;
 }
 
-/* Who does not wait must know the front of what it takes from before it looks. */
+/* A command that does not wait must know the consume end of the list before it takes elements. */
 static bool needs_front(struct queue *q) {
     return may_have(q) && q->front == END_NONE;
 }
 
-/* The list to move to has its row, and its front is known. False: it will begin again. */
+/* True if the target list has a row, and its consume end is known. False: begin() runs again later. */
 static bool has_target(struct taking *t) {
     struct queue *to = queue_get(t->to);
 
@@ -162,7 +164,7 @@ static void begin(struct taking *t) {
     struct queue *q;
 
     if (t->req->task.bundle != NULL) {
-        /* A move that does not wait has nothing at once. */
+        /* In a client transaction a blocking move does not wait. It replies null as a move that never waits. */
         t->form = t->form == &one_at_last ? &one : t->form;
         pop_inside(t);
         return;
@@ -214,7 +216,7 @@ static struct taking *taking_new(struct req *r, const struct pop_form *form, enu
     return t;
 }
 
-/* Seconds, with a fraction; 0: for ever. */
+/* Parses seconds with a fraction; 0: no timeout. */
 static bool take_timeout(struct taking *t, int at) {
     struct slice word = t->req->argv[at];
     char text[TIMEOUT_MAX], *end;
@@ -236,7 +238,7 @@ static bool take_timeout(struct taking *t, int at) {
     else if (seconds * 1000 > (long double)(INT64_MAX / 2))
         usage_invalid(t->req, at, "ERR timeout is out of range");
     else {
-        /* A timeout beyond some centuries is none. */
+        /* A timeout of some centuries or more counts as no timeout. */
         if (seconds > 0 && seconds < 1e10)
             t->deadline = clock_mono() + 1 + (int64_t)(seconds * (long double)US_PER_S);
         return true;
@@ -268,8 +270,8 @@ static void on_life(struct life *l, int64_t until) {
     reply_whether(l->req, until != LIFE_NONE);
 }
 
-/* LPOP key 0 replies whether there is a list. In a transaction a statement looks, because commands before this one
- * may have made the list. */
+/* LPOP key 0 replies whether the list exists. In a client transaction a statement finds out, because earlier
+ * commands may have created the list. */
 static void pop_none(struct req *r) {
     struct queue *q = queue_find(r->argv[1]);
     struct life *l;
@@ -334,7 +336,7 @@ static const struct arg_option many_words[] = {
 
 static const struct arg_spec many_spec = { many_words, LENGTH(many_words), NULL, NULL, NULL };
 
-/* From argument at on: numkeys key ... LEFT|RIGHT [COUNT count]. */
+/* Parses from argument at on: numkeys key ... LEFT|RIGHT [COUNT count]. */
 static bool take_many(struct taking *t, int at) {
     struct req *r = t->req;
     int64_t keys;
