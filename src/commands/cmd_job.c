@@ -355,7 +355,8 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
         return;
     }
     if (row_bool(rows, row, 7)) {
-        reply_error(r, "MAXACTIVE as many jobs of the queue run as its max-active allows: nothing was done");
+        reply_error(
+            r, "MAXACTIVE the queue already runs as many jobs as its max-active allows: nothing was done");
         return;
     }
     reply_int(r, lease);

@@ -1,5 +1,4 @@
-/* EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD: Redis' commands about keys. The keys are the
- * queues. */
+/* EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD: Redis' commands about keys, which are queues. */
 #include <sodium.h>
 #include "base/budget.h"
 #include "base/clock.h"

@@ -131,7 +131,8 @@ void looking_count_gone(const struct looking *l, const PGresult *rows) {
 
 static void end_unknown(struct looking *l) {
     l->q->users--;
-    req_error(l->req, "UNKNOWN the connection to the database was lost: this was done, or nothing of it");
+    req_error(l->req,
+              "UNKNOWN the connection to the database was lost: the command was done, or nothing of it");
 }
 
 /* After a commit, load.c has counted the changes. */

@@ -52,6 +52,6 @@ bool looking_again(struct task *t, bool unknown);
 int64_t list_index(int64_t index);
 
 /* The error for a change that was committed but whose result was lost. */
-#define LIST_LOST "UNKNOWN this was done, but the connection to the database was lost with the answer"
+#define LIST_LOST "UNKNOWN the command was done, but the connection to the database was lost with its result"
 
 #endif

@@ -1,5 +1,4 @@
-/* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP RPOPLPUSH LMOVE BRPOPLPUSH BLMOVE: take elements from either end of a
- * list. */
+/* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP RPOPLPUSH LMOVE BRPOPLPUSH BLMOVE: takes elements from the ends of lists. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -347,7 +346,7 @@ static bool take_many(struct taking *t, int at) {
         return false;
     }
     if (keys >= r->argc - at - 1) {
-        usage_invalid(r, at, SYNTAX_ERROR ": fewer keys follow than numkeys says");
+        usage_invalid(r, at, SYNTAX_ERROR ": there are fewer keys than numkeys");
         return false;
     }
     if (!args_sources_or_reply(r, (size_t)keys))

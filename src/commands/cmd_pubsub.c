@@ -1,4 +1,4 @@
-/* SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB. */
+/* SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB: channels, patterns and messages. */
 #include <stdlib.h>
 #include "base/budget.h"
 #include "base/match.h"
@@ -8,7 +8,7 @@
 #include "net/long_work.h"
 #include "net/pubsub.h"
 
-/* One of the replies of a command: what was done, to what, and to how much the client listens now. */
+/* The reply for one name: the action, the name, and the number of channels and patterns that the client has now. */
 static void reply_listening(struct req *r, const char *what, const struct slice *name) {
     resp_push(reply_buf(r), 3, r->proto);
     reply_bulk_str(r, what);
@@ -20,17 +20,17 @@ static void reply_listening(struct req *r, const char *what, const struct slice 
               (int64_t)(pubsub_count(r->client, PUBSUB_CHANNEL) + pubsub_count(r->client, PUBSUB_PATTERN)));
 }
 
-/* A command of this kind under way, which may have a million names. */
+/* A subscribe or unsubscribe command in progress. It may have a million names, so it runs in pieces. */
 struct change {
     struct long_work work;
     struct req *req;
     enum pubsub_kind kind;
     const char *what;
     bool (*apply)(struct client *c, enum pubsub_kind kind, struct slice name);
-    int next; /* the argument */
+    int next; /* index of the next argument */
 };
 
-/* False when it has to end, or to wait. */
+/* False if the command must end, or must wait until the client has read its replies. Sets ends for the first. */
 static bool may_go_on(struct change *ch, bool *ends) {
     *ends = client_has_gone(ch->req->client);
     return !*ends && client_takes_more(ch->req->client, &ch->work);
@@ -69,7 +69,7 @@ static void listen_to(struct req *r, enum pubsub_kind kind, const char *what) {
     long_work_begin(&ch->work, apply_some);
 }
 
-/* The name goes with the last who listens to it. */
+/* Copies the name, because the last unsubscribe frees it. */
 static void stop_any(struct req *r, enum pubsub_kind kind, const char *what, const struct slice *any) {
     struct slice name = { xmemdup(any->ptr, any->len), any->len };
 
@@ -156,7 +156,7 @@ void cmd_publish(struct req *r) {
 
 /* ---- PUBSUB ---- */
 
-/* The number of names stands before the first of them, and is known at the end. */
+/* The reply has the number of names before the names. It is known only at the end. */
 struct channels {
     struct long_work work;
     struct req *req;

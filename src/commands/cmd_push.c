@@ -1,4 +1,4 @@
-/* LPUSH RPUSH LPUSHX RPUSHX: to who waits for them, or else into the queue, in a batch. */
+/* LPUSH RPUSH LPUSHX RPUSHX: hands elements to a waiting client, or inserts them as jobs in a batch. */
 #include "batch/operations.h"
 
 #include "base/clock.h"
@@ -21,29 +21,30 @@
 #include "queue/settings.h"
 #include "queue/waiters.h"
 
-/* About what a row takes besides its body. */
+/* About the bytes of a row without the body. */
 #define ROW_BYTES 100
 
 struct push {
     struct req *req;
-    struct parked parked; /* while the queue's row or its front is not known */
+    struct parked parked; /* waits until the queue has a row and a consume end */
     struct queue *q;
     enum list_end end;
     struct add_options opt;
     const struct slice *values; /* in the order in which they are pushed */
     size_t count;
-    int64_t *ids;  /* as many as values; less than 0 when pushed where jobs leave */
-    bool sent;     /* under way; counted in the queue */
-    int64_t place; /* of its last element among all elements that were sent to the queue */
-    bool at_front;
-    bool if_any; /* in a transaction, whether there are elements is seen by the statement */
+    int64_t *ids;  /* one for each value; negative if pushed at the consume end */
+    bool sent;     /* the statement has been sent; counted in the queue */
+    int64_t place; /* index of its last element among all elements that were sent to the queue */
+    bool at_front; /* pushed at the consume end */
+    /* LPUSHX or RPUSHX in a client transaction: the statement checks whether the list has elements */
+    bool if_any;
     struct lost_task lost;
 };
 
-/* ---- to waiting clients ---- */
+/* ---- hand-off to waiting clients ---- */
 
-/* A client that pops and takes all elements gets them at once: if some were handed over and the insert of the others
- * failed, the command would be half done. What was accepted before and is not sent yet goes first. */
+/* Finds a waiting list command that takes all elements. If only some were handed off and the insert of the others
+ * failed, the command would be half done. Elements accepted before and not inserted yet go first. */
 static struct get *find_taker(const struct push *p) {
     struct get *g;
 
@@ -71,7 +72,7 @@ static struct job element(const struct push *p, struct slice body) {
     return job;
 }
 
-/* All are in the list before the first is popped, as in Redis. */
+/* As in Redis, all elements are in the list before the first one is popped. */
 static struct slice take_value(struct push *p, enum list_end from) {
     p->count--;
     return from == p->end ? p->values[p->count] : *p->values++;
@@ -100,13 +101,14 @@ static void hand_to(struct push *p, struct get *g) {
         events_of_taken(p->q, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
 }
 
-/* ---- into the queue ---- */
+/* ---- insert ---- */
 
 static struct job_key key_of(const struct push *p, size_t i) {
     return (struct job_key){ p->q->id, 0, p->ids[i] };
 }
 
-/* Those with the default TTL expire in the order of their ids; and those that live on are not looked for. */
+/* Jobs with the default TTL expire in the order of their IDs. Jobs with LIST_TTL never expire. Neither needs a
+ * wake_at. */
 static bool has_own_end(const struct push *p) {
     return p->opt.ttl != LIST_TTL && (p->at_front || p->opt.ttl != JOB_DEFAULT_TTL);
 }
@@ -185,7 +187,7 @@ static void start(struct push *p) {
     go_on(p);
 }
 
-/* ---- the statement ---- */
+/* ---- statement ---- */
 
 static void take_place(struct push *p) {
     if (p->sent)
@@ -195,12 +197,13 @@ static void take_place(struct push *p) {
     p->place = p->q->pushes_sent += (int64_t)p->count;
 }
 
-/* Pushes of a flight are counted in the order of their statements, and answered as in the order of the requests. */
+/* Gives the pushes of a transaction their places in the order of the requests, as their replies are. */
 static void alike_decide(struct task *t) {
     take_place(REQ_OF_TASK(t)->data);
 }
 
-/* In a transaction the ids are in the order of the commands, whichever queue's front was known first. */
+/* In a client transaction the IDs are made here, in the order of the commands. The consume ends of queues become
+ * known in any order. */
 static void note_sent(struct push *p, struct task *t) {
     if (t->bundle != NULL)
         make_ids(p);
@@ -259,9 +262,9 @@ static void alike_encode(struct params *params, struct task *t) {
     }
 }
 
-/* ---- the end ---- */
+/* ---- results ---- */
 
-/* One before all others is not among those that expire in the order of their ids. */
+/* A job pushed at the consume end is not among the jobs that expire in the order of their IDs. */
 static void count_added(struct push *p, size_t i) {
     struct job_times at = times_of(p, i);
 
@@ -278,12 +281,13 @@ static void count_added(struct push *p, size_t i) {
     queue_job_returned(p->q, key_of(p, i));
 }
 
-/* Elements of earlier requests that are not counted yet; less than 0: elements of later requests are. */
+/* The number of elements of earlier requests that are not counted yet. Negative: elements of later requests are
+ * counted already. */
 static int64_t uncounted_before(const struct push *p) {
     return p->sent ? p->place - (int64_t)p->count - p->q->pushes_ended : 0;
 }
 
-/* Of what a lost first try has added, nothing is counted: load.c has found it. */
+/* added: the jobs to count. 0 after a lost first try, because load.c has counted its jobs. */
 static void finish(struct push *p, size_t added) {
     int64_t uncounted = uncounted_before(p);
     int64_t len;
@@ -313,7 +317,7 @@ static void alike_done(struct task **tasks, size_t count, const PGresult *rows) 
     }
 }
 
-/* All elements of a command were added, or none was. */
+/* A command has added all its elements, or none. */
 static void push_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
 
@@ -432,7 +436,7 @@ struct op op_push_if_any = {
     .answer_lost = if_any_answer_lost,
 };
 
-/* ---- the commands ---- */
+/* ---- commands ---- */
 
 static struct add_options options_of(const struct queue *q) {
     struct add_options o = { .replicate = 1, .ttl = -1, .retry = -1, .maxlen = -1 };

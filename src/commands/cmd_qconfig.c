@@ -1,4 +1,4 @@
-/* QCONFIG: what a queue is set to. */
+/* QCONFIG: shows and changes the settings of a queue. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -13,13 +13,13 @@
 #include "queue/queue_row.h"
 #include "queue/settings.h"
 
-/* The arguments behind QCONFIG, the queue, and the word. */
+/* Index of the first argument after QCONFIG, the queue, and the word. */
 #define FIRST 3
 #define NUMBER_LEN 24
 
 struct qconfig {
     struct req *req;
-    struct parked parked; /* while the queue has no row yet */
+    struct parked parked; /* waits until the queue has a row */
     struct queue *q;
     bool is_set[SETTING_COUNT];
     int64_t values[SETTING_COUNT];
@@ -117,7 +117,7 @@ static void start(struct qconfig *c, struct op *op, uint32_t rows) {
         queue_park(c->q, &c->parked);
 }
 
-/* One pair; of a name that is repeated the last value counts. */
+/* Parses a pair of a name and a value. If a name is repeated, its last value counts. */
 static bool take_or_reply(struct qconfig *c, int at) {
     struct req *r = c->req;
     enum setting which;
@@ -163,7 +163,7 @@ static void reset(struct req *r) {
 
     if (r->argc > FIRST)
         usage_unexpected(r, FIRST);
-    else if (q == NULL && !node_has_company()) /* another one may have made it a moment ago */
+    else if (q == NULL && !node_has_company()) /* a peer may have created the queue just now */
         req_ok(r);
     else
         start(qconfig_new(r), &op_reset_settings, 1);
@@ -185,10 +185,10 @@ void cmd_qconfig(struct req *r) {
             return;
         }
     }
-    usage_error(r, "ERR QCONFIG takes GET, SET or RESET behind the queue");
+    usage_error(r, "ERR QCONFIG takes GET, SET or RESET after the queue");
 }
 
-/* ---- the statements ---- */
+/* ---- statements ---- */
 
 static void set_encode(struct params *p, struct task *t) {
     const struct qconfig *c = REQ_OF_TASK(t)->data;
@@ -220,14 +220,14 @@ static void end(struct qconfig *c) {
     req_ok(c->req);
 }
 
-/* Columns: stored, cyclic. Neither: another server has set a dead queue just now, which is to be looked at. */
+/* Columns: stored, cyclic. If both are false, a peer has just set a dead queue, and the statement is sent again. */
 static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     struct qconfig *c = REQ_OF_TASK(tasks[0])->data;
 
     if (row_bool(rows, 0, 1)) {
         c->q->users--;
-        req_error(c->req, "ERR deadqueue leads back to this queue: dead jobs must not go round in circles");
+        req_error(c->req, "ERR deadqueue leads back to this queue: dead letters must not move in a circle");
         return;
     }
     if (!row_bool(rows, 0, 0)) {
@@ -258,7 +258,7 @@ static void qconfig_fail(struct task *t, const struct op_error *err) {
     req_db_error(c->req, err);
 }
 
-/* Alone, as a queue may be set twice in one turn, and the last one counts. */
+/* One statement for each request, because a queue may be set twice in a turn, and the last one counts. */
 #define SETTINGS_OP(variable, text, statement, encoder, handler) \
     struct op variable = { .name = text,                         \
                            .stmt = statement,                    \

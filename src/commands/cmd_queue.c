@@ -1,4 +1,4 @@
-/* Commands on queues answered from memory: GETJOB QLEN QSTAT QSCAN PAUSE. */
+/* GETJOB QLEN QSTAT QSCAN PAUSE: commands on queues. */
 #include "commands/cmd_queue.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@
 
 /* ---- GETJOB ---- */
 
-/* Of an argument that an error quotes. */
+/* Maximum bytes of an argument that an error quotes. */
 #define WORD_SHOWN 64
 
 struct get_options {
@@ -67,7 +67,7 @@ static struct slice unescaped(struct req *r, struct slice name) {
     return (struct slice){ plain, glob_unescape(name, plain) };
 }
 
-/* NULL, or why there cannot be such a source. */
+/* Sets source to the queue or pattern. Returns NULL, or an error. */
 static const char *find_source(struct req *r, struct slice name, struct get_source *source) {
     bool special = glob_is_special(name);
 
@@ -82,7 +82,7 @@ static const char *find_source(struct req *r, struct slice name, struct get_sour
     return source->glob == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
 }
 
-/* NULL when an error was replied. */
+/* NULL if an error was replied. */
 static struct get *make_get(struct req *r, int first_queue) {
     size_t count = (size_t)(r->argc - first_queue);
     struct get_source *sources = req_alloc(r, count * sizeof *sources);
@@ -194,7 +194,7 @@ static void reply_stat(struct req *r, struct queue *q) {
         pair_int(r, "per-group", 1);
 }
 
-/* Behind all others. */
+/* The last fields of QSTAT. */
 static void reply_retention(struct req *r, const struct queue *q) {
     int64_t seconds = setting_in_force(q, SETTING_RETENTION);
 
@@ -202,7 +202,7 @@ static void reply_retention(struct req *r, const struct queue *q) {
         pair_int(r, "retention", seconds);
 }
 
-/* Of a limited queue it is counted in the database how many jobs are running. */
+/* The database counts the running jobs of a limited queue. */
 void cmd_qstat(struct req *r) {
     struct queue *q = find_shown(r->argv[1]);
 
@@ -278,7 +278,7 @@ struct scan_options {
 };
 
 #define SCAN_ERROR "ERR invalid cursor or option name"
-/* Disque looks at no more than this many times COUNT elements in a step. */
+/* As in Disque, a step checks at most this many times COUNT queues. */
 #define SCAN_EFFORT 10
 
 static bool take_cursor(struct req *r, int *at, void *out) {
@@ -354,7 +354,7 @@ struct pause {
     bool counted; /* in q->pausing */
 };
 
-/* Computed from left to right from nothing. False for an unknown word. */
+/* Computes the flags from left to right, beginning with none. False for an unknown word. */
 static bool pause_flags(const struct req *r, unsigned *flags, bool *changes) {
     *flags = 0;
     *changes = false;
@@ -421,7 +421,7 @@ void cmd_pause(struct req *r) {
         usage_error(r, SYNTAX_ERROR ": the options are in, out, all, none, state and bcast");
         return;
     }
-    /* Another server may have paused it a moment ago. */
+    /* A peer may have changed the pause just now. */
     if (changes && (flags != now || node_has_company())) {
         start_pause(r, flags);
         return;
@@ -430,7 +430,7 @@ void cmd_pause(struct req *r) {
     req_end(r);
 }
 
-/* A flight may be sent behind this one before it is known to be committed. */
+/* Counts the pause when it is sent. Another transaction may be sent before the result of this one is known. */
 static void pause_encode(struct params *p, struct task *t) {
     struct pause *pause = REQ_OF_TASK(t)->data;
 
@@ -472,7 +472,7 @@ static void pause_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-/* Alone, because a queue may be paused twice in one turn, and the last one counts. */
+/* One statement for each request, because a queue may be paused twice in a turn, and the last one counts. */
 struct op op_pause_queues = {
     .name = "pause_queues",
     .stmt = SQL_PAUSE_QUEUES,

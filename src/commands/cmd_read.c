@@ -1,4 +1,4 @@
-/* Commands that read jobs from the database: SHOW QPEEK JSCAN. */
+/* SHOW QPEEK JSCAN: commands that read jobs from the database. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -178,7 +178,7 @@ static const char *const state_names[] = {
 #undef X
 };
 
-/* The living come first, then the dead, then those that are done, if they are asked for. */
+/* The stages of a scan: live jobs, dead letters, retained jobs. STATE selects stages. */
 enum scan_stage { STAGE_LIVING, STAGE_DEAD, STAGE_FINISHED, STAGE_END };
 
 struct job_scan {
@@ -187,19 +187,19 @@ struct job_scan {
     struct slice queue;
     bool has_cursor;
     int64_t cursor;
-    unsigned states; /* bits; none: all */
+    unsigned states; /* bits of the selected states; 0: all */
     bool whole;      /* REPLY all */
-    int64_t bytes;   /* after so many a page leaves jobs off */
+    int64_t bytes;   /* limit of the bytes of a page */
     enum scan_stage stage;
     const struct queue *q;
-    int32_t cursor_queue; /* the queue that the cursor is for; 0: all */
+    int32_t cursor_queue; /* the queue of the cursor; 0: all */
     struct job_key after;
     struct buf found; /* replies of the jobs found so far */
     size_t found_count;
 };
 
-/* A key has more bits than the numbers that clients take for cursors, so a
- * cursor is a number under which the key is remembered for a while. */
+/* A key has more bits than the numbers that clients accept as cursors. A cursor is therefore a number under which the
+ * key is stored for a while. */
 #define CURSORS 4096
 
 static struct {
@@ -216,7 +216,7 @@ static int32_t scanned_queue(const struct job_scan *s) {
 static int64_t cursor_new(const struct job_scan *s) {
     static int64_t last;
 
-    /* Numbers from before a restart must not be taken for new ones. */
+    /* The numbers begin with the time, so that cursors from before a restart are not valid. */
     last = last == 0 ? clock_unix() / US_PER_MS : last + 1;
     cursors[last % CURSORS].cursor = last;
     cursors[last % CURSORS].stage = s->stage;
@@ -291,7 +291,7 @@ static const struct arg_option scan_words[] = {
 static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL,
                                            "ERR invalid cursor or option name", take_other };
 
-/* The page's end as a cursor, 0 when there is no more. */
+/* Replies the jobs found. cursor: the end of the page, 0 if there are no more jobs. */
 static void reply_scan(struct req *r, int64_t cursor) {
     struct job_scan *s = r->data;
     char text[24];
@@ -318,14 +318,14 @@ static struct job_key scan_beginning(const struct job_scan *s) {
     return (struct job_key){ s->q != NULL ? s->q->id : INT32_MIN, INT16_MIN, 0 };
 }
 
-/* Is anything of that stage asked for? */
+/* True if the request asks for jobs of that stage. */
 static bool wants_stage(const struct job_scan *s, enum scan_stage stage) {
     if (stage == STAGE_LIVING)
         return s->states == 0 || (s->states & ~(1u << SCAN_DEAD | 1u << SCAN_FINISHED)) != 0;
     return (s->states & 1u << (stage == STAGE_DEAD ? SCAN_DEAD : SCAN_FINISHED)) != 0;
 }
 
-/* To the first stage from this one on that is wanted. */
+/* Advances to the first wanted stage, beginning with the current one. */
 static void find_stage(struct job_scan *s) {
     while (s->stage != STAGE_END && !wants_stage(s, s->stage))
         s->stage++;
@@ -396,7 +396,7 @@ static void scan_encode(struct params *p, struct task *t) {
     params_set_int8(p, s->stage == STAGE_FINISHED ? 7 : 6, s->bytes);
 }
 
-/* The reply of one job, built in the request's buffer and moved to the found. */
+/* Builds the reply of a job in the request's buffer, and moves it to s->found. */
 static void add_found(struct req *r, struct job_scan *s, const struct job_view *v) {
     struct buf *out = reply_buf(r);
     size_t before = buf_len(out);

@@ -1,4 +1,4 @@
-/* RENAME RENAMENX: what is queued in one queue moves to another, all of it at once. */
+/* RENAME RENAMENX: moves all queued jobs of a queue to another queue at once. */
 #include "commands/cmd_key.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "queue/list_front.h"
 #include "queue/scan.h"
 
-/* In one transaction, which holds up all others as long as it takes: about a second. */
+/* All jobs move in one transaction, which delays all other transactions. With this maximum it takes about a second. */
 #define RENAME_MOST 100000
 
 enum rename_step { STEP_TARGET, STEP_SOURCE, STEP_FRONT, STEP_TARGET_FRONT, STEP_MOVE };
@@ -30,14 +30,14 @@ struct renaming {
     struct queue *to;
     bool only_new; /* RENAMENX */
     enum rename_step step;
-    bool asked;   /* in this step */
-    int64_t sign; /* -1: to has its front at the other end, and the order is turned round */
+    bool asked;   /* the consume end was requested in this step */
+    int64_t sign; /* -1: the target has the other consume end, so the order of the jobs is reversed */
     struct parked parked;
     struct lost_task lost;
-    struct queue_walk walk; /* of from */
-    /* While the result is read. */
+    struct queue_walk walk; /* scan of from */
+    /* Set while the result is read. */
     int64_t moved;
-    struct job_key first; /* of those that were moved */
+    struct job_key first; /* first key of the moved jobs */
 };
 
 static void no_such_key(struct req *r) {
@@ -58,9 +58,9 @@ static void reply(struct renaming *n) {
         req_ok(n->req);
 }
 
-/* ---- what is to be known first ---- */
+/* ---- preparation ---- */
 
-/* A queue that nobody has used as a list keeps the order in which GETJOB takes its jobs. */
+/* A queue that no list command has used keeps the order in which GETJOB takes its jobs. */
 static bool has_other_front(const struct renaming *n) {
     return n->from->front != END_NONE && n->to->front != END_NONE && n->from->front != n->to->front;
 }
@@ -80,7 +80,7 @@ static void move(struct renaming *n) {
         return;
     }
     if (key_is_inside(r)) {
-        /* The statement would refuse too many as well, and the others would be done all the same. */
+        /* Checked here, because a refusal by the statement would not stop the other commands. */
         if (queue_len(n->from) + queue_len(n->to) > RENAME_MOST) {
             too_many(n);
             return;
@@ -100,8 +100,8 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
     return true;
 }
 
-/* Another server, or a command of the same transaction, may have set the orientation. The orientation of the
- * target matters only if it is already set. An earlier request for it may be under way. */
+/* A peer, or a command of the same client transaction, may have set the consume end. The consume end of the target
+ * matters only if it is already set. An earlier request for it may be in progress. */
 static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
     bool may_stay = wish == END_NONE && (n->asked || (!key_is_inside(n->req) && !node_has_company()));
 
@@ -112,8 +112,8 @@ static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end w
     return true;
 }
 
-/* The target first: commands behind this one in a transaction have to see that it will have a row. Outside of one nobody
- * makes the row of the source. */
+/* The target is first: later commands of the client transaction must see that it will have a row. Outside of client
+ * transactions RENAME creates no row for the source. */
 static bool waits(struct renaming *n) {
     switch (n->step) {
     case STEP_TARGET:
@@ -176,7 +176,7 @@ static void on_life(struct life *l, int64_t until) {
     reply_same(l->req, until != LIFE_NONE);
 }
 
-/* To its own name: nothing happens but the reply. */
+/* Renames a queue to its own name. Nothing changes. */
 static void rename_same(struct req *r, struct queue *q) {
     struct life *l = req_alloc(r, sizeof *l);
 
@@ -187,7 +187,7 @@ static void rename_same(struct req *r, struct queue *q) {
         reply_same(r, queue_is_key(q));
 }
 
-/* In a transaction it is the statement that finds out. */
+/* In a client transaction the statement finds out whether the source exists. */
 void cmd_rename(struct req *r) {
     struct queue *from = key_is_inside(r) ? queue_get(r->argv[1]) : queue_find(r->argv[1]);
 
@@ -203,7 +203,7 @@ void cmd_renamenx(struct req *r) {
     cmd_rename(r);
 }
 
-/* ---- the statement ---- */
+/* ---- statement ---- */
 
 static void rename_encode(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
@@ -218,9 +218,9 @@ static void rename_encode(struct params *p, struct task *t) {
     params_set_time(p, 5, clock_db());
 }
 
-/* ---- the result ---- */
+/* ---- result ---- */
 
-/* As rename_list.sql says it. */
+/* The numbers of rename_list.sql. */
 enum outcome { RENAME_NO_SOURCE, RENAME_DONE, RENAME_TOO_MANY, RENAME_TARGET_IS_THERE };
 
 static void read_moved(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
@@ -248,8 +248,8 @@ static void read_job(struct renaming *n, struct job_key key, const PGresult *row
         list_job_deleted(key, rows, row, 3);
 }
 
-/* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key, wake_at, outcome. No two jobs have the same
- * number, so it does not matter in which of the queues it was. */
+/* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key, wake_at, outcome. The number of a job is
+ * unique, so its key can be removed from both queues. */
 static enum outcome read_rows(struct renaming *n, const PGresult *rows) {
     struct job_key *keys = xmalloc((size_t)PQntuples(rows) * sizeof *keys);
     enum outcome outcome = RENAME_NO_SOURCE;
@@ -305,14 +305,14 @@ static void rename_fail(struct task *t, const struct op_error *err) {
     req_db_error(n->req, err);
 }
 
-/* ---- when its answer is lost ---- */
+/* ---- lost result ---- */
 
 static void nobody_knows(struct renaming *n) {
     left(n);
-    req_error(n->req, "UNKNOWN the connection to the database was lost: it may have been done");
+    req_error(n->req, "UNKNOWN the connection to the database was lost: the command may have been done");
 }
 
-/* load.c has counted what was moved. */
+/* If it was committed, load.c has counted the moved jobs. */
 static void on_fate(struct lost_task *l, enum flight_fate fate) {
     struct renaming *n = CONTAINER_OF(l, struct renaming, lost);
 
@@ -324,7 +324,7 @@ static void on_fate(struct lost_task *l, enum flight_fate fate) {
         nobody_knows(n);
 }
 
-/* Done twice it would empty what it has filled. */
+/* The statement must not run twice. The second run would remove the jobs that the first run moved. */
 static bool rename_again(struct task *t, bool unknown) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
@@ -340,7 +340,7 @@ static bool rename_again(struct task *t, bool unknown) {
     return false;
 }
 
-/* Of a transaction that was committed. */
+/* op.answer_lost: the client transaction was committed. */
 static void rename_answer_lost(struct task *t) {
     left(REQ_OF_TASK(t)->data);
     req_answer_lost(REQ_OF_TASK(t));

@@ -1,4 +1,4 @@
-/* REPRIORITIZE: jobs that wait get another place in their queue. */
+/* REPRIORITIZE: changes the priority of queued and delayed jobs. */
 
 #include "base/clock.h"
 #include "batch/batch.h"
@@ -12,7 +12,7 @@
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
-/* What a key was found as. */
+/* The result for a key. */
 struct ranked_job {
     bool found;
     int32_t retry;
@@ -58,7 +58,7 @@ void cmd_reprioritize(struct req *r) {
     batch_add(&r->task);
 }
 
-/* ---- the statement ---- */
+/* ---- statement ---- */
 
 static void rerank_begin(struct params *p) {
     params_set_time(p, 4, clock_db());
@@ -72,7 +72,7 @@ static void rerank_encode(struct params *p, struct task *t) {
         params_int2(p, 3, own_of(r)->rank);
 }
 
-/* ---- the result ---- */
+/* ---- result ---- */
 
 static void reply_id(struct req *r, struct job_key key, const struct ranked_job *job) {
     char id[JOBID_LEN];
@@ -82,7 +82,7 @@ static void reply_id(struct req *r, struct job_key key, const struct ranked_job 
     reply_bulk(r, (struct slice){ id, sizeof id });
 }
 
-/* One for each that was given; those that nobody has made have no key. */
+/* Replies an ID or null for each argument. IDs that no server of this database made have no key. */
 static void reply_ids(struct req *r) {
     const struct ranked_job *job = own_of(r)->jobs;
     struct job_key key;
@@ -110,8 +110,8 @@ static void entered(struct job_key from, int16_t rank) {
         news_returned(to);
 }
 
-/* Columns: ordinal, is_moved, is_queued, expires_at, retry, wake_at. What a lost first try has moved, it has told
- * nobody. */
+/* Columns: ordinal, is_moved, is_queued, expires_at, retry, wake_at. If a lost first try moved the job, the other
+ * servers get the message now. */
 static void read_row(struct task **tasks, size_t count, const PGresult *rows, int row) {
     size_t at;
     struct job_key key;
@@ -138,7 +138,7 @@ static void rerank_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-/* Where the jobs are now, asking again tells. */
+/* The client gets the new IDs if it repeats the command. */
 static void rerank_answer_lost(struct task *t) {
     req_answer_lost(REQ_OF_TASK(t));
 }

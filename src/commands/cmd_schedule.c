@@ -1,4 +1,4 @@
-/* SCHEDULE, UNSCHEDULE, SCHEDULES: which jobs recur. */
+/* SCHEDULE, UNSCHEDULE, SCHEDULES: commands about recurring jobs. */
 #include <stddef.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "net/args.h"
 #include "queue/news.h"
 
-/* About what a row takes besides its body. */
+/* About the bytes of a row without the body. */
 #define ROW_BYTES 300
 
 struct schedule_options {
@@ -34,7 +34,7 @@ static const char *const missed_names[] = {
 
 /* ---- SCHEDULE ---- */
 
-/* Those of ADDJOB that make sense for a job that nobody waits for. */
+/* The options of ADDJOB that make sense for a job that is added without a client. */
 static const char *const words[] = { "RETRY",    "TTL",      "DELAY",   "MAXLEN",
                                      "PRIORITY", "ATTEMPTS", "BACKOFF", "DEADQUEUE" };
 
@@ -67,7 +67,7 @@ static bool take_missed(struct req *r, int *at, void *out) {
     return false;
 }
 
-/* Their ranges and errors stand in ADDJOB's table. */
+/* Takes the ranges and errors of these options from ADDJOB's table. */
 static const struct arg_spec *spec(void) {
     static struct arg_option options[LENGTH(words)];
     static struct arg_spec spec = { options, 0, NULL, NULL, take_missed };
@@ -150,7 +150,7 @@ static void fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-/* Alone, because a name may come twice in one turn, and the last one counts. */
+/* One statement for each request, because a name may come twice in a turn, and the last one counts. */
 struct op op_put_schedule = {
     .name = "put_schedule",
     .stmt = SQL_PUT_SCHEDULE,
@@ -210,7 +210,7 @@ static void reply_seconds(struct req *r, const char *name, int64_t us) {
         reply_int(r, us / US_PER_S);
 }
 
-/* A row that this server did not write may have any number. */
+/* A row that another program wrote may have any number. */
 static const char *missed_name(int16_t missed) {
     return missed >= 0 && (size_t)missed < LENGTH(missed_names) ? missed_names[missed] : "unknown";
 }

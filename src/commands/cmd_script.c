@@ -1,4 +1,4 @@
-/* EVAL EVALSHA SCRIPT. */
+/* EVAL EVALSHA SCRIPT: run known scripts as commands. */
 #include "commands/command.h"
 #include "commands/script.h"
 #include "commands/subcommand.h"
@@ -42,7 +42,7 @@ static void exists(struct req *r) {
     req_end(r);
 }
 
-/* They are known all the same. */
+/* FLUSH has no effect, because known scripts stay known. */
 static void flush(struct req *r) {
     if (r->argc == 3 && !slice_is(r->argv[2], "async") && !slice_is(r->argv[2], "sync"))
         usage_error(r, "ERR SCRIPT FLUSH only support SYNC|ASYNC option");

@@ -1,4 +1,4 @@
-/* LSET LTRIM: elements of a list are changed, or go, where they are. */
+/* LSET LTRIM: change or remove elements inside a list. */
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
@@ -39,7 +39,7 @@ static void set_encode(struct params *p, struct task *t) {
     params_bytea(p, 6, r->argv[3]);
 }
 
-/* Columns: rank, id, is_set. Who claimed meanwhile has passed over it. */
+/* Columns: rank, id, is_set. A claim at the same time has skipped the locked row, so all servers get its key again. */
 static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
     const struct queue *q = ((const struct looking *)r->data)->q;
@@ -49,7 +49,7 @@ static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
         news_returned((struct job_key){ q->id, row_int2(rows, 0, 0), row_int8(rows, 0, 1) });
         changed(tasks[0]);
     } else if (PQntuples(rows) > 0 && r->exec == NULL) {
-        /* Another session has taken it: now another one is there, or none. */
+        /* Another session has taken the job. The next try finds the element that is there now. */
         batch_add(tasks[0]);
     } else {
         ((struct looking *)r->data)->q->users--;
@@ -69,7 +69,7 @@ struct op op_set_element = {
     .answer_lost = changed,
 };
 
-/* What another server has pushed may not be counted yet. */
+/* Jobs that a peer pushed may not be counted yet. */
 static bool may_have_elements(const struct queue *q) {
     return queue_is_key(q) || node_has_company();
 }
@@ -80,7 +80,7 @@ void cmd_lset(struct req *r) {
     bool there = looking_init(&s->look, r, &op_set_element, &op_set_element);
 
     if (looking_inside(&s->look)) {
-        /* It is the statement that finds out. */
+        /* The statement finds out whether the list exists. */
         s->look.q = queue_get(r->argv[1]);
     } else if (!there || !may_have_elements(s->look.q)) {
         req_error(r, NO_KEY);
@@ -100,21 +100,21 @@ struct trimming {
     int64_t start;
     int64_t stop;
     struct queue_walk walk;
-    struct list joined; /* struct trimming: those that want the same, and came before it was sent */
+    struct list joined; /* struct trimming: requests with the same range that came before this one was sent */
     struct list node;
 };
 
-/* So many stay: done twice, it removes no more than once. */
+/* True if the range keeps a fixed number of elements. A second run then removes no more elements. */
 static bool only_keeps(const struct trimming *t) {
     return t->start <= 0 && t->stop >= -1;
 }
 
-/* Numbers of ends as trim_list.sql has them. */
+/* The numbers of the ends in trim_list.sql. */
 static int16_t number_of(const struct queue *q, enum list_end end) {
     return end == looking_front(q) ? 1 : 2;
 }
 
-/* What lies between this end of the list and the index goes. */
+/* The statement removes the elements between this end of the list and the index. */
 static void encode_cut(struct params *p, const struct trimming *t, enum list_end cut, int64_t index) {
     params_int8(p, 4, index < 0 ? -index - 1 : index);
     params_int2(p, 5, number_of(t->look.q, index < 0 ? END_RIGHT : END_LEFT));
@@ -154,7 +154,7 @@ static void all_trimmed(struct task *task) {
     changed(task);
 }
 
-/* Columns: what looking_count_gone() reads, is_first. Nothing that is ready lies before what stays. */
+/* Columns: those of looking_count_gone(), is_first. No ready job is left before the kept elements. */
 static void trim_done(struct task **tasks, size_t count, const PGresult *rows) {
     const struct trimming *t = REQ_OF_TASK(tasks[0])->data;
     struct job_key last = { .rank = INT16_MIN, .id = INT64_MIN };
@@ -182,7 +182,7 @@ static void trim_fail(struct task *task, const struct op_error *err) {
     looking_fail(task, err);
 }
 
-/* Nobody joins what must not be done twice. */
+/* Requests join only a trim that may run twice. */
 static bool trim_again(struct task *task, bool unknown) {
     struct trimming *t = REQ_OF_TASK(task)->data;
 
@@ -202,7 +202,7 @@ struct op op_trim_list = {
     .answer_lost = all_trimmed,
 };
 
-/* As far as is known for certain: what the list has lost or got meanwhile may have come after. */
+/* True if the range certainly covers the list. Changes in progress may count as later than this command. */
 static bool has_nothing_to_cut(const struct trimming *t) {
     int64_t len = queue_len(t->look.q);
 
@@ -213,7 +213,7 @@ static bool has_nothing_to_cut(const struct trimming *t) {
     return only_keeps(t) && (t->start == 0 || -t->start >= len) && (t->stop == -1 || t->stop + 1 >= len);
 }
 
-/* Many clients keep one list short, each after its own push: once is enough for all. */
+/* Many clients keep a list short, each after its own push. One trim is enough for all. */
 static bool join(struct trimming *t) {
     struct trimming *first = t->look.q->trim;
 

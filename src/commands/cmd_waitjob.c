@@ -1,4 +1,4 @@
-/* WAITJOB: replies what has become of a job, as soon as it has ended. */
+/* WAITJOB: replies the final state of a job once it has ended. */
 #include "batch/operations.h"
 #include "jobs/waitjob.h"
 
@@ -13,29 +13,30 @@
 #include "jobs/job_ids.h"
 #include "net/args.h"
 #include "queue/news.h"
+#include "queue/waiters.h"
+
+/* Peers are asked for messages about ended jobs, at most once per ASK_US. They send messages for ASKED_US. */
 #define ASKED_US (10 * US_PER_S)
 #define ASK_US US_PER_S
+/* Pauses between queries if no message arrives. Each pause is twice as long as the one before. */
 #define FIRST_PAUSE_US (100 * US_PER_MS)
 #define LAST_PAUSE_US (3 * US_PER_S)
-#include "queue/waiters.h"
-/* Between two looks, if nobody tells: longer and longer. */
-/* Others are asked to tell, so often; and do so for a while. */
 
 struct job_wait {
-    struct list of_job;   /* all that wait for the same job */
-    struct heap_item due; /* clock_mono(): the next look, or its time is over */
+    struct list of_job;   /* all requests that wait for the same job */
+    struct heap_item due; /* clock_mono(): the next query, or the timeout */
     struct req *req;
-    struct client *client; /* NULL once it was answered or has gone */
+    struct client *client; /* NULL after the reply, or after the client has disconnected */
     struct job_key key;
-    bool looking;           /* its statement is under way */
-    bool look_again;        /* something was told meanwhile */
-    bool seen;              /* the job was there */
-    enum job_end_kind told; /* 0: nothing */
+    bool looking;           /* its statement is queued or sent */
+    bool look_again;        /* a message arrived during the statement */
+    bool seen;              /* the database had the job */
+    enum job_end_kind told; /* the end that a message reported; 0: none */
     int64_t pause_us;
     int64_t deadline_us; /* clock_mono() */
 };
 
-/* A job for whose end somebody waits. */
+/* A job that requests wait for. */
 struct awaited {
     UT_hash_handle hh;
     int64_t id;
@@ -45,8 +46,8 @@ struct awaited {
 static struct {
     struct awaited *jobs;
     struct heap due;
-    size_t count;   /* clients, */
-    size_t blocked; /* and those who have looked once */
+    size_t count;   /* waiting clients */
+    size_t blocked; /* clients of these whose job was found once */
     int64_t ask_us;
     int64_t asked_until_us;
 } waits;
@@ -61,7 +62,7 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* ---- who waits for what ---- */
+/* ---- requests by job ---- */
 
 static struct awaited *find(int64_t id) {
     struct awaited *a;
@@ -101,9 +102,9 @@ static void leave(struct job_wait *w) {
     waits.blocked -= w->seen;
 }
 
-/* ---- ends ---- */
+/* ---- replies ---- */
 
-/* Its reply is complete. A look that is under way ends alone. */
+/* The reply is complete. A statement in progress ends without it. */
 static void end(struct job_wait *w) {
     leave(w);
     if (w->looking)
@@ -127,19 +128,19 @@ static void end_empty(struct job_wait *w) {
     end(w);
 }
 
-/* It is not there, and not kept. */
+/* The job does not exist, and is not retained. */
 static void end_gone(struct job_wait *w) {
     if (w->told == JOB_DONE || w->told == JOB_KEPT) {
         end_with(w, "done", nothing);
     } else if (w->seen || w->told != 0) {
         end_with(w, "gone", nothing);
     } else {
-        reply_error(w->req, "NOJOB Job not known: it never was, or it has ended and is not kept any more.");
+        reply_error(w->req, "NOJOB Job not known: it never existed, or it has ended and is not retained.");
         end(w);
     }
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 static void ask_others(void) {
     if (clock_mono() < waits.ask_us)
@@ -214,13 +215,13 @@ struct op op_look_jobs = {
     .fail = look_fail,
 };
 
-/* ---- being told ---- */
+/* ---- messages ---- */
 
 bool waitjob_is_asked(void) {
     return waits.count > 0 || clock_mono() < waits.asked_until_us;
 }
 
-/* result: of what is kept, if it is known here. */
+/* result: of a retained job. NULL if it is not known here. */
 static void tell(struct job_wait *w, enum job_end_kind how, const struct slice *result) {
     w->told = how;
     if (w->looking)
@@ -266,7 +267,7 @@ void waitjob_heard_asking(void) {
     waits.asked_until_us = clock_mono() + ASKED_US;
 }
 
-/* ---- what ends them from outside ---- */
+/* ---- ends by other causes ---- */
 
 bool waitjob_has(const struct client *c) {
     return c->wait != NULL;
@@ -343,7 +344,7 @@ int64_t waitjob_next_due(void) {
     return first == NULL ? INT64_MAX : first->due;
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static void start(struct req *r, int64_t timeout_ms) {
     struct job_wait *w = req_alloc(r, sizeof *w);
@@ -375,7 +376,7 @@ void cmd_waitjob(struct req *r) {
     if (!job_ids_or_reply(r, 1, 2))
         return;
     if (job_ids(r)->count == 0)
-        req_error(r, "NOJOB Job not known: it never was, or it has ended and is not kept any more.");
+        req_error(r, "NOJOB Job not known: it never existed, or it has ended and is not retained.");
     else
         start(r, limited_timeout(timeout_ms));
 }

@@ -1,4 +1,4 @@
-/* WORKERS and RELEASE: who works on what, and taking it from them. */
+/* WORKERS and RELEASE: list the workers, and take jobs back from them. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,13 @@
 #include "queue/lease.h"
 #include "queue/queue.h"
 
-/* SQL, as a node. */
+/* The name of the node for jobs that SQL functions took. */
 #define SQL_NODE "sql"
 
 /* ---- WORKERS ---- */
 
 struct listing {
-    int32_t from; /* queues */
+    int32_t from; /* first and last queue ID */
     int32_t to;
 };
 
@@ -106,7 +106,7 @@ struct op op_list_workers = {
 
 /* ---- RELEASE ---- */
 
-/* Of one statement. */
+/* Maximum rows of a statement. */
 #define PAGE 1000
 
 struct held_job {
@@ -114,13 +114,13 @@ struct held_job {
     int64_t until;
 };
 
-/* First what this server alone knows of, then what stands in the rows, page by page. */
+/* The search begins with jobs whose worker names only this server knows. Then it reads the rows, page by page. */
 struct release {
     struct req *r;
-    struct slice worker; /* ptr NULL: whoever */
-    struct slice node;   /* ptr NULL: whichever; its number is: */
-    uint16_t number;
-    bool searched; /* there is nothing behind after */
+    struct slice worker; /* ptr NULL: any worker */
+    struct slice node;   /* ptr NULL: any node */
+    uint16_t number;     /* of node */
+    bool searched;       /* no more rows after this key */
     struct job_key after;
     struct held_job *found;
     size_t count;
@@ -192,7 +192,7 @@ static void look_here(struct release *l) {
     free(name);
 }
 
-/* As the database can compare it: a text. */
+/* True if the database can compare the name as a text. */
 static bool is_worker_name(struct slice name) {
     return name.len > 0 && name.len <= WORKER_NAME_MAX && memchr(name.ptr, '\0', name.len) == NULL &&
            utf8_is_valid(name);
@@ -200,7 +200,7 @@ static bool is_worker_name(struct slice name) {
 
 static const char *release_refusal(struct release *l) {
     if (l->worker.ptr == NULL && l->node.ptr == NULL)
-        return "ERR say whose jobs: WORKER name, NODE id, or both";
+        return "ERR RELEASE needs WORKER name, NODE id, or both";
     if (l->worker.ptr != NULL && !is_worker_name(l->worker))
         return "ERR a worker's name has 1 to 128 characters, as WORKERS shows it";
     if (l->node.ptr != NULL && !find_node(l))
@@ -297,7 +297,7 @@ static void release_encode(struct params *p, struct task *t) {
     }
 }
 
-/* The task of that row. */
+/* The request whose task has the row. */
 static struct release *release_of(struct task **tasks, size_t count, size_t row) {
     while (count > 1 && tasks[count - 1]->first_row > row)
         count--;

@@ -1,4 +1,4 @@
-/* The table of commands: look one up, check who may run it and when, run it, count it. */
+/* The table of commands: looks up, checks, runs and counts commands. */
 #include "commands/command.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "net/args.h"
 #include "net/usage.h"
 
-/* Longest part of an unknown command's name that is sent back. */
+/* Maximum bytes of an unknown command's name in the error. */
 #define NAME_SHOWN 128
 
 static const struct command table[] = {
@@ -29,8 +29,8 @@ static const struct command table[] = {
 
 static struct command_stats counters[LENGTH(table)];
 
-/* A hash table of the names: places in table counted from 1; 0 is free. Four
- * times as many slots as commands keep the chains at about one. */
+/* A hash table of the names: index in table plus 1, or 0 if the slot is free. It has more than twice as many slots as
+ * commands, so that chains are short. */
 #define SLOTS 256
 static unsigned char slots[SLOTS];
 
@@ -104,7 +104,7 @@ bool command_authenticated(const struct client *c) {
     return c->authenticated || config.requirepass[0] == '\0';
 }
 
-/* Secrets, also of commands that are not well-formed. */
+/* Secrets, also in malformed commands. */
 
 static bool is_word(const struct req *r, int i, const char *word) {
     return i >= 1 && slice_is(r->argv[i], word);
@@ -130,7 +130,7 @@ bool command_arg_is_secret(const struct req *r, int i) {
     return r->cmd->handler == cmd_config && config_secret(r, i);
 }
 
-/* Which commands may be under way for one client at the same time. */
+/* Commands of a client that may be in progress at the same time. */
 
 static const struct req *last_unfinished(const struct client *c, const struct req *r) {
     for (const struct list *node = c->reqs.prev; node != &c->reqs; node = node->prev) {
@@ -146,8 +146,8 @@ static bool order_of(const struct req *r, enum command_order order) {
     return r->cmd != NULL && r->cmd->order == order;
 }
 
-/* In each of these the last unfinished request speaks for all before it, which
- * were compatible with it when it started. */
+/* In these functions the last unfinished request stands for all unfinished requests before it, because they were
+ * compatible with it when it started. */
 static bool joins_nothing(const struct client *c, const struct req *r, const struct req *last) {
     (void)c;
     (void)r;
@@ -161,8 +161,8 @@ static bool joins_adds(const struct client *c, const struct req *r, const struct
     return order_of(last, ORDER_ADD);
 }
 
-/* Not an add, though that stands before it in a flight: there may be no seat for the add in this one. Who
- * acknowledges a job behind the ones that follow from it must not lose those. */
+/* An ACK waits for an ADD, although adds come first in a transaction: the ADD may not fit into the next one. A client
+ * may acknowledge a job after it has added the jobs that follow from it. These must not be lost. */
 static bool joins_acks(const struct client *c, const struct req *r, const struct req *last) {
     (void)c;
     (void)r;
@@ -174,8 +174,8 @@ static bool joins_same_reads(const struct client *c, const struct req *r, const 
     return last->cmd == r->cmd;
 }
 
-/* Not so here: some of the acks may be under way. The oldest come first, since they
- * are the ones that are sent. */
+/* Here the last request does not stand for all, because some ACKs may have been sent. The loop begins with the oldest
+ * requests, which are sent first. */
 static bool joins_unsent_acks(const struct client *c, const struct req *r, const struct req *last) {
     (void)last;
     LIST_EACH(node, &c->reqs) {
@@ -199,13 +199,12 @@ bool command_may_start(const struct client *c, const struct req *r) {
     return last == NULL || joins[r->cmd->order](c, r, last);
 }
 
-/* Running. */
+/* Execution. */
 
 /*
- * A handler may end its request at once, and who ends a request must not touch
- * it any more. But the slow log needs the arguments after the handler has come
- * back. So while a handler runs, the end of its request is put off until it has
- * been looked at. Handlers nest when the end of one request starts another.
+ * A handler may end its request at once, and an ended request must not be used. But the slow log needs the arguments
+ * after the handler has returned. Therefore the end of a request waits until its handler has returned and the slow
+ * log has been written. Handlers nest if the end of a request starts another request.
  */
 struct run {
     struct req *r;
@@ -226,14 +225,14 @@ static void on_end(struct req *r) {
     for (struct run *run = runs; run != NULL; run = run->outer) {
         if (run->r == r) {
             run->ended = true;
-            r->done = false; /* or others would take it for written and free it */
+            r->done = false; /* otherwise it would count as written and be freed */
             return;
         }
     }
     finish(r);
 }
 
-/* From the last argument on, because those before it say which are secret. */
+/* From the last argument on, because earlier arguments tell which later arguments are secret. */
 static void hide_secrets(struct req *r) {
     for (int i = r->argc - 1; i > 0; i--) {
         if (command_arg_is_secret(r, i))
@@ -244,7 +243,7 @@ static void hide_secrets(struct req *r) {
 static void note_slow(const struct client *c, struct req *r, int64_t usec, bool ended) {
     if (config.slowlog_log_slower_than < 0 || usec < config.slowlog_log_slower_than)
         return;
-    /* A request that goes on needs its arguments, and none of those is secret. */
+    /* A request that goes on needs its arguments. Such a request has no secrets. */
     if (ended)
         hide_secrets(r);
     slowlog_add(r->argc, r->argv, usec, clock_unix(), c->addr, c->name == NULL ? "" : c->name);
@@ -282,8 +281,8 @@ void command_run(struct client *c, struct req *r) {
         finish(r);
 }
 
-/* Browsers can be made to send a form to this port, and its lines would then be
- * taken for commands. They always send one of these two before any of them. */
+/* A web page can make a browser send a form to this port, and the lines of the form would run as commands. Browsers
+ * always send one of these two words before them. */
 static bool is_http(struct slice name) {
     return slice_is(name, "post") || slice_is(name, "host:");
 }
@@ -335,7 +334,7 @@ bool command_names_fit_or_reply(struct req *r, const struct command *cmd) {
     return true;
 }
 
-/* Replies why r cannot run at all; false when it can. */
+/* Replies an error if r cannot run at all. False if r can run. */
 static bool refuse(struct client *c, struct req *r) {
     if (!command_arity_fits(r->cmd, r->argc))
         usage_reply_arity(r);
@@ -355,23 +354,23 @@ static bool refuse(struct client *c, struct req *r) {
     return true;
 }
 
-/* What the connection is set to at this moment applies to r. */
+/* Applies the current settings of the connection to r. */
 static void prepare(const struct client *c, struct req *r) {
     r->cmd = command_lookup(r->argv[0]);
     r->proto = c->proto;
     r->silent = c->reply_mode != REPLY_ON;
     if (r->silent)
-        r->out = &r->own; /* not the client's output, where nothing can be taken back */
+        r->out = &r->own; /* not the client's output, from which nothing can be removed */
 }
 
-/* The request will not be offered again. */
+/* Called when the request is not offered again. */
 static void take(struct client *c) {
     if (c->reply_mode == REPLY_SKIP_NEXT)
         c->reply_mode = REPLY_ON;
     c->last_active_us = clock_mono();
 }
 
-/* CLIENT PAUSE ... WRITE; a transaction may have anything in it. */
+/* True for writes during CLIENT PAUSE ... WRITE. EXEC counts as a write. */
 static bool is_paused(const struct req *r) {
     return ((r->cmd->flags & CMD_WRITE) || r->cmd->handler == cmd_exec) && client_writes_paused();
 }

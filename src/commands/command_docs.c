@@ -1,4 +1,4 @@
-/* Reads a command's synopsis into the argument tree of COMMAND DOCS. */
+/* Parses a command's synopsis into the argument tree of COMMAND DOCS. */
 #include "commands/command_docs.h"
 
 #include <ctype.h>
@@ -6,26 +6,26 @@
 
 #define MAX_DEPTH 8
 
-/* A run of arguments that follow each other. */
+/* Arguments that follow each other. */
 struct chain {
     short first, last; /* -1: empty */
     short count;
 };
 
-/* One open bracket, or the whole synopsis. */
+/* An open bracket, or the whole synopsis. */
 struct frame {
-    struct chain items;        /* of the alternative being read */
-    struct chain alternatives; /* those before it */
+    struct chain items;        /* of the current alternative */
+    struct chain alternatives; /* before the current alternative */
 };
 
 struct parser {
     struct doc *doc;
     struct frame frames[MAX_DEPTH];
-    int depth; /* the innermost open frame */
+    int depth; /* index of the innermost open frame */
     bool failed;
 };
 
-/* Values that are numbers; all others are strings. */
+/* Names of values that are numbers. All other values are strings. */
 static const char *const numbers[] = {
     "count", "seconds", "ms", "ms-timeout", "cursor", "rate", "port", "protover", "index", "n",
 };
@@ -47,14 +47,14 @@ static struct doc_arg *at(struct parser *p, short place) {
     return &p->doc->args[place];
 }
 
-/* The last argument read on this level, or NULL. */
+/* The last argument on this level, or NULL. */
 static struct doc_arg *previous(struct parser *p) {
     short last = innermost(p)->items.last;
 
     return last < 0 ? NULL : at(p, last);
 }
 
-/* When there is no more room the last place is used again, and parsing fails. */
+/* If the table is full, returns the last index again, and parsing fails. */
 static short new_arg(struct parser *p, enum doc_type type) {
     short place;
 
@@ -85,7 +85,7 @@ static void adopt(struct parser *p, short parent, const struct chain *children) 
     at(p, parent)->children = children->count;
 }
 
-/* The chain as one argument: a single one stays what it is. */
+/* Turns the chain into one argument. A single argument stays as it is. */
 static short as_one(struct parser *p, const struct chain *c) {
     short block;
 
@@ -105,7 +105,7 @@ static void end_alternative(struct parser *p, struct frame *f) {
     chain_init(&f->items);
 }
 
-/* What the frame holds, as one argument. */
+/* Turns the content of the frame into one argument. */
 static short frame_result(struct parser *p, struct frame *f) {
     short oneof;
 
@@ -131,7 +131,7 @@ static bool is_value(const struct doc_arg *a) {
     return a->type == DOC_STRING || a->type == DOC_INTEGER;
 }
 
-/* In "id [id ...]" the bracket says only that there may be more. */
+/* In "id [id ...]" the bracket means only that the value may be repeated. */
 static bool repeats_previous(struct parser *p, const struct doc_arg *a) {
     const struct doc_arg *before = previous(p);
 
@@ -183,7 +183,7 @@ static enum doc_type value_type(struct slice name) {
     return DOC_STRING;
 }
 
-/* The literal right before, which this value belongs to, or a new argument. */
+/* The literal before the value, if the value belongs to it, or a new argument. */
 static struct doc_arg *value_place(struct parser *p, enum doc_type type) {
     struct doc_arg *before = previous(p);
 
@@ -202,7 +202,7 @@ static short new_literal(struct parser *p, struct slice word) {
     return place;
 }
 
-/* "yes|no": literals, whatever their case. */
+/* "yes|no": the parts are literals in any case. */
 static void add_choice(struct parser *p, struct slice word) {
     struct doc_arg *choice = value_place(p, DOC_ONEOF);
     struct chain parts;
@@ -233,7 +233,7 @@ static void add_word(struct parser *p, struct slice word) {
         value_place(p, value_type(word))->name = word;
 }
 
-/* Handles what stands at text and returns what stands behind it. */
+/* Parses the next token of text. Returns the text after it. */
 static const char *step(struct parser *p, const char *text) {
     size_t len;
 

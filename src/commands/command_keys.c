@@ -1,4 +1,4 @@
-/* Which arguments of a command are keys, found by its synopsis. */
+/* Finds the key arguments of a command by its synopsis. */
 #include "commands/command_keys.h"
 
 #include "base/match.h"
@@ -6,7 +6,7 @@
 
 static const char *const key_names[] = { "queue", "key", "newkey", "source", "destination" };
 
-/* Optional ones only where they have been counted before: [key ...] behind numkeys. */
+/* An optional argument is a key only after a count: [key ...] after numkeys. */
 static bool is_key(const struct doc_arg *a, bool counted) {
     for (size_t i = 0; i < LENGTH(key_names); i++) {
         if ((!a->optional || counted) && a->type == DOC_STRING && slice_is(a->name, key_names[i]))
@@ -19,7 +19,7 @@ static bool is_count_of_keys(const struct doc_arg *a) {
     return slice_is(a->name, "numkeys");
 }
 
-/* Does a word stand before its value? */
+/* True if a literal precedes the value. */
 static bool has_word(const struct doc_arg *a) {
     return a->token.len > 0 && a->type != DOC_PURE_TOKEN;
 }
@@ -32,7 +32,7 @@ static const struct doc_arg *next_arg(const struct doc *doc, const struct doc_ar
     return arg_at(doc, a->next);
 }
 
-/* Words that must follow a. */
+/* The number of arguments that must follow a. */
 static int required_after(const struct doc *doc, const struct doc_arg *a) {
     int count = 0;
 
@@ -41,7 +41,7 @@ static int required_after(const struct doc *doc, const struct doc_arg *a) {
     return count;
 }
 
-/* ---- where they stand in all calls ---- */
+/* ---- positions in all calls ---- */
 
 static void extend(struct key_range *range, const struct doc *doc, const struct doc_arg *a, int place) {
     place += has_word(a);
@@ -72,25 +72,25 @@ struct key_range command_key_range(const struct command *cmd) {
     return range;
 }
 
-/* ---- where they stand in one ---- */
+/* ---- positions in one call ---- */
 
 struct finder {
     const struct doc *doc;
     int argc;
     const struct slice *argv;
-    int place;       /* of the next argument */
-    bool lost;       /* options came before it: it is found by its word, if it has one */
-    int64_t numkeys; /* 0: has not been said */
+    int place;       /* index of the next argument */
+    bool lost;       /* options came before the argument: only its literal can find it */
+    int64_t numkeys; /* 0: not known yet */
     int *out;
     int found;
 };
 
-/* A synopsis has words without what globs take for special. */
+/* The literals of a synopsis contain no special characters of patterns. */
 static bool is_word_of(const struct finder *f, const struct doc_arg *a) {
     return f->place < f->argc && glob_match(a->token, f->argv[f->place], true);
 }
 
-/* Behind options, whose words and values are passed over. */
+/* Skips options with their literals and values. */
 static void find_word(struct finder *f, const struct doc_arg *a) {
     while (f->place < f->argc && !is_word_of(f, a))
         f->place++;
@@ -110,7 +110,7 @@ static void take_keys(struct finder *f, const struct doc_arg *a) {
         f->out[f->found++] = f->place++;
 }
 
-/* False when nothing behind it can be found. */
+/* False if the keys after a cannot be found. */
 static bool step(struct finder *f, const struct doc_arg *a) {
     bool key = is_key(a, f->numkeys > 0);
 

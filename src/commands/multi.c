@@ -1,4 +1,4 @@
-/* What a client sends between MULTI and EXEC: kept, or refused. */
+/* Commands that a client sends between MULTI and EXEC: queues or refuses them. */
 #include "commands/multi.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 #include "commands/script.h"
 #include "config/config.h"
 
-/* They are one flight, which is built and dealt with in two turns: some ten milliseconds each. */
+/* All commands form one transaction. It is built in a turn and completed in another. Each takes some ten
+ * milliseconds. */
 #define COMMANDS_MAX 20000
 
 void multi_free(struct multi *m) {
@@ -45,13 +46,13 @@ static size_t size_of(const struct req *r) {
     return bytes;
 }
 
-/* What changes jobs or waits for them has to be part of the transaction. */
+/* A command that changes jobs or waits for them must be able to join the transaction. */
 static bool is_refused(const struct command *cmd) {
     return (cmd->flags & CMD_NO_MULTI) != 0 ||
            ((cmd->flags & (CMD_WRITE | CMD_BLOCKING)) != 0 && (cmd->flags & CMD_JOINS) == 0);
 }
 
-/* NULL, or why r cannot be queued. */
+/* The error if r cannot be queued, else NULL. */
 static const char *refusal(const struct multi *m, const struct req *r) {
     if (r->cmd->handler == cmd_watch)
         return "ERR WATCH inside MULTI is not allowed";
@@ -80,13 +81,13 @@ static void keep(struct multi *m, struct req *r) {
     m->reqs[m->count++] = kept;
 }
 
-/* MULTI is told so by its handler; QUIT and RESET end the transaction with the connection's state. */
+/* The handler of MULTI replies the error. QUIT and RESET end the transaction with the state of the connection. */
 static bool is_outside(const struct command *cmd) {
     return cmd->handler == cmd_multi || cmd->handler == cmd_exec || cmd->handler == cmd_discard ||
            cmd->handler == cmd_quit || cmd->handler == cmd_reset;
 }
 
-/* False when it has replied why r cannot be part of the transaction. */
+/* False if r cannot be part of the transaction: the error has been replied. */
 static bool keep_or_reply(struct multi *m, struct req *r) {
     const struct command *cmd = script_is(r->cmd) ? script_command_or_reply(r) : r->cmd;
     const char *why;

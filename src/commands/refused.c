@@ -48,7 +48,7 @@ void reply_unsupported(struct req *r, const char *fmt, ...) {
 }
 
 void reply_refused(struct req *r, const struct refused *refused) {
-    /* redis-cli 8 goes on after exactly this text. */
+    /* redis-cli 8 continues only after exactly this text. */
     if (refused->why == why_CLUSTER) {
         reply_error(r, "ERR This instance has cluster support disabled");
         return;

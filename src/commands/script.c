@@ -1,4 +1,4 @@
-/* Scripts in Lua that are known by the SHA1 of their text, each done by a command of ours. */
+/* Known Lua scripts: finds them by their SHA1, and replaces them by commands. */
 #include "commands/script.h"
 
 #include <ctype.h>
@@ -11,12 +11,12 @@
 #include "net/args.h"
 
 #define SHA1_DIGITS 40
-/* Longer than any that is known: it is not worth a look. */
+/* No known script is longer. */
 #define TEXT_MAX (64 * 1024)
-/* Names of commands that a refusal tells. */
+/* Maximum number of command names in a refusal. */
 #define NAMES_MAX 8
 #define NAME_MAX_LEN 32
-/* Room for a number. */
+/* Bytes of a number as a text. */
 #define INT64_DIGITS 24
 
 #define NOSCRIPT "NOSCRIPT No matching script. Please use EVAL."
@@ -35,7 +35,7 @@ static const struct script table[] = {
 #undef SCRIPT
 };
 
-/* ---- which one it is ---- */
+/* ---- lookup ---- */
 
 static const struct script *find_sha1(struct slice sha1) {
     for (size_t i = 0; i < LENGTH(table); i++) {
@@ -57,7 +57,7 @@ static const struct script *find_text(struct slice text) {
     return find_sha1((struct slice){ digits, SHA1_DIGITS });
 }
 
-/* ---- why another one does not run ---- */
+/* ---- refusal ---- */
 
 struct names {
     struct slice name[NAMES_MAX];
@@ -75,7 +75,7 @@ static void note_name(struct names *names, struct slice name) {
         names->name[names->count++] = name;
 }
 
-/* What stands between the quotes at the beginning of text; empty when that is no name. */
+/* The name between quotes at the beginning of text; empty if there is none. */
 static struct slice quoted_name(struct slice text) {
     size_t len = 1;
 
@@ -89,7 +89,7 @@ static struct slice quoted_name(struct slice text) {
     return (struct slice){ text.ptr + 1, len - 1 };
 }
 
-/* Commands that a text calls by name, and that do not exist here. */
+/* Finds the commands that the text calls by name and that pgdisque does not have. */
 static void find_missing(struct slice text, struct names *names) {
     static const char call[] = "call(";
     const char *end = text.ptr + text.len, *at = text.ptr;
@@ -111,18 +111,18 @@ static void refuse(struct req *r, struct slice text) {
     if (text.len <= TEXT_MAX)
         find_missing(text, &names);
     for (size_t i = 0; i < names.count; i++)
-        buf_printf(&list, "%s%.*s", i == 0 ? "; it calls what does not exist here: " : ", ",
+        buf_printf(&list, "%s%.*s", i == 0 ? "; it calls commands that do not exist here: " : ", ",
                    (int)names.name[i].len, names.name[i].ptr);
     reply_unsupported(r,
-                      "this script is not known here, and pgdisque runs no other; doc/protocol.md lists them "
-                      "under EVAL%.*s",
+                      "pgdisque does not know this script, and runs no Lua; doc/protocol.md lists the known "
+                      "scripts under EVAL%.*s",
                       (int)buf_len(&list), buf_ptr(&list));
     buf_free(&list);
 }
 
-/* ---- what it does ---- */
+/* ---- translation ---- */
 
-/* How many keys r names, behind the script; -1 when it has replied what is wrong. */
+/* The number of keys of r after the script. -1: an error has been replied. */
 static int64_t keys_or_reply(struct req *r) {
     int64_t keys;
 
@@ -148,7 +148,7 @@ static const struct script *script_or_reply(struct req *r) {
     return s;
 }
 
-/* The count of elements from 0 to the index in *word. False: it has replied that this is no index. */
+/* Replaces the index in *word by the number of elements from 0 to the index. False: an error has been replied. */
 static bool count_or_reply(struct req *r, struct slice *word) {
     char *text = req_alloc(r, INT64_DIGITS);
     int64_t index;

@@ -1,4 +1,4 @@
-/* Find the member of a command family that a request names, and run it. */
+/* Finds the subcommand that a request names, and runs it. */
 #include "commands/subcommand.h"
 
 #include "base/log.h"
