@@ -3,50 +3,51 @@
 
 struct req;
 
-/* A row of the table of commands: commands.def. */
+/* The flags of a command in the table of commands: commands.def. */
 enum command_flag {
     CMD_WRITE = 1 << 0,
     CMD_READONLY = 1 << 1,
     CMD_DENYOOM = 1 << 2,
     CMD_ADMIN = 1 << 3,
-    CMD_LOADING = 1 << 4, /* also while the database is not there yet */
+    CMD_LOADING = 1 << 4, /* runs also before the database is connected */
     CMD_FAST = 1 << 5,
-    CMD_NOAUTH = 1 << 6, /* also before AUTH */
+    CMD_NOAUTH = 1 << 6, /* runs also before AUTH */
     CMD_BLOCKING = 1 << 7,
     CMD_NO_MULTI = 1 << 8,   /* refused between MULTI and EXEC */
-    CMD_LISTENING = 1 << 10, /* also while a RESP2 client listens to channels */
-    CMD_JOINS = 1 << 9,      /* its statement, of the request's own task, can be part of a transaction */
+    CMD_LISTENING = 1 << 10, /* runs also while a RESP2 client is subscribed */
+    /* it has one statement, in the request's own task, which can be part of a client transaction */
+    CMD_JOINS = 1 << 9,
 };
 
-/* From this argument on, arguments may be bodies, elements, messages or other long bytes. Arguments before it,
- * or all without it, are names, IDs, numbers and words, and have at most NAME_MAX_BYTES. */
+/* The first argument that may be a body, an element, a message or other long bytes. All arguments before it
+ * are names, IDs, numbers and words, of at most NAME_MAX_BYTES. Without this flag that holds for all
+ * arguments. */
 #define CMD_LONG_FROM(place) ((unsigned)(place) << CMD_LONG_SHIFT)
 #define CMD_LONG_SHIFT 16
 
 /*
- * What may be under way for the same client when this command starts. A client's
- * pipelined commands must act as if they ran one after the other. Commands of
- * one turn travel in one transaction, adds before acks before claims; so an ACKJOB
- * may join an ADDJOB that has not been sent, a GETJOB such ACKJOBs, and every other
- * sequence waits until the earlier requests have ended.
+ * Which requests of the same client may not have ended when this command starts. Pipelined commands must act as
+ * if they ran one after the other. The commands of a turn share a transaction, with adds before
+ * acknowledgements before claims. So an ACKJOB may start beside an ADDJOB that is not sent yet, and a GETJOB
+ * beside such ACKJOBs. In every other sequence the command waits until the earlier requests have ended.
  */
 enum command_order {
-    ORDER_ALONE, /* waits until every earlier request has ended */
-    ORDER_ADD,   /* joins adds */
-    ORDER_ACK,   /* joins acks */
-    ORDER_GET,   /* joins acks that are not sent yet */
-    ORDER_READ,  /* joins reads of the same command */
+    ORDER_ALONE, /* starts after every earlier request has ended */
+    ORDER_ADD,   /* may start beside adds */
+    ORDER_ACK,   /* may start beside acknowledgements, and adds that are not sent yet */
+    ORDER_GET,   /* may start beside acknowledgements that are not sent yet */
+    ORDER_READ,  /* may start beside reads of the same command */
 };
 
 struct command {
     const char *name; /* lower case */
-    int arity;        /* as Redis: -n means at least n; 0: any count */
+    int arity;        /* as in Redis: -n means at least n; 0: any number */
     unsigned flags;   /* enum command_flag */
     enum command_order order;
     void (*handler)(struct req *r);
     const char *group;   /* "job", "queue", "key", "connection", "server", "cluster" ... */
     const char *args;    /* synopsis after the name */
-    const char *summary; /* one sentence */
+    const char *summary; /* a sentence */
 };
 
 #endif

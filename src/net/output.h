@@ -7,11 +7,12 @@
 #include "base/list.h"
 
 /*
- * What a client is still to be sent, in pieces: bytes of its own, and messages that it shares with others. A client
- * builds its replies in an ordinary buffer; a shared message closes that buffer, which becomes a piece before it.
+ * The output of a client, in pieces: its own bytes, and messages that it shares with other clients. A client
+ * builds its replies in an ordinary buffer. A shared message closes that buffer, which becomes a piece before
+ * the message.
  */
 
-/* Bytes that several clients are sent: one copy, freed with its last user. */
+/* Bytes that are sent to several clients: one copy, freed with its last user. */
 struct message {
     size_t users;
     size_t len;
@@ -20,22 +21,22 @@ struct message {
 
 struct output {
     struct list pieces; /* oldest first */
-    size_t len;         /* bytes not yet written, */
-    size_t own;         /* memory of pieces that are the client's own, */
-    size_t shared;      /* and bytes of shared messages */
+    size_t len;         /* bytes that are not written yet */
+    size_t own;         /* memory of the client's own pieces */
+    size_t shared;      /* bytes of shared messages */
 };
 
-/* A copy with one user, the caller. */
+/* A copy with one user: the caller. */
 struct message *message_new(struct slice bytes);
 void message_release(struct message *m);
 
 void output_init(struct output *o);
-/* Appends a piece: all of tail, which is empty then; or m. */
+/* Appends a piece: all bytes of tail, which is empty then; or m. */
 void output_take(struct output *o, struct buf *tail);
 void output_share(struct output *o, struct message *m);
-/* The first pieces, at most count, and no more than about so many bytes. */
+/* Fills v with the first pieces: at most count pieces, and about `most` bytes. Returns their number. */
 int output_vector(const struct output *o, struct iovec *v, int count, size_t most);
-/* So many bytes of the pieces were written, no more than there are. */
+/* Removes bytes that were written, no more than there are. */
 void output_consume(struct output *o, size_t bytes);
 void output_free(struct output *o);
 

@@ -6,25 +6,25 @@
 #include <event2/event.h>
 #include "base/util.h"
 
-/* Listening sockets by the configuration, and what accepted ones are told. */
+/* Listening sockets, as configured, and functions for accepted sockets. */
 
-/* on_accept gets non-blocking, close-on-exec sockets. False with a sentence in
- * err that says what to change. */
+/* on_accept gets non-blocking, close-on-exec sockets. False if it cannot listen; err then says what to
+ * change. */
 bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, bool unix_socket), char *err,
                     size_t err_size) MUST_CHECK;
-/* Could it listen there? An address that is in use will do, because a server may be running. Opens nothing. */
+/* True if it could listen. An address in use is no error, because a server may be running. Opens nothing. */
 bool sockets_check(char *err, size_t err_size) MUST_CHECK;
 void sockets_stop_listening(void);
 
-/* Peer's and own address, "127.0.0.1:4711", "[::1]:4711", or the unix socket's path. */
+/* The peer's and the own address, "127.0.0.1:4711", "[::1]:4711", or the path of the unix socket. */
 void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size);
-/* Is the peer on this machine? */
+/* True if the peer is on this machine. */
 bool socket_is_local(int fd);
-/* No delay, keepalive by config.tcp_keepalive. */
+/* Sets TCP_NODELAY, and keepalive by config.tcp_keepalive. */
 void socket_tune(int fd, bool unix_socket);
 
-/* Where others can reach this server: the announced address, the first one it listens on, or one of
- * this machine when it listens on all. "" when it listens on none. */
+/* The address where peers can reach this server: the announced one or the first one that it listens on. If
+ * it listens on all, an address of this machine. "" if it does not listen. */
 void sockets_address(char *out, size_t size);
 
 #endif
