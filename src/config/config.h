@@ -9,13 +9,12 @@
 #include "base/util.h"
 
 /*
- * The configuration. options.def is the one table of options: the fields of
- * struct config, the configuration file, the command line, CONFIG GET, SET and
- * REWRITE, and --help read it. A new option is one row there, one entry in
- * conf/pgdisque.conf and one in doc/config.md; tests/check-options compares.
+ * The configuration. options.def is the only table of options. The fields of struct config, the configuration file, the
+ * command line, CONFIG GET, SET and REWRITE, and --help are made from it. A new option is one row there, one entry in
+ * conf/pgdisque.conf and one in doc/config.md; a test compares them.
  *
- * Whoever needs a value reads it from `config` each time, so that CONFIG SET
- * acts at once; who must do something when it changes asks config_on_change().
+ * Code reads a value from `config` each time it needs it, so that CONFIG SET acts at once. A module that must act on a
+ * change registers a callback with config_on_change().
  */
 /* Every client is of class normal; the others are kept for compatibility. */
 #define OUTPUT_CLASSES(X)      \
@@ -30,21 +29,22 @@ enum output_class {
         OUTPUT_CLASS_COUNT
 };
 
-/* Bytes that a client may leave unread, 0 meaning no limit: messages by their size, replies as long as it reads
- * nothing of them. */
+/* Bytes that a client may leave unread; 0: no limit. Messages count by their size. Replies count only as long as the
+ * client reads nothing of them. */
 struct output_limit {
     size_t hard;
-    size_t soft; /* for soft_seconds without a break */
+    size_t soft; /* exceeded for soft_seconds without a break */
     int soft_seconds;
 };
 
-/* A size, or a part of another option's. */
+/* A size in bytes, or a percentage of the size of another option. */
 struct size_share {
     size_t bytes;
-    int percent; /* 0: it is bytes */
+    int percent; /* 1 to 100; 0: bytes has the size */
 };
 
-/* When a commit counts as done, the strongest first: the option's word, and Postgres' synchronous_commit. */
+/* When a commit counts as done, the strongest first: the value of the option durability, and the value of Postgres'
+ * synchronous_commit. */
 #define DURABILITIES(X)                                        \
     X(DURABILITY_REMOTE_APPLY, "remote-apply", "remote_apply") \
     X(DURABILITY_REMOTE_FLUSH, "remote-flush", "on")           \
@@ -69,13 +69,13 @@ enum debug_access {
 #undef X
 };
 
-/* How ADDJOB tells the ID; clients may have another wish. */
+/* The type of ADDJOB's reply. A client may choose another type than the option. */
 #define JOB_ID_REPLIES(X)      \
     X(JOB_ID_STATUS, "status") \
     X(JOB_ID_BULK, "bulk")
 
 enum job_id_reply {
-    JOB_ID_AS_SET, /* no wish */
+    JOB_ID_AS_SET, /* of a client: as the option says */
 #define X(id, name) id,
     JOB_ID_REPLIES(X)
 #undef X
@@ -95,7 +95,7 @@ enum job_id_reply {
 #define CONFIG_FIELD_CONNINFO(member) char *member;
 #define CONFIG_FIELD_LIMITS(member) struct output_limit member[OUTPUT_CLASS_COUNT];
 
-/* One field per option, named like it with _ for -, except output_limit. */
+/* One field for each option. Its name is the option's name with _ for -, except output_limit. */
 struct config {
 #define SECTION(title)
 #define OPTION(kind, member, name, text, bounds, flags, doc) CONFIG_FIELD_##kind(member)
@@ -107,10 +107,10 @@ struct config {
 extern struct config config;
 
 enum config_flag {
-    OPT_START = 0,         /* only in the file and on the command line */
-    OPT_RUNTIME = 1 << 0,  /* also by CONFIG SET */
-    OPT_SECRET = 1 << 1,   /* its value is kept out of logs and error texts */
-    OPT_ACCEPTED = 1 << 2, /* kept for compatibility, without effect */
+    OPT_START = 0,         /* set in the file and on the command line only */
+    OPT_RUNTIME = 1 << 0,  /* set by CONFIG SET, too */
+    OPT_SECRET = 1 << 1,   /* the value never appears in logs and error texts */
+    OPT_ACCEPTED = 1 << 2, /* accepted for compatibility, without effect */
 };
 
 struct config_kind;
@@ -123,54 +123,53 @@ struct config_name {
 struct config_option {
     const char *name;
     const struct config_kind *kind;
-    const char *text; /* the default, as in the file */
-    int64_t min;      /* of a number or a size, or bytes of a string */
-    int64_t max;
+    const char *text;                /* the default, in the syntax of the file */
+    int64_t min;                     /* of a number or a size */
+    int64_t max;                     /* of a number or a size; of a string: the longest, in bytes */
     const struct config_name *names; /* of an ENUM; ends with a NULL name */
     unsigned flags;                  /* enum config_flag */
     size_t offset;                   /* in struct config */
     const char *doc;                 /* one sentence */
 };
 
-/* Sets every option to its default. Comes before everything else. */
+/* Sets every option to its default. Call it before any other function of this header. */
 void config_defaults(void);
 
 enum config_action { CONFIG_RUN, CONFIG_HELP, CONFIG_VERSION, CONFIG_CHECK };
 
-/* Defaults, then the file that the arguments name, then their options:
+/* Sets the defaults, then reads the file that the arguments name, then the options of the arguments:
  * [conf-file] [--option value ...]... [--help | --version | --check].
- * False with one line in err that names the place, the option, and what it takes. */
+ * False with one line in err that names the place, the option and its allowed values. */
 bool config_parse_args(int argc, char **argv, enum config_action *action, char *err,
                        size_t err_size) MUST_CHECK;
-/* Also makes path the file of config_file() and CONFIG REWRITE. */
+/* Reads a configuration file. path becomes the file of config_file() and CONFIG REWRITE. */
 bool config_load_file(const char *path, char *err, size_t err_size) MUST_CHECK;
 void config_help(FILE *out);
 
-/* The file read at start as an absolute path, or NULL. */
+/* The absolute path of the file that was read at start, or NULL. */
 const char *config_file(void);
-/* Brings that file up to date: comments, order and unchanged lines stay, and
- * it is replaced as a whole or not at all. err gets the text for the client. */
+/* Writes the current values to that file. Comments, order and unchanged lines stay. The file is replaced as a whole or
+ * not at all. False with the text for the client in err. */
 bool config_rewrite(char *err, size_t err_size) MUST_CHECK;
 
-/* CONFIG SET: all of the count (name, value) pairs or none, then the change
- * callbacks. err gets the text for the client, without its code. */
+/* CONFIG SET: sets all of the count (name, value) pairs or none, then runs the change callbacks. False with the text
+ * for the client in err, without its code. */
 bool config_set_all(const struct slice *pairs, size_t count, char *err, size_t err_size) MUST_CHECK;
 bool config_set(struct slice name, struct slice value, char *err, size_t err_size) MUST_CHECK;
-/* fn runs after every CONFIG SET that changed the option, once for all of a
- * set's options; not for what is read at start. name must be an option. */
+/* fn runs after each CONFIG SET that changed the option. It runs once per CONFIG SET, even if several of its options
+ * changed. It does not run for values that are read at start. name must be an option. */
 void config_on_change(const char *name, void (*fn)(void));
 
-/* The options in the order of the table. */
+/* The options in the order of options.def. */
 const struct config_option *config_options(size_t *count);
 const struct config_option *config_find(struct slice name);
-/* Appends the value as CONFIG GET shows it: sizes in bytes, no passwords of
- * the database. */
+/* Appends the value as CONFIG GET shows it: sizes in bytes, passwords of the database as ***. */
 void config_show(const struct config_option *o, struct buf *out);
-/* Appends what the option takes: "an integer from 0 to 65535". */
+/* Appends the allowed values: "an integer from 0 to 65535". */
 void config_allowed(const struct config_option *o, struct buf *out);
 
-/* The connection string with passwords replaced by ***, "" for the embedded
- * Postgres; valid until the next call. For logs, INFO and CONFIG GET. */
+/* The connection string with passwords replaced by ***; "" for the embedded Postgres. For logs, INFO and CONFIG GET.
+ * Valid until the next call. */
 const char *config_database_redacted(void);
 
 #endif

@@ -7,18 +7,18 @@
 #include "config/config.h"
 
 /*
- * What the config*.c files share and nobody else includes.
+ * Internal declarations of the config*.c files. No other file includes this header.
  */
 
-/* The kinds of options: how text becomes a field of struct config and back. */
+/* A kind of option: converts between text and a field of struct config. */
 struct config_kind {
-    bool many_words;  /* "bind a b"; others take exactly one word */
+    bool many_words;  /* takes several words: "bind a b"; the other kinds take exactly one word */
     bool owns_string; /* the field is a char * to free */
-    /* Leaves the field as it was when text is not allowed. */
+    /* False if text is not allowed; the field then keeps its value. */
     bool (*parse)(const struct config_option *o, struct slice text, void *field);
-    /* As in the file: what parse() takes and makes the same field of. */
+    /* Appends the value in the syntax of the file. parse() of this text gives the same value. */
     void (*write)(const void *field, const struct config_option *o, struct buf *out);
-    /* As CONFIG GET replies it. */
+    /* Appends the value as CONFIG GET replies it. */
     void (*show)(const void *field, const struct config_option *o, struct buf *out);
     void (*allowed)(const struct config_option *o, struct buf *out);
 };
@@ -36,34 +36,34 @@ extern const struct config_kind config_kind_ADDRESSES;
 extern const struct config_kind config_kind_CONNINFO;
 extern const struct config_kind config_kind_LIMITS;
 
-/* Values in a struct config that may be a copy. */
+/* Functions for `config` or for a temporary copy. config_init() sets the defaults. */
 void config_init(struct config *c);
 void config_free(struct config *c);
 bool config_apply(struct config *c, const struct config_option *o, struct slice text) MUST_CHECK;
-/* For text that the option is sure to take. */
+/* For text that is known to be allowed; any other text ends the process. */
 void config_apply_known(struct config *c, const struct config_option *o, const char *text);
-/* A new string: the value as the file has it, sizes with units. */
+/* The value in the syntax of the file, sizes with units. The caller frees it. */
 char *config_text(const struct config *c, const struct config_option *o);
 
-/* ", did you mean port?" for a name that no option has; "" without a near one. Valid until the next call. */
+/* ", did you mean port?" for an unknown name; "" if no option has a similar name. Valid until the next call. */
 const char *config_suggestion(struct slice name);
 
-/* One line of a file, or one option of the command line, taken apart. */
+/* One line of a file, or one option of the command line, split into words. */
 #define CONFIG_MAX_WORDS 64
 
 struct config_line {
-    char *bytes; /* the words lie in here */
+    char *bytes; /* holds the words */
     struct slice words[CONFIG_MAX_WORDS];
-    size_t count; /* 0: a comment, or nothing */
+    size_t count; /* 0: a comment, or an empty line */
 };
 
-/* NULL, or what is wrong. Either way the line is to be freed. */
+/* NULL, or a text that says what is wrong. The caller calls config_line_free() in both cases. */
 const char *config_line_split(struct config_line *line, struct slice raw);
 void config_line_free(struct config_line *line);
-/* Words with blanks between them, in b, which need not be empty before. */
+/* Appends the words to b with blanks between them and returns the appended part. */
 struct slice config_join_words(const struct slice *words, size_t count, struct buf *b);
-/* Applies a name and its values, words[count > 0], to the configuration; where
- * is "file:12", for err. */
+/* Sets the option words[0] to the values behind it; count must be at least 1. where is the place for err, such as
+ * "file:12". */
 bool config_apply_words(const struct slice *words, size_t count, const char *where, char *err,
                         size_t err_size) MUST_CHECK;
 

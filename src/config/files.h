@@ -6,19 +6,19 @@
 #include "base/util.h"
 
 /*
- * Open files: every client is one, and so is every connection to the database, which must be
- * possible at any time. So clients get what the limit leaves.
+ * The limit on open files. Every client and every connection to the database is an open file. Some of the limit is
+ * reserved, so that the server can connect to the database at any time. Clients get the rest.
  */
 
-/* Raises the limit for config.maxclients, or lowers config.maxclients to what it allows. False
- * with a sentence in err when nothing is left for clients. Again after a change of maxclients. */
+/* Raises the limit as far as config.maxclients needs it. If the limit stays too low, lowers config.maxclients. False
+ * with a sentence in err if no file is left for clients. Call it again after a change of maxclients. */
 bool files_prepare(char *err, size_t err_size) MUST_CHECK;
 
-/* What config.maxclients was before that. */
+/* config.maxclients before files_prepare() lowered it. */
 int files_clients_wanted(void);
 
-/* Is fd, which was just opened, one of the last that there are? Not for clients, then. The limit
- * is asked for each time: it can be changed from outside. */
+/* Is fd, which was just opened, in the reserved part of the limit? A client must not get it then. Each call reads the
+ * limit, because another process can change it. */
 bool files_are_few(int fd);
 
 #endif

@@ -6,17 +6,18 @@
 #include "base/buf.h"
 
 /*
- * The memory that clients cause, counted where it grows and shrinks. Each byte is counted once, in the total of
- * its kind, and in the share of its client as long as it has one. All sums are kept up to date: nothing is scanned.
+ * The memory that clients cause. Each module counts its memory where it grows and shrinks. Each byte is counted in the
+ * total of its kind, and in the share of its client as long as a client owns it.
  *
- * The budget is maxmemory. With less than a quarter of it left memory is short: clients that hold much and have
- * something under way are not read. Above the budget the largest clients are disconnected (client_memory.h).
+ * The budget is maxmemory. Memory is short when less than a quarter of the budget is left. The server then does not
+ * read from clients that hold much memory and have requests that are not answered. Above the budget the largest clients
+ * are disconnected (client_memory.h).
  */
 #define MEMORY_KINDS(X)                                                                                \
     X(MEMORY_CLIENTS, "clients")             /* connections and what commands keep for them */         \
-    X(MEMORY_INPUT, "input")                 /* bytes read, not yet a command */                       \
+    X(MEMORY_INPUT, "input")                 /* bytes read, not yet parsed as a command */             \
     X(MEMORY_OUTPUT, "output")               /* replies and messages not yet written */                \
-    X(MEMORY_REQUESTS, "requests")           /* commands under way, with their arguments and tasks */  \
+    X(MEMORY_REQUESTS, "requests")           /* running commands, with their arguments and tasks */    \
     X(MEMORY_MULTI, "multi")                 /* commands between MULTI and the end of EXEC */          \
     X(MEMORY_SUBSCRIPTIONS, "subscriptions") /* channels and patterns */                               \
     X(MEMORY_UNSENT, "unsent")               /* copies of list elements whose replies are unwritten */ \
@@ -29,20 +30,20 @@ enum memory_kind {
         MEMORY_KIND_COUNT
 };
 
-/* Of one client, or of all. */
+/* Bytes of one client, or of all clients. */
 struct memory_share {
     size_t kinds[MEMORY_KIND_COUNT];
     size_t total;
 };
 
-/* Of all, including what has no client, or none any more. */
+/* All bytes, including those that no client owns (any more). */
 extern struct memory_share memory_all;
-/* Totals above which memory is short, and the budget itself; SIZE_MAX: there is none. */
+/* The total above which memory is short, and the budget; SIZE_MAX: no limit. */
 extern size_t memory_short_at;
 extern size_t memory_budget;
-extern size_t memory_clients_budget; /* without MEMORY_DATABASE */
+extern size_t memory_clients_budget; /* maxmemory-clients: for all kinds except MEMORY_DATABASE */
 
-/* Bytes counted as `before` are `now` so many. share may be NULL. */
+/* Memory that was counted as `before` bytes now takes `now` bytes. share may be NULL. */
 static inline void memory_change(struct memory_share *share, enum memory_kind kind, size_t before,
                                  size_t now) {
     size_t change = now - before; /* may wrap: sums wrap back */
@@ -55,7 +56,7 @@ static inline void memory_change(struct memory_share *share, enum memory_kind ki
     }
 }
 
-/* Bytes that are counted already belong to a share from now on, or no more. */
+/* Adds bytes that are in memory_all already to a share, or removes them from it. */
 static inline void memory_join(struct memory_share *share, enum memory_kind kind, size_t bytes) {
     share->kinds[kind] += bytes;
     share->total += bytes;
@@ -66,12 +67,12 @@ static inline void memory_leave(struct memory_share *share, enum memory_kind kin
     share->total -= bytes;
 }
 
-/* Commands under way count twice: on their way to the database they are copied. */
+/* Running commands count twice, because they are copied on their way to the database. */
 static inline bool memory_is_short(void) {
     return memory_all.total + memory_all.kinds[MEMORY_REQUESTS] > memory_short_at;
 }
 
-/* By how many bytes the budget is exceeded, or the part of it that is for clients themselves. */
+/* The number of bytes by which the budget or memory_clients_budget is exceeded, the larger of the two. */
 static inline size_t memory_excess(void) {
     size_t held = memory_all.total - memory_all.kinds[MEMORY_DATABASE];
     size_t all = memory_all.total > memory_budget ? memory_all.total - memory_budget : 0;
@@ -80,10 +81,11 @@ static inline size_t memory_excess(void) {
     return all > own ? all : own;
 }
 
-/* Reads the options; again whenever one of them has changed. */
+/* Computes the budgets from the options. Call it again when maxmemory, maxmemory-clients or proto-max-bulk-len
+ * change. */
 void memory_budget_set(void);
 const char *memory_kind_name(enum memory_kind kind);
-/* Lines "mem_NAME:bytes" for INFO. */
+/* Appends a line "mem_NAME:bytes\r\n" for each kind, for INFO. */
 void memory_info(struct buf *out);
 
 #endif

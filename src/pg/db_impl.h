@@ -4,55 +4,58 @@
 #include "pg/db.h"
 
 /*
- * What the halves of a lane share: db_connect.c brings a connection to the point where it is
- * ready, db.c carries flights and sees when a connection is no good any more.
+ * Internal declarations of the connection code. db_connect.c opens a connection until it is ready. db.c sends
+ * transactions, receives results, and detects lost connections. db_place.c selects the host.
  */
 extern struct db {
     struct event_base *base;
     const struct db_hooks *hooks;
     int server_version;
     char last_error[768];
-    char cause[512];   /* of the outage, as far as it is known */
-    char told[1300];   /* both, for db_last_error() */
-    bool disk_is_full; /* says the cause */
-    bool was_ready;    /* a lane was, since the start */
+    char cause[512];   /* of the outage; "" if unknown */
+    char told[1300];   /* cause and last_error, for db_last_error() */
+    bool disk_is_full; /* the cause is a full disk */
+    bool was_ready;    /* a connection was ready since the start */
 } db;
 
-/* For logs: "database writes". */
+/* The subject of log lines: "database writes" or "database reads". */
 const char *lane_who(const struct db_lane *lane);
+/* Waits for readable bytes; with write also until the socket takes bytes. */
 void lane_watch(struct db_lane *lane, bool write);
 void lane_arm_timer(struct db_lane *lane, int64_t us);
+/* Flushes libpq's buffer as far as the socket takes it. False if the connection is broken. */
 bool lane_send_all(struct db_lane *lane) MUST_CHECK;
-/* Ends the connection, and tells of flights and of the lane; another one is made in a while. */
+/* Closes the connection, reports its transactions as lost, and calls on_down(). The connection is opened again after
+ * the back-off. */
 void lane_down(struct db_lane *lane, const char *why);
-/* The same when libpq found the connection broken, for its reason. */
+/* Like lane_down(), for a connection that libpq found broken. The reason is libpq's message. */
 void lane_broken(struct db_lane *lane);
-/* The connection is prepared. */
+/* Call it when all statements are prepared. */
 void lane_ready(struct db_lane *lane);
 bool result_is_error(const PGresult *res);
 
-/* Has it waited for an answer for long? */
+/* Has the connection waited for a result for QUIET_US? */
 bool lane_hangs(const struct db_lane *lane);
 
-/* Which host: all lanes are on the same primary, that with the highest timeline. */
+/* The selection of the host. All connections use the same primary, the one with the highest timeline. */
 void place_init(const char *conninfo);
 void place_add(struct db_lane *lane);
 void place_remove(struct db_lane *lane);
-/* Sets lane->host to where it is to connect. */
+/* Sets lane->host to the host for the next try. */
 void place_choose(struct db_lane *lane);
-/* It could not connect there. True when it has been at all hosts since it was connected. */
+/* The try has failed: moves to the next host. True if all hosts were tried since a host was accepted. */
 bool place_next(struct db_lane *lane);
-/* May the lane work with who says this of itself? If not it is down now. */
+/* May the connection use the host with this result of identify.sql? If not, the connection is closed. */
 bool place_accept(struct db_lane *lane, const PGresult *identity) MUST_CHECK;
 
 /* Begins to connect. */
 void lane_connect(struct db_lane *lane);
-/* Something has come, or the time is over, and the lane is not ready yet. */
+/* Events of a connection that is not ready yet: the socket, and the timer. */
 void lane_connect_step(struct db_lane *lane);
 void lane_connect_timer(struct db_lane *lane);
-/* What Postgres calls it. */
+/* The value for Postgres' synchronous_commit. */
 const char *durability_setting(enum durability durability);
-/* Sends the statement that sets when commits of the session, or of this transaction alone, count as done. */
+/* Sends the statement that sets the durability of the session, or of this transaction only. */
 bool send_durability(PGconn *conn, enum durability durability, bool transaction) MUST_CHECK;
 
 #endif

@@ -5,28 +5,28 @@
 #include <stdint.h>
 
 /*
- * The hosts of a connection string that names several: host=a,b port=1,2 or the like as a URI.
- * libpq would go through them by itself, but stays for ever with one that takes the connection
- * and says nothing; so each is a connection of its own here.
+ * The hosts of a connection string that names several: host=a,b port=1,2, or a URI with several hosts. libpq could try
+ * them in turn, but waits for ever for a host that accepts the connection and sends nothing. Therefore each host gets a
+ * connection of its own, with a timeout.
  */
 #define HOSTS_OPTIONS 80
 
-/* Keywords and values for libpq, ended by NULL; some of the values lie in it. */
+/* Keywords and values for libpq, ended by NULL. */
 struct host_options {
     const char *keys[HOSTS_OPTIONS];
     const char *values[HOSTS_OPTIONS];
-    char own[3][256];
+    char own[3][256]; /* values that were cut out of a list */
 };
 
-/* conninfo must be one (the option database takes no other). Where its lists do not fit together there is
- * one host, about which libpq will complain. */
+/* conninfo must be valid; the option database accepts no other value. If its lists differ in length, there is one host
+ * with the whole lists, and libpq reports the error. */
 void hosts_init(const char *conninfo);
 /* At least 1. */
 size_t hosts_count(void);
 void hosts_options(size_t host, struct host_options *out);
 /* "db1.example.org:5432": for logs, valid until the next call. */
 const char *hosts_name(size_t host);
-/* connect_timeout, 0 when it is not given. */
+/* connect_timeout in microseconds; 0 if it is not given. */
 int64_t hosts_timeout_us(void);
 
 #endif

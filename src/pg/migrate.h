@@ -6,23 +6,21 @@
 #include "base/util.h"
 
 /*
- * Brings the schema to this binary's version, or refuses. Does no I/O: the
- * owner of the connection sends what migrate_next() asks for and hands it the
- * result. Everything happens in one transaction under one lock, so several
- * servers may start at once on an empty database. Rules for migrations:
- * sql/README.md.
+ * Brings the schema to this binary's version, or refuses. Does no I/O: the owner of the connection sends the statements
+ * that migrate_next() returns, and passes the results back. All statements run in one transaction under one lock, so
+ * that several servers may start at the same time on an empty database. Rules for migrations: sql/README.md.
  */
 enum migrate_status {
-    MIGRATE_SEND, /* send text, with values when count > 0, and call again */
+    MIGRATE_SEND, /* send text, with values if count > 0, and call again */
     MIGRATE_DONE,
-    MIGRATE_REFUSE,   /* the schema is newer and breaks this server: error says so */
-    MIGRATE_DISTRUST, /* code of another role would run with the rights of this server: error says so */
+    MIGRATE_REFUSE,   /* the schema is newer and this server cannot run on it; see error */
+    MIGRATE_DISTRUST, /* code of another role would run with the rights of this server; see error */
 };
 
 struct migrate {
     int step;        /* private */
-    int next;        /* private: index of the next migration, */
-    int first;       /* and of the first one that was missing */
+    int next;        /* private: index of the next migration */
+    int first;       /* private: index of the first migration that was missing */
     char digest[40]; /* private: of sql/api/ */
     const char *text;
     int count;
@@ -31,8 +29,8 @@ struct migrate {
     char error[768];
 };
 
-/* last: the result of what was sent before, NULL at the beginning. It was not
- * an error; for an error roll back by closing the connection and begin anew. */
+/* last: the result of the last statement; NULL at the first call. It must not be an error: after an error close the
+ * connection, which rolls back, and begin with a new struct migrate. */
 enum migrate_status migrate_next(struct migrate *m, const PGresult *last) MUST_CHECK;
 
 #endif

@@ -11,10 +11,9 @@
 /*
  * Parameters and results of statements, in Postgres' binary format. No I/O.
  *
- * A column is either an array, to which every row appends one element, or a
- * scalar, which is set once. Memory is kept from statement to statement.
- * Times are microseconds since 1970; TIME_NEVER is Postgres' infinity. A column
- * from PARAMS_MAX on ends the process.
+ * A column is either an array, to which every row appends one element, or a scalar, which is set once. The memory is
+ * reused for the next statement. Times are microseconds since 1970; TIME_NEVER is Postgres' infinity, TIME_BEGINNING
+ * its -infinity. A column number of PARAMS_MAX or more ends the process.
  */
 #define PARAMS_MAX 24
 #define TIME_NEVER INT64_MAX
@@ -30,14 +29,14 @@ struct param {
 
 struct params {
     struct param column[PARAMS_MAX];
-    int columns;  /* in use: 1 + the highest */
-    size_t rows;  /* kept by the batch: rows encoded so far, */
-    size_t bytes; /* and about how many bytes they take */
+    int columns;  /* columns in use: 1 + the highest */
+    size_t rows;  /* rows that were encoded; the batch counts them */
+    size_t bytes; /* approximate size of these rows; the batch counts it */
 };
 
-/* Empties p for the next statement; large memory is given back. */
+/* Empties p for the next statement. Columns of more than 1 MB free their memory. */
 void params_reset(struct params *p);
-/* Removes all columns from that one on. */
+/* Keeps the first columns, and removes the others. */
 void params_keep(struct params *p, int columns);
 void params_free(struct params *p);
 
@@ -47,8 +46,7 @@ void params_int4(struct params *p, int col, int32_t value);
 void params_int8(struct params *p, int col, int64_t value);
 void params_time(struct params *p, int col, int64_t us);
 void params_bytea(struct params *p, int col, struct slice value);
-/* A null of the column's type, which the other appends to it tell: oid for the
- * case that it is the first. */
+/* Appends a null. oid is the element type; it is used if the null is the first element. */
 void params_null(struct params *p, int col, Oid oid);
 #define PARAM_INT2 21
 #define PARAM_BYTEA 17
@@ -67,12 +65,12 @@ void params_set_null(struct params *p, int col);
 /* An empty array of int4, for a column to which no element was appended. */
 void params_ensure_int4_array(struct params *p, int col);
 
-/* Completes the array headers and fills the arguments of PQsendQueryPrepared();
- * the pointers are valid until p changes. */
+/* Completes the array headers and fills the arguments of PQsendQueryPrepared(). The pointers are valid until p
+ * changes. */
 void params_finish(struct params *p, const char *values[PARAMS_MAX], int lengths[PARAMS_MAX],
                    int formats[PARAMS_MAX]);
 
-/* Reading a binary result. */
+/* Values of a result in binary format. The column must have this type and must not be null. */
 static inline bool row_null(const PGresult *res, int row, int col) {
     return PQgetisnull(res, row, col) != 0;
 }

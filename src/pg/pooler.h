@@ -6,24 +6,24 @@
 #include "base/util.h"
 
 /*
- * Is there a pooler (PgBouncer) before the database, and is the session behind it ours alone?
+ * Detects a pooler (PgBouncer) before the database, and checks that the session behind it belongs to this connection
+ * alone.
  *
- * Settings and prepared statements are the session's. A pooler that lends the session to others
- * after each transaction must not be used: its statements would run with settings that nobody
- * knows, synchronous_commit among them.
+ * Settings and prepared statements belong to the session. A pooler that gives the session to other clients after each
+ * transaction must not be used, because statements would run with the settings of others, such as synchronous_commit.
  *
- * A pooler gives itself away by a number: its greeting names another process than the session
- * does. Whether the session is ours is tried out: it is told to end when idle for a moment. If our
- * connection ends with it, it was ours, and a new one is made; if not, there is nothing to be had
- * here. That does no harm to anybody: an idle session in a pool is replaced when it ends.
+ * A pooler is present if the process ID of the connection's start differs from pg_backend_pid() of the session. The
+ * check then sets idle_session_timeout of the session to a short time. If the connection ends with the session, the
+ * session belonged to it, and the server connects again. If the connection stays open, the pooler shares its sessions,
+ * and is refused. The check harms no other client: a pooler replaces an idle session that ends.
  *
- * Does no I/O: the owner of the connection sends what pooler_next() asks for.
+ * Does no I/O: the owner of the connection sends the statements that pooler_next() asks for.
  */
 enum pooler_status {
-    POOLER_SEND,   /* sql_pooler, with values, and call again with the result */
-    POOLER_WAIT,   /* for POOLER_WAIT_US; then call again with the same result */
-    POOLER_FINE,   /* the session is ours */
-    POOLER_REFUSE, /* it is not: error says so */
+    POOLER_SEND,   /* send sql_pooler with values, and call again with the result */
+    POOLER_WAIT,   /* wait for POOLER_WAIT_US, then call again with the same result */
+    POOLER_FINE,   /* the session belongs to this connection alone */
+    POOLER_REFUSE, /* the pooler shares the session; see error */
 };
 
 #define POOLER_WAIT_US INT64_C(1000000)
@@ -33,25 +33,26 @@ struct pooler {
     char error[320];
     /* Private. */
     int step;
-    int session;    /* who answered first */
-    unsigned asked; /* how often it was told to end */
+    int session;    /* process ID of the session that answered first */
+    unsigned asked; /* how often the session was told to end when idle */
     bool tried;     /* the connection before this one ended with its session */
 };
 
-/* greeted: what PQbackendPID() says of the connection. last: the result of what was sent last, which
- * was no error; NULL for a new connection. */
+/* greeted: PQbackendPID() of the connection. last: the result of the last statement, which must not be an error; NULL
+ * for a new connection. */
 enum pooler_status pooler_next(struct pooler *p, int greeted, const PGresult *last) MUST_CHECK;
 
-/* Is there nothing under way, and the wait not over? */
+/* Did pooler_next() return POOLER_WAIT at its last call? */
 bool pooler_waits(const struct pooler *p);
 
-/* Of a statement to be prepared: does the session know it already, because others had it before? */
+/* Is res the error of a Prepare whose name the session has already (42P05), because a client had the session before? */
 bool pooler_lent_used(const PGresult *res);
 #define POOLER_LENT_USED                                                       \
     "the pooler before the database lends sessions as others have left them: " \
     "server_reset_query has to be DISCARD ALL (PgBouncer)"
 
-/* The connection has ended. Was that the proof that its session was ours? Then connect at once. */
+/* Call it when the connection has ended. True if the end proves that the session belonged to it; connect again at
+ * once. */
 bool pooler_lost(struct pooler *p) MUST_CHECK;
 
 #endif

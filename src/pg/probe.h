@@ -6,33 +6,33 @@
 #include <libpq-fe.h>
 
 /*
- * One question to a database over a connection of its own, which is closed when the answer
- * is there. Neither to connect nor to answer takes for ever.
+ * One query to a database over a separate connection, which is closed after the result. Each step of connecting and
+ * querying has a timeout.
  */
 enum probe_outcome {
     PROBE_ANSWER,
-    PROBE_SILENCE, /* nothing comes */
-    PROBE_REFUSED, /* it failed */
+    PROBE_SILENCE, /* timeout */
+    PROBE_REFUSED, /* the connection or the query failed */
 };
 
 struct probe {
-    PGconn *conn; /* NULL: no question is under way */
+    PGconn *conn; /* NULL: no probe is running */
     struct event_base *base;
     struct event *io;
     struct event *timer;
-    bool asked;
+    bool asked; /* the query was sent */
     const char *sql;
-    char param[64]; /* $1; empty: there is none */
-    /* res: of an answer; gone afterwards. */
+    char param[64]; /* $1; "": the query has no parameter */
+    /* res is freed after the call. It has rows only for PROBE_ANSWER; it may be NULL otherwise. */
     void (*on_end)(void *arg, enum probe_outcome outcome, const PGresult *res);
     void *arg;
 };
 
-/* Takes over conn, a connection that has begun. on_end() is called once, later, unless probe_stop()
- * comes first. */
+/* Takes over conn, a connection that PQconnectStartParams() has begun. on_end() is called once, after this call has
+ * returned, unless probe_stop() is called before. */
 void probe_start(struct probe *p, struct event_base *base, PGconn *conn, const char *sql, const char *param,
                  void (*on_end)(void *arg, enum probe_outcome outcome, const PGresult *res), void *arg);
-/* Harmless when no question is under way. */
+/* Does nothing if no probe is running. */
 void probe_stop(struct probe *p);
 
 static inline bool probe_is_running(const struct probe *p) {

@@ -4,16 +4,16 @@
 #include <stddef.h>
 #include <libpq-fe.h>
 
-/* Our sessions in the database: what they are called, and how their connections begin. */
+/* The names of this server's sessions in the database (application_name), and the begin of their connections. */
 struct session_name {
     char text[64];
 };
 
-/* what: the lane, or "probe". It tells the sessions of this server from those of others, too. */
+/* what: the purpose, such as "hot" or "probe". The name also contains the first digits of this server's ID. */
 struct session_name session_name(const char *what);
 
-/* Begins a connection to one of the hosts (hosts.h) for a session of that name; its owner polls it.
- * Never NULL. */
+/* Begins a connection to a host (hosts.h) with the name for what. The caller polls it with PQconnectPoll(). Never
+ * NULL. */
 PGconn *session_connect(size_t host, const char *what);
 
 #endif

@@ -6,16 +6,17 @@
 #include "base/util.h"
 
 /*
- * --check: what can be known of a configuration without serving, also beside a server that runs with it. Nothing
- * is opened, made or changed here.
+ * --check: tests a configuration without serving clients. It may run beside a server with the same configuration. It
+ * makes and changes no file.
  */
 
-/* The addresses, the unix socket, the directory, and the files that the server writes. False with a sentence in
+/* Checks the addresses, the unix socket, the directory, and the files that the server writes. False with a sentence in
  * err. */
 bool check_here(char *err, size_t err_size) MUST_CHECK;
 
-/* Does the database let us in? False with a sentence in err when asking again does not help: a wrong password, no
- * such role or database. True when it does, or cannot be reached now. Blocks for ten seconds at most. */
+/* Checks the login to the database. False with a sentence in err if a later try cannot succeed: a wrong password, an
+ * unknown role or database. True if the login succeeds, or if the database cannot be reached now. Blocks for at most
+ * ten seconds. */
 bool check_login(const char *conninfo, char *err, size_t err_size) MUST_CHECK;
 
 #endif

@@ -5,13 +5,13 @@
 #include "batch/op.h"
 
 /*
- * What time makes due: leases that end, jobs that are due or expire, clients that
- * waited long enough, idle queues, counters to be saved, the database's clock.
+ * Work that is due at a time: ends of leases, delayed and expired jobs, timeouts of waiting clients, unused queues,
+ * saving of counters, synchronisation with the database's clock.
  */
 
-/* Does what has become due. Called once per turn, before the batches are sent.
- * Before all is loaded there is nothing of it. */
+/* Does the work that is due. Call it once per turn, before the batches are sent. Does only a part of it until the
+ * queues are loaded. */
 void cron_turn(void);
-/* Microseconds until there is something to do. */
+/* Microseconds until the next work is due. */
 int64_t cron_wait(void);
 #endif

@@ -4,14 +4,15 @@
 #include "base/util.h"
 
 /*
- * The doctor on the command line, whether a server runs or not:
+ * DOCTOR on the command line. It works whether a server runs or not:
  *
  *     pgdisque doctor [--lines] [conf-file] [--option value]...
  *
- * Prints what it finds. A private Postgres that does not run is started for it, and ended again.
+ * Prints the findings. If the embedded Postgres does not run, the command starts it and ends it again.
  */
+/* Do the arguments ask for this subcommand? */
 bool doctor_line_asked(int argc, char **argv);
-/* The exit status: 0 all is well, 1 warnings, 2 errors, or nothing could be asked. */
+/* Runs the subcommand. The exit status: 0 without findings, 1 with warnings, 2 with errors or if the check failed. */
 int doctor_line(int argc, char **argv);
 
 #endif

@@ -4,12 +4,14 @@
 #include "base/util.h"
 
 /*
- * Jobs back to the lists of a Redis, on the command line:
+ * The subcommand that moves jobs to the lists of a Redis:
  *
  *     pgdisque export redis://host:port/db [--from host:port] [option]... --queue name|pattern ...
  */
+/* Do the arguments ask for this subcommand? */
 bool export_line_asked(int argc, char **argv);
-/* The exit status: 0 all is moved, 1 some jobs stay, and it says which, 2 it had to stop. */
+/* Runs the subcommand. The exit status: 0 all jobs are moved, 1 some jobs stay and are listed, 2 an error stopped
+ * it. */
 int export_line(int argc, char **argv);
 
 #endif

@@ -4,14 +4,16 @@
 #include "base/util.h"
 
 /*
- * HEALTH on the command line, for whoever watches a container:
+ * HEALTH on the command line, for health checks of containers:
  *
  *     pgdisque health [conf-file] [--option value]...
  *
- * Asks the server that these words, which are the server's own, make listen.
+ * The arguments are those of the server. They tell the command where the server listens.
  */
+/* Do the arguments ask for this subcommand? */
 bool health_line_asked(int argc, char **argv);
-/* The exit status: 0 a job went through; 1 it did not, or nobody answers. */
+/* Runs the subcommand. The exit status: 0 a job went through the server; 1 it did not, or the server does not
+ * answer. */
 int health_line(int argc, char **argv);
 
 #endif

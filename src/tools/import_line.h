@@ -4,12 +4,14 @@
 #include "base/util.h"
 
 /*
- * Tasks out of a Redis, on the command line:
+ * The subcommand that moves tasks from a Redis to a pgdisque:
  *
  *     pgdisque import redis://host:port/db [--to host:port] [--kind name] [option]... [name]...
  */
+/* Do the arguments ask for this subcommand? */
 bool import_line_asked(int argc, char **argv);
-/* The exit status: 0 all is moved, 1 some tasks are refused, 2 it had to stop, 3 a name has no tasks. */
+/* Runs the subcommand. The exit status: 0 all tasks are moved, 1 some tasks are refused, 2 an error stopped it, 3 a
+ * name has no tasks. */
 int import_line(int argc, char **argv);
 
 #endif

@@ -5,27 +5,28 @@
 #include "base/util.h"
 
 /*
- * The words behind a subcommand that is an own program, such as import: --options with and without values,
- * and names. What is wrong is said on stderr, with the subcommand before it.
+ * The arguments of a subcommand such as import: --options with and without values, and names. Errors are printed to
+ * stderr with the name of the subcommand.
  */
+/* An option. Exactly one of text, number, flag and list is set; it points to the place for the value. */
 struct line_option {
     const char *name;
-    char **text; /* one of the four is set: where the value goes */
+    char **text;
     int64_t *number;
     bool *flag;
-    char **list; /* of an option that may be repeated: room for argc values */
-    size_t *listed;
+    char **list;      /* for an option that may be repeated: room for argc values */
+    size_t *listed;   /* number of values in list */
     int64_t min, max; /* of a number */
 };
 
-/* names has room for argc of them. False when something is wrong, which was said. */
+/* Reads the arguments. names must have room for argc names. False after an error message. */
 bool line_options_read(int argc, char **argv, const struct line_option *options, size_t count, char **names,
                        size_t *named) MUST_CHECK;
 
-/* Says "pgdisque <subcommand>: why: what" and returns false. */
+/* Prints "pgdisque <subcommand>: why: what" and returns false. */
 bool line_refuse(const char *subcommand, const char *why, const char *what);
 
-/* NULL when it is no address, or nobody answers there, which was said. */
+/* Connects to an address. NULL after an error message: the address is invalid, or no server answers there. */
 redisContext *line_connect(const char *subcommand, const char *address, int default_port) MUST_CHECK;
 
 #endif

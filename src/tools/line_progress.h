@@ -3,20 +3,21 @@
 
 #include "base/util.h"
 
-/* How far a subcommand is that runs for a while, told on a terminal only; and whether it shall end. */
+/* The progress line of a long subcommand, on a terminal only; and its end by a signal. */
 struct line_progress {
     int64_t begin_us, told_us;
-    int64_t total; /* at the begin */
+    int64_t total; /* number of items at the begin */
     bool shown;
 };
 
 void line_progress_begin(struct line_progress *p);
 void line_progress_tell(struct line_progress *p, int64_t done);
-/* Before other lines are printed. */
+/* Clears the progress line. Call it before printing other lines. */
 void line_progress_clear(const struct line_progress *p);
 
-/* From now on SIGINT and SIGTERM ask it to end. */
+/* SIGINT and SIGTERM set a flag from now on, instead of ending the process. */
 void line_signals(void);
+/* Has SIGINT or SIGTERM arrived? */
 bool line_ended(void);
 
 #endif

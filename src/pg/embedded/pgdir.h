@@ -8,46 +8,44 @@
 #include "pg/embedded/pgproc.h"
 
 /*
- * The directory of the embedded Postgres: the lock that keeps it to one server,
- * the data directory in it, and the log. See embedded.h for what lies there.
+ * The directory of the embedded Postgres: the lock that gives it to one server, the data directory, and the log.
+ * embedded.h lists the files.
  */
 struct pgdir {
     char *base;  /* absolute path of config.dir */
     char *path;  /* absolute path of the data directory */
     char *log;   /* absolute path of the log */
-    int base_fd; /* -1: not open; so the others */
-    int fd;      /* the data directory, O_PATH: names it however long its path is */
+    int base_fd; /* config.dir. -1 in each of the four: not open */
+    int fd;      /* the data directory, O_PATH: short paths by /proc/self/fd need it */
     int lock_fd;
     int log_fd;
 };
 
 #define PGDIR_CLOSED ((struct pgdir){ .base_fd = -1, .fd = -1, .lock_fd = -1, .log_fd = -1 })
 
-/* Makes config.dir when it is missing, and takes its lock until pgdir_close().
- * After false, too, pgdir_close() must be called. */
+/* Makes config.dir if it is missing, and holds its lock until pgdir_close(). Call pgdir_close() after false, too. */
 bool pgdir_open(struct pgdir *d, char *err, size_t err_size) MUST_CHECK;
 
-/* The version of Postgres that made the data directory; 0 when there is none yet. */
+/* Sets *major to the version of Postgres that made the data directory; 0 if there is none yet. */
 bool pgdir_major(const struct pgdir *d, int *major, char *err, size_t err_size) MUST_CHECK;
 
 /*
- * Makes the data directory ready for a start: initdb when there is none yet
- * (or only half of one), waiting for the end of a Postgres that still runs in
- * it, its owner, and postgresql.conf.
+ * Prepares the data directory for a start. Runs initdb if there is no complete one. Waits for the end of a Postgres
+ * that still runs in it. Sets its owner and writes postgresql.conf.
  */
 bool pgdir_prepare(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) MUST_CHECK;
 
-/* How long the log is now. */
+/* The current size of Postgres' log in bytes. */
 off_t pgdir_log_size(const struct pgdir *d);
-/* Moves a log that has grown large to postgres.log.1, whose place it takes. Postgres goes on writing to the same
- * file. True when it was moved. */
+/* Moves the content of a large log to postgres.log.1 and empties the log. Postgres continues to write to the same file.
+ * True if the log was moved. */
 bool pgdir_rotate_log(const struct pgdir *d);
-/* Repeats in our log the last lines of Postgres' log, none from before since. */
+/* Copies the last lines of Postgres' log to the server's log, only lines behind byte `since`. */
 void pgdir_show_log(const struct pgdir *d, off_t since);
-/* The last line of the log since then in which Postgres says why it ends; false: there is none. */
+/* Copies to out the last line behind byte `since` in which Postgres says why it ends. False if there is none. */
 bool pgdir_last_words(const struct pgdir *d, off_t since, char *out, size_t size);
 
-/* Gives up the lock. The caller sees to it that nothing runs there any more. */
+/* Releases the lock and closes all files. The caller must have ended the Postgres in the directory. */
 void pgdir_close(struct pgdir *d);
 
 #endif
