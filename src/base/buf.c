@@ -10,7 +10,7 @@
 
 #define BUF_MIN_CAP 256
 #define BUF_FIT_CAP ((size_t)4 * 1024)
-/* From here on a buffer grows by a quarter: pages are remapped then, and need not be copied. */
+/* A buffer of this size or more grows by a quarter. realloc() remaps the pages of large blocks instead of copying. */
 #define BUF_LARGE_CAP ((size_t)1024 * 1024)
 
 static void move_to_front(struct buf *b) {
@@ -23,7 +23,7 @@ static void move_to_front(struct buf *b) {
     b->end = len;
 }
 
-/* Growing by a part of the size keeps the cost of appending linear; a larger demand is met exactly. */
+/* Growing by a part of the capacity keeps the cost of appending linear. A larger need is met exactly. */
 static void grow(struct buf *b, size_t needed) {
     size_t more = b->cap < BUF_LARGE_CAP ? b->cap : b->cap / 4;
     size_t cap = b->cap > SIZE_MAX - more ? SIZE_MAX : b->cap + more;
@@ -42,9 +42,8 @@ char *buf_reserve(struct buf *b, size_t n) {
     if (b->cap - b->end < n) {
         if (n > SIZE_MAX - len)
             log_fatal("memory", "a buffer of %zu bytes cannot grow by %zu", len, n);
-        /* Moving pays only when at least as many bytes were consumed before as
-         * are moved now; otherwise small appends would move a large rest again
-         * and again. */
+        /* Bytes are moved only if at least as many bytes were consumed. Otherwise small appends would move the same
+         * large rest again and again. */
         bool roomy = len + n <= b->cap && b->start >= len;
 
         move_to_front(b);
@@ -70,7 +69,7 @@ void buf_append_str(struct buf *b, const char *text) {
     buf_append(b, text, strlen(text));
 }
 
-/* Formats into the room there is; -1 for nothing, else the length it needs. */
+/* Formats into the free room. Returns the length of the whole text, or -1 after an error. */
 static int try_print(struct buf *b, const char *fmt, va_list args) {
     return vsnprintf(b->data + b->end, b->cap - b->end, fmt, args);
 }

@@ -1,22 +1,22 @@
-/* The turn's time: monotonic, wall clock, and the estimate of the database's. */
+/* The time of the turn: monotonic clock, wall clock, and the estimate of the database's clock. */
 #include "base/clock.h"
 
 #include <time.h>
 
 static int64_t turn_mono, turn_unix;
-static int64_t latest;   /* reading of the monotonic clock */
-static int64_t db_ahead; /* the database's clock minus our monotonic one */
-static int64_t last_db;  /* what clock_db() said last */
+static int64_t latest;   /* last value of the monotonic clock */
+static int64_t db_ahead; /* the database's clock minus the monotonic clock */
+static int64_t last_db;  /* last value of clock_db() */
 static bool db_known;
 static bool stale = true;
 
-/* A clock that was set back by more than this is followed. */
+/* clock_db() stands still after a smaller step back, and follows a larger one. */
 #define MAX_STANDSTILL_US US_PER_S
-/* Estimates differ by less. One that is further ahead may not know yet that the clock was set back. */
+/* Estimates of two servers differ by less. A server that is further ahead may not have noticed a step back yet. */
 #define MAX_LEAD_US (250 * US_PER_MS)
 #define NEAR_US (10 * US_PER_S)
 
-/* At the start: most questions to the database, and an answer that needs no better one. */
+/* First estimate: the most answers to use, and the round trip that is short enough to stop earlier. */
 #define FIRST_ANSWERS 8
 #define FIRST_GOOD_US (3 * US_PER_MS)
 
@@ -35,7 +35,7 @@ static void refresh(void) {
     stale = false;
     turn_mono = latest = read_clock(CLOCK_MONOTONIC);
     turn_unix = read_clock(CLOCK_REALTIME);
-    /* Until the database has told its time, ours is the best guess. */
+    /* The wall clock is the estimate until the database's time is known. */
     if (!db_known)
         db_ahead = turn_unix - turn_mono;
 }
@@ -52,8 +52,8 @@ int64_t clock_unix(void) {
     return turn_unix;
 }
 
-/* What was ready by one look at this clock must be so by the next: small
- * corrections backwards make it stand still until time has caught up. */
+/* A job that is ready at one reading must be ready at the next one. Therefore the clock does not follow small steps
+ * back, but stands still until the estimate has reached its value. */
 int64_t clock_db(void) {
     int64_t now = clock_mono() + db_ahead;
 
@@ -88,7 +88,7 @@ void clock_sync_db(int64_t db_us, int64_t mono_us) {
     db_known = true;
 }
 
-/* By the time of the answer: late rather than early, because leases end by this clock. */
+/* Uses the time of the answer. The estimate is then late rather than early, so that no lease ends too early. */
 bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us) {
     static int64_t best;
     static int answers;

@@ -1,11 +1,11 @@
-/* Times that recur, as crontab writes them: parsing, and finding the next one. */
+/* Recurring times in the syntax of crontab: parser, and search for the next time. */
 #include "base/cron_expr.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define DAY INT64_C(86400)
-/* The 29th of February on a certain weekday comes once in 28 years, or 40. */
+/* The longest gap between two times is that of 29 February on a given weekday: 28 years, or 40 across 2100. */
 #define SEARCH_DAYS (60 * 366)
 #define EVERY_MAX (10 * 366 * DAY)
 
@@ -13,7 +13,7 @@ struct field {
     const char *name;
     int min;
     int max;
-    const char *words; /* of three letters each, from min on; NULL: none */
+    const char *words; /* names of three letters for the values from min on; NULL: no names */
 };
 
 enum { SECOND, MINUTE, HOUR, MONTHDAY, MONTH, WEEKDAY, FIELDS };
@@ -48,7 +48,7 @@ static size_t find(struct slice s, char c) {
     return at == NULL ? s.len : (size_t)(at - s.ptr);
 }
 
-/* Takes what stands before the next c, and c, from rest. */
+/* Returns the part of rest before the next c. Removes this part and c from rest. */
 static struct slice cut(struct slice *rest, char c) {
     size_t end = find(*rest, c);
     struct slice word = part(*rest, 0, end);
@@ -108,7 +108,7 @@ static bool read_range(const struct field *f, struct slice s, bool stepped, int 
     return dash == s.len || (read_value(f, part(s, dash + 1, s.len), high) && *low <= *high);
 }
 
-/* One item of the list: a value or a range, and perhaps a step. */
+/* Reads one item of a list: a value or a range, with or without a step. */
 static bool read_item(const struct field *f, struct slice s, uint64_t *bits) {
     size_t slash = find(s, '/');
     int low, high, step = 1;
@@ -135,7 +135,7 @@ static bool is_star(struct slice s) {
     return s.ptr[0] == '*' || s.ptr[0] == '?';
 }
 
-/* ---- the whole ---- */
+/* ---- expression ---- */
 
 static int32_t no_offset(int64_t at) {
     (void)at;
@@ -157,7 +157,7 @@ static bool read_fields(struct slice words[FIELDS], struct cron_expr *e, char *e
         if (words[i].ptr[words[i].len - 1] == ',' || !read_field(&fields[i], words[i], bits[i]))
             return complain(error, size, what, words[i]);
     }
-    /* 7 is Sunday, too. */
+    /* 0 and 7 both mean Sunday. */
     e->weekday = (e->weekday | e->weekday >> 7) & 127;
     e->either_day = !is_star(words[MONTHDAY]) && !is_star(words[WEEKDAY]);
     if (cron_next(e, 0, 0, no_offset) == CRON_NEVER)
@@ -199,7 +199,7 @@ static int64_t unit_of(char c) {
     }
 }
 
-/* "90s", "1h30m" */
+/* Reads a period such as "90s" or "1h30m". */
 static bool read_every(struct slice s, int64_t *seconds) {
     int64_t number = 0;
     size_t digits = 0;
@@ -272,13 +272,14 @@ bool cron_parse(struct slice text, struct cron_expr *e, char *error, size_t size
 
 /* ---- the next time ---- */
 
-/* The lowest of the bits from that one on, -1 when there is none. */
+/* The lowest set bit at or above from; -1 if there is none. */
 static int next_bit(uint64_t bits, int from) {
     bits = from > 63 ? 0 : bits >> from;
     return bits == 0 ? -1 : from + __builtin_ctzll(bits);
 }
 
-/* The proleptic Gregorian calendar; years begin in March, so that the leap day is their last. */
+/* Converts days since 1970 to a date of the proleptic Gregorian calendar. The computation uses years that begin in
+ * March, so that the leap day is the last day of a year. */
 static void date_of(int64_t day, int *month, int *monthday) {
     int64_t since = day + 719468; /* 0000-03-01 */
     int64_t of_era = since - (since >= 0 ? since : since - 146096) / 146097 * 146097;
@@ -300,7 +301,7 @@ static bool day_fits(const struct cron_expr *e, int64_t day) {
     return (e->month >> month & 1) != 0 && (e->either_day ? by_day || by_weekday : by_day && by_weekday);
 }
 
-/* The first time of day from that one on, in seconds; -1 when there is none. */
+/* The first matching time of day at or after from, in seconds; -1 if there is none. */
 static int time_from(const struct cron_expr *e, int from) {
     int hour = next_bit(e->hour, from / 3600);
     int minute = next_bit(e->minute, from / 60 % 60);
@@ -318,7 +319,7 @@ static int time_from(const struct cron_expr *e, int from) {
     return hour < 0 ? -1 : hour * 3600 + next_bit(e->minute, 0) * 60 + next_bit(e->second, 0);
 }
 
-/* The first local time after that one. */
+/* The first matching local time after local. */
 static int64_t next_local(const struct cron_expr *e, int64_t local) {
     int64_t from = local + 1;
     int64_t day = (from >= 0 ? from : from - DAY + 1) / DAY;
@@ -333,7 +334,7 @@ static int64_t next_local(const struct cron_expr *e, int64_t local) {
     return CRON_NEVER;
 }
 
-/* When the clocks were changed, between two moments, the first of them with that offset. */
+/* The time between low and high at which the offset changes. The offset at low is before. */
 static int64_t change_between(int64_t low, int64_t high, int32_t before, int32_t (*offset_at)(int64_t)) {
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
@@ -346,7 +347,7 @@ static int64_t change_between(int64_t low, int64_t high, int32_t before, int32_t
     return high;
 }
 
-/* Clocks are not changed twice within two days. */
+/* Assumes that clocks do not change twice within two days. */
 static int64_t utc_of(int64_t local, int32_t (*offset_at)(int64_t)) {
     int32_t before = offset_at(local - DAY), after = offset_at(local + DAY);
 
@@ -361,7 +362,7 @@ static int64_t next_every(int64_t every, int64_t anchor, int64_t after) {
     return after < anchor ? anchor : anchor + ((after - anchor) / every + 1) * every;
 }
 
-/* Local times that come twice are passed over when they come again. */
+/* Skips the second occurrence of a local time that occurs twice. */
 int64_t cron_next(const struct cron_expr *e, int64_t anchor, int64_t after, int32_t (*offset_at)(int64_t)) {
     int64_t local = after + offset_at(after);
     int64_t found;

@@ -1,4 +1,4 @@
-/* The keyed hash of all hash tables. */
+/* The keyed hash function of all hash tables: SipHash-1-3. */
 #include "base/hash.h"
 
 #include <sodium.h>
@@ -10,7 +10,7 @@ void hash_set_key(const uint64_t key[2]) {
                                    key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573 };
 }
 
-/* Before main(), so that no table can exist without the key. */
+/* Runs before main(), so that no table can exist before the key is set. */
 static void __attribute__((constructor)) make_key(void) {
     uint64_t key[2];
 

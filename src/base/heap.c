@@ -1,4 +1,4 @@
-/* A binary min-heap of things due at a time. */
+/* A binary min-heap ordered by time. */
 #include "base/heap.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void sift_down(struct heap *h, size_t index, struct heap_item *item) {
     put(h, index, item);
 }
 
-/* Brings item, which belongs at index or near it, to where its time belongs. */
+/* Moves item from index up or down to the position of its time. */
 static void settle(struct heap *h, size_t index, struct heap_item *item) {
     if (index > 0 && item->due < h->items[(index - 1) / 2]->due)
         sift_up(h, index, item);

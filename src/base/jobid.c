@@ -1,7 +1,7 @@
-/* Make, check and take apart the ids of jobs and the IDs that clients see. */
+/* The numbers of jobs and the IDs that clients see: create, parse, verify. */
 #include "base/jobid.h"
 
-/* For SHA256_Transform(): OpenSSL advises against it, because it knows one algorithm only. */
+/* For SHA256_Transform(), which OpenSSL has declared deprecated in favour of EVP. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <endian.h>
 #include <openssl/evp.h>
@@ -25,7 +25,7 @@ static int64_t compose(int64_t ms, uint16_t node, int64_t counter) {
     return ms << (NODE_BITS + COUNTER_BITS) | (int64_t)(node & NODE_MASK) << COUNTER_BITS | counter;
 }
 
-/* Of a job that was put before all others, the number as it was made. */
+/* The number as job_new_id() made it. A job that was added before all others has the negative number. */
 static int64_t made(int64_t id) {
     return id < 0 ? -id : id;
 }
@@ -34,12 +34,12 @@ static int64_t id_ms(int64_t id) {
     return made(id) >> (NODE_BITS + COUNTER_BITS);
 }
 
-/* The next number in the millisecond of last_id, or else in the one after it. */
+/* The next number in the millisecond of last_id, or the first number of the next millisecond. */
 static int64_t successor(uint16_t node) {
     int64_t ms = id_ms(last_id), counter = job_id_counter(last_id);
     int64_t id = compose(ms, node, counter + 1);
 
-    /* A node number that has changed since may sort before the last one. */
+    /* If the server's number has changed, id may be less than last_id. */
     if (counter == COUNTER_MAX || id <= last_id)
         return compose(ms + 1, node, 0);
     return id;
@@ -48,7 +48,7 @@ static int64_t successor(uint16_t node) {
 int64_t job_new_id(int64_t db_us, uint16_t node) {
     int64_t ms = db_us / 1000 - JOBID_EPOCH_MS;
 
-    /* The clock stands still within a turn and may step back; ids never do. */
+    /* The clock stands still within a turn and may step back. The numbers must always grow. */
     last_id = ms > id_ms(last_id) ? compose(ms, node, 0) : successor(node);
     return last_id;
 }
@@ -80,7 +80,7 @@ uint16_t job_id_counter(int64_t id) {
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* A character's value plus one, so that 0 is none. */
+/* The value of a character plus one; 0: the character is invalid. */
 static const unsigned char values[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
     ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
@@ -134,24 +134,25 @@ static bool base64_decode(const char *text, unsigned char raw[RAW_LEN]) {
 #define PRIORITY_AT (RAW_LEN - 1)
 #define MAX_MINUTES 65535
 
-/* What a round hashes, as the one block that SHA-256 makes of it: the secret, the round's number, the digits outside the
- * enciphered bytes, which are bound to it, the other half, and the padding. */
+/* The input of a round, as the one block that SHA-256 makes of it. The digits of node and TTL stand outside of the
+ * enciphered bytes. They are part of the input, so that a client cannot change them. */
 struct block {
     unsigned char secret[JOBID_SECRET_LEN];
     unsigned char number;
     unsigned char node[NODE_LEN];
     unsigned char ttl[TTL_LEN];
     unsigned char half[HALF_LEN];
-    unsigned char end; /* 0x80 */
+    unsigned char end; /* 0x80, the begin of SHA-256's padding */
     unsigned char zeros[SHA256_CBLOCK - JOBID_SECRET_LEN - 1 - NODE_LEN - TTL_LEN - HALF_LEN - 3];
-    unsigned char bits[2]; /* the length of what stands before the end */
+    unsigned char bits[2]; /* the length of the input before `end`, in bits */
 };
 
 _Static_assert(sizeof(struct block) == SHA256_CBLOCK, "a round hashes one block");
 
 static unsigned char mac_key[JOBID_SECRET_LEN];
 
-/* The ID made last: the client that adds a job and the client that waits for it get the same one in one turn. */
+/* A cache of the last ID. On a hand-off, the client that adds a job and the waiting client get the same ID in one
+ * turn. */
 static struct {
     struct job_key key;
     char node[NODE_LEN];
@@ -166,8 +167,8 @@ void jobid_set_secret(const unsigned char secret[JOBID_SECRET_LEN]) {
     last_made.known = false;
 }
 
-/* SHA-256 of the secret and the input. One context serves all calls: to fetch the algorithm costs more than to
- * compute it. */
+/* SHA-256 of the secret and the input. All calls share one context, because fetching the algorithm takes longer than
+ * computing the hash. */
 static void keyed_hash(const void *input, size_t len, unsigned char hash[SHA256_LEN]) {
     static EVP_MD_CTX *ctx;
     bool ok;
@@ -181,7 +182,7 @@ static void keyed_hash(const void *input, size_t len, unsigned char hash[SHA256_
         abort();
 }
 
-/* The first bytes of the hash, one after the other. */
+/* XORs the first HALF_LEN bytes of the hash into half. */
 static void xor_hash(unsigned char half[HALF_LEN], const SHA256_CTX *hash) {
     uint64_t first = htobe64((uint64_t)hash->h[0] << 32 | hash->h[1]), bytes;
 
@@ -191,8 +192,8 @@ static void xor_hash(unsigned char half[HALF_LEN], const SHA256_CTX *hash) {
     half[8] ^= (unsigned char)(hash->h[2] >> 24);
 }
 
-/* Round 0 changes the first half by the second one, round 1 the second one by the first. The hash is computed without
- * EVP, which takes longer than SHA-256 of one block. */
+/* Round 0 changes the first half with a hash of the second half. Round 1 changes the second half with a hash of the
+ * first half. The hash is computed without EVP, whose overhead is larger than SHA-256 of one block. */
 static void run_round(struct block *in, int number, unsigned char raw[RAW_LEN]) {
     SHA256_CTX hash;
 
@@ -228,7 +229,7 @@ static void decipher(const char *text, unsigned char raw[RAW_LEN]) {
     run_round(&in, 0, raw);
 }
 
-/* Twice, because the length of the text is free. */
+/* Hashes twice, because texts have different lengths: a hash of secret and text alone can be extended. */
 uint64_t jobid_seal(struct slice text) {
     unsigned char hash[SHA256_LEN];
     uint64_t seal = 0;
@@ -245,7 +246,7 @@ void jobid_derive_key(const char *purpose, unsigned char key[JOBID_DERIVED_LEN])
                        sizeof mac_key);
 }
 
-/* Big-endian numbers of size bytes. */
+/* Writes a big-endian number of size bytes. */
 static inline void put_number(unsigned char *out, size_t size, uint64_t value) {
     while (size > 0) {
         out[--size] = (unsigned char)value;
@@ -261,7 +262,7 @@ static uint64_t get_number(const unsigned char *bytes, size_t size) {
     return value;
 }
 
-/* Minutes as four hex digits; the lowest bit says at-least-once. */
+/* Writes the minutes as four hex digits. The lowest bit is set for at-least-once jobs. */
 static void put_ttl(char *out, int64_t ttl_s, bool at_least_once) {
     int64_t minutes = ttl_s < 0 ? 0 : ttl_s / 60;
     unsigned char bytes[2];

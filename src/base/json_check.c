@@ -1,4 +1,4 @@
-/* Check JSON texts. */
+/* Checks that texts are valid JSON. */
 #include "base/json_check.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static bool is_hex(int c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Behind the backslash. */
+/* Takes the rest of an escape sequence behind the backslash. */
 static bool take_escape(struct place *p) {
     int c = peek(p);
 
@@ -108,7 +108,7 @@ static bool take_name(struct place *p) {
     return take(p, ':');
 }
 
-/* Behind the first bracket, to the other one. */
+/* Takes the members of an object or array behind the opening bracket, and the closing bracket. */
 static bool take_members(struct place *p, char end, int depth) {
     skip_blanks(p);
     if (take(p, end))
@@ -120,7 +120,7 @@ static bool take_members(struct place *p, char end, int depth) {
     return take(p, end);
 }
 
-/* With the blanks around it. */
+/* Takes a value and the blanks around it. */
 static enum json_kind take_value(struct place *p, int depth) {
     enum json_kind kind = JSON_NONE;
 

@@ -1,4 +1,4 @@
-/* Find single fields of a JSON object. */
+/* Finds single fields of a JSON object. */
 #include "base/json_field.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ static bool skip_string(struct place *p) {
     return false;
 }
 
-/* To the bracket that closes the one here; which kind closes which is not looked at. */
+/* Skips to the bracket that closes the one here. Does not check that the two brackets are of the same kind. */
 static bool skip_nested(struct place *p) {
     for (int depth = 0; p->at < p->end;) {
         char c = *p->at;
@@ -82,7 +82,7 @@ static bool skip_value(struct place *p, struct slice *value) {
     return good;
 }
 
-/* All of the object is gone over, so that what is cut off is never taken for whole. */
+/* Scans the whole object even after a match, so that a truncated object is reported as broken. */
 enum json_found json_field(struct slice object, const char *name, struct slice *value) {
     struct place p = { object.ptr, object.ptr + object.len };
     enum json_found found = JSON_ABSENT;

@@ -1,4 +1,4 @@
-/* Make JSON objects. */
+/* Writes JSON objects. */
 #include "base/json_make.h"
 
 #include <string.h>

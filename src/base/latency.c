@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct list events = { &events, &events }; /* in the order they were first seen */
+static struct list events = { &events, &events }; /* in the order of their first samples */
 
 /* ---- Samples ---- */
 
@@ -102,7 +102,7 @@ size_t latency_reset_all(void) {
 #define GRAPH_ROWS 4
 #define LABEL_MAX 24
 
-/* Every row of characters shows two steps of height. */
+/* The character of a bar in a row. Each row shows two steps of height. */
 static char bar_part(int steps, int row) {
     int left = steps - 2 * row;
 
@@ -132,7 +132,7 @@ static struct graph graph_of(const struct latency_event *e) {
     return g;
 }
 
-/* One step for the lowest sample, so that it is seen, and all for the highest. */
+/* The height of a bar: one step for the lowest sample, so that it is visible, and all steps for the highest. */
 static int steps_of(const struct graph *g, size_t column) {
     int64_t ms = latency_at(g->event, g->first + column).ms;
 
@@ -175,7 +175,7 @@ static void format_age(char out[LABEL_MAX], int64_t seconds) {
              unit->letter);
 }
 
-/* The age of each sample, written downwards below its bar. */
+/* Writes the age of each sample downwards below its bar. */
 static void append_ages(const struct graph *g, int64_t unix_s, struct buf *out) {
     char labels[GRAPH_COLUMNS][LABEL_MAX], line[GRAPH_COLUMNS];
     size_t depth = 0;

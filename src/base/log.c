@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-/* A line is built on the stack: logging must work when memory has run out. */
+/* A line is built on the stack, because logging must work without free memory. */
 #define LOG_LINE_MAX 4096
 
 static const char level_marks[] = {
@@ -37,7 +37,7 @@ static char *log_path; /* absolute; NULL: stderr */
 static bool to_syslog;
 static bool to_journal; /* standard error is systemd's journal */
 
-/* systemd says in JOURNAL_STREAM which file leads to its journal. */
+/* systemd gives device and inode of the journal's stream in JOURNAL_STREAM. */
 static bool is_journal(int fd) {
     const char *stream = getenv("JOURNAL_STREAM");
     unsigned long long device, inode;
@@ -59,7 +59,7 @@ static void use_file(int fd, char *path) {
     log_path = path;
 }
 
-/* Relative paths are fixed to the directory of now, which may change later. */
+/* Makes a relative path absolute, because the working directory may change later. */
 static char *absolute_path(const char *path) {
     char *cwd, *full;
 
@@ -96,7 +96,7 @@ bool log_set_file(const char *path) {
     return true;
 }
 
-/* When the file was renamed or removed, as log rotation does, a new one is begun. */
+/* Opens a new file if the old one was renamed or removed, for example by logrotate. */
 static void follow_rotation(void) {
     struct stat ours, named;
     int fd;
@@ -117,7 +117,7 @@ void log_set_level(enum log_level level) {
 }
 
 void log_set_syslog(const char *ident, int facility) {
-    static char *kept; /* openlog() keeps the pointer it is given */
+    static char *kept; /* openlog() keeps the pointer */
 
     if (to_syslog)
         closelog();
@@ -128,14 +128,14 @@ void log_set_syslog(const char *ident, int facility) {
         openlog(kept, LOG_PID | LOG_NDELAY, facility);
 }
 
-/* snprintf's result as what really stands in room bytes. */
+/* The number of bytes that snprintf() has written into room bytes, from its result. */
 static size_t written(int result, size_t room) {
     if (result < 0)
         return 0;
     return (size_t)result < room ? (size_t)result : room - 1;
 }
 
-/* The journal has the process and the time from elsewhere, and takes the level from the number. */
+/* The journal knows the process and the time itself, and reads the level from the number. */
 static size_t format_prefix(char *out, size_t room, enum log_level level) {
     struct timeval now;
     struct tm local;
@@ -151,7 +151,7 @@ static size_t format_prefix(char *out, size_t room, enum log_level level) {
                    room);
 }
 
-/* One event, one line: what the database or the system reports may have several. */
+/* Makes one line of a text. Messages of the database or the system may have several lines. */
 static size_t flatten(char *text, size_t len) {
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
         len--;
@@ -169,7 +169,7 @@ static void emit(enum log_level level, const char *line, size_t len, const char 
     if (to_syslog)
         syslog(syslog_priorities[level], "%s", text);
     follow_rotation();
-    /* A log that cannot be written is no reason to stop, and there is nowhere to say it. */
+    /* A failed write is ignored: the server must go on, and has no other place to report it. */
     done = write(log_fd, line, len);
     (void)done;
 }
@@ -177,7 +177,7 @@ static void emit(enum log_level level, const char *line, size_t len, const char 
 static void log_args(enum log_level level, const char *who, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
 static void log_args(enum log_level level, const char *who, const char *fmt, va_list args) {
     char line[LOG_LINE_MAX];
-    size_t prefix, len, room = sizeof(line) - 1; /* the line feed has its place for sure */
+    size_t prefix, len, room = sizeof(line) - 1; /* one byte is reserved for the line feed */
     int reason = errno;
 
     if (level < min_level)
@@ -188,7 +188,7 @@ static void log_args(enum log_level level, const char *who, const char *fmt, va_
     len = prefix + flatten(line + prefix, len - prefix);
     line[len] = '\n';
     line[len + 1] = '\0';
-    /* syslog adds a line feed by itself where one is missing, and takes one where it stands. */
+    /* The text for syslog() may end with a line feed. */
     emit(level, line, len + 1, line + prefix);
     errno = reason;
 }
@@ -260,7 +260,7 @@ const char *log_escape(struct slice s, size_t max) {
     buf_append(&out, "\"", 1);
     for (size_t i = 0; i < shown; i++)
         escape_byte(&out, s.ptr[i]);
-    /* The mark stands outside of the quotes, where no client can put one. */
+    /* The mark of a cut text stands outside of the quotes, where no client can put it. */
     buf_append_str(&out, shown < s.len ? "\"..." : "\"");
     buf_append(&out, "", 1);
     return buf_ptr(&out);

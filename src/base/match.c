@@ -1,4 +1,4 @@
-/* Glob patterns in bounded time. */
+/* Glob matching in bounded time. */
 #include "base/match.h"
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ static unsigned char fold(unsigned char c, bool ignore_case) {
 
 /* ---- elements ---- */
 
-/* One member of a set at *at, a character or a range; moves *at behind it. */
+/* Matches one member of a set at *at, a character or a range. Moves *at behind it. */
 static bool set_member_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
     const unsigned char *p = (const unsigned char *)pattern.ptr + *at;
     size_t left = pattern.len - *at;
@@ -31,7 +31,7 @@ static bool set_member_matches(struct slice pattern, size_t *at, unsigned char c
     return low <= high ? c >= low && c <= high : c >= high && c <= low;
 }
 
-/* A set, *at standing behind its '['. One that is not closed ends with the pattern. */
+/* Matches a set; *at is behind its '['. A set without ']' ends with the pattern. */
 static bool set_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
     bool negated = *at < pattern.len && pattern.ptr[*at] == '^';
     bool found = false;
@@ -45,7 +45,7 @@ static bool set_matches(struct slice pattern, size_t *at, unsigned char c, bool 
     return found != negated;
 }
 
-/* One element of the pattern that is not a star against one byte. */
+/* Matches one element of the pattern, except a star, against one byte. */
 static bool element_matches(struct slice pattern, size_t *at, unsigned char c, bool ignore_case) {
     char first = pattern.ptr[(*at)++];
 
@@ -59,18 +59,18 @@ static bool element_matches(struct slice pattern, size_t *at, unsigned char c, b
     return fold((unsigned char)first, ignore_case) == c;
 }
 
-/* ---- all places at once ---- */
+/* ---- automaton ---- */
 
 /*
  * The pattern as an automaton that reads each byte of the text once. Bit n of a set stands for the state in
  * which n elements have matched.
  */
 struct automaton {
-    size_t words;    /* of a set of states */
-    size_t elements; /* stars do not count */
+    size_t words;    /* length of a set of states */
+    size_t elements; /* of the pattern, without stars */
     uint64_t *next;  /* for each byte: the states whose next element matches it */
-    uint64_t *stars; /* states that stay as they are, whatever the byte */
-    uint64_t *now;   /* states that the text so far leads to */
+    uint64_t *stars; /* states that any byte leaves unchanged */
+    uint64_t *now;   /* states that the text so far can lead to */
 };
 
 static void set_bit(uint64_t *words, size_t bit) {
@@ -106,7 +106,7 @@ static void make(struct automaton *a, struct slice pattern, bool ignore_case) {
     }
 }
 
-/* False when no state is left. */
+/* Reads one byte of the text. False if no state is left. */
 static bool read_byte(struct automaton *a, unsigned char c) {
     const uint64_t *next = a->next + c * a->words;
     uint64_t carry = 0, any = 0;
@@ -135,14 +135,14 @@ bool glob_match_worst(struct slice pattern, struct slice text, bool ignore_case)
     return matches;
 }
 
-/* ---- one place after the other ---- */
+/* ---- backtracking ---- */
 
 /*
- * Quick for the usual patterns, but each byte of the text may be looked at by each element. When that takes
- * more steps than to make the automaton, the automaton takes over.
+ * Backtracking is fast for usual patterns, but in the worst case compares each byte of the text with each element.
+ * After more steps than the construction of the automaton takes, the automaton does the work.
  *
- * Only the last star ever needs another try. The elements between two stars have matched at their earliest
- * place, and no later place could help.
+ * Only the last star is tried again. The elements between two stars have matched at their earliest position, and a
+ * later position cannot lead to a match that the earliest one excludes.
  */
 bool glob_match(struct slice pattern, struct slice text, bool ignore_case) {
     size_t steps = BYTES * (pattern.len + 1) + 2 * text.len;

@@ -1,4 +1,4 @@
-/* The servers of one database: this one's ID file, and what is known of all. */
+/* The servers of one database: the table of servers, and the ID file of this server. */
 #include "base/node.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 /* ---- All servers ---- */
 
 static struct node self;
-static struct node *others[NODE_MAX_NUMBER + 1]; /* by number; never freed, so pointers stay good */
-static size_t last;                              /* the highest number of them */
+static struct node *others[NODE_MAX_NUMBER + 1]; /* by number; never freed, so pointers stay valid */
+static size_t last;                              /* the highest number in others */
 
 struct node *node_self(void) {
     return &self;
@@ -40,7 +40,7 @@ static bool is_named(const struct node *n) {
     return n->live && n->id[0] != '\0';
 }
 
-/* This server, and those of the others that are as asked for. */
+/* This server, and the other servers for which is_wanted() is true. */
 static struct node *const *list_nodes(bool (*is_wanted)(const struct node *n), size_t *count) {
     static struct node *list[NODE_MAX_NUMBER + 2];
 
@@ -104,7 +104,7 @@ struct node *node_meet(uint16_t number) {
     return others[number];
 }
 
-/* A number may belong to another server than it did. */
+/* The row may belong to another server than the last row with this number. */
 void node_learn(const struct node *n) {
     if (n->number == 0 || n->number > NODE_MAX_NUMBER)
         return;
@@ -130,7 +130,7 @@ struct id_file {
     size_t err_size;
 };
 
-/* Kept open until the process ends, because that holds the lock. */
+/* Stays open until the process ends, because closing it would release the lock. */
 static int lock_fd = -1;
 
 static bool fail(const struct id_file *f, const char *what) {
@@ -149,7 +149,7 @@ static bool lock_file(const struct id_file *f, int fd) {
     return false;
 }
 
-/* Whether the path still names the open file: its writer puts a new one in its place. */
+/* Does the path still name the open file? store_new_id() replaces the file. */
 static bool is_current(const struct id_file *f, int fd) {
     struct stat ours, named;
 
@@ -157,7 +157,7 @@ static bool is_current(const struct id_file *f, int fd) {
            ours.st_dev == named.st_dev;
 }
 
-/* Opens the file, which is empty when it is new, and locks what its path names. */
+/* Opens and locks the file that the path names. A new file is empty. */
 static bool open_locked(const struct id_file *f, int *out) {
     for (;;) {
         int fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -176,7 +176,7 @@ static bool open_locked(const struct id_file *f, int *out) {
     }
 }
 
-/* Fills self.id. True with an empty one when the file is new. */
+/* Fills self.id. True with an empty ID if the file is new. */
 static bool read_id(const struct id_file *f, int fd) {
     char text[NODE_ID_LEN + 2] = { 0 };
     ssize_t len = pread(fd, text, sizeof(text), 0);
@@ -206,7 +206,7 @@ static void make_id(char id[NODE_ID_LEN + 1]) {
     hex_encode(bytes, sizeof(bytes), id);
 }
 
-/* Makes the rename itself durable; some file systems cannot, and need not. */
+/* Makes the rename durable. Errors are ignored, because some file systems cannot sync a directory. */
 static void sync_dir(const char *dir) {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -224,8 +224,8 @@ static bool write_id(const struct id_file *f, int fd, const char *id) {
 }
 
 /*
- * Writes a new ID to a second file, which is locked before it takes the place
- * of the first, so that the path names a locked file at all times.
+ * Writes a new ID to a second file and renames it to the path. The second file is locked before the rename, so that the
+ * path names a locked file at all times.
  */
 static bool store_new_id(const struct id_file *f, int *fd) {
     char id[NODE_ID_LEN + 1];

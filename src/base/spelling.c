@@ -1,4 +1,4 @@
-/* Find the known word that is nearest to a misspelt word. */
+/* Finds the known word that is nearest to a misspelt word. */
 #include "base/spelling.h"
 
 #include <ctype.h>

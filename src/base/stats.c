@@ -1,4 +1,4 @@
-/* The server's counters, their INFO text, and rates over the last moments. */
+/* The server's counters, their INFO text, and rates over the last 1.6 seconds. */
 #include "base/stats.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ static const struct counter {
 #undef X
 };
 
-/* What the rates are made of. */
+/* The rates, and the counters that they are computed from. */
 #define RATES(X)                    \
     X(RATE_OPS, commands_processed) \
     X(RATE_INPUT, net_input_bytes)  \
@@ -45,7 +45,7 @@ void stats_info(struct buf *out) {
         buf_printf(out, "%s:%" PRIu64 "\r\n", counters[i].name, *counters[i].value);
 }
 
-/* Errors by their codes. DEBUG ERROR can make up more of them than there are. */
+/* The most codes that are counted. The limit is needed because DEBUG ERROR can reply any code. */
 #define CODES_MAX 64
 #define CODE_SIZE 24
 
@@ -90,7 +90,7 @@ void stats_errors_info(struct buf *out) {
         buf_printf(out, "errorstat_%s:count=%" PRIu64 "\r\n", codes[i].code, codes[i].count);
 }
 
-/* The samples go as well: a rate must not span the step down to zero. */
+/* Removes the samples as well, because a rate over the reset would be wrong. */
 void stats_reset(void) {
     stats = (struct stats){ 0 };
     taken = 0;

@@ -1,4 +1,4 @@
-/* Memory that never fails, byte slices, strict numbers. */
+/* Memory allocation that never fails, byte slices, strict integers. */
 #include "base/util.h"
 
 #include <ctype.h>
@@ -34,7 +34,7 @@ static void *checked(void *ptr, size_t size) {
     return ptr;
 }
 
-/* Asking for nothing gives a unique pointer, so NULL always means failure. */
+/* A size of 0 returns a unique pointer, so that NULL always means failure. */
 void *xmalloc(size_t size) {
     return checked(malloc(size == 0 ? 1 : size), size);
 }
@@ -87,7 +87,7 @@ char *xasprintf(const char *fmt, ...) {
     return text;
 }
 
-/* Digits only, at least one; the value as an unsigned magnitude up to limit. */
+/* Parses one or more digits. False if the value is greater than limit. */
 static bool parse_digits(struct slice s, uint64_t limit, uint64_t *out) {
     uint64_t value = 0;
 
@@ -108,7 +108,7 @@ static struct slice slice_from(struct slice s, size_t skip) {
     return (struct slice){ s.ptr + skip, s.len - skip };
 }
 
-/* The value of digits with a sign; the most negative number has no positive twin. */
+/* Parses digits as a signed value. INT64_MIN is allowed, although its magnitude is greater than INT64_MAX. */
 static bool parse_signed(struct slice digits, bool negative, int64_t *out) {
     uint64_t value;
 

@@ -1,4 +1,4 @@
-/* Lines of words: blanks, quotes and escapes. */
+/* Splits a line into words: blanks, quotes and escapes. */
 #include "base/words.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static int hex_value(char c) {
     return (int)(found - digits) - (found - digits > 15 ? 6 : 0);
 }
 
-/* The escape sequence at *from, which stands behind its backslash. */
+/* The byte of the escape sequence at *from, which is behind the backslash. Moves *from behind the sequence. */
 static char unescape(const char *line, size_t end, size_t *from) {
     static const char letters[] = "nrtba", bytes[] = "\n\r\t\b\a";
     char c = line[(*from)++];
@@ -30,7 +30,8 @@ static char unescape(const char *line, size_t end, size_t *from) {
     return known == NULL ? c : bytes[known - letters];
 }
 
-/* From *from, behind the opening quote, to *to, which never overtakes it. */
+/* Copies the text at *from, which is behind the opening quote, to *to. *to never passes *from. False if the closing
+ * quote is missing, or no separator follows it. */
 static bool unquote(char *line, size_t end, char quote, size_t *from, size_t *to) {
     while (*from < end && line[*from] != quote) {
         bool escaped = line[*from] == '\\' && *from + 1 < end;

@@ -1,4 +1,4 @@
-/* Time zones by the system's database. */
+/* Time zones from the system's database. */
 #include "base/zone.h"
 
 #include <stdio.h>
@@ -10,10 +10,10 @@
 
 static struct {
     bool utc;
-    char *own; /* of the process, while another one is set; NULL: the system's */
+    char *own; /* the TZ of the process while another one is set; NULL: TZ was not set */
 } zone;
 
-/* No other file is opened, whatever the name is. */
+/* Refuses names that could lead to a file outside of ZONES. */
 static bool is_name(const char *name) {
     const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
 

@@ -1,4 +1,4 @@
-/* The one table of options: defaults, values, CONFIG SET, change callbacks. */
+/* The table of options: defaults, values, CONFIG SET, change callbacks. */
 #include "config/config.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "base/spelling.h"
 #include "config/config_impl.h"
 
-/* What of a client's bytes is repeated in an error text. */
+/* The longest part of a client's argument that an error text repeats, in bytes. */
 #define ECHO_MAX 128
 
 struct config config;
@@ -181,7 +181,7 @@ static void mark_watchers(const struct config_option *o) {
     }
 }
 
-/* Every function once, however many of its options changed. */
+/* Runs each function once, even if several of its options changed. */
 static void run_watchers(void) {
     for (size_t i = 0; i < watcher_count; i++) {
         if (!watchers[i].due)

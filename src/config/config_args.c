@@ -1,4 +1,4 @@
-/* The command line: a configuration file, options, and what to do; --help. */
+/* The command line: configuration file, options, action; the text of --help. */
 #include "config/config.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static bool is_option(const char *arg) {
     return strncmp(arg, "--", 2) == 0;
 }
 
-/* "--name value ..." or "--name=value", beginning at argv[*at]. */
+/* Applies "--name value ..." or "--name=value" at argv[*at], and moves *at behind it. */
 static bool parse_option(int argc, char **argv, int *at, char *err, size_t err_size) {
     struct slice words[CONFIG_MAX_WORDS];
     size_t count = 1;
@@ -68,7 +68,7 @@ bool config_parse_args(int argc, char **argv, enum config_action *action, char *
     return true;
 }
 
-/* The table with its headings: one of the two is NULL. */
+/* The headings and options in the order of options.def; one of the two fields is NULL. */
 static const struct {
     const char *section;
     const char *option;

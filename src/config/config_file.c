@@ -1,4 +1,4 @@
-/* The configuration file: taken apart and read at start. */
+/* Reads the configuration file at start. */
 #include "config/config.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/words.h"
 #include "config/config_impl.h"
 
-/* What of a wrong value is repeated in an error text. */
+/* The longest part of a wrong value that an error text repeats, in bytes. */
 #define ECHO_MAX 64
 
 static char *file_path;

@@ -1,4 +1,4 @@
-/* The kinds of options: text to value and back, and what each takes. */
+/* The kinds of options: conversion between text and value, and the allowed values. */
 #include "config/config_impl.h"
 
 #include <limits.h>
@@ -32,7 +32,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* Takes the next word off the front of rest; false when there is none. */
+/* Removes the next word from the front of rest. False if there is none. */
 static bool next_word(struct slice *rest, struct slice *word) {
     while (rest->len > 0 && is_blank(*rest->ptr)) {
         rest->ptr++;
@@ -159,7 +159,7 @@ const struct config_kind config_kind_OCTAL = {
 
 /* Sizes */
 
-/* With the largest unit that divides it, so that nothing is lost. */
+/* Appends the size in the largest unit that divides it, so that the text is exact. */
 static void append_size(struct buf *out, uint64_t size) {
     static const char *const units[] = { "", "kb", "mb", "gb" };
     size_t unit = 0;
@@ -202,7 +202,7 @@ const struct config_kind config_kind_SIZE = {
     .allowed = allowed_size,
 };
 
-/* Sizes, or parts of another one */
+/* Sizes, or percentages of another size */
 
 static bool parse_percent(struct slice text, int64_t *percent) {
     if (text.len == 0 || text.ptr[text.len - 1] != '%')
@@ -252,7 +252,7 @@ const struct config_kind config_kind_SHARE = {
     .allowed = allowed_share,
 };
 
-/* One of some names */
+/* Names */
 
 static bool parse_enum(const struct config_option *o, struct slice text, void *field) {
     return name_value(o->names, text, field);
@@ -364,7 +364,7 @@ const struct config_kind config_kind_ADDRESSES = {
 
 /* Connection strings */
 
-/* libpq's message is not passed on: it may quote a part of the password. */
+/* libpq's error message is not used, because it may quote a part of the password. */
 static bool parse_conninfo(const struct config_option *o, struct slice text, void *field) {
     (void)o;
     if (memchr(text.ptr, '\0', text.len))
@@ -396,7 +396,7 @@ static void append_conninfo_value(struct buf *out, const char *value) {
     buf_append(out, "'", 1);
 }
 
-/* libpq marks with a star what a dialog must not show. */
+/* libpq sets a star in dispchar of the options that a dialog must not show. */
 static void show_conninfo(const void *field, const struct config_option *o, struct buf *out) {
     (void)o;
     PQconninfoOption *parts = PQconninfoParse(*(char *const *)field, NULL);
@@ -424,8 +424,8 @@ const struct config_kind config_kind_CONNINFO = {
     .allowed = allowed_conninfo,
 };
 
-/* Output limits: class hard soft seconds, for one class or several. Classes
- * that the text does not name keep their limits. */
+/* Output limits: class, hard limit, soft limit and seconds, for one class or several. A class that the text does not
+ * name keeps its limits. */
 
 static bool parse_limit(struct slice *rest, struct output_limit *limit) {
     struct slice hard, soft, seconds;

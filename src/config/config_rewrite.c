@@ -1,4 +1,4 @@
-/* CONFIG REWRITE: bring the configuration file up to date. */
+/* CONFIG REWRITE: writes the current values to the configuration file. */
 #include "config/config.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 struct rewrite {
     struct buf out;
-    struct config file; /* what the lines in out give */
-    bool *replaced;     /* per option: out has its line of now */
+    struct config file; /* the values that the lines in out give */
+    bool *replaced;     /* for each option: out has a line with the current value */
     bool marked;        /* out has REWRITE_MARK */
 };
 
@@ -47,8 +47,8 @@ static bool same_text(const struct config *c, const struct config_option *o, con
     return same;
 }
 
-/* Would the line change nothing? A line of output limits may name one class of
- * several, so that comparing texts would not do. */
+/* Does the line give the current value? The texts cannot be compared, because a line of client-output-buffer-limit may
+ * name only some of the classes. */
 static bool agrees(const struct config_option *o, struct slice value, const char *now) {
     struct config probe;
     bool same;
@@ -118,7 +118,7 @@ static void append_missing(struct rewrite *rw) {
     }
 }
 
-/* A file that is gone is written anew. */
+/* Rewrites the lines of the file. A file that does not exist is written as a new file. */
 static bool rewrite_lines(struct rewrite *rw) {
     FILE *in = fopen(config_file(), "re");
     char *raw = NULL;
@@ -136,7 +136,7 @@ static bool rewrite_lines(struct rewrite *rw) {
     return ok;
 }
 
-/* The new file keeps mode and, where we may give it away, owner of the old. */
+/* Gives the new file the mode of the old file, and its owner if this process may change it. */
 static bool copy_owner(int fd) {
     struct stat old;
 
@@ -160,7 +160,7 @@ static bool write_all(int fd, const struct buf *b) {
     return true;
 }
 
-/* After this the new name is on disk as well as the new bytes. */
+/* Makes the rename durable. */
 static bool sync_directory(void) {
     char *copy = xstrdup(config_file());
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* The limit of open files, and what of it clients may take. */
+/* The limit on open files, and the part of it that clients may use. */
 #include "config/files.h"
 
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "config/config.h"
 
-/* Listeners, log, the loop's own, the connections that the database has all the time. */
+/* Files that are always open: listeners, the log, files of the event loop, connections to the database. */
 #define OWN_FILES 32
-/* For connections that are made anew, and files that are read in between. */
+/* Files that are open for a short time: new connections to the database, and files that are read. */
 #define RESERVE 32
 
 static int clients_wanted;
@@ -18,7 +18,7 @@ int files_clients_wanted(void) {
     return clients_wanted;
 }
 
-/* The limit, raised as far as it is allowed. */
+/* Raises the limit to wanted, or as far as the hard limit allows, and returns the new limit. */
 static rlim_t raise_to(rlim_t wanted) {
     struct rlimit limit;
 
@@ -48,7 +48,7 @@ bool files_prepare(char *err, size_t err_size) {
     return true;
 }
 
-/* The lowest free number is always taken first. */
+/* The kernel assigns the lowest free number, so a high number means that most files are in use. */
 bool files_are_few(int fd) {
     struct rlimit limit;
 

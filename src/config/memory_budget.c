@@ -1,11 +1,11 @@
-/* The memory that clients cause: sums by kind, and the budget for all of it. */
+/* The memory that clients cause: sums by kind, and the budgets. */
 #include "config/memory_budget.h"
 
 #include <stdint.h>
 
 #include "config/config.h"
 
-/* One job of the largest size has to get through: received, sent, returned and answered. */
+/* The smallest budget, in jobs of the largest size. One job must fit as input, parameter, result and output. */
 #define LARGEST_JOBS 4
 
 struct memory_share memory_all;

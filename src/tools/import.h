@@ -116,7 +116,7 @@ int64_t import_begun(struct import *im, const struct import_source *s);
  * sentence in err. */
 int64_t import_batch(struct import *im, const struct import_source *s);
 
-/* Appends a zeroed source to the array. */
+/* Appends a source with the shape import_list; all other fields are zero. */
 struct import_source *import_source_add(struct import_source **sources, size_t *count);
 void import_sources_free(struct import_source *sources, size_t count);
 void import_free(struct import *im);

@@ -24,8 +24,8 @@ struct import_shape {
     void (*refuse)(struct import *im, const struct import_keys *k, const struct import_element *e);
 };
 
-/* Lists. import_list takes all elements. import_held takes tasks from workers that have not renewed their locks for a
- * second. */
+/* Lists. import_list takes all elements. import_held takes tasks that workers have put there, if no lock of a task
+ * exists for a second. */
 extern const struct import_shape import_list, import_held;
 /* Sorted sets. The scores are times in seconds in import_set (all elements) and import_due (only due elements, which no
  * worker holds), milliseconds times 4096 in import_ticks, and no times in import_ranked. */
