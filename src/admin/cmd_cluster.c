@@ -148,7 +148,7 @@ static void cluster_saveconfig(struct req *r) {
     req_ok(r);
 }
 
-/* Not for Redis clients, because some switch to cluster mode on any reply to these. */
+/* Redis clients do not get these, because some switch to cluster mode on any reply to them. */
 static bool run_for_disque(struct req *r) {
     static const struct subcommand members[] = {
         { "INFO", 0, 0, cluster_info },

@@ -43,7 +43,7 @@ bool command_authenticated(const struct client *c);
 /* Tells whether argument i of r is a password, which must not be shown anywhere. r->cmd must be set. */
 bool command_arg_is_secret(const struct req *r, int i);
 
-/* One handler for each row. */
+/* Each row has a handler. */
 #define CMD(id, ...) void cmd_##id(struct req *r);
 #include "commands/commands.def"
 #undef CMD

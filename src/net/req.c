@@ -221,9 +221,8 @@ void req_int(struct req *r, int64_t value) {
 }
 
 void req_answer_lost(struct req *r) {
-    req_error(r,
-              "UNKNOWN this was done with its transaction, but the connection to the database was lost with "
-              "the answer");
+    req_error(r, "UNKNOWN the command was done with its transaction, but the connection to the database was "
+                 "lost with its result");
 }
 
 void req_text(struct req *r, struct buf *text) {

@@ -89,7 +89,7 @@ try:
     error = "not refused"
 except redis.ResponseError as e:
     error = str(e)
-check("another script is refused", "is not known here" in error and error.endswith("incr"), error)
+check("another script is refused", "does not know this script" in error and error.endswith("incr"), error)
 
 # Without a name it says nothing by which it could be told from a client of Disque.
 with redis.Redis(port=PORT, decode_responses=True, client_name="py-monitor").monitor() as m:

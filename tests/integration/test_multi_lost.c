@@ -184,7 +184,7 @@ static void test_what_is_known(void **state) {
                                            text_of("DEQUEUE %s", queued), "ADDJOB guessed x 0 UNIQUE k",
                                            "GETJOB FROM guessed", "PING", NULL });
     reply = lose_answer(&w);
-    assert_string_equal(text_of("%.30s", reply), "[-UNKNOWN this was done with i");
+    assert_string_equal(text_of("%.37s", reply), "[-UNKNOWN the command was done with i");
     assert_non_null(strstr(reply, " +D-"));
     assert_non_null(strstr(reply, " *-1 +PONG]"));
     /* Nobody was given the job; what is worked on, or was taken out, stays where it is. */
@@ -210,7 +210,7 @@ static void test_lists(void **state) {
     reply = lose_answer(&w);
     assert_string_equal(text_of("%.2s", reply), "[:");
     for (int i = 0; i < 4; i++) {
-        reply = strstr(reply, "-UNKNOWN this was done");
+        reply = strstr(reply, "-UNKNOWN the command was done");
         assert_non_null(reply);
         reply++;
     }
@@ -232,7 +232,7 @@ static void test_keys(void **state) {
                                            "PERSIST none", "TTL to", NULL });
     reply = lose_answer(&w);
     for (int i = 0; i < 3; i++) {
-        reply = strstr(reply, "-UNKNOWN this was done");
+        reply = strstr(reply, "-UNKNOWN the command was done");
         assert_non_null(reply);
         reply++;
     }
