@@ -1,4 +1,4 @@
-/* Job events: what happens to the jobs of a queue, told to those who listen. */
+/* Job events: publishes what happens to the jobs of a queue. */
 #include "queue/events.h"
 
 #include "base/buf.h"

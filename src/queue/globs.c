@@ -1,4 +1,4 @@
-/* Patterns of queues' names: which queues fit, which may have jobs, whose turn it is. */
+/* Patterns of queue names: which queues match, which of these may have jobs, which is next. */
 #include "queue/globs.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #define BITS 64
 #define GLOB_WORDS (GLOBS_MAX / BITS)
 #define IDLE_GLOB_US (60 * US_PER_S)
-/* A step compares one pattern with so many names; a long name counts as several. */
+/* The number of names that a step compares with a pattern. A long name counts as several. */
 #define STEP_NAMES 4096
 #define NAME_BYTES 64
 
@@ -21,13 +21,14 @@ static struct {
     uint32_t first_free; /* no slot before it is free */
     struct list idle;
     struct list unsettled;
-    struct long_work work; /* settles them, one after the other */
+    struct long_work work; /* settles the patterns, one after the other */
     bool works;
     void (*on_settled)(void);
-    uint64_t waiting[GLOB_WORDS]; /* slots of patterns that are waited for, */
-    size_t waiting_count;         /* and how many */
-    uint64_t *ready;              /* slots of queues that may have jobs; kept while there are patterns, */
-    uint32_t words;               /* and how many words that is */
+    uint64_t waiting[GLOB_WORDS]; /* set of the indexes of patterns with waiters */
+    size_t waiting_count;         /* number of these patterns */
+    /* set of the indexes of queues that may have jobs; maintained while there are patterns */
+    uint64_t *ready;
+    uint32_t words; /* length of `ready` */
 } globs;
 
 void globs_init(void) {
@@ -52,7 +53,7 @@ static void set_bit(uint64_t *words, uint32_t bit, bool on) {
     words[bit / BITS] = on ? words[bit / BITS] | mask : words[bit / BITS] & ~mask;
 }
 
-/* The first bit in [from, to) that both sets have; to: none. */
+/* The first bit in [from, to) that is in both sets; `to` if there is none. */
 static uint32_t common_bit(const uint64_t *a, const uint64_t *b, uint32_t from, uint32_t to) {
     while (from < to) {
         uint64_t both = a[from / BITS] & b[from / BITS] & (UINT64_MAX << from % BITS);
@@ -106,7 +107,7 @@ size_t glob_unescape(struct slice name, char *out) {
     return len;
 }
 
-/* ---- what fits ---- */
+/* ---- matches ---- */
 
 static void compare(struct glob *g, struct queue *q) {
     bool fits = !q->hidden && glob_match(g->text, q->name, false);
@@ -123,7 +124,8 @@ static void set_ready(const struct queue *q) {
     set_bit(globs.ready, q->slot, true);
 }
 
-/* A command that names a queue makes its object. It is compared when it has jobs, or when its waiters are asked for. */
+/* Compares the name of a queue with all patterns, once. That is done when the queue has jobs or its waiters
+ * are requested, and not when a command names it. */
 static void meet(struct queue *q) {
     struct glob *g, *next;
 
@@ -153,7 +155,7 @@ void globs_part(struct queue *q) {
     free(q->globs);
 }
 
-/* ---- patterns come and go ---- */
+/* ---- life of patterns ---- */
 
 static void glob_free(struct glob *g) {
     list_remove(&g->idle);
@@ -167,7 +169,8 @@ static void glob_free(struct glob *g) {
     free(g);
 }
 
-/* Makes room by the pattern that was unused for the longest time. GLOBS_MAX: there is none. */
+/* A free index. If there is none, it frees the pattern that has been unused for longest. GLOBS_MAX: all are
+ * in use. */
 static uint32_t free_slot(void) {
     while (globs.first_free < GLOBS_MAX && globs.slots[globs.first_free] != NULL)
         globs.first_free++;
@@ -176,7 +179,8 @@ static uint32_t free_slot(void) {
     return globs.first_free;
 }
 
-/* Queues that have got their slots meanwhile know it already. */
+/* Compares g with some queues, and returns true if queues are left. A queue that gets an index below
+ * g->compared later is compared with g when it gets its first job. */
 static bool settle_some(struct glob *g) {
     int64_t left = STEP_NAMES;
 
@@ -265,9 +269,9 @@ void globs_forget_unused(void) {
     }
 }
 
-/* ---- queues in turn ---- */
+/* ---- rotation ---- */
 
-/* Queues that turn out to have nothing are looked at again when they are noted. */
+/* Removes queues without jobs from the set. They are added again when globs_note() is called. */
 static struct queue *find_between(const struct glob *g, uint32_t from, uint32_t to,
                                   bool (*accept)(struct queue *q)) {
     uint32_t words = g->words < globs.words ? g->words : globs.words;
@@ -295,7 +299,7 @@ void glob_served(struct glob *g, const struct queue *q) {
     g->cursor = q->slot + 1;
 }
 
-/* ---- who waits ---- */
+/* ---- waiters ---- */
 
 void glob_set_waiting(struct glob *g, bool waiting) {
     set_bit(globs.waiting, g->slot, waiting);

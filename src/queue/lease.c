@@ -1,4 +1,4 @@
-/* The leases this server watches: jobs that come back when their time is over. */
+/* The leases that this server watches. When a lease ends, its job is ready again. */
 #include "queue/lease.h"
 
 #include <stdlib.h>
@@ -14,19 +14,20 @@ struct lease {
     struct job_key key;
     struct heap_item end;
     int64_t until_us;
-    int64_t row_until_us; /* tells it from other leases of the job */
+    int64_t row_until_us; /* end in the row; it identifies the lease among those of the job */
     unsigned holds;
-    uint16_t owner; /* another server, or 0 */
+    uint16_t owner; /* number of another server, or 0 */
     bool last;
-    uint64_t told;         /* the last review, or the one to come, that it passes */
-    struct worker *worker; /* who has it, until that is written, or NULL */
-    uint64_t second;       /* when it began */
+    uint64_t told;         /* number of the last review in which it was added */
+    struct worker *worker; /* worker whose name is not written yet, or NULL */
+    uint64_t second;       /* value of `seconds` when it began */
 };
 
 static struct lease *leases;
 static struct heap ends;
 static uint64_t review;
-/* The hash keeps them in the order of their beginnings. The names of all before this one are written. */
+/* The hash keeps the leases in the order of their start. The names of all leases before this one are
+ * written. */
 static struct lease *unwritten;
 static uint64_t seconds;
 
@@ -62,7 +63,7 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
         l->key = key;
         append(l);
     }
-    /* Read again, it is still who had it, though the row does not say so yet. */
+    /* If the same lease is loaded again, it keeps its worker, whose name is not in the row yet. */
     if (l->row_until_us != row_until_us)
         forget_worker(l);
     l->until_us = until_us;
@@ -140,9 +141,9 @@ bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us) {
     return same;
 }
 
-/* ---- leases of a moment ago ---- */
+/* ---- past leases ---- */
 
-/* Others are heard within milliseconds. */
+/* How many ended leases are remembered. Notifications of peers arrive within milliseconds. */
 #define PAST_LEASES 4096
 
 struct past {
@@ -150,9 +151,9 @@ struct past {
     int64_t row_until_us;
 };
 
-/* A ring, the oldest of which is overwritten. */
+/* A ring: the oldest entry is overwritten. */
 static struct past_lease {
-    UT_hash_handle hh; /* while what is not LEASE_UNKNOWN */
+    UT_hash_handle hh; /* in past_by_key while `what` is not LEASE_UNKNOWN */
     struct past key;
     enum lease_past what;
 } past[PAST_LEASES];

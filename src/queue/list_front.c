@@ -1,4 +1,4 @@
-/* Which end of a list is the one where jobs leave its queue: asked for once, and settled. */
+/* The consume end of a list: reads it from the database, and sets it. */
 #include "queue/list_front.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void fronts_done(struct task **tasks, size_t count, const PGresult *rows)
     for (size_t i = 0; i < count; i++) {
         struct front_task *t = CONTAINER_OF(tasks[i], struct front_task, task);
 
-        /* The row of the queue was deleted meanwhile; use our own choice. */
+        /* The row of the queue was deleted while the statement ran: use our own choice. */
         if (t->q->front == END_NONE)
             t->q->front = t->wish;
         end(t, NULL);

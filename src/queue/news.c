@@ -1,4 +1,4 @@
-/* What this server has to tell the others of the same database, and the text of it. */
+/* The outbox: collects changes for the peers, and writes the text of notifications. */
 #include "queue/news.h"
 
 #include <stdio.h>
@@ -7,26 +7,26 @@
 
 #include "base/list.h"
 
-/* More than these, and the others do better to look for themselves. */
+/* With more items about jobs than this, they are dropped, and peers read the database again (NEWS_DOUBT). */
 #define JOBS_MAX 10000
-/* No item is longer. */
+/* Upper bound of the length of an item. */
 #define ITEM_BYTES 130
 
 struct job_item {
     enum news_item item;
     struct job_key key;
-    int64_t until; /* of leases; how, of ends */
+    int64_t until; /* end of the lease; for NEWS_ENDED: how the job ended */
 };
 
 static struct {
     bool shared;
-    struct list changed; /* queues whose shares are to be told */
-    struct list untold;  /* queues with ready jobs that the others do not know, */
-    struct list room;    /* and those with room for more running ones */
+    struct list changed; /* queues whose counter shares have changed */
+    struct list untold;  /* queues with ready jobs that peers do not know */
+    struct list room;    /* limited queues with a free concurrency slot */
     struct job_item *jobs;
     size_t job_count;
-    char said[32]; /* letters */
-    bool tell_all; /* when all queues that have changed were told, that is all */
+    char said[32]; /* letters of items without numbers */
+    bool tell_all; /* NEWS_TOLD_ALL follows after the last counter share */
 } news = { .changed = { &news.changed, &news.changed },
            .untold = { &news.untold, &news.untold },
            .room = { &news.room, &news.room } };
@@ -112,7 +112,7 @@ void news_lease(enum news_item item, struct job_key key, int64_t row_until) {
     add_job(item, key, row_until);
 }
 
-/* A hint that who waits can do without. */
+/* Waiters for ends of jobs do not depend on this hint, so it takes at most half of the space. */
 void news_ended(struct job_key key, int how) {
     if (news.job_count < JOBS_MAX / 2)
         add_job(NEWS_ENDED, key, how);
@@ -126,7 +126,8 @@ void news_uncounted(int32_t queue_id) {
     add_job(NEWS_UNCOUNTED, (struct job_key){ .queue_id = queue_id }, 0);
 }
 
-/* Each of them once. Those that are said before the first company is known (hello!) count too. */
+/* Each item is in the outbox once. Items are also added before the first peer is known, because NEWS_HELLO
+ * must be sent. */
 void news_say(enum news_item item) {
     size_t len = strlen(news.said);
 
@@ -147,9 +148,9 @@ void news_drop(struct queue *q) {
     list_remove(&q->in_room);
 }
 
-/* ---- telling ---- */
+/* ---- writing ---- */
 
-/* While somebody waits here, the job is about to be claimed. */
+/* True if the ready jobs are left for peers. If a request waits here, it is about to claim the job. */
 static bool is_left_over(struct queue *q) {
     return !queue_is_awaited(q) && q->claiming == 0;
 }
@@ -249,7 +250,7 @@ static void put_shares(struct text *t) {
         put_share(t, LIST_ENTRY(node, struct queue, in_news));
 }
 
-/* What was said comes first: it says how to understand the rest. */
+/* Items without numbers come first, because they tell how to interpret the others. */
 size_t news_take(char *out, size_t size) {
     struct text t = { out, size, 0 };
 
@@ -266,7 +267,7 @@ size_t news_take(char *out, size_t size) {
     return t.len;
 }
 
-/* ---- hearing ---- */
+/* ---- reading ---- */
 
 int news_numbers(const char *text, int64_t numbers[NEWS_NUMBERS]) {
     int count = 0;

@@ -1,4 +1,4 @@
-/* What this server knows of a queue: counters, who waits, where claims look. */
+/* Queues in memory: counters, redelivery keys, scan positions. */
 #include "queue/queue.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
 
-/* More returned jobs than these are found by walking again from the first. */
+/* With this many redelivery keys, the keys are dropped, and a scan from the first of them finds the jobs. */
 #define RETURNED_MAX 65536
 
 static struct {
@@ -27,10 +27,11 @@ static struct {
     struct list ready;
     struct list dirty;
     struct list paused_in;
-    struct list rowless; /* those named last come last */
+    /* in the order in which commands named them or they were checked, the oldest first */
+    struct list rowless;
     size_t rowless_bytes;
-    size_t looks; /* at rowless queues, that are owed */
-    /* Of all of them. */
+    size_t looks; /* how many rowless queues are still to be checked */
+    /* Sums over all queues. */
     int64_t total;
     int64_t dead;
     size_t keys;
@@ -75,9 +76,9 @@ static uint32_t free_slot(void) {
 
 /* ---- queues without a row ---- */
 
-/* So much all of them may take, besides those in use: about ten thousand. */
+/* The memory that all unused queues without a row may take: about ten thousand queues. */
 #define ROWLESS_BYTES ((size_t)8 * 1024 * 1024)
-/* Looks at old ones for each new one: those in use are looked at, too. And in each tick. */
+/* Number of old queues that are checked for each new one, and in each tick. Queues in use are checked, too. */
 #define LOOKS_EACH 2
 #define LOOKS_A_TICK 10000
 
@@ -229,8 +230,7 @@ void queue_drop(struct queue *q) {
     free(q);
 }
 
-/* The rows stay, and so do the ids that statements under way may use; unused
- * queues are forgotten later. */
+/* The rows and the ids remain, because sent statements may use the ids. Unused queues are forgotten later. */
 void queue_clear(void) {
     QUEUE_EACH(q) {
         list_remove(&q->in_dirty);
@@ -277,7 +277,7 @@ size_t queue_keys(void) {
     return queues.keys;
 }
 
-/* ---- the returned set ---- */
+/* ---- redelivery keys ---- */
 
 static void sift_up(struct job_key *heap, size_t at) {
     while (at > 0 && job_key_before(heap[at], heap[(at - 1) / 2])) {
@@ -306,7 +306,7 @@ static void sift_down(struct job_key *heap, size_t count, size_t at) {
     }
 }
 
-/* All returned jobs lie at or behind the first of them. */
+/* Drops the redelivery keys and scans from the first of them: all their jobs are at or after it. */
 static void walk_from_first_returned(struct queue *q) {
     struct job_key before = q->returned[0];
 
@@ -331,7 +331,8 @@ static void pop_returned(struct queue *q) {
     sift_down(q->returned, q->returned_count, 0);
 }
 
-/* One behind the frontier comes by its key only when no walk is to come: jobs of a higher priority may lie between. */
+/* A key after the scan position is not taken while a scan is needed, because the scan may find jobs of a
+ * higher priority. */
 bool queue_take_returned(struct queue *q, struct job_key *key) {
     if (q->returned_count == 0 || (q->behind && job_key_before(q->frontier, q->returned[0])))
         return false;
@@ -383,7 +384,7 @@ void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t cou
     q->returned_count = kept;
 }
 
-/* ---- walks under way ---- */
+/* ---- sent scans ---- */
 
 void queue_begin_walk(struct queue *q, struct queue_walk *w) {
     w->heard = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
@@ -396,7 +397,7 @@ void queue_end_walk(struct queue_walk *w) {
     list_remove(&w->node);
 }
 
-/* The snapshot of a walk under way may be older than what another server has committed. */
+/* The snapshot of a sent scan may be older than the commit of a peer. */
 static void note_heard(struct queue *q, struct job_key key) {
     for (struct list *n = q->walks.next; n != &q->walks; n = n->next) {
         struct queue_walk *w = LIST_ENTRY(n, struct queue_walk, node);
@@ -408,7 +409,7 @@ static void note_heard(struct queue *q, struct job_key key) {
 
 /* ---- readiness ---- */
 
-/* About what a job takes besides its body, and what is expected where none was seen. */
+/* About the bytes that a job takes besides its body, and the bytes expected of a job if no body is known. */
 #define JOB_BYTES ((size_t)200)
 #define UNSEEN_JOB_BYTES ((size_t)1024 * 1024)
 
@@ -429,7 +430,7 @@ int64_t queue_result_rows(const struct queue *q) {
     return rows < 1 ? 1 : rows < config.batch_max ? rows : config.batch_max;
 }
 
-/* So many are worth a look when the counters may be wrong. */
+/* The rows that a claim requests at least while the counters are suspect. */
 #define DOUBTFUL_BUDGET 16
 
 int64_t queue_budget(const struct queue *q) {
@@ -442,7 +443,7 @@ int64_t queue_budget(const struct queue *q) {
         walk = q->len - returned - q->claiming;
         if (q->doubtful && walk < DOUBTFUL_BUDGET - q->claiming)
             walk = DOUBTFUL_BUDGET - q->claiming;
-        /* The count may lag behind; one row is always worth a look. */
+        /* len may be too small for a moment, so a claim always requests at least one row. */
         if (walk < 1)
             walk = q->claiming == 0 ? 1 : 0;
     }
@@ -474,7 +475,8 @@ static void note_returned(struct queue *q, struct job_key key) {
 
 static void note_ready(struct queue *q, struct job_key key) {
     q->ranked |= key.rank != 0;
-    /* It is the first. What was handed over since the last claim lies between, and may be dead by the million. */
+    /* No ready job is between the scan position and key. But jobs that were handed off since the last claim
+     * may have left millions of dead rows there. */
     if (!q->behind)
         q->frontier = (struct job_key){ q->id, key.rank, key.id - 1 };
     q->behind = true;
@@ -511,7 +513,7 @@ void queue_heard_ready(struct queue *q, struct job_key key) {
     place_ready(q, key);
 }
 
-/* Behind the frontier the next walk finds it, if we know of more there: it is not the first. */
+/* If there may be other ready jobs after the scan position, the next scan finds this job, too. */
 void queue_heard_returned(struct queue *q, struct job_key key) {
     note_heard(q, key);
     limits_heard_room(q);
@@ -606,8 +608,8 @@ void queue_count_dead(struct queue *q, int64_t change) {
     own_changed(q);
 }
 
-/* We hold another lease: somebody has changed the row since. Who did so after its end took the job for
- * queued, and us for having counted that. */
+/* If this server has another lease of the job, a peer has changed the row since. If that lease has ended,
+ * the peer took the job for queued and counted by this server. So this server counts it now. */
 bool queue_end_lease(struct job_key key, int64_t row_until) {
     struct queue *q = queue_find_id(key.queue_id);
     int64_t other;
@@ -620,8 +622,8 @@ bool queue_end_lease(struct job_key key, int64_t row_until) {
     return same;
 }
 
-/* Queued jobs are those without a lease, delay or end of their own ahead. One that is ready later
- * is delayed, or another server watches its lease. */
+/* A job is queued if its ready_at has passed. If ready_at is in the future and this server has no lease, the
+ * job is delayed, or a peer watches its lease. */
 void queue_count_gone(struct job_key key, int64_t queued_since) {
     struct queue *q = queue_find_id(key.queue_id);
     bool dying = queued_since == TIME_BEGINNING;
@@ -666,7 +668,7 @@ struct queue *queue_next_dirty(void) {
     return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_dirty);
 }
 
-/* ---- several servers ---- */
+/* ---- counter shares ---- */
 
 static struct queue_share *share_of(struct queue *q, uint16_t node, struct queue_share first) {
     for (size_t i = 0; i < q->peer_count; i++)

@@ -1,13 +1,14 @@
-/* Queues of which so many jobs may run at once, or be delivered a second: when it is worth asking for more. */
+/* Limited queues: decides when a claim for a queue with max-active or rate is worth sending. */
 #include "queue/queue_limits.h"
 
 #include "base/clock.h"
 #include "queue/news.h"
 #include "queue/settings.h"
 
-/* Another server's claim is committed within milliseconds; but a transaction of SQL may hold slots for long. */
+/* The first wait for another session's claim. A claim of a peer is committed within milliseconds, but a
+ * transaction of SQL may hold concurrency slots for long. */
 #define SOON_US (3 * US_PER_MS)
-/* The safety net. */
+/* The longest wait. It bounds the delay if a notification is lost. */
 #define LOOK_US US_PER_S
 
 static struct heap looks;
@@ -20,7 +21,7 @@ bool limits_are_per_group(const struct queue *q) {
     return has_limits(q) && setting_of(q, SETTING_PER_GROUP) > 0;
 }
 
-/* What was not said is no limit. Whoever was kept out by another limit looks again. */
+/* A limit that is not set does not hold. Requests that waited for the old limits try again. */
 void limits_set(struct queue *q) {
     q->limited = has_limits(q) && !limits_are_per_group(q);
     q->paced = false;
@@ -60,7 +61,7 @@ static void set_paced(struct queue *q, int64_t wait_us) {
     heap_set(&looks, &q->look, clock_mono() + wait_us);
 }
 
-/* There may be room again since the claim was sent. */
+/* If a concurrency slot has become free since the claim was sent, the queue does not become full. */
 void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon) {
     if (wait_ms > 0)
         set_paced(q, wait_ms * US_PER_MS);

@@ -1,4 +1,4 @@
-/* Makes the rows of queues again that a promoted standby does not have. */
+/* Inserts the rows of queues that a promoted standby lacks. */
 #include "queue/queue_restore.h"
 
 #include "base/log.h"
@@ -32,7 +32,7 @@ static void restore_encode(struct params *p, struct task *t) {
     }
 }
 
-/* Where another queue has the number, jobs would change places: all has to be read anew. */
+/* If another queue has the id, jobs would appear in the wrong queue. Everything must be loaded again. */
 static void restore_done(struct task **tasks, size_t count, const PGresult *rows) {
     int restored = row_int4(rows, 0, 0), strange = row_int4(rows, 0, 1);
 

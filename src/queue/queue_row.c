@@ -1,4 +1,4 @@
-/* The rows of queues in the database: opened, paused, forgotten, and their counters. */
+/* Rows of queues in the database: inserts them, deletes them, saves their counters. */
 #include "queue/queue_row.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 
-/* A task about one queue, for opening and forgetting it. */
+/* A task that inserts or deletes the row of a queue. */
 struct queue_task {
     struct task task;
     struct queue *q;
@@ -23,9 +23,9 @@ static struct queue_task *task_new(struct queue *q, struct op *op) {
     return t;
 }
 
-/* ---- opening ---- */
+/* ---- insertion ---- */
 
-/* Rows that others were making may wait to be looked for again. */
+/* Some rows were not inserted because another session was inserting them. */
 static bool some_unopened;
 
 static void start_opening(struct queue *q) {
@@ -67,7 +67,8 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
             continue;
         queue_set_id(q, row_int4(rows, i, 0));
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, 2));
-        /* Others may have made it, and have added jobs that were not told of a queue without a number. */
+        /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
+         * id was unknown. */
         q->behind |= node_has_company();
         queue_signal(q);
     }
@@ -109,7 +110,7 @@ struct op op_open_queues = {
     .fail = open_fail,
 };
 
-/* ---- forgetting ---- */
+/* ---- deletion ---- */
 
 void queue_forget(struct queue *q) {
     if (q->id == 0) {
@@ -128,8 +129,8 @@ static void drop_encode(struct params *p, struct task *t) {
     params_int4(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->id);
 }
 
-/* Who came meanwhile needs the row after all; and with its row, jobs may have
- * stayed that other servers added. */
+/* A request that came while the statement ran needs the row. If the row was not deleted, it may have jobs
+ * that peers added. */
 static void dropped(struct queue *q) {
     q->opening = false;
     if (q->id != 0) {
@@ -179,10 +180,10 @@ struct op op_drop_queues = {
 
 /* ---- counters ---- */
 
-/* Queues whose counters are saved in one turn. */
+/* The most queues whose counters are saved in one turn. */
 #define SAVE_MOST 5000
 
-/* One queue's share; what it adds is noted when it is sent. */
+/* The changes of one queue's counters, up to the time when the task was queued. */
 struct counters_task {
     struct task task;
     int32_t queue_id;
@@ -228,7 +229,8 @@ static void counters_fail(struct task *t, const struct op_error *err) {
     free(CONTAINER_OF(t, struct counters_task, task));
 }
 
-/* Added twice they would be wrong for ever; lost, for a second's worth. */
+/* If it is unknown whether the transaction was committed, the changes are dropped, because a repetition
+ * could add them twice. Then the saved counters lack the changes of about one second. */
 static bool counters_again(struct task *t, bool unknown) {
     if (unknown)
         free(CONTAINER_OF(t, struct counters_task, task));

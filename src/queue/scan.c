@@ -1,4 +1,4 @@
-/* Iterating over the queues in steps, for QSCAN, SCAN and whoever counts keys. */
+/* Iterates over the queues in steps, for QSCAN, SCAN and commands that count keys. */
 #include "queue/scan.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ size_t scan_queues(uint32_t *slot, int64_t count, int64_t effort,
     return found;
 }
 
-/* ---- all of them ---- */
+/* ---- full iteration ---- */
 
 struct scan {
     struct long_work work;

@@ -1,4 +1,4 @@
-/* What queues were told by QCONFIG: names, ranges, defaults, and the values in force. */
+/* Settings of queues (QCONFIG): names, ranges, defaults, and the values in force. */
 #include "queue/settings.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 struct queue_settings {
     int64_t values[SETTING_COUNT];
-    struct slice deadqueue; /* ptr NULL: none */
+    struct slice deadqueue; /* ptr NULL: not set */
 };
 
 struct row {
@@ -107,7 +107,7 @@ void settings_clear(struct queue *q) {
     limits_set(q);
 }
 
-/* What a newer server has set does not concern us. */
+/* Ignores settings that only a newer server knows. */
 void settings_read(struct queue *q, const PGresult *rows, int row, int col) {
     enum setting which;
     int64_t value;

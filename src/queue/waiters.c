@@ -1,4 +1,4 @@
-/* Who waits for which queue: block, serve in order of arrival, time out, forget. */
+/* Waiting requests: they block, are served in order of arrival, time out and end. */
 #include "queue/waiters.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 static struct {
     struct list fresh;
-    struct list unsettled; /* gets that wait until their patterns know the queues; glob_is_settled() */
+    struct list unsettled; /* requests whose patterns are not settled; glob_is_settled() */
     struct heap deadlines;
     uint64_t arrivals;
     size_t blocked;
@@ -34,7 +34,8 @@ size_t waiters_blocked(void) {
     return waiters.blocked;
 }
 
-/* Queues that are there because somebody waits for them. Each get is charged with the whole. */
+/* The memory of sources without a row, which exist because requests wait for them. Each request counts their
+ * whole memory. */
 static size_t rowless_bytes(const struct get_source *sources, size_t count) {
     size_t bytes = 0;
 
@@ -111,8 +112,8 @@ static struct get *get_of(struct list *node) {
     return LIST_ENTRY(node, struct wait, node)->get;
 }
 
-/* Nearly always at the end; a get that claimed in vain goes back to its place,
- * which is nearly always the front. */
+/* Inserts w by arrival. New requests go to the end. A request whose claim found nothing returns to its old
+ * place, which is nearly always the front. */
 static void insert(struct list *waiters_of, struct wait *w) {
     struct list *first = waiters_of->next;
     struct list *before = waiters_of;
@@ -134,7 +135,7 @@ static void join_queue(struct wait *w, struct queue *q) {
         queue_signal(q);
 }
 
-/* All that may have jobs, since others may be served by the first of them. */
+/* Signals all queues that may have jobs, because the first of them may serve other requests. */
 static bool signal_only(struct queue *q) {
     if (queue_budget(q) > 0)
         queue_signal(q);
@@ -204,13 +205,13 @@ void get_wait(struct get *g) {
     }
 }
 
-/* A claim for another get may be bringing more than that one takes. */
+/* A claim for another request may bring more jobs than that request takes. */
 static bool is_claimed(struct queue *q) {
     return q->claiming > 0;
 }
 
-/* What another server has just added may not have been told yet. Who waits hears of it; and of what fits
- * a pattern there may be too much to look at. */
+/* A peer may have added jobs whose notification has not arrived. A request that waits gets it later, but
+ * NOHANG does not wait. So its queues are scanned. Queues of patterns are not, because they can be too many. */
 static void look_anyway(const struct get *g) {
     for (size_t i = 0; i < g->wait_count; i++)
         if (g->waits[i].from.q != NULL)
@@ -255,7 +256,7 @@ static struct get *earlier(struct get *g, struct list *waiters_of) {
     return g == NULL || (first != NULL && first->arrival < g->arrival) ? first : g;
 }
 
-/* By its name or by a pattern; but a queue that is about to be forgotten is not held by patterns. */
+/* The first waiter by name or by pattern. Patterns do not count if the row of the queue is being deleted. */
 static struct get *first_waiting(struct queue *q) {
     struct get *g = earlier(NULL, &q->waiters);
     struct glob *glob;
@@ -266,8 +267,8 @@ static struct get *first_waiting(struct queue *q) {
     return g;
 }
 
-/* One who hung up in this turn is still in the list. Of one who does so later, what was
- * claimed for it is put back. */
+/* A client that disconnected in this turn still has its request in the list. If a client disconnects later,
+ * the jobs that are claimed for it are put back. */
 struct get *get_first_waiting(struct queue *q) {
     struct get *g;
 
@@ -379,7 +380,7 @@ static void reply_job(struct req *r, const struct job *job, unsigned form) {
         reply_int(r, job_token(job->nacks, job->extras));
 }
 
-/* Until the reply is written, the job can be put back as if nothing had happened. */
+/* Until the reply is written, the job can be put back as if it was not delivered. */
 void get_note_unsent(struct client *c, struct delivery d) {
     if (c->unsent_count == c->unsent_cap) {
         c->unsent_cap = c->unsent_cap == 0 ? 4 : c->unsent_cap * 2;
@@ -389,7 +390,7 @@ void get_note_unsent(struct client *c, struct delivery d) {
     c->unsent[c->unsent_count++] = d;
 }
 
-/* The row's lease began when the statement was built; the client's begins now. */
+/* The lease of the row began when the statement was built. The lease of the client begins now. */
 static int64_t lease_end(const struct job *job) {
     return job->retry == 0 ? INT64_MAX : clock_db() + job->lease_us;
 }
@@ -408,7 +409,7 @@ void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_
         queue_count_out(jobs[i].q, 1);
     }
     stats.jobs_delivered += count;
-    /* The reply is whole: who gets it may listen, too. */
+    /* Events come after the complete reply, because the same client may be subscribed to them. */
     for (size_t i = 0; i < count; i++)
         if (events_wanted(jobs[i].q))
             event_of_job(jobs[i].q, EVENT_DELIVERED, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
@@ -440,7 +441,7 @@ void get_refuse(struct get *g, const struct op_error *err) {
                             len < (int)sizeof text ? (size_t)len + 1 : sizeof text);
 }
 
-/* Places stay empty when a claim brought fewer rows than asked for. */
+/* A place is empty if a claim brought fewer rows than requested. */
 void get_finish(struct get *g) {
     size_t count = 0;
 
@@ -462,16 +463,17 @@ void get_finish(struct get *g) {
         end_unblocked(g, g->with_error);
         return;
     }
-    /* A returned job may have been gone; others may still be there. But other servers may take them all. */
+    /* The job of a redelivery key may have been deleted, and other jobs may be there. The number of tries is
+     * bounded, because peers may take all of them. */
     if (!g->has_waited && g->client != NULL && ++g->tries < MAX_TRIES && get_has_budget(g))
         get_start(g);
     else
         get_wait(g);
 }
 
-/* ---- what ends gets from outside ---- */
+/* ---- disconnection, CLIENT UNBLOCK, timeouts ---- */
 
-/* Nobody waits for what is being claimed; it will be put back. */
+/* The request goes on without a client. The jobs that are being claimed for it are put back. */
 static void abandon(struct get *g) {
     heap_remove(&waiters.deadlines, &g->deadline);
     g->client->get = NULL;
@@ -507,7 +509,7 @@ bool waiters_unblock(struct client *c, bool error) {
         g->with_error = error;
         return true;
     }
-    /* The claim goes on without a client, and puts back what it brings. */
+    /* The claim goes on without a client, and the jobs that it brings are put back. */
     reply_unblocked(g, error);
     abandon(g);
     client_detach(g->req);
@@ -527,8 +529,8 @@ void waiters_end_all(const char *error) {
     }
 }
 
-/* What is taken away for it cannot be had by others any more; and who finds something at once does so however
- * short its timeout is. It ends in a moment. */
+/* A list pop that is claiming does not time out. Its claim removes the jobs, so other requests can no longer
+ * get them. And a request that finds a job at once gets it, however short its timeout is. It ends soon. */
 static bool is_being_served(const struct get *g) {
     return g->kind != NULL && g->state != GET_WAITING && batch_connected(LANE_HOT);
 }
