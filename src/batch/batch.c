@@ -44,7 +44,7 @@ enum turn {
 
 static struct {
     struct op *const *ops;
-    uint64_t filled[OPS_MOST / 64]; /* one bit per operation: its queue has tasks */
+    uint64_t filled[OPS_MOST / 64]; /* a bit per operation: set if its queue has tasks */
     void (*plan)(void);
     struct lane lanes[LANES];
     struct list suspects;  /* tasks of failed and lost transactions, sent in smaller and smaller groups */

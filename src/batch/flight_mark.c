@@ -17,7 +17,7 @@ struct mark {
 };
 
 static struct {
-    struct list marks;    /* of transactions that have not ended */
+    struct list marks;    /* struct mark of transactions that have not ended */
     struct mark *current; /* marker of the transaction that is being built */
     struct list lost;
     int64_t last;      /* last number given; 0: none in this run */

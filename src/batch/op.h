@@ -96,8 +96,8 @@ struct op {
     /* The transaction is committed. rows: the result of the statement, for its tasks[count] in the order of
      * encoding. All results of a transaction live until the done() of its last statement has returned. */
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
-    /* The task will not be repeated. It is not committed, except in a client transaction whose outcome or
-     * result is lost. */
+    /* The task will not be repeated. It is not committed. After OP_LOST, or in a client transaction whose
+     * outcome or result is lost, that is unknown. */
     void (*fail)(struct task *t, const struct op_error *err);
     /* The transaction failed or was lost. Prepares t for being sent again; it may change t->op. unknown: the
      * transaction may have been committed. False if t has ended, or its owner will add it again later. NULL:

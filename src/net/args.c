@@ -1,4 +1,4 @@
-/* Options of commands as data: one table per command, one parser for all. */
+/* Options of commands: each command has a table, and all share this parser. */
 #include "net/args.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static bool parse_int(const struct arg_option *o, struct slice word, int64_t *va
     return o->kind == ARG_REDIS_INT ? parse_int_strict(word, value) : parse_int_disque(word, value);
 }
 
-/* The value of o to field; false when it is out of range. */
+/* Writes the value of o to field. False if it is out of range. */
 static bool read_value(const struct arg_option *o, struct slice word, char *field) {
     int64_t value;
 
@@ -35,7 +35,7 @@ bool args_is_option(const struct arg_spec *spec, struct slice word) {
     return word.len > 0 && word.ptr[0] > '9' && find(spec, word) != NULL;
 }
 
-/* Takes the option at *at; false when it has replied. */
+/* Takes the option at *at. False if it has replied an error. */
 static bool take(struct req *r, int *at, const struct arg_option *o, void *out) {
     char *field = (char *)out + o->offset;
 

@@ -1,4 +1,4 @@
-/* Client connections: read, hand complete requests up, write ordered replies. */
+/* Client connections: reads them, passes on complete requests, writes replies in order. */
 #include "net/client.h"
 
 #include <assert.h>
@@ -19,38 +19,38 @@
 #include "net/sockets.h"
 
 #define READ_BYTES ((size_t)16 * 1024)
-/* A held client's input up to which it is still read, to notice its end. */
+/* A client with a held command is read until it has this much input, so that its end is noticed. */
 #define HELD_INPUT ((size_t)64 * 1024)
-/* Commands of this size take over the input buffer instead of being copied. */
+/* Commands of at least this size take over the input buffer instead of being copied. */
 #define STEAL_BYTES ((size_t)64 * 1024)
 #define KEEP_BYTES ((size_t)16 * 1024)
-/* A client that has sent nothing for so long keeps no buffer for replies. */
+/* A client that has sent nothing for this time keeps no buffer for replies. */
 #define IDLE_US US_PER_S
-/* A client's share of a turn: then it is the next client's. */
+/* The share of one client in a turn. */
 #define SLICE_US 500
-/* All clients' share of a turn in each of its parts: then database and timers have their turn. */
+/* The share of all clients in each part of a turn. Then the database and the timers are served. */
 #define SHARE_US (5 * US_PER_MS)
-/* One write to a client: a reader that is fast would keep the server in it. */
+/* The most bytes of one write. Otherwise a fast reader could keep the server in the write. */
 #define WRITE_BYTES ((size_t)1024 * 1024)
-/* So much of a reply that is made in steps may wait for a client to read it. */
+/* A reply that is made in steps pauses when this many bytes of output are unread. */
 #define UNREAD_BYTES ((size_t)1024 * 1024)
-/* So long a client may take nothing of more output than the hard limit. */
+/* A client whose output exceeds the hard limit may read nothing for this time. */
 #define STALL_US (10 * US_PER_S)
-/* Pieces of output that are written at once. */
+/* The most pieces of output of one write. */
 #define WRITE_PIECES 64
-/* When memory is short, all clients together may use an eighth of the budget and go on. */
+/* When memory is short, a client goes on if it uses at most its part of 1/MODEST_PART of the budget. */
 #define MODEST_PART 8
-/* Before AUTH nobody needs long replies (Redis' CVE-2025-21605). */
+/* Clients that have not authenticated need no long replies (Redis' CVE-2025-21605). */
 #define UNAUTH_OUTPUT ((size_t)16 * 1024)
-/* An argument and its header fit. */
+/* Room for an argument and its header. */
 #define UNAUTH_INPUT (RESP_UNAUTH_MAX_BULK + (size_t)1024)
 #define UNAUTH_READ_BYTES ((size_t)4096)
-/* Each wrong password of the last ten seconds makes the next one wait longer. */
+/* Each wrong password of the last ten seconds makes the delay after the next one longer. */
 #define MUTE_STEP_US (100 * US_PER_MS)
 #define MUTE_MAX_US (5 * US_PER_S)
 #define MUTE_WINDOW_US (10 * US_PER_S)
 
-/* How the tasks of an evicted client end: it is not told. */
+/* The error that ends the tasks of an evicted client. It is not sent. */
 static const struct op_error evicted = { "53200", "the client was disconnected to free memory" };
 
 static struct {
@@ -61,11 +61,10 @@ static struct {
     struct list dirty;
     struct list ready;
     struct list strangers;
-    int64_t
-        mute_us; /* how long the next client that gives a wrong password waits, and when the last one did */
-    int64_t muted_us;
+    int64_t mute_us;  /* the delay after the last wrong password */
+    int64_t muted_us; /* clock_mono() of the last wrong password */
     uint64_t last_id;
-    size_t count; /* open and closing */
+    size_t count; /* number of open and closing clients */
     int64_t pause_until;
     bool pause_writes_only;
 } clients;
@@ -131,7 +130,7 @@ void client_touch(struct client *c) {
         list_push_back(&clients.dirty, &c->in_dirty);
 }
 
-/* ---- birth and death ---- */
+/* ---- life of a client ---- */
 
 static void set_state(struct client *c, enum client_state state) {
     c->state = state;
@@ -166,7 +165,7 @@ static bool is_limited(const struct client *c) {
     return config.requirepass[0] != '\0' && !c->authenticated;
 }
 
-/* Clients that owe a password give way to new ones, so that they cannot keep others out. */
+/* Disconnects the oldest client that has not authenticated, so that such clients cannot keep out others. */
 static bool make_room(void) {
     while (!list_empty(&clients.strangers)) {
         struct client *c = LIST_ENTRY(list_pop_front(&clients.strangers), struct client, in_strangers);
@@ -185,7 +184,7 @@ static bool is_from(const struct client *c, const char *addr) {
     return strncmp(c->addr, addr, host + 1) == 0;
 }
 
-/* Clients of this machine are not counted: there may be a proxy among them. */
+/* Clients of this machine are not counted, because a proxy may connect many. */
 static bool has_too_many(int fd, bool unix_socket) {
     char addr[sizeof((struct client *)0)->addr] = ":", own[sizeof addr] = "";
     int64_t count = 0;
@@ -269,7 +268,7 @@ static void orphan(struct req *r) {
         req_free(r);
 }
 
-/* The work sees by itself whether its client has gone. */
+/* Resumes the work that makes a long reply. The work checks whether its client has disconnected. */
 static void go_on_replying(struct client *c) {
     struct long_work *w = c->unread;
 
@@ -287,7 +286,7 @@ bool client_takes_more(struct client *c, struct long_work *w) {
     return false;
 }
 
-/* Its requests go on as orphans; those of an evicted client end, unless the database has them already. */
+/* The requests of c go on as orphans. Requests of an evicted client end, unless they are sent. */
 static void leave_requests(struct client *c) {
     while (!list_empty(&c->reqs)) {
         struct req *r = LIST_ENTRY(c->reqs.next, struct req, in_client);
@@ -339,7 +338,7 @@ void clients_reap(void) {
 
 /* ---- requests ---- */
 
-/* The oldest request builds its reply in the client's output itself. */
+/* Lets the oldest request build its reply in the client's output directly. */
 static void promote_head(struct client *c) {
     struct req *head = LIST_ENTRY(c->reqs.next, struct req, in_client);
 
@@ -381,7 +380,7 @@ void client_detach(struct req *r) {
 
     if (c == NULL)
         return;
-    /* A finished request with the reply takes its place in the order. */
+    /* A finished request with the reply takes the place of r in the order. */
     shadow = req_new(0, NULL, NULL, on_request_end);
     shadow->client = c;
     shadow->done = true;
@@ -437,8 +436,7 @@ static void protocol_error(struct client *c) {
     req_end(r);
 }
 
-/* Offers r to the commands; what has to wait is kept, and nothing is parsed
- * behind it. */
+/* Offers r to the commands. If r must wait, it is held, and no input after it is parsed. */
 static bool offer(struct client *c, struct req *r) {
     c->held = NULL;
     list_remove(&r->in_client);
@@ -457,7 +455,7 @@ static bool offer(struct client *c, struct req *r) {
     return false;
 }
 
-/* Who does not read gets no more to read, and is closed if that goes on. */
+/* The limits of unread output. A client that exceeds them gets no more replies, and is closed if that lasts. */
 static const struct output_limit *output_limit_of(const struct client *c) {
     return &config.output_limit[c->pubsub != NULL ? OUTPUT_PUBSUB : OUTPUT_NORMAL];
 }
@@ -468,8 +466,8 @@ static bool is_flooded(const struct client *c) {
     return soft > 0 && client_unwritten(c) > soft;
 }
 
-/* When memory is short, a client that holds much first has to read, or to wait for, what it has asked for. One that
- * has nothing under way goes on: with an incomplete command it would wait for ever. */
+/* When memory is short, a client that uses much must read its output, and wait for its requests, first. A
+ * client without both goes on: with an incomplete command it would wait forever. */
 static bool must_wait(const struct client *c) {
     return memory_is_short() && (c->req_count > 0 || client_unwritten(c) > 0) &&
            c->share.total > memory_budget / MODEST_PART / (clients.count + 1);
@@ -480,7 +478,7 @@ static bool may_take(const struct client *c) {
            !is_flooded(c) && !must_wait(c) && (clients.pause_writes_only || !client_writes_paused());
 }
 
-/* False when there is no whole command, or when it has to wait. */
+/* False if there is no complete command, or if it must wait. */
 static bool take_next(struct client *c) {
     struct resp_limits limits = parse_limits(c);
     enum resp_status status = resp_next(&c->parser, &c->in, &limits);
@@ -490,7 +488,8 @@ static bool take_next(struct client *c) {
     return status == RESP_COMMAND && offer(c, take_request(c));
 }
 
-/* Input that is left when the slice is over is processed after that of the clients who are ready by then. */
+/* Input that is left at the end of the slice is processed after the input of the clients that are ready
+ * then. */
 static void process_input(struct client *c) {
     struct budget slice = budget_from_latest(SLICE_US);
 
@@ -510,7 +509,7 @@ static size_t input_limit(const struct client *c) {
     return is_limited(c) ? UNAUTH_INPUT : config.client_query_buffer_limit;
 }
 
-/* Not read on, a client is still watched for its end. */
+/* Reads the client, or only watches it for its end. */
 static void read_or_watch(struct client *c, bool read) {
     short what = (short)(EV_PERSIST | (read ? EV_READ : EV_CLOSED));
 
@@ -526,16 +525,16 @@ static bool reads_on(const struct client *c) {
     return !busy || buf_len(&c->in) < (is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT);
 }
 
-/* The peer will send no more. What it sent is still done and answered, as for
- * `printf ... | nc`; unless a job would be given to nobody. */
+/* The client will send no more. Its commands are still executed and answered, as `printf ... | nc` needs.
+ * But no job is given to it. */
 static void on_eof(struct client *c) {
     c->eof = true;
     event_del(&c->read_event);
     make_ready(c);
 }
 
-/* After the end of input: is there nothing to be done or said any more? What is
- * left of the input is no whole command then. */
+/* After the end of input: true if nothing is left to execute or to write. Input that is left is no complete
+ * command. */
 static bool is_finished(const struct client *c) {
     return c->req_count == 0 && c->held == NULL && client_unwritten(c) == 0 && may_take(c);
 }
@@ -562,7 +561,8 @@ static ssize_t read_some(struct client *c) {
     return got;
 }
 
-/* Idle clients keep no buffer, and slow ones none that is larger than what they have sent. */
+/* Idle clients keep no input buffer. The buffer of a slow client is not larger than the bytes that it has
+ * sent. */
 static void shrink_input(struct client *c) {
     if (buf_len(&c->in) == 0)
         buf_reset(&c->in, c->req_count > 0 ? KEEP_BYTES : 0);
@@ -571,7 +571,7 @@ static void shrink_input(struct client *c) {
     client_count_buffers(c);
 }
 
-/* Events that are not handled yet come first in the next turn. */
+/* Ends the round of events if its share is over. The remaining events come first in the next turn. */
 static void yield_to_turn(void) {
     if (clock_latest() - clock_mono() > SHARE_US)
         event_base_loopbreak(clients.base);
@@ -585,7 +585,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg) {
     yield_to_turn();
     if (c->state == CLIENT_DEAD)
         return;
-    /* It is not read at the moment. What it sent before is read first, later. */
+    /* The client is not being read now. The input that it sent before its end is read later. */
     if (what & EV_CLOSED) {
         event_del(&c->read_event);
         if (clients.hooks->is_waiting(c))
@@ -617,8 +617,7 @@ static void resume(struct client *c) {
         read_or_watch(c, true);
 }
 
-/* Commands that end at once make their client ready again, so the list may grow
- * while it is worked off. */
+/* The list may grow while it is processed, because commands that end at once make their client ready again. */
 void clients_resume(void) {
     struct budget share;
 
@@ -636,8 +635,8 @@ bool clients_pending(void) {
 
 /* ---- writing ---- */
 
-/* Messages come whether they are read or not. Replies come to one who asked for them: however large they are, it
- * gets them as long as it reads. */
+/* True if the client gets messages, which come even if it does not read. A client that gets only replies has
+ * requested them. It may have any amount of output while it reads. */
 static bool gets_messages(const struct client *c) {
     return c->pubsub != NULL || c->monitor;
 }
@@ -782,7 +781,7 @@ void client_push_shared(struct client *c, struct message *m) {
 
 /* ---- time ---- */
 
-/* The next reply is made in a buffer of its own. */
+/* Frees the buffer of an idle client. The next reply gets a new one. */
 static void drop_idle_buffer(struct client *c) {
     buf_free(&c->out);
     client_count_buffers(c);
@@ -806,7 +805,7 @@ static void check_mute(struct client *c) {
     client_touch(c);
 }
 
-/* Also one that had authenticated, and said RESET: its time begins then. */
+/* After RESET a client must authenticate again, and its time starts then. */
 static bool owes_password_too_long(struct client *c) {
     if (!is_limited(c) || config.auth_timeout == 0)
         c->stranger_us = 0;

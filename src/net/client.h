@@ -158,7 +158,7 @@ void client_pause_until(int64_t mono_us, bool writes_only);
 bool client_writes_paused(void);
 
 struct client *client_by_id(uint64_t id);
-/* All clients of the state, in order of arrival. */
+/* All clients of the state, in the order in which they reached it. */
 struct list *client_list(enum client_state state);
 size_t client_count(void);
 const char *client_ident(const struct client *c); /* for log lines; static buffer */

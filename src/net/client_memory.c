@@ -1,4 +1,4 @@
-/* Who is disconnected when clients hold more memory than the budget: the largest. */
+/* Eviction: disconnects the largest clients when all clients use more memory than the budget. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -6,11 +6,11 @@
 #include "base/stats.h"
 #include "net/client.h"
 
-/* Clients that are disconnected in one turn. */
+/* The most clients that are disconnected in one turn. */
 #define EVICT_MOST 8
-/* With less a client is not worth disconnecting. */
+/* A client that uses less memory is not disconnected. */
 #define EVICT_LEAST ((size_t)16 * 1024)
-/* So long it is not looked again, after a look that found no client to disconnect. */
+/* The pause after a search that found no client to disconnect. */
 #define IN_VAIN_US (100 * US_PER_MS)
 
 struct candidate {
@@ -38,8 +38,8 @@ void client_count_buffers(struct client *c) {
     c->shared_counted = c->ahead.shared;
 }
 
-/* What the database has already stays until it answers: the oldest requests, without what they have collected. A
- * transaction under way stays, too. */
+/* The memory that disconnecting c frees. Requests that are sent stay until their results arrive, without the
+ * bytes that their handlers hold. A client transaction that is sent stays, too. */
 static size_t freed_by(const struct client *c) {
     size_t bytes = c->share.total - (c->exec != NULL ? c->share.kinds[MEMORY_MULTI] : 0);
 
@@ -53,14 +53,14 @@ static size_t freed_by(const struct client *c) {
     return bytes;
 }
 
-/* The larger first; those that asked not to be evicted last. */
+/* The order of eviction: the larger first, and clients with CLIENT NO-EVICT last. */
 static bool goes_before(const struct candidate *a, const struct candidate *b) {
     if (a->client->no_evict != b->client->no_evict)
         return b->client->no_evict;
     return a->frees > b->frees;
 }
 
-/* Inserts c among the first candidates, in their order; the last one of too many is dropped. */
+/* Inserts c into the first EVICT_MOST candidates, in order of eviction. */
 static size_t insert(struct candidate *all, size_t count, struct candidate c) {
     size_t at = count < EVICT_MOST ? count++ : EVICT_MOST;
 

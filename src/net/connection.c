@@ -1,4 +1,4 @@
-/* What commands about connections share: names of clients, addresses of nodes. */
+/* Functions for the commands about connections: names of clients, addresses of servers. */
 #include "net/connection.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* Work in steps over several turns, so that no command stops the others. */
+/* Work in steps over several turns, so that a long command does not delay the others. */
 #include "net/long_work.h"
 
 #include "base/budget.h"
 #include "base/stats.h"
 
-/* Turns follow each other at once while works are left: a small share costs little. */
+/* The share of works in a turn. It can be small, because turns do not wait for events while works are left. */
 #define SHARE_US (2 * US_PER_MS)
 
 static struct list works = { &works, &works };

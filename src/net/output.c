@@ -9,7 +9,7 @@
 struct piece {
     struct list node;
     struct message *message; /* NULL: the bytes are in own */
-    size_t written;          /* of the message */
+    size_t written;          /* bytes of the message that are written */
     struct buf own;
 };
 

@@ -1,4 +1,4 @@
-/* Channels and who listens: messages are written to clients and forgotten. */
+/* Channels and their subscribers: writes messages to clients, and does not store them. */
 #include "net/pubsub.h"
 
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 #include "net/resp.h"
 
 struct topic {
-    UT_hash_handle hh; /* by its name */
+    UT_hash_handle hh; /* by name */
     struct slice name;
     struct list in_kind;
     struct list listeners;
     size_t count;
 };
 
-/* Of one client to one topic. */
+/* The subscription of a client to a topic. */
 struct subscription {
-    UT_hash_handle hh; /* by the key */
+    UT_hash_handle hh; /* by key */
     struct list in_topic;
     struct list in_client;
     struct subscription_key {
@@ -27,9 +27,9 @@ struct subscription {
     } key;
 };
 
-/* What a client listens to; none has an empty one. */
+/* The subscriptions of a client. It is freed when the last one ends. */
 struct pubsub {
-    struct client *client; /* NULL: it listens no more, and work takes the subscriptions away */
+    struct client *client; /* NULL: it has unsubscribed from all, and `work` removes the subscriptions */
     struct list kinds[PUBSUB_KINDS];
     size_t counts[PUBSUB_KINDS];
     struct long_work work;
@@ -37,7 +37,7 @@ struct pubsub {
 
 static void (*forward)(struct slice channel, struct slice message);
 static struct topic *topics[PUBSUB_KINDS][HASH_PARTS];
-/* In the order in which they came. */
+/* Topics in the order of their creation. */
 static struct list in_order[PUBSUB_KINDS] = { { &in_order[0], &in_order[0] },
                                               { &in_order[1], &in_order[1] } };
 static size_t topic_counts[PUBSUB_KINDS];
@@ -99,7 +99,7 @@ static struct subscription *find(const struct client *c, struct topic *t) {
     return s;
 }
 
-/* Each who listens is charged with the whole. */
+/* The memory of a subscription. Each subscriber counts the whole topic. */
 static size_t size_of(const struct topic *t) {
     return sizeof(struct subscription) + sizeof *t + t->name.len;
 }
@@ -154,7 +154,7 @@ static struct subscription *any_of(const struct pubsub *p, enum pubsub_kind *kin
     return first_of(p, *kind);
 }
 
-/* No message comes to its client any more. */
+/* Separates p from its client, which gets no more messages. */
 static void detach(struct pubsub *p) {
     struct memory_share *share = &p->client->share;
 
@@ -213,14 +213,14 @@ size_t pubsub_count(const struct client *c, enum pubsub_kind kind) {
 
 /* ---- messages ---- */
 
-/* From so many bytes on, those who listen share one copy. */
+/* Messages of at least this size are shared by their subscribers, in one copy. */
 #define SHARED_BYTES ((size_t)1024)
 
-/* As it is written, for each protocol made once. */
+/* The bytes of a message, built once for each protocol version. */
 struct form {
     struct buf bytes;
     bool made;
-    struct message *shared; /* NULL: it is short */
+    struct message *shared; /* NULL: the message is short */
 };
 
 static void make(struct buf *out, int proto, const struct topic *pattern, struct slice channel,
@@ -297,7 +297,7 @@ size_t pubsub_publish(struct slice channel, struct slice message) {
     return pubsub_deliver(channel, message);
 }
 
-/* ---- what there is ---- */
+/* ---- numbers and names ---- */
 
 size_t pubsub_topics(enum pubsub_kind kind) {
     return topic_counts[kind];

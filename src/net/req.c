@@ -1,4 +1,4 @@
-/* One request: arguments, memory, reply. Every request ends exactly once. */
+/* Requests: arguments, memory, reply. Every request ends exactly once. */
 #include "net/req.h"
 
 #include <stdarg.h>
@@ -11,15 +11,15 @@
 
 struct req_chunk {
     struct req_chunk *next;
-    size_t size; /* with this head */
+    size_t size; /* including this struct */
 };
 
-/* What an allocation takes besides its bytes. */
+/* Overhead of an allocation in bytes. */
 #define MALLOC_BYTES 16
 
 #define ALIGN(n) (((n) + sizeof(void *) - 1) & ~(sizeof(void *) - 1))
 
-/* With so many bytes behind it. */
+/* Allocates a request and `more` bytes after it. */
 static struct req *alloc_req(size_t more) {
     struct req *r = pool_take(sizeof *r + more);
 
@@ -39,7 +39,7 @@ static struct req *new_taking(int argc, const struct slice *argv, struct buf *st
     return r;
 }
 
-/* One allocation holds the request, the slices and the bytes. */
+/* The request, its slices and its bytes are one allocation. */
 static struct req *new_copying(int argc, const struct slice *argv) {
     size_t bytes = 0;
     char *at;
@@ -232,7 +232,7 @@ void req_text(struct req *r, struct buf *text) {
     req_end(r);
 }
 
-/* Failures with a code of their own, by SQLSTATE. */
+/* Failures that have their own error code, by SQLSTATE. */
 static const struct {
     const char *sqlstate;
     const char *reply;

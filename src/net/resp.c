@@ -1,4 +1,4 @@
-/* RESP: bytes to arguments, values to bytes. */
+/* RESP: parses bytes to arguments, and writes values as bytes. */
 #include "net/resp.h"
 
 #include <stdio.h>
@@ -6,18 +6,18 @@
 #include <string.h>
 #include "base/words.h"
 
-/* What an idle connection may keep of a command with many arguments. */
+/* The most arguments for which an idle client keeps memory. */
 #define KEEP_ARGS 1024
 
-/* The step in which resp_wanted() follows what arrives. */
+/* The most bytes that resp_wanted() asks for at first. */
 #define WANTED_STEP (4 * 1024)
 
 /* ---- Reading ---- */
 
 enum step {
-    STEP_MORE, /* the bytes do not suffice */
-    STEP_NEXT, /* one piece was read, go on */
-    STEP_DONE, /* the command is whole */
+    STEP_MORE, /* more bytes are needed */
+    STEP_NEXT, /* a piece was read, continue */
+    STEP_DONE, /* the command is complete */
     STEP_FAIL,
 };
 
@@ -42,7 +42,7 @@ static void start_over(struct resp_parser *p) {
     p->searched = 0;
 }
 
-/* An argument of len bytes at offset from the buffer's front. */
+/* Adds an argument of len bytes at offset from the buffer's front. */
 static void add_arg(struct resp_parser *p, size_t offset, size_t len) {
     if ((size_t)p->argc == p->argv_cap) {
         p->argv_cap = p->argv_cap == 0 ? 16 : p->argv_cap * 2;
@@ -59,9 +59,9 @@ static void drop_empty(struct resp_parser *p, struct buf *in, size_t len) {
 }
 
 /*
- * Finds the byte that ends the line at p->scanned and tells the line's length.
- * Each byte is searched once, and none behind the limit, so that the outcome
- * does not depend on the pieces in which the line arrives.
+ * Finds the byte that ends the line at p->scanned, and returns the line's length. Each byte is searched once,
+ * and no byte after the limit is searched. So the outcome does not depend on the pieces in which the line
+ * arrives.
  */
 static enum step find_line_end(struct resp_parser *p, const struct buf *in, char end, size_t *len,
                                const char *too_big) {
@@ -80,8 +80,8 @@ static enum step find_line_end(struct resp_parser *p, const struct buf *in, char
 }
 
 /*
- * Reads a line such as "*3" or "$17" up to its CR, and skips the byte after
- * that, which need not be an LF. digits is what stands behind the first byte.
+ * Reads a line such as "*3" or "$17" up to its CR, and skips the next byte, which need not be an LF. digits:
+ * the bytes after the first one.
  */
 static enum step read_header(struct resp_parser *p, const struct buf *in, char *first, struct slice *digits,
                              const char *too_big) {
@@ -120,7 +120,7 @@ static enum step read_args_header(struct resp_parser *p, struct buf *in, const s
     return STEP_NEXT;
 }
 
-/* The byte is shown to the client; those that would break the reply are not. */
+/* The error shows the byte to the client, but not a byte that would break the reply. */
 static enum step fail_expected_bulk(struct resp_parser *p, char got) {
     char what[] = "expected '$', got 'c'";
     bool breaks = got == '\r' || got == '\n' || got == '\0';
@@ -146,7 +146,7 @@ static enum step read_bulk_header(struct resp_parser *p, const struct buf *in,
     return STEP_NEXT;
 }
 
-/* The two bytes after a bulk are skipped without a look, as clients may rely on. */
+/* The two bytes after a bulk are skipped unchecked, because clients may rely on that. */
 static enum step read_bulk(struct resp_parser *p, const struct buf *in) {
     size_t len = (size_t)p->bulk_len;
     size_t have = buf_len(in) - p->scanned;
@@ -159,7 +159,7 @@ static enum step read_bulk(struct resp_parser *p, const struct buf *in) {
     return --p->args_left == 0 ? STEP_DONE : STEP_NEXT;
 }
 
-/* Empty words are dropped, as clients know it of inline commands. */
+/* Empty words are dropped, as Redis does in inline commands. */
 static enum step split_words(struct resp_parser *p, char *line, size_t end,
                              const struct resp_limits *limits) {
     size_t at = 0;
@@ -220,8 +220,8 @@ enum resp_status resp_next(struct resp_parser *p, struct buf *in, const struct r
 }
 
 /*
- * No more is asked for than has come already, so that announcing a large
- * argument costs the sender as much as it costs the server.
+ * At most as many bytes are asked for as have arrived. So a client that announces a large argument must send
+ * memory as large as the server allocates.
  */
 size_t resp_wanted(const struct resp_parser *p, const struct buf *in) {
     size_t have, missing, step;

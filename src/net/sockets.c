@@ -1,4 +1,4 @@
-/* Listening sockets by the configuration, and options and names of accepted ones. */
+/* Listening sockets, as configured; options and names of accepted sockets. */
 #include "net/sockets.h"
 
 #include <arpa/inet.h>
@@ -22,7 +22,8 @@
 #include "config/config.h"
 
 #define MAX_LISTENERS 16
-/* When thousands connect at once, those who are connected have their turn in between. */
+/* At most so many connections are accepted in a turn, so that connected clients are served while thousands
+ * connect. */
 #define ACCEPTS_PER_TURN 256
 #define ACCEPT_AGAIN_US (100 * US_PER_MS)
 
@@ -31,14 +32,14 @@ static struct {
     void (*on_accept)(int fd, bool unix_socket);
     struct evconnlistener *listeners[MAX_LISTENERS];
     size_t count;
-    struct event *again; /* accepts anew after a pause */
-    bool failing;        /* the last accept() */
-    int64_t turn;        /* clock_mono(): in which accepted were accepted */
+    struct event *again; /* accepts again after a pause */
+    bool failing;        /* the last accept() failed */
+    int64_t turn;        /* clock_mono() of the turn that `accepted` counts */
     unsigned accepted;
     bool only_check; /* bind, but do not listen */
 } sockets;
 
-/* Nothing is accepted until then. */
+/* Accepts no connection for that time. */
 static void pause_all(int64_t us) {
     struct timeval pause = { us / US_PER_S, us % US_PER_S };
 
@@ -73,8 +74,8 @@ static void enable_all(evutil_socket_t fd, short what, void *arg) {
         evconnlistener_enable(sockets.listeners[i]);
 }
 
-/* Out of file descriptors, accept() fails until somebody leaves: a pause keeps
- * the loop from spinning. Who wants to connect waits, and one line tells of it. */
+/* Without file descriptors, accept() fails until a client disconnects. A pause keeps the loop from spinning.
+ * New clients wait, and one log line reports it. */
 static void on_accept_error(struct evconnlistener *l, void *arg) {
     (void)l;
     (void)arg;
@@ -122,7 +123,7 @@ static bool listen_at(const struct addrinfo *ai) {
     return sockets.only_check && (one == 0 || one == EADDRINUSE);
 }
 
-/* host "*" is every IPv4 address, "::*" every IPv6 one, as in redis.conf. */
+/* host "*" means all IPv4 addresses, "::*" all IPv6 addresses, as in redis.conf. */
 static bool listen_tcp(const char *host, char *err, size_t err_size) {
     struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
     struct addrinfo *found;
@@ -145,7 +146,7 @@ static bool listen_tcp(const char *host, char *err, size_t err_size) {
     return ok;
 }
 
-/* "-host" may fail, as long as some other address works. */
+/* "-host" may fail if another address works. */
 static bool listen_all_tcp(char *err, size_t err_size) {
     char *copy = xstrdup(config.bind);
     char *rest = copy;
@@ -179,7 +180,7 @@ bool sockets_check(char *err, size_t err_size) {
            (config.unixsocket[0] == '\0' || check_unix(config.unixsocket, err, err_size));
 }
 
-/* Nobody can connect between bind and chmod, because listen comes last. */
+/* No client can connect between bind and chmod, because listen comes last. */
 static bool listen_unix(const char *path, char *err, size_t err_size) {
     struct sockaddr_un sa = { .sun_family = AF_UNIX };
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -303,7 +304,7 @@ static void write_address(const struct sockaddr *sa, char *out, size_t size) {
         out[0] = '\0';
 }
 
-/* The first that is not the loopback's. */
+/* The first address that is not of the loopback interface. */
 static void machine_address(int family, char *out, size_t size) {
     struct ifaddrs *all;
 

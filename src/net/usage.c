@@ -31,7 +31,7 @@ const char *usage_name(const struct command *cmd) {
     return change_case(text, slice_str(cmd->name), toupper);
 }
 
-/* The synopsis without a bracket around all of it. */
+/* The synopsis, without a bracket that encloses all of it. */
 static struct slice synopsis(const struct command *cmd) {
     struct slice s = slice_str(cmd->args);
     size_t depth = 0;
@@ -85,7 +85,7 @@ static bool is_literal(struct slice word) {
     return isupper((unsigned char)word.ptr[0]);
 }
 
-/* A family's synopsis begins with the name of a member. */
+/* True if cmd is a family: its synopsis begins with the name of a member. */
 static bool is_family(const struct command *cmd) {
     struct slice rest = synopsis(cmd), word;
 
@@ -197,7 +197,7 @@ void usage_no_value(struct req *r, int at) {
                 (int)(r->argv[at].len < SHOWN ? r->argv[at].len : SHOWN), r->argv[at].ptr);
 }
 
-/* The part of the synopsis in which the place of a word is the place of its argument. */
+/* The part of the synopsis where word n describes argument n. */
 static struct slice fixed_part(struct slice args) {
     const char *bracket = memchr(args.ptr, '[', args.len);
     const char *dots = memmem(args.ptr, args.len, "...", 3);
@@ -205,7 +205,8 @@ static struct slice fixed_part(struct slice args) {
     return dots != NULL && bracket != NULL ? (struct slice){ args.ptr, (size_t)(bracket - args.ptr) } : args;
 }
 
-/* The option before argument at, or the word of the synopsis in its place; empty: neither is known. */
+/* The option before the argument at index at, or the word of the synopsis in its place; empty if both are
+ * unknown. */
 static struct slice name_of(const struct req *r, int at) {
     struct slice rest = synopsis_of(r), fixed = fixed_part(rest), word, name = SLICE("");
     int place = 0;

@@ -1,4 +1,4 @@
-/* Who takes jobs: what clients call themselves, for as long as a lease needs to know it. */
+/* Workers: the names of clients that take jobs, kept as long as a lease needs them. */
 #include "net/worker.h"
 
 #include <stdio.h>
@@ -6,9 +6,9 @@
 #include <string.h>
 
 struct worker {
-    size_t refs; /* the client's, and one for each lease */
+    size_t refs; /* references of the client and of each lease */
     bool gone;
-    bool own_name; /* CLIENT SETNAME */
+    bool own_name; /* the name was set by CLIENT SETNAME */
     char name[];
 };
 
@@ -25,7 +25,7 @@ static void make_name(const struct client *c, char out[WORKER_NAME_MAX + 1]) {
             *p = '?';
 }
 
-/* A name beyond the limit is cut the same way each time. */
+/* True if w has the current name of c. A name over the limit is always cut in the same way. */
 static bool is_still(const struct worker *w, const struct client *c) {
     if (c->name == NULL)
         return !w->own_name;
