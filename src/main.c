@@ -1,4 +1,4 @@
-/* Start the server and run the turn: wait, collect results, flush batches, flush clients, reap. */
+/* Starts the server and runs the turn: wait, collect results, flush batches, flush clients, reap. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -89,12 +89,12 @@ static struct op *const operations[] = {
 static struct {
     struct event_base *base;
     struct event *timer;
-    bool check;   /* --check: ends when the database was reached */
-    bool checked; /* it was */
+    bool check;   /* --check: the process ends when the database was reached */
+    bool checked; /* the database was reached */
     bool logs;    /* the log is open */
-    bool told;    /* that it has started */
+    bool told;    /* the start was reported */
     bool stopping;
-    int64_t deadline; /* clock_mono(): of starting, of stopping, or of the check */
+    int64_t deadline; /* clock_mono(): the latest end of the start, the stop or the check */
 } server;
 
 /* ---- hooks between the layers ---- */
@@ -109,7 +109,7 @@ static void on_client_close(struct client *c) {
     exec_client_gone(c);
     multi_discard(c);
     pubsub_unsubscribe_all(c);
-    /* Both put back some of the deliveries, which are forgotten then. */
+    /* The first two put back deliveries. deliveries_forget() must come after them. */
     claim_release_unsent(c);
     popped_put_back_unsent(c);
     deliveries_forget(c);
@@ -165,7 +165,7 @@ void server_stop(void) {
 static bool is_stopped(void) {
     if (!server.stopping)
         return false;
-    /* What the last clients did has to be counted, too. */
+    /* The changes of the last clients have to be counted, too. */
     if (client_count() == 0)
         (void)queue_save_counters();
     if (client_count() == 0 && batch_idle())
@@ -216,7 +216,7 @@ static void wait_for_events(void) {
     event_base_loop(server.base, EVLOOP_ONCE);
 }
 
-/* With the private Postgres this takes a moment longer than listening does. */
+/* Reports the start after READY_US, if the database is not reached until then. */
 static void tell_of_start(void) {
     char status[600];
 
@@ -279,7 +279,7 @@ static void write_pidfile(void) {
         log_warning("server", "cannot write the pid file %s", config.pidfile);
 }
 
-/* Without libevent's precise timer, which is a system call in every turn. */
+/* Does not use libevent's precise timer, which takes a system call in each turn. */
 static void start_loop(void) {
     event_set_mem_functions(xmalloc, xrealloc, free);
     server.base = event_base_new();
@@ -372,7 +372,8 @@ static void stop(void) {
 
 /* ---- --check ---- */
 
-/* visited: the private Postgres of a server that runs; the caller frees it. */
+/* The connection string of the database. Sets *visited to that of the embedded Postgres of a running server; the caller
+ * frees it. */
 static const char *check_postgres(char **visited) {
     char err[512];
     const char *running = config.database;

@@ -1,4 +1,4 @@
-/* LISTEN and NOTIFY on a connection of their own: the way from server to server. */
+/* The connection for LISTEN and NOTIFY, over which the servers of one database send messages to each other. */
 #include "pg/channel.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@
 
 #define RETRY_US US_PER_S
 #define PATIENCE_US (5 * US_PER_S)
-/* A second each, for what we send to come back. */
+/* Seconds until a sent notification must come back. */
 #define DEAF_TICKS 5
-/* So often in vain, and somebody has to be told. */
+/* Failures in a row before the log warns. */
 #define WARN_AFTER 3
 
 enum channel_state { CHANNEL_DOWN, CHANNEL_CONNECTING, CHANNEL_LISTENING, CHANNEL_IDLE, CHANNEL_SENDING };
@@ -30,11 +30,11 @@ static struct {
     PGconn *conn;
     struct event *io;
     struct event *timer;
-    bool heard;  /* on this connection */
-    int session; /* its process, as it says itself: behind a pooler the connection does not know; 0: unknown */
-    bool asked;  /* something was sent that was not heard yet; and for so many ticks: */
-    int deaf_ticks; /* not a time, since this process may have stood still */
-    int failures;   /* since it was up */
+    bool heard;     /* a notification has arrived on this connection */
+    int session;    /* the session's pg_backend_pid(); behind a pooler PQbackendPID() differs; 0: unknown */
+    bool asked;     /* a notification was sent and has not come back */
+    int deaf_ticks; /* since then; ticks instead of a time, because this process may have been stopped */
+    int failures;   /* since the channel was up */
 } channel;
 
 static void on_io(evutil_socket_t fd, short what, void *arg);
@@ -119,7 +119,7 @@ static void connecting_step(void) {
         broken();
 }
 
-/* What we send is heard by ourselves, after it was committed. */
+/* Postgres delivers a notification to its sender, too, after the commit. */
 static void take_notifications(void) {
     PGnotify *n;
 
@@ -176,7 +176,7 @@ static void on_io(evutil_socket_t fd, short what, void *arg) {
     take_notifications();
 }
 
-/* A connection that is up is looked at once a second. */
+/* Runs once a second while the connection is up. */
 static void on_timer(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
@@ -193,7 +193,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
         arm(RETRY_US);
 }
 
-/* ---- outside ---- */
+/* ---- interface ---- */
 
 void channel_start(struct event_base *base, const struct channel_hooks *hooks) {
     channel.base = base;

@@ -1,4 +1,4 @@
-/* Lanes: non-blocking libpq connections in pipeline mode, flights that land in order. */
+/* Connections to Postgres: non-blocking libpq in pipeline mode, and transactions that end in order. */
 #include "pg/db_impl.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@
 #define BACKOFF_FIRST_US (20 * US_PER_MS)
 #define BACKOFF_LAST_US (2 * US_PER_S)
 #define PATIENCE_US (500 * US_PER_MS)
-/* So long a lane may be silent, idle or not; then it is asked, and so often. */
+/* After this time without received bytes, an idle connection sends a heartbeat, and a busy one is probed. */
 #define QUIET_US (3 * US_PER_S)
-/* Between two looks at a session that seems to wait for us. */
+/* Time between two probes of a session that waits for the client, and probes before the connection is closed. */
 #define DOUBT_US US_PER_S
 #define DOUBTS 2
-/* Asked for as a buffer of the socket; the system may allow less. */
+/* The size for the socket's send buffer; the system may allow less. */
 #define SEND_BYTES (4 * 1024 * 1024)
 
 struct db db;
@@ -65,7 +65,7 @@ const char *lane_who(const struct db_lane *lane) {
     return lane->kind == LANE_HOT ? "database writes" : "database reads";
 }
 
-/* libpq's messages end in a newline and may have several lines. */
+/* Makes one line of the text, because libpq's messages end with a newline and may have several lines. */
 static void remember_error(const char *text) {
     snprintf(db.last_error, sizeof db.last_error, "%s", text);
     for (char *c = db.last_error; *c != '\0'; c++)
@@ -100,7 +100,7 @@ void lane_arm_timer(struct db_lane *lane, int64_t us) {
     event_add(lane->retry_event, &tv);
 }
 
-/* ---- going down ---- */
+/* ---- loss of a connection ---- */
 
 static void flight_clear(struct db_flight *f) {
     for (size_t i = 0; i < f->collected; i++)
@@ -138,12 +138,12 @@ static struct db_flight *oldest(struct db_lane *lane) {
     return &lane->flights[lane->oldest];
 }
 
-/* Where the next statement goes. */
+/* The transaction that the next statement belongs to. */
 static struct db_flight *in_making(struct db_lane *lane) {
     return &lane->flights[(lane->oldest + lane->flying) % DB_MAX_FLIGHTS];
 }
 
-/* The oldest flight is over. */
+/* Reports the end of the oldest transaction. */
 static void land(struct db_lane *lane, const struct db_result *result) {
     struct db_flight *f = oldest(lane);
 
@@ -162,8 +162,8 @@ static void want_fence(struct db_lane *lane, enum durability durability) {
         lane->fence = FENCE_WANTED;
 }
 
-/* A fence that was sent is lost as well. broken: the connection ended by itself. The flight that the database
- * was executing then is the first that had not ended. */
+/* Reports all transactions as lost. A fence that was sent is lost as well. broken: this server did not close the
+ * connection. The database was then executing the first transaction without a complete result. */
 static void all_lost(struct db_lane *lane, bool broken) {
     size_t ended = lane->arrived;
 
@@ -186,7 +186,7 @@ static void all_lost(struct db_lane *lane, bool broken) {
     lane->broken = false;
 }
 
-/* The error that ended the session: the database has not gone on to the transaction's end. */
+/* Notes the last error of the session, if the session ended before the end of the transaction. */
 static void note_last_words(const struct db_lane *lane) {
     const struct db_flight *f = &lane->flights[(lane->oldest + lane->arrived) % DB_MAX_FLIGHTS];
 
@@ -212,7 +212,7 @@ static void end_connection(struct db_lane *lane, const char *why, bool broken) {
         note_last_words(lane);
     note_trouble();
     remember_error(why);
-    /* A Postgres that is just starting takes some tries; that is nothing to warn of. */
+    /* While Postgres starts, some tries fail. The log does not warn of the first ones. */
     log_line(was_up || lane->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, lane_who(lane),
              "%s while %s: %s; next try in %d ms", was_up ? "connection lost" : "cannot connect",
              db_state_name(lane->state), db.last_error, (int)(delay / US_PER_MS));
@@ -256,7 +256,7 @@ bool lane_send_all(struct db_lane *lane) {
     return true;
 }
 
-/* ---- deaf connections ---- */
+/* ---- unresponsive connections ---- */
 
 static bool awaits_answer(const struct db_lane *lane) {
     return lane->beating || lane->flying > lane->arrived || lane->fence == FENCE_SENT;
@@ -266,7 +266,7 @@ bool lane_hangs(const struct db_lane *lane) {
     return lane->state >= DB_READY && awaits_answer(lane) && clock_mono() - lane->stirred_us >= QUIET_US;
 }
 
-/* A sign of life, or the begin of waiting for one. */
+/* Bytes have arrived, or the connection begins to wait for a result. */
 static void stir(struct db_lane *lane) {
     lane->stirred_us = clock_mono();
     lane->doubts = 0;
@@ -276,7 +276,7 @@ static void stir(struct db_lane *lane) {
     }
 }
 
-/* Does the session wait for us, or is there none? One at work waits for a lock, the disk, a standby. */
+/* Does the session wait for the client, or is it gone? A working session waits for a lock, the disk or a standby. */
 static bool session_waits(const PGresult *res) {
     return PQgetisnull(res, 0, 0) || PQgetvalue(res, 0, 0)[0] == 't';
 }
@@ -298,7 +298,7 @@ static void on_looked(void *arg, enum probe_outcome outcome, const PGresult *res
     lane_arm_timer(lane, outcome == PROBE_ANSWER && !waits ? QUIET_US : DOUBT_US);
 }
 
-/* A Sync alone: the session answers it without a transaction. */
+/* Sends a Sync alone. The session answers it without a transaction. */
 static void beat(struct db_lane *lane) {
     stir(lane);
     lane->beating = true;
@@ -332,7 +332,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
         look_after(lane);
 }
 
-/* The fewer tries a large statement takes, the less libpq moves it. TCP finds a size by itself. */
+/* libpq moves the rest of its buffer after each send. A large socket buffer reduces the number of sends. TCP adapts its
+ * buffer by itself. */
 static void widen_socket(const struct db_lane *lane) {
     struct sockaddr_storage name;
     socklen_t len = sizeof name;
@@ -360,7 +361,7 @@ void lane_ready(struct db_lane *lane) {
     go_on(lane);
 }
 
-/* ---- a flight ---- */
+/* ---- end of a transaction ---- */
 
 bool result_is_error(const PGresult *res) {
     ExecStatusType status = PQresultStatus(res);
@@ -414,7 +415,7 @@ static void send_fence(struct db_lane *lane) {
         lane_broken(lane);
 }
 
-/* Sends the fence that is wanted, or lands what no fence holds back. */
+/* Sends a fence if one is wanted. Without a fence, reports the transactions whose results are complete. */
 static void go_on(struct db_lane *lane) {
     if (lane->fence == FENCE_WANTED)
         send_fence(lane);
@@ -422,7 +423,7 @@ static void go_on(struct db_lane *lane) {
         flight_done(lane);
 }
 
-/* One that was cancelled is sent again, for as long as it takes. */
+/* A cancelled fence is not an error: fence_done() sends another one. */
 static void fence_result(struct db_lane *lane, PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
     bool cancelled = state != NULL && strncmp(state, "57", 2) == 0;
@@ -442,7 +443,7 @@ static void fence_done(struct db_lane *lane) {
 
 /* ---- results ---- */
 
-/* The flight whose results come next; NULL: it is the fence. */
+/* The transaction whose results arrive next; NULL: the results of the fence arrive next. */
 static struct db_flight *incoming(struct db_lane *lane) {
     if (lane->arrived == lane->flying)
         return NULL;
@@ -463,7 +464,7 @@ static void flight_arrived(struct db_lane *lane, const struct db_flight *f) {
     go_on(lane);
 }
 
-/* Not the session that was prepared: a pooler has given us another one. */
+/* Does the session not know the prepared statement (26000)? Then a pooler has assigned another session. */
 static bool is_another_session(const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
@@ -478,7 +479,7 @@ static void collect(struct db_flight *f, PGresult *res) {
     f->result_bytes += bytes;
 }
 
-/* The commit itself may fail too: then the Sync's place holds the error. */
+/* The commit may fail, too: the error then arrives before the Sync's result. */
 static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *res) {
     bool lost = is_another_session(res);
 
@@ -532,8 +533,8 @@ static void flying_step(struct db_lane *lane) {
     }
 }
 
-/* libpq moves all that it has not sent with every try to send. So an event is one try: PQconsumeInput() makes it,
- * too. */
+/* libpq moves its unsent bytes with each try to send. Therefore an event makes one try only: PQconsumeInput() tries to
+ * send, too. */
 static bool read_or_send(struct db_lane *lane, short what) {
     if ((what & EV_READ) != 0)
         return PQconsumeInput(lane->conn) != 0;
@@ -555,7 +556,7 @@ struct params *db_params(struct db_lane *lane) {
     return &lane->params;
 }
 
-/* Before the flight's first statement, when its durability is not that of the session. */
+/* Sends the transaction's durability before its first statement, if it differs from that of the session. */
 static void set_durability(struct db_lane *lane, struct db_flight *f) {
     if (f->sent > 0)
         return;
@@ -608,7 +609,7 @@ void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const str
         lane_broken(lane);
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
 void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks) {
     db.base = base;

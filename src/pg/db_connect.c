@@ -1,4 +1,4 @@
-/* From no connection to one that is prepared for flights. */
+/* Opens a connection: connect, check for a pooler, identify the host, migrate the schema, prepare the statements. */
 #include "pg/db_impl.h"
 
 #include <stdio.h>
@@ -12,10 +12,11 @@
 #include "pg/session.h"
 
 #define CONNECT_TIMEOUT_US (10 * US_PER_S)
-/* Where there are others to be tried; a connect_timeout of the user's goes before. */
+/* With several hosts. A connect_timeout in the connection string replaces both. */
 #define HOST_TIMEOUT_US (3 * US_PER_S)
 
-/* Texts are in any language, and the SQLSTATE is that of all warnings. */
+/* Recognises the warning by its function in Postgres' source, because its text depends on the language and its SQLSTATE
+ * is that of all warnings. */
 static bool tells_of_a_cancelled_wait(const PGresult *res) {
     const char *function = PQresultErrorField(res, PG_DIAG_SOURCE_FUNCTION);
 
@@ -56,7 +57,7 @@ static bool is_waiting(const struct db_lane *lane) {
     return lane->state == DB_CHECKING && pooler_waits(&lane->pooler);
 }
 
-/* A statement list must come without parameters. */
+/* A text with several statements cannot have parameters. */
 static void step_send(struct db_lane *lane, const char *text, int count, const char *const *values) {
     int sent = count > 0 ? PQsendQueryParams(lane->conn, text, count, NULL, values, NULL, NULL, 0)
                          : PQsendQuery(lane->conn, text);
@@ -81,15 +82,14 @@ bool send_durability(PGconn *conn, enum durability durability, bool transaction)
     return PQsendQueryPrepared(conn, sql_texts[SQL_SET_DURABILITY].name, 2, values, NULL, NULL, 1) == 1;
 }
 
-/* What the side lane writes may be lost, but not wait for a standby that is away: the state of the
- * standbys is asked there. */
+/* The connection for reads never waits for standbys, because it queries their state. Its own writes may be lost. */
 static enum durability usual_durability(enum lane_kind kind) {
     enum durability set = (enum durability)config.durability;
 
     return kind == LANE_SIDE && set < DURABILITY_LOCAL ? DURABILITY_LOCAL : set;
 }
 
-/* One Sync for the session's settings and all statements. */
+/* Sends the session's settings and all statements with one Sync. */
 static bool prepare_send(struct db_lane *lane) {
     bool ok = PQenterPipelineMode(lane->conn) == 1 &&
               PQsendQueryParams(lane->conn, sql_session, 0, NULL, NULL, NULL, NULL, 0) == 1 &&
@@ -103,7 +103,7 @@ static bool prepare_send(struct db_lane *lane) {
            lane_send_all(lane);
 }
 
-/* At the start a server refuses. One that has served waits for the cure, as for a database that is down. */
+/* At the start the process ends. A server that was ready before keeps trying, as for a database that is down. */
 static void distrust(struct db_lane *lane) {
     if (!db.was_ready)
         log_fatal(lane_who(lane), "%s", lane->migrate->error);
@@ -200,20 +200,21 @@ static void step_done(struct db_lane *lane) {
         migrate_step(lane);
 }
 
-/* Cancelled, or the session ends. */
+/* Is the error temporary: class 57 (cancelled, shutdown), or the end of the session? */
 static bool is_passing(const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
     return state == NULL || strncmp(state, "57", 2) == 0;
 }
 
-/* Who cannot say who it is may go on. */
+/* An error of identify.sql is accepted unless it is temporary, because databases that resemble Postgres may lack its
+ * functions. */
 static bool is_fatal(const struct db_lane *lane, const PGresult *res) {
     return result_is_error(res) && (lane->state != DB_IDENTIFYING || is_passing(res));
 }
 
-/* A statement list gives several results; the last one counts. Words of a session that ends
- * while nothing was asked are no answer. */
+/* A text with several statements gives several results; the last one counts. While the pooler check waits, no statement
+ * was sent, so that an error of the ending session is not taken for a result. */
 static void step_results(struct db_lane *lane) {
     while (!is_waiting(lane) && !PQisBusy(lane->conn)) {
         PGresult *res = PQgetResult(lane->conn);
@@ -232,7 +233,7 @@ static void step_results(struct db_lane *lane) {
     }
 }
 
-/* Is this takeover.sql's result, and does an earlier session still run? */
+/* Is this the result of takeover.sql, and does an older session of this server still run? */
 static bool left_behind(const PGresult *res) {
     if (PQresultStatus(res) != PGRES_TUPLES_OK || strcmp(PQfname(res, 0), "gone") != 0)
         return false;

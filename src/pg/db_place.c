@@ -1,4 +1,4 @@
-/* Which of the hosts the lanes are on: all on the same primary, and on none that was left behind. */
+/* The selection of the host: all connections use the same primary, and never a former primary. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,14 @@
 #include "pg/session.h"
 
 #define LANES_MAX 8
-/* How often the other hosts are looked at while a lane waits for an answer, ... */
+/* The time between two rounds of probes of the other hosts. While all connections get results, only every second round
+ * is made. */
 #define LOOK_US (3 * US_PER_S)
-/* ... and one in so many times otherwise; and how soon after a connection was made. */
 #define CALM_LOOKS 2
+/* The time from a new connection to the first round. */
 #define FIRST_LOOK_US (200 * US_PER_MS)
 
-/* What a database says of itself (sql/identify.sql). */
+/* The result of sql/identify.sql. */
 struct identity {
     char system[24];
     bool standby;
@@ -26,17 +27,17 @@ struct identity {
 static struct {
     struct db_lane *lanes[LANES_MAX];
     size_t count;
-    struct identity newest; /* of the primary with the highest timeline; timeline 0: none was seen */
-    size_t host;            /* that has it */
-    bool promoted;          /* since somebody asked */
-    char refusal[400];      /* that was logged last */
+    struct identity newest; /* of the primary with the highest timeline; timeline 0: no primary was seen */
+    size_t host;            /* the host of that primary */
+    bool promoted;          /* since the last db_was_promoted() */
+    char refusal[400];      /* the refusal that was logged last */
     struct event *timer;
-    unsigned looks;
+    unsigned looks; /* rounds of probes */
     struct probe probe;
-    size_t looked_at;
+    size_t looked_at; /* the host that is probed */
 } place;
 
-/* ---- what a database says ---- */
+/* ---- identity ---- */
 
 static bool read_identity(const PGresult *res, struct identity *out) {
     if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) != 1)
@@ -51,7 +52,7 @@ static bool is_strange(const struct identity *id) {
     return place.newest.timeline > 0 && strcmp(id->system, place.newest.system) != 0;
 }
 
-/* Why the lane must not work there, or NULL. */
+/* Why a connection must not use the host, or NULL. */
 static const char *objection(const struct identity *id) {
     static char why[300];
 
@@ -72,13 +73,13 @@ static const char *objection(const struct identity *id) {
     return why;
 }
 
-/* ---- all on one ---- */
+/* ---- move to the primary ---- */
 
 static bool is_accepted(const struct db_lane *lane) {
     return lane->state >= DB_MIGRATING;
 }
 
-/* The lanes that are elsewhere, or have stayed with what is no longer the primary, follow. */
+/* Moves all connections except but to the host. Closes connections to other hosts and to an older timeline. */
 static void gather(size_t host, long long timeline, const struct db_lane *but) {
     char why[350];
 
@@ -114,7 +115,7 @@ static void refuse(struct db_lane *lane, const char *objection) {
     lane_down(lane, why);
 }
 
-/* ---- a look at the other hosts ---- */
+/* ---- probes of the other hosts ---- */
 
 static void look_in(int64_t us) {
     struct timeval tv = { us / US_PER_S, us % US_PER_S };
@@ -148,7 +149,7 @@ static void look_at_next(void) {
                     on_looked, NULL);
 }
 
-/* Lanes that have no connection go through the hosts by themselves. */
+/* Probes are needed only while a connection is open. Closed connections try the hosts in turn. */
 static bool is_worth_a_look(void) {
     bool connected = false, hanging = false;
 
@@ -171,7 +172,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
     look_at_next();
 }
 
-/* ---- for lanes ---- */
+/* ---- interface for connections ---- */
 
 void place_init(const char *conninfo) {
     hosts_init(conninfo);
@@ -209,7 +210,7 @@ bool place_next(struct db_lane *lane) {
     return ++lane->tried % hosts_count() == 0;
 }
 
-/* Some that are like Postgres do not know what is asked: then there is nothing to go by. */
+/* A database that resembles Postgres may not know identify.sql. It is accepted without a check. */
 bool place_accept(struct db_lane *lane, const PGresult *identity) {
     struct identity id;
 

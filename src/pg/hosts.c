@@ -1,4 +1,4 @@
-/* The hosts that a connection string names, each with its own options. */
+/* The hosts of a connection string, each with its own options. */
 #include "pg/hosts.h"
 
 #include <stdio.h>
@@ -30,10 +30,10 @@ static size_t elements(const char *list) {
     return count;
 }
 
-/* Keys whose values are lists, with an element for each host. */
+/* Options whose values are lists with one element for each host. */
 static const char *const lists[] = { "host", "hostaddr", "port" };
 
-/* A list of one counts for all hosts, as in libpq. */
+/* A list of ports with one element counts for all hosts, as in libpq. */
 static bool lists_fit(size_t count) {
     const char *port = value_of("port"), *host = value_of("host");
 
@@ -41,7 +41,7 @@ static bool lists_fit(size_t count) {
            (port == NULL || elements(port) == count || elements(port) == 1);
 }
 
-/* A list of one has it for all. */
+/* Copies the element at index; the only element of a list counts for all hosts. */
 static void copy_element(char *out, size_t size, const char *list, size_t index) {
     for (; index > 0 && strchr(list, ',') != NULL; index--)
         list = strchr(list, ',') + 1;
@@ -65,7 +65,7 @@ size_t hosts_count(void) {
     return hosts.count;
 }
 
-/* The element of a list, or the value as it is. */
+/* The host's element of a list, or the whole value of any other option. */
 static const char *value_for(const PQconninfoOption *o, size_t host, struct host_options *out) {
     for (size_t i = 0; hosts.count > 1 && i < LENGTH(lists); i++) {
         if (strcmp(o->keyword, lists[i]) != 0)

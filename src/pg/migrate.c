@@ -1,4 +1,4 @@
-/* Bring the schema to this binary's version, or refuse to run on a newer one. */
+/* Brings the schema to this binary's version, or refuses a newer schema. */
 #include "pg/migrate.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static enum migrate_status ask(struct migrate *m, const char *text, int step) {
     return MIGRATE_SEND;
 }
 
-/* A row is a finding and an advice. */
+/* findings: one row for each problem, with a description and an advice. */
 static bool is_trusted(struct migrate *m, const PGresult *findings) {
     if (PQntuples(findings) == 0)
         return true;
@@ -42,7 +42,7 @@ static bool is_trusted(struct migrate *m, const PGresult *findings) {
     return false;
 }
 
-/* What was applied comes as text: (version, breaking) in ascending order. */
+/* applied: the applied migrations as text, (version, breaking) in ascending order. */
 static bool read_versions(struct migrate *m, const PGresult *applied) {
     int newest = sql_migration_count > 0 ? sql_migrations[sql_migration_count - 1].version : 0;
 
@@ -88,8 +88,8 @@ static bool is_newest(const struct migrate *m, const PGresult *known) {
     return version > sql_api_version || strcmp(PQgetvalue(known, 0, 0), m->digest) == 0;
 }
 
-/* The functions for SQL are made anew only when their text has changed, or what they stand on: to replace them
- * each time would make all sessions of applications plan again. */
+/* Replaces the SQL functions only if their text has changed or a migration was applied. Each replacement makes all
+ * sessions of applications plan their statements again. */
 static enum migrate_status make_api(struct migrate *m, const PGresult *known) {
     make_digest(m);
     if (m->next == m->first && is_newest(m, known))

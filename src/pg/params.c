@@ -54,7 +54,7 @@ void params_free(struct params *p) {
     memset(p, 0, sizeof *p);
 }
 
-/* Ends the process when the column is out of range, before anything is written past the array. */
+/* Ends the process if the column is out of range, instead of writing past the array. */
 static struct param *use_column(struct params *p, int col) {
     if (col < 0 || col >= PARAMS_MAX)
         log_fatal("params", "no room for parameter %d of a statement: PARAMS_MAX is %d", col + 1, PARAMS_MAX);
@@ -74,7 +74,7 @@ static struct param *array_column(struct params *p, int col, Oid elem) {
     return c;
 }
 
-/* Room for one element of len bytes, its length already written. */
+/* Appends an element's length and returns the room for its len bytes. */
 static char *element(struct params *p, int col, Oid elem, size_t len) {
     struct param *c = array_column(p, col, elem);
     char *at = buf_reserve(&c->bytes, len + 4);

@@ -1,4 +1,4 @@
-/* Finds out whether a pooler stands before the database, and whether it leaves us a session of our own. */
+/* Detects a pooler before the database, and checks that the session belongs to this connection alone. */
 #include "pg/pooler.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ enum { STEP_BEGIN, STEP_GREETED, STEP_TOLD, STEP_WAITING };
 
 #define FOREVER "0"
 #define A_MOMENT "100ms"
-/* The session may be late to end, or be kept busy by others; not that often. */
+/* Most waits for the session's end. The end may be late, or other clients may use the session in between. */
 #define PATIENCE 5
 
 static enum pooler_status ask(struct pooler *p, const char *patience, int step) {
@@ -34,7 +34,7 @@ static enum pooler_status refuse(struct pooler *p) {
     return POOLER_REFUSE;
 }
 
-/* The first answer: by whom? */
+/* Handles the first result, which names the session. */
 static enum pooler_status meet(struct pooler *p, int greeted, const PGresult *last) {
     p->session = atoi(PQgetvalue(last, 0, 0));
     if (p->session == greeted || p->tried)
@@ -43,7 +43,7 @@ static enum pooler_status meet(struct pooler *p, int greeted, const PGresult *la
     return ask(p, A_MOMENT, STEP_TOLD);
 }
 
-/* Another one answers, or the same one after somebody else had it. */
+/* Does another session answer, or the same session after another client has changed its settings? */
 static bool is_strange(const struct pooler *p, const PGresult *last) {
     return atoi(PQgetvalue(last, 0, 0)) != p->session ||
            strcmp(PQgetvalue(last, 0, 1), p->asked == 0 ? FOREVER : A_MOMENT) != 0;

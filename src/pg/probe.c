@@ -1,11 +1,11 @@
-/* One question to a database over a connection of its own. */
+/* One query to a database over a separate connection. */
 #include "pg/probe.h"
 
 #include <stdio.h>
 
 #include "base/clock.h"
 
-/* For each step of connecting and asking. */
+/* The timeout of each step of connecting and querying. */
 #define SILENCE_US (6 * US_PER_S)
 
 static void on_io(evutil_socket_t fd, short what, void *arg);
@@ -16,7 +16,7 @@ static void drop_io(struct probe *p) {
     p->io = NULL;
 }
 
-/* The socket may be another one after each step of connecting. */
+/* PQconnectPoll() may replace the socket, so each step makes a new event. */
 static void watch(struct probe *p, short what) {
     struct timeval patience = { SILENCE_US / US_PER_S, SILENCE_US % US_PER_S };
 
@@ -97,7 +97,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
     end(p, PQstatus(p->conn) == CONNECTION_BAD ? PROBE_REFUSED : PROBE_SILENCE, NULL);
 }
 
-/* A connection that failed at once has no socket: the timer tells of it. */
+/* A connection that failed at once has no socket. The timer reports it in the next turn. */
 void probe_start(struct probe *p, struct event_base *base, PGconn *conn, const char *sql, const char *param,
                  void (*on_end)(void *arg, enum probe_outcome outcome, const PGresult *res), void *arg) {
     struct timeval at_once = { 0, 0 };

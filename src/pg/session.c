@@ -1,4 +1,4 @@
-/* Names and beginnings of our sessions in the database. */
+/* The names of this server's sessions in the database, and the begin of their connections. */
 #include "pg/session.h"
 
 #include <stdio.h>
@@ -14,14 +14,14 @@ struct session_name session_name(const char *what) {
     return name;
 }
 
-/* Of a keyword that comes twice the last counts. */
+/* Appends an option. libpq uses the last value of a repeated keyword. */
 static void set(struct host_options *o, size_t *count, const char *key, const char *value) {
     o->keys[*count] = key;
     o->values[(*count)++] = value;
     o->keys[*count] = o->values[*count] = NULL;
 }
 
-/* These may be overridden by the user's options; the name of the session may not. */
+/* Defaults that the connection string may override. It cannot override the name of the session. */
 static size_t defaults(struct host_options *o) {
     size_t count = 0;
 
@@ -32,7 +32,7 @@ static size_t defaults(struct host_options *o) {
     return count;
 }
 
-/* libpq would print them. */
+/* Logs libpq's notices. Without this function libpq prints them to stderr. */
 static void log_notice_of(void *arg, const char *message) {
     (void)arg;
     log_verbose("database", "%s", message);

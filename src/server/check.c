@@ -1,4 +1,4 @@
-/* What --check looks at on this machine, and whether the database refuses us. */
+/* --check: tests the files and addresses of this machine, and the login to the database. */
 #include "server/check.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ bool check_here(char *err, size_t err_size) {
 
 /* ---- the database ---- */
 
-/* Waits for what libpq wants; false when the time is over. */
+/* Waits until the socket is ready for libpq. False after `end`. */
 static bool wait_for(PGconn *conn, PostgresPollingStatusType wants, int64_t end) {
     struct pollfd p = { PQsocket(conn), wants == PGRES_POLLING_READING ? POLLIN : POLLOUT, 0 };
     int64_t left = end - clock_mono_now();
@@ -90,8 +90,8 @@ static bool connects(PGconn *conn) {
     return true;
 }
 
-/* "FATAL:  28P01: no" becomes "FATAL:  no", and a line about Postgres' source is cut off. The text's SQLSTATE, or
- * NULL. libpq tells the SQLSTATE of a failed connection in no other way. */
+/* Removes the SQLSTATE and the line LOCATION from a verbose error text: "FATAL:  28P01: no" becomes "FATAL:  no".
+ * Returns the SQLSTATE, or NULL. libpq gives the SQLSTATE of a failed connection only in this text. */
 static const char *take_sqlstate(char *text) {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     static char state[SQLSTATE_LEN + 1];
@@ -110,7 +110,7 @@ static const char *take_sqlstate(char *text) {
     return NULL;
 }
 
-/* The classes of errors about passwords and roles, databases, and rights. */
+/* Is it an error about passwords and roles (28), databases (3D) or rights (42)? A later try cannot succeed. */
 static bool is_final(const char *sqlstate) {
     return sqlstate != NULL && (strncmp(sqlstate, "28", 2) == 0 || strncmp(sqlstate, "3D", 2) == 0 ||
                                 strncmp(sqlstate, "42", 2) == 0);

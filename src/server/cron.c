@@ -1,4 +1,4 @@
-/* What time makes due: leases, delays, TTLs, timeouts, idle queues, counters. */
+/* Work that is due at a time: leases, delays, TTLs, timeouts, unused queues, counters. */
 #include "server/cron.h"
 
 #include <stdlib.h>
@@ -36,24 +36,26 @@
 #define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
 #define SECOND_TICKS 10
 #define GC_TICKS 100
-#define PRUNE_ROUNDS 6          /* keys: once a minute */
-#define COUNTERS_HELD_TICKS 600 /* in place of a second, when so many dead rows of them stay: */
+#define PRUNE_ROUNDS 6 /* unique keys and groups: once a minute */
+/* Counters are saved once a second. With more dead rows than COUNTERS_DEAD + COUNTERS_DEAD_EACH for each queue, they
+ * are saved once in COUNTERS_HELD_TICKS. */
+#define COUNTERS_HELD_TICKS 600
 #define COUNTERS_DEAD 300
-#define COUNTERS_DEAD_EACH 20          /* and so many a queue */
-#define FULL_WALK_PARTS 6              /* of the queues every ten seconds */
-#define FULL_WALK_ROWS 100000          /* to pass over these takes less than a tenth of a second */
-#define DEAR_WALK_ROUNDS 10            /* when there are more: once in so many rounds, if at all */
-#define IDLE_QUEUE_US (300 * US_PER_S) /* as Disque's queue.c */
-/* A clock of the database that moved by more than this was set. */
+#define COUNTERS_DEAD_EACH 20
+#define FULL_WALK_PARTS 6              /* a sixth of the queues is scanned from the start every ten seconds */
+#define FULL_WALK_ROWS 100000          /* a scan skips this number of rows in less than a tenth of a second */
+#define DEAR_WALK_ROUNDS 10            /* with more rows: once in ten rounds, and only if jobs are missing */
+#define IDLE_QUEUE_US (300 * US_PER_S) /* as in Disque's queue.c */
+/* A larger step means that the database's clock was set. */
 #define CLOCK_STEP_US US_PER_S
 #define SLOW_ANSWER_US (50 * US_PER_MS)
 
 static struct {
     int64_t next_tick; /* clock_mono() */
     uint64_t ticks;
-    uint32_t slot;  /* of the queue that is looked at next */
-    uint64_t round; /* over all queues */
-    bool saving;    /* there may be counters left to save */
+    uint32_t slot;  /* index of the queue that is checked next */
+    uint64_t round; /* number of passes over all queues */
+    bool saving;    /* counters may be left to save */
 } cron;
 
 /* ---- leases ---- */
@@ -63,8 +65,7 @@ struct postpone {
     struct job_key key;
 };
 
-/* Timers put nothing into a queue that is paused in; the job is kept out of it
- * for another retry time. */
+/* A queue that is paused IN takes no jobs from timers. The job stays leased for another retry time. */
 static void postpone(const struct lease_end *end) {
     struct postpone *p = xcalloc(1, sizeof *p);
 
@@ -72,7 +73,7 @@ static void postpone(const struct lease_end *end) {
     p->task.op = &op_postpone;
     p->task.rows = 1;
     list_init(&p->task.node);
-    /* Until that is written it counts as leased, as before. */
+    /* The job counts as leased until the statement has ended. */
     lease_add_row(p->key, clock_db(), end->row_until_us);
     lease_hold(p->key.id);
     batch_add(&p->task);
@@ -108,7 +109,7 @@ static void postpone_fail(struct task *t, const struct op_error *err) {
     struct postpone *p = CONTAINER_OF(t, struct postpone, task);
 
     (void)err;
-    /* Another try in a while, by a lease of our own. */
+    /* A lease of one second in memory repeats the postponement. */
     lease_add(p->key, clock_db() + US_PER_S);
     lease_unhold(p->key.id);
     free(p);
@@ -125,7 +126,7 @@ struct op op_postpone = {
     .fail = postpone_fail,
 };
 
-/* Nothing is written when a lease ends: the row says since when it is ready. */
+/* The end of a lease writes nothing, because ready_at of the row already says when the job is ready. */
 static void end_leases(void) {
     struct lease_end end;
 
@@ -164,9 +165,9 @@ static void clock_encode(struct params *p, struct task *t) {
     ask.asked_mono = clock_mono_now();
 }
 
-/* The clock stood at the answer about half-way between question and now. An answer that took long may have
- * been given at its very end: our clock may be late then, but never early, which would end leases too soon. What
- * shows that it is later than we thought is a better one nevertheless. */
+/* A quick answer was given about half-way between query and now. A slow answer may have been given at any time, so now
+ * is used. The estimate may then be late, but it is never early, so that no lease ends too soon. A slow answer is used
+ * only for the first estimate, or if it moves the estimate forward. */
 static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
     int64_t now = clock_mono_now();
     bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
@@ -208,14 +209,15 @@ static void ask_clock(void) {
         batch_add(&ask.task);
 }
 
-/* ---- queues nobody uses ---- */
+/* ---- unused queues ---- */
 
 static bool is_unused(const struct queue *q) {
     return queue_is_unused(q) && clock_mono() - q->used_us > IDLE_QUEUE_US &&
            clock_mono() - q->named_us > IDLE_QUEUE_US;
 }
 
-/* Other servers may know their numbers. To make sure that a queue is empty takes a look at all of its dead rows. */
+/* Queues are not forgotten while peers are known, which may know their numbers. Nor with many dead rows, because the
+ * check that a queue is empty reads all of its dead rows. */
 static bool may_forget_queues(void) {
     size_t known;
 
@@ -223,8 +225,8 @@ static bool may_forget_queues(void) {
     return known <= 1 && dead_rows_of_jobs() <= FULL_WALK_ROWS;
 }
 
-/* A walk passes over all that is dead, leased or delayed, and everybody waits for it. Where that is
- * much it has to be known that there is something to find. */
+/* A scan from the start skips all dead, leased and delayed rows, and delays all other statements of the connection.
+ * With many such rows it is only made if the counters show that ready jobs are missing. */
 static bool wants_full_walk(const struct queue *q, uint64_t round) {
     if (q->id == 0 || q->total <= 0)
         return false;
@@ -233,8 +235,8 @@ static bool wants_full_walk(const struct queue *q, uint64_t round) {
     return round % DEAR_WALK_ROUNDS == 0 && queue_misses_jobs(q);
 }
 
-/* The rare full walk is a safety net: a row that somebody else had locked while a walk went by is found again within
- * a minute. */
+/* Forgets an unused queue, or lets its next scan begin at the start. A scan skips rows that another session has locked.
+ * The scan from the start finds them within a minute. */
 static void look_at_queue(struct queue *q, bool may_forget) {
     if (may_forget && is_unused(q))
         queue_forget(q);
@@ -243,7 +245,7 @@ static void look_at_queue(struct queue *q, bool may_forget) {
         queue_rewind(q);
 }
 
-/* All queues in GC_TICKS, which is a round, a part of them at each tick. */
+/* Checks a part of the queues at each tick. A round over all queues takes GC_TICKS. */
 static void look_at_some_queues(void) {
     bool may_forget = may_forget_queues();
 
@@ -261,7 +263,7 @@ static void look_at_some_queues(void) {
 
 /* ---- counters ---- */
 
-/* Once a second. When vacuum cannot remove what that leaves behind, once a minute. */
+/* Counters are due once a second. They are due once a minute while vacuum cannot remove their dead rows. */
 static bool counters_are_due(void) {
     bool held_back = dead_rows_of_counters() > COUNTERS_DEAD + COUNTERS_DEAD_EACH * (int64_t)queue_count();
 

@@ -1,4 +1,4 @@
-/* Tells a waiting shell or systemd that the server has started. */
+/* Reports to a waiting shell or to systemd that the server has started. */
 #include "server/ready.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static struct {
-    int pipe; /* to the process that waits; -1: there is none */
+    int pipe; /* to the waiting process; -1: no process waits */
     bool keep_output;
 } ready = { .pipe = -1 };
 
@@ -52,7 +52,7 @@ bool ready_detach(bool keep_output) {
     return setsid() >= 0;
 }
 
-/* As sd_notify(3) describes it; a name that begins with @ is abstract. */
+/* The protocol of sd_notify(3). A name that begins with @ is an abstract socket. */
 static void notify(const char *state) {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un sa = { .sun_family = AF_UNIX };

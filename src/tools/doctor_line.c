@@ -1,4 +1,4 @@
-/* The doctor on the command line. */
+/* The subcommand doctor. */
 #include "tools/doctor_line.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "pg/embedded/embedded.h"
 #include "pg/hosts.h"
 
-/* For a private Postgres that was started to take connections, recovery included. */
+/* The time for the embedded Postgres to take connections, recovery included. */
 #define START_US (60 * US_PER_S)
 #define PAUSE_US (100 * US_PER_MS)
 
@@ -28,7 +28,7 @@ bool doctor_line_asked(int argc, char **argv) {
     return argc > 1 && strcmp(argv[1], "doctor") == 0;
 }
 
-/* The words after "doctor", but for --lines, as the server's own would be. */
+/* Reads the arguments after "doctor". All except --lines are arguments of the server. */
 static bool read_words(int argc, char **argv, bool *lines, enum config_action *action) {
     char **rest = xcalloc((size_t)argc, sizeof *rest);
     int count = 1;
@@ -47,7 +47,7 @@ static bool read_words(int argc, char **argv, bool *lines, enum config_action *a
     return good || refuse(err);
 }
 
-/* ---- the private Postgres ---- */
+/* ---- embedded Postgres ---- */
 
 static void on_pause(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
@@ -55,7 +55,7 @@ static void on_pause(evutil_socket_t fd, short what, void *arg) {
     event_base_loopbreak(arg);
 }
 
-/* It may die and be started again while it is waited for: the loop sees to that. */
+/* Waits until Postgres takes connections. The event loop runs, because it starts Postgres again if Postgres dies. */
 static void wait_for_postgres(struct event_base *base, const char *conninfo) {
     struct event *timer = evtimer_new(base, on_pause, base);
     struct timeval tv = { 0, PAUSE_US };
@@ -68,7 +68,8 @@ static void wait_for_postgres(struct event_base *base, const char *conninfo) {
     event_free(timer);
 }
 
-/* How it is reached; NULL when it does not run and cannot be started. The caller frees it. */
+/* The connection string of the embedded Postgres; starts it if it does not run. NULL after an error message. The caller
+ * frees it. */
 static char *private_postgres(struct event_base *base) {
     char err[512], *path = xasprintf("%s/postgres", config.dir), *running = embedded_visit();
     bool exists = access(path, F_OK) == 0;

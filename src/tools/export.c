@@ -1,4 +1,4 @@
-/* Move queued jobs to lists of a Redis, batch by batch: none is lost and none doubled, wherever it ends. */
+/* Moves queued jobs to lists of a Redis, batch by batch. No job is lost or doubled, wherever the export stops. */
 #include "tools/export.h"
 
 #include <math.h>
@@ -13,12 +13,12 @@
 #define ASIDE "pgdisque:export:"
 #define PAGE "1000"
 #define CURSOR_SIZE 32
-/* A job of QPEEK: its queue, ID and body come first. */
+/* The shape of a job in QPEEK's reply: queue, ID and body are the first elements. */
 #define JOB "[sssa*]"
 
 struct place {
-    char *list;  /* in Redis */
-    char *aside; /* the queue of jobs in hand; in Redis, the set of the IDs of those that were pushed */
+    char *list;  /* the list in Redis */
+    char *aside; /* the separate queue in pgdisque, and the notes in Redis: a set of the IDs of pushed jobs */
 };
 
 static bool stop(struct export *x, const char *who, const char *what) {
@@ -45,7 +45,7 @@ static void place_free(struct place *p) {
     free(p->aside);
 }
 
-/* NULL with a sentence in err; it has ended what another pipeline has begun, too. */
+/* Takes a reply. NULL with a sentence in err if any of the pipelines has an error. */
 static redisReply *take_reply(struct export *x, struct redis_pipe *pipe, const char *command,
                               const char *shape) {
     redisReply *r = redis_pipe_take(pipe, command, shape);
@@ -57,9 +57,9 @@ static redisReply *take_reply(struct export *x, struct redis_pipe *pipe, const c
     return NULL;
 }
 
-/* ---- taking ---- */
+/* ---- move to the separate queue ---- */
 
-/* Each connection moves as many of the batch as the others; -1 when one could not. */
+/* Takes the replies of one connection. Returns the number of jobs that it has moved; -1 after an error. */
 static int64_t take_moved(struct export *x, struct redis_pipe *mover, int64_t count) {
     int64_t moved = 0;
 
@@ -74,7 +74,7 @@ static int64_t take_moved(struct export *x, struct redis_pipe *mover, int64_t co
     return mover->err[0] == '\0' || stop(x, "pgdisque", mover->err) ? moved : -1;
 }
 
-/* What is sent off waits for no answer yet. */
+/* Sends all commands of the pipeline without waiting for replies. */
 static void flush(struct redis_pipe *mover) {
     int done = 0;
 
@@ -82,8 +82,9 @@ static void flush(struct redis_pipe *mover) {
         ;
 }
 
-/* Who takes from queues by a pattern shall not get what is in hand. How many were moved, or -1. Whichever
- * connection moves them, jobs keep their order. */
+/* Moves a batch to the separate queue and returns the number of moved jobs, or -1. The separate queue is paused OUT, so
+ * that consumers with patterns get no job of the batch. The jobs keep their order, although several connections move
+ * them. */
 static int64_t move_aside(struct export *x, const char *name, const struct place *p) {
     const char *end = x->left ? "LEFT" : "RIGHT", *other = x->left ? "RIGHT" : "LEFT";
     int movers = x->batch < EXPORT_MOVERS ? (int)x->batch : EXPORT_MOVERS;
@@ -106,7 +107,7 @@ static int64_t move_aside(struct export *x, const char *name, const struct place
     return moved;
 }
 
-/* ---- pushing ---- */
+/* ---- push to Redis ---- */
 
 static bool is_noted(const redisReply *notes, const redisReply *job) {
     for (size_t i = 0; i < notes->elements; i++) {
@@ -116,7 +117,7 @@ static bool is_noted(const redisReply *notes, const redisReply *job) {
     return false;
 }
 
-/* In a transaction an element is noted even if it could not be pushed. */
+/* The key must be a list or free. EXEC adds the note even if the push before it fails on a key of another type. */
 static bool is_list(struct export *x, const char *key) {
     redisReply *r;
     bool good;
@@ -131,7 +132,8 @@ static bool is_list(struct export *x, const char *key) {
     return good;
 }
 
-/* EXEC's nil says that the notes have changed. False then, too. */
+/* Pushes the jobs that have no note, and adds their notes. False after an error, or if EXEC replies nil because the
+ * notes have changed. */
 static bool push(struct export *x, const struct place *p, const redisReply *jobs, const redisReply *notes) {
     int64_t pushed = 0;
     redisReply *r;
@@ -194,7 +196,7 @@ static bool push_noted(struct export *x, const struct place *p, const redisReply
     if (*some) {
         good = is_list(x, p->list) && push(x, p, jobs, notes) && delete_jobs(x, p, jobs);
     } else {
-        /* Unless another export has noted something since. */
+        /* EXEC deletes nothing if another export has changed the notes since WATCH. */
         redis_pipe_put(&x->to, "MULTI");
         redis_pipe_put(&x->to, "DEL %s", p->aside);
         redis_pipe_put(&x->to, "EXEC");
@@ -205,8 +207,8 @@ static bool push_noted(struct export *x, const struct place *p, const redisReply
     return good;
 }
 
-/* The notes are watched while the jobs are looked at: what another export has deleted of late is either not
- * there any more, or has changed the notes. Notes of jobs that are not there are of no use. */
+/* Watches the notes while it reads the jobs. If another export deletes jobs at the same time, the jobs are gone or the
+ * notes have changed. Notes are deleted when the separate queue is empty. */
 static bool push_all(struct export *x, const struct place *p, bool *some) {
     redisReply *notes;
     bool good;
@@ -243,7 +245,7 @@ bool export_end(struct export *x) {
     return is_well(x);
 }
 
-/* ---- which queues ---- */
+/* ---- search for queues ---- */
 
 static void add_name(char ***names, size_t *count, const char *name) {
     for (size_t i = 0; i < *count; i++) {
@@ -254,7 +256,7 @@ static void add_name(char ***names, size_t *count, const char *name) {
     (*names)[(*count)++] = xstrdup(name);
 }
 
-/* One that is left with begun batches only stands for the queue they are of. */
+/* Adds the names that match. The separate queue of a begun batch counts as the queue of its jobs. */
 static void add_fitting(const redisReply *found, const char *pattern, char ***names, size_t *count) {
     const size_t aside = sizeof ASIDE - 1;
 
@@ -305,11 +307,11 @@ int64_t export_length(struct export *x, const char *name) {
     return here < 0 || aside < 0 ? -1 : here + aside;
 }
 
-/* ---- what stays ---- */
+/* ---- jobs that stay ---- */
 
-/* What is due so soon becomes queued by itself, and must not be taken out of the hands of who gets it. */
+/* A job that is due within this time is not queued by the export: a consumer may get it in between. */
 #define SOON_MS 5000
-/* Times are asked for one after the other, of a machine that may be slow. */
+/* Tolerance for times that were read one after the other from a slow server. */
 #define TOLERANCE_MS 10000
 
 static double field(const redisReply *job, const char *name) {
@@ -318,7 +320,7 @@ static double field(const redisReply *job, const char *name) {
     return value != NULL && redis_reply_fits(value, "i") ? (double)value->integer : -1;
 }
 
-/* In its first delay, and not given out for as long. */
+/* Is the job in its delay? A leased job differs: the end of its lease is not the end of its delay. */
 static bool is_delayed(const redisReply *job, double now_ms, bool *soon) {
     double due = field(job, "ctime") / 1e6 + field(job, "delay") * 1e3;
     double back = now_ms + field(job, "next-requeue-within");

@@ -1,4 +1,4 @@
-/* The export on the command line: its words, what stays, and what it has done. */
+/* The subcommand export: options, run, report. */
 #include "tools/export_line.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct words {
     char *from, *key_prefix, *pop;
     int64_t batch;
     bool delayed, follow, dry_run, help;
-    char **names; /* the address */
+    char **names; /* the only name is the address of the Redis */
     size_t named;
     char **queues; /* names and patterns */
     size_t count;
@@ -72,7 +72,7 @@ static bool read_words(int argc, char **argv, struct words *w) {
 
 /* ---- queues ---- */
 
-/* Does something with each queue that fits; false when that had to stop. */
+/* A step for each queue that matches; false after an error. */
 typedef bool with_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name);
 
 static bool each_queue(struct export *x, const struct words *w, struct line_progress *p, with_queue *with) {
@@ -116,7 +116,7 @@ static bool move_queue(struct export *x, const struct words *w, struct line_prog
     return true;
 }
 
-/* ---- what stays ---- */
+/* ---- jobs that stay ---- */
 
 static void tell_rest(struct export *x, const struct words *w, const char *name, int64_t count,
                       const char *what) {

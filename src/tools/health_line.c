@@ -1,4 +1,4 @@
-/* HEALTH on the command line. */
+/* The subcommand health. */
 #include "tools/health_line.h"
 
 #include <signal.h>
@@ -8,14 +8,14 @@
 
 #include "config/config.h"
 
-/* For each step; the server itself gives up HEALTH before that. */
+/* The timeout of each step. The server ends HEALTH earlier. */
 #define PATIENCE_S 10
 
 bool health_line_asked(int argc, char **argv) {
     return argc > 1 && strcmp(argv[1], "health") == 0;
 }
 
-/* The first address it listens on; all of them are this machine's as well. */
+/* The first address that the server listens on. A wildcard becomes the loopback address. */
 static void find_host(char *out, size_t size) {
     const char *first = config.bind + (config.bind[0] == '-');
     int len = (int)strcspn(first, " ");
@@ -42,7 +42,7 @@ static redisContext *reach(void) {
     return c;
 }
 
-/* The last reply; NULL when there is none. */
+/* The last reply; NULL if the connection was lost. */
 static redisReply *ask(redisContext *c) {
     redisReply *r;
 

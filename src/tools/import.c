@@ -1,4 +1,4 @@
-/* Move tasks from a Redis, batch by batch: none is lost and none doubled, wherever it ends. */
+/* Moves tasks from a Redis, batch by batch. No task is lost or doubled, wherever the import stops. */
 #include "tools/import.h"
 
 #include <math.h>
@@ -9,25 +9,25 @@
 #include "tools/import_shape.h"
 #include "tools/redis_reply.h"
 
-/* For how long an interrupted import may lie before it is run again. */
+/* The time in which an interrupted import must be run again, so that no task is doubled. */
 #define REMEMBER_S (7 * 24 * 3600)
-/* A longer name of a queue is refused by every command. */
+/* The server refuses longer names of queues. */
 #define NAME_LEN_MAX ((size_t)64 * 1024)
-/* How often a batch is put aside in vain, because another import is faster. */
+/* Tries to take a batch, in case other imports take each batch first. */
 #define TAKE_TRIES 1000
 
-/* A batch in hand. */
+/* The current batch. */
 struct in_hand {
     struct import_keys keys;
     char id[IMPORT_ID_LEN + 1]; /* "": there is no batch */
-    char *prefix;               /* with which it was begun: keys of UNIQUE are a queue's */
-    redisReply *reply;          /* holds the elements */
+    char *prefix;      /* the queue prefix with which it was begun, because UNIQUE keys belong to a queue */
+    redisReply *reply; /* holds the elements */
     struct import_element *elements;
     redisReply **fields; /* of elements that are IDs */
     size_t count;
-    bool begun; /* something may have been put aside */
-    bool dry;   /* the source has none */
-    bool *bad;  /* by element */
+    bool begun; /* elements may have been moved to the separate list */
+    bool dry;   /* the source is empty */
+    bool *bad;  /* for each element: it is refused */
     int64_t now_s;
 };
 
@@ -62,7 +62,7 @@ static void drop(struct in_hand *h) {
         freeReplyObject(h->reply);
 }
 
-/* ---- what is there ---- */
+/* ---- take a batch ---- */
 
 int64_t import_length(struct import *im, const struct import_source *s) {
     return s->shape->length(im, s);
@@ -84,7 +84,8 @@ static bool unpack(struct import *im, const struct import_source *s, const redis
     return redis_is_well(im);
 }
 
-/* Both at once: a batch never goes by the ID of another. */
+/* Reads mark and elements in one transaction, so that the elements belong to the ID. Leaves h->id empty if there is no
+ * batch. */
 static bool look(struct import *im, const struct import_source *s, struct in_hand *h) {
     const redisReply *mark, *list;
 
@@ -115,7 +116,8 @@ static bool look(struct import *im, const struct import_source *s, struct in_han
     return unpack(im, s, list, h);
 }
 
-/* A batch that lies there already is taken first. Another import may be faster, but not again and again. */
+/* Takes a batch that an earlier import has left, or else a new one. If another import takes the source's elements
+ * first, the next try reads that batch. */
 static bool take(struct import *im, const struct import_source *s, struct in_hand *h) {
     for (int i = 0; i < TAKE_TRIES; i++) {
         if (!look(im, s, h))
@@ -134,7 +136,7 @@ static bool take(struct import *im, const struct import_source *s, struct in_han
     return stop(im, h->keys.side, "no batch could be put here");
 }
 
-/* ---- adding ---- */
+/* ---- add jobs ---- */
 
 static void count_one(struct import *im, const char *queue) {
     size_t i = 0;
@@ -188,7 +190,7 @@ static int64_t delay_of(const struct in_hand *h, const struct import_element *e)
     return wait < 1e9 ? (int64_t)wait : 1000000000;
 }
 
-/* The server would close the connection at a larger argument, or refuse the name. */
+/* The server closes the connection after a larger argument, and refuses a longer name. */
 static bool fits(const struct import *im, const struct import_task *task, const char *queue) {
     return task->body.len <= (size_t)im->body_max && strlen(queue) <= NAME_LEN_MAX;
 }
@@ -205,7 +207,7 @@ static char *too_large(struct import *im, const struct import_source *s, const s
     return NULL;
 }
 
-/* NULL: it is refused. The queue's name, which the caller frees. */
+/* Sends the ADDJOB of an element. Returns the queue's name, which the caller frees; NULL if the element is refused. */
 static char *add_one(struct import *im, const struct import_source *s, const struct in_hand *h, size_t i) {
     const struct import_element *e = &h->elements[i];
     struct import_task task = { .body = e->text, .delay_s = delay_of(h, e) };
@@ -249,9 +251,9 @@ static bool add_all(struct import *im, const struct import_source *s, struct in_
     return im->to.err[0] == '\0' || stop(im, "pgdisque", im->to.err);
 }
 
-/* ---- ending ---- */
+/* ---- end of a batch ---- */
 
-/* The batch may have been ended by another import meanwhile. */
+/* Does the batch still exist? Another import may have ended it. WATCH keeps the answer valid until EXEC. */
 static bool still_there(struct import *im, const struct in_hand *h) {
     redisReply *r;
     bool same;
@@ -297,7 +299,7 @@ int64_t import_begun(struct import *im, const struct import_source *s) {
     int64_t begun;
 
     name_keys(im, s, &h.keys);
-    /* Tasks that workers have in hand are there, and do not count as the source's length. */
+    /* In these two shapes the key exists while workers hold tasks, and length() does not count these tasks. */
     if (s->shape == &import_held || s->shape == &import_due)
         redis_pipe_put(&im->from, "EXISTS %s %s", h.keys.mark, s->key);
     else

@@ -1,4 +1,4 @@
-/* Tasks that are hashes, named by IDs in lists and sets: RQ, Bull, BullMQ. */
+/* Tasks that are hashes, with their IDs in lists and sorted sets: RQ, Bull, BullMQ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static struct import_source *add_key(const char *queue, char *key, struct import
     return s;
 }
 
-/* ---- fetching ---- */
+/* ---- read hashes ---- */
 
 static void ask_for(struct import *im, const struct import_source *s, struct slice id) {
     const struct import_hashes *hashes = im->kind->hashes;
@@ -49,7 +49,7 @@ static void ask_for(struct import *im, const struct import_source *s, struct sli
     free(key);
 }
 
-/* NULL when the key is no hash; then the element is odd. */
+/* Takes the reply of HGETALL. NULL and e->odd if the key is not a hash. */
 static redisReply *take_hash(struct import *im, struct import_element *e) {
     redisReply *r = redis_pipe_take_or_error(&im->from, "HGETALL", "[(ss)*]");
 
@@ -76,7 +76,8 @@ static redisReply *take_fields(struct import *im, struct import_element *e) {
     return fields;
 }
 
-/* RQ 2 names the run behind the job. Before, an ID might have a colon itself. */
+/* RQ 2 appends the ID of the run to the ID of the job. The hash is first searched with the whole text, because an ID of
+ * an older RQ may contain a colon. */
 static redisReply *fetch_without_run(struct import *im, const struct import_source *s,
                                      struct import_element *e, redisReply *fields) {
     const char *colon = memrchr(e->text.ptr, ':', e->text.len);
@@ -116,7 +117,8 @@ static size_t rq_forget(struct import *im, const struct import_source *s, const 
 
 static const struct import_hashes rq_hashes = { rq_key, "dependents", rq_forget };
 
-/* What a dead worker had first: it is the oldest. Of what is started, RQ says until when it may run. */
+/* The sources in the order of age: tasks of dead workers are the oldest. The score of a started task (wip) is the time
+ * until which it may run. */
 static void add_rq(const char *name, struct import_source **out, size_t *found) {
     if (strncmp(name, "rq:queue:", 9) == 0)
         name += 9;
@@ -145,7 +147,7 @@ static bool add_base64(struct buf *b, struct slice name, struct slice bytes) {
     return good;
 }
 
-/* What Python has pickled, or compressed, is no text. */
+/* Does the field hold bytes that Python has pickled or compressed? */
 static bool is_binary(struct slice name) {
     static const char *const names[] = { "data", "meta", "exc_info", "result" };
 
@@ -206,10 +208,11 @@ static size_t bull_forget(struct import *im, const struct import_source *s, cons
     return 3;
 }
 
-/* A parent needs what its children have returned. */
+/* A job with the key "processed" is a parent, which needs the results of its children. */
 static const struct import_hashes bull_hashes = { bull_key, "processed", bull_forget };
 
-/* What a dead worker had first: it is the oldest. Of each, the next one is at the right. */
+/* The sources in the order of age: tasks of dead workers are the oldest. The next task of each list is at its right
+ * end. */
 static bool find_bull(struct import *im, char **names, size_t count, struct import_source **out,
                       size_t *found) {
     for (size_t i = 0; i < count; i++) {
@@ -231,7 +234,7 @@ static bool add_raw(const struct import_element *e, struct import_task *task, co
     return json_add_value(&task->made, slice_str(name), value.ptr == NULL ? SLICE("null") : value);
 }
 
-/* attempts is how often it may be tried at all, 0 that nobody has said so. */
+/* The remaining attempts; 0 if the job has no limit. The option attempts counts all attempts. */
 static int64_t bull_attempts(const struct import_element *e, struct slice opts) {
     struct slice field, made = field_of(e, "atm");
     int64_t attempts, done;
@@ -245,15 +248,15 @@ static int64_t bull_attempts(const struct import_element *e, struct slice opts) 
     return done < attempts ? attempts - done : 1;
 }
 
-/* A job without a timestamp is older than Bull's 3. */
+/* Is the timestamp valid? Jobs of Bull before version 3 have none. */
 static bool has_time(const struct import_element *e) {
     struct slice time = field_of(e, "timestamp");
 
     return time.ptr == NULL || json_kind_of(time) == JSON_NUMBER;
 }
 
-/* None is before 1 there, and 1 before 2. The next run of what recurs is made by the run before, so none is
- * taken out of the row; nor is a child, for which its parent waits. */
+/* In Bull a job without priority comes before priority 1, and 1 before 2. Repeated jobs are refused, because each run
+ * adds the next one. Children are refused, because their parents wait for them. */
 static bool read_bull(const struct import *im, const struct import_element *e, struct import_task *task) {
     int64_t priority = number_of(field_of(e, "priority"), 0);
     struct slice opts = field_of(e, "opts");

@@ -1,4 +1,4 @@
-/* What tasks look like in Redis, by the library that put them there. */
+/* The formats of tasks in Redis, by the library that added them. */
 #include "tools/import.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void add_resque_queue(const char *name, struct import_source **out, size_
     s->left = true;
 }
 
-/* The queues that were named, or all. */
+/* Finds the named queues, or all queues. */
 static bool find_resque(struct import *im, char **names, size_t count, struct import_source **out,
                         size_t *found) {
     for (size_t i = 0; i < count; i++)
@@ -87,7 +87,7 @@ static struct import_source *add_laravel(const struct import *im, const char *na
     return s;
 }
 
-/* What is reserved is a worker's until it is due: then Laravel itself gives it to another. */
+/* A reserved task belongs to a worker until its time. After that Laravel itself gives it to another worker. */
 static bool find_laravel(struct import *im, char **names, size_t count, struct import_source **out,
                          size_t *found) {
     for (size_t i = 0; i < count; i++) {
@@ -100,7 +100,7 @@ static bool find_laravel(struct import *im, char **names, size_t count, struct i
     return true;
 }
 
-/* maxTries counts the first try, too; 0 is without end. */
+/* maxTries counts the first try, too; 0 means no limit. */
 static bool read_laravel(const struct import *im, const struct import_element *e, struct import_task *task) {
     struct slice field;
     int64_t tries, done;
@@ -119,7 +119,7 @@ static bool read_laravel(const struct import *im, const struct import_element *e
 
 /* ---- Celery, by kombu ---- */
 
-/* A list for each step of priority; the first is the most urgent. */
+/* There is one list for each priority step. The first step is the most urgent. */
 static bool find_celery(struct import *im, char **names, size_t count, struct import_source **out,
                         size_t *found) {
     static const char *const steps[] = { "",
@@ -168,7 +168,7 @@ static void add_sidekiq_sets(struct import_source **out, size_t *found) {
     }
 }
 
-/* The queues that were named, or all with both sets. */
+/* Finds the named queues, or all queues and both sorted sets. */
 static bool find_sidekiq(struct import *im, char **names, size_t count, struct import_source **out,
                          size_t *found) {
     for (size_t i = 0; i < count; i++)
@@ -181,7 +181,7 @@ static bool find_sidekiq(struct import *im, char **names, size_t count, struct i
     return true;
 }
 
-/* The first try is none of the retries; retry_count is 0 after the first failure. */
+/* The remaining attempts. The retries do not include the first try. retry_count is 0 after the first failure. */
 static int64_t sidekiq_attempts(struct slice job) {
     struct slice retry, done;
     int64_t retries, failed = -1;
@@ -215,7 +215,7 @@ static bool read_sidekiq(const struct import *im, const struct import_element *e
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- table of kinds ---- */
 
 static const struct import_kind *const kinds[] = {
     &(const struct import_kind){ "list", true, find_lists, read_anything, NULL },

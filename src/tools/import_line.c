@@ -1,4 +1,4 @@
-/* The import on the command line: its words, how far it is, and what it has done. */
+/* The subcommand import: options, run, report. */
 #include "tools/import_line.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define DEFAULT_TTL_S (365 * 24 * 3600)
 #define DEFAULT_BATCH 500
 #define FOLLOW_PAUSE_US (200 * US_PER_MS)
-/* What a consumer has had for so long is in nobody's hands any more. */
+/* An entry that a consumer has held for this time counts as abandoned. */
 #define DEFAULT_IDLE_S 60
 
 struct words {
@@ -59,7 +59,7 @@ static const char usage[] =
     "  --follow               go on with what comes, until SIGINT or SIGTERM\n"
     "  --dry-run              only say what is there\n";
 
-/* ---- words ---- */
+/* ---- options ---- */
 
 static bool read_words(int argc, char **argv, struct words *w) {
     const struct line_option options[] = {
@@ -108,7 +108,7 @@ static bool choose_kind(const struct words *w, struct import *im) {
     return true;
 }
 
-/* ---- what it has done ---- */
+/* ---- report ---- */
 
 static void tell_sum(const struct import *im, const struct line_progress *p) {
     line_progress_clear(p);
@@ -125,7 +125,7 @@ static void tell_sum(const struct import *im, const struct line_progress *p) {
 
 /* ---- the run ---- */
 
-/* All that is there now: how much that was, or -1. */
+/* Moves all tasks of the sources. Returns the number of elements, or -1. */
 static int64_t move_all(struct import *im, const struct import_source *sources, size_t count,
                         struct line_progress *p) {
     int64_t all = 0, moved;
@@ -142,8 +142,8 @@ static int64_t move_all(struct import *im, const struct import_source *sources, 
     return all;
 }
 
-/* Adds what is there under these names, all if there are none, to the total; how much, or -1. What an earlier run
- * has put aside, and what is in the hands of workers, counts as found. */
+/* Adds the elements under these names, or all if there are no names, to the total. Returns more than 0 if something was
+ * found, or -1. A batch of an earlier run and tasks that workers hold count as found. */
 static int64_t count_names(struct import *im, const struct words *w, char **names, size_t named,
                            struct line_progress *p) {
     struct import_source *sources = NULL;
@@ -165,7 +165,7 @@ static int64_t count_names(struct import *im, const struct words *w, char **name
     return good ? found : -1;
 }
 
-/* Says which names have nothing: they may be misspelt. With --follow tasks may come. */
+/* Reports names without tasks, because they may be misspelt. With --follow their tasks may come later. */
 static bool count_all(struct import *im, const struct words *w, struct line_progress *p) {
     if (w->count == 1)
         return count_names(im, w, NULL, 0, p) >= 0;
@@ -182,7 +182,7 @@ static bool count_all(struct import *im, const struct words *w, struct line_prog
     return true;
 }
 
-/* Once, or again and again: there may be new queues each time. */
+/* Moves all tasks once, or with --follow repeatedly. Each round searches for new queues. */
 static bool run(struct import *im, const struct words *w, struct line_progress *p) {
     int64_t moved = 0;
 

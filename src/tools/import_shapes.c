@@ -1,4 +1,4 @@
-/* Lists and sorted sets of a Redis, and how batches of them are put aside. */
+/* Lists and sorted sets of a Redis: how their elements are moved to a batch. */
 #include "tools/import_shape.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ int64_t import_take_length(struct import *im, const struct import_source *s, con
     return length;
 }
 
-/* What is taken is what was there when there was no mark: otherwise another import was faster. */
+/* Is there a mark already? WATCH makes EXEC fail if another import sets the mark first. */
 static bool marked(struct import *im, const struct import_keys *k) {
     redis_pipe_put(&im->from, "WATCH %s", k->mark);
     redis_pipe_put(&im->from, "EXISTS %s", k->mark);
@@ -46,7 +46,7 @@ static void begin(struct import *im, const struct import_keys *k) {
     free(mark);
 }
 
-/* EXEC's nil says that somebody was faster, which the next look shows. */
+/* EXEC replies nil if another import was faster. The caller reads the mark again, so the reply is not checked. */
 static void commit(struct import *im, size_t queued) {
     redis_pipe_put(&im->from, "EXEC");
     redis_pipe_skip(&im->from, queued + 3);
@@ -88,12 +88,12 @@ static bool list_take(struct import *im, const struct import_source *s, const st
 
 const struct import_shape import_list = { list_length, list_take, unpack_one, refuse_text };
 
-/* ---- lists of what workers have ---- */
+/* ---- lists of tasks that workers hold ---- */
 
-/* A worker takes a task and then its lock, in two steps. */
+/* A worker takes a task and its lock in two steps. This is the time between the two checks for a lock. */
 #define HELD_PAUSE_US 1000000
 
-/* Only those that are still there, and still without a lock. */
+/* Takes only the elements that are still in the list and still have no lock. */
 static const char held_script[] =
     "local list, side, mark, id, locks = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]\n"
     "if redis.call('EXISTS', mark) == 1 then return 1 end\n"
@@ -107,7 +107,8 @@ static const char held_script[] =
     "end\n"
     "return 1\n";
 
-/* The elements without a lock, the next one first. They are in *list, which the caller frees. */
+/* Finds the elements without a lock, the next one first, and returns their number. *list holds their bytes. The caller
+ * frees *list and *out. */
 static size_t not_held(struct import *im, const struct import_source *s, redisReply **list,
                        struct slice **out) {
     size_t count = 0;
@@ -185,9 +186,9 @@ static bool held_take(struct import *im, const struct import_source *s, const st
 
 const struct import_shape import_held = { held_length, held_take, unpack_one, refuse_text };
 
-/* ---- sets ---- */
+/* ---- sorted sets ---- */
 
-/* Elements have their times before them. */
+/* Reads an element of two strings: its score and its member. */
 static size_t unpack_two(redisReply **strings, size_t count, struct import_element *e) {
     if (count < 2)
         return 0;
@@ -195,7 +196,7 @@ static size_t unpack_two(redisReply **strings, size_t count, struct import_eleme
     return 2;
 }
 
-/* RPUSH side score member ..., ZREM key member ...: the set is watched, so it is as it was read. */
+/* Moves the members: RPUSH side score member ..., ZREM key member ... EXEC fails if the set has changed since WATCH. */
 static void put_aside(struct import *im, const struct import_source *s, const struct import_keys *k,
                       const redisReply *members) {
     struct slice *push = xcalloc(members->elements + 2, sizeof *push);
@@ -218,7 +219,7 @@ static void put_aside(struct import *im, const struct import_source *s, const st
     free(rem);
 }
 
-/* With the members and scores that a command asks for, which has been put. */
+/* Takes the reply of a command that reads members and scores, and moves them to the batch. False if there are none. */
 static bool set_take_members(struct import *im, const struct import_source *s, const struct import_keys *k) {
     redisReply *members;
     bool some;
@@ -247,7 +248,7 @@ static bool set_take(struct import *im, const struct import_source *s, const str
     return set_take_members(im, s, k);
 }
 
-/* Milliseconds, and the last bits of the ID behind them. */
+/* The score is milliseconds * 4096 plus the low bits of the ID. */
 static size_t unpack_ticks(redisReply **strings, size_t count, struct import_element *e) {
     size_t step = unpack_two(strings, count, e);
 

@@ -1,4 +1,4 @@
-/* Streams of a Redis: what a group has not done, taken out of the stream. */
+/* Streams of a Redis: moves the entries that a consumer group has not acknowledged. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,18 @@
 #include "tools/import_shape.h"
 #include "tools/redis_reply.h"
 
-/* The consumer as which new entries are read; it is gone when the script ends. */
+/* The name of the consumer that reads new entries. The script deletes it at its end. */
 #define CONSUMER "pgdisque-import"
 
 #define PAGE 1000
-/* Counting ends there. */
+/* The count of entries stops at this number. */
 #define COUNT_MOST 1000000000
 
 /*
- * First what consumers have not acknowledged for so long, then what nobody has got. An entry lies aside as
- * how often it was given out, the number of its strings, and these. It is deleted when no other group may
- * want it. A script, since what is pending must not be somebody else's when it is put aside.
+ * Takes the entries that consumers have held longer than the idle time. If there are none, takes new entries. An entry
+ * in the batch is: the number of its deliveries, the number of its strings, the strings. The script deletes an entry
+ * from the stream if the stream has no other group. It is a script, so that no consumer can claim a pending entry
+ * between the check and the move.
  */
 static const char take_script[] =
     "local stream, side, mark = KEYS[1], KEYS[2], KEYS[3]\n"
@@ -57,7 +58,7 @@ static bool stream_take(struct import *im, const struct import_source *s, const 
     return some > 0;
 }
 
-/* ---- how much is there ---- */
+/* ---- count ---- */
 
 static int64_t count_pending(struct import *im, const struct import_source *s) {
     redisReply *r;
@@ -75,7 +76,7 @@ static int64_t count_pending(struct import *im, const struct import_source *s) {
     return count;
 }
 
-/* The entries behind *id, up to a page, which becomes the last of them; -1 with an error in im->from. */
+/* Counts the entries behind *id, at most a page, and sets *id to the last of them. -1 with an error in im->from. */
 static int64_t count_page(struct import *im, const struct import_source *s, char **id) {
     redisReply *page;
     int64_t count;
@@ -93,7 +94,8 @@ static int64_t count_page(struct import *im, const struct import_source *s, char
     return count;
 }
 
-/* By going over all of them: a Redis before 7 does not count them, nor does any behind deleted ones. */
+/* Counts by reading all entries behind id. Redis before 7 has no lag, and a newer Redis has none after deleted
+ * entries. */
 static int64_t count_behind(struct import *im, const struct import_source *s, const char *id) {
     char *from = xstrdup(id);
     int64_t count = 0, here;
@@ -201,7 +203,7 @@ static bool one_field(const struct import_element *e, struct slice name, struct 
     return false;
 }
 
-/* Of two fields with one name a reader of JSON would see one only. */
+/* Makes a JSON object of all fields. False if two fields have the same name, because JSON readers keep only one. */
 static bool all_fields(const struct import_element *e, struct import_task *task) {
     json_begin(&task->made);
     for (size_t i = 0; i + 1 < e->strings; i += 2) {

@@ -1,4 +1,4 @@
-/* The words behind a subcommand that is an own program. */
+/* The arguments of a subcommand: options and names. */
 #include "tools/line_options.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const struct line_option *option_of(const struct line_option *options, si
     return NULL;
 }
 
-/* The option at *at, which moves on to its value. */
+/* Reads the option at *at. *at moves to the option's value, if it takes one. */
 static bool take_option(int argc, char **argv, int *at, const struct line_option *o) {
     if (o->flag != NULL) {
         *o->flag = true;

@@ -1,4 +1,4 @@
-/* How far a subcommand is, on a terminal, and whether it shall end. */
+/* The progress line of a subcommand on a terminal, and its end by a signal. */
 #include "tools/line_progress.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Connections to a Redis for subcommands: addresses, pipelines. */
+/* Connections to a Redis for subcommands: addresses, login, pipelines. */
 #include "tools/redis_link.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include "tools/redis_reply.h"
 
 #define CONNECT_S 10
-/* No list is longer; sums of such sizes cannot overflow. */
+/* The largest accepted size. Sums of a few such sizes cannot overflow. */
 #define SIZE_MOST ((int64_t)1 << 48)
 
 /* ---- addresses ---- */
@@ -21,7 +21,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A part of a URL without its percent signs. */
+/* Decodes the percent signs in a part of a URL. The caller frees the result. */
 static char *unescape(const char *from, const char *end) {
     char *text = slice_dup((struct slice){ from, (size_t)(end - from) }), *to = text;
 
@@ -58,7 +58,7 @@ static void read_login(const char *from, const char *end, struct redis_address *
     }
 }
 
-/* host, [host], with a port or without. */
+/* Reads host or [host], with or without a port. */
 static bool read_host(const char *from, const char *end, struct redis_address *out) {
     const char *port = end;
 
@@ -139,7 +139,7 @@ void redis_pipe_put_slices(struct redis_pipe *p, const struct slice *words, size
     free(lens);
 }
 
-/* Any reply; NULL: the connection is gone. */
+/* Takes a reply of any shape; NULL if the connection was lost. */
 static redisReply *take_any(struct redis_pipe *p) {
     void *reply = NULL;
 

@@ -1,9 +1,9 @@
-/* Check the shape of a reply before anything in it is used. */
+/* Checks the shape of a reply before the reply is used. */
 #include "tools/redis_reply.h"
 
 #include <string.h>
 
-/* Behind the brackets of an item, or behind its letter; ? and * come there. */
+/* The end of an item: behind its letter or its closing bracket, before ? or *. */
 static const char *item_end(const char *shape) {
     int depth = 0;
 
@@ -35,7 +35,7 @@ static bool fits_item(const char *shape, const redisReply *r) {
     }
 }
 
-/* How many elements a group such as (sa) has; 1 for every other item. */
+/* The number of elements in a group such as (sa); 1 for any other item. */
 static size_t width_of(const char *item) {
     size_t width = 0;
 

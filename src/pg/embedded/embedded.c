@@ -1,4 +1,4 @@
-/* The life of the embedded Postgres: start, restart after its death, stop. */
+/* The embedded Postgres: start, restart after its death, stop. */
 #include "pg/embedded/embedded.h"
 
 #include <errno.h>
@@ -20,11 +20,11 @@
 #include "pg/embedded/pgdir.h"
 #include "pg/embedded/pgproc.h"
 
-/* With less, Postgres cannot work. */
+/* Postgres cannot work with less free space on its disk. */
 #define ROOM_BYTES 65536
 #define BACKOFF_MIN_MS 100
 #define BACKOFF_MAX_MS 5000
-/* Who lives this long was well: the next restart is quick again. */
+/* After a run of this length the next restart has the smallest delay again. */
 #define STEADY_MS 10000
 #define FAST_STOP_MS 10000
 #define HARD_STOP_MS 10000
@@ -32,24 +32,24 @@
 /* conf/embedded-postgresql.conf sets this port, and with it the socket's name. */
 #define PORT "5432"
 #define SOCKET_NAME "/.s.PGSQL." PORT
-/* Longest directory name with which the socket's name fits in its address. */
+/* The longest directory name with which the socket's path fits into a socket address. */
 #define SOCKET_DIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof(SOCKET_NAME))
 
 static struct {
     struct pgdir dir;
     struct pgproc proc;
     pid_t pid;          /* 0: none runs */
-    int backoff_ms;     /* before the next start, if it dies soon */
+    int backoff_ms;     /* delay before the next start, if Postgres dies soon */
     int64_t started_us; /* clock_mono_now() */
-    off_t log_start;    /* where the log of this run begins */
+    off_t log_start;    /* offset in postgres.log at which this run begins */
     struct event *on_child;
     struct event *on_restart;
-    struct event *on_minute; /* for the size of the log */
+    struct event *on_minute; /* checks the size of the log */
     char *conninfo;
 } embedded = { .dir = { .base_fd = -1, .fd = -1, .lock_fd = -1, .log_fd = -1 } };
 
-/* Where our libpq looks for the socket: libpq takes commas for a list of hosts,
- * and a name too long for a socket address is replaced by the open directory. */
+/* The directory of the socket, for libpq. If the path has a comma, which libpq takes for a list of hosts, or is too
+ * long for a socket address, the result names the open directory in /proc. */
 static char *socket_dir(void) {
     const char *path = embedded.dir.path;
 
@@ -58,7 +58,7 @@ static char *socket_dir(void) {
     return xasprintf("/proc/self/fd/%d", embedded.dir.fd);
 }
 
-/* hostaddr, because PGHOSTADDR in the environment would lead elsewhere. */
+/* Sets hostaddr to "", because PGHOSTADDR in the environment would name another host. */
 static char *make_conninfo(const char *dir) {
     char quoted[2 * SOCKET_DIR_MAX + 1];
     size_t len = 0;
@@ -72,7 +72,7 @@ static char *make_conninfo(const char *dir) {
     return xasprintf("host='%s' hostaddr='' port=" PORT " user=pgdisque dbname=postgres", quoted);
 }
 
-/* SIGINT is Postgres' fast shutdown: sessions end, a checkpoint is written. */
+/* The death signal is SIGINT, Postgres' fast shutdown: sessions end, and a checkpoint is written. */
 static bool run_postgres(void) {
     static const char *const args[] = { NULL };
 
@@ -120,7 +120,7 @@ static void restart(evutil_socket_t fd, short what, void *arg) {
     restart_later(next_backoff_ms());
 }
 
-/* SIGCHLD tells that some child has ended; only ours is reaped here. */
+/* SIGCHLD reports the end of any child. This function reaps only the postmaster. */
 static void child_ended(evutil_socket_t fd, short what, void *arg) {
     pid_t pid = embedded.pid;
     char how[64], words[400];
@@ -171,7 +171,7 @@ static bool prepare(char *err, size_t err_size) {
            pgdir_prepare(&embedded.dir, &embedded.proc, err, err_size);
 }
 
-/* Before the first child, so that no death of one is missed. */
+/* Call it before the first child starts, so that no end of a child is missed. */
 static bool watch_children(struct event_base *base) {
     static const struct timeval minute = { 60, 0 };
 
@@ -226,7 +226,7 @@ pid_t embedded_pid(void) {
     return embedded.pid;
 }
 
-/* What Postgres says of it has many forms, and a session that cannot begin says the least. */
+/* Checks the free space itself, because Postgres reports a full disk by many different errors. */
 const char *embedded_trouble(void) {
     static char text[512];
     struct statvfs fs;
@@ -242,7 +242,7 @@ bool embedded_running(void) {
     return embedded.pid != 0;
 }
 
-/* Immediate shutdown loses nothing that was committed; the next start recovers. */
+/* An immediate shutdown (SIGQUIT) loses no committed transaction. The next start recovers from the WAL. */
 static void stop_postgres(void) {
     int status;
 

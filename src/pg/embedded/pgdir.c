@@ -31,7 +31,7 @@
 #define TAIL_LINES 6
 #define LOG_MOST_BYTES (16 * 1024 * 1024)
 
-/* Reads the start of a small file as text; false with errno. */
+/* Reads the begin of a file as text. False with errno. */
 static bool read_text(int dir, const char *name, char *out, size_t size) {
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
     ssize_t n;
@@ -45,9 +45,8 @@ static bool read_text(int dir, const char *name, char *out, size_t size) {
 }
 
 /*
- * Calls fn for all that lies under name in the directory parent, then for name
- * itself. By descriptors, because we may be root in a directory where somebody
- * else could put a symbolic link in our way.
+ * Calls fn for all files below name in the directory parent, then for name itself. Uses descriptors instead of paths,
+ * because this process may be root, and another user may replace a directory by a symbolic link.
  */
 static bool tree_each(int parent, const char *name, bool (*fn)(int, const char *, bool, const void *),
                       const void *arg) {
@@ -79,10 +78,10 @@ static bool give_entry(int parent, const char *name, bool is_dir, const void *ar
     return fchownat(parent, name, p->uid, p->gid, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Opening: the directory, the lock, the log. */
+/* ---- directory, lock, log ---- */
 
 static bool open_base(struct pgdir *d, char *err, size_t err_size) {
-    /* Postgres' user passes through, but what else lies there is not for others to see. */
+    /* Mode 0711 lets Postgres' user pass through, but hides the content from other users. */
     if (mkdir(config.dir, 0711) != 0 && errno != EEXIST)
         return pgproc_fail(err, err_size, "cannot make directory %s: %s", config.dir, strerror(errno));
     d->base_fd = open(config.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -106,8 +105,8 @@ static bool fail_locked(const struct pgdir *d, char *err, size_t err_size) {
 }
 
 /*
- * The file stays when the lock goes: removing it would let two servers lock two files of that name. Who can
- * open a file can lock it, so only its owner can.
+ * The file stays when the lock is released. If it were removed, two servers could lock two files of this name. Only the
+ * owner may open the file, because any process that can open a file can lock it.
  */
 static bool take_lock(struct pgdir *d, char *err, size_t err_size) {
     d->lock_fd = openat(d->base_fd, "pgdisque.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -153,9 +152,9 @@ void pgdir_close(struct pgdir *d) {
     *d = PGDIR_CLOSED;
 }
 
-/* Making the data directory. */
+/* ---- data directory ---- */
 
-/* An empty directory may be a mount point that waits for the data. */
+/* An empty directory is accepted, because it may be a mount point. */
 static bool is_empty_dir(const struct pgdir *d) {
     int fd = openat(d->base_fd, DATA, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -198,7 +197,8 @@ static bool open_data(struct pgdir *d, const char *name, char *err, size_t err_s
     return true;
 }
 
-/* An initdb that was cut short leaves only this, because the name changes last. */
+/* Makes the temporary directory for initdb. An interrupted initdb leaves only this directory, because make_data()
+ * renames it at the end. */
 static bool make_tmp(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
     if (faccessat(d->base_fd, DATA_TMP, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         log_notice("postgres", "an earlier initdb in %s did not finish: starting over", d->base);
@@ -213,8 +213,8 @@ static bool make_tmp(struct pgdir *d, const struct pgproc *p, char *err, size_t 
     return open_data(d, DATA_TMP, err, err_size);
 }
 
-/* The socket is open to its owner only, so local connections need no password; a
- * listen_addresses that somebody adds must not open the door without one. */
+/* Only its owner can use the socket, so local connections need no password. Connections by TCP are rejected, even if a
+ * user setting adds listen_addresses. */
 static bool run_initdb(const struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
     static const char *const args[] = { "--encoding=UTF8",     "--locale=C",
                                         "--username=pgdisque", "--auth-local=trust",
@@ -257,7 +257,7 @@ static bool make_data(struct pgdir *d, const struct pgproc *p, char *err, size_t
     return true;
 }
 
-/* What a server before us may have left running. */
+/* ---- Postgres of an earlier server ---- */
 
 enum holder { HOLDER_NONE, HOLDER_POSTMASTER, HOLDER_OTHER, HOLDER_UNKNOWN };
 
@@ -269,8 +269,8 @@ static pid_t recorded_pid(const struct pgdir *d) {
     return (pid_t)atoi(text);
 }
 
-/* A process may look at another's working directory when both have one user;
- * root has to become that user for it where it has no CAP_SYS_PTRACE (containers). */
+/* The working directory of a process. Reading it needs the same user or CAP_SYS_PTRACE. root lacks CAP_SYS_PTRACE in
+ * containers, so this function takes the user of Postgres. */
 static int stat_cwd(const struct pgproc *p, pid_t pid, struct stat *st) {
     char path[64];
     int error;
@@ -302,7 +302,7 @@ static enum holder who_is(const struct pgdir *d, const struct pgproc *p, pid_t p
     if (!is_postgres(pid))
         return HOLDER_OTHER;
     error = stat_cwd(p, pid, &cwd);
-    /* A dead process that nobody has waited for has no directory any more. */
+    /* A zombie process has no working directory. */
     if (error == ENOENT)
         return HOLDER_OTHER;
     if (error || fstat(d->fd, &own) != 0)
@@ -339,11 +339,10 @@ static bool end_leftover(const struct pgdir *d, const struct pgproc *p, pid_t pi
 }
 
 /*
- * After a crash the files that record the process id may name a new process that
- * has nothing to do with Postgres, commonly so in containers, where ids repeat
- * from start to start. Postgres would refuse to start then. Our lock and the
- * process' directory tell better; Postgres still finds surviving children of
- * the dead one by their shared memory.
+ * After a crash postmaster.pid may name a new process that is not Postgres. This is common in containers, where process
+ * IDs repeat from start to start. Postgres would refuse to start. The server's lock and the working directory of the
+ * process show that no postmaster runs. Postgres itself detects surviving children of the dead one by their shared
+ * memory.
  */
 static void forget_pid(const struct pgdir *d, pid_t pid) {
     log_notice("postgres", "%s/postmaster.pid names process %d, which is not its Postgres: removing it",
@@ -363,7 +362,7 @@ static bool clear_leftover(const struct pgdir *d, const struct pgproc *p, char *
     return true;
 }
 
-/* Owner and settings. */
+/* ---- owner and settings ---- */
 
 static bool take_ownership(const struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
     struct stat st;
@@ -395,7 +394,7 @@ static bool write_all(int fd, const char *text, size_t len) {
     return true;
 }
 
-/* O_EXCL: the directory is its user's, who could have put a link there for root to follow. */
+/* Uses O_EXCL, because the directory belongs to Postgres' user, who could place a link for root to follow. */
 static bool write_new(const struct pgdir *d, const struct pgproc *p, const char *name, const char *text) {
     int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool ok;
@@ -408,7 +407,7 @@ static bool write_new(const struct pgdir *d, const struct pgproc *p, const char 
 }
 
 static bool write_conf(const struct pgdir *d, const struct pgproc *p) {
-    /* Postgres has lz4 there since version 15. */
+    /* wal_compression accepts lz4 since Postgres 15. */
     char *conf = xasprintf("wal_compression = %s\n%s", p->major < 15 ? "on" : "lz4", embedded_conf);
     bool ok;
     static const char hint[] = "# Your own settings for this Postgres; they win over those in " CONF ".\n";
@@ -433,7 +432,7 @@ bool pgdir_prepare(struct pgdir *d, const struct pgproc *p, char *err, size_t er
     return true;
 }
 
-/* The log. */
+/* ---- log ---- */
 
 off_t pgdir_log_size(const struct pgdir *d) {
     struct stat st;
@@ -453,8 +452,8 @@ static bool copy_all(int from, int to, off_t size) {
     return true;
 }
 
-/* A copy, because Postgres keeps the file open; it appends, so it goes on at the new end. A line that it writes
- * between the two steps is lost. */
+/* Copies and truncates the file, because Postgres keeps it open. Postgres appends, so it continues at the new end. A
+ * line that it writes between the copy and the truncation is lost. */
 bool pgdir_rotate_log(const struct pgdir *d) {
     off_t size = pgdir_log_size(d);
     bool copied;
@@ -469,7 +468,7 @@ bool pgdir_rotate_log(const struct pgdir *d) {
     return copied && ftruncate(d->log_fd, 0) == 0;
 }
 
-/* Cuts text before its last lines. */
+/* The begin of the last lines of the text. */
 static char *last_lines(char *text, size_t len, int lines) {
     char *from = text + len;
 
@@ -478,7 +477,7 @@ static char *last_lines(char *text, size_t len, int lines) {
     return from;
 }
 
-/* The end of what was written since then. */
+/* Reads at most the last TAIL_BYTES behind offset since. */
 static size_t read_tail(const struct pgdir *d, off_t since, char text[TAIL_BYTES + 1]) {
     off_t size = pgdir_log_size(d);
     off_t from = size - since > TAIL_BYTES ? size - TAIL_BYTES : since;
@@ -509,7 +508,7 @@ bool pgdir_last_words(const struct pgdir *d, off_t since, char *out, size_t size
 
         if (words == NULL)
             words = strstr(line, "FATAL:  ");
-        /* A full disk is the reason for what follows. */
+        /* Keeps a line about a full disk, because the later errors follow from it. */
         if (words != NULL &&
             (strstr(out, strerror(ENOSPC)) == NULL || strstr(words, strerror(ENOSPC)) != NULL))
             snprintf(out, size, "%s", log_escape(slice_str(words + 8), 400));

@@ -1,4 +1,4 @@
-/* Postgres' own programs: where they are, as whom they run, how they are started. */
+/* Finds and starts the programs of Postgres, and selects the user that runs them. */
 #include "pg/embedded/pgproc.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define POLL_US 5000
 #define MAX_ARGS 16
 #define EXIT_CANNOT_RUN 126
-/* Found by the dynamic linker, which goes on with a warning where there is none. */
+/* The dynamic linker searches for this library. If it is missing, the linker prints a warning and continues. */
 #define NSS_WRAPPER "libnss_wrapper.so"
 
 /* The data directory's descriptor in the child, and its name there. */
@@ -67,7 +67,7 @@ bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) {
     return true;
 }
 
-/* Finding the programs. */
+/* ---- search for the programs ---- */
 
 static bool ended_well(pid_t pid) {
     int status;
@@ -86,7 +86,7 @@ static void read_line(int fd, char *out, size_t size) {
     out[strcspn(out, "\n")] = '\0';
 }
 
-/* The first line that a program prints; false when it fails or is not there. */
+/* Copies the first line that a program prints. False if the program fails or does not exist. */
 static bool output_of(const char *program, const char *arg, char *out, size_t size) {
     char *argv[] = { (char *)program, (char *)arg, NULL };
     posix_spawn_file_actions_t actions;
@@ -129,8 +129,8 @@ static int version_of(const char *dir) {
 
 struct search {
     struct pgproc *found;
-    int major; /* wanted; 0: any that is new enough */
-    int other; /* the newest that was found but did not fit */
+    int major; /* the wanted version; 0: any version that is new enough */
+    int other; /* the newest version that was found and cannot be used */
 };
 
 static bool try_dir(struct search *s, const char *dir) {
@@ -142,7 +142,7 @@ static bool try_dir(struct search *s, const char *dir) {
         s->other = major > s->other ? major : s->other;
         return false;
     }
-    /* Absolute, because the child starts them from another directory. */
+    /* The path must be absolute, because the child has another working directory. */
     s->found->bin_dir = realpath(dir, NULL);
     s->found->major = major;
     return s->found->bin_dir != NULL;
@@ -166,7 +166,7 @@ static bool try_path(struct search *s) {
     return found;
 }
 
-/* By falling version, which is the number in the directory's name. */
+/* Orders by the version in the directory's name, the newest first. */
 static int compare_packages(const void *a, const void *b) {
     const char *const *x = a;
     const char *const *y = b;
@@ -228,22 +228,22 @@ void pgproc_free(struct pgproc *p) {
     p->bin_dir = NULL;
 }
 
-/* Starting them: from here to pgproc_start() in the child. */
+/* ---- start; the functions from here to pgproc_start() run in the child ---- */
 
 _Noreturn static void give_up(const char *what) {
     dprintf(STDERR_FILENO, "cannot run Postgres: %s: %s\n", what, strerror(errno));
     _exit(EXIT_CANNOT_RUN);
 }
 
-/* Only these stay open: an inherited listening socket would keep the port. The
- * log comes first, because its descriptor may be the directory's in the child. */
+/* Closes all files except stdin, stdout, stderr and the directory, because an inherited listening socket would keep the
+ * port in use. The log is duplicated first, because its descriptor may be CHILD_DIR_FD. */
 static void place_files(const struct pgproc_start *s) {
     int null;
 
     dup2(s->log_fd, STDOUT_FILENO);
     dup2(s->log_fd, STDERR_FILENO);
     dup2(s->dir_fd, CHILD_DIR_FD);
-    /* dup2() onto itself leaves close-on-exec as it was. */
+    /* dup2() of a descriptor onto itself does not clear close-on-exec. */
     fcntl(CHILD_DIR_FD, F_SETFD, 0);
     close_range(CHILD_DIR_FD + 1, ~0U, 0);
     null = open("/dev/null", O_RDWR);
@@ -251,7 +251,7 @@ static void place_files(const struct pgproc_start *s) {
     close(null);
 }
 
-/* The server's handlers end with exec, but ignored and blocked signals would stay so. */
+/* exec() resets handlers, but keeps signals ignored or blocked. */
 static void reset_signals(void) {
     sigset_t none;
 
@@ -270,9 +270,8 @@ static void become_user(const struct pgproc *p) {
 }
 
 /*
- * The user may not pass through a parent of the data directory (somebody's home, say).
- * The open descriptor leads into it all the same, so nothing of root's powers
- * has to be kept for that; it also serves where the name is too long.
+ * Postgres' user may lack access to a parent of the data directory, for example a home directory. The open descriptor
+ * gives access to the data directory without root's rights. It also replaces a path that is too long.
  */
 static const char *reachable_dir(const char *dir) {
     if (strlen(dir) <= CHILD_DIR_MAX && access(dir, R_OK | W_OK | X_OK) == 0)
@@ -289,8 +288,8 @@ bool pgproc_has_name(const struct pgproc *p) {
     return getpwuid(p->uid) != NULL;
 }
 
-/* initdb ends when its user has no name, as in containers that run under any number. The library nss_wrapper,
- * where there is one, reads this line in place of /etc/passwd. */
+/* initdb fails if its user has no name, for example in containers with an arbitrary user ID. The library nss_wrapper,
+ * if it is installed, reads this line instead of /etc/passwd. */
 static void lend_name(const struct pgproc *p) {
     int fd = memfd_create("passwd", 0);
     char *path = xasprintf("/proc/self/fd/%d", fd);
@@ -318,15 +317,15 @@ static void run_program(const struct pgproc *p, const struct pgproc_start *s) {
 
 _Noreturn static void child_main(const struct pgproc *p, const struct pgproc_start *s, pid_t parent) {
     place_files(s);
-    /* Ctrl-C in a terminal is for the server, which stops Postgres when it is done with it. */
+    /* Ctrl-C in a terminal must reach the server only; the server stops Postgres at its own end. */
     setsid();
     reset_signals();
     become_user(p);
-    /* After the change of user, which clears it; the parent may be gone by now. */
+    /* The change of user clears the death signal, so set it afterwards. The parent may have ended before. */
     if (prctl(PR_SET_PDEATHSIG, s->death_signal) != 0 || getppid() != parent)
         _exit(EXIT_CANNOT_RUN);
     umask(077);
-    /* A working directory that the user may not enter makes Postgres' programs fail. */
+    /* Postgres' programs fail if their user may not enter the working directory. */
     if (chdir("/") != 0)
         give_up("/");
     run_program(p, s);
