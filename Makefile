@@ -1,5 +1,5 @@
 # pgdisque: a queue server for Disque clients that keeps its jobs in Postgres.
-# `make help` lists what this file can do.
+# `make help` lists the targets.
 
 VERSION = 0.1.0
 
@@ -21,7 +21,7 @@ BIN := $(if $(SANITIZE),$(BUILD)/pgdisque,pgdisque)
 
 WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WERROR)
 ifeq ($(SANITIZE),)
-# Of these the flags that the compiler and the C library know.
+# Hardening flags. KNOWN keeps those that the compiler and the C library support.
 HARDENING = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fcf-protection \
             -ftrivial-auto-var-init=zero
 knows_flag = printf '\043include <stdlib.h>\n' | $(CC) -Werror -O2 -U_FORTIFY_SOURCE $(1) -x c -c -o /dev/null -
@@ -34,10 +34,10 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export PGDISQUE_TEST_SLOW = 1
 endif
 
-# Where make runs, for recipes: a shell word whatever characters the path has.
+# The working directory for recipes, quoted, because the path may contain any characters.
 HERE = "$$PWD"
 
-# Asked for once, when first needed: `make run` must work before pkg-config is installed.
+# Runs a command at its first use and keeps the result: `make run` must work before pkg-config is installed.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags libpq libevent_core libsodium hiredis libcrypto))
 PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs libpq libevent_core libsodium hiredis libcrypto))
@@ -50,7 +50,7 @@ LINK = $(CC) $(CFLAGS) $(HARDEN) $(LDFLAGS) -pie -Wl,-z,relro,-z,now
 SQL := $(sort $(wildcard sql/*.sql sql/api/*.sql sql/queries/*.sql sql/doctor/*.sql sql/migrations/*.sql)) \
        $(wildcard conf/embedded-postgresql.conf)
 SRC := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
-# Everything but main, as an archive: a test that brings its own db.c does not get ours.
+# An archive of all objects except main. A test that defines its own db.c does not link the archive's db.o.
 LIB := $(BUILD)/libpgdisque.a
 LIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRC))) $(BUILD)/build/sql_gen.o
 
@@ -87,7 +87,7 @@ run: ## install what is missing, build, and serve; RUN_ARGS='--port 7712' for op
 	@+$(SUBMAKE) all
 	@exec ./$(BIN) $(RUN_ARGS)
 
-# "$(DESTDIR)": may have blanks. Installed names are written with the paths of the target system.
+# DESTDIR is quoted, because it may contain blanks. Paths in installed files are those of the target system.
 FILL = sed -e 's,@BINDIR@,$(PREFIX)/bin,' -e 's,@SYSCONFDIR@,$(SYSCONFDIR),' -e 's,@STATEDIR@,$(STATEDIR),'
 DOCDIR = $(PREFIX)/share/doc/pgdisque
 TO = "$(DESTDIR)"
@@ -107,15 +107,15 @@ install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, us
 	[ -n $(TO) ] || ! command -v systemd-sysusers >/dev/null || \
 		systemd-sysusers $(SYSUSERSDIR)/pgdisque.conf
 
-uninstall: ## remove what `make install` has put there, but not the configuration, the data and the user
+uninstall: ## remove the installed files, but not the configuration, the data and the user
 	rm -f $(TO)$(PREFIX)/bin/pgdisque $(TO)$(UNITDIR)/pgdisque.service $(TO)$(SYSUSERSDIR)/pgdisque.conf
 	rm -rf $(TO)$(PREFIX)/share/pgdisque $(TO)$(DOCDIR)
 	@echo "Left: $(SYSCONFDIR)/pgdisque, $(STATEDIR), and the user pgdisque"
 
-clean: ## remove what was built; ./data is kept
+clean: ## remove all build products; ./data stays
 	rm -rf build pgdisque bench/load
 
-deps: ## install what is missing for all of the below
+deps: ## install the dependencies of all targets below
 	@src/deps.sh clients fault check bench
 
 ##@ Test
@@ -129,20 +129,20 @@ test-systems: ## `make run`, `make test`, `make install` on a bare Debian 13, fo
 	@src/deps.sh systems
 	@tests/systems $(SYSTEMS)
 
-fault: ## do bad things to the server under load, and check what clients saw; FAULT_ARGS for tests/fault/run
+fault: ## cause faults under load, and check the replies of the clients; FAULT_ARGS for tests/fault/run
 	@src/deps.sh fault
 	@+$(SUBMAKE) $(BIN) $(FAULT)
 	@BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) tests/fault/run $(FAULT_ARGS)
 
-fault-mutants: ## check the checker of make fault: servers made wrong must not get through
+fault-mutants: ## test `make fault` itself: it must detect servers with deliberate errors
 	@src/deps.sh fault
 	@+$(SUBMAKE) $(FAULT) $(MUTANTS)
 	@BUILD=$(HERE)/$(BUILD) tests/fault/run --mutants $(FAULT_ARGS)
 
-fault-long: ## the same with every kind of fault, for three quarters of an hour
+fault-long: ## `make fault` with every kind of fault, for three quarters of an hour
 	@+$(MAKE) --no-print-directory fault FAULT_ARGS='--long $(FAULT_ARGS)'
 
-check: ## what can be checked without running the server, in half a minute
+check: ## run all checks that need no server, in half a minute
 	@src/deps.sh check
 	@+$(SUBMAKE) all
 	@COMPILE='$(COMPILE)' PGDISQUE=$(HERE)/$(BIN) tests/check/run
@@ -156,43 +156,43 @@ fuzz: ## feed random bytes to the parsers for FUZZ_SECONDS each, with clang's li
 		"$$fuzzer" -max_len=70000 -max_total_time=$(FUZZ_SECONDS) "$$fuzzer.corpus" || exit; \
 	done
 
-lint: build/sql_gen.h build/version.h ## look for likely mistakes with cppcheck
+lint: build/sql_gen.h build/version.h ## search for likely errors with cppcheck
 	@tests/check/lint
 
-bench: ## measure beside other queues; FULL=1 for an hour of it, BIG=1 for 10M jobs, BENCH_ARGS
+bench: ## compare the speed with other queues; FULL=1 for an hour of it, BIG=1 for 10M jobs, BENCH_ARGS
 	@src/deps.sh bench
 	@+$(SUBMAKE) all $(BENCH) $(FLOOR)
 	@PGDISQUE=$(HERE)/$(BIN) BUILD=$(HERE)/$(BUILD) bench/run $(if $(FULL),--full) $(if $(BIG),--big) \
 		$(BENCH_ARGS)
 
-bench-loop: ## measure PING while another client makes the server work; LOOP_ARGS for bench/loop
+bench-loop: ## measure PING while another client keeps the server busy; LOOP_ARGS for bench/loop
 	@src/deps.sh bench
 	@+$(SUBMAKE) all
 	@PGDISQUE="$(CURDIR)/$(BIN)" bench/loop $(LOOP_ARGS)
 
 MINUTES = 60
-soak: ## an hour of load under a forgotten transaction; MINUTES=5 for a short one, SOAK_ARGS for bench/soak
+soak: ## an hour of load during an open transaction; MINUTES=5 for a short one, SOAK_ARGS for bench/soak
 	@src/deps.sh bench
 	@+$(SUBMAKE) all $(BENCH)
 	@PGDISQUE=$(HERE)/$(BIN) bench/soak --minutes $(MINUTES) $(SOAK_ARGS)
 
-##@ Work on it
+##@ Development
 
-format: ## lay out all C files by .clang-format
+format: ## format all C files by .clang-format
 	clang-format -i $(C_FILES)
 
-schema: ## write sql/schema.sql anew, after a change of the migrations
+schema: ## write sql/schema.sql again, after a change of the migrations
 	@tests/check/schema --update
 
 map: ## list the source files by folder, each with its job
 	@tests/check/folders --map
 
-help: ## show this
+help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	     /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	     /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-# What the programs are made of
+# Programs
 
 programs: $(BIN) $(UNIT_TESTS) $(SERVER_TESTS) $(CONFORMANCE) $(BENCH)
 
@@ -201,7 +201,7 @@ fuzzers: $(FUZZERS)
 have-deps:
 	@src/deps.sh --name-only build
 
-# $(call remember,text): writes text to the target when it says something else.
+# $(call remember,text): writes text to the target if its content differs.
 remember = @mkdir -p $(@D); printf '%b\n' '$(1)' | cmp -s - $@ || printf '%b\n' '$(1)' > $@
 
 $(BUILD)/flags: FORCE | have-deps
@@ -219,7 +219,7 @@ build/version.h: FORCE
 	$(call remember,/* made by Makefile */\n#define PGDISQUE_VERSION "$(VERSION)"\n#define \
 	PGDISQUE_GIT_SHA1 "$(GIT_SHA1)"\n#define PGDISQUE_GIT_DIRTY $(GIT_DIRTY))
 
-# The directories tell of files that came or went.
+# The directories are prerequisites, because their times change when a file is added or removed.
 build/sql_gen.stamp: src/pg/sql_gen.sh $(SQL) $(wildcard sql sql/api sql/queries sql/doctor sql/migrations conf)
 	$(Q)src/pg/sql_gen.sh build
 	@touch $@
@@ -231,7 +231,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | build/sql_gen.h build/version.h
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-# A test's own headers come before those of src/.
+# The headers of tests are searched before those of src/.
 $(BUILD)/tests/%.o: private NEAR = -Itests/support -Itests/unit
 
 $(LIB): $(LIB_OBJ) $(LIB).list
@@ -248,7 +248,7 @@ endef
 $(BIN): $(BUILD)/src/main.o $(LIB)
 	$(call link)
 
-# The linker's options for functions that a program puts its own before; its first line names them.
+# The linker's --wrap options for functions that a program replaces. Its first line names them.
 wraps = $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n '1s/.*wraps: \(.*\) \*\//\1/p' $(1).c))
 
 $(UNIT_TESTS): $(BUILD)/%: $(BUILD)/%.o $(LIB)

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Names what is missing to build, run, test or check the project, and installs it.
+# Lists the missing dependencies of a build, run, test or check, and installs them.
 #
 #   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench
 #
-# What counts is that a thing works, not which package it came from; only the
-# installing knows Debian's packages. Nothing is done when nothing is missing.
+# Each dependency is tested by its function, not by its package. Only the installation needs Debian's packages. The
+# script does nothing if no dependency is missing.
 set -eu
 
 name_only=no
@@ -16,7 +16,7 @@ fi
 missing=
 packages=
 
-# need <what it is> <package> <test...>: notes what the test does not find.
+# need <description> <package> <test...>: notes a dependency whose test fails.
 need() {
     what=$1 package=$2
     shift 2
@@ -27,8 +27,8 @@ need() {
     fi
 }
 
-# offer <what it is> <package> <test...>: as need, if the distribution has the package. The tests that
-# use it are skipped without it.
+# offer <description> <package> <test...>: like need, but only if the distribution has the package. Tests that use the
+# dependency are skipped if it is missing.
 offer() {
     what=$1 package=$2
     shift 2
@@ -46,7 +46,7 @@ has_header() {
     [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]
 }
 
-# One pkg-config for the usual case that all libraries are there.
+# Tests all libraries with one pkg-config first, because usually all of them are installed.
 need_libraries() {
     pkg-config --exists $(printf '%s\n' "$@" | cut -d: -f1) 2>/dev/null && return
     for pair; do
@@ -57,7 +57,7 @@ need_libraries() {
 # The oldest libpq with pipelines; Debian 12 and Ubuntu 22.04 are the first to have it.
 oldest_libpq=14
 
-# refuse_old_libpq <version>: says which systems will do, and ends, when the version is too old.
+# refuse_old_libpq <version>: if the version is too old, prints the supported systems and ends the script.
 refuse_old_libpq() {
     case $1 in '' | *[!0-9.]*) return ;; esac
     [ "${1%%.*}" -lt $oldest_libpq ] || return 0
@@ -66,7 +66,7 @@ refuse_old_libpq() {
     exit 1
 }
 
-# The version that is installed, or else the version that apt would install.
+# The installed version, or else the version that apt would install.
 libpq_version() {
     pkg-config --modversion libpq 2>/dev/null ||
         apt-cache policy libpq-dev 2>/dev/null | sed -n 's/^ *Candidate: \([0-9.]*\).*/\1/p'
@@ -107,7 +107,7 @@ group_test() {
     need "a Redis server" redis-server has_redis
 }
 
-# tests/clients skips the libraries for Node.js where these are missing.
+# tests/clients skips the libraries for Node.js if Node.js or npm is missing.
 group_clients() {
     group_test
     need Node.js nodejs command -v node
@@ -175,8 +175,8 @@ done
 [ -n "$missing" ] || exit 0
 packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ')
 
-# Sets install to the command for the packages: the server without the package
-# that would only pull in its newest version, as far as apt's lists know it.
+# Sets install to the command for the packages. If apt's lists name the newest Postgres server, its package is used
+# instead of the package postgresql, which only depends on it.
 resolve() {
     server=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/.*Depends: \(postgresql-[0-9]*\)$/\1/p' | head -n 1)
     wanted=$(echo "$packages" | sed "s/postgres-server/${server:-postgresql}/")
@@ -190,7 +190,7 @@ if ! command -v apt-get >/dev/null; then
 fi
 resolve
 
-# By hand: the script starts none of the servers that it installs, which Debian's packages do.
+# Prints how to install by hand. Debian's packages start the servers that they install; this script does not.
 advise() {
     echo "As root, run  $0 $*  which installs them and starts no server," >&2
     echo "or  apt-get update && $install" >&2
@@ -201,10 +201,10 @@ root=
 [ "$name_only" = no ] || advise "$@"
 [ -z "$root" ] || command -v sudo >/dev/null || advise "$@"
 
-# Debian's server package makes and starts a cluster of its own when it is new. We
-# run our own, so it is told not to; a cluster that exists already is left alone.
+# Debian's server package makes and starts a cluster at its first installation. This file prevents it, because pgdisque
+# starts its own Postgres. An existing cluster stays unchanged.
 no_cluster=/etc/postgresql-common/createcluster.d/pgdisque.conf
-# The same for servers that Debian starts as soon as they are installed.
+# This file prevents that Debian starts the other servers after their installation.
 no_start=/usr/sbin/policy-rc.d
 made=
 trap '[ -z "$made" ] || $root rm -f $made' EXIT
@@ -235,7 +235,7 @@ try_install() {
     $root env DEBIAN_FRONTEND=noninteractive $install </dev/null >/dev/null
 }
 
-# The lists of a fresh image are empty, and old lists name versions that the mirror has dropped.
+# The lists of a fresh image are empty, and old lists name versions that the mirror no longer has.
 $install --simulate >/dev/null 2>&1 || update
 echo "Installing: ${root:+$root }$install"
 try_install || { update && try_install; }

@@ -9,8 +9,8 @@
  *
  * - mono: never steps; for timeouts, ages and leases held in memory.
  * - unix: this machine's wall clock; for logs and TIME only.
- * - db: the estimate of the database's clock, since 1970. Delays, leases and expiry use this clock on every server of
- *   one database. The estimate is mono plus an offset that clock_sync_db() sets.
+ * - db: the estimate of the database's clock, since 1970. All servers of a database use this clock for delays, leases
+ *   and expiry. The estimate is mono plus an offset that clock_sync_db() sets.
  */
 /* Begins a new turn. Call it immediately before waiting for events. */
 void clock_turn(void);

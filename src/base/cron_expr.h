@@ -28,7 +28,7 @@ struct cron_expr {
     uint64_t second;
     uint64_t minute;
     uint64_t hour;
-    uint64_t day;     /* of the month */
+    uint64_t day;     /* day of the month */
     uint64_t month;   /* bits of 1 to 12 */
     uint64_t weekday; /* 0 is Sunday */
     bool either_day;  /* day or weekday; otherwise both */

@@ -177,7 +177,7 @@ static void emit(enum log_level level, const char *line, size_t len, const char 
 static void log_args(enum log_level level, const char *who, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
 static void log_args(enum log_level level, const char *who, const char *fmt, va_list args) {
     char line[LOG_LINE_MAX];
-    size_t prefix, len, room = sizeof(line) - 1; /* one byte is reserved for the line feed */
+    size_t prefix, len, room = sizeof(line) - 1; /* reserves one byte for the line feed */
     int reason = errno;
 
     if (level < min_level)

@@ -67,7 +67,7 @@ static bool element_matches(struct slice pattern, size_t *at, unsigned char c, b
  */
 struct automaton {
     size_t words;    /* length of a set of states */
-    size_t elements; /* of the pattern, without stars */
+    size_t elements; /* number of elements in the pattern, without stars */
     uint64_t *next;  /* for each byte: the states whose next element matches it */
     uint64_t *stars; /* states that any byte leaves unchanged */
     uint64_t *now;   /* states that the text so far can lead to */

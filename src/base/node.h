@@ -19,7 +19,7 @@ struct node {
     int port;
     bool leaving;
     bool left;        /* has shut down in order, or has no row any more */
-    bool live;        /* heard of lately, and has not left */
+    bool live;        /* a message or heartbeat arrived lately, and the server has not left */
     bool waiting;     /* has clients that wait for jobs */
     int64_t heard_us; /* clock_mono() of its last message */
     int64_t seen_us;  /* database time of its last heartbeat */
@@ -38,7 +38,8 @@ struct node *node_by_number(uint16_t number);
  * call of one of these functions, node_has_company() or node_is_heir(). */
 /* The live servers. */
 struct node *const *node_all(size_t *count);
-/* The live servers whose rows were read. Of a peer that was heard before its row was read, only the number is known. */
+/* The live servers whose rows were read. If a message of a peer arrives before its row is read, only its number is
+ * known. */
 struct node *const *node_named(size_t *count);
 /* The servers whose rows were read and that have not left. Includes servers that died. */
 struct node *const *node_known(size_t *count);

@@ -1,4 +1,4 @@
-/* Small blocks of memory, kept for the next of about their size. */
+/* A pool of small blocks of memory, by size class. */
 #include "base/pool.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 /* Sizes are rounded up to a multiple of this. */
 #define STEP 64
 #define CLASSES 16
-/* A sanitizer is to see each block end. */
+/* Under a sanitizer each block is freed at once, so that the sanitizer detects its later use. */
 #ifdef __SANITIZE_ADDRESS__
 #define KEEP_BLOCKS 0
 #else

@@ -4,14 +4,13 @@
 #include <stddef.h>
 
 /*
- * Memory for small blocks of which thousands come and go every second. What is
- * given back is kept for the next block of about that size, up to a bound;
- * malloc() keeps seven blocks of a size in the same way, and a batch frees
- * hundreds. Large blocks are malloc's. Under a sanitizer all are.
+ * A pool of small blocks, for objects that are allocated thousands of times a second. pool_give() keeps up to 512
+ * blocks of each size class for later pool_take() calls. malloc() caches only seven blocks of a size, and a batch frees
+ * hundreds. Blocks of more than 1 KB, and all blocks under a sanitizer, are freed at once.
  */
 void *pool_take(size_t size);
 void *pool_take_zeroed(size_t size);
-/* size: as it was taken. */
+/* size must be that of pool_take(). */
 void pool_give(void *block, size_t size);
 
 #endif

@@ -20,8 +20,8 @@ struct slowlog_entry {
     int64_t usec;
     int argc; /* at most SLOWLOG_MAX_ARGS; the last argument may give the number of further ones */
     struct slice argv[SLOWLOG_MAX_ARGS];
-    char *addr; /* of the client, "127.0.0.1:4711" */
-    char *name; /* of the client, at most SLOWLOG_MAX_ARG_BYTES; "" if it has none */
+    char *addr; /* the client's address, "127.0.0.1:4711" */
+    char *name; /* the client's name, at most SLOWLOG_MAX_ARG_BYTES; "" if it has none */
 };
 
 /* Adds an entry with copies of all arguments, cut to the lengths that SLOWLOG GET shows. */

@@ -1,4 +1,4 @@
-/* The longest turn of the loop, and the command that took longest in it. */
+/* The longest turn of the event loop, and its longest command. */
 #include "base/turn.h"
 
 #include <time.h>
@@ -9,9 +9,9 @@
 
 static struct turn current = { .command = "" };
 static struct turn longest = { .command = "" };
-static int64_t measured_us, measured_cpu_us; /* when, and the processor's time by then */
+static int64_t measured_us, measured_cpu_us; /* monotonic clock and CPU time at the last measurement */
 
-/* A system call, unlike the other clocks. */
+/* The CPU time of this thread. Reading it takes a system call, unlike the other clocks. */
 static int64_t cpu_now(void) {
     struct timespec now;
 
@@ -37,7 +37,7 @@ static void measure(int64_t now_us) {
     current = (struct turn){ .command = "" };
 }
 
-/* No reading of its own: what follows the last one counts in the next turn. */
+/* Uses the last reading of the clock. Work after that reading counts in the next turn. */
 void turn_end(void) {
     int64_t now = clock_latest();
 

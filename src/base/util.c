@@ -187,7 +187,7 @@ void hex_encode(const unsigned char *bytes, size_t len, char *out) {
 
 size_t utf8_character_len(struct slice s, size_t at) {
     static const struct {
-        unsigned char first, last, low, high; /* of the first byte, and of the second */
+        unsigned char first, last, low, high; /* ranges of the first byte and of the second byte */
         size_t len;
     } forms[] = {
         { 0x00, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },

@@ -75,7 +75,7 @@ enum debug_access {
     X(JOB_ID_BULK, "bulk")
 
 enum job_id_reply {
-    JOB_ID_AS_SET, /* of a client: as the option says */
+    JOB_ID_AS_SET, /* the client has chosen no type; the option applies */
 #define X(id, name) id,
     JOB_ID_REPLIES(X)
 #undef X
@@ -95,7 +95,7 @@ enum job_id_reply {
 #define CONFIG_FIELD_CONNINFO(member) char *member;
 #define CONFIG_FIELD_LIMITS(member) struct output_limit member[OUTPUT_CLASS_COUNT];
 
-/* One field for each option. Its name is the option's name with _ for -, except output_limit. */
+/* The values. The name of a field is the option's name with _ for -, except output_limit. */
 struct config {
 #define SECTION(title)
 #define OPTION(kind, member, name, text, bounds, flags, doc) CONFIG_FIELD_##kind(member)
@@ -124,12 +124,12 @@ struct config_option {
     const char *name;
     const struct config_kind *kind;
     const char *text;                /* the default, in the syntax of the file */
-    int64_t min;                     /* of a number or a size */
-    int64_t max;                     /* of a number or a size; of a string: the longest, in bytes */
-    const struct config_name *names; /* of an ENUM; ends with a NULL name */
+    int64_t min;                     /* bound of a number or a size */
+    int64_t max;                     /* bound of a number or a size; the longest string, in bytes */
+    const struct config_name *names; /* the names of an ENUM; ends with a NULL name */
     unsigned flags;                  /* enum config_flag */
     size_t offset;                   /* in struct config */
-    const char *doc;                 /* one sentence */
+    const char *doc;                 /* the meaning, in one sentence */
 };
 
 /* Sets every option to its default. Call it before any other function of this header. */

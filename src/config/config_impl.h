@@ -48,7 +48,7 @@ char *config_text(const struct config *c, const struct config_option *o);
 /* ", did you mean port?" for an unknown name; "" if no option has a similar name. Valid until the next call. */
 const char *config_suggestion(struct slice name);
 
-/* One line of a file, or one option of the command line, split into words. */
+/* A line of a file, or an option of the command line, split into words. */
 #define CONFIG_MAX_WORDS 64
 
 struct config_line {

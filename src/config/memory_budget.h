@@ -14,7 +14,7 @@
  * are disconnected (client_memory.h).
  */
 #define MEMORY_KINDS(X)                                                                                \
-    X(MEMORY_CLIENTS, "clients")             /* connections and what commands keep for them */         \
+    X(MEMORY_CLIENTS, "clients")             /* connections, and state that commands keep for them */  \
     X(MEMORY_INPUT, "input")                 /* bytes read, not yet parsed as a command */             \
     X(MEMORY_OUTPUT, "output")               /* replies and messages not yet written */                \
     X(MEMORY_REQUESTS, "requests")           /* running commands, with their arguments and tasks */    \

@@ -78,13 +78,13 @@ struct db_lane;
 
 struct db_result {
     enum db_outcome outcome;
-    /* Of a lost transaction: the database executed it when the session ended, and this server did not close the
+    /* The lost transaction was executed when the session ended, and this server did not close the
      * connection. The statements of the transaction may be the reason. */
     bool at_work;
-    size_t count;    /* statements */
-    PGresult **rows; /* of a committed transaction: one result for each statement; freed after the callback */
-    size_t failed_at; /* of a failed transaction: index of the statement */
-    /* Of a failed transaction. Of a lost transaction: the last error of the session; sqlstate is "" if there was
+    size_t count;     /* statements */
+    PGresult **rows;  /* if committed: one result for each statement; freed after the callback */
+    size_t failed_at; /* if failed: index of the statement */
+    /* The error of a failed transaction. If lost: the last error of the session; sqlstate is "" if there was
      * none. */
     struct op_error error;
 };
@@ -112,27 +112,27 @@ struct db_lane {
     enum db_state state;
     /* Private. */
     PGconn *conn;
-    size_t host;        /* of hosts.h */
+    size_t host;        /* index of the host (hosts.h) */
     unsigned tried;     /* hosts that were tried since one was accepted */
-    long long timeline; /* of the database on that host; 0: not known */
+    long long timeline; /* the timeline of the database on that host; 0: not known */
     struct event *io_event;
     bool want_write;
     struct event *retry_event;
     int64_t backoff_us;
     struct pooler pooler;
     struct migrate *migrate;
-    PGresult *step_result; /* of the current step of checking or migrating */
+    PGresult *step_result; /* result of the current step of checking or migrating */
     struct params params;
     size_t unflushed;           /* parameter bytes in libpq's buffer that the socket may not have taken yet */
     bool broken;                /* a statement could not be sent */
-    enum durability durability; /* of the session */
-    enum durability wanted;     /* of the transaction that is being filled */
+    enum durability durability; /* durability of the session */
+    enum durability wanted;     /* durability of the transaction that is being filled */
     struct db_flight flights[DB_MAX_FLIGHTS]; /* a ring */
     size_t oldest;                            /* index of the oldest transaction that has not ended */
     size_t flying;                            /* transactions sent and not ended */
     int64_t stirred_us;  /* clock_mono(): when bytes last arrived, or when the wait for them began */
     size_t arrived;      /* oldest transactions whose results are complete, and which the fence holds back */
-    bool wait_cancelled; /* of the transaction whose result arrives next */
+    bool wait_cancelled; /* in the transaction whose result arrives next */
     enum db_fence fence;
     enum durability fence_durability;
     bool beating;    /* a heartbeat was sent before all transactions, and is not answered */

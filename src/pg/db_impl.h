@@ -12,7 +12,7 @@ extern struct db {
     const struct db_hooks *hooks;
     int server_version;
     char last_error[768];
-    char cause[512];   /* of the outage; "" if unknown */
+    char cause[512];   /* the cause of the outage; "" if unknown */
     char told[1300];   /* cause and last_error, for db_last_error() */
     bool disk_is_full; /* the cause is a full disk */
     bool was_ready;    /* a connection was ready since the start */

@@ -27,7 +27,7 @@ struct identity {
 static struct {
     struct db_lane *lanes[LANES_MAX];
     size_t count;
-    struct identity newest; /* of the primary with the highest timeline; timeline 0: no primary was seen */
+    struct identity newest; /* the primary with the highest timeline; timeline 0: no primary was seen */
     size_t host;            /* the host of that primary */
     bool promoted;          /* since the last db_was_promoted() */
     char refusal[400];      /* the refusal that was logged last */

@@ -1,4 +1,4 @@
-/* One query to a database over a separate connection. */
+/* A single query to a database over a separate connection. */
 #include "pg/probe.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <libpq-fe.h>
 
 /*
- * One query to a database over a separate connection, which is closed after the result. Each step of connecting and
- * querying has a timeout.
+ * A single query to a database over a separate connection, which is closed after the result. Each step of connecting
+ * and querying has a timeout.
  */
 enum probe_outcome {
     PROBE_ANSWER,

@@ -10,7 +10,7 @@ LC_ALL=C
 export LC_ALL
 out=$1
 
-# The C literal of a file, one line of it a line; a file that is not there is empty.
+# The C literal of a file, with one source line for each line. A missing file gives "".
 literal() {
     if [ -s "$1" ]; then
         sed -e 's/\\/\\\\/g' -e 's/["?]/\\&/g' -e 's/	/\\t/g' -e 's/^.*$/    "&\\n"/' "$1"
@@ -23,7 +23,7 @@ files() {
     find "$1" -name '*.sql' | sort
 }
 
-# Names of the files that are neither queries nor migrations; schema.sql is only compared with.
+# The names of the files of sql/ itself. schema.sql is left out, because it only serves for comparisons.
 texts() {
     {
         printf 'session\n'
@@ -51,14 +51,14 @@ struct sql_text {
 };
 extern const struct sql_text sql_texts[SQL_COUNT];
 
-/* sql/doctor/, what the doctor asks; nothing of it is prepared. */
+/* sql/doctor/, the queries of DOCTOR. They are not prepared. */
 enum doctor_stmt {
 $(files sql/doctor | sed -e 's,.*/\(.*\)\.sql$,    DOCTOR_\1\,,' | tr 'a-z' 'A-Z')
     DOCTOR_COUNT
 };
 extern const struct sql_text doctor_texts[DOCTOR_COUNT];
 
-/* The indexes that the migrations make: table.index, between commas. */
+/* The indexes of the schema: table.index, separated by commas. */
 extern const char sql_indexes[];
 
 /* sql/migrations/, in ascending order. breaking: older servers must not run on the result. */
@@ -71,7 +71,7 @@ struct sql_migration {
 extern const struct sql_migration sql_migrations[];
 extern const int sql_migration_count;
 
-/* sql/api/, all files in the order of their names; and the version that the first one names. */
+/* sql/api/, all files in the order of their names, and the version in the first file. */
 extern const char sql_api[];
 extern const int sql_api_version;
 
@@ -95,7 +95,7 @@ migration() {
     echo '    },'
 }
 
-# $1: a directory of statements.
+# Writes the statements of directory $1.
 statements() {
     for file in $(files "$1"); do
         printf '    { "%s",\n' "$(basename "$file" .sql)"
@@ -104,7 +104,7 @@ statements() {
     done
 }
 
-# Of sql/schema.sql: primary keys, unique constraints, and indexes.
+# The primary keys, unique constraints and indexes of sql/schema.sql.
 indexes() {
     sed -nE -e '/^ALTER TABLE/{N;s/^ALTER TABLE (ONLY )?pgdisque\.(\w+)\s+ADD CONSTRAINT (\w+) (PRIMARY KEY|UNIQUE).*/\2.\3/p;}' \
         -e 's/^CREATE (UNIQUE )?INDEX (\w+) ON (ONLY )?pgdisque\.(\w+) .*/\4.\2/p' sql/schema.sql | paste -s -d ,

@@ -16,7 +16,7 @@ static struct {
     bool keep_output;
 } ready = { .pipe = -1 };
 
-/* One byte means success. The end of the pipe without it means that the daemon has ended. */
+/* A byte in the pipe means success. The end of the pipe without a byte means that the daemon has ended. */
 static _Noreturn void wait_for_daemon(int pipe) {
     char byte;
 

@@ -16,7 +16,7 @@ struct export {
     /* Connections to pgdisque that move jobs. On one connection each move is a transaction of its own. The moves of
      * several connections in one turn share a transaction. */
     struct redis_pipe movers[EXPORT_MOVERS];
-    const char *key_prefix; /* of the lists' names */
+    const char *key_prefix; /* prefix of the lists' names */
     int64_t batch;          /* jobs, > 0 */
     bool left;              /* consumers take from the left end, in pgdisque and in Redis */
     int64_t moved, stays;   /* jobs */

@@ -8,7 +8,7 @@
  *
  *     pgdisque health [conf-file] [--option value]...
  *
- * The arguments are those of the server. They tell the command where the server listens.
+ * The arguments are those of the server. They name the address at which the server listens.
  */
 /* Do the arguments ask for this subcommand? */
 bool health_line_asked(int argc, char **argv);

@@ -23,7 +23,7 @@ struct in_hand {
     char *prefix;      /* the queue prefix with which it was begun, because UNIQUE keys belong to a queue */
     redisReply *reply; /* holds the elements */
     struct import_element *elements;
-    redisReply **fields; /* of elements that are IDs */
+    redisReply **fields; /* the hashes of elements that are IDs */
     size_t count;
     bool begun; /* elements may have been moved to the separate list */
     bool dry;   /* the source is empty */

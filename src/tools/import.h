@@ -16,7 +16,7 @@ struct import_shape;
 /* The length of a batch's ID: random bytes in hex. */
 #define IMPORT_ID_LEN 32
 
-/* One element of a batch. */
+/* An element of a batch. */
 struct import_element {
     struct slice text;   /* the bytes in the list or set */
     redisReply **fields; /* names and values in turn, of a stream entry or of the hash whose ID is text */
@@ -44,7 +44,7 @@ struct import_source {
     char *queue; /* NULL: each task names its queue */
     const struct import_shape *shape;
     char *locks; /* prefix of the keys by which workers lock tasks; NULL: there are no locks */
-    bool left;   /* of a list: the oldest task is at the left end */
+    bool left;   /* the oldest task is at the left end of the list */
 };
 
 struct import_count {
@@ -63,8 +63,8 @@ struct import_stream_words {
 struct import {
     struct redis_pipe from, to;
     const struct import_kind *kind;
-    const char *prefix;     /* of queues' names */
-    const char *key_prefix; /* of all keys in Redis */
+    const char *prefix;     /* prefix of queues' names */
+    const char *key_prefix; /* prefix of all keys in Redis */
     int64_t batch;          /* elements, > 0 */
     int64_t ttl_s;
     bool left; /* the oldest task is at the left end of a list whose kind does not define the end */

@@ -8,7 +8,7 @@
 #include "base/json_field.h"
 #include "tools/import_shape.h"
 
-#define SIDEKIQ_RETRIES 25 /* of a job with "retry": true */
+#define SIDEKIQ_RETRIES 25 /* number of retries of a job with "retry": true */
 
 /* ---- lists whose elements are the tasks ---- */
 

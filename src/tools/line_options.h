@@ -16,7 +16,7 @@ struct line_option {
     bool *flag;
     char **list;      /* for an option that may be repeated: room for argc values */
     size_t *listed;   /* number of values in list */
-    int64_t min, max; /* of a number */
+    int64_t min, max; /* bounds of a number */
 };
 
 /* Reads the arguments. names must have room for argc names. False after an error message. */
