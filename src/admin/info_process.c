@@ -119,11 +119,18 @@ static size_t resident(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The allocator of a sanitizer reports 0. The resident memory is used then. */
-static size_t allocated(void) {
-    struct mallinfo2 m = mallinfo2();
+/* The allocator visits each free piece of memory to report what is allocated. That takes too long for a larger
+ * process. */
+#define ASK_ALLOCATOR_MAX ((size_t)64 * 1024 * 1024)
 
-    return m.uordblks + m.hblkhd > 0 ? m.uordblks + m.hblkhd : resident();
+/* The allocator of a sanitizer reports 0. The resident memory is used then. */
+static size_t allocated(size_t rss) {
+    struct mallinfo2 m;
+
+    if (rss > ASK_ALLOCATOR_MAX)
+        return rss;
+    m = mallinfo2();
+    return m.uordblks + m.hblkhd > 0 ? m.uordblks + m.hblkhd : rss;
 }
 
 static size_t system_memory(void) {
@@ -131,7 +138,7 @@ static size_t system_memory(void) {
 }
 
 void info_memory(struct buf *out) {
-    size_t used = allocated(), rss = resident();
+    size_t rss = resident(), used = allocated(rss);
 
     if (used > process.peak_memory)
         process.peak_memory = used;

@@ -103,6 +103,15 @@ bool queue_is_unused(const struct queue *q) {
            q->claiming == 0 && !q->opening && list_empty(&q->parked) && list_empty(&q->in_dirty);
 }
 
+void queue_unwait(struct queue *q) {
+    q->users--;
+    if (q->users > 0 || list_empty(&q->in_rowless))
+        return;
+    list_remove(&q->in_rowless);
+    list_push_front(&queues.rowless, &q->in_rowless);
+    queues.looks++;
+}
+
 void queues_tick(void) {
     if (queues.looks < LOOKS_A_TICK)
         queues.looks = LOOKS_A_TICK;

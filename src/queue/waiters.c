@@ -315,7 +315,7 @@ void get_end(struct get *g) {
     heap_remove(&waiters.deadlines, &g->deadline);
     for (size_t i = 0; i < g->wait_count; i++) {
         if (g->waits[i].from.q != NULL)
-            g->waits[i].from.q->users--;
+            queue_unwait(g->waits[i].from.q);
         else
             glob_leave(g->waits[i].from.glob);
     }

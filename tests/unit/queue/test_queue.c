@@ -579,6 +579,26 @@ static void test_used_names_are_forgotten_later(void **state) {
     assert_in_range(queue_count(), 1000, MANY / 10);
 }
 
+/* Those that clients have waited for go in the next turn. */
+static void test_awaited_names_are_forgotten_at_once(void **state) {
+    static struct queue *all[MANY];
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        all[i] = name_queue(i);
+        all[i]->users++;
+        queues_forget_rowless();
+    }
+    for (int i = 0; i < MANY; i += 2)
+        queue_unwait(all[i]);
+    queues_forget_rowless();
+    assert_int_equal(queue_count(), MANY / 2);
+    for (int i = 1; i < MANY; i += 2)
+        queue_unwait(all[i]);
+    queues_forget_rowless();
+    assert_in_range(queue_count(), 1000, MANY / 10);
+}
+
 /* With a row they are not counted among them, and without it they are again. */
 static void test_rows_are_kept(void **state) {
     static struct queue *all[MANY];
@@ -705,6 +725,7 @@ int main(void) {
         TEST(test_paused_in),
         TEST(test_names_are_forgotten),
         TEST(test_used_names_are_forgotten_later),
+        TEST(test_awaited_names_are_forgotten_at_once),
         TEST(test_rows_are_kept),
         TEST(test_shown_are_counted),
         TEST(test_counters),
