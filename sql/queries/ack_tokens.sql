@@ -1,7 +1,6 @@
--- Removes jobs, in whatever state they are, of which some are named with a token: that has to be the one of
--- their last delivery. ACKJOB.
+-- Deletes jobs in any state: ACKJOB with tokens. A token must be that of the last delivery.
 -- params: $1 queue_id, $2 rank, $3 id, $4 token (0: none), $5 now
--- returns: ordinal, queued_since (as ack_jobs; null: the token is stale, and the job is as it was), group_key
+-- returns: ordinal, queued_since (as ack_jobs; null: the token is stale, and the job is unchanged), group_key
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with k as materialized (

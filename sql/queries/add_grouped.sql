@@ -1,7 +1,7 @@
--- Adds jobs of groups, each of which waits to be let go (next_in_groups). Those that are there already stay as
--- they are: the first try may have been committed before the connection died.
+-- Adds jobs of groups. Each job waits for its release (next_in_groups). Existing jobs are left unchanged,
+-- because a first try may have been committed before the connection was lost.
 -- params: as add_jobs, then $15 group_key
--- returns: id of those that were not there, in the order of the parameters
+-- returns: id of the added jobs, in the order of the parameters
 -- index: job_pkey
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body,
@@ -10,7 +10,7 @@ select
     a.id, a.ready_at, a.expires_at, a.wake_at, a.queue_id, a.retry, a.delay,
     case when a.owner is null then 0 else 1 end, a.rank, a.replicate, a.owner, a.body,
     a.attempts, a.backoff, a.deadqueue,
-    -- Not before its creation, which is in the id; and that was a moment ago.
+    -- The lease began when the job was created. The id has that time.
     case
         when a.owner is not null and a.backoff is not null
             then timestamptz '2020-01-01 00:00:00+00' + (a.id >> 22) * interval '1 millisecond'

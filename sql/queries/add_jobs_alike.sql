@@ -1,7 +1,7 @@
--- Adds ordinary jobs that have all but ids and bodies in common: add_jobs at two thirds of its cost. Neither
--- delayed nor with a TTL of their own; they expire the same time after their creation, which is in the id.
--- params: $1 id, $2 body (arrays); $3 queue_id, $4 retry, $5 rank, $6 replicate, $7 ready_at,
---         $8 expires_at of a job with id 0, $9 owner (set: inserted as delivered, for waiting clients)
+-- Adds ordinary jobs that differ only in ids and bodies: add_jobs at two thirds of its cost. They have no delay
+-- and the default time to live: they expire a fixed time after their creation, which is in the id.
+-- params: $1 id, $2 body (arrays); $3 queue_id, $4 retry, $5 rank, $6 replicate, $7 ready_at, $8 expires_at of
+--         a job with id 0, $9 owner (not null: inserted as delivered, for waiting clients)
 -- index: job_pkey
 insert into pgdisque.job (id, ready_at, expires_at, queue_id, retry, deliveries, rank, replicate, owner, body)
 select

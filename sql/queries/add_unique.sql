@@ -1,12 +1,13 @@
--- Adds jobs whose keys are free: ADDJOB UNIQUE. A key is taken by a job that lives, or by one that took it for
--- a time which is not over. What has expired is not added. Anybody else who gets neither is to try again: the
--- key was taken just now. A time that began just now, without a job that is left, fails the statement by a null;
--- again, to be repeated.
--- params: as add_jobs, then $15 unique_key, $16 unique_until (null: as long as the job lives), $17 now, and
+-- Adds jobs whose unique keys are free: ADDJOB UNIQUE. A key is taken by a job that has not expired, or for a
+-- time that has not passed. Expired jobs are not added. A request whose job and key are both missing in the
+-- result must try again: another session has just taken the key. The statement fails with a not-null violation,
+-- and must be repeated, if another session took the key for a time just now and its job has gone.
+-- params: as add_jobs, then $15 unique_key, $16 unique_until (null: until the job is gone), $17 now, and
 --         $18 group_key (null: none)
--- returns: ordinal, rank, id, expires_at, retry of the jobs whose keys are taken, in the order of the parameters;
---          then the same of those added, with ordinal 0, in the order of their ids
--- locks: the keys, in their order, to the end of the transaction; expired jobs that have them, skipping
+-- returns: ordinal, rank, id, expires_at, retry of the jobs that have the taken keys, in the order of the
+--          parameters; then the same for the added jobs, with ordinal 0, in the order of their ids
+-- locks: the keys, in their order, until the transaction ends; expired jobs that have the keys; skips locked
+-- rows
 -- index: job_unique, unique_key_pkey
 with wanted as materialized (
     select w.*
@@ -22,7 +23,7 @@ with wanted as materialized (
 freed as (
     update pgdisque.job as j
     set unique_key = null
-    -- One that is locked is about to go, and the insert waits for that.
+    -- A locked job is about to be deleted, and the insert waits for that.
     where j.ctid = any (array(
         select e.ctid
         from wanted as w
@@ -64,11 +65,11 @@ added as (
     from asked as a
     where a.held_id is null
       and a.expires_at > $17::timestamptz
-      -- A transaction of SQL that is taking the key may be open for long: api_take_key().
+      -- An open SQL transaction may take the key, and may last long: api_take_key().
       and pg_try_advisory_xact_lock_shared(7713, hashtext(encode(a.unique_key, 'hex') || a.queue_id))
-      -- Not before the expired have given up their keys.
+      -- Only after the expired jobs have given up their keys.
       and (select count(*) from freed) >= 0
-    -- Two servers that want the same keys take them in the same order.
+    -- The order prevents deadlocks of servers that take the same keys.
     order by a.queue_id, a.unique_key, a.id
     on conflict do nothing
     returning queue_id, rank, id, expires_at, retry, unique_key, unique_until

@@ -1,6 +1,6 @@
--- This server lives. Rarely written: as a rule the servers hear each other.
+-- Writes the heartbeat of this server. It is written rarely, because servers normally hear each other.
 -- params: $1 id, $2 leaving
--- returns: number; no row when it was forgotten
+-- returns: number; no row if the server was forgotten
 -- index: node_id_key
 update pgdisque.node as n
 set seen_at = now(),

@@ -1,9 +1,9 @@
--- Jobs that have had their last attempt in vain: they die. They go to the queue that they name, as new jobs with
--- a TTL that begins now, or to pgdisque.dead_job. One whose queue has no row yet is left until it has. Its unique key
--- is free then.
+-- Moves exhausted jobs to the queue that DEADQUEUE names, as new jobs whose time to live begins now, or to
+-- pgdisque.dead_job. A job whose dead-letter queue has no row yet is not moved. The unique key of a moved job
+-- is free.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
--- returns: ordinal, deadqueue (null: it is in pgdisque.dead_job), moved_to (null: that queue has no row),
---          expires_at (of the moved), ended_at (when the job's own TTL would have ended it), retry, group_key
+-- returns: ordinal, deadqueue (null: the job is in pgdisque.dead_job), moved_to (null: the queue has no row),
+--          expires_at (of the new job), ended_at (expiry of the old job), retry, group_key
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey, queue_name
 with found as materialized (

@@ -1,9 +1,10 @@
--- Leases the first ready jobs of some queues, in the order in which these are named: for a transaction, whose
--- earlier statements may have added them. A HOT update: no indexed column changes.
--- params: $1 queue_id, $2 rank, $3 id (of each queue the key to begin behind), $4 limit, $5 now, $6 node
--- returns: ordinal (of the queue), queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body,
---          last (attempt; null: there is no last one); in no order. What has had its last attempt is passed by.
--- locks: the rows, skipping what others have locked
+-- Leases the first ready jobs of some queues, in the order in which the queues are named. For a client
+-- transaction, whose earlier statements may have added the jobs. A HOT update: no indexed column changes.
+-- params: $1 queue_id, $2 rank, $3 id (for each queue the key after which the scan begins), $4 limit, $5 now,
+--         $6 node
+-- returns: ordinal (of the queue), queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body, last
+--          (attempt; null: no limit); in no order. Exhausted jobs are skipped.
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with taken as materialized (
     select k.ordinal, n.queue_id, n.rank, n.id, n.place

@@ -1,9 +1,9 @@
--- Leases ready jobs by key: those that came back behind the frontiers of their queues.
+-- Leases ready jobs by their redelivery keys.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
--- returns: queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: there is
---          no last one); in no order. One that has had its last attempt before is not leased: ready_at is not later
---          than now. It is to be buried.
--- locks: the rows, skipping what others have locked
+-- returns: queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: no
+--          limit); in no order. An exhausted job is not leased: its ready_at is not later than now. It must
+--          become a dead letter.
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 update pgdisque.job as j
 set ready_at = case

@@ -1,17 +1,19 @@
--- Leases ready jobs of a queue with limits: those that came back, by key, and the next ones behind the frontier.
--- Where so many may run at once, each is in a slot of its own. A slot is free when the job it was given to last is gone, or
--- does not hold it any more. One whose lease has ended keeps its slot, and is given out again in that. As long as
--- more are running than the limit, which was lowered, the slots beyond it are a gate: who has them all may go on.
--- What another session has just changed shows by its turn, and is left alone. Where so many may be delivered a
--- second, each takes a token; there are never more of them than come in a tenth of a second, or one. What has had its
--- last attempt is passed by.
--- params: $1 queue_id, $2 rank, $3 id (the frontier, itself not included), $4 limit, $5 now, $6 node,
---         $7 queue_id, $8 rank, $9 id (of those that came back)
--- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: there is no last one),
---          walked (it lies behind the frontier), all of them null in the only row when there are none; how many jobs
---          behind the frontier there was room for; soon (somebody else is just about to change slots, or has the
---          tokens); wait_ms (until there are enough tokens for some more; null: it is not for them)
--- locks: the tokens, slots and jobs, skipping what others have locked
+-- Leases ready jobs of a queue with limits: redelivered jobs by key, and the next jobs after the scan position.
+--
+-- With max-active, each running job has a slot. A slot is free if its last job is gone or no longer holds the
+-- slot. A job whose lease has ended keeps its slot and is leased in it again. If the limit was lowered, more
+-- jobs may run than it allows. The slots beyond it are then a gate: only a session that has locked all of them
+-- may lease jobs. A slot whose turn differs was changed by another session just now, and is skipped.
+--
+-- With rate, each job takes a token. The bucket holds the tokens of a tenth of a second, and at least 1.
+-- Exhausted jobs are skipped.
+-- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node, $7 queue_id,
+--         $8 rank, $9 id (redelivery keys)
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: no limit), walked
+--          (it is after the scan position), all null in the only row if no job was leased; room (number of jobs
+--          after the scan position that could be leased); soon (another session is changing slots, or has the
+--          tokens); wait_ms (time until there are tokens; null: not waiting for tokens)
+-- locks: the tokens, slots and jobs; skips locked rows
 -- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
 with setting as materialized (
     select
@@ -209,7 +211,7 @@ from (
             and (select count(*) from free) < (select count(*) from slots as s where s.is_open and not s.is_held)
         ) as soon,
         (
-            -- For a hundredth of a second at once, so that claims are no more than that.
+            -- Waits for the tokens of a hundredth of a second, to limit the number of claims.
             select ceil(1000 * (greatest(1, b.rate / 100.0) - b.tokens + (select count(*) from picked)) / b.rate)
             from bucket as b
             where b.tokens - (select count(*) from picked) < 1

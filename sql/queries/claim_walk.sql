@@ -1,13 +1,13 @@
--- Leases the next ready jobs of one queue behind the frontier. A HOT update: no indexed column changes.
--- Retry 0 is leased for ever, which makes it at most once. A delayed job enters the queue by wake_due only,
--- also when its time has come.
--- params: $1 queue_id, $2 rank, $3 id (the frontier, itself not included), $4 limit, $5 now, $6 node
--- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: there is
---          no last one); in no order. One that has had its last attempt before is not leased: ready_at is not later
---          than now. It is to be buried.
--- locks: the rows, skipping what others have locked
--- index: job_pkey, then by ctid. The queue is named only inside: named here too, an empty table's
--- statistics would have the rows looked for among all of the queue's.
+-- Leases the next ready jobs of a queue after the scan position. A HOT update: no indexed column changes. A job
+-- with retry 0 is leased for ever, which makes it at most once. A delayed job is skipped even if its time has
+-- come: only wake_due makes it ready.
+-- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: no limit); in no
+--          order. An exhausted job is not leased: its ready_at is not later than now. It must become a dead
+--          letter.
+-- locks: the rows; skips locked rows
+-- index: job_pkey, then by ctid. Only the subquery names the queue. A condition on it in the update as well
+-- lets the planner search all rows of the queue, if the statistics are of an empty table.
 update pgdisque.job as j
 set ready_at = case
         when j.deliveries >= j.attempts then j.ready_at

@@ -1,3 +1,3 @@
--- The database's clock.
+-- Reads the clock of the database.
 -- returns: now
 select clock_timestamp() as now

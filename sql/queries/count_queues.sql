@@ -1,6 +1,5 @@
--- How many jobs some queues have, and how many of them are queued: when servers have come or gone, and what each
--- counted in its memory no longer adds up. Delayed jobs whose time has come are not counted as queued, because
--- wake_due is about to count them.
+-- Counts the jobs and the ready jobs of queues: counter audit. Delayed jobs whose time has come are not counted
+-- as ready, because wake_due will count them.
 -- params: $1 queue_id, $2 now
 -- returns: queue_id, jobs, queued, jobs_in, jobs_out, dead
 -- index: job_pkey, queue_counter_pkey, dead_pkey

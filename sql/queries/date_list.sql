@@ -1,8 +1,8 @@
--- Sets when the first of the queued jobs of one queue between two keys expire: EXPIRE, PERSIST.
--- params: $1 queue_id, $2 rank, $3 id (the key, itself not included), $4 last rank, $5 last id (included), $6 limit, $7 now,
---         $8 expires_at, $9 wake_at (null: the clock need not look), $10 before (only those that expire by then)
--- returns: rank, id, end_rank, end_id (the last key of the queue, whatever state it is in); in no order
--- locks: the rows, skipping what others have locked
+-- Sets when queued jobs of a queue between two keys expire, the first ones up to a limit: EXPIRE, PERSIST.
+-- params: $1 queue_id, $2 rank, $3 id (the first key, excluded), $4 last rank, $5 last id (included), $6 limit,
+--         $7 now, $8 expires_at, $9 wake_at (null: none), $10 before (only jobs that expire by then)
+-- returns: rank, id, end_rank, end_id (the last key of the queue, in any state); in no order
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with queue_end as materialized (
     select l.rank, l.id

@@ -1,4 +1,4 @@
--- About how many dead rows vacuum has left: it may be held back by somebody's old transaction.
+-- Estimates the dead rows that vacuum has left. An old transaction may hold back vacuum.
 -- returns: jobs, counters
 select
     pg_stat_get_dead_tuples('pgdisque.job'::regclass) as jobs,

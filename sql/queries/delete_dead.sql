@@ -1,5 +1,5 @@
--- Removes dead jobs: DELJOB, and the acknowledgement of who was too late.
--- params: $1 queue_id, $2 rank, $3 id, $4 token (0: none; another one has to be that of the last delivery)
+-- Deletes dead jobs: DELJOB, and a late ACKJOB.
+-- params: $1 queue_id, $2 rank, $3 id, $4 token (0: none; otherwise it must be that of the last delivery)
 -- returns: ordinal
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: dead_pkey

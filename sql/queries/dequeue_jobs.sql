@@ -1,4 +1,4 @@
--- Takes queued jobs out of their queues; they come back after their retry time, or never (retry 0).
+-- Takes ready jobs out of their queues. They are ready again after their retry time, or never if retry is 0.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
 -- returns: ordinal, ready_at, was_until (since when it was queued: the end of its last lease, if it had one)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
@@ -23,7 +23,7 @@ set ready_at = case
     worker = null,
     leased_at = null
 from old
--- By key: the row that was waited for may have another place than this statement's snapshot knows.
+-- Joins by key, because a row that was waited for may have a new ctid.
 where j.queue_id = any (array[old.queue_id])
   and j.rank = old.rank
   and j.id = old.id

@@ -1,17 +1,17 @@
--- Forgets queues that have been empty and idle, unless jobs or settings have come meanwhile.
+-- Deletes the rows of queues that have been empty and unused, unless they got jobs or settings since then.
 -- params: $1 queue_id, $2 id of this server
--- returns: id of those forgotten
+-- returns: id of the deleted queues
 -- index: queue_pkey, job_pkey, dead_pkey, unique_key_pkey, queue_setting_pkey, queue_counter_pkey,
---        finished_0_pkey and those of its like
+-- finished_0_pkey and the same of the other partitions
 with gone as (
     delete from pgdisque.queue as q
     using unnest($1::integer[]) as d (queue_id)
     where q.id = d.queue_id
       and q.pause = 0
       and not exists (select from pgdisque.queue_setting as s where s.queue_id = q.id)
-      -- Another server may know the queue's number and be about to add a job under it.
+      -- Another server may know the queue's id, and may be about to add a job with it.
       and not exists (select from pgdisque.node as n where n.id <> $2::text and n.left_at is null)
-      -- So may any transaction of SQL.
+      -- An SQL transaction may do so, too.
       and not (select s.is_called from pgdisque.sql_job as s)
       and not exists (select from pgdisque.job as j where j.queue_id = q.id)
       and not exists (select from pgdisque.unique_key as k where k.queue_id = q.id)

@@ -1,6 +1,6 @@
--- UNSCHEDULE.
+-- Deletes schedules: UNSCHEDULE.
 -- params: $1 name
--- returns: a row for each that there was
+-- returns: a row for each deleted schedule
 -- locks: the rows
 -- index: schedule_name
 delete from pgdisque.schedule as s

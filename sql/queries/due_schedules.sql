@@ -1,5 +1,5 @@
--- The schedules whose ticks come first, due or not.
--- params: $1 from (next_at not before: so as not to pass over what is dead), $2 limit
+-- Reads the schedules with the first ticks, due or not.
+-- params: $1 from (next_at not before; avoids passing over dead rows), $2 limit
 -- returns: id, revision, next_at, cron, queue, missed, retry, ttl, delay, maxlen, priority; in the order of next_at
 -- index: schedule_next
 select

@@ -1,7 +1,8 @@
--- Empties the tables that over_finished has found. One that somebody reads has to wait for another time, and nobody
--- who comes behind us waits for longer than that: jobs that are finished now go to other tables in any case. Whether
--- its time is over is looked at under the lock, when nothing more can enter it.
--- locks: these tables, exclusively, waiting for ten milliseconds
+-- Empties the tables that over_finished has found. A table that a session reads is left for another time: the
+-- lock waits for at most ten milliseconds, so other sessions wait no longer either. Jobs that end now go to
+-- other tables. The statement checks again under the lock whether the table's time is over, because no job can
+-- enter then.
+-- locks: these tables, exclusively; waits for ten milliseconds
 do $$
 declare
     width integer;

@@ -1,8 +1,9 @@
--- Removes the first of the queued jobs of one queue between two keys: DEL.
--- params: $1 queue_id, $2 rank, $3 id (the key, itself not included), $4 last rank, $5 last id (included), $6 limit, $7 now
--- returns: rank, id, end_rank, end_id (the last key of the queue, whatever state it is in), ready_at, expires_at, retry,
+-- Deletes queued jobs of a queue between two keys, the first ones up to a limit: DEL.
+-- params: $1 queue_id, $2 rank, $3 id (the first key, excluded), $4 last rank, $5 last id (included), $6 limit,
+--         $7 now
+-- returns: rank, id, end_rank, end_id (the last key of the queue, in any state), ready_at, expires_at, retry,
 --          group_key; in no order
--- locks: the rows, skipping what others have locked
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with queue_end as materialized (
     select l.rank, l.id

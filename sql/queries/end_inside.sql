@@ -1,10 +1,10 @@
--- Removes all queued jobs of some queues, or gives them another end: DEL, EXPIRE and PERSIST in a transaction, whose
--- earlier statements may have added them.
--- params: $1 queue_id, $2 now, $3 for_ever (who lives longer lives for ever), $4 least, $5 most (only queues whose
---         job that lives longest does so until then), $6 removes; if not: $7 before (only jobs that expire by then),
---         $8 expires_at, $9 wake_at (null: the clock need not look)
+-- Deletes all queued jobs of some queues, or sets when they expire: DEL, EXPIRE and PERSIST in a client
+-- transaction, whose earlier statements may have added the jobs.
+-- params: $1 queue_id, $2 now, $3 for_ever (a job that expires later has no end), $4 least, $5 most (only
+--         queues whose latest expiry is between them), $6 removes; if not: $7 before (only jobs that expire by
+--         then), $8 expires_at, $9 wake_at (null: none)
 -- returns: queue_id, rank, id, ready_at, expires_at, retry, group_key; in no order
--- locks: the rows, skipping what others have locked
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with life as materialized (
     select

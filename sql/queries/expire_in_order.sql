@@ -1,8 +1,8 @@
--- Removes jobs with the default TTL that is over: they expire in key order, so a range of ids holds them.
--- params: $1 queue_id, $2 rank, $3 from_id (itself not included), $4 to_id (included), $5 limit per queue, $6 now
--- returns: queue_id, rank, id, queued_since (-infinity: it was about to be buried), expires_at, retry,
+-- Deletes expired jobs with the default time to live. They expire in key order, so a range of ids holds them.
+-- params: $1 queue_id, $2 rank, $3 from_id (excluded), $4 to_id (included), $5 limit per queue, $6 now
+-- returns: queue_id, rank, id, queued_since (-infinity: its attempts were used up), expires_at, retry,
 --          group_key
--- locks: the rows, skipping what others have locked
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 delete from pgdisque.job as j
 where j.ctid = any (array(
@@ -16,7 +16,7 @@ where j.ctid = any (array(
           and o.id > k.from_id
           and o.id <= $4::bigint
           and o.wake_at is null
-          -- What was pushed to a list lives on.
+          -- Elements of lists have no wake_at either, but live longer.
           and o.expires_at <= $6::timestamptz
         order by o.id
         limit $5::integer

@@ -1,4 +1,4 @@
--- Which of these transactions were committed.
+-- Reads which of these transactions were committed.
 -- params: $1 node, $2 flight
 -- returns: flight
 -- index: flight_pkey

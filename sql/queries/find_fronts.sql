@@ -1,4 +1,4 @@
--- At which end of a list jobs leave the queue of its name. The first who asks with a wish settles it.
+-- Reads the consume end of queues. The first request with a wish sets it.
 -- params: $1 queue_id, $2 front (null: no wish), one row per queue
 -- returns: id, front
 -- locks: the rows of queues, in no order; the caller sends each queue once

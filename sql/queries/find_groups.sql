@@ -1,6 +1,6 @@
--- The groups of jobs that a transaction of SQL has named.
+-- Reads the groups of jobs that an SQL function has reported.
 -- params: $1 queue_id, $2 rank, $3 id
--- returns: queue_id, group_key (null: it has none)
+-- returns: queue_id, group_key (null: no group)
 -- index: job_pkey
 select j.queue_id, j.group_key
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) as k (queue_id, rank, id)

@@ -1,7 +1,7 @@
--- A page of the jobs that somebody has: RELEASE. Not of those that never come back (retry 0).
--- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 worker (null: whoever),
---         $7 node (null: whichever)
--- returns: queue_id, rank, id, until (when the lease ends); in key order
+-- Reads a page of the leased jobs: RELEASE. Jobs with retry 0 are left out.
+-- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 worker (null: all), $7 node (null:
+--         all)
+-- returns: queue_id, rank, id, until (end of the lease); in key order
 -- index: job_pkey
 select j.queue_id, j.rank, j.id, j.ready_at as until
 from pgdisque.job as j

@@ -1,8 +1,8 @@
--- Where among the queued jobs of one queue, counted from the last one, those are that equal a text: LPOS.
--- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before),
---         $4 how many are looked at (null: all), $5 now, $6 body (an array of one), $7 how many of those found are
---         passed over, $8 how many are wanted (null: all), $9 whether the total is wanted
--- returns: place (from 0 on), total (how many jobs are queued, or null); in the order in which they were found
+-- Finds queued jobs of a queue with this body, counted from the last job: LPOS.
+-- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 number of jobs to compare
+--         (null: all), $5 now, $6 body (an array of one), $7 number of matches to skip, $8 number of matches to
+--         return (null: all), $9 whether the total is wanted
+-- returns: place (from 0), total (number of queued jobs, or null); in the order of the search
 -- index: job_pkey, backwards
 select
     p.place - 1 as place,

@@ -1,7 +1,7 @@
--- Which of these jobs has another session locked? The others are locked until the transaction ends.
+-- Finds the jobs that another session has locked. The other jobs stay locked until the transaction ends.
 -- params: $1 queue_id, $2 rank, $3 id
 -- returns: ordinal of each job that is locked by another session
--- locks: the rows, skipping what others have locked
+-- locks: the rows; skips locked rows
 -- index: job_pkey
 select k.ordinal::integer
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)

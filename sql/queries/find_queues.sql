@@ -1,6 +1,7 @@
--- Queues of which another server told: new ones, or their settings have changed.
+-- Reads queues that a peer reported as new or changed.
 -- params: $1 queue_id
--- returns: id, name, pause, created_at, setting, value; a row for each setting, side by side, or one with nulls
+-- returns: id, name, pause, created_at, setting, value; a row per setting, the rows of a queue together, or one
+--          row with nulls
 -- index: queue_pkey, queue_setting_pkey
 select q.id, q.name, q.pause, q.created_at, s.name as setting, s.value
 from unnest($1::integer[]) as k (queue_id)

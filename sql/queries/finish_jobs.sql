@@ -1,9 +1,12 @@
--- Removes jobs that are done, and keeps them as finished for as long as their queue says (QCONFIG retention), or
--- for a minute if there is a result. What is kept for up to 10 * 8^c seconds is of class c, which has four tables,
--- each for 5 * 8^c seconds of ends of keeping: jobs go to three of them while the fourth is emptied.
--- params: $1 queue_id, $2 rank, $3 id, $4 token (0: none), $5 retention (seconds; null: it is looked up), $6 worker,
---         $7 result, $8 now, $9 node
--- returns: ordinal, queued_since (as ack_jobs; null: the token is stale, and the job is as it was), is_kept, group_key
+-- Deletes jobs that are done. Retains them as QCONFIG retention says, or for a minute if there is a result.
+--
+-- A job that is kept for up to 10 * 8^c seconds is of class c. A class has four tables, and a table takes the
+-- jobs whose keeping ends within the same 5 * 8^c seconds. Jobs go to three of the tables while the fourth is
+-- emptied.
+-- params: $1 queue_id, $2 rank, $3 id, $4 token (0: none), $5 retention (seconds; null: read from the
+--         settings), $6 worker, $7 result, $8 now, $9 node
+-- returns: ordinal, queued_since (as ack_jobs; null: the token is stale, and the job is unchanged), is_kept,
+--          group_key
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey, queue_setting_pkey
 with k as materialized (

@@ -1,10 +1,10 @@
--- Adds the jobs of ticks, and moves their schedules on: one transaction, so that a tick makes its jobs once,
--- whoever tries and however often. Nothing happens for schedules that are not as they were read.
--- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: as before); then for a job:
+-- Adds the jobs of ticks, and sets the next ticks of their schedules. Both are one transaction, so that a tick
+-- makes its jobs once, even if several servers try. A schedule that has changed since it was read is skipped.
+-- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: unchanged); then for a job:
 --         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id. A row for each job; the
---         first five are the same in all rows of a schedule
+--         first five are equal in all rows of a schedule
 -- returns: id of the jobs, in the order of the parameters
--- locks: the schedules, skipping what others have locked
+-- locks: the schedules; skips locked rows
 -- index: schedule_pkey
 with tick as (
     select t.*

@@ -1,5 +1,5 @@
--- Whose answers were received is known.
--- params: $1 node, $2 flight (the first whose answer is not)
+-- Deletes the commit markers of transactions whose results have arrived.
+-- params: $1 node, $2 flight (the first transaction without a result)
 -- locks: the rows
 -- index: flight_pkey
 delete from pgdisque.flight as f

@@ -1,4 +1,4 @@
--- A server that does not live any more has left. If it lives after all it will say so.
+-- Marks a failed server as left. If it is still alive, it writes its row again.
 -- params: $1 id
 -- index: node_id_key
 update pgdisque.node as n

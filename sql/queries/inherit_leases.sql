@@ -1,5 +1,5 @@
--- The running leases of servers that are gone, and what they should have buried.
--- params: $1 now, $2 owner (those that live)
+-- Reads the running leases of failed servers, and exhausted jobs.
+-- params: $1 now, $2 owner (numbers of the live servers)
 -- returns: queue_id, rank, id, ready_at, owner, last (attempt)
 -- index: none
 select

@@ -1,4 +1,4 @@
--- A server has signed off: it holds nothing in memory that others would have to wait for.
+-- Marks this server as left: it signs off and has nothing in memory that peers need.
 -- params: $1 id
 -- index: node_id_key
 update pgdisque.node as n

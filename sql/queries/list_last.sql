@@ -1,7 +1,7 @@
--- The queued jobs of one queue from the last one on, as elements of a list: LRANGE, LINDEX.
--- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 offset, $5 limit,
---         $6 now, $7 rank, $8 id (up to that key), $9 bytes (the rest is left off)
--- returns: size (of all rows so far), rank, id, body; in the order of the list, or the other way round
+-- Reads queued jobs of a queue from the last job on, as elements of a list: LRANGE, LINDEX.
+-- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 offset, $5 limit, $6 now,
+--         $7 rank, $8 id (before that key), $9 bytes (further rows are left off)
+-- returns: size (of all rows so far), rank, id, body; in reverse key order
 -- index: job_pkey backwards
 select
     s.size, s.rank, s.id, s.body

@@ -1,6 +1,6 @@
--- Until when the one of the queued jobs of a queue lives that lives longest: TTL.
--- params: $1 queue_id, $2 now, $3 for_ever (who lives longer lives for ever)
--- returns: expires_at (infinity: for ever; null: none is queued)
+-- Reads the latest expiry of the queued jobs of a queue: TTL.
+-- params: $1 queue_id, $2 now, $3 for_ever (a job that expires later has no end)
+-- returns: expires_at (infinity: for ever; null: no job is queued)
 -- index: job_pkey
 select
     case

@@ -1,7 +1,7 @@
--- Who works on what: WORKERS.
--- params: $1 queue_id, $2 queue_id (from the one to the other), $3 now
--- returns: owner (node), worker (null: not known, or not yet), queue (name), jobs, until (when the first of the
---          leases ends; null: never); in the order of the first three
+-- Counts the jobs that each worker has leased: WORKERS.
+-- params: $1 queue_id, $2 queue_id (first and last queue), $3 now
+-- returns: owner (node), worker (null: unknown, or not yet written), queue (name), jobs, until (end of the
+--          first lease; null: never); in the order of the first three
 -- index: none, or that of one queue
 select
     j.owner, j.worker, q.name as queue, count(*) as jobs, nullif(min(j.ready_at), 'infinity') as until

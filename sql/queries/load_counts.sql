@@ -1,9 +1,9 @@
--- How many jobs each queue has, and how many of them are queued: at start, and after a connection was lost.
--- Delayed jobs whose time has come are not counted as queued, because wake_due is about to count them.
+-- Counts the jobs and the ready jobs of each queue: at start, and after a lost connection. Delayed jobs whose
+-- time has come are not counted as ready, because wake_due will count them.
 -- params: $1 now
--- returns: queue_id, jobs, queued, oldest_id (of those that expire in key order; null: none),
---          first_rank and first_id (none that is queued has a lower one; null: none is queued)
--- index: none, and + 0 keeps it so: to fetch every row by the index reads ten times as many pages
+-- returns: queue_id, jobs, queued, oldest_id (of the jobs that expire in key order; null: none), first_rank and
+--          first_id (no ready job has a lower rank, or a lower id; null: no job is ready)
+-- index: none. The + 0 prevents one, because reading every row by the index takes ten times as many pages
 select
     j.queue_id + 0 as queue_id,
     count(*) as jobs,

@@ -1,4 +1,4 @@
--- How many dead jobs each queue has: at start, and after a connection was lost.
+-- Counts the dead jobs of each queue: at start, and after a lost connection.
 -- returns: queue_id, dead
 select d.queue_id, count(*) as dead
 from pgdisque.dead_job as d

@@ -1,5 +1,5 @@
--- The leases that are running: at start, and after a connection was lost. And what is queued, but by a clock
--- that stood later than it does now: somebody has to look when its time comes again. And what is to be buried.
+-- Reads the running leases: at start, and after a lost connection. Also reads jobs that are queued, but with a
+-- ready_at in the future because the clock was set back, and exhausted jobs.
 -- params: $1 now
 -- returns: queue_id, rank, id, ready_at, owner (0: queued), last (attempt)
 select j.queue_id, j.rank, j.id, j.ready_at, coalesce(j.owner, 0::smallint) as owner,

@@ -1,4 +1,4 @@
--- All servers that ever registered and are not forgotten.
+-- Reads all registered servers that are not forgotten.
 -- returns: number, id, addr, port, leaving, left, seen_at
 select n.number, n.id, n.addr, n.port, n.leaving, n.left_at is not null as has_left, n.seen_at
 from pgdisque.node as n

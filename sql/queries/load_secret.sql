@@ -1,4 +1,4 @@
--- What all servers of this database share.
+-- Reads the secret that all servers of this database share.
 -- returns: key
 select s.key
 from pgdisque.secret as s

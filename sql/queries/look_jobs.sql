@@ -1,7 +1,7 @@
--- What has become of jobs: WAITJOB, and ACKJOB after a lost connection. Nulls for those that are not kept.
+-- Reads the state of jobs: WAITJOB, and ACKJOB after a lost connection. Nulls for a job that is not retained.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
 -- returns: ordinal, lives, finished_at, node, result, is_dead, error; in the order of the parameters
--- index: job_pkey, dead_pkey, finished_0_pkey and those of its like
+-- index: job_pkey, dead_pkey, finished_0_pkey and the same of the other partitions
 select
     k.ordinal::integer, j.id is not null as lives, f.finished_at, f.node, f.result, d.id is not null as is_dead, d.error
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
@@ -16,6 +16,6 @@ left join lateral (
       and e.id = k.id
       and e.keep_until > $4::timestamptz
       and j.id is null
-    -- Of jobs that live the tables of the finished are not looked at.
+    -- For a job that still exists, the tables of retained jobs are not read.
     limit 1
 ) as f on true

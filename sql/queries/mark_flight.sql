@@ -1,4 +1,5 @@
--- Shows that the transaction was committed, should its answer be lost. For a while: see forget_flights.
+-- Writes the commit marker of a transaction. If the result of the transaction is lost, the marker shows that it
+-- was committed. forget_flights deletes it later.
 -- params: $1 node, $2 flight
 -- index: flight_pkey
 insert into pgdisque.flight (node, flight)

@@ -1,12 +1,12 @@
--- Moves the next ready jobs of one queue behind a key to other queues, or to another place in it: RPOPLPUSH, LMOVE.
--- A moved job stays what it is, but that it has a new place, no key and no slot. Its row goes and comes as another one:
--- a claim that follows a changed row to its new place would miss what lies between.
--- One that has had its last attempt is left to be buried.
--- params: $1 queue_id, $2 rank, $3 id (the key, itself not included), $4 limit, $5 now,
---         $6 queue_id, $7 id (arrays: the new places, as many as the limit)
--- returns: ordinal of the place, rank, id, ready_at (as they were), wake_at, body, expires_at (as it was), retry, group_key,
---          to_expires_at
--- locks: the rows, skipping what others have locked
+-- Moves the next ready jobs of a queue after a key to other queues, or to a new key in the same queue:
+-- RPOPLPUSH, LMOVE. A moved job gets a new key and loses its unique key and its slot. The row is deleted and
+-- inserted, not updated: a claim that follows an updated row to its new key would skip the keys in between.
+-- Exhausted jobs are skipped.
+-- params: $1 queue_id, $2 rank, $3 id (the key, excluded), $4 limit, $5 now, $6 queue_id, $7 id (arrays: the
+--         new keys, as many as the limit)
+-- returns: ordinal of the new key, rank, id, ready_at (before the move), wake_at, body, expires_at (before the
+--          move), retry, group_key, to_expires_at
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with found as (
     select p.ctid, row_number() over () as ordinal
@@ -29,14 +29,15 @@ gone as (
     using found as f
     join unnest($6::integer[], $7::bigint[]) with ordinality as t (to_queue_id, to_id, ordinal) on t.ordinal = f.ordinal
     where j.ctid = f.ctid
-    -- The end that EXPIRE gave to the list stays behind.
+    -- In another list the expiry that EXPIRE has set does not apply.
     returning
         f.ordinal, t.to_queue_id, t.to_id, t.to_queue_id <> $1::integer as is_other,
         greatest(j.expires_at, case when t.to_queue_id <> $1::integer then j.own_expires_at end) as to_expires_at,
         j.*
 ),
 placed as (
-    -- A job that was put before others does not expire in the order of ids, and one that lives on is not looked for.
+    -- A job with a negative id does not expire in the order of ids, so it needs a wake_at. A job without an end
+    -- needs none.
     select
         g.*,
         case

@@ -1,7 +1,7 @@
--- Writes into jobs who has them: of leases that have lasted for a while.
--- params: $1 queue_id, $2 rank, $3 id, $4 until (when the lease ends; another one is another worker's),
---         $5 worker, $6 node
--- locks: the rows, skipping what others have locked
+-- Writes the names of workers into jobs whose leases have lasted for a while.
+-- params: $1 queue_id, $2 rank, $3 id, $4 until (end of the lease; a lease with another end may be another
+--         worker's), $5 worker, $6 node
+-- locks: the rows; skips locked rows
 -- index: job_pkey
 with held as materialized (
     select j.queue_id, j.rank, j.id, convert_from(k.worker, 'UTF8') as worker

@@ -1,17 +1,20 @@
--- Lets the first job of each group go, unless one that was let go is there still: after one was added or has gone.
--- With per-group and max-active that many may be there; with per-group and rate each takes a token, as in
--- claim_limited. A group that is new is made, and has to be asked for again. So has one at which somebody else has just
--- looked: what that one has added or removed may not be visible here.
+-- Releases the first job of each group, after a job was added or has ended, unless a released job still exists.
+-- With per-group, max-active limits the number of released jobs of a group, and each release takes a token of
+-- rate, as in claim_limited.
+--
+-- A new group is inserted, and the request must be sent again. It must also be sent again for a group that
+-- another session has just changed, because the changes of that session may not be visible here.
 -- params: $1 queue_id, $2 key, $3 now
--- returns: ordinal of those looked at; rank, id of a job that was let go, or in one row of each group nulls, and
---          wait_ms (until there is a token for the next one; null: it does not wait for that)
--- locks: the groups, in the order of their keys when they are made, else skipping what others have locked; the jobs
+-- returns: ordinal of the groups that were handled; rank, id of a released job; and one row of each group with
+--          null rank and id, and wait_ms (time until there is a token for the next job; null: not waiting for a
+--          token)
+-- locks: the groups, in the order of their keys when they are inserted; else skips locked rows; the jobs
 -- index: job_group_pkey, queue_setting_pkey, job_pkey, job_in_group
 with wanted as materialized (
     select w.ordinal, w.queue_id, w.key
     from unnest($1::integer[], $2::bytea[]) with ordinality as w (queue_id, key, ordinal)
 ),
--- One time for all: a group may be named twice.
+-- One time for all rows, because a group may be named twice.
 clock as materialized (
     select clock_timestamp() as now
 ),
@@ -79,13 +82,13 @@ looked as materialized (
         on g.queue_id = any (array[s.queue_id]) and g.key = s.key and g.turn = s.turn
     for update of g skip locked
 ),
--- One more than there are tokens for tells whether any waits for these.
+-- Reads one job more than there are tokens, to know whether a job waits for tokens.
 next as materialized (
     select
         l.ordinal, l.queue_id, l.key, l.rate, l.ranks, l.ids, l.now, l.tokens,
         f.ranks[:l.whole_tokens] as next_ranks, f.ids[:l.whole_tokens] as next_ids,
         case
-            -- For a hundredth of a second at once, so that looks are no more than that.
+            -- Waits for the tokens of a hundredth of a second, to limit the number of requests.
             when cardinality(f.ids) > l.whole_tokens
                 then ceil(1000 * (greatest(1, l.rate / 100.0) - l.tokens + l.whole_tokens) / l.rate)
         end::integer as wait_ms

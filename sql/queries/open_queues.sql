@@ -1,5 +1,6 @@
--- Finds or makes the rows of queues. One that a transaction of SQL is making is left out: everybody would wait
--- for that one's commit. The subquery is scalar, because Postgres 18 may read the whole table for EXISTS.
+-- Finds or inserts the rows of queues. A queue that an SQL transaction is creating is left out, because the
+-- statement would wait for the commit of that transaction. The subquery is scalar, because Postgres 18 may read
+-- the whole table for EXISTS.
 -- params: $1 name
 -- returns: id, name, pause, created_at
 -- locks: the rows, in the order of the names; the caller sends each name once

@@ -1,5 +1,5 @@
--- Which tables hold only jobs whose time is over, one in each class at most: see finish_jobs. Between the ends of
--- keeping that belong to it now and those that will next there is one table's time.
+-- Finds tables of retained jobs whose time is over, at most one of each class: see finish_jobs. Between the
+-- time that such a table held and the time that it will hold next lies the time of one table.
 -- params: $1 now
 -- returns: bucket
 -- index: none

@@ -1,5 +1,5 @@
--- Some queues in the order of their numbers: servers find those of which no message told.
--- params: $1 queue_id (behind this one), $2 count, $3 now, $4 probe (false: has_jobs is false)
+-- Reads a page of queues in the order of their ids. Servers find queues without a message by it.
+-- params: $1 queue_id (after that queue), $2 count, $3 now, $4 probe (false: has_jobs is false)
 -- returns: id, has_jobs; in ascending order
 -- index: queue_pkey, job_pkey
 select

@@ -1,7 +1,8 @@
--- The first queued jobs of a queue, not taken: QPEEK.
--- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 limit, $5 now, $6 rank, $7 id (up to that key),
---         $8 bytes (the rest is left off)
--- returns: size (of all rows so far), queue_id, rank, id, ready_at, expires_at, delayed, owner, retry, delay, nacks, extras, replicate, body
+-- Reads the first queued jobs of a queue, without a lease: QPEEK.
+-- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 limit, $5 now, $6 rank, $7 id
+--         (before that key), $8 bytes (further rows are left off)
+-- returns: size (of all rows so far), queue_id, rank, id, ready_at, expires_at, delayed, owner, retry, delay,
+--          nacks, extras, replicate, body
 -- index: job_pkey
 select
     s.size, s.queue_id, s.rank, s.id, s.ready_at, s.expires_at, s.delayed, s.owner, s.retry, s.delay, s.nacks,

@@ -1,9 +1,9 @@
--- Takes the next ready jobs of one queue behind a key away, for list commands: delivered and acknowledged at once.
--- One that has had its last attempt is left to be buried.
--- params: $1 queue_id, $2 rank, $3 id (the key, itself not included), $4 limit, $5 now
+-- Deletes the next ready jobs of a queue after a key, for list commands: delivery and acknowledgement at once.
+-- Exhausted jobs are skipped.
+-- params: $1 queue_id, $2 rank, $3 id (the key, excluded), $4 limit, $5 now
 -- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries,
 --          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key; in no order
--- locks: the rows, skipping what others have locked
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 delete from pgdisque.job as j
 where j.ctid = any (array(

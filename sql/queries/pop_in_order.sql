@@ -1,16 +1,16 @@
--- Takes jobs away from the first of some queues that has any, for list commands in a transaction, whose earlier
--- statements may have added them. One that has had its last attempt is left to be buried.
--- params: $1 queue_id, $2 rank, $3 id (of each queue the key to begin behind), $4 side (0: the first ones, 1: the last),
---         $5 limit, $6 now
+-- Deletes jobs of the first of some queues that has ready jobs, for list commands in a client transaction,
+-- whose earlier statements may have added the jobs. Exhausted jobs are skipped.
+-- params: $1 queue_id, $2 rank, $3 id (for each queue the key after which the scan begins), $4 side (0: the
+--         first jobs, 1: the last), $5 limit, $6 now
 -- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries,
 --          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key, ordinal (of the queue); in no order
--- locks: the rows, and the first one of that queue, skipping what others have locked
+-- locks: the rows, and the first row of that queue; skips locked rows
 -- index: job_pkey, then by ctid
 with list as materialized (
     select l.ordinal, l.queue_id, l.rank, l.id, l.side = 1 as is_last
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::smallint[]) with ordinality
         as l (queue_id, rank, id, side, ordinal)
-    -- In the order of the parameters, of which no more are looked at than it takes.
+    -- In the order of the parameters. Reads only as many queues as needed.
     cross join lateral (
         select
         from pgdisque.job as r

@@ -1,9 +1,9 @@
--- Takes the last ready jobs of one queue away, for list commands that pop where others push.
--- One that has had its last attempt is left to be buried.
+-- Deletes the last ready jobs of a queue, for list commands that pop at the end that is not the consume end.
+-- Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 limit, $3 now
 -- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries,
 --          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key; in no order
--- locks: the rows, skipping what others have locked
+-- locks: the rows; skips locked rows
 -- index: job_pkey backwards, then by ctid
 delete from pgdisque.job as j
 where j.ctid = any (array(

@@ -1,15 +1,15 @@
--- Takes the next ready jobs of a queue with limits away, or moves them, as pop_first, pop_last, move_first and move_last do
--- without limits. Nothing is taken while as many jobs run as max-active allows; what is taken here is gone at once and needs
--- no slot. Each job takes a token of the rate.
--- One that has had its last attempt is left to be buried.
--- params: $1 queue_id, $2 rank, $3 id (the key to begin behind, itself not included), $4 limit, $5 now, $6 is_last (from the
---         last one on; the key counts for nothing), $7 queue_id, $8 id (arrays: the new places, as many as the limit;
---         queue_id 0: the job is taken away)
--- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries, attempts, backoff, deadqueue, error,
---          unique_key, unique_until, group_key (as pop_first), ordinal of the place, wake_at, to_expires_at (of a move, as
---          move_first); all of them null in the only row when there are none; in no order; then room (so many it could have
---          been), soon (another session has the tokens), wait_ms (until there is a token; null: it is not for tokens)
--- locks: the tokens and the jobs, skipping what others have locked
+-- Deletes the next ready jobs of a queue with limits, or moves them, as pop_first, pop_last, move_first and
+-- move_last do without limits. No job is taken while as many jobs run as max-active allows. A taken job needs
+-- no slot, because it does not run. Each job takes a token of rate. Exhausted jobs are skipped.
+-- params: $1 queue_id, $2 rank, $3 id (the key after which the scan begins), $4 limit, $5 now, $6 is_last (take
+--         the last jobs; the key is not used), $7 queue_id, $8 id (arrays: the new keys, as many as the limit;
+--         queue_id 0: the job is deleted)
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries, attempts, backoff,
+--          deadqueue, error, unique_key, unique_until, group_key (as pop_first), ordinal of the new key,
+--          wake_at, to_expires_at (of a move, as move_first), all null in the only row if no job was taken; in
+--          no order; then room (number of jobs that could be taken), soon (another session has the tokens),
+--          wait_ms (time until there is a token; null: not waiting for tokens)
+-- locks: the tokens and the jobs; skips locked rows
 -- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
 with setting as materialized (
     select
@@ -92,14 +92,15 @@ gone as (
     using found as f
     join unnest($7::integer[], $8::bigint[]) with ordinality as t (to_queue_id, to_id, ordinal) on t.ordinal = f.ordinal
     where j.ctid = f.place
-    -- The end that EXPIRE gave to the list stays behind.
+    -- In another list the expiry that EXPIRE has set does not apply.
     returning
         f.ordinal, t.to_queue_id, t.to_id, t.to_queue_id <> $1::integer as is_other,
         greatest(j.expires_at, case when t.to_queue_id <> $1::integer then j.own_expires_at end) as to_expires_at,
         j.*
 ),
 placed as (
-    -- A job that was put before others does not expire in the order of ids, and one that lives on is not looked for.
+    -- A job with a negative id does not expire in the order of ids, so it needs a wake_at. A job without an end
+    -- needs none.
     select
         g.*,
         case
@@ -132,7 +133,7 @@ select
     m.jobs as room, m.is_shut as soon, w.wait_ms
 from room as m
 cross join lateral (
-    -- For a hundredth of a second at once, as claim_limited does.
+    -- Waits for the tokens of a hundredth of a second, as claim_limited does.
     select max(ceil(1000 * (greatest(1, b.rate / 100.0) - b.tokens + (select count(*) from found)) / b.rate))::integer as wait_ms
     from bucket as b
     where b.tokens - (select count(*) from found) < 1

@@ -1,4 +1,4 @@
--- Keeps jobs whose lease has ended out of their queues for another retry time, because these are paused.
+-- Delays jobs whose lease has ended by another retry time, because their queues are paused.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
 -- returns: ordinal, ready_at
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server

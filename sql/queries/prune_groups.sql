@@ -1,6 +1,6 @@
--- Forgets groups without jobs that were not used for a while.
+-- Deletes groups without jobs that were not used for a while.
 -- params: $1 before, $2 limit
--- locks: the groups, skipping what others have locked
+-- locks: the groups; skips locked rows
 -- index: job_in_group for each group
 delete from pgdisque.job_group as g
 where g.ctid = any (array(

@@ -1,7 +1,7 @@
--- Forgets keys whose time is over: ADDJOB UNIQUE ... FOR.
+-- Deletes unique keys whose time is over: ADDJOB UNIQUE ... FOR.
 -- params: $1 now, $2 limit
 -- returns: nothing
--- locks: the rows, skipping what others have locked
+-- locks: the rows; skips locked rows
 -- index: unique_key_until, then by ctid
 delete from pgdisque.unique_key as k
 where k.ctid = any (array(

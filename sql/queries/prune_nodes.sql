@@ -1,5 +1,5 @@
--- Servers that were not seen for a day have left. Their rows stay, since jobs are called by their names, until
--- numbers get scarce.
+-- Marks servers as left that were not seen for a day. Their rows stay until numbers become scarce, because job
+-- IDs contain the servers' IDs.
 -- params: $1 now, $2 id (of this server)
 -- locks: the rows
 with forgotten as (

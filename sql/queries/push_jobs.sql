@@ -1,8 +1,8 @@
--- Adds the elements that list commands push, when they do not go by add_jobs_alike. Those of a lost first try may
--- be there.
+-- Adds the elements of list commands for which add_jobs_alike cannot be used. Elements of a lost first try may
+-- exist.
 -- params: $1 id, $2 ready_at, $3 expires_at, $4 wake_at, $5 queue_id, $6 retry, $7 attempts, $8 backoff, $9 deadqueue,
 --         $10 body
--- returns: id of those that were not there, in the order of the parameters
+-- returns: id of the added jobs, in the order of the parameters
 -- index: job_pkey
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, attempts, backoff, deadqueue, body)

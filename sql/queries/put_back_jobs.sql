@@ -1,9 +1,10 @@
--- Puts jobs back that list commands have taken for clients that had gone. Where somebody else has the key of one
--- now, the statement fails, and it comes without.
--- params: $1 id, $2 ready_at, $3 expires_at, $4 wake_at, $5 queue_id, $6 retry, $7 body, $8 rank, $9 deliveries,
---         $10 nacks, $11 extras, $12 attempts, $13 backoff, $14 deadqueue, $15 error, $16 unique_key, $17 unique_until,
---         $18 group_key (set: it waits to be let go, others may have been meanwhile)
--- returns: queue_id, rank, id, group_key of those that were not there
+-- Puts back jobs that list commands took for clients that have gone. The statement fails if another job has the
+-- unique key of a job now. The server then repeats it without the key.
+-- params: $1 id, $2 ready_at, $3 expires_at, $4 wake_at, $5 queue_id, $6 retry, $7 body, $8 rank,
+--         $9 deliveries, $10 nacks, $11 extras, $12 attempts, $13 backoff, $14 deadqueue, $15 error,
+--         $16 unique_key, $17 unique_until, $18 group_key (not null: the job waits for its release, because another
+--         job of the group may run)
+-- returns: queue_id, rank, id, group_key of the inserted jobs
 -- index: job_pkey
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, body, rank, deliveries, nacks, extras, attempts, backoff,

@@ -1,8 +1,8 @@
--- SCHEDULE: makes or replaces it. The next tick stays when the times stay, so that saying the same thing
--- again, as programs do at their start, moves nothing.
+-- Adds or replaces schedules: SCHEDULE. If the times are unchanged, the next tick is kept, so that programs can
+-- send the command at each start.
 -- params: $1 name, $2 cron, $3 queue, $4 body, $5 missed, $6 retry, $7 ttl, $8 delay, $9 maxlen (0: none),
---         $10 priority, $11 next_at, $12 attempts, $13 backoff (0: none), $14 deadqueue (empty: none); the caller sends
---         each name once
+--         $10 priority, $11 next_at, $12 attempts, $13 backoff (0: none), $14 deadqueue (empty: none); the caller
+--         sends each name once
 -- locks: the rows, in the order of the parameters
 -- index: schedule_name
 insert into pgdisque.schedule as s

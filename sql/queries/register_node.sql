@@ -1,8 +1,8 @@
--- Registers this server, gives it the smallest free number, and its run one that no run before it had. A standby that was
--- promoted may have lost the numbers of runs that go on: with $4 it learns of them, or a later run would be taken for
--- one of those, and its flights for theirs.
--- params: $1 id, $2 addr, $3 port, $4 run (this server's, or 0)
--- returns: number, run (of one that has none)
+-- Registers this server. Gives it the smallest free number, and gives its run a number that no earlier run had.
+-- A promoted standby may have lost the numbers of current runs. $4 moves the sequence behind the current run,
+-- because otherwise a later run would get its number and its commit markers.
+-- params: $1 id, $2 addr, $3 port, $4 run (of this server, or 0)
+-- returns: number, run (a new number, for a run without a number)
 insert into pgdisque.node (number, id, addr, port)
 select
     (

@@ -1,7 +1,8 @@
--- Takes jobs from those who have them, and puts them back into their queues: RELEASE. That counts as an additional
--- delivery. Whose lease has another end by now was given to somebody else, or is still worked on.
--- params: $1 queue_id, $2 rank, $3 id, $4 until (when the lease ends), $5 now
--- returns: ordinal, last (it has had its last attempt: it is to be buried)
+-- Takes leased jobs from their workers, and puts them back into their queues: RELEASE. That counts as an
+-- additional delivery. A job whose lease has another end by now is skipped: it was delivered again, or its
+-- lease was extended.
+-- params: $1 queue_id, $2 rank, $3 id, $4 until (end of the lease), $5 now
+-- returns: ordinal, last (the job is exhausted: it must become a dead letter)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 update pgdisque.job as j

@@ -1,6 +1,6 @@
--- Puts jobs back that were claimed for a client that had gone: as if they had never been delivered. A lease with
--- another end is that of a later delivery, and stays.
--- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node, $6 until (when the lease ends)
+-- Puts back jobs that were leased for a client that has gone, as if they had never been delivered. A lease with
+-- another end is of a later delivery, and stays.
+-- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node, $6 until (end of the lease)
 -- returns: ordinal
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey

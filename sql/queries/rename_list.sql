@@ -1,12 +1,12 @@
--- Moves all queued jobs of one queue to another one, whose queued jobs go: RENAME. They keep their order, and leave keys,
--- groups and slots behind. A row goes and comes as another one, as in rerank_jobs.
--- Nothing is done when there are none, or more than the limit in both.
--- params: $1 from queue_id, $2 to queue_id, $3 sign (-1: the order is turned round), $4 limit, $5 only_new (not if
---         anything is queued in the other one), $6 now
--- returns: for each job that has left one of the queues: queue_id, rank, id (as they were), ready_at, expires_at, retry,
---          group_key, wake_at (of what was moved, as it is now), null; and a row that has nothing but its last column,
---          outcome: 0 there are none, 1 moved, 2 too many, 3 not the only ones
--- locks: the rows, skipping what others have locked
+-- Moves all queued jobs of a queue to another queue, whose queued jobs are deleted: RENAME. Moved jobs keep
+-- their order, and lose unique keys, groups and slots. Rows are deleted and inserted, as in rerank_jobs.
+-- Nothing is done if there are no jobs, or if both queues together have more jobs than the limit.
+-- params: $1 from queue_id, $2 to queue_id, $3 sign (-1: the order is reversed), $4 limit, $5 only_new (not if
+--         the target has queued jobs), $6 now
+-- returns: for each job that has left a queue: queue_id, rank, id (before the move), ready_at, expires_at,
+--          retry, group_key, wake_at (after the move), null; and a row whose other columns are null with
+--          outcome: 0 no jobs, 1 moved, 2 too many jobs, 3 the target has jobs
+-- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with source as materialized (
     select r.ctid
@@ -53,7 +53,7 @@ emptied as (
 gone as (
     delete from pgdisque.job as j
     where j.ctid = any (array(select s.ctid from source as s, decided as d where d.outcome = 1))
-    -- One that is put before others does not expire in the order of ids.
+    -- A job with a negative id does not expire in the order of ids.
     returning j.*, case when j.wake_at is null and (j.id < 0 or $3::bigint > 0) then null else j.expires_at end as new_wake_at
 ),
 moved as (

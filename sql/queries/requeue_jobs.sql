@@ -1,12 +1,12 @@
--- Puts jobs that are not queued back into their queues: NACK and ENQUEUE. At-most-once jobs (retry 0)
--- only if they were never queued before, which is to say that they are still delayed. ENQUEUE gives a job
--- with attempts all of them anew.
--- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay (of NACK, seconds; null: as
---         long as the job's backoff says), $6 error (of NACK; null: none), $7 now,
---         $8 token (none, 0, or that of the last delivery)
--- returns: ordinal, was_until (when the lease or the delay would have ended; null: its token is stale, and nothing
---          was done), wake_at (until when it is delayed; null: queued), last (that was its last attempt: it is
---          to be buried)
+-- Puts jobs that are not queued back into their queues: NACK and ENQUEUE. At-most-once jobs (retry 0) are put
+-- back only if they were never queued, that is, while they are delayed. ENQUEUE gives a job with attempts
+-- all of them again.
+-- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay (of NACK, seconds; null: the
+--         job's back-off), $6 error (of NACK; null: none), $7 now, $8 token (none, 0, or that of the last
+--         delivery)
+-- returns: ordinal, was_until (planned end of the lease or delay; null: the token is stale, and the job is
+--          unchanged), wake_at (end of the new delay; null: queued), last (the job is exhausted: it must become
+--          a dead letter)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with old as materialized (
@@ -37,7 +37,7 @@ with old as materialized (
               and (j.retry > 0 or j.owner is null)
           )
       )
-      -- One that waits for its turn in a group goes on waiting.
+      -- A job that waits in its group keeps waiting.
       and (j.ready_at < 'infinity' or j.owner is not null or j.group_key is null)
     for update of j
 ),
@@ -52,7 +52,7 @@ requeued as (
         slot = null,
         error = coalesce(old.error, j.error)
     from old
-    -- By key: the row that was waited for may have another place than this statement's snapshot knows.
+    -- Joins by key, because a row that was waited for may have a new ctid.
     where j.queue_id = any (array[old.queue_id])
       and j.rank = old.rank
       and j.id = old.id

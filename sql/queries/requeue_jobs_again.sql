@@ -1,11 +1,11 @@
--- Puts jobs back into their queues whose first try may have been committed before the connection died: what
--- that has done is not done twice. It left the job queued, or delayed, since then, or, given out again before
--- anybody knew of the loss, under a lease that nobody has: that counts as if it had never been. A lease that
--- began before the first try shows that the first try did nothing.
--- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay, $6 error (as in
---         requeue_jobs), $7 first (now of the first try), $8 lost (when it was known that it is lost), $9 now,
---         $10 node, $11 token (as in requeue_jobs)
--- returns: ordinal, was_queued, was_until (null: its token is stale), wake_at, last (as in requeue_jobs)
+-- Repeats requeue_jobs whose first try may have been committed before the connection was lost. A committed
+-- change is not made twice. After a committed first try the job is queued or delayed since then. Or it was
+-- leased again by this server before the loss was noticed: that lease has no client and is undone. A lease that
+-- began before the first try shows that the first try was not committed.
+-- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay, $6 error (as in requeue_jobs),
+--         $7 first (now of the first try), $8 lost (when its loss was noticed), $9 now, $10 node, $11 token (as
+--         in requeue_jobs)
+-- returns: ordinal, was_queued, was_until (null: the token is stale), wake_at, last (as in requeue_jobs)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with found as materialized (
@@ -42,7 +42,7 @@ with found as materialized (
 old as materialized (
     select
         f.*, f.owner is null and f.ready_at = coalesce(f.delayed_until, f.first) as is_done,
-        -- What was given out again had waited long enough.
+        -- A job that was leased again has already waited for its delay.
         case when not f.is_stray then f.delayed_until end as delay_until
     from found as f
 ),

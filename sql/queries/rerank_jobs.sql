@@ -1,9 +1,10 @@
--- Gives queued and delayed jobs another rank, which is part of their keys: REPRIORITIZE. A row goes and comes as
--- another one: a claim that follows a changed row to its new place would take that for how far it has come.
--- Not those of groups, which go by the key of their first job.
+-- Gives queued and delayed jobs another rank, which is part of their keys: REPRIORITIZE. The row is deleted and
+-- inserted, not updated: a claim that follows an updated row to its new key would take that key for its own
+-- progress. Jobs of groups are skipped, because a group is ordered by the key of its first job.
 -- params: $1 queue_id, $2 rank, $3 id, $4 to_rank, $5 now
 -- returns: ordinal, is_moved (false: it has that rank already), is_queued, expires_at, retry, wake_at
--- locks: the rows, in the order of their keys, and what they have in unique_key; a deadlock is repeated by the server
+-- locks: the rows, in the order of their keys, and their rows in unique_key; a deadlock is repeated by the
+-- server
 -- index: job_pkey, unique_key_pkey
 with wanted as materialized (
     select w.*, w.to_rank <> w.rank as is_other
@@ -23,7 +24,8 @@ gone as (
       and j.rank = w.rank
       and j.id = w.id
       and j.expires_at > $5::timestamptz
-      -- What another server has just added, by a clock that is a little ahead, has no owner.
+      -- A job that another server has just added has no owner. Its ready_at may be in the future, because
+      -- clocks differ.
       and (j.ready_at <= $5::timestamptz or j.wake_at = j.ready_at or j.owner is null)
       and (j.deliveries < j.attempts) is not false
       and j.group_key is null
@@ -33,7 +35,7 @@ moved as (
     insert into pgdisque.job
         (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, owner,
          body, unique_key, unique_until, worker, attempts, backoff, leased_at, deadqueue, error, own_expires_at)
-    -- It does not expire in the order of ids any more.
+    -- The job no longer expires in the order of ids, so it needs a wake_at.
     select
         g.id, g.ready_at, g.expires_at, coalesce(g.wake_at, g.expires_at), g.queue_id, g.retry, g.delay, g.deliveries,
         g.nacks, g.extras, g.to_rank, g.replicate, g.owner, g.body, g.unique_key, g.unique_until, g.worker, g.attempts,

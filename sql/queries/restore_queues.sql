@@ -1,6 +1,8 @@
--- Makes the rows of queues that a server knows and the database does not: a standby was promoted that had not received them.
+-- Inserts the rows of queues that a server knows and the database lacks: a standby was promoted that had not
+-- received them.
 -- params: $1 id, $2 name, $3 pause
--- returns: restored, strange (queues whose id or name belongs to another one), last_id (of the sequence, when it was moved); one row
+-- returns: restored, strange (queues whose id or name belongs to another queue), last_id (of the sequence, if
+--          it was moved); one row
 with known as (
     select k.id, k.name, k.pause
     from unnest($1::integer[], $2::bytea[], $3::smallint[]) as k (id, name, pause)
@@ -13,7 +15,7 @@ restored as (
     on conflict do nothing
     returning id
 ),
--- The ids that are given next lie behind all of them.
+-- Moves the sequence behind all restored ids.
 moved as (
     select setval(s.name, greatest(nextval(s.name), r.id)) as last_id
     from (select pg_get_serial_sequence('pgdisque.queue', 'id')) as s (name),

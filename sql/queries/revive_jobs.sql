@@ -1,7 +1,7 @@
--- Dead jobs are queued again, with all their attempts: ENQUEUE. The TTL begins anew when it is over. One whose
--- unique key has been taken since then stays dead.
+-- Queues dead jobs again, with all their attempts: ENQUEUE. If the time to live is over, it begins again. A job
+-- whose unique key has been taken since then stays dead.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
--- returns: ordinal, expires_at of those that live; in no order
+-- returns: ordinal, expires_at of the revived jobs; in no order
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: dead_pkey
 with found as materialized (
@@ -34,7 +34,7 @@ gone as (
       and d.rank = r.rank
       and d.id = r.id
 )
--- A join of the two would compare each with each.
+-- Groups instead of a join, which would compare each row with each.
 select max(x.ordinal)::integer as ordinal, max(x.expires_at) as expires_at
 from (
     select f.queue_id, f.rank, f.id, f.ordinal, null::timestamptz as expires_at

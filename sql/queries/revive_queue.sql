@@ -1,8 +1,8 @@
--- The dead jobs of a queue are queued again, in key order: REVIVE. As revive_jobs.
+-- Queues the dead jobs of a queue again, in key order: REVIVE. As revive_jobs.
 -- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now
--- returns: rank, id, expires_at; the first row: the last one that was looked at, and null. Then those that live,
---          in no order
--- locks: the rows, skipping what others have locked
+-- returns: rank, id, expires_at; the first row: the last job that the statement looked at, and null. Then the
+--          revived jobs, in no order
+-- locks: the rows; skips locked rows
 -- index: dead_pkey
 with found as materialized (
     select

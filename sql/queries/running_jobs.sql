@@ -1,4 +1,4 @@
--- How many jobs are running in queues with a limit: QSTAT.
+-- Counts the running jobs of queues with a limit: QSTAT.
 -- params: $1 queue_id, $2 now
 -- returns: ordinal, running
 -- index: slot_pkey, job_pkey

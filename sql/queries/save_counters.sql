@@ -1,5 +1,5 @@
--- Adds what has happened since the last time to the counters of queues. A queue may come several times: what
--- could not be saved while the database was away waits for its return.
+-- Adds the changes since the last call to the counters of queues. A queue may occur several times, because
+-- changes are kept while the database cannot be reached.
 -- params: $1 queue_id, $2 jobs_in, $3 jobs_out: the differences
 -- locks: the rows, in the order of queue_id
 -- index: queue_counter_pkey

@@ -1,5 +1,6 @@
--- A page of one queue's dead jobs in key order: JSCAN QUEUE STATE dead.
--- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 with_body, $6 bytes (the rest is left off)
+-- Reads a page of the dead jobs of a queue in key order: JSCAN QUEUE STATE dead.
+-- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 with_body, $6 bytes (further rows are left
+--         off)
 -- returns: as scan_jobs
 -- index: dead_pkey
 select

@@ -1,9 +1,9 @@
--- A page of the jobs that are done, in key order: JSCAN STATE done.
--- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 with_body, $7 queue_id (up to that),
---         $8 bytes (the rest is left off)
+-- Reads a page of the retained jobs in key order: JSCAN STATE done.
+-- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 with_body, $7 queue_id (up to that
+--         queue), $8 bytes (further rows are left off)
 -- returns: size (of all rows so far), queue_id, rank, id, finished_at, keep_until, expires_at, retry, delay,
 --          deliveries, nacks, extras, replicate, worker, error, result, body
--- index: finished_0_pkey and those of its like
+-- index: finished_0_pkey and the same of the other partitions
 select
     s.size, s.queue_id, s.rank, s.id, s.finished_at, s.keep_until, s.expires_at, s.retry, s.delay, s.deliveries,
     s.nacks, s.extras, s.replicate, s.worker, s.error, s.result, s.body

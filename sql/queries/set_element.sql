@@ -1,10 +1,10 @@
--- Gives one of the queued jobs of a queue another body: LSET. One that another session has taken meanwhile is left
--- as it is. The row goes and comes as another one: a claim that follows a changed row does not find it by its ctid,
--- and takes what it brings for all there is.
--- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 now,
---         $5 place from the first one on, or $6 from the last one on (the other is null), $7 body (an array of one)
--- returns: rank, id of the job that is there, is_set; nothing when there is none
--- locks: the row, waiting
+-- Replaces the body of a queued job of a queue: LSET. A job that another session has taken is left unchanged.
+-- The row is deleted and inserted, not updated: a claim that follows an updated row does not find it by its
+-- ctid, and would take its incomplete result for all ready jobs.
+-- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 now, $5 place counted from
+--         the first job, or $6 from the last job (the other is null), $7 body (an array of one)
+-- returns: rank, id of the job at that place, is_set; no row if there is no job
+-- locks: the row, and waits for its lock
 -- index: job_pkey
 with place as materialized (
     (

@@ -1,10 +1,12 @@
--- Stores settings of a queue: QCONFIG SET. None is named twice. A limit on running jobs has its slots; those beyond a
--- lower one stay, since they tell what is running still. A rate has its tokens, none at first. Nothing is stored when its dead queue leads back to it, nor
--- when another server has set a dead queue since this statement began: of two that close a circle together, the
--- second one looks again.
+-- Stores settings of queues: QCONFIG SET. No setting is named twice. max-active inserts slots. Slots beyond a
+-- lowered limit stay, because they show which jobs still run. rate inserts a bucket without tokens.
+--
+-- Nothing is stored if a chain of dead-letter queues would lead back to its queue. Nothing is stored either if
+-- another session has set a dead-letter queue since the statement began: two sessions could otherwise close a
+-- circle together. The second one tries again.
 -- params: $1 queue_id, $2 name, $3 value
 -- returns: stored, cyclic
--- locks: the rows, in the order of the parameters; that of dead_path, if a dead queue is set
+-- locks: the rows, in the order of the parameters; the row of dead_path, if a dead-letter queue is set
 -- index: queue_setting_pkey, slot_pkey, bucket_pkey, queue_name
 with recursive wanted as materialized (
     select n.queue_id, convert_from(n.name, 'UTF8') as name, n.value

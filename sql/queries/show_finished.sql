@@ -1,7 +1,7 @@
--- Describes jobs that are done: SHOW.
+-- Describes retained jobs: SHOW.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
 -- returns: ordinal, then as scan_finished
--- index: finished_0_pkey and those of its like
+-- index: finished_0_pkey and the same of the other partitions
 select
     k.ordinal::integer, f.queue_id, f.rank, f.id, f.finished_at, f.keep_until, f.expires_at, f.retry, f.delay,
     f.deliveries, f.nacks, f.extras, f.replicate, f.worker, f.error, f.result, f.body

@@ -1,7 +1,8 @@
--- Describes jobs, the dead as well: SHOW.
+-- Describes jobs, including dead jobs: SHOW.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
 -- returns: ordinal, queue_id, rank, id, ready_at, expires_at, delayed, owner, retry, delay, nacks, extras,
---          replicate, body, deliveries, attempts, backoff, deadqueue, error, died_at (null: it lives), unique_key, group_key
+--          replicate, body, deliveries, attempts, backoff, deadqueue, error, died_at (null: not dead),
+--          unique_key, group_key
 -- index: job_pkey, dead_pkey
 select
     k.ordinal::integer, j.queue_id, j.rank, j.id, j.ready_at, j.expires_at,

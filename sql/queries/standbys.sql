@@ -1,5 +1,5 @@
--- For how many standbys a commit waits, how many of such are there, and whether the primary syncs its own disk.
--- We may not see the standbys' state without being a member of pg_read_all_stats: connected is null then.
+-- Reads for how many standbys a commit waits, how many synchronous standbys are connected, and the setting
+-- fsync. Without membership in pg_read_all_stats the state of standbys is hidden: connected is null then.
 -- returns: required, connected, fsync
 select
     case

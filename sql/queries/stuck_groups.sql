@@ -1,5 +1,5 @@
--- Groups of which a job waits that may be let go: the one before it has expired, was removed by SQL, or by a server that
--- died before it let the next one go; or nobody has looked since the group, or its queue's limit, is new.
+-- Finds groups with a waiting job that may be released. The job before it has expired, or was removed by an SQL
+-- function, or by a server that failed before the release. Or the group, or the limit of its queue, is new.
 -- params: $1 now, $2 limit
 -- returns: queue_id, key
 -- index: job_in_group from group to group; job_group_pkey, queue_setting_pkey and job_pkey for each
@@ -44,7 +44,7 @@ cross join lateral (
         limit 1
     ) as h
 ) as a
--- Whoever waits for tokens asks for them himself, unless he died.
+-- Servers send the requests for groups that wait for tokens. Only overdue groups are found here.
 where coalesce(g.next_at < $1::timestamptz - interval '1 second', true)
   and (
       a.jobs = 0

@@ -1,12 +1,13 @@
--- Removes the queued jobs of one queue that lie beyond one of its places, or two: LTRIM. 1 is the end where the first
--- job is, 2 the other one. Of an end that has no such place nothing stays when it is counted from there, and all
--- when it is counted from the other one.
--- params: $1 queue_id, $2 rank, $3 id (nothing ready lies at or before), $4 now,
---         $5 place (arrays: what stays begins, or ends, there; from 0 on), $6 counted_from (an end),
---         $7 cut (an end: what lies between it and the place goes)
--- returns: rank, id, ready_at, expires_at, retry, group_key, is_first (lay before what stays); in no order
--- locks: the rows, skipping what others have locked
--- index: job_pkey, backwards for what is counted from the last one; then by ctid
+-- Deletes the queued jobs of a list beyond one or two places: LTRIM. End 1 is the end with the first job, end 2
+-- the other. If the list is shorter than a place, nothing stays when the place is counted from the cut end, and
+-- everything stays when it is counted from the other end.
+-- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 now, $5 place (arrays: the
+--         first or last place that stays, from 0), $6 counted_from (an end), $7 cut (an end: the jobs between
+--         it and the place are deleted)
+-- returns: rank, id, ready_at, expires_at, retry, group_key, is_first (it was before the jobs that stay); in no
+--          order
+-- locks: the rows; skips locked rows
+-- index: job_pkey, backwards for places counted from the last job; then by ctid
 with cut as materialized (
     select
         b.cut,

@@ -1,4 +1,4 @@
--- No queue is paused any more, and as lists all are as new: with flush_all.
+-- Ends the pauses of all queues, and resets the consume ends of all lists: with flush_all.
 -- locks: the rows that change
 update pgdisque.queue as q
 set pause = 0,

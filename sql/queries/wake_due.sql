@@ -1,8 +1,8 @@
--- Delayed jobs whose time has come: from now on the clock looks at them when they expire. In a queue that
--- is paused in, those with a retry time are put off by it.
+-- Wakes delayed jobs whose time has come: sets wake_at to their expiry. In a queue that is paused in, jobs with
+-- a retry time are delayed again by that time.
 -- params: $1 from (wake_at later than), $2 now, $3 limit, $4 ids of queues paused in
 -- returns: queue_id, rank, id, ready_at
--- locks: the rows, skipping what others have locked
+-- locks: the rows; skips locked rows
 -- index: job_wake, then by ctid
 update pgdisque.job as j
 set wake_at = case

@@ -1,8 +1,8 @@
--- Removes jobs with a delay or a TTL of their own that is over.
+-- Deletes expired jobs with a delay, or with a time to live other than the default.
 -- params: $1 from (wake_at later than), $2 now, $3 limit
--- returns: queue_id, rank, id, queued_since (infinity: it was delayed or leased for ever; -infinity: about
---          to be buried), expires_at, retry, group_key
--- locks: the rows, skipping what others have locked
+-- returns: queue_id, rank, id, queued_since (infinity: it was delayed or leased for ever; -infinity: its
+--          attempts were used up), expires_at, retry, group_key
+-- locks: the rows; skips locked rows
 -- index: job_wake, then by ctid
 delete from pgdisque.job as j
 where j.ctid = any (array(

@@ -1,4 +1,4 @@
--- When the clock has to look next.
+-- Reads the next wake_at.
 -- params: $1 from (wake_at later than)
 -- returns: wake_at, or no row
 -- index: job_wake

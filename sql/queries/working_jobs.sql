@@ -1,14 +1,17 @@
--- Starts the retry time of jobs anew: WORKING. A queued job leaves its queue. Too late, and unchanged,
--- when half of the TTL is over; unchanged as well when retry is 0.
--- In a queue with max-active a job keeps its slot. A job without a slot takes a free one, as in claim_limited, and so does
--- a job whose lease has ended in a slot beyond the limit. When no slot is free, nothing is done. No slot is free while a
--- job runs in a slot beyond the limit.
+-- Extends the lease of jobs by their retry time: WORKING. A queued job leaves its queue. The job is unchanged,
+-- and too_late is set, when half of the time to live is over. It is also unchanged if retry is 0.
+--
+-- In a queue with max-active a job keeps its slot. A job without a slot takes a free slot, as in claim_limited.
+-- A job whose lease has ended in a slot beyond the limit does so, too. If no slot is free, the job is
+-- unchanged. No slot is free while a job runs in a slot beyond the limit.
 -- params: $1 queue_id, $2 rank, $3 id, $4 created_at, $5 seconds (null: the retry time), $6 now, $7 node,
---         $8 token (none, 0, or that of the last delivery), $9 worker (who says it, for a job that has no name)
--- returns: ordinal, lease (seconds the client has; null: its token is stale, and nothing was done), ready_at,
---          too_late, was_queued, was_until, last (attempt), is_full (it needs a slot, and none is free: nothing was done)
--- locks: the rows, in the order of the parameters; a deadlock is repeated by the server; then slots, skipping what others
---        have locked
+--         $8 token (none, 0, or that of the last delivery), $9 worker (name of the caller, for a job without a
+--         worker name)
+-- returns: ordinal, lease (seconds the client has; null: the token is stale, and the job is unchanged),
+--          ready_at, too_late, was_queued, was_until, last (attempt), is_full (it needs a slot, and no slot is
+--          free: unchanged)
+-- locks: the rows, in the order of the parameters; a deadlock is repeated by the server; then slots; skips
+-- locked rows
 -- index: job_pkey, queue_setting_pkey, slot_pkey
 with old as materialized (
     select
@@ -31,11 +34,11 @@ with old as materialized (
         with ordinality as k (queue_id, rank, id, created_at, seconds, token, worker, ordinal)
     join pgdisque.job as j
         on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $6::timestamptz
-    -- One that waits for its turn in a group goes on waiting.
+    -- A job that waits in its group keeps waiting.
     where j.ready_at < 'infinity' or j.owner is not null or j.group_key is null
     for update of j
 ),
--- A job that is named twice needs one slot.
+-- A job that is named twice needs only one slot.
 needing as materialized (
     select
         o.ordinal, o.queue_id, o.rank, o.id, l.most,
@@ -81,7 +84,8 @@ free as materialized (
                           select from pgdisque.job as j
                           where j.queue_id = any (array[s.queue_id]) and j.rank = s.rank and j.id = s.id
                             and j.slot = s.n and j.expires_at > $6::timestamptz)
-                    -- Its rows stay as the snapshot knows them, for the comparison of turns.
+                    -- Keeps the planner from merging this subquery: the turns must come from the snapshot, for
+                    -- the comparison.
                     offset 0
                 ) as s
                 join pgdisque.slot as f on f.queue_id = any (array[d.queue_id]) and f.n = s.n and f.turn = s.turn
@@ -119,14 +123,14 @@ extended as (
     update pgdisque.job as j
     set ready_at = $6::timestamptz + (old.lease + old.wait) * interval '1 second',
         wake_at = case when j.wake_at is null then null else j.expires_at end,
-        -- With its token a worker goes on with what nobody else was given: its delivery is the same one.
+        -- With its token a worker continues its own delivery, unless the job was delivered to another worker.
         extras = j.extras + case when old.was_queued and j.owner is not null and not old.has_token then 1 else 0 end,
         worker = coalesce(case when not old.was_queued then j.worker end, convert_from(old.worker, 'UTF8')),
         owner = $7::smallint,
         slot = coalesce(old.given_slot, j.slot),
         leased_at = old.leased_at
     from verdict as old
-    -- By key: the row that was waited for may have another place than this statement's snapshot knows.
+    -- Joins by key, because a row that was waited for may have a new ctid.
     where j.queue_id = any (array[old.queue_id])
       and j.rank = old.rank
       and j.id = old.id
