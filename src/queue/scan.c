@@ -20,7 +20,7 @@ size_t scan_queues(uint32_t *slot, int64_t count, int64_t effort,
 
         if (q != NULL && wanted(q, how))
             names[found++] = q->name;
-        if (q != NULL)
+        if (q != NULL && q->shown)
             effort -= (int64_t)(q->name.len / NAME_BYTES);
     }
     return found;

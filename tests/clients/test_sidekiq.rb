@@ -9,7 +9,7 @@ rescue LoadError
 end
 
 Sidekiq.configure_client { |c| c.redis = { url: "redis://127.0.0.1:#{ENV['PORT']}", size: 2 } }
-Redis.silence_deprecations = true if Redis.respond_to?(:silence_deprecations=)
+Redis.silence_deprecations = true if defined?(Redis) && Redis.respond_to?(:silence_deprecations=)
 $failed = 0
 
 class Job
