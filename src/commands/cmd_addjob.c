@@ -158,8 +158,8 @@ void cmd_addjob(struct req *r) {
 
 /* ---- statement ---- */
 
-/* Finds a waiting GETJOB, to which the insert leases the job. Not for unique jobs, which may turn out not to
- * be inserted. */
+/* Finds a waiting GETJOB, to which the insert leases the job. NULL for a unique job, because its insert may add
+ * nothing. */
 static struct get *find_taker(const struct add *a) {
     struct get *g;
 
@@ -169,8 +169,8 @@ static struct get *find_taker(const struct add *a) {
     return g != NULL && g->kind == NULL ? g : NULL;
 }
 
-/* The first back-off. As in the claim statements, up to an eighth is added, so that jobs that failed together
- * do not come back together. */
+/* The first back-off. As in the claim statements, up to an eighth is added. Jobs that failed together then come
+ * back at different times. */
 static int64_t backoff_us(const struct add *a) {
     int64_t us = a->opt.attempts == 1 ? 0 : a->opt.backoff * US_PER_S;
 

@@ -28,7 +28,7 @@ static inline bool looking_inside(const struct looking *l) {
     return l->req->task.bundle != NULL;
 }
 
-/* False if the database has no such queue and the command does not create it. Sets r->data to l. */
+/* False if the queue has no row, and will have none when the statement begins. Sets r->data to l. */
 bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct op *at_back);
 /* Sends the request's task once the consume end of the list is known. */
 void looking_start(struct looking *l);

@@ -23,7 +23,7 @@
 
 #define NOT_POSITIVE "ERR value is out of range, must be positive"
 #define MANY_KEYS "ERR numkeys should be greater than 0"
-/* Redis accepts no longer number. */
+/* The longest timeout that Redis accepts, with a final zero. */
 #define TIMEOUT_MAX (5 * 1024)
 
 /* ---- replies ---- */
@@ -103,8 +103,8 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
     req_db_error(r, err);
 }
 
-/* True if the list may have elements. With peers always true, because their messages about new jobs may be on
- * the way. */
+/* True if the list may have elements. With peers the result is always true, because their messages about new jobs
+ * may be on the way. */
 static bool may_have(struct queue *q) {
     return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claiming > 0 || node_has_company());
 }

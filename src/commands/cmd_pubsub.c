@@ -8,7 +8,7 @@
 #include "net/long_work.h"
 #include "net/pubsub.h"
 
-/* The reply for one name: the action, the name, and the number of channels and patterns that the client has now. */
+/* The reply for one name: the action, the name, and the number of the client's channels and patterns. */
 static void reply_listening(struct req *r, const char *what, const struct slice *name) {
     resp_push(reply_buf(r), 3, r->proto);
     reply_bulk_str(r, what);

@@ -258,7 +258,7 @@ static void qconfig_fail(struct task *t, const struct op_error *err) {
     req_db_error(c->req, err);
 }
 
-/* Each request has its own statement, because a queue may be set twice in a turn, and the last one counts. */
+/* Each request has its own statement, because a queue may be set twice in a turn. The last request counts. */
 #define SETTINGS_OP(variable, text, statement, encoder, handler) \
     struct op variable = { .name = text,                         \
                            .stmt = statement,                    \

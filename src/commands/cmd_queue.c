@@ -472,7 +472,7 @@ static void pause_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-/* Each request has its own statement, because a queue may be paused twice in a turn, and the last one counts. */
+/* Each request has its own statement, because a queue may be paused twice in a turn. The last request counts. */
 struct op op_pause_queues = {
     .name = "pause_queues",
     .stmt = SQL_PAUSE_QUEUES,

@@ -150,7 +150,7 @@ static void fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-/* Each request has its own statement, because a name may come twice in a turn, and the last one counts. */
+/* Each request has its own statement, because a name may come twice in a turn. The last request counts. */
 struct op op_put_schedule = {
     .name = "put_schedule",
     .stmt = SQL_PUT_SCHEDULE,

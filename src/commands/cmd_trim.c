@@ -39,7 +39,8 @@ static void set_encode(struct params *p, struct task *t) {
     params_bytea(p, 6, r->argv[3]);
 }
 
-/* Columns: rank, id, is_set. A claim at the same time has skipped the locked row, so all servers get its key again. */
+/* Columns: rank, id, is_set. A claim at the same time may have skipped the locked row, so all servers get its key
+ * again. */
 static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
     const struct queue *q = ((const struct looking *)r->data)->q;

@@ -146,8 +146,8 @@ static bool order_of(const struct req *r, enum command_order order) {
     return r->cmd != NULL && r->cmd->order == order;
 }
 
-/* In these functions the last unfinished request stands for all unfinished requests before it, because they were
- * compatible with it when it started. */
+/* In these functions the last unfinished request stands for all before it. They were compatible with it when it
+ * started. */
 static bool joins_nothing(const struct client *c, const struct req *r, const struct req *last) {
     (void)c;
     (void)r;
@@ -161,8 +161,8 @@ static bool joins_adds(const struct client *c, const struct req *r, const struct
     return order_of(last, ORDER_ADD);
 }
 
-/* An ACK waits for an ADD, although adds come first in a transaction: the ADD may not fit into the next one. A client
- * may acknowledge a job after it has added the jobs that follow from it. These must not be lost. */
+/* An ACK waits for an ADD. Adds come first in a transaction, but the ADD may not fit into the next transaction. A
+ * client may acknowledge a job after it has added the jobs that follow from it. These must not be lost. */
 static bool joins_acks(const struct client *c, const struct req *r, const struct req *last) {
     (void)c;
     (void)r;
@@ -281,7 +281,7 @@ void command_run(struct client *c, struct req *r) {
         finish(r);
 }
 
-/* A web page can make a browser send a form to this port, and the lines of the form would run as commands. Browsers
+/* A web page can make a browser send a form to this port. The lines of the form would run as commands. Browsers
  * always send one of these two words before them. */
 static bool is_http(struct slice name) {
     return slice_is(name, "post") || slice_is(name, "host:");
