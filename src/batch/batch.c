@@ -88,8 +88,8 @@ void batch_stop(void) {
     }
 }
 
-/* The first operation from that place on whose queue has tasks, or NULL. Several transactions are built per turn, and
- * most operations have no tasks. */
+/* The first operation at or after that place whose queue has tasks, or NULL. Several transactions are built
+ * per turn, and most operations have no tasks. */
 static struct op *next_filled(size_t place) {
     for (size_t word = place / 64; word < LENGTH(batch.filled); word++) {
         uint64_t bits = batch.filled[word];
@@ -577,8 +577,8 @@ static bool is_worth_it(const struct lane *lane, const struct flight *other, siz
 }
 
 /* If two transactions are sent, the database executes the second while this server reads the results of the
- * first. That pays if both have about the same size. So the next transaction takes about half of the tasks
- * that may be divided, and counts the tasks of the other transaction. */
+ * first. That pays if both have about the same size. So the next transaction takes half of all queued and
+ * sent tasks that may be divided. */
 static bool share_out(const struct lane *lane, struct flight *f) {
     const struct flight *other = f->db->flying > 0 ? &lane->flights[lane->oldest] : NULL;
     size_t flying = other == NULL ? 0 : other->spread_count;
@@ -634,7 +634,7 @@ void batch_flush(void) {
 
 static const struct op_error disk_full_error = { OP_DISK_FULL, "the disk of the database is full" };
 const struct op_error batch_lost_error = {
-    OP_LOST, "each time that the database executed this alone it ended the session"
+    OP_LOST, "the database ended the session each time that it executed this alone"
 };
 
 void batch_part_done(const struct part *part, const PGresult *rows) {
@@ -672,8 +672,8 @@ bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
         return false;
     log_warning(
         "batch",
-        "%s: the database ended the session each of the %d times that it executed this alone: it is given "
-        "up; the database's log tells why",
+        "%s: the database ended the session each of the %d times that it executed this alone. It is given "
+        "up. The log of the database tells why",
         what, LOST_ALONE_MOST);
     return true;
 }

@@ -141,7 +141,7 @@ struct task {
     size_t first_row; /* index of its first row in the statement, set before encode() */
 };
 
-/* Upper bound of the bytes that the task adds to the statement. */
+/* About the bytes that the task adds to the statement. */
 static inline size_t task_size(const struct task *t) {
     return t->bytes + (size_t)t->rows * OP_ROW_BYTES;
 }

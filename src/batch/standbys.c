@@ -98,7 +98,7 @@ static void words(struct buf *out) {
         return;
     }
     if (config.durability == DURABILITY_ASYNC) {
-        buf_append_str(out, "no commit is waited for: a crash of the database takes the last moment with it");
+        buf_append_str(out, "no commit is waited for: a crash of the database loses the last commits");
         return;
     }
     buf_append_str(out, standbys.fsync ? "flushed on the primary" : "written (fsync is off) on the primary");

@@ -34,7 +34,7 @@
 #define WRITE_BYTES ((size_t)1024 * 1024)
 /* A reply that is made in steps pauses when this many bytes of output are unread. */
 #define UNREAD_BYTES ((size_t)1024 * 1024)
-/* A client whose output exceeds the hard limit may read nothing for this time. */
+/* A client whose output exceeds the hard limit is closed after it has read nothing for this time. */
 #define STALL_US (10 * US_PER_S)
 /* The most pieces of output of one write. */
 #define WRITE_PIECES 64
@@ -172,7 +172,7 @@ static bool make_room(void) {
 
         if (c->state == CLIENT_DEAD || !is_limited(c))
             continue;
-        client_kill(c, "it gave no password, and others want to connect");
+        client_kill(c, "not authenticated, and maxclients is reached");
         return true;
     }
     return false;
@@ -466,8 +466,8 @@ static bool is_flooded(const struct client *c) {
     return soft > 0 && client_unwritten(c) > soft;
 }
 
-/* When memory is short, a client that uses much must read its output, and wait for its requests, first. A
- * client without both goes on: with an incomplete command it would wait forever. */
+/* When memory is short, a client that uses much must first read its output, and wait for its requests. A
+ * client without output and requests goes on, because with an incomplete command it would wait forever. */
 static bool must_wait(const struct client *c) {
     return memory_is_short() && (c->req_count > 0 || client_unwritten(c) > 0) &&
            c->share.total > memory_budget / MODEST_PART / (clients.count + 1);

@@ -91,7 +91,7 @@ static size_t find_candidates(struct candidate *all) {
 
 static void evict(const struct candidate *v) {
     log_warning(client_ident(v->client),
-                "disconnected: it holds %zu bytes, and all clients together more than "
+                "disconnected: it uses %zu bytes, and all clients together use more than "
                 "maxmemory allows",
                 v->client->share.total);
     stats.evicted_clients++;

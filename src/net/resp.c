@@ -9,7 +9,7 @@
 /* The most arguments for which an idle client keeps memory. */
 #define KEEP_ARGS 1024
 
-/* The most bytes that resp_wanted() asks for at first. */
+/* The smallest step of resp_wanted() in bytes. */
 #define WANTED_STEP (4 * 1024)
 
 /* ---- Reading ---- */
@@ -220,8 +220,8 @@ enum resp_status resp_next(struct resp_parser *p, struct buf *in, const struct r
 }
 
 /*
- * At most as many bytes are asked for as have arrived. So a client that announces a large argument must send
- * memory as large as the server allocates.
+ * The step grows with the bytes that have arrived. So a client that announces a large argument must send it
+ * before the server allocates memory for it.
  */
 size_t resp_wanted(const struct resp_parser *p, const struct buf *in) {
     size_t have, missing, step;

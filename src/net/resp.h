@@ -55,8 +55,8 @@ struct resp_parser {
 enum resp_status resp_next(struct resp_parser *p, struct buf *in,
                            const struct resp_limits *limits) MUST_CHECK;
 /* How many more bytes the buffer should have room for until the end of the argument that is being read; 0:
- * unknown. This hint saves reads. It is at most a fixed step, or the bytes of the argument that have
- * arrived. */
+ * unknown. This hint saves reads. It is at most 4 KB, or a quarter of the bytes that have arrived if that is
+ * more. */
 size_t resp_wanted(const struct resp_parser *p, const struct buf *in);
 /* Bytes of memory of the parser itself. */
 size_t resp_parser_memory(const struct resp_parser *p);

@@ -80,7 +80,7 @@ static void on_accept_error(struct evconnlistener *l, void *arg) {
     (void)l;
     (void)arg;
     if (!sockets.failing)
-        log_warning("listen", "cannot accept connections: %s; trying again and again", strerror(errno));
+        log_warning("listen", "cannot accept connections: %s; retrying every 100 ms", strerror(errno));
     sockets.failing = true;
     pause_all(ACCEPT_AGAIN_US);
 }

@@ -166,7 +166,7 @@ struct queue *queue_get(struct slice name);
 void queue_set_id(struct queue *q, int32_t id);
 /* Frees the queue. It must have no waiters and no users. */
 void queue_drop(struct queue *q);
-/* Called after all jobs were deleted. Queues are as new, and only those with waiters by name are shown. */
+/* Called after all jobs were deleted. Resets all queues. Then clients see only queues with waiters by name. */
 void queue_clear(void);
 size_t queue_count(void);
 /* Makes the queue visible to clients. */

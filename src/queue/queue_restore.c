@@ -39,19 +39,18 @@ static void restore_done(struct task **tasks, size_t count, const PGresult *rows
     (void)tasks;
     (void)count;
     if (strange > 0)
-        log_fatal("queue",
-                  "%d queues have other numbers in the database that was promoted: start the server again",
+        log_fatal("queue", "%d queues have other ids in the promoted database: start the server again",
                   strange);
     if (restored > 0)
         log_warning("queue",
-                    "the standby that was promoted lacked %d queues, and so the last jobs: they are lost",
+                    "the promoted standby lacked %d queues: it had not received the last commits, and their "
+                    "jobs are lost",
                     restored);
 }
 
 static void restore_fail(struct task *t, const struct op_error *err) {
     (void)t;
-    log_warning("queue",
-                "the queues cannot be compared with the database that was promoted: %s (SQLSTATE %s)",
+    log_warning("queue", "cannot compare the queues with the promoted database: %s (SQLSTATE %s)",
                 err->message, err->sqlstate);
 }
 

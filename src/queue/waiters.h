@@ -163,13 +163,13 @@ void get_end_error(struct get *g, const char *error);
 /* Ends the request. Its reply is complete. */
 void get_end(struct get *g);
 
-/* True if c has a GETJOB, or a list pop, that may wait. NOHANG does not wait. */
+/* True if c has a GETJOB or a list pop that may wait. False for NOHANG, which does not wait. */
 bool waiters_has(const struct client *c);
 /* The client has disconnected: its request ends, or goes on without it if it is claiming. */
 void waiters_client_gone(struct client *c);
 /* CLIENT UNBLOCK: ends a request that may wait, also a claiming one, with no job or with -UNBLOCKED. A move
- * goes on: its request ends with the moved element or, if there is none, in that way. False if the client
- * has no such request, or if CLIENT UNBLOCK has come before. */
+ * goes on: its request ends with the moved element. If there is none, it ends like the others. False if the
+ * client has no such request, or if CLIENT UNBLOCK has come before. */
 bool waiters_unblock(struct client *c, bool error);
 #define WAITERS_UNBLOCKED "UNBLOCKED client unblocked via CLIENT UNBLOCK"
 /* The error of a request that would wait while the server is leaving. */
