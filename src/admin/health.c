@@ -34,7 +34,7 @@ static struct {
     struct heap deadlines;
     bool runs;
     struct task claim;
-    struct job_key key; /* of the job */
+    struct job_key key; /* its key */
     struct queue *q;    /* its queue, from the insert to the end */
     bool taken;
     bool unsure; /* the result of the claim was lost: the job may have been taken */

@@ -4,8 +4,8 @@
 #include "net/client.h"
 
 /*
- * EXEC runs the handlers of the commands that can be part of a transaction (CMD_JOINS). Their tasks become
- * one client transaction (bundle.h). The other commands are answered from memory. They run after the commands
+ * EXEC runs the handlers of the commands that can be part of a transaction (CMD_JOINS). Their tasks become a
+ * client transaction (bundle.h). The other commands are answered from memory. They run after the commands
  * before them have been committed. The effect is that all commands run one after the other. Nothing in memory
  * changes before the commit.
  *

@@ -32,7 +32,7 @@ struct push {
     struct add_options opt;
     const struct slice *values; /* in the order in which they are pushed */
     size_t count;
-    int64_t *ids;  /* one for each value; negative if pushed at the consume end */
+    int64_t *ids;  /* an ID for each value; negative if pushed at the consume end */
     bool sent;     /* the statement has been sent; counted in the queue */
     int64_t place; /* index of its last element among all elements that were sent to the queue */
     bool at_front; /* pushed at the consume end */

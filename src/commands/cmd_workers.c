@@ -119,7 +119,7 @@ struct release {
     struct req *r;
     struct slice worker; /* ptr NULL: any worker */
     struct slice node;   /* ptr NULL: any node */
-    uint16_t number;     /* of node */
+    uint16_t number;     /* the number of node */
     bool searched;       /* no more rows after this key */
     struct job_key after;
     struct held_job *found;

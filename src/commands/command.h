@@ -9,7 +9,7 @@
 
 /*
  * The table of commands (commands.def). Lookup, arity, authentication, COMMAND, COMMAND DOCS and the counters
- * of commands read it. A new command is a row of the table and a handler.
+ * read it. A new command is a row of the table and a handler.
  */
 struct command_stats {
     uint64_t calls;

@@ -14,7 +14,7 @@ struct chain {
 
 /* An open bracket, or the whole synopsis. */
 struct frame {
-    struct chain items;        /* of the current alternative */
+    struct chain items;        /* the current alternative */
     struct chain alternatives; /* before the current alternative */
 };
 
