@@ -253,8 +253,44 @@ begin
 end
 $$;
 
+-- Adds jobs that have a unique key each, or none where that is null; their IDs, in the order of the bodies. The keys are
+-- taken in an order that is the same for all, so that two that add by the same keys do not wait for each other.
+create or replace function pgdisque.api_add_unique(
+    queue text, bodies bytea[], delay integer, retry integer, ttl integer, priority integer, wake boolean,
+    attempts integer, backoff integer, deadqueue text, group_key text, unique_keys text[], unique_for integer
+) returns setof text
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+begin
+    if unique_keys is null then
+        return query select pgdisque.api_add(
+            queue, bodies, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null, unique_for);
+        return;
+    end if;
+    if cardinality(unique_keys) <> coalesce(cardinality(bodies), 0) then
+        raise exception 'ERR unique_keys must have as many elements as jobs' using errcode = 'invalid_parameter_value';
+    end if;
+    perform pg_advisory_xact_lock(7713, k.hash)
+    from (
+        select distinct hashtext(encode(convert_to(u.key, 'UTF8'), 'hex') || q.id) as hash
+        from unnest(unique_keys) as u (key)
+        cross join pgdisque.queue as q
+        where u.key is not null
+          and sha256(q.name) = sha256(convert_to(queue, 'UTF8'))
+        order by hash
+    ) as k;
+    for i in 1..coalesce(cardinality(bodies), 0) loop
+        return query select pgdisque.api_add(
+            queue, bodies[i:i], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys[i],
+            case when unique_keys[i] is not null then unique_for end);
+    end loop;
+end
+$$;
+
 -- They had no attempts once, no group and no unique key, and a call must fit one function only.
 drop function if exists
+    pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),
+    pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text),
     pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text),
     pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text, text),
     pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),
@@ -276,7 +312,7 @@ drop function if exists
     pgdisque.api_insert(bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer);
 
 -- Adds a job, or many; their IDs. unique_key: while a job with that key lives in the queue, or for unique_for seconds, its
--- ID is returned and nothing is added. wake false: servers are not told before wake() is called, and this transaction
+-- ID is returned and nothing is added. unique_keys: one for each job, or null. wake false: servers are not told before wake() is called, and this transaction
 -- takes no lock that others take when they notify.
 create or replace function pgdisque.add_job(
     queue text, job bytea, delay integer default 0, retry integer default null, ttl integer default null,
@@ -305,23 +341,25 @@ $$;
 create or replace function pgdisque.add_jobs(
     queue text, jobs bytea[], delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
-    backoff integer default null, deadqueue text default null, group_key text default null
+    backoff integer default null, deadqueue text default null, group_key text default null,
+    unique_keys text[] default null, unique_for integer default null
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-    select pgdisque.api_add(
-        queue, jobs, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null, null)
+    select pgdisque.api_add_unique(
+        queue, jobs, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for)
 $$;
 
 create or replace function pgdisque.add_jobs(
     queue text, jobs text[], delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
-    backoff integer default null, deadqueue text default null, group_key text default null
+    backoff integer default null, deadqueue text default null, group_key text default null,
+    unique_keys text[] default null, unique_for integer default null
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-    select pgdisque.api_add(
+    select pgdisque.api_add_unique(
         queue,
         array(select convert_to(j.job, 'UTF8') from unnest(jobs) with ordinality as j (job, at) order by j.at),
-        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null, null)
+        delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for)
 $$;
 
 -- Tells the servers to look at queues to which jobs were added with wake => false: after that was committed.

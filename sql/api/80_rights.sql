@@ -28,8 +28,10 @@ begin
                 ' text, integer),'
                 ' pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text, text,'
                 ' text, integer),'
-                ' pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),'
-                ' pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text)'
+                ' pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text,'
+                ' text[], integer),'
+                ' pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text,'
+                ' text[], integer)'
                 ', pgdisque.wait_job(text, integer) to pgdisque_producer'
             when 'pgdisque_consumer' then
                 'grant execute on function pgdisque.get_jobs(text, integer, text), pgdisque.ack_jobs(text[], bytea),'

@@ -23,6 +23,32 @@ static void a_key_is_there_once(void **state) {
     does(a, "5", "select convert_from(body, 'UTF8') from pgdisque.jobs where queue = 'q'");
 }
 
+/* Jobs with a key are added once each, those without are added, and the IDs come in the order of the jobs. */
+static void each_of_many_has_its_key(void **state) {
+    const char *first;
+
+    (void)state;
+    first = sql(a, "select pgdisque.add_job('q', 'a', unique_key => 'ka')");
+    assert_string_equal(
+        sql(a,
+            "select ids[1] = '%s' and ids[2] = ids[4] and (select count(distinct x) from unnest(ids) as x) = "
+            "4 "
+            "from (select array(select pgdisque.add_jobs('q', array['a2', 'z', 'n', 'z2', 'n'], "
+            "unique_keys => array['ka', 'kz', null, 'kz', null]))) as t (ids)",
+            first),
+        "t");
+    does(a, "a; z; n; n", "select convert_from(body, 'UTF8') from pgdisque.job order by id");
+    does(a, "0", "select count(*) from pgdisque.unique_key");
+    done(
+        a,
+        "select pgdisque.add_jobs('q', array['f', 'g'], unique_keys => array['kf', null], unique_for => 60)");
+    does(a, "1", "select count(*) from pgdisque.unique_key");
+    does(a, "error 22023", "select pgdisque.add_jobs('q', array['a', 'b'], unique_keys => array['k'])");
+    does(a, "error 22023", "select pgdisque.add_jobs('q', array['a'], unique_for => 5)");
+    does(a, "error 22023", "select pgdisque.add_jobs('q', array['a'], unique_keys => array[''])");
+    does(a, "", "select pgdisque.add_jobs('q', '{}'::text[], unique_keys => '{}')");
+}
+
 static void a_key_outlives_its_job(void **state) {
     const char *id;
 
@@ -282,6 +308,7 @@ static void schedules_are_ended(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_key_is_there_once),
+        TEST(each_of_many_has_its_key),
         TEST(a_key_outlives_its_job),
         TEST(of_two_at_once_one_adds),
         TEST(no_server_waits_for_a_key),
