@@ -267,7 +267,7 @@ static bool load(const struct id_file *f) {
 static bool has_randomness(char *err, size_t err_size) {
     if (sodium_init() >= 0)
         return true;
-    snprintf(err, err_size, "this system gives no random numbers");
+    snprintf(err, err_size, "the system provides no random numbers");
     return false;
 }
 

@@ -101,13 +101,13 @@ void config_help(FILE *out) {
           "       pgdisque export redis://address [option]... [name]...\n"
           "       pgdisque --help | --version\n"
           "\n"
-          "--check tries the configuration and the database without serving, also beside a\n"
-          "server that runs. doctor says what is wrong with the database and what to do; its\n"
-          "status is 1 for warnings, 2 for errors. health lets a job go through the running\n"
-          "server; its status is 1 when none does. import takes tasks out of a Redis, export\n"
-          "puts jobs back; `pgdisque import --help` explains both. Options are shown with their defaults; "
-          "those given here come after the\n"
-          "file and win.\n",
+          "--check tests the configuration and the database without serving clients. A server\n"
+          "may run at the same time. doctor lists problems of the database and their remedies;\n"
+          "its exit status is 1 for warnings, 2 for errors. health sends a job through the\n"
+          "running server; its exit status is 1 if that fails. import moves tasks from a Redis,\n"
+          "export moves jobs to a Redis; `pgdisque import --help` and `pgdisque export --help`\n"
+          "explain them. The list shows the options with their defaults. Options of the command\n"
+          "line override those of the file.\n",
           out);
     for (size_t i = 0; i < LENGTH(help_rows); i++) {
         if (help_rows[i].section)

@@ -74,8 +74,8 @@ static void down(const char *why) {
                     channel.heard ? "lost" : "notifications from other servers do not arrive", text);
     if (!channel.heard && channel.failures == WARN_AFTER)
         log_warning("channel",
-                    "servers that share the database now look once a second for each other's jobs; "
-                    "LISTEN needs a session of its own, which a pooler gives in session mode only");
+                    "servers that share the database now poll it once a second for each other's jobs; "
+                    "LISTEN needs a session of its own, so a pooler must use session mode");
     channel.failures++;
     disconnect();
     arm(RETRY_US);
@@ -188,7 +188,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
     else if (channel.asked && ++channel.deaf_ticks > DEAF_TICKS)
         down("notifications do not arrive");
     else if (channel.host != db_host_number())
-        down("the database is elsewhere");
+        down("another host is the primary");
     else
         arm(RETRY_US);
 }

@@ -286,13 +286,14 @@ static void on_looked(void *arg, enum probe_outcome outcome, const PGresult *res
     bool waits = outcome == PROBE_ANSWER && session_waits(res);
 
     if (outcome == PROBE_SILENCE) {
-        lane_down(lane, "no answer, nor to a second connection");
+        lane_down(lane, "no answer on this connection and on a second one");
         return;
     }
     if (outcome == PROBE_ANSWER && !waits)
         lane->doubts = 0;
     if (waits && ++lane->doubts == DOUBTS) {
-        lane_down(lane, "no answer, while the session waits: the connection is deaf");
+        lane_down(lane,
+                  "no answer, although the session waits for the client: the connection is unresponsive");
         return;
     }
     lane_arm_timer(lane, outcome == PROBE_ANSWER && !waits ? QUIET_US : DOUBT_US);
@@ -454,8 +455,8 @@ static void flight_arrived(struct db_lane *lane, const struct db_flight *f) {
     if (lane->wait_cancelled) {
         stats.standby_waits_cancelled++;
         log_warning(lane_who(lane),
-                    "a commit's wait for its standbys was cancelled: its answers are held back "
-                    "until these have it");
+                    "a commit's wait for its standbys was cancelled: its replies are held back "
+                    "until the standbys have the commit");
         if (lane->fence != FENCE_SENT)
             want_fence(lane, f->durability);
     }
@@ -492,7 +493,7 @@ static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *r
     if (res != NULL)
         f->sets_durability = false;
     if (lost)
-        lane_down(lane, "the session does not know our statements");
+        lane_down(lane, "the session does not have the prepared statements");
     else if (PQstatus(lane->conn) == CONNECTION_BAD)
         lane_broken(lane);
 }

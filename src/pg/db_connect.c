@@ -248,7 +248,7 @@ static void preparing_step(struct db_lane *lane) {
         PGresult *res = PQgetResult(lane->conn);
         ExecStatusType status = PQresultStatus(res);
         bool error = res != NULL && result_is_error(res);
-        const char *why = left_behind(res)        ? "the session before this one does not end"
+        const char *why = left_behind(res)        ? "an older session of this server does not end"
                           : pooler_lent_used(res) ? POOLER_LENT_USED
                                                   : NULL;
 

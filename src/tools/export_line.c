@@ -31,16 +31,15 @@ static bool refuse(const char *why, const char *what) {
 static const char usage[] =
     "usage: pgdisque export redis://[user][:password@]host[:port][/db] [option]... --queue name ...\n"
     "\n"
-    "  --queue name           whose jobs are moved, to a list of that name; or a pattern, as of KEYS. May "
-    "be\n"
-    "                         repeated\n"
-    "  --from address         the pgdisque from which they go (127.0.0.1:7711)\n"
-    "  --key-prefix text      goes before the lists' names\n"
-    "  --pop right|left       the end at which the lists' consumers take, here and there (right)\n"
-    "  --delayed              jobs in their delay are moved, too, as if it were over\n"
+    "  --queue name           move the jobs of this queue to a list of the same name. A pattern as in KEYS\n"
+    "                         selects several queues. May be repeated\n"
+    "  --from address         the address of the pgdisque (127.0.0.1:7711)\n"
+    "  --key-prefix text      prefix of the lists' names\n"
+    "  --pop right|left       the end from which consumers take, in pgdisque and in Redis (right)\n"
+    "  --delayed              also move jobs in their delay, as if it were over\n"
     "  --batch count          jobs moved at a time, 1 to 10000 (500)\n"
-    "  --follow               go on with what comes, until SIGINT or SIGTERM\n"
-    "  --dry-run              only say what is there\n";
+    "  --follow               continue with new jobs until SIGINT or SIGTERM\n"
+    "  --dry-run              only count the jobs\n";
 
 static bool read_words(int argc, char **argv, struct words *w) {
     const struct line_option options[] = {
@@ -60,11 +59,11 @@ static bool read_words(int argc, char **argv, struct words *w) {
     if (w->help)
         return true;
     if (w->named == 0)
-        return refuse("where to? redis://host:port/db is missing; --help tells more", "");
+        return refuse("the address redis://host:port/db is missing; see --help", "");
     if (w->named > 1)
         return refuse("queues are named by --queue", w->names[1]);
     if (w->count == 0)
-        return refuse("which queues? --queue is missing", "");
+        return refuse("the option --queue is missing", "");
     if (strcmp(w->pop, "right") != 0 && strcmp(w->pop, "left") != 0)
         return refuse("--pop must be right or left", w->pop);
     return true;
@@ -135,9 +134,10 @@ static bool tell_queue(struct export *x, const struct words *w, struct line_prog
     if (!w->dry_run || !w->delayed)
         tell_rest(x, w, name, rest.delayed,
                   w->delayed ? "about to end their delay" : "in their delay, see --delayed");
-    tell_rest(x, w, name, rest.given_out, "given out to consumers, or wait until they come back");
+    tell_rest(x, w, name, rest.given_out, "leased by consumers, or wait for a retry");
     if (!w->dry_run)
-        tell_rest(x, w, name, rest.queued, "kept by a pause, a limit or their group, or have just come");
+        tell_rest(x, w, name, rest.queued,
+                  "held back by a pause, a limit or their group, or were added just now");
     return true;
 }
 

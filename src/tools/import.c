@@ -106,7 +106,7 @@ static bool look(struct import *im, const struct import_source *s, struct in_han
     if (redis_reply_fits(mark, "n"))
         return true;
     if (!redis_reply_fits(mark, "s") || mark->len < IMPORT_ID_LEN)
-        return stop(im, h->keys.mark, "this is not what an import has put there");
+        return stop(im, h->keys.mark, "this key was not written by an import");
     memcpy(h->id, mark->str, IMPORT_ID_LEN);
     h->begun = true;
     if (memcmp(h->id, im->ended, IMPORT_ID_LEN) == 0)

@@ -33,31 +33,29 @@ static bool refuse(const char *why, const char *what) {
 static const char usage[] =
     "usage: pgdisque import redis://[user][:password@]host[:port][/db] [option]... [name]...\n"
     "\n"
-    "  --kind list            what is there: lists of tasks, which are named (this is the default);\n"
-    "         sidekiq         Sidekiq's queues, all with schedule and retry, or those that are named;\n"
-    "         resque          Resque's queues, all or those that are named;\n"
-    "         laravel         Laravel's queues, which are named, with delayed and what is overdue\n"
-    "         celery          Celery's queues, which are named, with their priorities\n"
-    "         rq              RQ's queues, all or those that are named, with scheduled and what is overdue\n"
-    "         bull, bullmq    Bull's and BullMQ's queues, which are named, with all that waits or is "
-    "delayed\n"
-    "         stream          streams, which are named: what the group --group has not done\n"
-    "  --key-prefix text      goes before laravel's and celery's keys, as Laravel's laravel_database_; for "
-    "Bull,\n"
-    "                         instead of bull\n"
-    "  --to address           the pgdisque to which they go (127.0.0.1:7711)\n"
-    "  --queue-prefix text    goes before the queues' names\n"
-    "  --pop right|left       the end of the lists at which tasks were taken (right)\n"
+    "  --kind list            the format of the tasks: the named lists (this is the default);\n"
+    "         sidekiq         Sidekiq: the named queues, or all queues with schedule and retry;\n"
+    "         resque          Resque: the named queues, or all queues;\n"
+    "         laravel         Laravel: the named queues, with delayed and overdue tasks;\n"
+    "         celery          Celery: the named queues, with their priorities;\n"
+    "         rq              RQ: the named queues, or all queues, with scheduled and overdue tasks;\n"
+    "         bull, bullmq    Bull and BullMQ: the named queues, with all waiting and delayed tasks;\n"
+    "         stream          the named streams: entries that the group --group has not acknowledged\n"
+    "  --key-prefix text      prefix of Laravel's and Celery's keys, such as laravel_database_; for Bull it\n"
+    "                         replaces bull\n"
+    "  --to address           the address of the pgdisque (127.0.0.1:7711)\n"
+    "  --queue-prefix text    prefix of the queues' names in pgdisque\n"
+    "  --pop right|left       the end of the lists from which workers took tasks (right)\n"
     "  --group name           the streams' consumer group\n"
-    "  --field name           the field of a stream's entries that is the task (the only one, or a JSON "
-    "object\n"
-    "                         of all of them)\n"
-    "  --idle seconds         what a stream's consumer has had for less is in its hands, and stays (60)\n"
-    "  --attempts count       ATTEMPTS of a stream's tasks, less how often they were given out (none)\n"
-    "  --ttl seconds          how long tasks may wait from now on, or from when they are due (a year)\n"
+    "  --field name           the field of a stream's entries that is the task (the only field, or a JSON\n"
+    "                         object of all fields)\n"
+    "  --idle seconds         an entry that a consumer got less than this time ago stays in the stream (60)\n"
+    "  --attempts count       ATTEMPTS of a stream's tasks, less their deliveries so far (none)\n"
+    "  --ttl seconds          the time to live of the jobs, from now or from the end of their delay (a "
+    "year)\n"
     "  --batch count          elements moved at a time, 1 to 10000 (500)\n"
-    "  --follow               go on with what comes, until SIGINT or SIGTERM\n"
-    "  --dry-run              only say what is there\n";
+    "  --follow               continue with new tasks until SIGINT or SIGTERM\n"
+    "  --dry-run              only count the tasks\n";
 
 /* ---- options ---- */
 
@@ -84,7 +82,7 @@ static bool read_words(int argc, char **argv, struct words *w) {
     if (w->help)
         return true;
     if (w->count == 0)
-        return refuse("from where? redis://host:port/db is missing; --help tells more", "");
+        return refuse("the address redis://host:port/db is missing; see --help", "");
     w->from = w->names[0];
     if (strcmp(w->pop, "right") != 0 && strcmp(w->pop, "left") != 0)
         return refuse("--pop must be right or left", w->pop);
@@ -94,11 +92,11 @@ static bool read_words(int argc, char **argv, struct words *w) {
 static bool choose_kind(const struct words *w, struct import *im) {
     im->kind = import_kind(w->kind);
     if (im->kind == NULL)
-        return refuse("tasks of this kind cannot be imported; --help tells of those that can", w->kind);
+        return refuse("there is no such kind of tasks; --help lists the kinds", w->kind);
     if (im->kind->needs_names && w->count == 1)
-        return refuse("which lists or queues? Their names are missing", "");
+        return refuse("the names of the lists or queues are missing", "");
     if (im->kind == &import_streams && w->group == NULL)
-        return refuse("of which consumer group? --group is missing", "");
+        return refuse("the option --group is missing; it names the consumer group", "");
     im->stream = (struct import_stream_words){ w->group, w->field, w->idle, w->attempts };
     im->prefix = w->prefix;
     im->key_prefix = w->key_prefix;

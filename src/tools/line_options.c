@@ -54,8 +54,7 @@ bool line_options_read(int argc, char **argv, const struct line_option *options,
         const struct line_option *o = option_of(options, count, argv[i]);
 
         if (o == NULL && strncmp(argv[i], "--", 2) == 0)
-            return line_refuse(argv[1], "there is no such option; --help tells of those that there are",
-                               argv[i]);
+            return line_refuse(argv[1], "there is no such option; --help lists the options", argv[i]);
         if (o == NULL)
             names[(*named)++] = argv[i];
         else if (!take_option(argc, argv, &i, o))

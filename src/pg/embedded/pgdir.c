@@ -117,7 +117,7 @@ static bool take_lock(struct pgdir *d, char *err, size_t err_size) {
     if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0)
         return fail_locked(d, err, err_size);
     if (fchmod(d->lock_fd, 0600) != 0)
-        log_warning("embedded", "cannot take the file %s/pgdisque.lock from others: %s", d->base,
+        log_warning("embedded", "cannot restrict the file %s/pgdisque.lock to its owner: %s", d->base,
                     strerror(errno));
     if (ftruncate(d->lock_fd, 0) != 0 || dprintf(d->lock_fd, "%d\n", (int)getpid()) < 0)
         return pgproc_fail(err, err_size, "cannot write %s/pgdisque.lock: %s", d->base, strerror(errno));
@@ -242,7 +242,7 @@ static bool run_initdb(const struct pgdir *d, const struct pgproc *p, char *err,
                            "initdb needs a name for user ID %u, which has none on this system: install the "
                            "package libnss-wrapper, or give the user a line in /etc/passwd",
                            (unsigned)p->uid);
-    return pgproc_fail(err, err_size, "initdb %s; what it wrote is in %s",
+    return pgproc_fail(err, err_size, "initdb %s; its output is in %s",
                        pgproc_status_text(status, how, sizeof(how)), d->log);
 }
 
