@@ -31,7 +31,7 @@ void buf_append(struct buf *b, const void *bytes, size_t n);
 void buf_append_str(struct buf *b, const char *text);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_consume(struct buf *b, size_t n);
-/* Frees most of the unused room if the live bytes fill at most a quarter of a capacity of 4 KB or more. */
+/* Frees most of the unused room of a buffer of 4 KB or more, if at most a quarter of it is used. */
 void buf_fit(struct buf *b);
 /* Empties b. The memory is freed if it is larger than keep bytes. */
 void buf_reset(struct buf *b, size_t keep);

@@ -29,7 +29,7 @@ void clock_sync_db(int64_t db_us, int64_t mono_us);
  * monotonic times. The largest of the estimates db_us - answered_mono_us is used. True when no further query is needed:
  * the answer took at most 3 ms, or 8 answers were given. */
 bool clock_sync_first(int64_t db_us, int64_t asked_mono_us, int64_t answered_mono_us);
-/* Moves clock_db() forward to db_us, a time by the estimate of another server, so that a lease that has ended there has
+/* Moves clock_db() forward to db_us, a time by the estimate of another server. A lease that has ended there has then
  * ended here, too. Estimates differ by some milliseconds. A time that is 250 ms or more ahead is ignored. */
 void clock_db_reached(int64_t db_us);
 

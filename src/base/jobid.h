@@ -13,11 +13,11 @@
  *
  *     41 bits milliseconds since 2020-01-01 | 10 bits node number | 12 bits counter
  *
- * A job that is added before all jobs of its queue has the negative of such a number, so that the newest of these jobs
- * is the first.
+ * A job that is added before all jobs of its queue has the negative of such a number. The newest of these jobs is then
+ * the first.
  *
- * The ID clients see (format: Disque's job.c) carries the whole primary key, so that a job is found without a
- * lookup. Its 18 bytes are enciphered as one block, so that no ID can be guessed or altered:
+ * The ID clients see (format: Disque's job.c) carries the whole primary key, so that a job is found without a lookup.
+ * Its 18 bytes are enciphered as one block, so that no ID can be guessed or altered:
  *
  *     D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1
  *       |        |                        TTL in minutes; odd: at least once
@@ -26,7 +26,7 @@
  *
  * The cipher is a Feistel network of two rounds over two halves of 9 bytes. Its round function is SHA-256 of the
  * secret, the round's number, the node's and the TTL's digits, and the other half. The zeros reveal an altered ID
- * without a query. A guess at the ID of a job succeeds with a chance of at most 1 in 2^72 if no ID of the job is known:
+ * without a query. If no ID of a job is known, a guess succeeds with a chance of at most 1 in 2^72:
  * doc/decisions/0005-job-ids.md.
  */
 #define JOBID_LEN 40

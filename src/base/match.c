@@ -141,8 +141,8 @@ bool glob_match_worst(struct slice pattern, struct slice text, bool ignore_case)
  * Backtracking is fast for usual patterns, but in the worst case compares each byte of the text with each element.
  * After more steps than the construction of the automaton takes, the automaton does the work.
  *
- * Only the last star is tried again. The elements between two stars have matched at their earliest position, and a
- * later position cannot lead to a match that the earliest one excludes.
+ * Only the last star is tried again. The elements between two stars have matched at their earliest position. A later
+ * position leaves less text for the rest of the pattern, so it cannot help.
  */
 bool glob_match(struct slice pattern, struct slice text, bool ignore_case) {
     size_t steps = BYTES * (pattern.len + 1) + 2 * text.len;

@@ -6,8 +6,8 @@
 
 /*
  * Finds the known word that is nearest to a misspelt word: "did you mean GETJOB?". The comparison ignores case. An
- * inserted, missing, wrong or swapped letter is one step. The nearest word is at most one step away from a word of up
- * to four letters, and at most two from a longer word.
+ * inserted, missing, wrong or swapped letter is one step. A suggestion is at most one step away from a word of up to
+ * four letters, and at most two steps from a longer word.
  */
 #define SPELLING_MAX 32 /* Longer words have no suggestion. */
 

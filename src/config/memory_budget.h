@@ -7,7 +7,7 @@
 
 /*
  * The memory that clients cause. Each module counts its memory where it grows and shrinks. Each byte is counted in the
- * total of its kind, and in the share of its client as long as a client owns it.
+ * total of its kind. While a client owns the byte, it is also counted in the client's share.
  *
  * The budget is maxmemory. Memory is short when less than a quarter of the budget is left. The server then does not
  * read from clients that hold much memory and have requests that are not answered. Above the budget the largest clients

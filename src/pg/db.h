@@ -34,7 +34,7 @@ struct op_error {
  *
  * A TCP connection may be open although no bytes arrive. A connection that has received nothing for three seconds asks
  * about its session over another connection (probe.h). A session that works on a statement may take any time. If the
- * session waits for the client at two probes in a row, the statements or their results are lost, and the connection is
+ * session waits for the client at two probes in a row, the statements or their results are lost. The connection is then
  * closed. An idle connection sends a Sync every three seconds.
  *
  * A closed connection is opened again, with back-off. pooler.h checks that the session belongs to this connection

@@ -15,8 +15,8 @@
 /* With several hosts. A connect_timeout in the connection string replaces both. */
 #define HOST_TIMEOUT_US (3 * US_PER_S)
 
-/* Recognises the warning by its function in Postgres' source, because its text depends on the language and its SQLSTATE
- * is that of all warnings. */
+/* Recognises the warning by its function in Postgres' source. Its text depends on the language, and its SQLSTATE is
+ * that of all warnings. */
 static bool tells_of_a_cancelled_wait(const PGresult *res) {
     const char *function = PQresultErrorField(res, PG_DIAG_SOURCE_FUNCTION);
 
@@ -214,7 +214,7 @@ static bool is_fatal(const struct db_lane *lane, const PGresult *res) {
 }
 
 /* A text with several statements gives several results; the last one counts. While the pooler check waits, no statement
- * was sent, so that an error of the ending session is not taken for a result. */
+ * was sent. An error of the ending session is then not taken for a result. */
 static void step_results(struct db_lane *lane) {
     while (!is_waiting(lane) && !PQisBusy(lane->conn)) {
         PGresult *res = PQgetResult(lane->conn);

@@ -9,8 +9,9 @@
  * Detects a pooler (PgBouncer) before the database, and checks that the session behind it belongs to this connection
  * alone.
  *
- * Settings and prepared statements belong to the session. A pooler that gives the session to other clients after each
- * transaction must not be used, because statements would run with the settings of others, such as synchronous_commit.
+ * Settings and prepared statements belong to the session. Some poolers give the session to other clients after each
+ * transaction. Such a pooler must not be used, because statements would run with the settings of other clients, such as
+ * synchronous_commit.
  *
  * A pooler is present if the process ID of the connection's start differs from pg_backend_pid() of the session. The
  * check then sets idle_session_timeout of the session to a short time. If the connection ends with the session, the

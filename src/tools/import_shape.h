@@ -27,8 +27,9 @@ struct import_shape {
 /* Lists. import_list takes all elements. import_held takes tasks that workers have put there, if no lock of a task
  * exists for a second. */
 extern const struct import_shape import_list, import_held;
-/* Sorted sets. The scores are times in seconds in import_set (all elements) and import_due (only due elements, which no
- * worker holds), milliseconds times 4096 in import_ticks, and no times in import_ranked. */
+/* Sorted sets. The scores of import_set and import_due are times in seconds. import_set takes all elements, import_due
+ * only due elements, which no worker holds. The scores of import_ticks are milliseconds times 4096. The scores of
+ * import_ranked are not times. */
 extern const struct import_shape import_set, import_due, import_ticks, import_ranked;
 
 /* Kinds whose tasks are hashes. */

@@ -48,8 +48,8 @@ static struct {
     char *conninfo;
 } embedded = { .dir = { .base_fd = -1, .fd = -1, .lock_fd = -1, .log_fd = -1 } };
 
-/* The directory of the socket, for libpq. If the path has a comma, which libpq takes for a list of hosts, or is too
- * long for a socket address, the result names the open directory in /proc. */
+/* The directory of the socket, for libpq. libpq takes a path with a comma for a list of hosts. If the path has a comma
+ * or is too long for a socket address, the result names the open directory in /proc. */
 static char *socket_dir(void) {
     const char *path = embedded.dir.path;
 
