@@ -27,7 +27,7 @@ static struct {
     struct list ready;
     struct list dirty;
     struct list paused_in;
-    /* in the order in which commands named them or they were checked, the oldest first */
+    /* queues without a row; the first one is checked next */
     struct list rowless;
     size_t rowless_bytes;
     size_t looks; /* how many rowless queues are still to be checked */

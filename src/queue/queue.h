@@ -182,7 +182,8 @@ size_t queue_memory(const struct queue *q);
  * takes a bounded time; queues_tick() lets it check more queues. */
 void queues_forget_rowless(void);
 void queues_tick(void);
-/* One of its users has waited for it, and does so no more. Without a row and users it is the next to be looked at. */
+/* Ends the use of a queue by a request that waited for it. A queue without a row and users becomes the next
+ * one that queues_forget_rowless() checks. */
 void queue_unwait(struct queue *q);
 /* The queue at an index, or NULL; indexes are less than queue_slots(). */
 struct queue *queue_at(uint32_t slot);

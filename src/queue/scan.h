@@ -19,7 +19,7 @@ size_t scan_queues(uint32_t *slot, int64_t count, int64_t effort,
                    bool (*wanted)(const struct queue *q, const void *how), const void *how,
                    struct slice *names);
 size_t scan_room(int64_t count);
-/* The most queues that one step checks. A long name counts as several. */
+/* The most queues that one step checks. The long name of a visible queue counts as several. */
 #define SCAN_QUEUES_MAX 20000
 
 /* Replies all wanted queues, in several turns if needed: the text head, an array length, and the names. how
