@@ -116,7 +116,7 @@ static void forget_row(struct req *r, struct node *n) {
     batch_add(&r->task);
 }
 
-/* A live server cannot be forgotten, because all servers see its row in the database. */
+/* For a live server the reply is OK without effect, because all servers see its row in the database. */
 static void cluster_forget(struct req *r) {
     struct slice id = r->argv[2];
     struct node *n = node_by_id(id);

@@ -34,8 +34,8 @@ static struct {
     struct heap deadlines;
     bool runs;
     struct task claim;
-    struct job_key key; /* its key */
-    struct queue *q;    /* its queue, from the insert to the end */
+    struct job_key key; /* key of the test job */
+    struct queue *q;    /* queue of the test job, from the insert to the end */
     bool taken;
     bool unsure; /* the result of the claim was lost: the job may have been taken */
 } ward = { .next = { &ward.next, &ward.next }, .now = { &ward.now, &ward.now } };

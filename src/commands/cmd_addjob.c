@@ -50,7 +50,7 @@ static struct op *op_of(const struct add_options *o) {
     return o->async ? &op_add_async : &op_add_jobs;
 }
 
-/* True for jobs that expire in the order of their keys. */
+/* True for jobs that expire in the order of their keys, so that they need no wake_at. */
 static bool is_plain(const struct add_options *o) {
     return o->delay == 0 && o->ttl == JOB_DEFAULT_TTL && o->priority == 0;
 }

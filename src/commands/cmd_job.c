@@ -164,8 +164,7 @@ static void requeue_done(struct task **tasks, size_t count, const PGresult *rows
     requeue_ends(tasks, count);
 }
 
-/* The second try finds the changes of the first try by their time. It uses a statement of its own from now
- * on. */
+/* requeue_jobs_again finds the changes of the first try by their time. The task uses that statement from now on. */
 static bool requeue_again(struct task *t, bool unknown) {
     if (unknown) {
         t->op = &op_requeue_again;

@@ -163,7 +163,7 @@ static void begin(struct taking *t) {
     struct queue *q;
 
     if (t->req->task.bundle != NULL) {
-        /* In a client transaction a blocking move does not wait. It replies null as a move that never waits. */
+        /* In a client transaction a blocking move does not wait. Its empty reply is then that of LMOVE. */
         t->form = t->form == &one_at_last ? &one : t->form;
         pop_inside(t);
         return;

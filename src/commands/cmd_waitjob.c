@@ -104,7 +104,7 @@ static void leave(struct job_wait *w) {
 
 /* ---- replies ---- */
 
-/* The reply is complete. A statement in progress ends without it. */
+/* The reply is complete. A statement in progress ends later, without a reply. */
 static void end(struct job_wait *w) {
     leave(w);
     if (w->looking)

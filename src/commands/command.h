@@ -33,8 +33,8 @@ bool command_exec(struct client *c, struct req *r);
 void command_run(struct client *c, struct req *r);
 /* Tells whether r may start while other requests of c are in progress. r->cmd must be set. */
 bool command_may_start(const struct client *c, const struct req *r);
-/* Checks that every argument that cmd does not take as a long one has at most NAME_MAX_BYTES. If not, replies
- * the error and returns false. The request goes on. */
+/* Checks that every argument that cmd does not take as a long one has at most NAME_MAX_BYTES. If not, replies the
+ * error and returns false. The caller ends r. */
 bool command_names_fit_or_reply(struct req *r, const struct command *cmd) MUST_CHECK;
 /* Tells whether the arity of cmd allows argc arguments, including the name. */
 bool command_arity_fits(const struct command *cmd, int argc);

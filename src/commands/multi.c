@@ -81,7 +81,8 @@ static void keep(struct multi *m, struct req *r) {
     m->reqs[m->count++] = kept;
 }
 
-/* The handler of MULTI replies the error. QUIT and RESET end the transaction with the state of the connection. */
+/* The handler of MULTI replies the error for a nested MULTI. QUIT and RESET end the transaction with the state of
+ * the connection. */
 static bool is_outside(const struct command *cmd) {
     return cmd->handler == cmd_multi || cmd->handler == cmd_exec || cmd->handler == cmd_discard ||
            cmd->handler == cmd_quit || cmd->handler == cmd_reset;

@@ -16,8 +16,9 @@ struct multi {
 };
 
 void multi_begin(struct client *c);
-/* Queues the command of r if c is in a transaction, and replies QUEUED or an error. False if c is in no
- * transaction, or if the command is MULTI, EXEC, DISCARD, QUIT or RESET. The caller then runs the command now. */
+/* Queues the command of r if c is in a transaction, and replies QUEUED or an error. The caller then ends r. False
+ * if c is in no transaction, or if the command is MULTI, EXEC, DISCARD, QUIT or RESET. The caller then runs the
+ * command now. */
 bool multi_takes(struct client *c, struct req *r);
 /* Call when a command of c was refused: EXEC then fails. */
 void multi_spoil(struct client *c);
