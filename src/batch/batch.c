@@ -11,7 +11,6 @@
 #include "batch/contention.h"
 #include "config/config.h"
 
-#define LANES 2
 /* Most operations that there may be. */
 #define OPS_MOST 192
 /* How often a task is tried that fails for a transient reason, such as a deadlock or a cancelled statement. */
@@ -46,11 +45,11 @@ static struct {
     struct op *const *ops;
     uint64_t filled[OPS_MOST / 64]; /* a bit per operation: set if its queue has tasks */
     void (*plan)(void);
-    struct lane lanes[LANES];
+    struct lane lanes[LANE_KINDS]; /* the one for large requests is opened when it is needed */
     struct list suspects;  /* tasks of failed and lost transactions, sent in smaller and smaller groups */
     struct list too_large; /* tasks that are too large to be sent; they fail at the end of the turn */
     enum turn turn;        /* kind of the last transaction on the write connection */
-    bool side_contended;   /* the last transaction on the read connection was for a contended operation */
+    bool side_contended;   /* the last transaction on another connection was for a contended operation */
 } batch;
 
 void batch_init(struct op *const *ops, void (*plan)(void)) {
@@ -68,19 +67,21 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     }
     contention_init(ops);
     batch.turn = TURN_ORDINARY;
-    for (size_t i = 0; i < LANES; i++)
+    for (size_t i = 0; i < LANE_KINDS; i++)
         batch.lanes[i].queued = 0;
 }
 
 void batch_start(void) {
-    batch.lanes[0].db = db_lane_new("hot", LANE_HOT);
-    batch.lanes[1].db = db_lane_new("side", LANE_SIDE);
+    batch.lanes[LANE_HOT].db = db_lane_new("hot", LANE_HOT);
+    batch.lanes[LANE_SIDE].db = db_lane_new("side", LANE_SIDE);
 }
 
 void batch_stop(void) {
-    for (size_t i = 0; i < LANES; i++) {
+    for (size_t i = 0; i < LANE_KINDS; i++) {
         struct lane *lane = &batch.lanes[i];
 
+        if (lane->db == NULL)
+            continue;
         /* The process ends soon, so the tasks of sent transactions are not freed. */
         for (size_t k = lane->db->flying; k < DB_MAX_FLIGHTS; k++)
             free(lane->flights[(lane->oldest + k) % DB_MAX_FLIGHTS].tasks);
@@ -119,11 +120,11 @@ static void count_queued(const struct task *t, int change) {
     op->queued += (size_t)change;
     note_filled(op);
     op->contention.blocked += (size_t)(t->blocked_us != 0 ? change : 0);
-    batch.lanes[op->lane == LANE_HOT ? 0 : 1].queued += (size_t)change;
+    batch.lanes[op->lane].queued += (size_t)change;
 }
 
 void batch_count_bundled(long change) {
-    batch.lanes[0].queued += (size_t)change;
+    batch.lanes[LANE_HOT].queued += (size_t)change;
 }
 
 static void add_apart(struct list *list, struct task *t, uint32_t company) {
@@ -184,15 +185,12 @@ bool batch_withdraw(struct task *t) {
 }
 
 bool batch_connected(enum lane_kind kind) {
-    for (size_t i = 0; i < LANES; i++)
-        if (batch.lanes[i].db->kind == kind && batch.lanes[i].db->state >= DB_READY)
-            return true;
-    return false;
+    return batch.lanes[kind].db->state >= DB_READY;
 }
 
 bool batch_idle(void) {
-    for (size_t i = 0; i < LANES; i++)
-        if (batch.lanes[i].db->state == DB_FLYING)
+    for (size_t i = 0; i < LANE_KINDS; i++)
+        if (batch.lanes[i].db != NULL && batch.lanes[i].db->state == DB_FLYING)
             return false;
     return next_filled(0) == NULL && list_empty(&batch.suspects) && list_empty(&batch.too_large) &&
            !bundles_wait();
@@ -201,7 +199,7 @@ bool batch_idle(void) {
 /* ---- building a transaction ---- */
 
 static struct lane *lane_of(const struct db_lane *db) {
-    for (size_t i = 0; i < LANES; i++)
+    for (size_t i = 0; i < LANE_KINDS; i++)
         if (batch.lanes[i].db == db)
             return &batch.lanes[i];
     return NULL;
@@ -492,8 +490,8 @@ static void add_those_of(enum turn turn, struct flight *f) {
     add_ops(f, kinds[turn]);
 }
 
-/* Contended and ordinary operations take turns on the read connection, too. */
-static void build_side(struct flight *f) {
+/* Contended and ordinary operations take turns on the other connections, too. */
+static void build_other(struct flight *f) {
     for (int i = 0; i < 2 && f->part_count == 0; i++) {
         batch.side_contended = !batch.side_contended;
         if (batch.side_contended)
@@ -501,6 +499,8 @@ static void build_side(struct flight *f) {
         else
             add_ops(f, COMMIT_ORDINARY);
     }
+    if (f->part_count > 0 && f->contended == NULL)
+        batch_companions(f);
 }
 
 /* Unsettled tasks are first in the queue of their operation. A task that waits for a lock of another session
@@ -534,7 +534,7 @@ static void build(struct flight *f) {
     f->bundled = f->checks = f->unsettled = false;
     f->contended = NULL;
     if (f->db->kind != LANE_HOT) {
-        build_side(f);
+        build_other(f);
         return;
     }
     if (suspects_unsettled()) {
@@ -624,10 +624,20 @@ static void fail_too_large(void) {
     }
 }
 
+/* Most servers never need it: it connects for the first large request. */
+static void open_large(void) {
+    struct lane *lane = &batch.lanes[LANE_LARGE];
+
+    if (lane->db == NULL && lane->queued > 0 && batch_connected(LANE_HOT))
+        lane->db = db_lane_new("hot large", LANE_LARGE);
+}
+
 void batch_flush(void) {
     fail_too_large();
-    for (size_t i = 0; i < LANES; i++)
-        lane_flush(&batch.lanes[i]);
+    open_large();
+    for (size_t i = 0; i < LANE_KINDS; i++)
+        if (batch.lanes[i].db != NULL)
+            lane_flush(&batch.lanes[i]);
 }
 
 /* ---- results ---- */

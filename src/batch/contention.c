@@ -26,7 +26,7 @@ static struct {
     struct {
         int64_t resume_us; /* clock_mono(): until then, no operation is tried */
         size_t next;       /* index in ops of the operation that is tried next */
-    } lanes[LANE_SIDE + 1];
+    } lanes[LANE_KINDS];
 } contention;
 
 void contention_init(struct op *const *ops) {
@@ -147,7 +147,7 @@ static void check(struct flight *f, struct op *op) {
 static void attempt(struct flight *f, struct op *op) {
     (void)take_tasks(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
     batch_finish(f, op, op->stmt, op->done);
-    if (op->lane == LANE_HOT)
+    if (op->lane != LANE_SIDE)
         batch_companions(f);
 }
 
@@ -157,7 +157,7 @@ void contention_board(struct flight *f) {
     if (op == NULL)
         return;
     f->contended = op;
-    if (op->lane == LANE_HOT)
+    if (op->lane != LANE_SIDE)
         db_begin(f->db, batch_durability(op->commit));
     if (op->names_jobs)
         check(f, op);

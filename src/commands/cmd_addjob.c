@@ -40,14 +40,16 @@ static bool is_delayed(const struct add *a) {
 
 /* REPLICATE wins over ASYNC. A unique job ignores ASYNC, because its ID may be replied to other clients that
  * did not ask for ASYNC. */
-static struct op *op_of(const struct add_options *o) {
+static struct op *op_of(const struct req *r, const struct add_options *o) {
     if (o->unique.ptr != NULL)
         return o->replicate > 1 ? &op_unique_replicated : &op_add_unique;
     if (addjob_has_group(o))
         return o->replicate > 1 ? &op_grouped_replicated : &op_add_grouped;
     if (o->replicate > 1)
         return &op_add_replicated;
-    return o->async ? &op_add_async : &op_add_jobs;
+    if (o->async)
+        return &op_add_async;
+    return r->large && r->task.bundle == NULL ? &op_add_large : &op_add_jobs;
 }
 
 /* True for jobs that expire in the order of their keys, so that they need no wake_at. */
@@ -80,7 +82,7 @@ static void make_key(struct add *a) {
 
 static void enter(struct add *a) {
     make_key(a);
-    a->req->task.op = op_of(&a->opt);
+    a->req->task.op = op_of(a->req, &a->opt);
     if (a->req->task.bundle != NULL)
         a->req->task.bundle->ahead |= a->key.rank != 0;
     batch_add(&a->req->task);
@@ -158,12 +160,16 @@ void cmd_addjob(struct req *r) {
 
 /* ---- statement ---- */
 
+static bool is_apart(const struct add *a) {
+    return a->req->task.op == &op_add_large;
+}
+
 /* Finds a waiting GETJOB, to which the insert leases the job. NULL for a unique job, because its insert may add
  * nothing. */
 static struct get *find_taker(const struct add *a) {
     struct get *g;
 
-    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.bundle != NULL)
+    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.bundle != NULL || is_apart(a))
         return NULL;
     g = get_find_taker(a->q);
     return g != NULL && g->kind == NULL ? g : NULL;
@@ -349,6 +355,8 @@ static void grouped_encode(struct params *p, struct task *t) {
 }
 
 void add_committed(struct add *a) {
+    if (is_apart(a))
+        queue_note_apart(a->q, a->key, a->req->started_us);
     addjob_count(a->q, a->key, &a->at);
     if (events_wanted(a->q))
         event_of_job(a->q, EVENT_ADDED, a->key, a->at.expires_at, (int32_t)a->opt.retry);
@@ -516,6 +524,15 @@ static const struct op_alike add_alike = {
                            __VA_ARGS__ }
 
 ADD_OP(op_add_jobs, "add_jobs", COMMIT_ORDINARY, .spreads = true);
+struct op op_add_large = {
+    .name = "add_large",
+    .stmt = SQL_ADD_JOBS,
+    .lane = LANE_LARGE,
+    .encode = add_encode,
+    .done = add_done,
+    .fail = add_fail,
+    .again = add_again,
+};
 ADD_OP(op_add_async, "add_async", COMMIT_ASYNC, .spreads = false);
 ADD_OP(op_add_replicated, "add_replicated", COMMIT_REPLICATED, .spreads = false);
 ADD_AGAIN_OP(op_add_jobs_again, "add_jobs_again", SQL_ADD_JOBS_AGAIN, COMMIT_ORDINARY, add_encode,

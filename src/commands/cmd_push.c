@@ -34,7 +34,7 @@ struct push {
     size_t count;
     int64_t *ids;  /* an ID for each value; negative if pushed at the consume end */
     bool sent;     /* the statement has been sent; counted in the queue */
-    int64_t place; /* index of its last element among all elements that were sent to the queue */
+    int64_t place; /* index of its last element among all elements that were sent to the queue; 0: none */
     bool at_front; /* pushed at the consume end */
     /* LPUSHX or RPUSHX in a client transaction: the statement checks whether the list has elements */
     bool if_any;
@@ -124,12 +124,18 @@ static void make_ids(struct push *p) {
         p->ids[i] = p->at_front ? pop_front_id() : -pop_front_id();
 }
 
+static struct op *op_of(const struct push *p) {
+    if (p->if_any)
+        return &op_push_if_any;
+    return p->req->large && p->req->task.bundle == NULL ? &op_push_large : &op_push;
+}
+
 static void enter(struct push *p) {
     struct task *t = &p->req->task;
 
     p->at_front = p->end == p->q->front;
     make_ids(p);
-    t->op = p->if_any ? &op_push_if_any : &op_push;
+    t->op = op_of(p);
     if (t->bundle != NULL)
         t->bundle->ahead |= p->at_front;
     batch_add(t);
@@ -150,11 +156,12 @@ static void on_known_queue(struct parked *parked, struct queue *q) {
 }
 
 static void landed(struct push *p) {
-    if (p->sent) {
+    if (p->sent)
         p->q->inserting -= (int64_t)p->count;
+    if (p->place > 0)
         p->q->pushes_ended += (int64_t)p->count;
-    }
     p->sent = false;
+    p->place = 0;
 }
 
 static void left(struct push *p) {
@@ -189,12 +196,17 @@ static void start(struct push *p) {
 
 /* ---- statement ---- */
 
+static bool is_apart(const struct push *p) {
+    return p->req->task.op == &op_push_large;
+}
+
 static void take_place(struct push *p) {
     if (p->sent)
         return;
     p->sent = true;
     p->q->inserting += (int64_t)p->count;
-    p->place = p->q->pushes_sent += (int64_t)p->count;
+    if (!is_apart(p))
+        p->place = p->q->pushes_sent += (int64_t)p->count;
 }
 
 /* Gives the pushes of a transaction their places in the order of the requests, as their replies are. */
@@ -281,10 +293,14 @@ static void count_added(struct push *p, size_t i) {
     queue_job_returned(p->q, key_of(p, i));
 }
 
+static struct job_key first_key(const struct push *p) {
+    return key_of(p, p->at_front ? p->count - 1 : 0);
+}
+
 /* The number of elements of earlier requests that are not counted yet. Negative: elements of later requests are
  * counted already. */
 static int64_t uncounted_before(const struct push *p) {
-    return p->sent ? p->place - (int64_t)p->count - p->q->pushes_ended : 0;
+    return p->place > 0 ? p->place - (int64_t)p->count - p->q->pushes_ended : 0;
 }
 
 /* added: the jobs to count. 0 after a lost first try, because load.c has counted its jobs. */
@@ -294,6 +310,8 @@ static void finish(struct push *p, size_t added) {
 
     landed(p);
     left(p);
+    if (added > 0 && is_apart(p))
+        queue_note_apart(p->q, first_key(p), p->req->started_us);
     if (added > 0)
         queue_count_in(p->q, (int64_t)added);
     for (size_t i = 0; i < added; i++)
@@ -411,6 +429,16 @@ struct op op_push = {
     .fail = push_fail,
     .again = push_again,
     .answer_lost = push_answer_lost,
+};
+
+struct op op_push_large = {
+    .name = "push_large",
+    .stmt = SQL_PUSH_JOBS,
+    .lane = LANE_LARGE,
+    .encode = push_encode,
+    .done = push_done,
+    .fail = push_fail,
+    .again = push_again,
 };
 
 struct op op_push_again = {

@@ -155,10 +155,10 @@ static bool joins_nothing(const struct client *c, const struct req *r, const str
     return false;
 }
 
+/* Large adds travel on another connection, where they would not keep their places. */
 static bool joins_adds(const struct client *c, const struct req *r, const struct req *last) {
     (void)c;
-    (void)r;
-    return order_of(last, ORDER_ADD);
+    return order_of(last, ORDER_ADD) && !r->large && !last->large;
 }
 
 /* An ACK waits for an ADD. Adds come first in a transaction, but the ADD may not fit into the next transaction. A

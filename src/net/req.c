@@ -35,6 +35,7 @@ static struct req *new_taking(int argc, const struct slice *argv, struct buf *st
     r->argv = (struct slice *)(r + 1);
     memcpy(r->argv, argv, (size_t)argc * sizeof *argv);
     r->body = *steal;
+    r->large = buf_len(&r->body) > REQ_LARGE_BYTES;
     *steal = (struct buf){ 0 };
     return r;
 }
@@ -48,6 +49,7 @@ static struct req *new_copying(int argc, const struct slice *argv) {
     for (int i = 0; i < argc; i++)
         bytes += argv[i].len;
     r = alloc_req((size_t)argc * sizeof(struct slice) + bytes);
+    r->large = bytes > REQ_LARGE_BYTES;
     r->argv = (struct slice *)(r + 1);
     at = (char *)(r->argv + argc);
     for (int i = 0; i < argc; i++) {

@@ -30,6 +30,7 @@ struct req {
     int argc;
     struct slice *argv; /* argv[0] is the command as sent */
     int proto;          /* 2 or 3 */
+    bool large;         /* its arguments have more than REQ_LARGE_BYTES */
     bool done;
     bool failed;        /* its reply is an error */
     bool none_is_empty; /* LPOP of a script: the reply is an empty array if there are no elements */
@@ -51,6 +52,9 @@ struct req {
     void (*on_end)(struct req *r);
     void (*owner_on_end)(struct req *r); /* the owner's on_end, while command.c has its own in on_end */
 };
+
+/* The jobs of a larger request are added over a lane of their own. */
+#define REQ_LARGE_BYTES ((size_t)2 * 1024 * 1024)
 
 #define REQ_OF_TASK(t) CONTAINER_OF(t, struct req, task)
 

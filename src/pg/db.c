@@ -62,7 +62,13 @@ int db_server_version(void) {
 }
 
 const char *lane_who(const struct db_lane *lane) {
-    return lane->kind == LANE_HOT ? "database writes" : "database reads";
+    static const char *const names[] = {
+        [LANE_HOT] = "database writes",
+        [LANE_SIDE] = "database reads",
+        [LANE_LARGE] = "database large writes",
+    };
+
+    return names[lane->kind];
 }
 
 /* Makes one line of the text, because libpq's messages end with a newline and may have several lines. */
@@ -203,9 +209,21 @@ static void note_trouble(void) {
         db_note_cause(text);
 }
 
+/* What it may have committed is found over the hot lane, behind a fence there. */
+static void take_partner_down(const struct db_lane *lane, const struct db_flight *lost) {
+    struct db_lane *partner = place_partner(lane);
+
+    if (partner == NULL || partner->state == DB_DOWN)
+        return;
+    if (lost != NULL)
+        want_fence(partner, lost->durability);
+    lane_down(partner, "it goes down with the other connection for writes");
+}
+
 static void end_connection(struct db_lane *lane, const char *why, bool broken) {
     bool was_up = lane->state >= DB_READY;
     bool all_tried = was_up || place_next(lane);
+    const struct db_flight *lost = lane->flying > 0 ? oldest(lane) : NULL;
     int64_t delay = all_tried ? lane->backoff_us : BACKOFF_FIRST_US;
 
     if (was_up && broken)
@@ -222,10 +240,11 @@ static void end_connection(struct db_lane *lane, const char *why, bool broken) {
     if (all_tried)
         lane->backoff_us = lane->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : lane->backoff_us * 2;
     all_lost(lane, broken);
-    if (was_up) {
-        stats.db_disconnects++;
-        db.hooks->on_down(lane);
-    }
+    if (!was_up)
+        return;
+    stats.db_disconnects++;
+    db.hooks->on_down(lane);
+    take_partner_down(lane, lost);
 }
 
 void lane_down(struct db_lane *lane, const char *why) {
@@ -320,13 +339,20 @@ static void look_after(struct db_lane *lane) {
                     session_name(lane->name).text, on_looked, lane);
 }
 
+/* The large lane follows the hot lane, which ends the sessions before. */
+static bool lane_may_connect(const struct db_lane *lane) {
+    return lane->kind != LANE_LARGE || place_partner(lane)->state >= DB_READY;
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg) {
     struct db_lane *lane = arg;
 
     (void)fd;
     (void)what;
-    if (lane->state == DB_DOWN)
+    if (lane->state == DB_DOWN && lane_may_connect(lane))
         lane_connect(lane);
+    else if (lane->state == DB_DOWN)
+        lane_arm_timer(lane, BACKOFF_FIRST_US);
     else if (lane->state < DB_READY)
         lane_connect_timer(lane);
     else

@@ -12,8 +12,10 @@
 #include "sql_gen.h"
 
 enum lane_kind {
-    LANE_HOT,  /* changes jobs */
-    LANE_SIDE, /* reads, and maintenance whose commits need no flush */
+    LANE_HOT,   /* changes jobs */
+    LANE_SIDE,  /* reads, and maintenance whose commits need no flush */
+    LANE_LARGE, /* adds the jobs of large requests, so that LANE_HOT is free meanwhile */
+    LANE_KINDS,
 };
 
 /* Why a statement failed. */
@@ -36,6 +38,9 @@ struct op_error {
  * about its session over another connection (probe.h). A session that works on a statement may take any time. If the
  * session waits for the client at two probes in a row, the statements or their results are lost. The connection is then
  * closed. An idle connection sends a Sync every three seconds.
+ *
+ * LANE_HOT and LANE_LARGE are closed together. LANE_HOT is opened first, and ends what is left of both sessions. So
+ * every lost transaction has ended before LANE_HOT finds out what was committed.
  *
  * A closed connection is opened again, with back-off. pooler.h checks that the session belongs to this connection
  * alone. The first connection brings the schema up to date. Every connection prepares all statements before it is

@@ -41,6 +41,8 @@ bool lane_hangs(const struct db_lane *lane);
 void place_init(const char *conninfo);
 void place_add(struct db_lane *lane);
 void place_remove(struct db_lane *lane);
+/* The connection that is closed together with this connection, or NULL. */
+struct db_lane *place_partner(const struct db_lane *lane);
 /* Sets lane->host to the host for the next try. */
 void place_choose(struct db_lane *lane);
 /* The try has failed: moves to the next host. True if all hosts were tried since a host was accepted. */

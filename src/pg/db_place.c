@@ -198,6 +198,15 @@ void place_remove(struct db_lane *lane) {
     event_free(place.timer);
 }
 
+struct db_lane *place_partner(const struct db_lane *lane) {
+    enum lane_kind kind = lane->kind == LANE_HOT ? LANE_LARGE : LANE_HOT;
+
+    for (size_t i = 0; i < place.count && lane->kind != LANE_SIDE; i++)
+        if (place.lanes[i]->kind == kind)
+            return place.lanes[i];
+    return NULL;
+}
+
 void place_choose(struct db_lane *lane) {
     lane->timeline = 0;
     for (size_t i = 0; i < place.count; i++)

@@ -239,6 +239,13 @@ void queue_drop(struct queue *q) {
     free(q);
 }
 
+/* The count may lack jobs that LANE_LARGE has committed meanwhile, or count them twice. */
+static void note_counted(struct queue *q) {
+    q->counted_us = clock_mono();
+    q->doubtful |= q->landed_apart;
+    q->landed_apart = false;
+}
+
 /* The rows and the ids remain, because sent statements may use the ids. Unused queues are forgotten later. */
 void queue_clear(void) {
     QUEUE_EACH(q) {
@@ -247,6 +254,7 @@ void queue_clear(void) {
         settings_clear(q);
         set_shown(q, !list_empty(&q->waiters));
         set_counts(q, 0, 0, 0);
+        note_counted(q);
         q->jobs_in = q->jobs_out = 0;
         q->saved_in = q->own.jobs_in;
         q->saved_out = q->own.jobs_out;
@@ -517,6 +525,12 @@ void queue_job_ready(struct queue *q, struct job_key key) {
     news_ready(q, key);
 }
 
+void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us) {
+    note_heard(q, first);
+    q->doubtful |= q->counted_us >= sent_us;
+    q->landed_apart = true;
+}
+
 void queue_heard_ready(struct queue *q, struct job_key key) {
     note_heard(q, key);
     place_ready(q, key);
@@ -727,7 +741,7 @@ void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
     set_counts(q, len, total, q->dead);
     changed(q);
     q->counted = q->changes;
-    q->counted_us = clock_mono();
+    note_counted(q);
 }
 
 void queue_set_dead(struct queue *q, int64_t dead) {

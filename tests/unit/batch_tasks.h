@@ -133,7 +133,9 @@ TRIAL_OP(op_m, "m", LANE_HOT, false, SQL_REQUEUE_JOBS, NULL);
 TRIAL_OP(op_x, "x", LANE_HOT, false, SQL_RELEASE_JOBS, NULL);
 TRIAL_OP(op_y, "y", LANE_HOT, false, SQL_POSTPONE_JOBS, NULL);
 
-static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m, &op_x, &op_y, NULL };
+TRIAL_OP(op_l, "l", LANE_LARGE, false, SQL_PUSH_JOBS, trial_again);
+
+static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m, &op_x, &op_y, &op_l, NULL };
 
 static bool trial_again(struct task *task, bool unknown) {
     struct trial *t = trial_of(task);
@@ -158,6 +160,7 @@ static inline void trial_planned(void) {
 /* The lanes live as long as the program. */
 #define HOT 0
 #define SIDE 1
+#define LARGE 2 /* once it was needed */
 
 static inline int trial_group_start(void **state) {
     (void)state;
@@ -181,7 +184,8 @@ static inline int trial_group_stop(void **state) {
 #define BAD_COMMIT "23505"
 
 #define TRIALS 400
-static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS], m[TRIALS], x[TRIALS], y[TRIALS];
+static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS], m[TRIALS], x[TRIALS], y[TRIALS],
+    large_trials[TRIALS];
 
 static inline void trial_init(struct trial *t, struct op *op, int id) {
     *t = (struct trial){ .id = id, .name = op->name[0], .task = { .op = op, .rows = 1, .bytes = 10 } };
@@ -206,6 +210,7 @@ static inline int trial_start(void **state) {
         trial_init(&m[i], &op_m, i);
         trial_init(&x[i], &op_x, i);
         trial_init(&y[i], &op_y, i);
+        trial_init(&large_trials[i], &op_l, i);
     }
     buf_reset(&trial_log, SIZE_MAX);
     return 0;
@@ -308,7 +313,7 @@ static inline void crash(size_t lane) {
 }
 
 static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
-    static const struct trial *const pools[] = { a, a, b, c, s, m, x, y };
+    static const struct trial *const pools[] = { a, a, b, c, s, m, x, y, large_trials };
 
     assert_true(id >= 0 && id < TRIALS);
     return &pools[trial_op_of(stmt)][id];

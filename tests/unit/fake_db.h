@@ -22,7 +22,7 @@ struct fake_statement {
     struct slice column[PARAMS_MAX]; /* as sent, binary; the pointer is NULL for a scalar that is null */
 };
 
-#define FAKE_LANES 2
+#define FAKE_LANES 3
 
 static struct {
     struct db_lane *lanes[FAKE_LANES];

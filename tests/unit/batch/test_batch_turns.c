@@ -105,6 +105,35 @@ static void test_sent_again_as_it_was(void **state) {
     assert_all_ended();
 }
 
+/* The large lane is opened for the first of its tasks; flights of the hot lane do not wait for it. */
+static void test_large_lane(void **state) {
+    (void)state;
+    add(&a[1]);
+    batch_flush();
+    assert_int_equal(fake_db.lane_count, 2);
+    commit(HOT);
+    add(&large_trials[1]);
+    add(&a[2]);
+    batch_flush();
+    assert_int_equal(fake_db.lane_count, 3);
+    assert_flight(LARGE, "l1");
+    assert_flight(HOT, "a2");
+    commit(HOT);
+    add(&large_trials[2]);
+    add(&a[3]);
+    batch_flush();
+    assert_flight(HOT, "a3");
+    assert_second_flight(LARGE, "l2");
+    commit(HOT);
+    lose(LARGE);
+    assert_events("done:a1 done:a2 done:a3 again:l2? again:l1?");
+    batch_flush();
+    assert_flight(LARGE, "l1,2");
+    commit(LARGE);
+    assert_events("done:l1,l2");
+    assert_all_ended();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_kinds_do_not_mix, trial_start),
@@ -112,6 +141,7 @@ int main(void) {
         cmocka_unit_test_setup(test_nobody_starves, trial_start),
         cmocka_unit_test_setup(test_suspects_keep_their_kind, trial_start),
         cmocka_unit_test_setup(test_sent_again_as_it_was, trial_start),
+        cmocka_unit_test_setup(test_large_lane, trial_start),
     };
 
     return cmocka_run_group_tests(tests, trial_group_start, trial_group_stop);

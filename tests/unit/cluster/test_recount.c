@@ -96,6 +96,26 @@ static void assert_asked_for(const int32_t *ids, size_t count) {
         assert_int_equal(fake_element(st, 0, i), ids[i]);
 }
 
+/* Counts and commits over the large lane come in any order. */
+static void test_jobs_of_another_lane(void **state) {
+    struct queue *before = open_doubtful(1), *after = open_doubtful(2);
+    struct job_key key = { .queue_id = 1, .id = 1 };
+
+    (void)state;
+    before->doubtful = after->doubtful = false;
+    queue_note_apart(before, key, clock_mono());
+    assert_false(before->doubtful);
+    queue_set_counts(before, 1, 1);
+    assert_true(before->doubtful);
+    before->doubtful = false;
+    queue_set_counts(before, 1, 1);
+    assert_false(before->doubtful);
+    queue_set_counts(after, 1, 1);
+    assert_false(after->doubtful);
+    queue_note_apart(after, key, clock_mono());
+    assert_true(after->doubtful);
+}
+
 static void test_counts_what_is_doubtful_and_quiet(void **state) {
     struct queue *a = open_doubtful(1), *sure = open_doubtful(2), *busy = open_doubtful(3);
 
@@ -285,6 +305,7 @@ static void test_all_get_their_turn(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_counts_what_is_doubtful_and_quiet),
+        TEST(test_jobs_of_another_lane),
         TEST(test_jobs_that_nobody_knew),
         TEST(test_an_empty_queue_is_not_walked),
         TEST(test_not_quiet_after_all),

@@ -416,6 +416,22 @@ static void test_order(void **state) {
     }
 }
 
+/* Large adds travel on a connection of their own: neither they nor the others overtake. */
+static void test_large_adds_wait_for_each_other(void **state) {
+    for (int large = 0; large < 4; large++) {
+        struct req *next;
+
+        reset(state);
+        add_earlier("addjob", SENT);
+        LIST_ENTRY(client.reqs.next, struct req, in_client)->large = (large & 1) != 0;
+        next = request("addjob q b 0");
+        next->large = (large & 2) != 0;
+        next->cmd = command_lookup(next->argv[0]);
+        assert_int_equal(command_may_start(&client, next), large == 0);
+        forget_requests();
+    }
+}
+
 static void test_held_leaves_no_trace(void **state) {
     (void)state;
     add_earlier("getjob", IDLE);
@@ -538,6 +554,7 @@ int main(void) {
         cmocka_unit_test_setup(test_slowlog_without_passwords, reset),
         cmocka_unit_test_setup(test_reply_skip_covers_one_command, reset),
         cmocka_unit_test_setup(test_order, reset),
+        cmocka_unit_test_setup(test_large_adds_wait_for_each_other, reset),
         cmocka_unit_test_setup(test_held_leaves_no_trace, reset),
         cmocka_unit_test(test_docs),
         cmocka_unit_test(test_broken_synopses),
