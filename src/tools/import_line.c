@@ -94,7 +94,7 @@ static bool choose_kind(const struct words *w, struct import *im) {
     if (im->kind == NULL)
         return refuse("there is no such kind of tasks; --help lists the kinds", w->kind);
     if (im->kind->needs_names && w->count == 1)
-        return refuse("the names of the lists or queues are missing", "");
+        return refuse("lists or queues must be named, and the names are missing", "");
     if (im->kind == &import_streams && w->group == NULL)
         return refuse("the option --group is missing; it names the consumer group", "");
     im->stream = (struct import_stream_words){ w->group, w->field, w->idle, w->attempts };

@@ -60,18 +60,19 @@ static void test_what_stays(void **state) {
     add_job(q, "stay", "task 6", "GROUP a");
     EXPORT(0, "1 jobs of stay would stay: they are in their delay", "--dry-run", "--queue", "stay");
     assert_false(file_contains(moving_log(), "a pause"));
-    EXPORT(0, "1 jobs of stay would stay: they are given out", "--dry-run", "--delayed", "--queue", "stay");
+    EXPORT(0, "1 jobs of stay would stay: they are leased by consumers", "--dry-run", "--delayed", "--queue",
+           "stay");
     assert_false(file_contains(moving_log(), "delay"));
     EXPORT(1,
            "5\tstay\n5 jobs moved\n1 jobs of stay stay: they are in their delay, see --delayed\n"
-           "1 jobs of stay stay: they are given out",
+           "1 jobs of stay stay: they are leased by consumers",
            "--queue", "stay");
-    EXPORT(1, "1\tstay\n1 jobs moved\n1 jobs of stay stay: they are given out", "--delayed", "--queue",
-           "stay");
+    EXPORT(1, "1\tstay\n1 jobs moved\n1 jobs of stay stay: they are leased by consumers", "--delayed",
+           "--queue", "stay");
     expect(r, "\"task 4\"", "LPOP stay");
     expect(q, "+out", "PAUSE shut out");
     add_jobs("shut", 0, 3);
-    EXPORT(1, "0 jobs moved\n3 jobs of shut stay: they are kept by a pause", "--queue", "shut");
+    EXPORT(1, "0 jobs moved\n3 jobs of shut stay: they are held back by a pause", "--queue", "shut");
     expect(q, "+none", "PAUSE shut none");
     EXPORT(0, "3 jobs moved", "--queue", "shut");
 }

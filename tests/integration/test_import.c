@@ -47,7 +47,7 @@ static void test_refusals(void **state) {
     expect(r, "+OK", "FLUSHALL");
     expect(r, ":1", "SADD members a");
     moving_fill(r, "here", "LPUSH", 0, 3);
-    IMPORT(2, "of those that can: bee", "--kind", "bee");
+    IMPORT(2, "lists the kinds: bee", "--kind", "bee");
     IMPORT(2, "names are missing", "--kind", "list");
     IMPORT(2, "no such option", "--nonsense", "here");
     IMPORT(2, "--pop must be right or left: up", "--pop", "up", "here");
