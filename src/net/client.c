@@ -488,8 +488,7 @@ static bool take_next(struct client *c) {
     return status == RESP_COMMAND && offer(c, take_request(c));
 }
 
-/* Input that is left at the end of the slice is processed after the input of the clients that are ready
- * then. */
+/* The input that is left at the end of the slice is processed after the other ready clients. */
 static void process_input(struct client *c) {
     struct budget slice = budget_from_latest(SLICE_US);
 

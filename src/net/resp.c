@@ -80,8 +80,8 @@ static enum step find_line_end(struct resp_parser *p, const struct buf *in, char
 }
 
 /*
- * Reads a line such as "*3" or "$17" up to its CR, and skips the next byte, which need not be an LF. digits:
- * the bytes after the first one.
+ * Reads a line such as "*3" or "$17" up to its CR. It skips the next byte, which need not be an LF. digits: the
+ * bytes after the first one.
  */
 static enum step read_header(struct resp_parser *p, const struct buf *in, char *first, struct slice *digits,
                              const char *too_big) {

@@ -10,8 +10,8 @@
 /*
  * RESP: parses bytes to arguments, and writes values as bytes. No I/O and no policy.
  *
- * The parser reads a connection's input buffer and remembers its position, so that it reads each byte once,
- * however small the pieces are. It allocates memory for bytes that were received, never for lengths that were
+ * The parser reads a connection's input buffer and remembers its position. So it reads each byte once, however
+ * small the pieces are. It allocates memory for bytes that were received, never for lengths that were
  * announced. Framing and its error texts: Disque's networking.c, disque-protocol 2.1-2.2.
  */
 #define RESP_MAX_ARGS (1024 * 1024)

@@ -4,8 +4,8 @@
 #include "net/req.h"
 
 /*
- * Errors about the arguments of a command. An error begins with the text of Redis or Disque, names the
- * argument, and ends with the synopsis of the command from commands.def:
+ * Errors about the arguments of a command. An error begins with the text of Redis or Disque and names the
+ * argument. It ends with the synopsis of the command from commands.def:
  *
  *     ERR value is not an integer or out of range: got "x" for count. Usage: QPEEK queue count
  *

@@ -69,8 +69,8 @@ void globs_part(struct queue *q);
 /* Notes that the queue may have ready jobs. */
 void globs_note(struct queue *q);
 
-/* The first queue, in the order of the rotation, that matches the pattern, may have jobs or is being claimed
- * from, and is accepted. NULL if there is none. */
+/* The first queue in the order of the rotation that matches the pattern and that accept() accepts. It may
+ * have jobs, or claims of it have not ended. NULL if there is none. */
 struct queue *glob_find(const struct glob *g, bool (*accept)(struct queue *q));
 /* Called after a job of q was given to a request of g. The rotation goes on after q. */
 void glob_served(struct glob *g, const struct queue *q);

@@ -348,8 +348,8 @@ static void pop_returned(struct queue *q) {
     sift_down(q->returned, q->returned_count, 0);
 }
 
-/* A key after the scan position is not taken while a scan is needed, because the scan may find jobs of a
- * higher priority. */
+/* A key after the scan position is not taken while a scan is needed. The scan may find jobs of a higher
+ * priority. */
 bool queue_take_returned(struct queue *q, struct job_key *key) {
     if (q->returned_count == 0 || (q->behind && job_key_before(q->frontier, q->returned[0])))
         return false;
@@ -426,7 +426,7 @@ static void note_heard(struct queue *q, struct job_key key) {
 
 /* ---- readiness ---- */
 
-/* About the bytes that a job takes besides its body, and the bytes expected of a job if no body is known. */
+/* About the bytes that a job takes besides its body; and the expected bytes of a job if no body is known. */
 #define JOB_BYTES ((size_t)200)
 #define UNSEEN_JOB_BYTES ((size_t)1024 * 1024)
 
@@ -645,8 +645,8 @@ bool queue_end_lease(struct job_key key, int64_t row_until) {
     return same;
 }
 
-/* A job is queued if its ready_at has passed. If ready_at is in the future and this server has no lease, the
- * job is delayed, or a peer watches its lease. */
+/* A job is queued if its ready_at has passed. Otherwise, without a lease here, it is delayed, or a peer
+ * watches its lease. */
 void queue_count_gone(struct job_key key, int64_t queued_since) {
     struct queue *q = queue_find_id(key.queue_id);
     bool dying = queued_since == TIME_BEGINNING;

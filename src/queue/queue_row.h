@@ -4,8 +4,8 @@
 #include "batch/op.h"
 #include "queue/queue.h"
 
-/* The rows of queues in the database. A row is inserted when a job or a pause needs it, and deleted when the
- * queue has been unused for long. This module also saves the counters. */
+/* The rows of queues in the database. A job or a pause inserts the row. It is deleted when the queue has
+ * been unused for long. This module also saves the counters. */
 
 /* A request that waits for the id of a queue. */
 struct parked {
