@@ -1,4 +1,5 @@
--- How the doctor's session begins, after session.sql: nothing takes long. Then what its checks depend on.
+-- Begins the doctor's session, after session.sql. Sets short timeouts, and reads the facts that the checks
+-- depend on.
 -- returns: pid, clock (microseconds since 1970), standby, tables (of schema pgdisque, between commas), sees_all, role
 select
     pg_backend_pid() as pid,

@@ -1,4 +1,4 @@
--- Which cluster is this, is it a standby, and how often was one of its standbys promoted?
+-- Identifies the cluster, and whether it is a standby. The timeline grows with each promotion.
 -- returns: system, standby, timeline; one row; timeline is null on a standby
 select
     (select c.system_identifier from pg_catalog.pg_control_system() as c) as system,

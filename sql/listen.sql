@@ -1,2 +1,2 @@
--- Hears what the other servers tell.
+-- Receives the messages of other servers.
 listen pgdisque

@@ -1,4 +1,5 @@
--- Which text of api/ was run last, in this schema: one that was restored from a dump may lack roles and rights.
+-- Reads which text of api/ was run last in this schema. A schema that was restored from a dump may lack roles
+-- and rights.
 -- returns: digest, version; or no row
 select a.digest, a.version
 from pgdisque.api as a

@@ -1,4 +1,4 @@
--- Remembers that text in the transaction that ran it.
+-- Records that text, in the transaction that ran it.
 -- params: $1 digest, $2 version
 insert into pgdisque.api (digest, version, schema)
 values ($1::text, $2::integer, to_regnamespace('pgdisque'))

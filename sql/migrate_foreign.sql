@@ -1,4 +1,4 @@
--- What in the schema runs code from elsewhere? After the migrations, which make anew what they can.
+-- Finds objects in the schema that use code from other schemas. Runs after the migrations.
 -- returns: finding, advice; a row for each
 with place as (
     select n.oid

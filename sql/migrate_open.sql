@@ -1,5 +1,5 @@
--- Begins the migration: one server at a time.
--- A server that waited for the lock must see what the other one did.
+-- Begins the migration: one server at a time. A server that waited for the lock must see the changes of the
+-- other server.
 begin isolation level read committed;
 
 set local search_path = pg_catalog, pg_temp;

@@ -1,5 +1,6 @@
--- May code in the schema run with our rights? Before anything of it is touched.
--- returns: finding, advice; a row for each reason why not
+-- Finds reasons not to trust the schema: its code may run with the rights of this role. Runs before the schema
+-- is used.
+-- returns: finding, advice; a row for each reason
 with us as (
     select r.oid, r.rolsuper
     from pg_catalog.pg_roles as r
@@ -10,7 +11,7 @@ place as (
     from pg_catalog.pg_namespace as n
     where n.nspname = 'pgdisque'
 ),
--- A superuser is a member of every role, which says nothing.
+-- A superuser counts as a member of every role, so its memberships show nothing.
 trusted as (
     select r.oid
     from pg_catalog.pg_roles as r
@@ -19,7 +20,7 @@ trusted as (
        or r.oid = us.oid
        or (not us.rolsuper and pg_catalog.pg_has_role(us.oid, r.oid, 'member'))
     union
-    -- The owner has made this role a server's, and an administrator has granted it to us.
+    -- The owner has given this role to servers, and an administrator has granted it to the current role.
     select place.nspowner
     from place
     cross join us

@@ -1,6 +1,6 @@
--- What was applied so far. Makes the schema and the table that remembers it, if they are missing.
+-- Reads the applied migrations. Creates the schema and its migration table if they are missing. A role that may
+-- not create them can still use a schema that another role has made.
 -- returns: version, breaking
--- A role that may not make them can still run on a schema that another role has made.
 do $$
 begin
     if to_regnamespace('pgdisque') is null then

@@ -1,7 +1,7 @@
--- Tells the other servers. Nobody waits for the flush: what is told is a hint, and its commit holds up all others
--- that notify.
+-- Sends a message to the other servers. The commit does not wait for the flush, because messages are hints, and
+-- a commit with NOTIFY delays all others.
 -- params: $1 text
--- returns: session, by which we know our own words when they come back; and what nobody reads
+-- returns: session (a server recognises its own messages by it), and two unused columns
 select
     pg_catalog.pg_backend_pid() as session,
     pg_catalog.set_config('synchronous_commit', 'off', true),

@@ -1,6 +1,6 @@
--- Which session is this, how long may it be idle, and how long from now on? A pooler may stand before it.
+-- Reads the session's process and idle timeout, and sets the timeout. A connection pooler may change them.
 -- params: $1 idle_session_timeout
--- returns: session, patience as it was until now; one row
+-- returns: session, patience (the timeout so far); one row
 select
     pg_catalog.pg_backend_pid() as session,
     pg_catalog.current_setting('idle_session_timeout') as patience,

@@ -1,7 +1,7 @@
--- Does a session of ours do something for us, or does it wait for what we send, or for us to take what it sends?
--- It is the only statement of its connection, so every name has its schema.
+-- Checks whether a session of this server works, or waits for the server to send or receive data. It is the
+-- only statement of its connection, so every name has its schema.
 -- params: $1 application_name
--- returns: waits, one row; null when there is no such session
+-- returns: waits, one row; null if there is no such session
 select pg_catalog.bool_and(coalesce(
     a.state operator(pg_catalog.~~) 'idle%' or a.wait_event_type operator(pg_catalog.=) 'Client', false)) as waits
 from pg_catalog.pg_stat_activity as a

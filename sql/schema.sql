@@ -1,4 +1,4 @@
--- What the migrations make. Written by `make schema`.
+-- The schema that the migrations make. Written by `make schema`.
 
 CREATE SCHEMA pgdisque;
 

@@ -1,5 +1,5 @@
--- Settings of every connection of ours. One plan per statement, by the keys, whatever the statistics say.
--- returns: one row that nobody reads
+-- Settings of every connection. They make one plan per statement, by the keys, independent of statistics.
+-- returns: one row, which is not read
 select
     pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false),
     pg_catalog.set_config('default_transaction_isolation', 'read committed', false),
@@ -16,5 +16,5 @@ select
     pg_catalog.set_config('timezone', 'UTC', false),
     pg_catalog.set_config('idle_in_transaction_session_timeout', '60s', false),
     pg_catalog.set_config('statement_timeout', '0', false),
-    -- What waits for a lock of another session longer than this is tried again, apart from all others.
+    -- A statement that waits longer than this for a lock is sent again, apart from the other statements.
     pg_catalog.set_config('lock_timeout', '25ms', false)

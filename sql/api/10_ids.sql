@@ -1,5 +1,5 @@
 --! version 2
--- IDs: as jobid.c makes and reads them.
+-- Job IDs, in the format of jobid.c.
 
 set local search_path = pg_catalog, pg_temp;
 
@@ -8,7 +8,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     select s.key from pgdisque.secret as s
 $$;
 
--- SHA-256 of the secret and the input, twice, because the length of the input is free: jobid_seal().
+-- The SHA-256 of the secret and the input, twice, because the input has any length: jobid_seal().
 create or replace function pgdisque.api_seal(input bytea) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -18,7 +18,7 @@ begin
 end
 $$;
 
--- The negative of a number stands at the front of a list.
+-- A negative id is at the front of a list. Its absolute value has the time.
 create or replace function pgdisque.api_created_at(id bigint) returns timestamptz
 language sql immutable
 return timestamptz '2020-01-01 00:00:00+00' + (abs(id) >> 22) * interval '1 millisecond';
@@ -27,7 +27,7 @@ create or replace function pgdisque.api_node(id bigint) returns smallint
 language sql immutable
 return (abs(id) >> 12 & 1023)::smallint;
 
--- Half of an ID's block after a round, by the other half: run_round().
+-- Computes a half of an ID's block after a round from the other half: run_round().
 create or replace function pgdisque.api_round(
     secret bytea, number integer, outside bytea, other bit, half bit
 ) returns bit
@@ -35,7 +35,7 @@ language sql immutable
 return half # ('x' || encode(sha256(
     secret || set_byte('\x00', 0, number) || outside || substr(bit_send(other), 5)), 'hex'))::bit(72);
 
--- The ID that clients see. node: the first eight digits of the node's ID, null when it is not known any more.
+-- The ID that clients see. node: the first eight digits of the node's ID, or null if the node is unknown.
 create or replace function pgdisque.api_id(
     secret bytea, node text, queue_id integer, rank smallint, id bigint, expires_at timestamptz, retry integer
 ) returns text
@@ -55,11 +55,11 @@ begin
 end
 $$;
 
--- What a function returns cannot be replaced. This one had no tokens once.
+-- The result type of a function cannot be replaced. An earlier version had no tokens.
 drop function if exists pgdisque.api_keys(text[]);
 
--- The keys in IDs, in the order of these, and the tokens behind them: 0 is none. An ID that this database did not
--- make has no row.
+-- The keys in IDs, in the order of the IDs, and their tokens: 0 is none. An ID that this database did not make
+-- has no row.
 create function pgdisque.api_keys(ids text[])
 returns table (ordinal bigint, queue_id integer, rank smallint, id bigint, token bigint)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -94,13 +94,13 @@ begin
 end
 $$;
 
--- Tells a delivery of a job from the ones before: job_token() in jobid.h.
+-- The token of a delivery, which differs from those of earlier deliveries: job_token() in jobid.h.
 create or replace function pgdisque.api_token(nacks integer, extras integer) returns bigint
 language sql immutable
 return 1::bigint + nacks + extras;
 
--- An id for a job of node 0, never the same twice: the number is drawn within the millisecond that it stands
--- beside, and a millisecond is too short for 4096 of them.
+-- A unique id for a job of node 0. The number is drawn within the millisecond of the id, and a millisecond is
+-- too short for 4096 numbers.
 create or replace function pgdisque.api_new_id() returns bigint
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- Telling the servers what was done, as they tell each other: peers.h.
+-- Messages to the servers, in the format of messages between servers: peers.h.
 
 set local search_path = pg_catalog, pg_temp;
 
@@ -24,7 +24,7 @@ create or replace function pgdisque.api_leased(
 language sql immutable
 return pgdisque.api_item('g', queue_id, rank, id, pgdisque.api_us(until)) || case when last then ',1' else ',0' end;
 
--- Tells the servers, when this transaction commits: items as in news.h, in messages as in peers.h.
+-- Sends items (news.h) to the servers when this transaction commits, in messages as in peers.h.
 create or replace function pgdisque.api_tell(items text[]) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare

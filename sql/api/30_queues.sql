@@ -1,9 +1,10 @@
--- Queues: their numbers and names.
+-- Queues: their ids and names.
 
 set local search_path = pg_catalog, pg_temp;
 
--- The number of a queue, and its pause. One that is not there is made, and null otherwise. Until its maker
--- commits, others that want it wait; servers do not, they look again (open_queues.sql takes the same lock).
+-- Returns the id of a queue, and its pause. A missing queue is created if make is true, otherwise the id is
+-- null. Until the transaction commits, other SQL sessions wait for the new queue. Servers do not wait, they try
+-- again (open_queues.sql takes the same lock).
 create or replace function pgdisque.api_queue(
     name bytea, make boolean, out queue_id integer, out pause smallint, out is_new boolean
 )
@@ -29,7 +30,7 @@ begin
 end
 $$;
 
--- Bytes are shown as text, if they are any.
+-- Shows bytes as text if they are valid text, otherwise escaped.
 create or replace function pgdisque.queue_name(name bytea) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin

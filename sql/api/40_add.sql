@@ -2,7 +2,7 @@
 
 set local search_path = pg_catalog, pg_temp;
 
--- What a queue says of jobs that do not say it themselves: QCONFIG.
+-- A setting of a queue, for jobs without the option: QCONFIG.
 create or replace function pgdisque.api_setting(queue_id integer, name text) returns integer
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select least(2147483647, convert_from(s.value, 'UTF8')::bigint)::integer
@@ -30,7 +30,7 @@ begin
 end
 $$;
 
--- How often a job may be delivered, and what becomes of it then: as add_options.c.
+-- Checks the options for attempts, back-off and the dead-letter queue, as add_options.c.
 create or replace function pgdisque.api_refuse_attempts(
     queue bytea, retry integer, attempts integer, backoff integer, deadqueue bytea
 ) returns void
@@ -67,7 +67,7 @@ begin
 end
 $$;
 
--- Writes jobs that have all but ids and bodies in common. Those of a group wait to be let go.
+-- Inserts jobs that differ only in ids and bodies. Jobs of a group wait for their release.
 create or replace function pgdisque.api_insert(
     ids bigint[], bodies bytea[], queue_id integer, added_at timestamptz, delay integer, retry integer, ttl integer,
     priority integer, attempts integer, backoff integer, deadqueue bytea, group_key bytea, unique_key bytea,
@@ -84,7 +84,8 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
         unique_key, unique_until, a.body
     from unnest(ids, bodies) as a (id, body)
     cross join lateral (select pgdisque.api_created_at(a.id) + ttl * interval '1 second') as e (expires_at)
-    -- A server's clock may be a little late, and a claim that did not see the job passes it by.
+    -- The ready_at is a second in the past, because a server's clock may be late. A claim that does not see the
+    -- job would skip it.
     cross join (
         select added_at + case when delay > 0 then delay else -1 end * interval '1 second'
     ) as r (ready_at)
@@ -131,8 +132,9 @@ begin
 end
 $$;
 
--- Takes a key to the end of the transaction; the ID of the job that has it, or null: it is free. Others of SQL that
--- want it wait, servers do not, they look again (add_unique.sql takes the same lock).
+-- Takes a unique key until the transaction ends. Returns the ID of the job that has it, or null if the key is
+-- free. Other SQL sessions wait for the key. Servers do not wait, they try again (add_unique.sql takes the same
+-- lock).
 create or replace function pgdisque.api_take_key(queue_id integer, unique_key bytea, secret bytea) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -167,7 +169,7 @@ begin
 end
 $$;
 
--- Adds jobs that differ in their bodies only; their IDs, in the order of the bodies.
+-- Adds jobs that differ only in their bodies. Returns their IDs, in the order of the bodies.
 create or replace function pgdisque.api_add(
     queue text, bodies bytea[], delay integer, retry integer, ttl integer, priority integer, wake boolean,
     attempts integer, backoff integer, deadqueue text, group_key text, unique_key text, unique_for integer
@@ -253,8 +255,8 @@ begin
 end
 $$;
 
--- Adds jobs that have a unique key each, or none where that is null; their IDs, in the order of the bodies. The keys are
--- taken in an order that is the same for all, so that two that add by the same keys do not wait for each other.
+-- Adds jobs with a unique key each, or with none where the key is null. Returns their IDs, in the order of the
+-- bodies. All sessions take keys in the same order, so that sessions with the same keys cannot deadlock.
 create or replace function pgdisque.api_add_unique(
     queue text, bodies bytea[], delay integer, retry integer, ttl integer, priority integer, wake boolean,
     attempts integer, backoff integer, deadqueue text, group_key text, unique_keys text[], unique_for integer
@@ -287,7 +289,7 @@ begin
 end
 $$;
 
--- They had no attempts once, no group and no unique key, and a call must fit one function only.
+-- Earlier versions had fewer parameters. A call must match one function only.
 drop function if exists
     pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),
     pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text),
@@ -311,9 +313,9 @@ drop function if exists
     pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean),
     pgdisque.api_insert(bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer);
 
--- Adds a job, or many; their IDs. unique_key: while a job with that key lives in the queue, or for unique_for seconds, its
--- ID is returned and nothing is added. unique_keys: one for each job, or null. wake false: servers are not told before wake() is called, and this transaction
--- takes no lock that others take when they notify.
+-- Adds a job, or several jobs, and returns the IDs. unique_key: while a job with that key exists in the queue,
+-- or for unique_for seconds, no job is added and the ID of that job is returned. unique_keys: a key per job, or
+-- null. wake false: servers are informed by wake() only, and this transaction does not take the lock of NOTIFY.
 create or replace function pgdisque.add_job(
     queue text, job bytea, delay integer default 0, retry integer default null, ttl integer default null,
     priority integer default 0, wake boolean default true, attempts integer default null,
@@ -362,7 +364,7 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
         delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for)
 $$;
 
--- Tells the servers to look at queues to which jobs were added with wake => false: after that was committed.
+-- Informs the servers about queues to which jobs were added with wake => false. Call it after their commit.
 create or replace function pgdisque.wake(queues text[]) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin

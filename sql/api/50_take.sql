@@ -2,7 +2,7 @@
 
 set local search_path = pg_catalog, pg_temp;
 
--- How long a job waits that comes back: as in claim_walk.sql.
+-- The delay before the next delivery of a job, as in claim_walk.sql.
 create or replace function pgdisque.api_backoff(id bigint, backoff integer, deliveries integer) returns interval
 language sql immutable
 return interval '1 second' * case
@@ -11,7 +11,7 @@ return interval '1 second' * case
         * (1 + (hashint8(id + deliveries) & 1023) / 8192.0))
 end;
 
--- Leases up to count ready jobs of a queue between two keys, the first of them not included: claim_walk.sql.
+-- Leases up to count ready jobs of a queue between two keys, the first key excluded: claim_walk.sql.
 create or replace function pgdisque.api_claim(
     queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text
 ) returns setof pgdisque.job
@@ -55,8 +55,8 @@ begin
 end
 $$;
 
--- Where a session goes on in a queue, and when it looks at all of it again. In a setting of the session, so
--- that a rollback, which puts jobs back, sets it back as well.
+-- The scan position of a session in a queue, and the time of its next full scan. It is a setting of the
+-- session, because a rollback, which puts jobs back, then restores it as well.
 create or replace function pgdisque.api_cursor(
     queue_id integer, out rank integer, out id bigint, out full_at timestamptz
 )
@@ -78,7 +78,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
         'pgdisque.cursor_' || queue_id, rank || ',' || id || ',' || extract(epoch from full_at), false)
 $$;
 
--- It had no tokens once, and the columns of a function cannot be replaced.
+-- An earlier version had no tokens, and the columns of a function cannot be replaced.
 do $$
 begin
     if exists (
@@ -92,9 +92,9 @@ begin
 end
 $$;
 
--- Takes jobs for a worker. They are leased for their retry times; a rollback puts them back at once. Where the
--- session's last call ended this one goes on, and now and then it looks at the queue from its beginning for
--- what has come back, so that it does not pass over all dead rows each time.
+-- Takes jobs for a worker, with leases of their retry times. A rollback puts them back at once. A call
+-- continues at the scan position of the session's last call. At intervals it scans the queue from the
+-- beginning, for redelivered jobs. A full scan at each call would pass over all dead rows.
 create or replace function pgdisque.get_jobs(queue text, count integer default 1, worker text default null)
 returns table (id text, body bytea, nacks integer, additional_deliveries integer, token bigint)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -120,7 +120,7 @@ begin
     if place_at.full_at <= looked_at then
         jobs := array(select c from pgdisque.api_claim_within(
             place.queue_id, -32768, 0, place_at.rank, place_at.id, count, holder) as c);
-        -- Twenty times as much is spent on other things.
+        -- Full scans take at most a twentieth of the time.
         place_at.full_at := looked_at
             + greatest(interval '1 second', 20 * (clock_timestamp() - looked_at));
     end if;

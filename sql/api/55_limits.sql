@@ -1,8 +1,8 @@
--- Taking jobs of a queue with limits: claim_limited.sql, step by step.
+-- Taking jobs from queues with limits: the steps of claim_limited.sql.
 
 set local search_path = pg_catalog, pg_temp;
 
--- Jobs of which the lease has ended have their slots still.
+-- Leases jobs whose lease has ended and that still have their slots.
 create or replace function pgdisque.api_claim_again(queue_id integer, most integer, count integer, worker text)
 returns setof pgdisque.job
 language plpgsql volatile
@@ -45,8 +45,8 @@ begin
 end
 $$;
 
--- Locks free slots, to the end of the transaction. None as long as more jobs are running than the limit, which
--- was lowered.
+-- Locks free slots until the transaction ends. Returns none while more jobs run than the limit allows, which
+-- can happen after the limit was lowered.
 create or replace function pgdisque.api_free_slots(queue_id integer, most integer, count integer) returns integer[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
@@ -77,7 +77,7 @@ begin
                 and j.slot = s.n and j.expires_at > clock_timestamp())
         limit count
         for update of s skip locked);
-    -- By a later look, now that nobody else can take them.
+    -- Checks them again, because no other session can take them now.
     return array(
         select s.n
         from pgdisque.slot as s
@@ -90,7 +90,8 @@ begin
 end
 $$;
 
--- How many jobs may be delivered now by a rate. To the end of the transaction nobody else takes any of them.
+-- Returns how many jobs the rate allows now. Other sessions cannot take these tokens until the transaction
+-- ends.
 create or replace function pgdisque.api_tokens(queue_id integer, rate integer) returns integer
 language sql volatile set search_path = pg_catalog, pg_temp as $$
     select coalesce(floor(max(b.tokens))::integer, 0)
@@ -116,7 +117,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
       and jobs > 0
 $$;
 
--- api_claim(), of a queue with max-active.
+-- As api_claim(), for a queue with max-active.
 create or replace function pgdisque.api_claim_slots(
     queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text,
     most integer
@@ -132,7 +133,7 @@ begin
         api_claim_slots.count := api_claim_slots.count - 1;
         return next job;
     end loop;
-    -- Slots are locked to the end of the transaction: no more of them than there are jobs.
+    -- Slots stay locked until the transaction ends, so lock no more slots than there are jobs.
     select count(*) into api_claim_slots.count
     from (
         select
@@ -168,7 +169,8 @@ begin
 end
 $$;
 
--- The number of jobs of the queue that may run at once; 0: no limit. A queue with per-group has no limit of its own.
+-- The number of jobs of the queue that may run at once. 0: no limit. A queue with per-group has only limits of
+-- its groups.
 create or replace function pgdisque.api_most_active(queue_id integer) returns integer
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select case
@@ -178,7 +180,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     end
 $$;
 
--- api_claim(), for queues with or without limits. Those that count for each group are kept by whoever lets its jobs go.
+-- As api_claim(), for queues with or without limits. With per-group, the release of jobs applies the limits.
 create or replace function pgdisque.api_claim_within(
     queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text
 ) returns setof pgdisque.job

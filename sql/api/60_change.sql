@@ -1,10 +1,10 @@
--- What becomes of jobs that were taken: queued again, worked on for longer, acknowledged (65_finish.sql).
+-- Changes of taken jobs: queue them again, extend their leases, acknowledge them (65_finish.sql).
 
 set local search_path = pg_catalog, pg_temp;
 
--- What servers are told of jobs that were changed at a time, by how they were before: leases that have ended,
--- and what is to be counted. what: 'gone', 'again' (queued again or delayed), or 'anew' (their retry times begin).
--- What has had its last attempt is not queued again but buried, by the server that watches its lease.
+-- Informs the servers about jobs that were changed at a time, from their rows before the change: ended leases,
+-- and changes of counters. what: 'gone', 'again' (queued again or delayed), or 'anew' (a new lease). An
+-- exhausted job is not queued again: the server that watches its lease moves it to the dead letters.
 create or replace function pgdisque.api_tell_changed(jobs pgdisque.changed_job[], what text, at timestamptz)
 returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -39,7 +39,7 @@ begin
             where what <> 'gone'
         ));
     if what = 'again' then
-        -- This session is to find them.
+        -- Sets the scan position of this session back, so that it finds the jobs.
         perform pgdisque.api_set_cursor(j.queue_id, j.rank, j.id - 1, c.full_at)
         from (select distinct on (queue_id) * from unnest(jobs) order by queue_id, rank, id) as j
         cross join lateral pgdisque.api_cursor(j.queue_id) as c
@@ -49,12 +49,12 @@ begin
 end
 $$;
 
--- It had neither delay nor error once, and a call must fit one function only.
+-- An earlier version had neither delay nor error. A call must match one function only.
 drop function if exists pgdisque.nack_jobs(text[]);
 
--- Queues jobs again that were taken, or are delayed, and counts a NACK; how many they were. delay: seconds, in place
--- of the backoff. error: why, to be seen in the views. Jobs with retry 0 are at most once: they do not come back.
--- ID:token as for ack_jobs.
+-- Queues jobs again that are leased or delayed, and counts a NACK. Returns their number. delay: seconds,
+-- instead of the back-off. error: shown in the views. Jobs with retry 0 are at most once, and are not queued
+-- again. ID:token as for ack_jobs.
 create or replace function pgdisque.nack_jobs(ids text[], delay integer default null, error text default null)
 returns integer
 language plpgsql volatile security definer
@@ -111,9 +111,10 @@ begin
 end
 $$;
 
--- Begins the retry times of jobs anew, or a time of so many seconds; of how many. Not of those with retry 0, nor when half of the TTL is over.
--- ID:token as for ack_jobs. In a queue with max-active a job needs a slot, as in working_jobs.sql; without a free one
--- nothing is done to it. The slots that are taken stay locked to the end of the transaction.
+-- Extends the leases of jobs by their retry times, or by the given seconds. Returns the number of jobs. Skips
+-- jobs with retry 0, and jobs with less than half of their time to live left. ID:token as for ack_jobs. In a
+-- queue with max-active a job needs a slot, as in working_jobs.sql. A job without a free slot is unchanged. The
+-- slots stay locked until the transaction ends.
 drop function if exists pgdisque.working(text[], text);
 
 create or replace function pgdisque.working(
@@ -205,7 +206,7 @@ begin
 end
 $$;
 
--- Queues everything again that a worker has, or all workers of a node, which for SQL is 0. Looks at all jobs.
+-- Queues all jobs of a worker again, or of all workers of a node. SQL sessions are node 0. Reads all jobs.
 create or replace function pgdisque.api_release(node integer, worker text) returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -244,8 +245,8 @@ begin
 end
 $$;
 
--- What a worker, or all clients of a server have taken: all of it comes back at once, but for retry 0; how many
--- jobs that were.
+-- Queue again all jobs that a worker, or all clients of a server, have taken, except jobs with retry 0. Return
+-- the number of jobs.
 create or replace function pgdisque.release_worker(worker text) returns integer
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select case when worker is null then 0 else pgdisque.api_release(null, worker) end

@@ -1,8 +1,8 @@
--- Jobs that are done.
+-- Acknowledgement of jobs.
 
 set local search_path = pg_catalog, pg_temp;
 
--- What the servers are told of groups of which a job has gone: of each one that may be next, if any waits.
+-- Items for the groups of jobs that have ended: per group the next job, if a job waits.
 create or replace function pgdisque.api_next_in_groups(queue_ids integer[], keys bytea[], at timestamptz) returns text[]
 language sql volatile set search_path = pg_catalog, pg_temp as $$
     select array(
@@ -22,12 +22,12 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
         ) as n)
 $$;
 
--- It had no result once.
+-- An earlier version had no result.
 drop function if exists pgdisque.ack_jobs(text[]);
 
--- Removes jobs, in whatever state they are; how many there were. An ID with a token behind it, ID:token, means
--- no job that was put back or delivered again since that token was given. Those of a queue with a retention are kept for so
--- long, and with a result for a minute in any case: as in finish_jobs.sql, also which table they go to.
+-- Deletes jobs in any state, and returns their number. An ID may have a token: ID:token. It is skipped if the
+-- job was put back or delivered again since the token was given. Jobs are retained as their queue's retention
+-- says, and for a minute if there is a result. finish_jobs.sql describes the tables.
 create or replace function pgdisque.ack_jobs(ids text[], result bytea default null) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
@@ -104,7 +104,7 @@ begin
         returning d.queue_id
     )
     select array_agg(g.queue_id) into graves from gone as g;
-    -- The servers count those anew.
+    -- The servers count the dead jobs of these queues again.
     perform pgdisque.api_tell(ends || pgdisque.api_next_in_groups(group_queues, group_keys, changed_at) || array(select distinct 'd' || g from unnest(graves) as g));
     return pgdisque.api_tell_changed(jobs, 'gone', changed_at) + coalesce(cardinality(graves), 0);
 end

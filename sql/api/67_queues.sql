@@ -2,7 +2,7 @@
 
 set local search_path = pg_catalog, pg_temp;
 
--- Pauses a queue: none, in, out or all; without a state nothing is changed. Its state.
+-- Pauses a queue: none, in, out or all. Without a state the pause is unchanged. Returns the state.
 create or replace function pgdisque.pause(queue text, state text default null) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -23,7 +23,7 @@ begin
 end
 $$;
 
--- The settings of queues: the least and the most of each are those of settings.def.
+-- The settings of queues. Their minimum and maximum are as in settings.def.
 create or replace function pgdisque.api_settings()
 returns table (name text, least_value bigint, most_value bigint)
 language sql immutable set search_path = pg_catalog, pg_temp as $$
@@ -33,7 +33,7 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
         ('per-group', 0, 1), ('events', 0, 1), ('retention', 0, 2592000)
 $$;
 
--- What QCONFIG has set for a queue.
+-- The settings of a queue.
 create or replace function pgdisque.qconfig(queue text) returns table (name text, value text)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select s.name, pgdisque.queue_name(s.value)
@@ -43,7 +43,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     order by s.name
 $$;
 
--- Does the chain of dead queues that begins at one lead to another?
+-- Does the chain of dead-letter queues that begins at deadqueue lead to the queue?
 create or replace function pgdisque.api_leads_to(deadqueue bytea, queue_id integer) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
     with recursive chain as (
@@ -59,7 +59,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     select exists (select from chain as c where c.id = api_leads_to.queue_id)
 $$;
 
--- Sets one: as set_settings.sql. The lock on dead_path makes one of two that close a circle together wait and see it.
+-- Stores a setting, as set_settings.sql. If two sessions would close a circle together, the lock on dead_path
+-- makes the second wait and see the first.
 create or replace function pgdisque.qconfig(queue text, name text, value text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -116,7 +117,7 @@ begin
 end
 $$;
 
--- Dead jobs are queued again, with all their attempts: as revive_jobs.sql. How many.
+-- Queues dead jobs again, with all their attempts, as revive_jobs.sql. Returns their number.
 create or replace function pgdisque.api_revive(dead pgdisque.dead_job[]) returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -139,7 +140,7 @@ begin
             end as expires_at
         ) as e
         order by d.queue_id, d.rank, d.id
-        -- Another job has taken the key since then.
+        -- Skips a job whose unique key another job has taken since then.
         on conflict do nothing
         returning queue_id, rank, id, expires_at
     ),
@@ -170,7 +171,8 @@ begin
 end
 $$;
 
--- Dead jobs of a queue, all or so many, the oldest of the highest priority first; those with these IDs.
+-- Revive the dead jobs of a queue, at most count, the oldest of the highest priority first; or the jobs with
+-- these IDs.
 create or replace function pgdisque.revive(queue text, count integer default null) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -201,7 +203,7 @@ begin
 end
 $$;
 
--- Gives jobs that wait another priority, which is part of their IDs: as rerank_jobs.sql. Their new IDs.
+-- Gives waiting jobs another priority, which is part of their IDs, as rerank_jobs.sql. Returns their new IDs.
 create or replace function pgdisque.reprioritize(ids text[], priority integer)
 returns table (old_id text, new_id text)
 language plpgsql volatile security definer
@@ -235,7 +237,7 @@ begin
         returning j.* into job;
         continue when not found;
         job.rank := -priority;
-        -- It does not expire in the order of ids any more.
+        -- The job no longer expires in the order of ids, so it needs a wake_at.
         job.wake_at := coalesce(job.wake_at, job.expires_at);
         insert into pgdisque.job select job.*;
         update pgdisque.unique_key as u
@@ -257,7 +259,7 @@ begin
 end
 $$;
 
--- Ends a schedule; false when there is none of that name.
+-- Ends a schedule. Returns false if there is no schedule with that name.
 create or replace function pgdisque.unschedule(name text) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,8 +1,8 @@
--- What there is to look at.
+-- Views for applications and operators.
 
 set local search_path = pg_catalog, pg_temp;
 
--- Every job, dead rows excepted. To name a queue or an id in the condition is what makes it quick.
+-- Every job that has not expired. A condition on queue_id and number makes a query fast.
 create or replace view pgdisque.jobs as
 select
     pgdisque.api_id(s.key, n.id, j.queue_id, j.rank, j.id, j.expires_at, j.retry) as id,
@@ -27,7 +27,7 @@ cross join pgdisque.secret as s
 left join pgdisque.node as n on n.number = pgdisque.api_node(j.id)
 where j.expires_at > clock_timestamp();
 
--- Jobs that have had their attempts in vain. ENQUEUE and REVIVE queue them again, ack_jobs() removes them.
+-- Jobs that used all their attempts. ENQUEUE and REVIVE queue them again, ack_jobs() removes them.
 create or replace view pgdisque.dead as
 select
     pgdisque.api_id(s.key, n.id, d.queue_id, d.rank, d.id, d.expires_at, d.retry) as id,
@@ -44,7 +44,7 @@ join pgdisque.queue as q on q.id = d.queue_id
 cross join pgdisque.secret as s
 left join pgdisque.node as n on n.number = pgdisque.api_node(d.id);
 
--- Jobs that are done, for as long as their queues keep them.
+-- Retained jobs.
 create or replace view pgdisque.done as
 select
     pgdisque.api_id(s.key, n.id, f.queue_id, f.rank, f.id, f.expires_at, f.retry) as id,
@@ -59,7 +59,7 @@ cross join pgdisque.secret as s
 left join pgdisque.node as n on n.number = pgdisque.api_node(f.id)
 where f.keep_until > clock_timestamp();
 
--- The counters are saved by the servers, once a second; jobs and queued are counted when they are asked for.
+-- Servers save the counters once a second. jobs and queued are counted by the query.
 create or replace view pgdisque.queues as
 select
     pgdisque.queue_name(q.name) as queue,
@@ -83,8 +83,8 @@ create or replace view pgdisque.nodes as
 select n.number, n.id, n.addr, n.port, n.started_at, n.seen_at, n.leaving, n.left_at
 from pgdisque.node as n;
 
--- Who works on what: how many jobs of a queue each worker has, and when the first of their leases ends. The names of
--- a server's clients come after they have had a job for a second or two.
+-- The jobs that each worker has of each queue, and when the first of their leases ends. The names of a server's
+-- clients appear after they have had a job for a second or two.
 create or replace view pgdisque.workers as
 select
     j.owner as node,
@@ -99,7 +99,7 @@ where j.owner is not null
   and j.expires_at > clock_timestamp()
 group by j.owner, j.worker, q.name;
 
--- The views stood on them once.
+-- Earlier versions of the views used them.
 drop function if exists
     pgdisque.job_id(integer, smallint, bigint, timestamptz, integer),
     pgdisque.api_siphash(bytea, bytea),

@@ -2,7 +2,7 @@
 
 set local search_path = pg_catalog, pg_temp;
 
--- By the primary key: to name an id in a condition on the view makes an ID for each job first.
+-- Finds a job by its primary key. A condition on the id of the view would make an ID for each job first.
 create or replace function pgdisque.job(id text) returns setof pgdisque.jobs
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $$
@@ -19,8 +19,9 @@ begin
 end
 $$;
 
--- Waits for the end of a job, as WAITJOB does, and returns the outcome: done with its result, dead with its last error, or gone. No row when the time is
--- over before. Looks again and again, and the transaction stays open meanwhile, so the time is a minute at most.
+-- Waits for the end of a job, as WAITJOB does, and returns the outcome: done with its result, dead with its
+-- last error, or gone. No row if the time is over before. It polls, and the transaction stays open, so the time
+-- is a minute at most.
 create or replace function pgdisque.wait_job(id text, timeout_ms integer default 10000)
 returns table (state text, result bytea)
 language plpgsql volatile security definer

@@ -1,9 +1,9 @@
--- Who may do what.
+-- Roles and rights.
 
 set local search_path = pg_catalog, pg_temp;
 
--- Roles are made where that is permitted; where not, an administrator makes them, and then calls this. A role
--- that has no right on the functions cannot even see the jobs.
+-- Creates the roles if that is permitted. Otherwise an administrator creates them and then calls this function.
+-- A role without rights on the functions cannot see the jobs.
 create or replace function pgdisque.grant_roles() returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -17,7 +17,7 @@ begin
             end if;
         exception
             when insufficient_privilege then continue;
-            -- Servers of other databases make them at the same time.
+            -- Servers of other databases may create them at the same time.
             when duplicate_object or unique_violation then null;
         end;
         execute format('grant usage on schema pgdisque to %I', role);

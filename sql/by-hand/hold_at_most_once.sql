@@ -1,6 +1,7 @@
--- After a restore, before a server starts on it: holds back the jobs with RETRY 0 that are queued, or whose delay
--- is over. Each may have been delivered after the moment that was restored, and nobody can know. Held jobs are
--- never delivered by themselves; ENQUEUE queues one, DELJOB removes one, and SHOW describes it.
+-- After a restore, before a server starts on it: holds back queued jobs with RETRY 0, and delayed jobs whose
+-- time has come. Each of them may have been delivered after the restored moment, which the database does not
+-- show. Held jobs are not delivered by themselves. ENQUEUE queues a job, DELJOB removes it, and SHOW describes
+-- it.
 -- returns: the held jobs: their queue, when they were made, how their bodies begin
 --
 --   psql "<database>" -f sql/by-hand/hold_at_most_once.sql

@@ -1,5 +1,5 @@
--- Checkpoints that come because the log is full: each one makes whole pages be written again. Those of a
--- shutdown and of an operator are counted, too, but come with little in the log. For version 17 and newer.
+-- Checkpoints that start because the log is full. Each makes Postgres write whole pages again. Checkpoints at a
+-- shutdown or by an operator are counted too, but have little log. For version 17 and later.
 select
     'warning' as severity,
     format('of %s checkpoints %s were asked for, most of them because max_wal_size (%s) was full: %s an hour since the '

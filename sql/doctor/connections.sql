@@ -1,4 +1,4 @@
--- Are connections about to run out? Each server needs three, and one or two more for a moment.
+-- Checks whether connections run out. Each server needs three, and sometimes two more.
 select
     'warning' as severity,
     format('%s of %s connections are in use', c.used, c.most) as finding,

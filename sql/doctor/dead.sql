@@ -1,4 +1,4 @@
--- Jobs that are dead: delivered as often as they may be. Counts no further than 10000.
+-- Jobs that have used all their attempts. Counts at most 10000.
 select
     case when d.count >= 1000 then 'warning' else 'note' end as severity,
     format('%s%s jobs are dead', case when d.count > 10000 then 'more than ' else '' end, least(d.count, 10000)) as finding,

@@ -1,4 +1,5 @@
--- Standbys with hot_standby_feedback: their queries hold back our vacuum. 1000 transactions for each second of patience.
+-- Standbys with hot_standby_feedback: their queries hold back vacuum. The limit is 1000 transactions per
+-- second of patience.
 -- params: $1 patience (seconds)
 select
     'warning' as severity,

@@ -1,4 +1,4 @@
--- Indexes that are much larger than their entries, which take about 40 bytes each.
+-- Indexes that are much larger than their entries, at about 40 bytes per entry.
 select
     'note' as severity,
     format('the index %s takes %s for about %s rows', t.name, pg_size_pretty(t.bytes), t.live) as finding,

@@ -1,4 +1,4 @@
--- Indexes that are missing, broken, or not ours where they make claims dearer.
+-- Indexes that are missing or invalid, and foreign indexes that make claims slower.
 -- params: $2 indexes (table.index, between commas)
 with expected as (
     select split_part(e.name, '.', 1) as tab, split_part(e.name, '.', 2) as idx
@@ -34,8 +34,8 @@ union all
 select
     'warning',
     format('the index pgdisque.%I of pgdisque.job is not the server''s', p.idx),
-    format('every job has to be put into it, and a claim that changes a column of it costs twice as much; if nobody '
-           'needs it: drop index pgdisque.%I', p.idx)
+    format('every job has to be put into it, and a claim that changes a column of it costs twice as much; if it is not '
+           'needed: drop index pgdisque.%I', p.idx)
 from present as p
 where p.tab = 'job'
   and p.is_well

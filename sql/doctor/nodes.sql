@@ -1,5 +1,5 @@
--- Servers that died without signing off: they have no session, and have not said for minutes that they live.
--- params: $1 patience (seconds; three times that)
+-- Servers that failed without signing off: they have no session, and their last heartbeat is minutes old.
+-- params: $1 patience (seconds; the limit is three times that)
 select
     'note' as severity,
     format('the server %s (%s:%s, number %s) has not signed off and was last seen %s ago', substr(n.id, 1, 8),

@@ -1,4 +1,4 @@
--- Prepared transactions hold back vacuum and keep their locks until somebody ends them, restarts included.
+-- Prepared transactions hold back vacuum and keep their locks until they are ended, even over a restart.
 -- params: $1 patience (seconds)
 select
     'warning' as severity,

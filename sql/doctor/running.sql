@@ -1,6 +1,6 @@
--- The running job of queues that is longest on its way: given out again and again, for a long lease, or once and for ever.
--- Looks at the first 1000 queues and the first 100 rows of each, no further.
--- params: $1 patience (seconds; sixty times that)
+-- The oldest running job of queues: delivered many times, leased for a long time, or leased for ever. Reads
+-- only the first 1000 queues and the first 100 rows of each.
+-- params: $1 patience (seconds; the limit is sixty times that)
 -- index: job_pkey
 with longest as (
     select q.name, j.*

@@ -1,5 +1,5 @@
--- Transactions that have been open for long: vacuum removes nothing that they could still see. Those that we may
--- not see do not tell since when; they count when they are 100 transactions old for each second of patience.
+-- Transactions that have been open for long. Vacuum cannot remove rows that they may still see. If a
+-- transaction's start is hidden from this role, its limit is 100 transactions per second of patience.
 -- params: $1 patience (seconds)
 select
     'warning' as severity,

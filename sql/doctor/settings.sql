@@ -1,5 +1,5 @@
--- Settings that hurt, as sessions get them that set nothing themselves.
--- params: $3 synchronous_commit (as durability asks for it)
+-- Harmful settings, as a session without settings of its own gets them.
+-- params: $3 synchronous_commit (as the option durability requires it)
 with now_set as (
     select
         max(s.reset_val) filter (where s.name = 'fsync') as fsync,
@@ -51,7 +51,7 @@ where (n.nspname = 'pgdisque' or o.relnamespace = to_regnamespace('pgdisque'))
       from pg_options_to_table(c.reloptions) as r
       where r.option_name = 'autovacuum_enabled' and r.option_value::boolean = false
   )
-  -- Those of finished jobs are emptied as a whole: there is nothing to vacuum.
+  -- The tables of retained jobs are emptied as a whole, so vacuum has nothing to do there.
   and not exists (
       select
       from pg_inherits as i

@@ -1,11 +1,11 @@
--- Replication slots that nobody reads keep the write-ahead log; those with an old xmin hold back vacuum as well.
+-- Replication slots without a reader keep the write-ahead log. Slots with an old xmin also hold back vacuum.
 -- params: $1 patience (seconds)
 select
     'warning' as severity,
     case
         when s.active then format('vacuum is held back by the replication slot "%s": a query behind it is %s '
                                   'transactions old', s.slot_name, age(s.xmin))
-        else format('nobody reads the replication slot "%s": it keeps %s of write-ahead log%s%s', s.slot_name,
+        else format('no client reads the replication slot "%s": it keeps %s of write-ahead log%s%s', s.slot_name,
                     coalesce(pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)), 'none'),
                     case l.megabytes when -1 then ', without a limit' else '' end,
                     case

@@ -1,4 +1,4 @@
--- Tables that are much larger than what is in them: it is used again, but the disk does not get it back.
+-- Tables that are much larger than their rows. Postgres reuses the space, but does not return it to the disk.
 select
     'note' as severity,
     format('%s takes %s (indexes %s) for about %s rows', t.name, pg_size_pretty(t.bytes),

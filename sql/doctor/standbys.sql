@@ -1,5 +1,5 @@
--- Synchronous standbys that commits wait for, and that are not there. Whether one is synchronous may not be visible to
--- us; then all that are connected count.
+-- Missing synchronous standbys for which commits wait. If this role may not see which standbys are synchronous,
+-- all connected standbys count.
 with configured as (
     select
         trim(n.names) as names,

@@ -1,5 +1,5 @@
--- Dead rows that vacuum should have removed: it does not come, or is held back. What counts as many is ten times
--- the rows at which autovacuum begins, or a million.
+-- Dead rows that vacuum has not removed: it does not run, or is held back. The limit is ten times the number at
+-- which autovacuum begins, or a million.
 -- params: $1 patience (seconds)
 select
     'warning' as severity,

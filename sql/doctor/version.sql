@@ -1,5 +1,5 @@
--- Is the schema that of this program?
--- params: $4 version (of the schema, to this program)
+-- Compares the version of the schema with that of this program.
+-- params: $4 version (of this program's schema)
 select
     case when v.version < $4::integer then 'warning' else 'note' end as severity,
     format('the schema in the database has version %s, that of this program is %s', v.version, $4) as finding,

@@ -1,5 +1,5 @@
--- How far transaction numbers are from their end: at 2^31 the whole cluster refuses to write. Vacuum begins at
--- autovacuum_freeze_max_age; twice that says that it does not get through.
+-- Age of the oldest transaction numbers: at 2^31 the whole cluster refuses to write. Vacuum begins at
+-- autovacuum_freeze_max_age. At twice that age, vacuum is not getting through.
 with ages as (
     select
         format('table %I.%I', n.nspname, c.relname) as what,

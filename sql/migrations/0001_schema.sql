@@ -35,7 +35,7 @@ create table pgdisque.node (
 -- Numbers the runs of servers. A clock may be set back; a sequence is not.
 create sequence pgdisque.node_run;
 
--- Transactions that were committed, for a server that lost the answer.
+-- Commit markers: committed transactions, for a server that lost the result.
 create table pgdisque.flight (
     node   smallint not null,
     flight bigint not null,
@@ -50,14 +50,14 @@ create table pgdisque.queue (
     -- Bit 1: no job may enter. Bit 2: no job may leave.
     pause      smallint not null default 0 check (pause between 0 and 3),
     created_at timestamptz not null default now(),
-    -- The end of the list of this name where jobs leave: 1 left, 2 right; null: no list command has used it.
+    -- The consume end of the list of this name: 1 left, 2 right; null: no list command has used it.
     front      smallint check (front in (1, 2))
 );
 
--- Of the hash, because a name may be longer than an index row can be.
+-- Indexes the hash, because a name may be longer than an index row can be.
 create unique index queue_name on pgdisque.queue (sha256(name));
 
--- A table of its own, because these rows are written once a second and rows of queue hardly ever.
+-- A separate table, because these rows are written once a second, and rows of queue rarely.
 create table pgdisque.queue_counter (
     queue_id integer primary key,
     jobs_in  bigint not null default 0,
@@ -79,17 +79,19 @@ create table pgdisque.queue_setting (
 create table pgdisque.job (
     -- 41 bits milliseconds since 2020, 10 bits node, 12 bits counter: key order is creation order.
     id             bigint not null,
-    -- From then on the job may be delivered. In the future: it is leased (owner is set) or delayed.
+    -- From this time on the job may be delivered. A time in the future: the job is leased (owner is set) or
+    -- delayed.
     ready_at       timestamptz not null,
     expires_at     timestamptz not null,
-    -- When the clock has to look at the row: when its delay ends, then when it expires. Null for jobs
-    -- with neither a delay nor a TTL of their own: these expire in key order and need no index.
+    -- The time at which the server must handle the row: the end of its delay, then its expiry. Null for jobs
+    -- without a delay and with the default time to live: these expire in key order and need no index.
     wake_at        timestamptz,
-    -- When the lease began, where its end does not tell: with a back-off, or a time that WORKING names.
+    -- Begin of the lease, if it does not follow from ready_at and retry: with a back-off, or with seconds of
+    -- WORKING.
     leased_at      timestamptz,
-    -- Until then the unique key stays taken, also when the job has ended.
+    -- The unique key stays taken until then, even if the job has ended.
     unique_until   timestamptz,
-    -- When the job expires by its own TTL, where EXPIRE or PERSIST has changed expires_at; null: they have not.
+    -- Expiry by the job's own time to live, if EXPIRE or PERSIST has changed expires_at. Null: they have not.
     own_expires_at timestamptz,
     queue_id       integer not null,
     -- Postgres parses the text of each CHECK in every statement that writes: six of them took 10 us of each insert
@@ -98,12 +100,14 @@ create table pgdisque.job (
     delay          integer not null default 0,
     deliveries     integer not null default 0,
     nacks          integer not null default 0,
-    -- Disque's additional-deliveries, except the last lease, whose end is not written down:
-    -- when ready_at has passed and owner is still set, it counts one more.
+    -- Disque's additional-deliveries, except the last lease, because its end is not written. If ready_at has
+    -- passed and owner is set, there is one more.
     extras         integer not null default 0,
-    -- After so many deliveries without an acknowledgement the job is dead. Null, as the next two: there is no limit.
+    -- The job is dead after this number of deliveries without an acknowledgement. Null, as in the next two
+    -- columns: no limit.
     attempts       integer,
-    -- Seconds: the first wait after a NACK or the end of a lease. Each wait is twice as long as the one before.
+    -- Seconds: the first back-off after a NACK or the end of a lease. Each back-off is twice as long as the one
+    -- before.
     backoff        integer,
     -- The slot of its queue in which the job was delivered last; null: none. The job holds the slot as long as
     -- the row of pgdisque.slot names the job.
@@ -116,9 +120,9 @@ create table pgdisque.job (
     body           bytea not null,
     -- At most 512 bytes, as is group_key.
     unique_key     bytea,
-    -- All jobs of a group but the first wait: ready_at is infinity, and owner is null.
+    -- Jobs of a group wait, except the first: ready_at is infinity, and owner is null.
     group_key      bytea,
-    -- The queue to which the dead job goes.
+    -- The dead-letter queue of the job.
     deadqueue      bytea,
     -- The error that the last NACK named.
     error          bytea,
@@ -147,12 +151,12 @@ where unique_key is not null;
 create index job_in_group on pgdisque.job (queue_id, group_key, rank, id)
 where group_key is not null;
 
--- Jobs that SQL adds have node 0 and a counter from here.
+-- Numbers for the ids of jobs that SQL functions add. They have node 0.
 create sequence pgdisque.sql_job as bigint;
 
--- ADDJOB UNIQUE with a time: keys that outlive their jobs.
+-- ADDJOB UNIQUE ... FOR: keys that outlive their jobs.
 create table pgdisque.unique_key (
-    -- The job that took the key last, as its ID needs it.
+    -- The last job that took the key; its ID is made from these columns.
     id         bigint not null,
     expires_at timestamptz not null,
     until      timestamptz not null,
@@ -165,11 +169,11 @@ create table pgdisque.unique_key (
 
 create index unique_key_until on pgdisque.unique_key (until);
 
--- ADDJOB GROUP: jobs of one group run one after the other, or as many at once as QCONFIG per-group allows.
+-- ADDJOB GROUP: jobs of a group run one after the other, or several at once with QCONFIG per-group.
 create table pgdisque.job_group (
-    -- Its first job: while that exists, no other job of the group is let go.
+    -- The first job: while it exists, no other job of the group is released.
     id         bigint,
-    -- Grows whenever a server looks at the group in order to let a job go.
+    -- Grows whenever a server examines the group in order to release a job.
     turn       bigint not null default 0,
     used_at    timestamptz not null default clock_timestamp(),
     -- With a rate: the tokens at settled_at, and when the next token comes if jobs wait for it.
@@ -179,7 +183,7 @@ create table pgdisque.job_group (
     queue_id   integer not null,
     rank       smallint,
     key        bytea not null,
-    -- With per-group: the further jobs that were let go.
+    -- With per-group: the further released jobs.
     ranks      smallint[],
     ids        bigint[],
     primary key (queue_id, key)
@@ -192,7 +196,7 @@ create table pgdisque.job_group (
 
 -- QCONFIG max-active: a row for each job of a queue that may run at once.
 create table pgdisque.slot (
-    -- The job that was delivered in it last.
+    -- The job that was last delivered in the slot.
     id       bigint,
     -- Grows whenever the slot is given to a job.
     turn     bigint not null default 0,
@@ -210,7 +214,7 @@ create table pgdisque.slot (
 -- QCONFIG rate: the token bucket of a queue.
 create table pgdisque.bucket (
     tokens     double precision not null default 0,
-    -- The number of tokens is that of this time; more have come since then.
+    -- The time at which tokens had this value. Later tokens are computed from it.
     settled_at timestamptz not null default clock_timestamp(),
     queue_id   integer primary key
 ) with (
@@ -220,12 +224,12 @@ create table pgdisque.bucket (
     autovacuum_vacuum_cost_delay = 0
 );
 
--- SCHEDULE: jobs that recur.
+-- SCHEDULE: recurring jobs.
 create table pgdisque.schedule (
     id        bigint generated always as identity primary key,
-    -- Grows with every SCHEDULE of the name: a server that read an older revision fires nothing.
+    -- Grows with every SCHEDULE of the name. A server that has read an older revision fires no tick.
     revision  bigint not null default 1,
-    -- The next tick, and the last one that made jobs.
+    -- The next tick, and the last tick that made jobs.
     next_at   timestamptz not null,
     last_at   timestamptz,
     maxlen    bigint,
@@ -244,13 +248,13 @@ create table pgdisque.schedule (
     deadqueue bytea
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 200);
 
--- Of the hash, because a name may be longer than an index row can be.
+-- Indexes the hash, because a name may be longer than an index row can be.
 create unique index schedule_name on pgdisque.schedule (sha256(name));
 create index schedule_next on pgdisque.schedule (next_at);
 
--- ---- jobs that have ended ----
+-- ---- ended jobs ----
 
--- A table of its own: there may be many dead jobs, and no statement about living jobs passes over them.
+-- A separate table, so that statements about living jobs do not pass over dead jobs, which may be many.
 create table pgdisque.dead_job (
     id         bigint not null,
     died_at    timestamptz not null,
@@ -275,7 +279,8 @@ create table pgdisque.dead_job (
     toast.vacuum_truncate = off
 );
 
--- QCONFIG deadqueue. The version grows with every change, so that of two changes at once one sees the other.
+-- QCONFIG deadqueue. Each change increments the version, so that the second of two concurrent changes notices
+-- the first.
 create table pgdisque.dead_path (
     version  bigint not null default 0,
     only_row boolean primary key default true check (only_row)
@@ -283,14 +288,14 @@ create table pgdisque.dead_path (
 
 insert into pgdisque.dead_path default values;
 
--- QCONFIG retention: jobs that are done, in tables that are emptied as a whole. finish_jobs.sql chooses the table
--- of a job by its bucket. The tables are never dropped: to make and drop tables would bloat the catalog and lock
--- all of them.
+-- QCONFIG retention: retained jobs, in tables that are emptied as a whole. The bucket of a job is its table:
+-- finish_jobs.sql. The tables are never dropped, because creating and dropping tables bloats the catalog and
+-- locks all of them.
 create table pgdisque.finished (
     id          bigint not null,
     finished_at timestamptz not null,
     keep_until  timestamptz not null,
-    -- As the job had it: its ID is made of that.
+    -- As in the job, because the ID contains it.
     expires_at  timestamptz not null,
     queue_id    integer not null,
     retry       integer not null,
@@ -322,7 +327,7 @@ begin
         -- A server built without lz4 compresses with pglz.
         when feature_not_supported then null;
     end;
-    -- No row is updated or deleted here, so there is nothing to vacuum before a table is emptied.
+    -- No row is updated or deleted here, so vacuum has nothing to do before a table is emptied.
     for bucket in 0..27 loop
         execute format(
             'create table pgdisque.finished_%s partition of pgdisque.finished for values in (%s) '
@@ -334,19 +339,19 @@ $$;
 -- ---- the functions for applications ----
 
 create table pgdisque.api (
-    -- Of the text of api/ that was run last.
+    -- Digest of the text of api/ that was run last.
     digest   text not null,
-    -- The number that the schema had then: another one after a restore.
+    -- The OID of the schema at that time. It differs after a restore.
     schema   oid not null,
     only_row boolean primary key default true check (only_row),
-    -- Of the functions: an older server leaves those of a newer one.
+    -- Version of the functions. An older server does not replace newer functions.
     version  integer not null default 0
 );
 
--- A number for each message from SQL to the servers, so that the message counts once.
+-- Numbers the messages from SQL functions to the servers, so that each message counts once.
 create sequence pgdisque.sql_message as bigint;
 
--- A job before it was changed, as far as servers are told.
+-- A job before its change, with the columns that servers need.
 create type pgdisque.changed_job as (
     queue_id integer,
     rank     smallint,
@@ -355,8 +360,8 @@ create type pgdisque.changed_job as (
     wake_at  timestamptz,
     owner    smallint,
     retry    integer,
-    -- It had its last attempt.
+    -- True if the job is exhausted.
     last     boolean,
-    -- The end of the lease or delay that it has now; null: it is queued.
+    -- The end of its new lease or delay. Null: it is queued.
     next_at  timestamptz
 );

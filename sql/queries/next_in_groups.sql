@@ -14,7 +14,7 @@ with wanted as materialized (
     select w.ordinal, w.queue_id, w.key
     from unnest($1::integer[], $2::bytea[]) with ordinality as w (queue_id, key, ordinal)
 ),
--- One time for all rows, because a group may be named twice.
+-- The same time for all rows, because a group may be named twice.
 clock as materialized (
     select clock_timestamp() as now
 ),
