@@ -45,7 +45,7 @@ static struct {
     struct op *const *ops;
     uint64_t filled[OPS_MOST / 64]; /* a bit per operation: set if its queue has tasks */
     void (*plan)(void);
-    struct lane lanes[LANE_KINDS]; /* the one for large requests is opened when it is needed */
+    struct lane lanes[LANE_KINDS]; /* LANE_LARGE is opened when it is needed */
     struct list suspects;  /* tasks of failed and lost transactions, sent in smaller and smaller groups */
     struct list too_large; /* tasks that are too large to be sent; they fail at the end of the turn */
     enum turn turn;        /* kind of the last transaction on the write connection */
@@ -624,7 +624,7 @@ static void fail_too_large(void) {
     }
 }
 
-/* Most servers never need it: it connects for the first large request. */
+/* Opens the connection for large requests when the first one is queued. Most servers never need it. */
 static void open_large(void) {
     struct lane *lane = &batch.lanes[LANE_LARGE];
 

@@ -21,9 +21,10 @@
 /* ops: all operations in the order of their statements in a transaction, ended by NULL. plan is called
  * before an ordinary transaction of the write connection is built, and may add tasks. */
 void batch_init(struct op *const *ops, void (*plan)(void));
-/* Opens the write connection (LANE_HOT) and the read connection (LANE_SIDE). There is only one write
- * connection, so that the results about a queue arrive in the order of the commits. The connection for large
- * requests (LANE_LARGE) opens for its first task: its operations only add jobs, and call queue_note_apart(). */
+/* Opens the write connection (LANE_HOT) and the read connection (LANE_SIDE). Claims and other changes have
+ * only one write connection, so that the results about a queue arrive in the order of the commits. The
+ * connection for large requests (LANE_LARGE) opens for its first task. Its operations only add jobs, and
+ * call queue_note_apart(). */
 void batch_start(void);
 void batch_stop(void);
 

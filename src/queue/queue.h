@@ -97,7 +97,7 @@ struct queue {
     uint64_t counted;      /* `changes` at the last counter audit */
     int64_t changed_us;    /* clock_mono() of the last change */
     int64_t counted_us;    /* clock_mono() of the last counter audit */
-    bool landed_apart;     /* since then, jobs were added over the connection for large requests */
+    bool landed_apart;     /* since that audit, jobs were added over LANE_LARGE */
     struct list in_news;   /* in the outbox: its own share has changed */
     struct list in_untold; /* in the outbox: it has ready jobs that peers do not know */
     struct job_key untold; /* the first key of these jobs */
@@ -183,8 +183,8 @@ size_t queue_memory(const struct queue *q);
  * takes a bounded time; queues_tick() lets it check more queues. */
 void queues_forget_rowless(void);
 void queues_tick(void);
-/* Ends the use of a queue by a request that waited for it. A queue without a row and users becomes the next
- * one that queues_forget_rowless() checks. */
+/* Ends the use of a queue by a request that waited for it. If the queue has no row and no users,
+ * queues_forget_rowless() checks it next. */
 void queue_unwait(struct queue *q);
 /* The queue at an index, or NULL; indexes are less than queue_slots(). */
 struct queue *queue_at(uint32_t slot);
@@ -220,8 +220,9 @@ void queue_count_gone(struct job_key key, int64_t queued_since);
 /* Counts a job that was committed as ready at key. It becomes a redelivery key only if it is not after the
  * scan position. If no job was ready after the scan position, that moves to just before key. */
 void queue_job_ready(struct queue *q, struct job_key key);
-/* Jobs from that key on were committed over the connection for large requests. Its transactions have no order with
- * claims and counts. They were sent at sent_us or later (clock_mono()). Call it before the jobs are counted. */
+/* Called before jobs are counted that were committed over LANE_LARGE. Its transactions have no order with
+ * claims and counter audits. first: the smallest of their keys. They were sent at sent_us or later
+ * (clock_mono()). */
 void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us);
 /* Counts `count` jobs that were committed as ready. first: the smallest of their keys. The next scan finds
  * them. */
