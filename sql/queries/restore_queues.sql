@@ -15,7 +15,7 @@ restored as (
     on conflict do nothing
     returning id
 ),
--- Moves the sequence behind all restored ids.
+-- Sets the sequence so that new ids are larger than all restored ids.
 moved as (
     select setval(s.name, greatest(nextval(s.name), r.id)) as last_id
     from (select pg_get_serial_sequence('pgdisque.queue', 'id')) as s (name),

@@ -213,7 +213,7 @@ static void watch_others(void) {
 
 /* ---- receiving ---- */
 
-/* Changes that the peer made before it sent all its shares had no message. These jobs may be before our scan
+/* Changes that the peer made before it sent all its shares had no message. These jobs may be before the scan
  * positions. */
 static void get_to_know(struct node *n) {
     if (!n->known)

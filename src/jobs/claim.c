@@ -338,9 +338,9 @@ static bool has_heard(const struct queue_walk *w) {
 }
 
 /* A scan that returned as many rows as its limit stopped at its last row. A scan that returned fewer has seen all
- * keys up to its horizon. Transactions run one after another, so no job of this server became ready behind the
- * scan. Jobs that peers announced during the scan may be missing from it, before and after the horizon. If the scan
- * position was set back during the scan, the queue must be scanned again. */
+ * keys up to its horizon. Transactions run one after another, so during a scan no job of this server became ready
+ * before the scan's key. Jobs that peers announced during the scan may be missing from it, before and after the
+ * horizon. If the scan position was set back during the scan, the queue must be scanned again. */
 void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_key *last, bool to_the_end) {
     struct job_key end = { .rank = 0, .id = w->horizon };
 

@@ -24,7 +24,7 @@
 #define LOCKED_US (100 * US_PER_MS)
 /* Queues of one statement. More queues take turns. */
 #define SWEEP_QUEUES 1000
-/* Queues that are looked at for those, in one turn. */
+/* Maximum of queues examined in one turn, to find queues with expired jobs. */
 #define SWEEP_LOOKS 20000
 
 /* A search by wake_at is three statements of one transaction: remove expired jobs, wake due jobs, read the next
