@@ -100,7 +100,7 @@ install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, us
 	$(FILL) conf/pgdisque.service > $(TO)$(UNITDIR)/pgdisque.service
 	$(FILL) conf/pgdisque.sysusers > $(TO)$(SYSUSERSDIR)/pgdisque.conf
 	install -D -m 644 -t $(TO)$(PREFIX)/share/pgdisque sql/by-hand/*.sql
-	for file in README.md LICENSE doc/*.md doc/decisions/*.md conf/* sql/README.md tests/README.md bench/*.md \
+	for file in README.md LICENSE doc/*.md doc/protocol/*.md doc/decisions/*.md conf/* sql/README.md tests/README.md bench/*.md \
 		bench/results/published/*.md bench/results/published/*.svg; do \
 		install -D -m 644 "$$file" $(TO)$(DOCDIR)/"$$file"; \
 	done

@@ -54,7 +54,8 @@ void reply_refused(struct req *r, const struct refused *refused) {
         return;
     }
     reply_unsupported(
-        r, "%s is not supported: pgdisque is a queue server %s. See doc/protocol.md, Commands of Redis",
+        r,
+        "%s is not supported: pgdisque is a queue server %s. See doc/protocol/README.md, Commands of Redis",
         refused->name, refused->why);
 }
 

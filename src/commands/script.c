@@ -113,10 +113,11 @@ static void refuse(struct req *r, struct slice text) {
     for (size_t i = 0; i < names.count; i++)
         buf_printf(&list, "%s%.*s", i == 0 ? "; it calls commands that do not exist here: " : ", ",
                    (int)names.name[i].len, names.name[i].ptr);
-    reply_unsupported(r,
-                      "pgdisque does not know this script, and runs no Lua; doc/protocol.md lists the known "
-                      "scripts under EVAL%.*s",
-                      (int)buf_len(&list), buf_ptr(&list));
+    reply_unsupported(
+        r,
+        "pgdisque does not know this script, and runs no Lua; doc/protocol/server.md lists the known "
+        "scripts under EVAL%.*s",
+        (int)buf_len(&list), buf_ptr(&list));
     buf_free(&list);
 }
 
