@@ -1,7 +1,7 @@
 -- Adds jobs whose unique keys are free: ADDJOB UNIQUE. A key is taken by a job that has not expired, or for a
 -- time that has not passed. Expired jobs are not added. A request whose job and key are both missing in the
--- result must try again: another session has just taken the key. The statement fails with a not-null violation,
--- and must be repeated, if another session took the key for a time just now and its job has gone.
+-- result must try again: another session has just taken the key. The statement fails with a not-null violation
+-- if another session has just taken the key for a time and its job has gone. It must be repeated then.
 -- params: as add_jobs, then $15 unique_key, $16 unique_until (null: until the job is gone), $17 now, and
 --         $18 group_key (null: none)
 -- returns: ordinal, rank, id, expires_at, retry of the jobs that have the taken keys, in the order of the

@@ -2,8 +2,8 @@
 -- With per-group, max-active limits the number of released jobs of a group, and each release takes a token of
 -- rate, as in claim_limited.
 --
--- A new group is inserted, and the request must be sent again. It must also be sent again for a group that
--- another session has just changed, because the changes of that session may not be visible here.
+-- A new group is inserted, and the request must be sent again. The same applies to a group that another session
+-- has just changed, because these changes may not be visible here.
 -- params: $1 queue_id, $2 key, $3 now
 -- returns: ordinal of the groups that were handled; rank, id of a released job; and one row of each group with
 --          null rank and id, and wait_ms (time until there is a token for the next job; null: not waiting for a

@@ -1,5 +1,5 @@
--- Deletes jobs of the first of some queues that has ready jobs, for list commands in a client transaction,
--- whose earlier statements may have added the jobs. Exhausted jobs are skipped.
+-- Deletes jobs of the first queue that has ready jobs, for list commands in a client transaction. Earlier
+-- statements of the transaction may have added the jobs. Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 rank, $3 id (for each queue the key after which the scan begins), $4 side (0: the
 --         first jobs, 1: the last), $5 limit, $6 now
 -- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries,

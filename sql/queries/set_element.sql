@@ -1,6 +1,6 @@
 -- Replaces the body of a queued job of a queue: LSET. A job that another session has taken is left unchanged.
--- The row is deleted and inserted, not updated: a claim that follows an updated row does not find it by its
--- ctid, and would take its incomplete result for all ready jobs.
+-- The row is deleted and inserted, not updated: a claim that follows an updated row
+-- does not find it by its ctid. It would take its incomplete result for all ready jobs.
 -- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 now, $5 place counted from
 --         the first job, or $6 from the last job (the other is null), $7 body (an array of one)
 -- returns: rank, id of the job at that place, is_set; no row if there is no job

@@ -1,6 +1,6 @@
 -- Deletes the queued jobs of a list beyond one or two places: LTRIM. End 1 is the end with the first job, end 2
--- the other. If the list is shorter than a place, nothing stays when the place is counted from the cut end, and
--- everything stays when it is counted from the other end.
+-- the other. The list may be shorter than a place. If that place is counted from the cut end, nothing stays. If it
+-- is counted from the other end, everything stays.
 -- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 now, $5 place (arrays: the
 --         first or last place that stays, from 0), $6 counted_from (an end), $7 cut (an end: the jobs between
 --         it and the place are deleted)

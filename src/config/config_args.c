@@ -106,7 +106,7 @@ void config_help(FILE *out) {
           "its exit status is 1 for warnings, 2 for errors. health sends a job through the\n"
           "running server; its exit status is 1 if that fails. import moves tasks from a Redis,\n"
           "export moves jobs to a Redis; `pgdisque import --help` and `pgdisque export --help`\n"
-          "explain them. The list shows the options with their defaults. Options of the command\n"
+          "describe them. The list shows the options with their defaults. Options of the command\n"
           "line override those of the file.\n",
           out);
     for (size_t i = 0; i < LENGTH(help_rows); i++) {

@@ -140,8 +140,8 @@ static void note_served(const struct wait *w) {
 }
 
 /* Returns the index of the first queue to take from: the leftmost, except that queues that had more jobs when they
- * were last served come later. If the search always began at the left, clients that take one job at a time would
- * never get jobs of the queues after a deep one. */
+ * were last served come later. If the search
+ * always began at the left, clients that take single jobs would never reach the queues after a deep one. */
 static size_t first_in_turn(const struct get *g) {
     size_t first = g->wait_count;
 
