@@ -209,7 +209,8 @@ static void note_trouble(void) {
         db_note_cause(text);
 }
 
-/* What it may have committed is found over the hot lane, behind a fence there. */
+/* Closes the other connection for writes. Before LANE_HOT reports the changes of a lost transaction, a fence must
+ * commit. */
 static void take_partner_down(const struct db_lane *lane, const struct db_flight *lost) {
     struct db_lane *partner = place_partner(lane);
 
@@ -339,7 +340,7 @@ static void look_after(struct db_lane *lane) {
                     session_name(lane->name).text, on_looked, lane);
 }
 
-/* The large lane follows the hot lane, which ends the sessions before. */
+/* LANE_LARGE may connect only after LANE_HOT is ready, because LANE_HOT terminates the older sessions of both. */
 static bool lane_may_connect(const struct db_lane *lane) {
     return lane->kind != LANE_LARGE || place_partner(lane)->state >= DB_READY;
 }

@@ -14,7 +14,7 @@
 enum lane_kind {
     LANE_HOT,   /* changes jobs */
     LANE_SIDE,  /* reads, and maintenance whose commits need no flush */
-    LANE_LARGE, /* adds the jobs of large requests, so that LANE_HOT is free meanwhile */
+    LANE_LARGE, /* adds the jobs of large requests, so that LANE_HOT stays free for other tasks */
     LANE_KINDS,
 };
 
@@ -39,8 +39,8 @@ struct op_error {
  * session waits for the client at two probes in a row, the statements or their results are lost. The connection is then
  * closed. An idle connection sends a Sync every three seconds.
  *
- * LANE_HOT and LANE_LARGE are closed together. LANE_HOT is opened first, and ends what is left of both sessions. So
- * every lost transaction has ended before LANE_HOT finds out what was committed.
+ * LANE_HOT and LANE_LARGE are closed together. LANE_HOT is opened first, and terminates the older sessions of both.
+ * Every lost transaction has then ended before LANE_HOT queries the commit markers.
  *
  * A closed connection is opened again, with back-off. pooler.h checks that the session belongs to this connection
  * alone. The first connection brings the schema up to date. Every connection prepares all statements before it is

@@ -18,7 +18,7 @@ extern struct db {
     bool was_ready;    /* a connection was ready since the start */
 } db;
 
-/* The subject of log lines: "database writes" or "database reads". */
+/* The subject of log lines, such as "database writes". */
 const char *lane_who(const struct db_lane *lane);
 /* Waits for readable bytes; with write also until the socket takes bytes. */
 void lane_watch(struct db_lane *lane, bool write);
