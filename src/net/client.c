@@ -570,8 +570,8 @@ static void shrink_input(struct client *c) {
     client_count_buffers(c);
 }
 
-/* Events that are not handled yet come first in the next turn. A client that has sent a part of a command takes no
- * reading of the clock: each sixteenth event does. */
+/* Ends the round of events if its share is over. The remaining events come first in the next turn. Only each
+ * sixteenth event reads the clock, because a client that sends parts of commands causes many events. */
 static void yield_to_turn(void) {
     static unsigned events;
     int64_t now = ++events % 16 == 0 ? clock_mono_now() : clock_latest();

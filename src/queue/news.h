@@ -8,9 +8,9 @@
 #include "queue/queue.h"
 
 /*
- * The outbox: changes that peers are notified of after the commit, and the text of the notification. It stays
- * empty while the server has no peers. Its items are hints. Everything that must not be lost is in the
- * database, and a peer that missed a notification finds it there (peers.c).
+ * The outbox: changes that peers are notified of after the commit, and the text of the notification. While the
+ * server has no peers, only items without numbers are added. The items are hints. Everything that must not be
+ * lost is in the database, and a peer that missed a notification finds it there (peers.c).
  *
  * The text consists of items, separated by blanks: a letter of this list, then numbers separated by commas.
  */
