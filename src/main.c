@@ -124,8 +124,8 @@ static const struct client_hooks client_hooks = {
     .on_written = deliveries_forget,
 };
 
-static void on_lane_ready(struct db_lane *lane) {
-    if (lane->kind != LANE_HOT)
+static void on_conn_ready(struct db_conn *conn) {
+    if (conn->kind != CONN_WRITE)
         return;
     if (server.check) {
         load_start();
@@ -138,11 +138,11 @@ static void on_lane_ready(struct db_lane *lane) {
     schedule_look();
 }
 
-static void on_lane_down(struct db_lane *lane) {
-    (void)lane;
+static void on_conn_down(struct db_conn *conn) {
+    (void)conn;
 }
 
-static const struct db_hooks db_hooks = { on_lane_ready, on_lane_down, embedded_trouble };
+static const struct db_hooks db_hooks = { on_conn_ready, on_conn_down, embedded_trouble };
 
 /* ---- stopping ---- */
 
@@ -171,7 +171,7 @@ static bool is_stopped(void) {
     if (client_count() == 0 && batch_idle())
         peers_leave();
     return clock_mono() > server.deadline ||
-           (client_count() == 0 && ((batch_idle() && peers_idle()) || !batch_connected(LANE_HOT)));
+           (client_count() == 0 && ((batch_idle() && peers_idle()) || !batch_connected(CONN_WRITE)));
 }
 
 static void on_stop_signal(evutil_socket_t number, short what, void *arg) {

@@ -141,7 +141,7 @@ struct op op_health_claim = {
     .name = "health_claim",
     .takes = true,
     .stmt = SQL_CLAIM_KEYS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .begin = claim_begin,
     .encode = claim_encode,
     .done = claim_done,
@@ -210,7 +210,7 @@ static void give_up(struct patient *p) {
     int64_t ms = p->timeout_ms;
 
     dismiss(p);
-    if (batch_connected(LANE_HOT))
+    if (batch_connected(CONN_WRITE))
         req_error(r, "NOREPL no job passed add, get and ack within %lld milliseconds", (long long)ms);
     else
         req_error(r, "NOREPL the database cannot be reached: %s", db_last_error());

@@ -181,7 +181,7 @@ static void database(struct buf *out) {
     if (embedded)
         buf_printf(out, "database_process_id:%ld\r\n", (long)embedded_pid());
     buf_printf(out, "database_version:%d\r\ndatabase_connected:%d\r\n", db_server_version(),
-               batch_connected(LANE_HOT));
+               batch_connected(CONN_WRITE));
     info_line(out, "database_host", embedded ? "" : db_host());
     buf_printf(out, "database_timeline:%lld\r\n", db_timeline());
     info_line(out, "database_last_error", db_last_error());

@@ -21,8 +21,8 @@
 /* Fewer tasks than this are not divided between two transactions. */
 #define SPLIT_LEAST 16
 
-struct lane {
-    struct db_lane *db;
+struct conn {
+    struct db_conn *db;
     size_t queued;                         /* queued tasks of its operations */
     struct flight flights[DB_MAX_FLIGHTS]; /* a ring: sent transactions, from `oldest` on */
     size_t oldest;
@@ -45,7 +45,7 @@ static struct {
     struct op *const *ops;
     uint64_t filled[OPS_MOST / 64]; /* a bit per operation: set if its queue has tasks */
     void (*plan)(void);
-    struct lane lanes[LANE_KINDS]; /* LANE_LARGE is opened when it is needed */
+    struct conn conns[CONN_KINDS]; /* CONN_LARGE is opened when it is needed */
     struct list suspects;  /* tasks of failed and lost transactions, sent in smaller and smaller groups */
     struct list too_large; /* tasks that are too large to be sent; they fail at the end of the turn */
     enum turn turn;        /* kind of the last transaction on the write connection */
@@ -67,25 +67,25 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     }
     contention_init(ops);
     batch.turn = TURN_ORDINARY;
-    for (size_t i = 0; i < LANE_KINDS; i++)
-        batch.lanes[i].queued = 0;
+    for (size_t i = 0; i < CONN_KINDS; i++)
+        batch.conns[i].queued = 0;
 }
 
 void batch_start(void) {
-    batch.lanes[LANE_HOT].db = db_lane_new("hot", LANE_HOT);
-    batch.lanes[LANE_SIDE].db = db_lane_new("side", LANE_SIDE);
+    batch.conns[CONN_WRITE].db = db_conn_new("hot", CONN_WRITE);
+    batch.conns[CONN_READ].db = db_conn_new("side", CONN_READ);
 }
 
 void batch_stop(void) {
-    for (size_t i = 0; i < LANE_KINDS; i++) {
-        struct lane *lane = &batch.lanes[i];
+    for (size_t i = 0; i < CONN_KINDS; i++) {
+        struct conn *conn = &batch.conns[i];
 
-        if (lane->db == NULL)
+        if (conn->db == NULL)
             continue;
         /* The process ends soon, so the tasks of sent transactions are not freed. */
-        for (size_t k = lane->db->flying; k < DB_MAX_FLIGHTS; k++)
-            free(lane->flights[(lane->oldest + k) % DB_MAX_FLIGHTS].tasks);
-        db_lane_free(lane->db);
+        for (size_t k = conn->db->flying; k < DB_MAX_FLIGHTS; k++)
+            free(conn->flights[(conn->oldest + k) % DB_MAX_FLIGHTS].tasks);
+        db_conn_free(conn->db);
     }
 }
 
@@ -120,11 +120,11 @@ static void count_queued(const struct task *t, int change) {
     op->queued += (size_t)change;
     note_filled(op);
     op->contention.blocked += (size_t)(t->blocked_us != 0 ? change : 0);
-    batch.lanes[op->lane].queued += (size_t)change;
+    batch.conns[op->conn].queued += (size_t)change;
 }
 
 void batch_count_bundled(long change) {
-    batch.lanes[LANE_HOT].queued += (size_t)change;
+    batch.conns[CONN_WRITE].queued += (size_t)change;
 }
 
 static void add_apart(struct list *list, struct task *t, uint32_t company) {
@@ -184,13 +184,13 @@ bool batch_withdraw(struct task *t) {
     return t->bundle == NULL && t->company == 0 && t->failures == 0 && t->lost == 0 && batch_cancel(t);
 }
 
-bool batch_connected(enum lane_kind kind) {
-    return batch.lanes[kind].db->state >= DB_READY;
+bool batch_connected(enum conn_kind kind) {
+    return batch.conns[kind].db->state >= DB_READY;
 }
 
 bool batch_idle(void) {
-    for (size_t i = 0; i < LANE_KINDS; i++)
-        if (batch.lanes[i].db != NULL && batch.lanes[i].db->state == DB_FLYING)
+    for (size_t i = 0; i < CONN_KINDS; i++)
+        if (batch.conns[i].db != NULL && batch.conns[i].db->state == DB_FLYING)
             return false;
     return next_filled(0) == NULL && list_empty(&batch.suspects) && list_empty(&batch.too_large) &&
            !bundles_wait();
@@ -198,10 +198,10 @@ bool batch_idle(void) {
 
 /* ---- building a transaction ---- */
 
-static struct lane *lane_of(const struct db_lane *db) {
-    for (size_t i = 0; i < LANE_KINDS; i++)
-        if (batch.lanes[i].db == db)
-            return &batch.lanes[i];
+static struct conn *conn_of(const struct db_conn *db) {
+    for (size_t i = 0; i < CONN_KINDS; i++)
+        if (batch.conns[i].db == db)
+            return &batch.conns[i];
     return NULL;
 }
 
@@ -452,7 +452,7 @@ static bool goes_with(const struct op *op, enum commit_kind kind) {
 
 static void add_ops(struct flight *f, enum commit_kind kind) {
     FILLED_EACH(op)
-        if (op->lane == f->db->kind && goes_with(op, kind) && !op->contention.on &&
+        if (op->conn == f->db->kind && goes_with(op, kind) && !op->contention.on &&
             !(f->unsettled && op->takes))
             add_op(f, op);
 }
@@ -533,7 +533,7 @@ static void build(struct flight *f) {
     f->bytes = 0;
     f->bundled = f->checks = f->unsettled = false;
     f->contended = NULL;
-    if (f->db->kind != LANE_HOT) {
+    if (f->db->kind != CONN_WRITE) {
         build_other(f);
         return;
     }
@@ -548,7 +548,7 @@ static void build(struct flight *f) {
     }
 }
 
-static void on_landed(struct db_lane *db, const struct db_result *result);
+static void on_landed(struct db_conn *db, const struct db_result *result);
 
 static void take_off(struct flight *f) {
     struct task **tasks = f->tasks;
@@ -560,33 +560,33 @@ static void take_off(struct flight *f) {
     db_send(f->db, on_landed);
 }
 
-static size_t waiting_to_spread(const struct db_lane *db) {
+static size_t waiting_to_spread(const struct db_conn *db) {
     size_t count = 0;
 
     FILLED_EACH(op)
-        if (op->lane == db->kind && op->spreads && !op->contention.on)
+        if (op->conn == db->kind && op->spreads && !op->contention.on)
             count += op->queued;
     return count;
 }
 
 /* A second transaction is sent if it has at least as many tasks as the first. */
-static bool is_worth_it(const struct lane *lane, const struct flight *other, size_t waiting) {
+static bool is_worth_it(const struct conn *conn, const struct flight *other, size_t waiting) {
     if (waiting + other->spread_count > 0)
         return waiting >= other->spread_count;
-    return lane->queued >= other->task_count;
+    return conn->queued >= other->task_count;
 }
 
 /* If two transactions are sent, the database executes the second while this server reads the results of the
  * first. That pays if both have about the same size. So the next transaction takes half of all queued and
  * sent tasks that may be divided. */
-static bool share_out(const struct lane *lane, struct flight *f) {
-    const struct flight *other = f->db->flying > 0 ? &lane->flights[lane->oldest] : NULL;
+static bool share_out(const struct conn *conn, struct flight *f) {
+    const struct flight *other = f->db->flying > 0 ? &conn->flights[conn->oldest] : NULL;
     size_t flying = other == NULL ? 0 : other->spread_count;
     size_t waiting = waiting_to_spread(f->db);
 
     f->seats = f->of = 1;
     f->spread_count = 0;
-    if (other != NULL && !is_worth_it(lane, other, waiting))
+    if (other != NULL && !is_worth_it(conn, other, waiting))
         return false;
     if (waiting > flying && waiting + flying >= SPLIT_LEAST) {
         /* If the number is odd, the second transaction takes the larger half. */
@@ -596,12 +596,12 @@ static bool share_out(const struct lane *lane, struct flight *f) {
     return true;
 }
 
-static void lane_flush(struct lane *lane) {
-    while (db_has_room(lane->db)) {
-        struct flight *f = &lane->flights[(lane->oldest + lane->db->flying) % DB_MAX_FLIGHTS];
+static void conn_flush(struct conn *conn) {
+    while (db_has_room(conn->db)) {
+        struct flight *f = &conn->flights[(conn->oldest + conn->db->flying) % DB_MAX_FLIGHTS];
 
-        f->db = lane->db;
-        if (!share_out(lane, f))
+        f->db = conn->db;
+        if (!share_out(conn, f))
             return;
         build(f);
         if (f->part_count == 0)
@@ -626,18 +626,18 @@ static void fail_too_large(void) {
 
 /* Opens the connection for large requests when the first one is queued. Most servers never need it. */
 static void open_large(void) {
-    struct lane *lane = &batch.lanes[LANE_LARGE];
+    struct conn *conn = &batch.conns[CONN_LARGE];
 
-    if (lane->db == NULL && lane->queued > 0 && batch_connected(LANE_HOT))
-        lane->db = db_lane_new("hot large", LANE_LARGE);
+    if (conn->db == NULL && conn->queued > 0 && batch_connected(CONN_WRITE))
+        conn->db = db_conn_new("hot large", CONN_LARGE);
 }
 
 void batch_flush(void) {
     fail_too_large();
     open_large();
-    for (size_t i = 0; i < LANE_KINDS; i++)
-        if (batch.lanes[i].db != NULL)
-            lane_flush(&batch.lanes[i]);
+    for (size_t i = 0; i < CONN_KINDS; i++)
+        if (batch.conns[i].db != NULL)
+            conn_flush(&batch.conns[i]);
 }
 
 /* ---- results ---- */
@@ -742,17 +742,17 @@ static void lost_flight(struct flight *f) {
 
 /* All sent transactions are lost together. The oldest is reported first, but its tasks must stand first in
  * the queue. So after the last report, the newest transaction is handled first. */
-static void lost(struct lane *lane) {
-    if (lane->db->flying > 0) {
-        lane->lost++;
+static void lost(struct conn *conn) {
+    if (conn->db->flying > 0) {
+        conn->lost++;
         return;
     }
-    for (size_t n = 0; n <= lane->lost; n++) {
-        struct flight *f = &lane->flights[(lane->oldest + DB_MAX_FLIGHTS - 1 - n) % DB_MAX_FLIGHTS];
+    for (size_t n = 0; n <= conn->lost; n++) {
+        struct flight *f = &conn->flights[(conn->oldest + DB_MAX_FLIGHTS - 1 - n) % DB_MAX_FLIGHTS];
 
         lost_flight(f);
     }
-    lane->lost = 0;
+    conn->lost = 0;
 }
 
 /* SQLSTATE classes 40 (rolled back), 55 (object not in the needed state), 57 (cancelled by an operator). */
@@ -802,11 +802,11 @@ static void failed(struct flight *f, const struct db_result *result) {
     }
 }
 
-static void on_landed(struct db_lane *db, const struct db_result *result) {
-    struct lane *lane = lane_of(db);
-    struct flight *f = &lane->flights[lane->oldest];
+static void on_landed(struct db_conn *db, const struct db_result *result) {
+    struct conn *conn = conn_of(db);
+    struct flight *f = &conn->flights[conn->oldest];
 
-    lane->oldest = (lane->oldest + 1) % DB_MAX_FLIGHTS;
+    conn->oldest = (conn->oldest + 1) % DB_MAX_FLIGHTS;
     f->at_work = result->at_work;
     f->disk_full = result->outcome == DB_LOST && strcmp(result->error.sqlstate, OP_DISK_FULL) == 0;
     if (result->outcome == DB_COMMITTED)
@@ -814,5 +814,5 @@ static void on_landed(struct db_lane *db, const struct db_result *result) {
     else if (result->outcome == DB_FAILED)
         failed(f, result);
     else
-        lost(lane);
+        lost(conn);
 }

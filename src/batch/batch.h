@@ -21,9 +21,9 @@
 /* ops: all operations in the order of their statements in a transaction, ended by NULL. plan is called
  * before an ordinary transaction of the write connection is built, and may add tasks. */
 void batch_init(struct op *const *ops, void (*plan)(void));
-/* Opens the write connection (LANE_HOT) and the read connection (LANE_SIDE). Claims and other changes have
+/* Opens the write connection (CONN_WRITE) and the read connection (CONN_READ). Claims and other changes have
  * only one write connection, so that the results about a queue arrive in the order of the commits. The
- * connection for large requests (LANE_LARGE) opens for its first task. Its operations only add jobs, and
+ * connection for large requests (CONN_LARGE) opens for its first task. Its operations only add jobs, and
  * call queue_note_apart(). */
 void batch_start(void);
 void batch_stop(void);
@@ -39,7 +39,7 @@ bool batch_withdraw(struct task *t);
 void batch_flush(void);
 
 /* True if a connection of this kind is established. */
-bool batch_connected(enum lane_kind kind);
+bool batch_connected(enum conn_kind kind);
 /* True if no task is queued and no transaction is sent but not ended. */
 bool batch_idle(void);
 

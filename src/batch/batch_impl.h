@@ -19,7 +19,7 @@ struct part {
 
 /* A transaction: its statements, and the tasks of each statement (parts). */
 struct flight {
-    struct db_lane *db;
+    struct db_conn *db;
     bool bundled;
     struct op *contended; /* the contended operation for which it was built, or NULL */
     bool checks;          /* the statement is find_locked: it reads which jobs are locked */

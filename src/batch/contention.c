@@ -26,7 +26,7 @@ static struct {
     struct {
         int64_t resume_us; /* clock_mono(): until then, no operation is tried */
         size_t next;       /* index in ops of the operation that is tried next */
-    } lanes[LANE_KINDS];
+    } conns[CONN_KINDS];
 } contention;
 
 void contention_init(struct op *const *ops) {
@@ -103,21 +103,21 @@ static void give_up_queued(struct op *op) {
 
 /* ---- attempts ---- */
 
-static bool is_due(const struct op *op, enum lane_kind lane, int64_t now) {
-    return op->contention.on && op->lane == lane && !list_empty(&op->queue) &&
+static bool is_due(const struct op *op, enum conn_kind conn, int64_t now) {
+    return op->contention.on && op->conn == conn && !list_empty(&op->queue) &&
            op->contention.resume_us <= now;
 }
 
-static struct op *next_op(enum lane_kind lane) {
+static struct op *next_op(enum conn_kind conn) {
     int64_t now = clock_mono();
 
-    if (contention.contended == 0 || now < contention.lanes[lane].resume_us)
+    if (contention.contended == 0 || now < contention.conns[conn].resume_us)
         return NULL;
     for (size_t i = 0; i < contention.op_count; i++) {
-        size_t at = (contention.lanes[lane].next + i) % contention.op_count;
+        size_t at = (contention.conns[conn].next + i) % contention.op_count;
 
-        if (is_due(contention.ops[at], lane, now)) {
-            contention.lanes[lane].next = at + 1;
+        if (is_due(contention.ops[at], conn, now)) {
+            contention.conns[conn].next = at + 1;
             return contention.ops[at];
         }
     }
@@ -147,7 +147,7 @@ static void check(struct flight *f, struct op *op) {
 static void attempt(struct flight *f, struct op *op) {
     (void)take_tasks(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
     batch_finish(f, op, op->stmt, op->done);
-    if (op->lane != LANE_SIDE)
+    if (op->conn != CONN_READ)
         batch_companions(f);
 }
 
@@ -157,7 +157,7 @@ void contention_board(struct flight *f) {
     if (op == NULL)
         return;
     f->contended = op;
-    if (op->lane != LANE_SIDE)
+    if (op->conn != CONN_READ)
         db_begin(f->db, batch_durability(op->commit));
     if (op->names_jobs)
         check(f, op);
@@ -210,7 +210,7 @@ void contention_committed(struct flight *f, PGresult *const *rows) {
     struct op *op = f->contended;
     struct contention *c = &op->contention;
 
-    contention.lanes[op->lane].resume_us = 0;
+    contention.conns[op->conn].resume_us = 0;
     if (f->checks) {
         checked(&f->parts[0], rows[0]);
         c->resume_us = op->queued == c->blocked ? clock_mono() + RECHECK_US : 0;
@@ -223,8 +223,8 @@ void contention_committed(struct flight *f, PGresult *const *rows) {
 
 /* ---- failures ---- */
 
-static void pause_lane(const struct op *op, unsigned steps) {
-    contention.lanes[op->lane].resume_us = clock_mono() + (steps < STEPS_MOST ? steps : STEPS_MOST) * STEP_US;
+static void pause_conn(const struct op *op, unsigned steps) {
+    contention.conns[op->conn].resume_us = clock_mono() + (steps < STEPS_MOST ? steps : STEPS_MOST) * STEP_US;
 }
 
 static void part_in_front(const struct part *part) {
@@ -252,7 +252,7 @@ static void failed_alone(const struct part *part) {
 
     op->contention.width = 1;
     op->contention.fails++;
-    pause_lane(op, op->contention.fails);
+    pause_conn(op, op->contention.fails);
     wait_behind(part->tasks[0]);
     give_up_queued(op);
 }
@@ -264,7 +264,7 @@ static void contend(const struct flight *f, const struct part *part) {
     begin(op);
     if (op->names_jobs && f->checks) {
         part_in_front(part);
-        pause_lane(op, STEPS_MOST);
+        pause_conn(op, STEPS_MOST);
         give_up_queued(op);
     } else if (op->names_jobs && is_checked) {
         failed_after_check(part);

@@ -44,7 +44,7 @@ static void dead_fail(struct task *t, const struct op_error *err) {
 struct op op_dead_rows = {
     .name = "dead_rows",
     .stmt = SQL_DEAD_ROWS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = dead_encode,
     .done = dead_done,

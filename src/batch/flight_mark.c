@@ -98,7 +98,7 @@ static bool mark_again(struct task *t, bool unknown) {
 struct op op_mark_flight = {
     .name = "mark_flight",
     .stmt = SQL_MARK_FLIGHT,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .commit = COMMIT_ANY,
     .alone = true,
     .encode = mark_encode,
@@ -167,7 +167,7 @@ static void find_fail(struct task *t, const struct op_error *err) {
 struct op op_find_flights = {
     .name = "find_flights",
     .stmt = SQL_FIND_FLIGHTS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = find_encode,
     .done = find_done,
@@ -220,7 +220,7 @@ static void forget_fail(struct task *t, const struct op_error *err) {
 struct op op_forget_flights = {
     .name = "forget_flights",
     .stmt = SQL_FORGET_FLIGHTS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = forget_encode,
     .done = forget_done,

@@ -75,7 +75,7 @@ struct contention {
 struct op {
     const char *name; /* for INFO and logs */
     enum sql_stmt stmt;
-    enum lane_kind lane;
+    enum conn_kind conn;
     enum commit_kind commit;
     bool alone;  /* each task is a statement of its own */
     size_t most; /* maximum number of such statements in one transaction; 0: ALONE_MOST of batch.c */

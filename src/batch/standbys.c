@@ -62,7 +62,7 @@ static void standbys_fail(struct task *t, const struct op_error *err) {
 struct op op_standbys = {
     .name = "standbys",
     .stmt = SQL_STANDBYS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = standbys_encode,
     .done = standbys_done,

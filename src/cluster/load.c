@@ -366,7 +366,7 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
 #define LOAD_OP(variable, text, statement, encoder, handler) \
     struct op variable = { .name = text,                     \
                            .stmt = statement,                \
-                           .lane = LANE_HOT,                 \
+                           .conn = CONN_WRITE,               \
                            .alone = true,                    \
                            .encode = encoder,                \
                            .done = handler,                  \

@@ -44,7 +44,7 @@ static void beat_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_beat_node = {
     .name = "beat_node",
     .stmt = SQL_BEAT_NODE,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = beat_encode,
     .done = beat_done,
@@ -60,7 +60,7 @@ static void left_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_leave_node = {
     .name = "leave_node",
     .stmt = SQL_LEAVE_NODE,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = self_encode,
     .done = left_done,
@@ -109,7 +109,7 @@ static void forget_fail(struct task *t, const struct op_error *err) {
 struct op op_forget_node = {
     .name = "forget_node",
     .stmt = SQL_FORGET_NODE,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = forget_encode,
     .done = forget_done,

@@ -141,7 +141,7 @@ static void find_fail(struct task *t, const struct op_error *err) {
 struct op op_find_queues = {
     .name = "find_queues",
     .stmt = SQL_FIND_QUEUES,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = find_encode,
     .done = find_done,
@@ -192,7 +192,7 @@ static void look_fail(struct task *t, const struct op_error *err) {
 struct op op_look_queues = {
     .name = "look_queues",
     .stmt = SQL_LOAD_QUEUES,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = no_params,
     .done = look_done,
@@ -273,7 +273,7 @@ static void page_fail(struct task *t, const struct op_error *err) {
 struct op op_page_queues = {
     .name = "page_queues",
     .stmt = SQL_PAGE_QUEUES,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = page_encode,
     .done = page_done,
@@ -350,7 +350,7 @@ static void inherit_fail(struct task *t, const struct op_error *err) {
 struct op op_inherit_leases = {
     .name = "inherit_leases",
     .stmt = SQL_INHERIT_LEASES,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = inherit_encode,
     .done = inherit_done,

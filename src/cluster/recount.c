@@ -146,7 +146,7 @@ static void count_fail(struct task *t, const struct op_error *err) {
 struct op op_count_queues = {
     .name = "count_queues",
     .stmt = SQL_COUNT_QUEUES,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = count_encode,
     .done = count_done,

@@ -501,7 +501,7 @@ static const struct op_alike add_alike = {
 #define ADD_OP(variable, text, how, ...)                   \
     struct op variable = { .name = text,                   \
                            .stmt = SQL_ADD_JOBS,           \
-                           .lane = LANE_HOT,               \
+                           .conn = CONN_WRITE,             \
                            .commit = how,                  \
                            .alike = &add_alike,            \
                            .encode = add_encode,           \
@@ -515,7 +515,7 @@ static const struct op_alike add_alike = {
 #define ADD_AGAIN_OP(variable, text, statement, how, encoder, ...) \
     struct op variable = { .name = text,                           \
                            .stmt = statement,                      \
-                           .lane = LANE_HOT,                       \
+                           .conn = CONN_WRITE,                     \
                            .commit = how,                          \
                            .encode = encoder,                      \
                            .done = add_again_done,                 \
@@ -527,7 +527,7 @@ ADD_OP(op_add_jobs, "add_jobs", COMMIT_ORDINARY, .spreads = true);
 struct op op_add_large = {
     .name = "add_large",
     .stmt = SQL_ADD_JOBS,
-    .lane = LANE_LARGE,
+    .conn = CONN_LARGE,
     .encode = add_encode,
     .done = add_done,
     .fail = add_fail,

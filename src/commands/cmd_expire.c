@@ -73,7 +73,7 @@ static void life_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_list_life = {
     .name = "list_life",
     .stmt = SQL_LIST_LIFE,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = life_encode,
     .done = life_done,

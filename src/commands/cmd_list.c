@@ -368,7 +368,7 @@ static void list_fail(struct task *t, const struct op_error *err) {
 #define READ_OP(variable, text, statement, encoder, end, failure) \
     struct op variable = { .name = text,                          \
                            .stmt = statement,                     \
-                           .lane = LANE_SIDE,                     \
+                           .conn = CONN_READ,                     \
                            .alone = true,                         \
                            .encode = encoder,                     \
                            .done = end,                           \
@@ -577,7 +577,7 @@ static void remove_answer_lost(struct task *t) {
 #define REMOVE_OP(variable, text, statement)        \
     struct op variable = { .name = text,            \
                            .stmt = statement,       \
-                           .lane = LANE_HOT,        \
+                           .conn = CONN_WRITE,      \
                            .alone = true,           \
                            .encode = remove_encode, \
                            .done = remove_done,     \

@@ -262,7 +262,7 @@ static void qconfig_fail(struct task *t, const struct op_error *err) {
 #define SETTINGS_OP(variable, text, statement, encoder, handler) \
     struct op variable = { .name = text,                         \
                            .stmt = statement,                    \
-                           .lane = LANE_HOT,                     \
+                           .conn = CONN_WRITE,                   \
                            .alone = true,                        \
                            .encode = encoder,                    \
                            .done = handler,                      \

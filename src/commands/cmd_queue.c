@@ -258,7 +258,7 @@ static void running_fail(struct task *t, const struct op_error *err) {
 struct op op_running_jobs = {
     .name = "running_jobs",
     .stmt = SQL_RUNNING_JOBS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .begin = running_begin,
     .encode = running_encode,
     .done = running_done,
@@ -476,7 +476,7 @@ static void pause_fail(struct task *t, const struct op_error *err) {
 struct op op_pause_queues = {
     .name = "pause_queues",
     .stmt = SQL_PAUSE_QUEUES,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = pause_encode,
     .done = pause_done,

@@ -349,7 +349,7 @@ static void rename_answer_lost(struct task *t) {
 struct op op_rename_list = {
     .name = "rename_list",
     .stmt = SQL_RENAME_LIST,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = rename_encode,
     .done = rename_done,

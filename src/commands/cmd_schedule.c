@@ -154,7 +154,7 @@ static void fail(struct task *t, const struct op_error *err) {
 struct op op_put_schedule = {
     .name = "put_schedule",
     .stmt = SQL_PUT_SCHEDULE,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = put_encode,
     .done = put_done,
@@ -182,7 +182,7 @@ static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_drop_schedule = {
     .name = "drop_schedule",
     .stmt = SQL_DROP_SCHEDULE,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = drop_encode,
     .done = drop_done,
@@ -242,7 +242,7 @@ static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_list_schedules = {
     .name = "list_schedules",
     .stmt = SQL_LIST_SCHEDULES,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = list_encode,
     .done = list_done,

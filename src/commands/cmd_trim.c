@@ -61,7 +61,7 @@ static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_set_element = {
     .name = "set_element",
     .stmt = SQL_SET_ELEMENT,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = set_encode,
     .done = set_done,
@@ -194,7 +194,7 @@ static bool trim_again(struct task *task, bool unknown) {
 struct op op_trim_list = {
     .name = "trim_list",
     .stmt = SQL_TRIM_LIST,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = trim_encode,
     .done = trim_done,

@@ -208,7 +208,7 @@ static void look_fail(struct task *t, const struct op_error *err) {
 struct op op_look_jobs = {
     .name = "look_jobs",
     .stmt = SQL_LOOK_JOBS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .begin = look_begin,
     .encode = job_ids_encode,
     .done = look_done,

@@ -97,7 +97,7 @@ static void list_fail(struct task *t, const struct op_error *err) {
 struct op op_list_workers = {
     .name = "list_workers",
     .stmt = SQL_LIST_WORKERS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = list_encode,
     .done = list_done,
@@ -273,7 +273,7 @@ static void release_fail(struct task *t, const struct op_error *err) {
 struct op op_find_held = {
     .name = "find_held",
     .stmt = SQL_FIND_HELD,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = find_encode,
     .done = find_done,
@@ -325,7 +325,7 @@ struct op op_release_held = {
     .name = "release_held",
     .stmt = SQL_RELEASE_HELD,
     .names_jobs = true,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .begin = release_begin,
     .encode = release_encode,
     .done = release_done,

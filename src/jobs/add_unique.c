@@ -198,7 +198,7 @@ static void unique_answer_lost(struct task *t) {
 #define UNIQUE_OP(variable, text, how)              \
     struct op variable = { .name = text,            \
                            .stmt = SQL_ADD_UNIQUE,  \
-                           .lane = LANE_HOT,        \
+                           .conn = CONN_WRITE,      \
                            .commit = how,           \
                            .begin = unique_begin,   \
                            .encode = unique_encode, \
@@ -234,7 +234,7 @@ static void prune_fail(struct task *t, const struct op_error *err) {
 struct op op_prune_keys = {
     .name = "prune_keys",
     .stmt = SQL_PRUNE_KEYS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = prune_encode,
     .done = prune_done,

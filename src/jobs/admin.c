@@ -54,7 +54,7 @@ static void flush_fail(struct task *t, const struct op_error *err) {
 struct op op_flush_all = {
     .name = "flush_all",
     .stmt = SQL_FLUSH_ALL,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = no_params,
     .done = flush_done,
@@ -75,7 +75,7 @@ static void unpause_fail(struct task *t, const struct op_error *err) {
 struct op op_unpause_all = {
     .name = "unpause_all",
     .stmt = SQL_UNPAUSE_ALL,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = no_params,
     .done = unpause_done,

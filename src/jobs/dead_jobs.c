@@ -88,7 +88,7 @@ static bool revive_again(struct task *t, bool unknown) {
 struct op op_revive_jobs = {
     .name = "revive_jobs",
     .stmt = SQL_REVIVE_JOBS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .begin = set_now,
     .encode = job_ids_encode,
     .done = revive_done,
@@ -125,7 +125,7 @@ static void delete_done(struct task **tasks, size_t count, const PGresult *rows)
 struct op op_delete_dead = {
     .name = "delete_dead",
     .stmt = SQL_DELETE_DEAD,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .encode = delete_encode,
     .done = delete_done,
     .fail = dead_fail,
@@ -200,7 +200,7 @@ static void revive_queue_fail(struct task *t, const struct op_error *err) {
 struct op op_revive_queue = {
     .name = "revive_queue",
     .stmt = SQL_REVIVE_QUEUE,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = revive_queue_encode,
     .done = revive_queue_done,

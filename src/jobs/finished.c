@@ -82,7 +82,7 @@ static void recall_done(struct task **tasks, size_t count, const PGresult *rows)
 struct op op_recall = {
     .name = "recall",
     .stmt = SQL_LOOK_JOBS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .begin = set_now,
     .encode = job_ids_encode,
     .done = recall_done,
@@ -122,7 +122,7 @@ static void show_fail(struct task *t, const struct op_error *err) {
 struct op op_show_finished = {
     .name = "show_finished",
     .stmt = SQL_SHOW_FINISHED,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .begin = set_now,
     .encode = job_ids_encode,
     .done = show_done,
@@ -172,7 +172,7 @@ static void not_now(struct task *t, const struct op_error *err) {
 struct op op_over_finished = {
     .name = "over_finished",
     .stmt = SQL_OVER_FINISHED,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = over_encode,
     .done = over_done,
@@ -183,7 +183,7 @@ struct op op_over_finished = {
 struct op op_empty_finished = {
     .name = "empty_finished",
     .stmt = SQL_EMPTY_FINISHED,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = no_params,
     .done = emptied,

@@ -223,7 +223,7 @@ static void inside_answer_lost(struct task *t) {
 struct op op_claim_inside = {
     .name = "claim_inside",
     .stmt = SQL_CLAIM_IN_ORDER,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = inside_encode,
     .done = inside_done,

@@ -157,7 +157,7 @@ int64_t groups_next_turn(void) {
 struct op op_next_in_groups = {
     .name = "next_in_groups",
     .stmt = SQL_NEXT_IN_GROUPS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .begin = next_begin,
     .encode = next_encode,
     .done = next_done,
@@ -206,7 +206,7 @@ static void find_fail(struct task *t, const struct op_error *err) {
 struct op op_find_groups = {
     .name = "find_groups",
     .stmt = SQL_FIND_GROUPS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .encode = find_encode,
     .done = find_done,
     .fail = find_fail,
@@ -254,7 +254,7 @@ static void look_fail(struct task *t, const struct op_error *err) {
 struct op op_stuck_groups = {
     .name = "stuck_groups",
     .stmt = SQL_STUCK_GROUPS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = look_encode,
     .done = look_done,
@@ -290,7 +290,7 @@ static void prune_fail(struct task *t, const struct op_error *err) {
 struct op op_prune_groups = {
     .name = "prune_groups",
     .stmt = SQL_PRUNE_GROUPS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = prune_encode,
     .done = prune_done,

@@ -148,7 +148,7 @@ static void end_answer_lost(struct task *t) {
 struct op op_end_inside = {
     .name = "end_inside",
     .stmt = SQL_END_INSIDE,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = end_encode,
     .done = end_done,

@@ -150,7 +150,7 @@ static void empty_done(struct task **tasks, size_t count, const PGresult *rows) 
 struct op op_empty_list = {
     .name = "empty_list",
     .stmt = SQL_EMPTY_LIST,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = empty_encode,
     .done = empty_done,
@@ -185,7 +185,7 @@ static void date_done(struct task **tasks, size_t count, const PGresult *rows) {
 struct op op_date_list = {
     .name = "date_list",
     .stmt = SQL_DATE_LIST,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = date_encode,
     .done = date_done,

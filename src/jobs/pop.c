@@ -508,7 +508,7 @@ static void pop_fail(struct task *t, const struct op_error *err) {
 #define POP_OP(variable, text, statement, encoder, end) \
     struct op variable = { .name = text,                \
                            .stmt = statement,           \
-                           .lane = LANE_HOT,            \
+                           .conn = CONN_WRITE,          \
                            .alone = true,               \
                            .most = CLAIM_MOST,          \
                            .takes = true,               \

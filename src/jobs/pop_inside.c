@@ -282,7 +282,7 @@ static void inside_answer_lost(struct task *task) {
 #define INSIDE_OP(variable, text, statement, encoder, end) \
     struct op variable = { .name = text,                   \
                            .stmt = statement,              \
-                           .lane = LANE_HOT,               \
+                           .conn = CONN_WRITE,             \
                            .alone = true,                  \
                            .encode = encoder,              \
                            .done = end,                    \

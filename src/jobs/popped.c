@@ -283,7 +283,7 @@ static void put_back_fail(struct task *t, const struct op_error *err) {
 struct op op_put_back = {
     .name = "put_back",
     .stmt = SQL_PUT_BACK_JOBS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .encode = put_back_encode,
     .done = put_back_done,
     .fail = put_back_fail,

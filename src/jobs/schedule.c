@@ -295,7 +295,7 @@ static void fire_fail(struct task *t, const struct op_error *err) {
 struct op op_fire_schedules = {
     .name = "fire_schedules",
     .stmt = SQL_FIRE_SCHEDULES,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .encode = fire_encode,
     .done = fire_done,
     .fail = fire_fail,
@@ -342,7 +342,7 @@ static void look_fail(struct task *t, const struct op_error *err) {
 struct op op_due_schedules = {
     .name = "due_schedules",
     .stmt = SQL_DUE_SCHEDULES,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = look_encode,
     .done = look_done,

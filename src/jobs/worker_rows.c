@@ -90,7 +90,7 @@ static void name_fail(struct task *t, const struct op_error *err) {
 struct op op_name_workers = {
     .name = "name_workers",
     .stmt = SQL_NAME_WORKERS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .commit = COMMIT_ASYNC,
     .begin = name_begin,
     .encode = name_encode,

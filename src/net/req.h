@@ -53,7 +53,7 @@ struct req {
     void (*owner_on_end)(struct req *r); /* the owner's on_end, while command.c has its own in on_end */
 };
 
-/* The jobs of a larger request are added over the connection LANE_LARGE. */
+/* The jobs of a larger request are added over the connection CONN_LARGE. */
 #define REQ_LARGE_BYTES ((size_t)2 * 1024 * 1024)
 
 #define REQ_OF_TASK(t) CONTAINER_OF(t, struct req, task)

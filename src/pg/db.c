@@ -27,9 +27,9 @@
 
 struct db db;
 
-static void lane_step(struct db_lane *lane, short what);
-static void stir(struct db_lane *lane);
-static void go_on(struct db_lane *lane);
+static void conn_step(struct db_conn *conn, short what);
+static void stir(struct db_conn *conn);
+static void go_on(struct db_conn *conn);
 
 static const char *const state_names[] = {
 #define X(id, name) name,
@@ -61,14 +61,14 @@ int db_server_version(void) {
     return db.server_version;
 }
 
-const char *lane_who(const struct db_lane *lane) {
+const char *conn_who(const struct db_conn *conn) {
     static const char *const names[] = {
-        [LANE_HOT] = "database writes",
-        [LANE_SIDE] = "database reads",
-        [LANE_LARGE] = "database large writes",
+        [CONN_WRITE] = "database writes",
+        [CONN_READ] = "database reads",
+        [CONN_LARGE] = "database large writes",
     };
 
-    return names[lane->kind];
+    return names[conn->kind];
 }
 
 /* Makes one line of the text, because libpq's messages end with a newline and may have several lines. */
@@ -82,28 +82,28 @@ static void remember_error(const char *text) {
 /* ---- events ---- */
 
 static void on_io(evutil_socket_t fd, short what, void *arg) {
-    struct db_lane *lane = arg;
+    struct db_conn *conn = arg;
 
     (void)fd;
-    if (lane->state >= DB_READY)
-        stir(lane);
-    lane_step(lane, what);
+    if (conn->state >= DB_READY)
+        stir(conn);
+    conn_step(conn, what);
 }
 
-void lane_watch(struct db_lane *lane, bool write) {
+void conn_watch(struct db_conn *conn, bool write) {
     short what = (short)(EV_PERSIST | EV_READ | (write ? EV_WRITE : 0));
 
-    if (lane->io_event != NULL)
-        event_free(lane->io_event);
-    lane->io_event = event_new(db.base, PQsocket(lane->conn), what, on_io, lane);
-    lane->want_write = write;
-    event_add(lane->io_event, NULL);
+    if (conn->io_event != NULL)
+        event_free(conn->io_event);
+    conn->io_event = event_new(db.base, PQsocket(conn->pg), what, on_io, conn);
+    conn->want_write = write;
+    event_add(conn->io_event, NULL);
 }
 
-void lane_arm_timer(struct db_lane *lane, int64_t us) {
+void conn_arm_timer(struct db_conn *conn, int64_t us) {
     struct timeval tv = { us / US_PER_S, us % US_PER_S };
 
-    event_add(lane->retry_event, &tv);
+    event_add(conn->retry_event, &tv);
 }
 
 /* ---- loss of a connection ---- */
@@ -118,85 +118,85 @@ static void flight_clear(struct db_flight *f) {
     f->sets_durability = f->failed = false;
 }
 
-static void count_unflushed(struct db_lane *lane, size_t bytes) {
-    memory_change(NULL, MEMORY_DATABASE, lane->unflushed, bytes);
-    lane->unflushed = bytes;
+static void count_unflushed(struct db_conn *conn, size_t bytes) {
+    memory_change(NULL, MEMORY_DATABASE, conn->unflushed, bytes);
+    conn->unflushed = bytes;
 }
 
-static void disconnect(struct db_lane *lane) {
-    if (lane->io_event != NULL) {
-        event_free(lane->io_event);
-        lane->io_event = NULL;
+static void disconnect(struct db_conn *conn) {
+    if (conn->io_event != NULL) {
+        event_free(conn->io_event);
+        conn->io_event = NULL;
     }
-    PQclear(lane->step_result);
-    lane->step_result = NULL;
-    free(lane->migrate);
-    lane->migrate = NULL;
-    probe_stop(&lane->probe);
-    lane->beating = false;
-    lane->doubts = 0;
-    PQfinish(lane->conn);
-    lane->conn = NULL;
-    count_unflushed(lane, 0);
+    PQclear(conn->step_result);
+    conn->step_result = NULL;
+    free(conn->migrate);
+    conn->migrate = NULL;
+    probe_stop(&conn->probe);
+    conn->beating = false;
+    conn->doubts = 0;
+    PQfinish(conn->pg);
+    conn->pg = NULL;
+    count_unflushed(conn, 0);
 }
 
-static struct db_flight *oldest(struct db_lane *lane) {
-    return &lane->flights[lane->oldest];
+static struct db_flight *oldest(struct db_conn *conn) {
+    return &conn->flights[conn->oldest];
 }
 
 /* The transaction that the next statement belongs to. */
-static struct db_flight *in_making(struct db_lane *lane) {
-    return &lane->flights[(lane->oldest + lane->flying) % DB_MAX_FLIGHTS];
+static struct db_flight *in_making(struct db_conn *conn) {
+    return &conn->flights[(conn->oldest + conn->flying) % DB_MAX_FLIGHTS];
 }
 
 /* Reports the end of the oldest transaction. */
-static void land(struct db_lane *lane, const struct db_result *result) {
-    struct db_flight *f = oldest(lane);
+static void land(struct db_conn *conn, const struct db_result *result) {
+    struct db_flight *f = oldest(conn);
 
-    lane->oldest = (lane->oldest + 1) % DB_MAX_FLIGHTS;
-    lane->flying--;
-    f->on_landed(lane, result);
+    conn->oldest = (conn->oldest + 1) % DB_MAX_FLIGHTS;
+    conn->flying--;
+    f->on_landed(conn, result);
     flight_clear(f);
 }
 
-static void want_fence(struct db_lane *lane, enum durability durability) {
-    if (lane->fence == FENCE_NONE)
-        lane->fence_durability = durability;
-    if (durability < lane->fence_durability)
-        lane->fence_durability = durability;
-    if (lane->fence_durability <= DURABILITY_REMOTE_WRITE)
-        lane->fence = FENCE_WANTED;
+static void want_fence(struct db_conn *conn, enum durability durability) {
+    if (conn->fence == FENCE_NONE)
+        conn->fence_durability = durability;
+    if (durability < conn->fence_durability)
+        conn->fence_durability = durability;
+    if (conn->fence_durability <= DURABILITY_REMOTE_WRITE)
+        conn->fence = FENCE_WANTED;
 }
 
 /* Reports all transactions as lost. A fence that was sent is lost as well. broken: this server did not close the
  * connection. The database was then executing the first transaction without a complete result. */
-static void all_lost(struct db_lane *lane, bool broken) {
-    size_t ended = lane->arrived;
+static void all_lost(struct db_conn *conn, bool broken) {
+    size_t ended = conn->arrived;
 
-    lane->arrived = 0;
-    lane->wait_cancelled = false;
-    if (lane->fence == FENCE_SENT)
-        lane->fence = FENCE_WANTED;
-    for (size_t i = 0; lane->flying > 0; i++) {
-        struct db_flight *f = oldest(lane);
+    conn->arrived = 0;
+    conn->wait_cancelled = false;
+    if (conn->fence == FENCE_SENT)
+        conn->fence = FENCE_WANTED;
+    for (size_t i = 0; conn->flying > 0; i++) {
+        struct db_flight *f = oldest(conn);
         struct db_result lost = { .outcome = DB_LOST,
                                   .count = f->sent,
                                   .error = { f->failed ? f->sqlstate : "", f->message },
                                   .at_work = broken && i == ended };
 
-        want_fence(lane, f->durability);
+        want_fence(conn, f->durability);
         stats.flights_lost++;
-        land(lane, &lost);
+        land(conn, &lost);
     }
-    flight_clear(in_making(lane));
-    lane->broken = false;
+    flight_clear(in_making(conn));
+    conn->broken = false;
 }
 
 /* Notes the last error of the session, if the session ended before the end of the transaction. */
-static void note_last_words(const struct db_lane *lane) {
-    const struct db_flight *f = &lane->flights[(lane->oldest + lane->arrived) % DB_MAX_FLIGHTS];
+static void note_last_words(const struct db_conn *conn) {
+    const struct db_flight *f = &conn->flights[(conn->oldest + conn->arrived) % DB_MAX_FLIGHTS];
 
-    if (lane->arrived == lane->flying || !f->failed)
+    if (conn->arrived == conn->flying || !f->failed)
         return;
     db_note_cause(f->message);
     db.disk_is_full |= strcmp(f->sqlstate, "53100") == 0;
@@ -209,90 +209,90 @@ static void note_trouble(void) {
         db_note_cause(text);
 }
 
-/* Closes the other connection for writes. Before LANE_HOT reports the changes of a lost transaction, a fence must
+/* Closes the other connection for writes. Before CONN_WRITE reports the changes of a lost transaction, a fence must
  * commit. */
-static void take_partner_down(const struct db_lane *lane, const struct db_flight *lost) {
-    struct db_lane *partner = place_partner(lane);
+static void take_partner_down(const struct db_conn *conn, const struct db_flight *lost) {
+    struct db_conn *partner = place_partner(conn);
 
     if (partner == NULL || partner->state == DB_DOWN)
         return;
     if (lost != NULL)
         want_fence(partner, lost->durability);
-    lane_down(partner, "it goes down with the other connection for writes");
+    conn_down(partner, "it goes down with the other connection for writes");
 }
 
-static void end_connection(struct db_lane *lane, const char *why, bool broken) {
-    bool was_up = lane->state >= DB_READY;
-    bool all_tried = was_up || place_next(lane);
-    const struct db_flight *lost = lane->flying > 0 ? oldest(lane) : NULL;
-    int64_t delay = all_tried ? lane->backoff_us : BACKOFF_FIRST_US;
+static void end_connection(struct db_conn *conn, const char *why, bool broken) {
+    bool was_up = conn->state >= DB_READY;
+    bool all_tried = was_up || place_next(conn);
+    const struct db_flight *lost = conn->flying > 0 ? oldest(conn) : NULL;
+    int64_t delay = all_tried ? conn->backoff_us : BACKOFF_FIRST_US;
 
     if (was_up && broken)
-        note_last_words(lane);
+        note_last_words(conn);
     note_trouble();
     remember_error(why);
     /* While Postgres starts, some tries fail. The log does not warn of the first ones. */
-    log_line(was_up || lane->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, lane_who(lane),
+    log_line(was_up || conn->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, conn_who(conn),
              "%s while %s: %s; next try in %d ms", was_up ? "connection lost" : "cannot connect",
-             db_state_name(lane->state), db.last_error, (int)(delay / US_PER_MS));
-    disconnect(lane);
-    lane->state = DB_DOWN;
-    lane_arm_timer(lane, delay);
+             db_state_name(conn->state), db.last_error, (int)(delay / US_PER_MS));
+    disconnect(conn);
+    conn->state = DB_DOWN;
+    conn_arm_timer(conn, delay);
     if (all_tried)
-        lane->backoff_us = lane->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : lane->backoff_us * 2;
-    all_lost(lane, broken);
+        conn->backoff_us = conn->backoff_us * 2 > BACKOFF_LAST_US ? BACKOFF_LAST_US : conn->backoff_us * 2;
+    all_lost(conn, broken);
     if (!was_up)
         return;
     stats.db_disconnects++;
-    db.hooks->on_down(lane);
-    take_partner_down(lane, lost);
+    db.hooks->on_down(conn);
+    take_partner_down(conn, lost);
 }
 
-void lane_down(struct db_lane *lane, const char *why) {
-    end_connection(lane, why, false);
+void conn_down(struct db_conn *conn, const char *why) {
+    end_connection(conn, why, false);
 }
 
-void lane_broken(struct db_lane *lane) {
+void conn_broken(struct db_conn *conn) {
     char why[512];
 
-    if (lane->state == DB_CHECKING && pooler_lost(&lane->pooler)) {
-        disconnect(lane);
-        lane_connect(lane);
+    if (conn->state == DB_CHECKING && pooler_lost(&conn->pooler)) {
+        disconnect(conn);
+        conn_connect(conn);
         return;
     }
-    snprintf(why, sizeof why, "%s", PQerrorMessage(lane->conn));
-    end_connection(lane, why, true);
+    snprintf(why, sizeof why, "%s", PQerrorMessage(conn->pg));
+    end_connection(conn, why, true);
 }
 
-bool lane_send_all(struct db_lane *lane) {
-    int left = PQflush(lane->conn);
+bool conn_send_all(struct db_conn *conn) {
+    int left = PQflush(conn->pg);
 
     if (left < 0)
         return false;
     if (left == 0)
-        count_unflushed(lane, 0);
-    if ((left > 0) != lane->want_write)
-        lane_watch(lane, left > 0);
+        count_unflushed(conn, 0);
+    if ((left > 0) != conn->want_write)
+        conn_watch(conn, left > 0);
     return true;
 }
 
 /* ---- unresponsive connections ---- */
 
-static bool awaits_answer(const struct db_lane *lane) {
-    return lane->beating || lane->flying > lane->arrived || lane->fence == FENCE_SENT;
+static bool awaits_answer(const struct db_conn *conn) {
+    return conn->beating || conn->flying > conn->arrived || conn->fence == FENCE_SENT;
 }
 
-bool lane_hangs(const struct db_lane *lane) {
-    return lane->state >= DB_READY && awaits_answer(lane) && clock_mono() - lane->stirred_us >= QUIET_US;
+bool conn_hangs(const struct db_conn *conn) {
+    return conn->state >= DB_READY && awaits_answer(conn) && clock_mono() - conn->stirred_us >= QUIET_US;
 }
 
 /* Bytes have arrived, or the connection begins to wait for a result. */
-static void stir(struct db_lane *lane) {
-    lane->stirred_us = clock_mono();
-    lane->doubts = 0;
-    if (probe_is_running(&lane->probe)) {
-        probe_stop(&lane->probe);
-        lane_arm_timer(lane, QUIET_US);
+static void stir(struct db_conn *conn) {
+    conn->stirred_us = clock_mono();
+    conn->doubts = 0;
+    if (probe_is_running(&conn->probe)) {
+        probe_stop(&conn->probe);
+        conn_arm_timer(conn, QUIET_US);
     }
 }
 
@@ -302,91 +302,91 @@ static bool session_waits(const PGresult *res) {
 }
 
 static void on_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
-    struct db_lane *lane = arg;
+    struct db_conn *conn = arg;
     bool waits = outcome == PROBE_ANSWER && session_waits(res);
 
     if (outcome == PROBE_SILENCE) {
-        lane_down(lane, "no answer on this connection and on a second one");
+        conn_down(conn, "no answer on this connection and on a second one");
         return;
     }
     if (outcome == PROBE_ANSWER && !waits)
-        lane->doubts = 0;
-    if (waits && ++lane->doubts == DOUBTS) {
-        lane_down(lane,
+        conn->doubts = 0;
+    if (waits && ++conn->doubts == DOUBTS) {
+        conn_down(conn,
                   "no answer, although the session waits for the client: the connection is unresponsive");
         return;
     }
-    lane_arm_timer(lane, outcome == PROBE_ANSWER && !waits ? QUIET_US : DOUBT_US);
+    conn_arm_timer(conn, outcome == PROBE_ANSWER && !waits ? QUIET_US : DOUBT_US);
 }
 
 /* Sends a Sync alone. The session answers it without a transaction. */
-static void beat(struct db_lane *lane) {
-    stir(lane);
-    lane->beating = true;
-    lane_arm_timer(lane, QUIET_US);
-    if (PQpipelineSync(lane->conn) != 1 || !lane_send_all(lane))
-        lane_broken(lane);
+static void beat(struct db_conn *conn) {
+    stir(conn);
+    conn->beating = true;
+    conn_arm_timer(conn, QUIET_US);
+    if (PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
+        conn_broken(conn);
 }
 
-static void look_after(struct db_lane *lane) {
-    int64_t left = lane->stirred_us + QUIET_US - clock_mono();
+static void look_after(struct db_conn *conn) {
+    int64_t left = conn->stirred_us + QUIET_US - clock_mono();
 
     if (left > 0)
-        lane_arm_timer(lane, left);
-    else if (!awaits_answer(lane))
-        beat(lane);
+        conn_arm_timer(conn, left);
+    else if (!awaits_answer(conn))
+        beat(conn);
     else
-        probe_start(&lane->probe, db.base, session_connect(lane->host, "probe"), sql_probe,
-                    session_name(lane->name).text, on_looked, lane);
+        probe_start(&conn->probe, db.base, session_connect(conn->host, "probe"), sql_probe,
+                    session_name(conn->name).text, on_looked, conn);
 }
 
-/* LANE_LARGE may connect only after LANE_HOT is ready, because LANE_HOT terminates the older sessions of both. */
-static bool lane_may_connect(const struct db_lane *lane) {
-    return lane->kind != LANE_LARGE || place_partner(lane)->state >= DB_READY;
+/* CONN_LARGE may connect only after CONN_WRITE is ready, because CONN_WRITE terminates the older sessions of both. */
+static bool conn_may_connect(const struct db_conn *conn) {
+    return conn->kind != CONN_LARGE || place_partner(conn)->state >= DB_READY;
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg) {
-    struct db_lane *lane = arg;
+    struct db_conn *conn = arg;
 
     (void)fd;
     (void)what;
-    if (lane->state == DB_DOWN && lane_may_connect(lane))
-        lane_connect(lane);
-    else if (lane->state == DB_DOWN)
-        lane_arm_timer(lane, BACKOFF_FIRST_US);
-    else if (lane->state < DB_READY)
-        lane_connect_timer(lane);
+    if (conn->state == DB_DOWN && conn_may_connect(conn))
+        conn_connect(conn);
+    else if (conn->state == DB_DOWN)
+        conn_arm_timer(conn, BACKOFF_FIRST_US);
+    else if (conn->state < DB_READY)
+        conn_connect_timer(conn);
     else
-        look_after(lane);
+        look_after(conn);
 }
 
 /* libpq moves the rest of its buffer after each send. A large socket buffer reduces the number of sends. TCP adapts its
  * buffer by itself. */
-static void widen_socket(const struct db_lane *lane) {
+static void widen_socket(const struct db_conn *conn) {
     struct sockaddr_storage name;
     socklen_t len = sizeof name;
     int bytes = SEND_BYTES;
 
-    if (getsockname(PQsocket(lane->conn), (struct sockaddr *)&name, &len) == 0 && name.ss_family == AF_UNIX)
-        (void)setsockopt(PQsocket(lane->conn), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    if (getsockname(PQsocket(conn->pg), (struct sockaddr *)&name, &len) == 0 && name.ss_family == AF_UNIX)
+        (void)setsockopt(PQsocket(conn->pg), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-void lane_ready(struct db_lane *lane) {
-    lane->state = DB_READY;
+void conn_ready(struct db_conn *conn) {
+    conn->state = DB_READY;
     db.was_ready = true;
-    widen_socket(lane);
-    lane->wanted = lane->durability;
-    stir(lane);
-    lane_arm_timer(lane, QUIET_US);
-    lane->backoff_us = BACKOFF_FIRST_US;
+    widen_socket(conn);
+    conn->wanted = conn->durability;
+    stir(conn);
+    conn_arm_timer(conn, QUIET_US);
+    conn->backoff_us = BACKOFF_FIRST_US;
     db.last_error[0] = db.cause[0] = '\0';
     db.disk_is_full = false;
     stats.db_connects++;
-    log_notice(lane_who(lane), "connected to PostgreSQL %d.%d%s%s", db.server_version / 10000,
+    log_notice(conn_who(conn), "connected to PostgreSQL %d.%d%s%s", db.server_version / 10000,
                db.server_version % 10000, hosts_count() > 1 ? " at " : "",
-               hosts_count() > 1 ? hosts_name(lane->host) : "");
-    db.hooks->on_ready(lane);
-    go_on(lane);
+               hosts_count() > 1 ? hosts_name(conn->host) : "");
+    db.hooks->on_ready(conn);
+    go_on(conn);
 }
 
 /* ---- end of a transaction ---- */
@@ -409,9 +409,9 @@ static void note_error(struct db_flight *f, const PGresult *res) {
     snprintf(f->message, sizeof f->message, "%s", text != NULL ? text : PQresultErrorMessage(res));
 }
 
-static void flight_done(struct db_lane *lane) {
+static void flight_done(struct db_conn *conn) {
     static struct log_kind failures;
-    struct db_flight *f = oldest(lane);
+    struct db_flight *f = oldest(conn);
     struct db_result result = {
         .outcome = f->failed ? DB_FAILED : DB_COMMITTED,
         .count = f->sent,
@@ -422,74 +422,74 @@ static void flight_done(struct db_lane *lane) {
 
     if (f->failed) {
         stats.flights_failed++;
-        log_sometimes(&failures, LOG_WARNING_, lane_who(lane),
+        log_sometimes(&failures, LOG_WARNING_, conn_who(conn),
                       "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)", f->failed_at + 1,
                       f->sent, f->message, f->sqlstate);
     }
-    lane->state = lane->flying > 1 ? DB_FLYING : DB_READY;
-    lane->arrived--;
-    land(lane, &result);
+    conn->state = conn->flying > 1 ? DB_FLYING : DB_READY;
+    conn->arrived--;
+    land(conn, &result);
 }
 
 /* ---- the fence ---- */
 
-static void send_fence(struct db_lane *lane) {
-    const char *values[] = { durability_setting(lane->fence_durability) };
+static void send_fence(struct db_conn *conn) {
+    const char *values[] = { durability_setting(conn->fence_durability) };
 
-    stir(lane);
-    lane->fence = FENCE_SENT;
-    if (PQsendQueryPrepared(lane->conn, sql_texts[SQL_FENCE].name, 1, values, NULL, NULL, 1) != 1 ||
-        PQpipelineSync(lane->conn) != 1 || !lane_send_all(lane))
-        lane_broken(lane);
+    stir(conn);
+    conn->fence = FENCE_SENT;
+    if (PQsendQueryPrepared(conn->pg, sql_texts[SQL_FENCE].name, 1, values, NULL, NULL, 1) != 1 ||
+        PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
+        conn_broken(conn);
 }
 
 /* Sends a fence if one is wanted. Without a fence, reports the transactions whose results are complete. */
-static void go_on(struct db_lane *lane) {
-    if (lane->fence == FENCE_WANTED)
-        send_fence(lane);
-    while (lane->fence == FENCE_NONE && lane->arrived > 0)
-        flight_done(lane);
+static void go_on(struct db_conn *conn) {
+    if (conn->fence == FENCE_WANTED)
+        send_fence(conn);
+    while (conn->fence == FENCE_NONE && conn->arrived > 0)
+        flight_done(conn);
 }
 
 /* A cancelled fence is not an error: fence_done() sends another one. */
-static void fence_result(struct db_lane *lane, PGresult *res) {
+static void fence_result(struct db_conn *conn, PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
     bool cancelled = state != NULL && strncmp(state, "57", 2) == 0;
     bool error = res != NULL && result_is_error(res);
 
-    lane->wait_cancelled = lane->wait_cancelled || cancelled;
+    conn->wait_cancelled = conn->wait_cancelled || cancelled;
     PQclear(res);
-    if (PQstatus(lane->conn) == CONNECTION_BAD || (error && !cancelled))
-        lane_broken(lane);
+    if (PQstatus(conn->pg) == CONNECTION_BAD || (error && !cancelled))
+        conn_broken(conn);
 }
 
-static void fence_done(struct db_lane *lane) {
-    lane->fence = lane->wait_cancelled ? FENCE_WANTED : FENCE_NONE;
-    lane->wait_cancelled = false;
-    go_on(lane);
+static void fence_done(struct db_conn *conn) {
+    conn->fence = conn->wait_cancelled ? FENCE_WANTED : FENCE_NONE;
+    conn->wait_cancelled = false;
+    go_on(conn);
 }
 
 /* ---- results ---- */
 
 /* The transaction whose results arrive next; NULL: the results of the fence arrive next. */
-static struct db_flight *incoming(struct db_lane *lane) {
-    if (lane->arrived == lane->flying)
+static struct db_flight *incoming(struct db_conn *conn) {
+    if (conn->arrived == conn->flying)
         return NULL;
-    return &lane->flights[(lane->oldest + lane->arrived) % DB_MAX_FLIGHTS];
+    return &conn->flights[(conn->oldest + conn->arrived) % DB_MAX_FLIGHTS];
 }
 
-static void flight_arrived(struct db_lane *lane, const struct db_flight *f) {
-    if (lane->wait_cancelled) {
+static void flight_arrived(struct db_conn *conn, const struct db_flight *f) {
+    if (conn->wait_cancelled) {
         stats.standby_waits_cancelled++;
-        log_warning(lane_who(lane),
+        log_warning(conn_who(conn),
                     "a commit's wait for its standbys was cancelled: its replies are held back "
                     "until the standbys have the commit");
-        if (lane->fence != FENCE_SENT)
-            want_fence(lane, f->durability);
+        if (conn->fence != FENCE_SENT)
+            want_fence(conn, f->durability);
     }
-    lane->wait_cancelled = false;
-    lane->arrived++;
-    go_on(lane);
+    conn->wait_cancelled = false;
+    conn->arrived++;
+    go_on(conn);
 }
 
 /* Does the session not know the prepared statement (26000)? Then a pooler has assigned another session. */
@@ -508,7 +508,7 @@ static void collect(struct db_flight *f, PGresult *res) {
 }
 
 /* The commit may fail, too: the error then arrives before the Sync's result. */
-static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *res) {
+static void flight_result(struct db_conn *conn, struct db_flight *f, PGresult *res) {
     bool lost = is_another_session(res);
 
     if (res != NULL && result_is_error(res))
@@ -520,84 +520,84 @@ static void flight_result(struct db_lane *lane, struct db_flight *f, PGresult *r
     if (res != NULL)
         f->sets_durability = false;
     if (lost)
-        lane_down(lane, "the session does not have the prepared statements");
-    else if (PQstatus(lane->conn) == CONNECTION_BAD)
-        lane_broken(lane);
+        conn_down(conn, "the session does not have the prepared statements");
+    else if (PQstatus(conn->pg) == CONNECTION_BAD)
+        conn_broken(conn);
 }
 
-static void on_result(struct db_lane *lane, struct db_flight *f, PGresult *res) {
+static void on_result(struct db_conn *conn, struct db_flight *f, PGresult *res) {
     bool ends = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
 
     if (!ends && f != NULL)
-        flight_result(lane, f, res);
+        flight_result(conn, f, res);
     else if (!ends)
-        fence_result(lane, res);
+        fence_result(conn, res);
     else {
         PQclear(res);
         if (f != NULL)
-            flight_arrived(lane, f);
+            flight_arrived(conn, f);
         else
-            fence_done(lane);
+            fence_done(conn);
     }
 }
 
-static void beating_step(struct db_lane *lane, PGresult *res) {
-    lane->beating = PQresultStatus(res) != PGRES_PIPELINE_SYNC;
+static void beating_step(struct db_conn *conn, PGresult *res) {
+    conn->beating = PQresultStatus(res) != PGRES_PIPELINE_SYNC;
     PQclear(res);
-    if (PQstatus(lane->conn) == CONNECTION_BAD)
-        lane_broken(lane);
+    if (PQstatus(conn->pg) == CONNECTION_BAD)
+        conn_broken(conn);
 }
 
-static void flying_step(struct db_lane *lane) {
-    while (lane->state >= DB_READY && awaits_answer(lane) && !PQisBusy(lane->conn)) {
-        PGresult *res = PQgetResult(lane->conn);
+static void flying_step(struct db_conn *conn) {
+    while (conn->state >= DB_READY && awaits_answer(conn) && !PQisBusy(conn->pg)) {
+        PGresult *res = PQgetResult(conn->pg);
 
-        if (res == NULL && PQstatus(lane->conn) == CONNECTION_OK)
+        if (res == NULL && PQstatus(conn->pg) == CONNECTION_OK)
             continue;
-        if (lane->beating)
-            beating_step(lane, res);
+        if (conn->beating)
+            beating_step(conn, res);
         else
-            on_result(lane, incoming(lane), res);
+            on_result(conn, incoming(conn), res);
     }
 }
 
 /* libpq moves its unsent bytes with each try to send. Therefore an event makes one try only: PQconsumeInput() tries to
  * send, too. */
-static bool read_or_send(struct db_lane *lane, short what) {
+static bool read_or_send(struct db_conn *conn, short what) {
     if ((what & EV_READ) != 0)
-        return PQconsumeInput(lane->conn) != 0;
-    return lane_send_all(lane);
+        return PQconsumeInput(conn->pg) != 0;
+    return conn_send_all(conn);
 }
 
-static void lane_step(struct db_lane *lane, short what) {
-    if (lane->state == DB_DOWN)
+static void conn_step(struct db_conn *conn, short what) {
+    if (conn->state == DB_DOWN)
         return;
-    if (lane->state < DB_READY)
-        lane_connect_step(lane);
-    else if (!read_or_send(lane, what))
-        lane_broken(lane);
+    if (conn->state < DB_READY)
+        conn_connect_step(conn);
+    else if (!read_or_send(conn, what))
+        conn_broken(conn);
     else
-        flying_step(lane);
+        flying_step(conn);
 }
 
-struct params *db_params(struct db_lane *lane) {
-    return &lane->params;
+struct params *db_params(struct db_conn *conn) {
+    return &conn->params;
 }
 
 /* Sends the transaction's durability before its first statement, if it differs from that of the session. */
-static void set_durability(struct db_lane *lane, struct db_flight *f) {
+static void set_durability(struct db_conn *conn, struct db_flight *f) {
     if (f->sent > 0)
         return;
-    f->durability = lane->wanted;
-    if (f->durability == lane->durability)
+    f->durability = conn->wanted;
+    if (f->durability == conn->durability)
         return;
     f->sets_durability = true;
-    if (!send_durability(lane->conn, lane->wanted, true))
-        lane->broken = true;
+    if (!send_durability(conn->pg, conn->wanted, true))
+        conn->broken = true;
 }
 
-void db_begin(struct db_lane *lane, enum durability durability) {
-    lane->wanted = durability;
+void db_begin(struct db_conn *conn, enum durability durability) {
+    conn->wanted = durability;
 }
 
 static size_t params_bytes(int columns, const int lengths[]) {
@@ -608,33 +608,33 @@ static size_t params_bytes(int columns, const int lengths[]) {
     return bytes;
 }
 
-void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
-    struct db_flight *f = in_making(lane);
+void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
+    struct db_flight *f = in_making(conn);
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX];
     int formats[PARAMS_MAX];
 
-    params_finish(&lane->params, values, lengths, formats);
-    count_unflushed(lane, lane->unflushed + params_bytes(lane->params.columns, lengths));
-    set_durability(lane, f);
+    params_finish(&conn->params, values, lengths, formats);
+    count_unflushed(conn, conn->unflushed + params_bytes(conn->params.columns, lengths));
+    set_durability(conn, f);
     f->sent++;
     stats.statements++;
-    if (PQsendQueryPrepared(lane->conn, sql_texts[stmt].name, lane->params.columns, values, lengths, formats,
+    if (PQsendQueryPrepared(conn->pg, sql_texts[stmt].name, conn->params.columns, values, lengths, formats,
                             1) != 1)
-        lane->broken = true;
-    params_reset(&lane->params);
+        conn->broken = true;
+    params_reset(&conn->params);
 }
 
-void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {
-    if (!awaits_answer(lane))
-        stir(lane);
-    in_making(lane)->on_landed = on_landed;
-    lane->flying++;
-    lane->state = DB_FLYING;
-    lane->wanted = lane->durability;
+void db_send(struct db_conn *conn, void (*on_landed)(struct db_conn *, const struct db_result *)) {
+    if (!awaits_answer(conn))
+        stir(conn);
+    in_making(conn)->on_landed = on_landed;
+    conn->flying++;
+    conn->state = DB_FLYING;
+    conn->wanted = conn->durability;
     stats.flights++;
-    if (lane->broken || PQpipelineSync(lane->conn) != 1 || !lane_send_all(lane))
-        lane_broken(lane);
+    if (conn->broken || PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
+        conn_broken(conn);
 }
 
 /* ---- start and end ---- */
@@ -645,24 +645,24 @@ void db_init(struct event_base *base, const char *conninfo, const struct db_hook
     place_init(conninfo);
 }
 
-struct db_lane *db_lane_new(const char *name, enum lane_kind kind) {
-    struct db_lane *lane = xcalloc(1, sizeof *lane);
+struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
+    struct db_conn *conn = xcalloc(1, sizeof *conn);
 
-    lane->name = name;
-    lane->kind = kind;
-    lane->backoff_us = BACKOFF_FIRST_US;
-    lane->retry_event = event_new(db.base, -1, 0, on_timer, lane);
-    place_add(lane);
-    lane_connect(lane);
-    return lane;
+    conn->name = name;
+    conn->kind = kind;
+    conn->backoff_us = BACKOFF_FIRST_US;
+    conn->retry_event = event_new(db.base, -1, 0, on_timer, conn);
+    place_add(conn);
+    conn_connect(conn);
+    return conn;
 }
 
-void db_lane_free(struct db_lane *lane) {
-    place_remove(lane);
-    disconnect(lane);
+void db_conn_free(struct db_conn *conn) {
+    place_remove(conn);
+    disconnect(conn);
     for (size_t i = 0; i < DB_MAX_FLIGHTS; i++)
-        flight_clear(&lane->flights[i]);
-    event_free(lane->retry_event);
-    params_free(&lane->params);
-    free(lane);
+        flight_clear(&conn->flights[i]);
+    event_free(conn->retry_event);
+    params_free(&conn->params);
+    free(conn);
 }

@@ -11,11 +11,11 @@
 #include "pg/probe.h"
 #include "sql_gen.h"
 
-enum lane_kind {
-    LANE_HOT,   /* changes jobs */
-    LANE_SIDE,  /* reads, and maintenance whose commits need no flush */
-    LANE_LARGE, /* adds the jobs of large requests, so that LANE_HOT stays free for other tasks */
-    LANE_KINDS,
+enum conn_kind {
+    CONN_WRITE, /* changes jobs */
+    CONN_READ,  /* reads, and maintenance whose commits need no flush */
+    CONN_LARGE, /* adds the jobs of large requests, so that CONN_WRITE stays free for other tasks */
+    CONN_KINDS,
 };
 
 /* Why a statement failed. */
@@ -39,8 +39,8 @@ struct op_error {
  * session waits for the client at two probes in a row, the statements or their results are lost. The connection is then
  * closed. An idle connection sends a Sync every three seconds.
  *
- * LANE_HOT and LANE_LARGE are closed together. LANE_HOT is opened first, and terminates the older sessions of both.
- * Every lost transaction has then ended before LANE_HOT queries the commit markers.
+ * CONN_WRITE and CONN_LARGE are closed together. CONN_WRITE is opened first, and terminates the older sessions of both.
+ * Every lost transaction has then ended before CONN_WRITE queries the commit markers.
  *
  * A closed connection is opened again, with back-off. pooler.h checks that the session belongs to this connection
  * alone. The first connection brings the schema up to date. Every connection prepares all statements before it is
@@ -79,7 +79,7 @@ enum db_outcome {
     DB_LOST,   /* the connection was lost; the transaction may have been committed */
 };
 
-struct db_lane;
+struct db_conn;
 
 struct db_result {
     enum db_outcome outcome;
@@ -97,7 +97,7 @@ struct db_result {
 /* The statements and results of one transaction on a connection. */
 struct db_flight {
     /* Called at its end; set by db_send(). */
-    void (*on_landed)(struct db_lane *lane, const struct db_result *result);
+    void (*on_landed)(struct db_conn *conn, const struct db_result *result);
     enum durability durability;
     bool
         sets_durability; /* the next result is that of the statement that sets the durability; it is dropped */
@@ -111,12 +111,12 @@ struct db_flight {
     char message[512];
 };
 
-struct db_lane {
+struct db_conn {
     const char *name; /* "hot", "side": part of the session's name */
-    enum lane_kind kind;
+    enum conn_kind kind;
     enum db_state state;
     /* Private. */
-    PGconn *conn;
+    PGconn *pg;
     size_t host;        /* index of the host (hosts.h) */
     unsigned tried;     /* hosts that were tried since one was accepted */
     long long timeline; /* the timeline of the database on that host; 0: not known */
@@ -146,8 +146,8 @@ struct db_lane {
 };
 
 struct db_hooks {
-    void (*on_ready)(struct db_lane *lane); /* connected and prepared */
-    void (*on_down)(struct db_lane *lane);  /* after on_landed() of each lost transaction */
+    void (*on_ready)(struct db_conn *conn); /* connected and prepared */
+    void (*on_down)(struct db_conn *conn);  /* after on_landed() of each lost transaction */
     /* A problem of this machine that keeps the database from working, such as a full disk; NULL: none is known. The
      * hook may be NULL. */
     const char *(*trouble)(void);
@@ -157,23 +157,23 @@ struct db_hooks {
  * there, and transactions without a result are lost. A former primary is refused. The application_name of each session
  * contains this server's ID. A new session terminates an older session with the same name. */
 void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks);
-struct db_lane *db_lane_new(const char *name, enum lane_kind kind);
-void db_lane_free(struct db_lane *lane);
+struct db_conn *db_conn_new(const char *name, enum conn_kind kind);
+void db_conn_free(struct db_conn *conn);
 
 /* May another transaction be sent? */
-static inline bool db_has_room(const struct db_lane *lane) {
-    return lane->state >= DB_READY && lane->flying < DB_MAX_FLIGHTS && lane->fence == FENCE_NONE;
+static inline bool db_has_room(const struct db_conn *conn) {
+    return conn->state >= DB_READY && conn->flying < DB_MAX_FLIGHTS && conn->fence == FENCE_NONE;
 }
 /* Sets the durability of the next transaction. Call it before the first statement. Without it the transaction has the
  * durability of the session. */
-void db_begin(struct db_lane *lane, enum durability durability);
+void db_begin(struct db_conn *conn, enum durability durability);
 /* The parameters of the next statement; the caller fills them. */
-struct params *db_params(struct db_lane *lane);
+struct params *db_params(struct db_conn *conn);
 /* Adds a statement with db_params() to the transaction. If the statement cannot be sent, db_send() closes the
  * connection and reports the transaction as lost. */
-void db_statement(struct db_lane *lane, enum sql_stmt stmt);
+void db_statement(struct db_conn *conn, enum sql_stmt stmt);
 /* Sends the transaction, which must have a statement. db_has_room() must be true. */
-void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *));
+void db_send(struct db_conn *conn, void (*on_landed)(struct db_conn *, const struct db_result *));
 
 /* Has a standby become the primary since the last call? It may lack commits that it had not received. */
 bool db_was_promoted(void);

@@ -24,13 +24,13 @@ static bool tells_of_a_cancelled_wait(const PGresult *res) {
 }
 
 static void on_notice(void *arg, const PGresult *res) {
-    struct db_lane *lane = arg;
+    struct db_conn *conn = arg;
     const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
     if (tells_of_a_cancelled_wait(res))
-        lane->wait_cancelled = true;
+        conn->wait_cancelled = true;
 
-    log_verbose(lane_who(lane), "%s: %s", PQresultErrorField(res, PG_DIAG_SEVERITY),
+    log_verbose(conn_who(conn), "%s: %s", PQresultErrorField(res, PG_DIAG_SEVERITY),
                 text != NULL ? text : "");
 }
 
@@ -40,30 +40,30 @@ static int64_t patience(void) {
     return hosts_count() > 1 ? HOST_TIMEOUT_US : CONNECT_TIMEOUT_US;
 }
 
-void lane_connect(struct db_lane *lane) {
-    lane->state = DB_CONNECTING;
-    place_choose(lane);
-    lane->conn = session_connect(lane->host, lane->name);
-    if (PQstatus(lane->conn) == CONNECTION_BAD) {
-        lane_broken(lane);
+void conn_connect(struct db_conn *conn) {
+    conn->state = DB_CONNECTING;
+    place_choose(conn);
+    conn->pg = session_connect(conn->host, conn->name);
+    if (PQstatus(conn->pg) == CONNECTION_BAD) {
+        conn_broken(conn);
         return;
     }
-    PQsetNoticeReceiver(lane->conn, on_notice, lane);
-    lane_arm_timer(lane, patience());
-    lane_watch(lane, true);
+    PQsetNoticeReceiver(conn->pg, on_notice, conn);
+    conn_arm_timer(conn, patience());
+    conn_watch(conn, true);
 }
 
-static bool is_waiting(const struct db_lane *lane) {
-    return lane->state == DB_CHECKING && pooler_waits(&lane->pooler);
+static bool is_waiting(const struct db_conn *conn) {
+    return conn->state == DB_CHECKING && pooler_waits(&conn->pooler);
 }
 
 /* A text with several statements cannot have parameters. */
-static void step_send(struct db_lane *lane, const char *text, int count, const char *const *values) {
-    int sent = count > 0 ? PQsendQueryParams(lane->conn, text, count, NULL, values, NULL, NULL, 0)
-                         : PQsendQuery(lane->conn, text);
+static void step_send(struct db_conn *conn, const char *text, int count, const char *const *values) {
+    int sent = count > 0 ? PQsendQueryParams(conn->pg, text, count, NULL, values, NULL, NULL, 0)
+                         : PQsendQuery(conn->pg, text);
 
-    if (sent != 1 || !lane_send_all(lane))
-        lane_broken(lane);
+    if (sent != 1 || !conn_send_all(conn))
+        conn_broken(conn);
 }
 
 const char *durability_setting(enum durability durability) {
@@ -76,128 +76,128 @@ const char *durability_setting(enum durability durability) {
     return settings[durability];
 }
 
-bool send_durability(PGconn *conn, enum durability durability, bool transaction) {
+bool send_durability(PGconn *pg, enum durability durability, bool transaction) {
     const char *values[] = { durability_setting(durability), transaction ? "true" : "false" };
 
-    return PQsendQueryPrepared(conn, sql_texts[SQL_SET_DURABILITY].name, 2, values, NULL, NULL, 1) == 1;
+    return PQsendQueryPrepared(pg, sql_texts[SQL_SET_DURABILITY].name, 2, values, NULL, NULL, 1) == 1;
 }
 
 /* The connection for reads never waits for standbys, because it queries their state. Its own writes may be lost. */
-static enum durability usual_durability(enum lane_kind kind) {
+static enum durability usual_durability(enum conn_kind kind) {
     enum durability set = (enum durability)config.durability;
 
-    return kind == LANE_SIDE && set < DURABILITY_LOCAL ? DURABILITY_LOCAL : set;
+    return kind == CONN_READ && set < DURABILITY_LOCAL ? DURABILITY_LOCAL : set;
 }
 
 /* Sends the session's settings and all statements with one Sync. */
-static bool prepare_send(struct db_lane *lane) {
-    bool ok = PQenterPipelineMode(lane->conn) == 1 &&
-              PQsendQueryParams(lane->conn, sql_session, 0, NULL, NULL, NULL, NULL, 0) == 1 &&
-              PQsendQueryParams(lane->conn, sql_takeover, 0, NULL, NULL, NULL, NULL, 0) == 1;
+static bool prepare_send(struct db_conn *conn) {
+    bool ok = PQenterPipelineMode(conn->pg) == 1 &&
+              PQsendQueryParams(conn->pg, sql_session, 0, NULL, NULL, NULL, NULL, 0) == 1 &&
+              PQsendQueryParams(conn->pg, sql_takeover, 0, NULL, NULL, NULL, NULL, 0) == 1;
 
     for (int i = 0; ok && i < SQL_COUNT; i++)
-        ok = PQsendPrepare(lane->conn, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;
-    lane->state = DB_PREPARING;
-    lane->durability = usual_durability(lane->kind);
-    return ok && send_durability(lane->conn, lane->durability, false) && PQpipelineSync(lane->conn) == 1 &&
-           lane_send_all(lane);
+        ok = PQsendPrepare(conn->pg, sql_texts[i].name, sql_texts[i].text, 0, NULL) == 1;
+    conn->state = DB_PREPARING;
+    conn->durability = usual_durability(conn->kind);
+    return ok && send_durability(conn->pg, conn->durability, false) && PQpipelineSync(conn->pg) == 1 &&
+           conn_send_all(conn);
 }
 
 /* At the start the process ends. A server that was ready before keeps trying, as for a database that is down. */
-static void distrust(struct db_lane *lane) {
+static void distrust(struct db_conn *conn) {
     if (!db.was_ready)
-        log_fatal(lane_who(lane), "%s", lane->migrate->error);
-    lane_down(lane, lane->migrate->error);
+        log_fatal(conn_who(conn), "%s", conn->migrate->error);
+    conn_down(conn, conn->migrate->error);
 }
 
-static void migrate_step(struct db_lane *lane) {
-    struct migrate *m = lane->migrate;
+static void migrate_step(struct db_conn *conn) {
+    struct migrate *m = conn->migrate;
 
-    switch (migrate_next(m, lane->step_result)) {
+    switch (migrate_next(m, conn->step_result)) {
     case MIGRATE_SEND:
-        step_send(lane, m->text, m->count, m->values);
+        step_send(conn, m->text, m->count, m->values);
         break;
     case MIGRATE_DONE:
-        if (!prepare_send(lane))
-            lane_broken(lane);
+        if (!prepare_send(conn))
+            conn_broken(conn);
         break;
     case MIGRATE_DISTRUST:
-        distrust(lane);
+        distrust(conn);
         break;
     case MIGRATE_REFUSE:
-        log_fatal(lane_who(lane), "%s", m->error);
+        log_fatal(conn_who(conn), "%s", m->error);
     }
 }
 
-static void identify_start(struct db_lane *lane) {
-    PQclear(lane->step_result);
-    lane->step_result = NULL;
-    lane->state = DB_IDENTIFYING;
-    step_send(lane, sql_identify, 0, NULL);
+static void identify_start(struct db_conn *conn) {
+    PQclear(conn->step_result);
+    conn->step_result = NULL;
+    conn->state = DB_IDENTIFYING;
+    step_send(conn, sql_identify, 0, NULL);
 }
 
-static void identify_done(struct db_lane *lane) {
-    if (!place_accept(lane, lane->step_result))
+static void identify_done(struct db_conn *conn) {
+    if (!place_accept(conn, conn->step_result))
         return;
-    PQclear(lane->step_result);
-    lane->step_result = NULL;
-    lane_arm_timer(lane, CONNECT_TIMEOUT_US);
-    lane->state = DB_MIGRATING;
-    lane->migrate = xcalloc(1, sizeof *lane->migrate);
-    migrate_step(lane);
+    PQclear(conn->step_result);
+    conn->step_result = NULL;
+    conn_arm_timer(conn, CONNECT_TIMEOUT_US);
+    conn->state = DB_MIGRATING;
+    conn->migrate = xcalloc(1, sizeof *conn->migrate);
+    migrate_step(conn);
 }
 
-static void check_step(struct db_lane *lane) {
-    lane_arm_timer(lane, patience());
-    switch (pooler_next(&lane->pooler, PQbackendPID(lane->conn), lane->step_result)) {
+static void check_step(struct db_conn *conn) {
+    conn_arm_timer(conn, patience());
+    switch (pooler_next(&conn->pooler, PQbackendPID(conn->pg), conn->step_result)) {
     case POOLER_SEND:
-        step_send(lane, sql_pooler, 1, lane->pooler.values);
+        step_send(conn, sql_pooler, 1, conn->pooler.values);
         break;
     case POOLER_WAIT:
-        lane_arm_timer(lane, POOLER_WAIT_US);
+        conn_arm_timer(conn, POOLER_WAIT_US);
         break;
     case POOLER_FINE:
-        identify_start(lane);
+        identify_start(conn);
         break;
     case POOLER_REFUSE:
-        log_fatal(lane_who(lane), "%s", lane->pooler.error);
+        log_fatal(conn_who(conn), "%s", conn->pooler.error);
     }
 }
 
-static void connected(struct db_lane *lane) {
-    PQsetnonblocking(lane->conn, 1);
-    db.server_version = PQserverVersion(lane->conn);
+static void connected(struct db_conn *conn) {
+    PQsetnonblocking(conn->pg, 1);
+    db.server_version = PQserverVersion(conn->pg);
     if (db.server_version < 140000)
-        log_fatal(lane_who(lane), "the database server is PostgreSQL %d: 14 or newer is needed",
+        log_fatal(conn_who(conn), "the database server is PostgreSQL %d: 14 or newer is needed",
                   db.server_version / 10000);
-    lane_watch(lane, false);
-    lane->state = DB_CHECKING;
-    check_step(lane);
+    conn_watch(conn, false);
+    conn->state = DB_CHECKING;
+    check_step(conn);
 }
 
-static void connecting_step(struct db_lane *lane) {
-    switch (PQconnectPoll(lane->conn)) {
+static void connecting_step(struct db_conn *conn) {
+    switch (PQconnectPoll(conn->pg)) {
     case PGRES_POLLING_READING:
-        lane_watch(lane, false);
+        conn_watch(conn, false);
         break;
     case PGRES_POLLING_WRITING:
-        lane_watch(lane, true);
+        conn_watch(conn, true);
         break;
     case PGRES_POLLING_OK:
-        connected(lane);
+        connected(conn);
         break;
     default:
-        lane_broken(lane);
+        conn_broken(conn);
     }
 }
 
-static void step_done(struct db_lane *lane) {
-    if (lane->state == DB_CHECKING)
-        check_step(lane);
-    else if (lane->state == DB_IDENTIFYING)
-        identify_done(lane);
+static void step_done(struct db_conn *conn) {
+    if (conn->state == DB_CHECKING)
+        check_step(conn);
+    else if (conn->state == DB_IDENTIFYING)
+        identify_done(conn);
     else
-        migrate_step(lane);
+        migrate_step(conn);
 }
 
 /* Is the error temporary: class 57 (cancelled, shutdown), or the end of the session? */
@@ -209,27 +209,27 @@ static bool is_passing(const PGresult *res) {
 
 /* An error of identify.sql is accepted unless it is temporary, because databases that resemble Postgres may lack its
  * functions. */
-static bool is_fatal(const struct db_lane *lane, const PGresult *res) {
-    return result_is_error(res) && (lane->state != DB_IDENTIFYING || is_passing(res));
+static bool is_fatal(const struct db_conn *conn, const PGresult *res) {
+    return result_is_error(res) && (conn->state != DB_IDENTIFYING || is_passing(res));
 }
 
 /* A text with several statements gives several results; the last one counts. While the pooler check waits, no statement
  * was sent. An error of the ending session is then not taken for a result. */
-static void step_results(struct db_lane *lane) {
-    while (!is_waiting(lane) && !PQisBusy(lane->conn)) {
-        PGresult *res = PQgetResult(lane->conn);
+static void step_results(struct db_conn *conn) {
+    while (!is_waiting(conn) && !PQisBusy(conn->pg)) {
+        PGresult *res = PQgetResult(conn->pg);
 
         if (res == NULL) {
-            step_done(lane);
+            step_done(conn);
             return;
         }
-        if (is_fatal(lane, res)) {
+        if (is_fatal(conn, res)) {
             PQclear(res);
-            lane_broken(lane);
+            conn_broken(conn);
             return;
         }
-        PQclear(lane->step_result);
-        lane->step_result = res;
+        PQclear(conn->step_result);
+        conn->step_result = res;
     }
 }
 
@@ -243,9 +243,9 @@ static bool left_behind(const PGresult *res) {
     return false;
 }
 
-static void preparing_step(struct db_lane *lane) {
-    while (!PQisBusy(lane->conn)) {
-        PGresult *res = PQgetResult(lane->conn);
+static void preparing_step(struct db_conn *conn) {
+    while (!PQisBusy(conn->pg)) {
+        PGresult *res = PQgetResult(conn->pg);
         ExecStatusType status = PQresultStatus(res);
         bool error = res != NULL && result_is_error(res);
         const char *why = left_behind(res)        ? "an older session of this server does not end"
@@ -254,36 +254,36 @@ static void preparing_step(struct db_lane *lane) {
 
         PQclear(res);
         if (why != NULL) {
-            lane_down(lane, why);
+            conn_down(conn, why);
             return;
         }
-        if (error || PQstatus(lane->conn) == CONNECTION_BAD) {
-            lane_broken(lane);
+        if (error || PQstatus(conn->pg) == CONNECTION_BAD) {
+            conn_broken(conn);
             return;
         }
         if (status == PGRES_PIPELINE_SYNC) {
-            lane_ready(lane);
+            conn_ready(conn);
             return;
         }
     }
 }
 
-void lane_connect_step(struct db_lane *lane) {
-    if (lane->state == DB_CONNECTING) {
-        connecting_step(lane);
+void conn_connect_step(struct db_conn *conn) {
+    if (conn->state == DB_CONNECTING) {
+        connecting_step(conn);
         return;
     }
-    if (!PQconsumeInput(lane->conn) || !lane_send_all(lane))
-        lane_broken(lane);
-    else if (lane->state == DB_PREPARING)
-        preparing_step(lane);
+    if (!PQconsumeInput(conn->pg) || !conn_send_all(conn))
+        conn_broken(conn);
+    else if (conn->state == DB_PREPARING)
+        preparing_step(conn);
     else
-        step_results(lane);
+        step_results(conn);
 }
 
-void lane_connect_timer(struct db_lane *lane) {
-    if (is_waiting(lane))
-        check_step(lane);
+void conn_connect_timer(struct db_conn *conn) {
+    if (is_waiting(conn))
+        check_step(conn);
     else
-        lane_down(lane, "no answer in time");
+        conn_down(conn, "no answer in time");
 }

@@ -19,45 +19,45 @@ extern struct db {
 } db;
 
 /* The subject of log lines, such as "database writes". */
-const char *lane_who(const struct db_lane *lane);
+const char *conn_who(const struct db_conn *conn);
 /* Waits for readable bytes; with write also until the socket takes bytes. */
-void lane_watch(struct db_lane *lane, bool write);
-void lane_arm_timer(struct db_lane *lane, int64_t us);
+void conn_watch(struct db_conn *conn, bool write);
+void conn_arm_timer(struct db_conn *conn, int64_t us);
 /* Flushes libpq's buffer as far as the socket takes it. False if the connection is broken. */
-bool lane_send_all(struct db_lane *lane) MUST_CHECK;
+bool conn_send_all(struct db_conn *conn) MUST_CHECK;
 /* Closes the connection, reports its transactions as lost, and calls on_down(). The connection is opened again after
  * the back-off. */
-void lane_down(struct db_lane *lane, const char *why);
-/* Like lane_down(), for a connection that libpq found broken. The reason is libpq's message. */
-void lane_broken(struct db_lane *lane);
+void conn_down(struct db_conn *conn, const char *why);
+/* Like conn_down(), for a connection that libpq found broken. The reason is libpq's message. */
+void conn_broken(struct db_conn *conn);
 /* Call it when all statements are prepared. */
-void lane_ready(struct db_lane *lane);
+void conn_ready(struct db_conn *conn);
 bool result_is_error(const PGresult *res);
 
 /* Has the connection waited for a result for QUIET_US? */
-bool lane_hangs(const struct db_lane *lane);
+bool conn_hangs(const struct db_conn *conn);
 
 /* The selection of the host. All connections use the same primary, the one with the highest timeline. */
 void place_init(const char *conninfo);
-void place_add(struct db_lane *lane);
-void place_remove(struct db_lane *lane);
+void place_add(struct db_conn *conn);
+void place_remove(struct db_conn *conn);
 /* The connection that is closed together with this connection, or NULL. */
-struct db_lane *place_partner(const struct db_lane *lane);
-/* Sets lane->host to the host for the next try. */
-void place_choose(struct db_lane *lane);
+struct db_conn *place_partner(const struct db_conn *conn);
+/* Sets connection->host to the host for the next try. */
+void place_choose(struct db_conn *conn);
 /* The try has failed: moves to the next host. True if all hosts were tried since a host was accepted. */
-bool place_next(struct db_lane *lane);
+bool place_next(struct db_conn *conn);
 /* May the connection use the host with this result of identify.sql? If not, the connection is closed. */
-bool place_accept(struct db_lane *lane, const PGresult *identity) MUST_CHECK;
+bool place_accept(struct db_conn *conn, const PGresult *identity) MUST_CHECK;
 
 /* Begins to connect. */
-void lane_connect(struct db_lane *lane);
+void conn_connect(struct db_conn *conn);
 /* Events of a connection that is not ready yet: the socket, and the timer. */
-void lane_connect_step(struct db_lane *lane);
-void lane_connect_timer(struct db_lane *lane);
+void conn_connect_step(struct db_conn *conn);
+void conn_connect_timer(struct db_conn *conn);
 /* The value for Postgres' synchronous_commit. */
 const char *durability_setting(enum durability durability);
 /* Sends the statement that sets the durability of the session, or of this transaction only. */
-bool send_durability(PGconn *conn, enum durability durability, bool transaction) MUST_CHECK;
+bool send_durability(PGconn *pg, enum durability durability, bool transaction) MUST_CHECK;
 
 #endif

@@ -9,7 +9,7 @@
 #include "pg/hosts.h"
 #include "pg/session.h"
 
-#define LANES_MAX 8
+#define CONNS_MAX 8
 /* The time between two rounds of probes of the other hosts. While all connections get results, only every second round
  * is made. */
 #define LOOK_US (3 * US_PER_S)
@@ -25,7 +25,7 @@ struct identity {
 };
 
 static struct {
-    struct db_lane *lanes[LANES_MAX];
+    struct db_conn *conns[CONNS_MAX];
     size_t count;
     struct identity newest; /* the primary with the highest timeline; timeline 0: no primary was seen */
     size_t host;            /* the host of that primary */
@@ -75,24 +75,24 @@ static const char *objection(const struct identity *id) {
 
 /* ---- move to the primary ---- */
 
-static bool is_accepted(const struct db_lane *lane) {
-    return lane->state >= DB_MIGRATING;
+static bool is_accepted(const struct db_conn *conn) {
+    return conn->state >= DB_MIGRATING;
 }
 
 /* Moves all connections except but to the host. Closes connections to other hosts and to an older timeline. */
-static void gather(size_t host, long long timeline, const struct db_lane *but) {
+static void gather(size_t host, long long timeline, const struct db_conn *but) {
     char why[350];
 
     place.host = host;
     snprintf(why, sizeof why, "the primary is %s, on timeline %lld", hosts_name(host), timeline);
     for (size_t i = 0; i < place.count; i++) {
-        struct db_lane *lane = place.lanes[i];
+        struct db_conn *conn = place.conns[i];
 
-        if (lane == but || (lane->host == host && (!is_accepted(lane) || lane->timeline == timeline)))
+        if (conn == but || (conn->host == host && (!is_accepted(conn) || conn->timeline == timeline)))
             continue;
-        if (lane->state != DB_DOWN)
-            lane_down(lane, why);
-        lane->host = host;
+        if (conn->state != DB_DOWN)
+            conn_down(conn, why);
+        conn->host = host;
     }
 }
 
@@ -105,14 +105,14 @@ static void learn(const struct identity *id, size_t host) {
     place.newest = *id;
 }
 
-static void refuse(struct db_lane *lane, const char *objection) {
+static void refuse(struct db_conn *conn, const char *objection) {
     char why[400];
 
-    snprintf(why, sizeof why, "%s is refused: %s", hosts_name(lane->host), objection);
+    snprintf(why, sizeof why, "%s is refused: %s", hosts_name(conn->host), objection);
     if (strcmp(why, place.refusal) != 0)
-        log_warning(lane_who(lane), "%s", why);
+        log_warning(conn_who(conn), "%s", why);
     snprintf(place.refusal, sizeof place.refusal, "%s", why);
-    lane_down(lane, why);
+    conn_down(conn, why);
 }
 
 /* ---- probes of the other hosts ---- */
@@ -154,8 +154,8 @@ static bool is_worth_a_look(void) {
     bool connected = false, hanging = false;
 
     for (size_t i = 0; i < place.count; i++) {
-        connected = connected || is_accepted(place.lanes[i]);
-        hanging = hanging || lane_hangs(place.lanes[i]);
+        connected = connected || is_accepted(place.conns[i]);
+        hanging = hanging || conn_hangs(place.conns[i]);
     }
     return connected && (hanging || place.looks++ % CALM_LOOKS == 0);
 }
@@ -179,60 +179,60 @@ void place_init(const char *conninfo) {
     place.timer = event_new(db.base, -1, 0, on_timer, NULL);
 }
 
-void place_add(struct db_lane *lane) {
-    if (place.count == LANES_MAX)
+void place_add(struct db_conn *conn) {
+    if (place.count == CONNS_MAX)
         log_fatal("db", "too many lanes");
-    place.lanes[place.count++] = lane;
+    place.conns[place.count++] = conn;
     look_in(LOOK_US);
 }
 
-void place_remove(struct db_lane *lane) {
+void place_remove(struct db_conn *conn) {
     size_t i = 0;
 
-    while (place.lanes[i] != lane)
+    while (place.conns[i] != conn)
         i++;
-    place.lanes[i] = place.lanes[--place.count];
+    place.conns[i] = place.conns[--place.count];
     if (place.count > 0)
         return;
     probe_stop(&place.probe);
     event_free(place.timer);
 }
 
-struct db_lane *place_partner(const struct db_lane *lane) {
-    enum lane_kind kind = lane->kind == LANE_HOT ? LANE_LARGE : LANE_HOT;
+struct db_conn *place_partner(const struct db_conn *conn) {
+    enum conn_kind kind = conn->kind == CONN_WRITE ? CONN_LARGE : CONN_WRITE;
 
-    for (size_t i = 0; i < place.count && lane->kind != LANE_SIDE; i++)
-        if (place.lanes[i]->kind == kind)
-            return place.lanes[i];
+    for (size_t i = 0; i < place.count && conn->kind != CONN_READ; i++)
+        if (place.conns[i]->kind == kind)
+            return place.conns[i];
     return NULL;
 }
 
-void place_choose(struct db_lane *lane) {
-    lane->timeline = 0;
+void place_choose(struct db_conn *conn) {
+    conn->timeline = 0;
     for (size_t i = 0; i < place.count; i++)
-        if (is_accepted(place.lanes[i]))
-            lane->host = place.host;
+        if (is_accepted(place.conns[i]))
+            conn->host = place.host;
 }
 
-bool place_next(struct db_lane *lane) {
-    lane->host = (lane->host + 1) % hosts_count();
-    return ++lane->tried % hosts_count() == 0;
+bool place_next(struct db_conn *conn) {
+    conn->host = (conn->host + 1) % hosts_count();
+    return ++conn->tried % hosts_count() == 0;
 }
 
 /* A database that resembles Postgres may not know identify.sql. It is accepted without a check. */
-bool place_accept(struct db_lane *lane, const PGresult *identity) {
+bool place_accept(struct db_conn *conn, const PGresult *identity) {
     struct identity id;
 
     if (!read_identity(identity, &id))
         return true;
     if (objection(&id) != NULL) {
-        refuse(lane, objection(&id));
+        refuse(conn, objection(&id));
         return false;
     }
-    lane->tried = 0;
-    lane->timeline = id.timeline;
-    learn(&id, lane->host);
-    gather(lane->host, id.timeline, lane);
+    conn->tried = 0;
+    conn->timeline = id.timeline;
+    learn(&id, conn->host);
+    gather(conn->host, id.timeline, conn);
     place.refusal[0] = '\0';
     place.looks = 0;
     look_in(FIRST_LOOK_US);

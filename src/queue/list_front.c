@@ -88,7 +88,7 @@ static void fronts_fail(struct task *t, const struct op_error *err) {
 struct op op_find_fronts = {
     .name = "find_fronts",
     .stmt = SQL_FIND_FRONTS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .encode = fronts_encode,
     .done = fronts_done,
     .fail = fronts_fail,

@@ -239,7 +239,7 @@ void queue_drop(struct queue *q) {
     free(q);
 }
 
-/* The audit may lack jobs that LANE_LARGE committed in the same time, or the counters include them twice. */
+/* The audit may lack jobs that CONN_LARGE committed in the same time, or the counters include them twice. */
 static void note_counted(struct queue *q) {
     q->counted_us = clock_mono();
     q->doubtful |= q->landed_apart;

@@ -97,7 +97,7 @@ struct queue {
     uint64_t counted;      /* `changes` at the last counter audit */
     int64_t changed_us;    /* clock_mono() of the last change */
     int64_t counted_us;    /* clock_mono() of the last counter audit */
-    bool landed_apart;     /* since that audit, jobs were added over LANE_LARGE */
+    bool landed_apart;     /* since that audit, jobs were added over CONN_LARGE */
     struct list in_news;   /* in the outbox: its own share has changed */
     struct list in_untold; /* in the outbox: it has ready jobs that peers do not know */
     struct job_key untold; /* the first key of these jobs */
@@ -220,7 +220,7 @@ void queue_count_gone(struct job_key key, int64_t queued_since);
 /* Counts a job that was committed as ready at key. It becomes a redelivery key only if it is not after the
  * scan position. If no job was ready after the scan position, that moves to just before key. */
 void queue_job_ready(struct queue *q, struct job_key key);
-/* Called before jobs are counted that were committed over LANE_LARGE. Its transactions have no order with
+/* Called before jobs are counted that were committed over CONN_LARGE. Its transactions have no order with
  * claims and counter audits. first: the smallest of their keys. They were sent at sent_us or later
  * (clock_mono()). */
 void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us);

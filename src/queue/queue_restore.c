@@ -57,7 +57,7 @@ static void restore_fail(struct task *t, const struct op_error *err) {
 struct op op_restore_queues = {
     .name = "restore_queues",
     .stmt = SQL_RESTORE_QUEUES,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .alone = true,
     .encode = restore_encode,
     .done = restore_done,

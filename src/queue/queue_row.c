@@ -104,7 +104,7 @@ static void open_fail(struct task *task, const struct op_error *err) {
 struct op op_open_queues = {
     .name = "open_queues",
     .stmt = SQL_OPEN_QUEUES,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .encode = open_encode,
     .done = open_done,
     .fail = open_fail,
@@ -171,7 +171,7 @@ static void drop_fail(struct task *task, const struct op_error *err) {
 struct op op_drop_queues = {
     .name = "drop_queues",
     .stmt = SQL_DROP_QUEUES,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .begin = drop_begin,
     .encode = drop_encode,
     .done = drop_done,
@@ -240,7 +240,7 @@ static bool counters_again(struct task *t, bool unknown) {
 struct op op_save_counters = {
     .name = "save_counters",
     .stmt = SQL_SAVE_COUNTERS,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .encode = counters_encode,
     .done = counters_done,
     .fail = counters_fail,

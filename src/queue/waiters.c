@@ -532,7 +532,7 @@ void waiters_end_all(const char *error) {
 /* A list pop that is claiming does not time out. Its claim removes the jobs, so other requests can no longer
  * get them. And a request that finds a job at once gets it, however short its timeout is. It ends soon. */
 static bool is_being_served(const struct get *g) {
-    return g->kind != NULL && g->state != GET_WAITING && batch_connected(LANE_HOT);
+    return g->kind != NULL && g->state != GET_WAITING && batch_connected(CONN_WRITE);
 }
 
 void waiters_expire(int64_t mono_us) {

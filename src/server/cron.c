@@ -119,7 +119,7 @@ struct op op_postpone = {
     .name = "postpone",
     .stmt = SQL_POSTPONE_JOBS,
     .names_jobs = true,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .begin = postpone_begin,
     .encode = postpone_encode,
     .done = postpone_done,
@@ -197,7 +197,7 @@ static void clock_fail(struct task *t, const struct op_error *err) {
 struct op op_clock = {
     .name = "clock",
     .stmt = SQL_CLOCK,
-    .lane = LANE_SIDE,
+    .conn = CONN_READ,
     .alone = true,
     .encode = clock_encode,
     .done = clock_done,

@@ -212,7 +212,7 @@ static void test_the_database_sees_no_crowd(void **state) {
     EVENTUALLY(info_number(watcher, "database_connected") == 0);
     crowd_connect(&big, CROWD);
     EVENTUALLY(crowd_send(CROWD, "*4\r\n$6\r\nADDJOB\r\n$4\r\naway\r\n$1\r\nx\r\n$1\r\n0\r\n"));
-    /* 20 ms, doubled each time, up to two seconds: some eight tries a lane in this time. */
+    /* 20 ms, doubled each time, up to two seconds: some eight tries a connection in this time. */
     HOLDS_FOR(1500, lines_with(big.log, "next try in") < 60);
     postgres_resume(&pg);
     EVENTUALLY((most = sessions_of(&big) > most ? sessions_of(&big) : most) <= MAX_CONNECTIONS &&

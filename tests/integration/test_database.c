@@ -292,7 +292,7 @@ static void test_trigger_made_while_the_server_runs(void **state) {
 /* Silence, and two looks at the session. */
 #define LOOKS_MS 6000
 
-/* The process that serves the hot lane; 0: there is none. */
+/* The process that serves the hot connection; 0: there is none. */
 static pid_t hot_session(void) {
     char *text = postgres_query(server.database, "select coalesce(max(pid), 0) from pg_stat_activity"
                                                  " where application_name like 'pgdisque % hot'"

@@ -12,7 +12,7 @@
 
 #include "standby.h"
 
-/* Until a host that has been promoted is found, and the lanes are there. */
+/* Until a host that has been promoted is found, and the connections are there. */
 #define MOVED_MS 20000
 
 static struct postgres primary, standby;

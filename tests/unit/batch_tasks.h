@@ -9,7 +9,7 @@
 
 /*
  * Operations for tests of the batch: a and b; c, of which every task is a statement of its
- * own; s on the side lane; r, which an a becomes when its flight was lost; m, which has
+ * own; s on the side connection; r, which an a becomes when its flight was lost; m, which has
  * a statement for tasks of one shape; x, which commits asynchronously; and y, which is
  * replicated. What happens to tasks is written to a log:
  * "done:a1,a2 fail:b1(22P02)".
@@ -114,7 +114,7 @@ static const struct op_alike trial_alike = {
 #define TRIAL_OP(variable, text, where, single, statement, repeat) \
     static struct op variable = { .name = text,                    \
                                   .stmt = statement,               \
-                                  .lane = where,                   \
+                                  .conn = where,                   \
                                   .alone = single,                 \
                                   .spreads = !(single),            \
                                   .begin = trial_begin,            \
@@ -123,17 +123,17 @@ static const struct op_alike trial_alike = {
                                   .fail = trial_fail,              \
                                   .again = repeat }
 
-TRIAL_OP(op_a, "a", LANE_HOT, false, SQL_ADD_JOBS, trial_again);
-TRIAL_OP(op_r, "r", LANE_HOT, false, SQL_ADD_JOBS_AGAIN, trial_again);
-TRIAL_OP(op_b, "b", LANE_HOT, false, SQL_ACK_JOBS, NULL);
-TRIAL_OP(op_c, "c", LANE_HOT, true, SQL_CLAIM_WALK, trial_again);
-TRIAL_OP(op_s, "s", LANE_SIDE, false, SQL_SHOW_JOBS, NULL);
-TRIAL_OP(op_m, "m", LANE_HOT, false, SQL_REQUEUE_JOBS, NULL);
+TRIAL_OP(op_a, "a", CONN_WRITE, false, SQL_ADD_JOBS, trial_again);
+TRIAL_OP(op_r, "r", CONN_WRITE, false, SQL_ADD_JOBS_AGAIN, trial_again);
+TRIAL_OP(op_b, "b", CONN_WRITE, false, SQL_ACK_JOBS, NULL);
+TRIAL_OP(op_c, "c", CONN_WRITE, true, SQL_CLAIM_WALK, trial_again);
+TRIAL_OP(op_s, "s", CONN_READ, false, SQL_SHOW_JOBS, NULL);
+TRIAL_OP(op_m, "m", CONN_WRITE, false, SQL_REQUEUE_JOBS, NULL);
 
-TRIAL_OP(op_x, "x", LANE_HOT, false, SQL_RELEASE_JOBS, NULL);
-TRIAL_OP(op_y, "y", LANE_HOT, false, SQL_POSTPONE_JOBS, NULL);
+TRIAL_OP(op_x, "x", CONN_WRITE, false, SQL_RELEASE_JOBS, NULL);
+TRIAL_OP(op_y, "y", CONN_WRITE, false, SQL_POSTPONE_JOBS, NULL);
 
-TRIAL_OP(op_l, "l", LANE_LARGE, false, SQL_PUSH_JOBS, trial_again);
+TRIAL_OP(op_l, "l", CONN_LARGE, false, SQL_PUSH_JOBS, trial_again);
 
 static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m, &op_x, &op_y, &op_l, NULL };
 
@@ -157,7 +157,7 @@ static inline void trial_planned(void) {
         trial_plan();
 }
 
-/* The lanes live as long as the program. */
+/* The connections live as long as the program. */
 #define HOT 0
 #define SIDE 1
 #define LARGE 2 /* once it was needed */
@@ -170,14 +170,14 @@ static inline int trial_group_start(void **state) {
     op_y.commit = COMMIT_REPLICATED;
     batch_init(trial_ops, trial_planned);
     batch_start();
-    return fake_db.lanes[HOT]->kind == LANE_HOT && fake_db.lanes[SIDE]->kind == LANE_SIDE ? 0 : -1;
+    return fake_db.conns[HOT]->kind == CONN_WRITE && fake_db.conns[SIDE]->kind == CONN_READ ? 0 : -1;
 }
 
 static inline int trial_group_stop(void **state) {
     (void)state;
     batch_stop();
     buf_free(&trial_log);
-    return fake_db.lane_count == 0 ? 0 : -1;
+    return fake_db.conn_count == 0 ? 0 : -1;
 }
 
 #define BAD_DATA "22P02"
@@ -200,8 +200,8 @@ static inline int trial_start(void **state) {
     trial_plan = NULL;
     trial_on_done = NULL;
     batch_init(trial_ops, trial_planned);
-    for (size_t i = 0; i < fake_db.lane_count; i++)
-        fake_forget_flights(fake_db.lanes[i]);
+    for (size_t i = 0; i < fake_db.conn_count; i++)
+        fake_forget_flights(fake_db.conns[i]);
     for (int i = 0; i < TRIALS; i++) {
         trial_init(&a[i], &op_a, i);
         trial_init(&b[i], &op_b, i);
@@ -256,16 +256,16 @@ static inline size_t trial_rows(char *text, size_t size, const struct fake_state
     return len;
 }
 
-/* What flight n of lane i carries, from the oldest on: "a1,2 b1-9 m/7:1", one word a statement,
+/* What flight n of connection i carries, from the oldest on: "a1,2 b1-9 m/7:1", one word a statement,
  * a number a row; behind a stroke the shape of those of one shape. */
 static inline const char *trial_flight(size_t i, size_t n) {
     static char text[8192];
-    const struct db_lane *lane = fake_db.lanes[i];
-    size_t len = 0, count = n < lane->flying ? lane->flights[fake_place(lane, n)].sent : 0;
+    const struct db_conn *conn = fake_db.conns[i];
+    size_t len = 0, count = n < conn->flying ? conn->flights[fake_place(conn, n)].sent : 0;
 
     text[0] = '\0';
     for (size_t k = 0; k < count; k++) {
-        const struct fake_statement *st = fake_sent_by(lane, n, k);
+        const struct fake_statement *st = fake_sent_by(conn, n, k);
 
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", k > 0 ? " " : "",
                                 trial_ops[trial_op_of(st->stmt)]->name);
@@ -283,33 +283,33 @@ static inline const char *trial_events(void) {
     return notes_take(&trial_log, text, sizeof text);
 }
 
-#define assert_flight(lane, expected) assert_string_equal(trial_flight(lane, 0), expected)
-#define assert_second_flight(lane, expected) assert_string_equal(trial_flight(lane, 1), expected)
+#define assert_flight(conn, expected) assert_string_equal(trial_flight(conn, 0), expected)
+#define assert_second_flight(conn, expected) assert_string_equal(trial_flight(conn, 1), expected)
 #define assert_events(expected) assert_string_equal(trial_events(), expected)
 
 /* ---- how flights end: the oldest; or, when the connection is lost, all ---- */
 
-static inline void commit(size_t lane) {
-    fake_commit_empty(fake_db.lanes[lane]);
+static inline void commit(size_t conn) {
+    fake_commit_empty(fake_db.conns[conn]);
 }
 
-static inline void fail_at(size_t lane, size_t at, const char *sqlstate) {
-    fake_fail(fake_db.lanes[lane], at, sqlstate);
+static inline void fail_at(size_t conn, size_t at, const char *sqlstate) {
+    fake_fail(fake_db.conns[conn], at, sqlstate);
 }
 
-static inline void fail_commit(size_t lane, const char *sqlstate) {
-    fake_fail(fake_db.lanes[lane], fake_count(fake_db.lanes[lane]), sqlstate);
+static inline void fail_commit(size_t conn, const char *sqlstate) {
+    fake_fail(fake_db.conns[conn], fake_count(fake_db.conns[conn]), sqlstate);
 }
 
-static inline void lose(size_t lane) {
-    fake_lose(fake_db.lanes[lane]);
-    fake_db.lanes[lane]->state = DB_READY;
+static inline void lose(size_t conn) {
+    fake_lose(fake_db.conns[conn]);
+    fake_db.conns[conn]->state = DB_READY;
 }
 
-/* The session of the lane ends while the oldest flight is executed. */
-static inline void crash(size_t lane) {
-    fake_kill(fake_db.lanes[lane]);
-    fake_db.lanes[lane]->state = DB_READY;
+/* The session of the connection ends while the oldest flight is executed. */
+static inline void crash(size_t conn) {
+    fake_kill(fake_db.conns[conn]);
+    fake_db.conns[conn]->state = DB_READY;
 }
 
 static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
@@ -319,10 +319,10 @@ static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
     return &pools[trial_op_of(stmt)][id];
 }
 
-/* The first statement with a row that is refused so; fake_count(lane): there is none. */
-static inline size_t find_refused(const struct db_lane *lane, const char *sqlstate) {
-    for (size_t i = 0; i < fake_count(lane); i++) {
-        const struct fake_statement *st = fake_sent(lane, i);
+/* The first statement with a row that is refused so; fake_count(connection): there is none. */
+static inline size_t find_refused(const struct db_conn *conn, const char *sqlstate) {
+    for (size_t i = 0; i < fake_count(conn); i++) {
+        const struct fake_statement *st = fake_sent(conn, i);
 
         for (size_t n = 0; n < st->rows; n++) {
             const struct trial *t = find_trial(st->stmt, fake_element(st, 0, n));
@@ -331,18 +331,18 @@ static inline size_t find_refused(const struct db_lane *lane, const char *sqlsta
                 return i;
         }
     }
-    return fake_count(lane);
+    return fake_count(conn);
 }
 
-static inline void judge(struct db_lane *lane) {
-    size_t bad = find_refused(lane, BAD_DATA);
+static inline void judge(struct db_conn *conn) {
+    size_t bad = find_refused(conn, BAD_DATA);
 
-    if (bad < fake_count(lane))
-        fake_fail(lane, bad, BAD_DATA);
-    else if (find_refused(lane, BAD_COMMIT) < fake_count(lane))
-        fake_fail(lane, fake_count(lane), BAD_COMMIT);
+    if (bad < fake_count(conn))
+        fake_fail(conn, bad, BAD_DATA);
+    else if (find_refused(conn, BAD_COMMIT) < fake_count(conn))
+        fake_fail(conn, fake_count(conn), BAD_COMMIT);
     else
-        fake_commit_empty(lane);
+        fake_commit_empty(conn);
 }
 
 /* Until nothing is left to be done; tells how many flights that took. */
@@ -351,9 +351,9 @@ static inline int fly_all(void) {
 
     for (batch_flush(); !batch_idle(); batch_flush()) {
         assert_true(flights < 1000);
-        for (size_t i = 0; i < fake_db.lane_count; i++) {
-            if (fake_db.lanes[i]->state == DB_FLYING) {
-                judge(fake_db.lanes[i]);
+        for (size_t i = 0; i < fake_db.conn_count; i++) {
+            if (fake_db.conns[i]->state == DB_FLYING) {
+                judge(fake_db.conns[i]);
                 flights++;
             }
         }
@@ -361,7 +361,7 @@ static inline int fly_all(void) {
     return flights;
 }
 
-/* The next flight of the hot lane must be this, and is committed. */
+/* The next flight of the hot connection must be this, and is committed. */
 static inline void assert_flies(const char *expected) {
     batch_flush();
     assert_flight(HOT, expected);

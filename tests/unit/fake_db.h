@@ -12,7 +12,7 @@
 #include "pg/db.h"
 
 /*
- * Lanes without a database: db.h, for the one file of a test program that includes this. The
+ * Connections without a database: db.h, for the one file of a test program that includes this. The
  * test reads what was sent, and lands each flight as it wants, the oldest first.
  */
 struct fake_statement {
@@ -22,194 +22,194 @@ struct fake_statement {
     struct slice column[PARAMS_MAX]; /* as sent, binary; the pointer is NULL for a scalar that is null */
 };
 
-#define FAKE_LANES 3
+#define FAKE_CONNS 3
 
 static struct {
-    struct db_lane *lanes[FAKE_LANES];
-    size_t lane_count;
-    struct fake_statement sent[FAKE_LANES][DB_MAX_FLIGHTS][DB_MAX_STATEMENTS];
+    struct db_conn *conns[FAKE_CONNS];
+    size_t conn_count;
+    struct fake_statement sent[FAKE_CONNS][DB_MAX_FLIGHTS][DB_MAX_STATEMENTS];
     bool send_fails; /* the connection is found broken by the next db_send() */
 } fake_db;
 
-static inline size_t fake_lane_index(const struct db_lane *lane) {
-    for (size_t i = 0; i < fake_db.lane_count; i++)
-        if (fake_db.lanes[i] == lane)
+static inline size_t fake_conn_index(const struct db_conn *conn) {
+    for (size_t i = 0; i < fake_db.conn_count; i++)
+        if (fake_db.conns[i] == conn)
             return i;
     fail();
     return 0;
 }
 
-struct db_lane *db_lane_new(const char *name, enum lane_kind kind) {
-    struct db_lane *lane = xcalloc(1, sizeof *lane);
+struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
+    struct db_conn *conn = xcalloc(1, sizeof *conn);
 
-    lane->name = name;
-    lane->kind = kind;
-    lane->state = DB_READY;
-    assert_true(fake_db.lane_count < FAKE_LANES);
-    fake_db.lanes[fake_db.lane_count++] = lane;
-    return lane;
+    conn->name = name;
+    conn->kind = kind;
+    conn->state = DB_READY;
+    assert_true(fake_db.conn_count < FAKE_CONNS);
+    fake_db.conns[fake_db.conn_count++] = conn;
+    return conn;
 }
 
 /* Flight n of those under way, from the oldest on; or, after these, the one in the making. */
-static inline size_t fake_place(const struct db_lane *lane, size_t n) {
-    return (lane->oldest + n) % DB_MAX_FLIGHTS;
+static inline size_t fake_place(const struct db_conn *conn, size_t n) {
+    return (conn->oldest + n) % DB_MAX_FLIGHTS;
 }
 
-static inline void fake_forget(struct db_lane *lane, size_t place) {
-    struct fake_statement *sent = fake_db.sent[fake_lane_index(lane)][place];
+static inline void fake_forget(struct db_conn *conn, size_t place) {
+    struct fake_statement *sent = fake_db.sent[fake_conn_index(conn)][place];
 
-    for (size_t i = 0; i < lane->flights[place].sent; i++)
+    for (size_t i = 0; i < conn->flights[place].sent; i++)
         for (int k = 0; k < sent[i].columns; k++)
             free((char *)sent[i].column[k].ptr);
-    lane->flights[place].sent = 0;
+    conn->flights[place].sent = 0;
 }
 
 /* As if nothing had ever been sent. */
-static inline void fake_forget_flights(struct db_lane *lane) {
+static inline void fake_forget_flights(struct db_conn *conn) {
     for (size_t i = 0; i < DB_MAX_FLIGHTS; i++)
-        fake_forget(lane, i);
-    params_reset(&lane->params);
-    lane->flying = 0;
-    lane->state = DB_READY;
+        fake_forget(conn, i);
+    params_reset(&conn->params);
+    conn->flying = 0;
+    conn->state = DB_READY;
 }
 
-void db_lane_free(struct db_lane *lane) {
-    size_t i = fake_lane_index(lane);
+void db_conn_free(struct db_conn *conn) {
+    size_t i = fake_conn_index(conn);
 
-    fake_forget_flights(lane);
-    fake_db.lanes[i] = fake_db.lanes[--fake_db.lane_count];
-    memcpy(fake_db.sent[i], fake_db.sent[fake_db.lane_count], sizeof fake_db.sent[i]);
-    params_free(&lane->params);
-    free(lane);
+    fake_forget_flights(conn);
+    fake_db.conns[i] = fake_db.conns[--fake_db.conn_count];
+    memcpy(fake_db.sent[i], fake_db.sent[fake_db.conn_count], sizeof fake_db.sent[i]);
+    params_free(&conn->params);
+    free(conn);
 }
 
 bool db_disk_is_full(void) {
     return false;
 }
 
-struct params *db_params(struct db_lane *lane) {
-    assert_true(db_has_room(lane));
-    return &lane->params;
+struct params *db_params(struct db_conn *conn) {
+    assert_true(db_has_room(conn));
+    return &conn->params;
 }
 
-void db_begin(struct db_lane *lane, enum durability durability) {
-    lane->flights[fake_place(lane, lane->flying)].durability = durability;
+void db_begin(struct db_conn *conn, enum durability durability) {
+    conn->flights[fake_place(conn, conn->flying)].durability = durability;
 }
 
-void db_statement(struct db_lane *lane, enum sql_stmt stmt) {
-    size_t place = fake_place(lane, lane->flying), at = lane->flights[place].sent++;
-    struct fake_statement *s = &fake_db.sent[fake_lane_index(lane)][place][at];
+void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
+    size_t place = fake_place(conn, conn->flying), at = conn->flights[place].sent++;
+    struct fake_statement *s = &fake_db.sent[fake_conn_index(conn)][place][at];
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX], formats[PARAMS_MAX];
 
-    assert_true(db_has_room(lane) && at < DB_MAX_STATEMENTS);
-    params_finish(&lane->params, values, lengths, formats);
-    *s = (struct fake_statement){ .stmt = stmt, .rows = lane->params.rows, .columns = lane->params.columns };
+    assert_true(db_has_room(conn) && at < DB_MAX_STATEMENTS);
+    params_finish(&conn->params, values, lengths, formats);
+    *s = (struct fake_statement){ .stmt = stmt, .rows = conn->params.rows, .columns = conn->params.columns };
     for (int i = 0; i < s->columns; i++)
         if (values[i] != NULL)
             s->column[i] = (struct slice){ xmemdup(values[i], (size_t)lengths[i]), (size_t)lengths[i] };
-    params_reset(&lane->params);
+    params_reset(&conn->params);
 }
 
 /* ---- the end of a flight ---- */
 
 /* Statements of the oldest flight; 0: none is under way. */
-static inline size_t fake_count(const struct db_lane *lane) {
-    return lane->flying == 0 ? 0 : lane->flights[lane->oldest].sent;
+static inline size_t fake_count(const struct db_conn *conn) {
+    return conn->flying == 0 ? 0 : conn->flights[conn->oldest].sent;
 }
 
-static inline void fake_land(struct db_lane *lane, const struct db_result *result) {
-    size_t place = lane->oldest;
+static inline void fake_land(struct db_conn *conn, const struct db_result *result) {
+    size_t place = conn->oldest;
 
-    assert_true(lane->flying > 0);
-    lane->oldest = fake_place(lane, 1);
-    lane->flying--;
-    lane->flights[place].on_landed(lane, result);
-    fake_forget(lane, place);
+    assert_true(conn->flying > 0);
+    conn->oldest = fake_place(conn, 1);
+    conn->flying--;
+    conn->flights[place].on_landed(conn, result);
+    fake_forget(conn, place);
 }
 
-/* The connection died, and with it all that was under way; db_lane.state tells when it is
+/* The connection died, and with it all that was under way; db_conn.state tells when it is
  * there again. */
-static inline void fake_lose_because(struct db_lane *lane, bool at_work) {
-    assert_int_equal(lane->state, DB_FLYING);
-    lane->state = DB_DOWN;
-    while (lane->flying > 0) {
+static inline void fake_lose_because(struct db_conn *conn, bool at_work) {
+    assert_int_equal(conn->state, DB_FLYING);
+    conn->state = DB_DOWN;
+    while (conn->flying > 0) {
         struct db_result lost = {
-            .outcome = DB_LOST, .count = fake_count(lane), .at_work = at_work, .error = { "", "" }
+            .outcome = DB_LOST, .count = fake_count(conn), .at_work = at_work, .error = { "", "" }
         };
 
-        fake_land(lane, &lost);
+        fake_land(conn, &lost);
         at_work = false;
     }
 }
 
-static inline void fake_lose(struct db_lane *lane) {
-    fake_lose_because(lane, false);
+static inline void fake_lose(struct db_conn *conn) {
+    fake_lose_because(conn, false);
 }
 
 /* The database ended the session while it executed the oldest flight. */
-static inline void fake_kill(struct db_lane *lane) {
-    fake_lose_because(lane, true);
+static inline void fake_kill(struct db_conn *conn) {
+    fake_lose_because(conn, true);
 }
 
-static inline void fake_end(struct db_lane *lane, const struct db_result *result) {
-    assert_int_equal(lane->state, DB_FLYING);
-    lane->state = lane->flying > 1 ? DB_FLYING : DB_READY;
-    fake_land(lane, result);
+static inline void fake_end(struct db_conn *conn, const struct db_result *result) {
+    assert_int_equal(conn->state, DB_FLYING);
+    conn->state = conn->flying > 1 ? DB_FLYING : DB_READY;
+    fake_land(conn, result);
 }
 
 /* at: the statement that failed; fake_count(): the commit. */
-static inline void fake_fail(struct db_lane *lane, size_t at, const char *sqlstate) {
+static inline void fake_fail(struct db_conn *conn, size_t at, const char *sqlstate) {
     struct db_result failed = {
-        .outcome = DB_FAILED, .count = fake_count(lane), .failed_at = at, .error = { sqlstate, "refused" }
+        .outcome = DB_FAILED, .count = fake_count(conn), .failed_at = at, .error = { sqlstate, "refused" }
     };
 
-    fake_end(lane, &failed);
+    fake_end(conn, &failed);
 }
 
 /* Takes the results; NULL: a result without rows. They are gone afterwards. */
-static inline void fake_commit(struct db_lane *lane, PGresult **rows) {
-    struct db_result done = { .outcome = DB_COMMITTED, .count = fake_count(lane), .rows = rows };
+static inline void fake_commit(struct db_conn *conn, PGresult **rows) {
+    struct db_result done = { .outcome = DB_COMMITTED, .count = fake_count(conn), .rows = rows };
 
     for (size_t i = 0; i < done.count; i++)
         if (rows[i] == NULL)
             rows[i] = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
-    fake_end(lane, &done);
+    fake_end(conn, &done);
     for (size_t i = 0; i < done.count; i++) {
         PQclear(rows[i]);
         rows[i] = NULL;
     }
 }
 
-static inline void fake_commit_empty(struct db_lane *lane) {
+static inline void fake_commit_empty(struct db_conn *conn) {
     PGresult *rows[DB_MAX_STATEMENTS] = { NULL };
 
-    fake_commit(lane, rows);
+    fake_commit(conn, rows);
 }
 
-void db_send(struct db_lane *lane, void (*on_landed)(struct db_lane *, const struct db_result *)) {
-    struct db_flight *f = &lane->flights[fake_place(lane, lane->flying)];
+void db_send(struct db_conn *conn, void (*on_landed)(struct db_conn *, const struct db_result *)) {
+    struct db_flight *f = &conn->flights[fake_place(conn, conn->flying)];
 
-    assert_true(db_has_room(lane) && f->sent > 0);
+    assert_true(db_has_room(conn) && f->sent > 0);
     f->on_landed = on_landed;
-    lane->flying++;
-    lane->state = DB_FLYING;
+    conn->flying++;
+    conn->state = DB_FLYING;
     if (fake_db.send_fails)
-        fake_lose(lane);
+        fake_lose(conn);
 }
 
 /* ---- what was sent ---- */
 
 /* Statement i of flight n under way. */
-static inline const struct fake_statement *fake_sent_by(const struct db_lane *lane, size_t n, size_t i) {
-    size_t place = fake_place(lane, n);
+static inline const struct fake_statement *fake_sent_by(const struct db_conn *conn, size_t n, size_t i) {
+    size_t place = fake_place(conn, n);
 
-    assert_true(n < lane->flying && i < lane->flights[place].sent);
-    return &fake_db.sent[fake_lane_index(lane)][place][i];
+    assert_true(n < conn->flying && i < conn->flights[place].sent);
+    return &fake_db.sent[fake_conn_index(conn)][place][i];
 }
 
-static inline const struct fake_statement *fake_sent(const struct db_lane *lane, size_t i) {
-    return fake_sent_by(lane, 0, i);
+static inline const struct fake_statement *fake_sent(const struct db_conn *conn, size_t i) {
+    return fake_sent_by(conn, 0, i);
 }
 
 static inline int64_t fake_number(struct slice bytes) {
@@ -280,8 +280,8 @@ static inline void fake_set_int(PGresult *res, int row, int col, int bytes, int6
 
 /* ---- the batch that uses them, from the first test to the last ---- */
 
-static inline struct db_lane *fake_hot(void) {
-    return fake_db.lanes[0];
+static inline struct db_conn *fake_hot(void) {
+    return fake_db.conns[0];
 }
 
 static inline int fake_batch_start(struct op *const *ops, void (*plan)(void)) {

@@ -73,7 +73,7 @@ static inline void insert_fail(struct task *t, const struct op_error *err) {
 static struct op op_insert = {
     .name = "insert",
     .stmt = SQL_ADD_JOBS,
-    .lane = LANE_HOT,
+    .conn = CONN_WRITE,
     .encode = insert_encode,
     .done = insert_done,
     .fail = insert_fail,
@@ -191,10 +191,10 @@ static inline PGresult *fake_release(const struct fake_statement *st) {
     return res;
 }
 
-/* Runs flight n of the lane, from the oldest on, to be landed later, or lost. */
-static inline void fake_run(const struct db_lane *lane, size_t n, PGresult **rows) {
-    for (size_t i = 0; i < lane->flights[fake_place(lane, n)].sent; i++) {
-        const struct fake_statement *st = fake_sent_by(lane, n, i);
+/* Runs flight n of the connection, from the oldest on, to be landed later, or lost. */
+static inline void fake_run(const struct db_conn *conn, size_t n, PGresult **rows) {
+    for (size_t i = 0; i < conn->flights[fake_place(conn, n)].sent; i++) {
+        const struct fake_statement *st = fake_sent_by(conn, n, i);
 
         rows[i] = st->stmt == SQL_ADD_JOBS     ? fake_insert(st)
                   : st->stmt == SQL_CLAIM_WALK ? fake_walk(st)

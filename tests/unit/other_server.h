@@ -115,8 +115,8 @@ static inline void hear(const char *items) {
 
 /* ---- this server ---- */
 
-static inline struct db_lane *side(void) {
-    return fake_db.lanes[1];
+static inline struct db_conn *side(void) {
+    return fake_db.conns[1];
 }
 
 static inline void no_plan(void) {
@@ -219,12 +219,12 @@ static inline void be_silent(int64_t us) {
     node()->heard_us = clock_mono() - us;
 }
 
-/* The statement that stands alone in the oldest flight of the lane. */
-static inline const struct fake_statement *sent(struct db_lane *lane, enum sql_stmt stmt) {
+/* The statement that stands alone in the oldest flight of the connection. */
+static inline const struct fake_statement *sent(struct db_conn *conn, enum sql_stmt stmt) {
     batch_flush();
-    for (size_t i = 0; i < fake_count(lane); i++)
-        if (fake_sent(lane, i)->stmt == stmt)
-            return fake_sent(lane, i);
+    for (size_t i = 0; i < fake_count(conn); i++)
+        if (fake_sent(conn, i)->stmt == stmt)
+            return fake_sent(conn, i);
     return NULL;
 }
 

@@ -8,25 +8,25 @@
  * only before the next flight, or as the next heartbeat. So the caller learns of a commit that has not
  * happened yet.
  */
-#define LANES_MOST 8
+#define CONNS_MOST 8
 #define FLIGHTS_MOST 2
 
-int __real_PQpipelineSync(PGconn *conn);
-int __wrap_PQpipelineSync(PGconn *conn);
-int __real_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
+int __real_PQpipelineSync(PGconn *pg);
+int __wrap_PQpipelineSync(PGconn *pg);
+int __real_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const char *const *values,
                                const int *lengths, const int *formats, int format);
-int __wrap_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
+int __wrap_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const char *const *values,
                                const int *lengths, const int *formats, int format);
-PGresult *__real_PQgetResult(PGconn *conn);
-PGresult *__wrap_PQgetResult(PGconn *conn);
+PGresult *__real_PQgetResult(PGconn *pg);
+PGresult *__wrap_PQgetResult(PGconn *pg);
 
 struct flight {
     unsigned sent; /* statements */
     unsigned got;  /* results */
 };
 
-static struct lane {
-    PGconn *conn;
+static struct conn {
+    PGconn *pg;
     int pid;                             /* of the session: a connection's memory may be used again */
     unsigned making;                     /* statements of the flight that is not complete yet */
     struct flight flights[FLIGHTS_MOST]; /* under way, the oldest first */
@@ -34,81 +34,81 @@ static struct lane {
     bool open;       /* the last flight is not committed yet */
     unsigned beats;  /* Syncs that carry nothing: their results are the caller's */
     unsigned ignore; /* results of late Syncs */
-} lanes[LANES_MOST];
+} conns[CONNS_MOST];
 
-static struct lane *lane_of(PGconn *conn) {
-    struct lane *lane = &lanes[0];
+static struct conn *conn_of(PGconn *pg) {
+    struct conn *conn = &conns[0];
 
-    for (size_t i = 0; i < LANES_MOST && lanes[i].conn != NULL; i++) {
-        lane = &lanes[i];
-        if (lane->conn == conn)
+    for (size_t i = 0; i < CONNS_MOST && conns[i].pg != NULL; i++) {
+        conn = &conns[i];
+        if (conn->pg == pg)
             break;
     }
-    if (lane->conn != NULL && lane->conn != conn && lane < &lanes[LANES_MOST - 1])
-        lane++;
-    if (lane->conn != conn || lane->pid != PQbackendPID(conn))
-        *lane = (struct lane){ .conn = conn, .pid = PQbackendPID(conn) };
-    return lane;
+    if (conn->pg != NULL && conn->pg != pg && conn < &conns[CONNS_MOST - 1])
+        conn++;
+    if (conn->pg != pg || conn->pid != PQbackendPID(pg))
+        *conn = (struct conn){ .pg = pg, .pid = PQbackendPID(pg) };
+    return conn;
 }
 
-int __wrap_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
+int __wrap_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const char *const *values,
                                const int *lengths, const int *formats, int format) {
-    struct lane *lane = lane_of(conn);
+    struct conn *conn = conn_of(pg);
 
-    if (lane->making == 0 && lane->open) {
-        if (__real_PQpipelineSync(conn) != 1)
+    if (conn->making == 0 && conn->open) {
+        if (__real_PQpipelineSync(pg) != 1)
             return 0;
-        lane->open = false;
-        lane->ignore++;
+        conn->open = false;
+        conn->ignore++;
     }
-    lane->making++;
-    return __real_PQsendQueryPrepared(conn, name, count, values, lengths, formats, format);
+    conn->making++;
+    return __real_PQsendQueryPrepared(pg, name, count, values, lengths, formats, format);
 }
 
-int __wrap_PQpipelineSync(PGconn *conn) {
-    struct lane *lane = lane_of(conn);
+int __wrap_PQpipelineSync(PGconn *pg) {
+    struct conn *conn = conn_of(pg);
 
-    if (lane->making == 0) {
-        lane->open = false;
-        lane->beats++;
-        return __real_PQpipelineSync(conn);
+    if (conn->making == 0) {
+        conn->open = false;
+        conn->beats++;
+        return __real_PQpipelineSync(pg);
     }
-    lane->flights[lane->flying++] = (struct flight){ .sent = lane->making };
-    lane->making = 0;
-    lane->open = true;
-    return PQsendFlushRequest(conn);
+    conn->flights[conn->flying++] = (struct flight){ .sent = conn->making };
+    conn->making = 0;
+    conn->open = true;
+    return PQsendFlushRequest(pg);
 }
 
-static PGresult *land(struct lane *lane) {
-    lane->flights[0] = lane->flights[1];
-    lane->flying--;
-    return PQmakeEmptyPGresult(lane->conn, PGRES_PIPELINE_SYNC);
+static PGresult *land(struct conn *conn) {
+    conn->flights[0] = conn->flights[1];
+    conn->flying--;
+    return PQmakeEmptyPGresult(conn->pg, PGRES_PIPELINE_SYNC);
 }
 
 /* A Sync that carries nothing goes out when nothing is under way: its result comes before all others. */
-static PGresult *synced(struct lane *lane, PGresult *res) {
-    if (lane->beats > 0) {
-        lane->beats--;
+static PGresult *synced(struct conn *conn, PGresult *res) {
+    if (conn->beats > 0) {
+        conn->beats--;
         return res;
     }
-    lane->ignore--;
+    conn->ignore--;
     PQclear(res);
     return NULL;
 }
 
-PGresult *__wrap_PQgetResult(PGconn *conn) {
-    struct lane *lane = lane_of(conn);
-    struct flight *first = &lane->flights[0];
+PGresult *__wrap_PQgetResult(PGconn *pg) {
+    struct conn *conn = conn_of(pg);
+    struct flight *first = &conn->flights[0];
     PGresult *res;
 
-    if (lane->flying > 0 && first->got == first->sent)
-        return land(lane);
-    res = __real_PQgetResult(conn);
+    if (conn->flying > 0 && first->got == first->sent)
+        return land(conn);
+    res = __real_PQgetResult(pg);
     if (res == NULL)
         return NULL;
     if (PQresultStatus(res) == PGRES_PIPELINE_SYNC)
-        return synced(lane, res);
-    if (lane->flying > 0)
+        return synced(conn, res);
+    if (conn->flying > 0)
         first->got++;
     return res;
 }

@@ -13,8 +13,8 @@
 static void test_nothing_to_send(void **state) {
     (void)state;
     batch_flush();
-    assert_int_equal(fake_db.lanes[HOT]->state, DB_READY);
-    assert_int_equal(fake_db.lanes[SIDE]->state, DB_READY);
+    assert_int_equal(fake_db.conns[HOT]->state, DB_READY);
+    assert_int_equal(fake_db.conns[SIDE]->state, DB_READY);
     assert_true(batch_idle());
 }
 
@@ -107,7 +107,7 @@ static void test_results(void **state) {
     add(&b[1]);
     add(&c[2]);
     batch_flush();
-    fake_commit(fake_db.lanes[HOT], rows);
+    fake_commit(fake_db.conns[HOT], rows);
     for (int i = 0; i < 3; i++) {
         ops[i]->done = trial_done;
         assert_int_equal(seen_rows[i], 100 * (i + 1));
@@ -142,21 +142,21 @@ static void test_gathers_while_flights_are_under_way(void **state) {
 
 static void test_gathers_while_down(void **state) {
     (void)state;
-    fake_db.lanes[HOT]->state = DB_DOWN;
-    fake_db.lanes[SIDE]->state = DB_PREPARING;
+    fake_db.conns[HOT]->state = DB_DOWN;
+    fake_db.conns[SIDE]->state = DB_PREPARING;
     add(&a[1]);
     add(&s[1]);
     batch_flush();
     assert_int_equal(trial_encodes, 0);
     assert_int_equal(trial_plans, 0);
-    assert_false(batch_connected(LANE_HOT));
-    assert_false(batch_connected(LANE_SIDE));
-    fake_db.lanes[HOT]->state = DB_READY;
-    assert_true(batch_connected(LANE_HOT));
+    assert_false(batch_connected(CONN_WRITE));
+    assert_false(batch_connected(CONN_READ));
+    fake_db.conns[HOT]->state = DB_READY;
+    assert_true(batch_connected(CONN_WRITE));
     batch_flush();
     assert_flight(HOT, "a1");
-    assert_true(batch_connected(LANE_HOT));
-    assert_false(batch_connected(LANE_SIDE));
+    assert_true(batch_connected(CONN_WRITE));
+    assert_false(batch_connected(CONN_READ));
     commit(HOT);
     assert_events("done:a1");
     assert_false(batch_idle());
@@ -253,17 +253,17 @@ static void test_most_statements(void **state) {
     add_many(c, 0, 39);
     add(&b[1]);
     batch_flush();
-    assert_int_equal(fake_count(fake_db.lanes[HOT]), 17);
+    assert_int_equal(fake_count(fake_db.conns[HOT]), 17);
     assert_int_equal(b[1].task.state, TASK_SENT);
     commit(HOT);
     assert_int_equal(c[15].task.state, TASK_IDLE);
     batch_flush();
-    assert_int_equal(fake_count(fake_db.lanes[HOT]), 16);
+    assert_int_equal(fake_count(fake_db.conns[HOT]), 16);
     assert_int_equal(c[31].task.state, TASK_SENT);
     assert_int_equal(c[32].task.state, TASK_QUEUED);
     commit(HOT);
     batch_flush();
-    assert_int_equal(fake_count(fake_db.lanes[HOT]), 8);
+    assert_int_equal(fake_count(fake_db.conns[HOT]), 8);
     commit(HOT);
 }
 

@@ -124,7 +124,7 @@ static void test_others_fly_between(void **state) {
     while (b[1].ends == 0) {
         assert_true(++flights <= 3);
         batch_flush();
-        judge(fake_db.lanes[HOT]);
+        judge(fake_db.conns[HOT]);
     }
     assert_null(b[1].failed);
     fly_all();
@@ -145,7 +145,7 @@ static void test_suspects_are_not_planned_for(void **state) {
     assert_events("again:a2 again:a1 done:a1 done:a2");
 }
 
-static void test_bad_row_of_the_side_lane(void **state) {
+static void test_bad_row_of_the_side_conn(void **state) {
     (void)state;
     for (int i = 1; i <= 3; i++)
         add(&s[i]);
@@ -198,7 +198,7 @@ static void test_transient_in_company(void **state) {
 static int fail_until_idle(const char *sqlstate) {
     int flights = 0;
 
-    for (batch_flush(); fake_db.lanes[HOT]->state == DB_FLYING; batch_flush()) {
+    for (batch_flush(); fake_db.conns[HOT]->state == DB_FLYING; batch_flush()) {
         assert_true(flights++ < 100);
         fail_at(HOT, 0, sqlstate);
     }
@@ -304,12 +304,12 @@ static void test_lost(void **state) {
     add(&a[4]);
     add(&b[3]);
     add(&c[3]);
-    fake_lose(fake_db.lanes[HOT]);
+    fake_lose(fake_db.conns[HOT]);
     assert_events("again:c2? again:c1? again:a3? again:a2? again:a1?");
     batch_flush();
     assert_flight(HOT, "");
     assert_false(batch_idle());
-    fake_db.lanes[HOT]->state = DB_READY;
+    fake_db.conns[HOT]->state = DB_READY;
     /* Those that were not sent need not be repeated carefully. */
     assert_flies("a4 r1,2,3 b1,2,3 c1 c2 c3");
     assert_events("done:a4 done:r1,r2,r3 done:b1,b2,b3 done:c1 done:c2 done:c3");
@@ -408,7 +408,7 @@ static void test_suspect_is_lost(void **state) {
         add(&b[i]);
     b[2].refused = BAD_DATA;
     batch_flush();
-    judge(fake_db.lanes[HOT]);
+    judge(fake_db.conns[HOT]);
     batch_flush();
     lose(HOT);
     fly_all();
@@ -429,7 +429,7 @@ static void test_sending_fails(void **state) {
     fake_db.send_fails = false;
     batch_flush();
     assert_flight(HOT, "");
-    fake_db.lanes[HOT]->state = DB_READY;
+    fake_db.conns[HOT]->state = DB_READY;
     assert_flies("r1,2");
     assert_events("done:r1,r2");
 }
@@ -459,7 +459,7 @@ static int crash_with(enum sql_stmt stmt, const struct trial *poison) {
     int crashes = 0;
 
     for (batch_flush(); !batch_idle(); batch_flush()) {
-        const struct db_lane *hot = fake_db.lanes[HOT];
+        const struct db_conn *hot = fake_db.conns[HOT];
         bool aboard = false;
 
         for (size_t i = 0; i < fake_count(hot); i++)
@@ -568,11 +568,11 @@ static void set_names_jobs(bool yes) {
 static void answer_locked(size_t rows, const int *ordinals) {
     PGresult *results[DB_MAX_STATEMENTS] = { fake_rows(1) };
 
-    assert_int_equal(fake_sent(fake_db.lanes[HOT], 0)->stmt, SQL_FIND_LOCKED);
-    assert_int_equal(fake_sent(fake_db.lanes[HOT], 0)->columns, 2);
+    assert_int_equal(fake_sent(fake_db.conns[HOT], 0)->stmt, SQL_FIND_LOCKED);
+    assert_int_equal(fake_sent(fake_db.conns[HOT], 0)->columns, 2);
     for (size_t i = 0; i < rows; i++)
         fake_set_int(results[0], (int)i, 0, 4, ordinals[i]);
-    fake_commit(fake_db.lanes[HOT], results);
+    fake_commit(fake_db.conns[HOT], results);
 }
 
 /* Those whose jobs are free go on, and so do other operations; the other one is checked again in a while. */
@@ -589,7 +589,7 @@ static void test_locked_jobs_are_found(void **state) {
     assert_events("again:a1");
     batch_flush();
     answer_locked(1, second);
-    while (fake_db.lanes[HOT]->flying > 0 || b[3].ends == 0) {
+    while (fake_db.conns[HOT]->flying > 0 || b[3].ends == 0) {
         batch_flush();
         commit(HOT);
     }
@@ -611,9 +611,9 @@ static void test_locked_rows_are_narrowed(void **state) {
     (void)state;
     add_many(a, 1, 9);
     a[5].refused = LOCK_TIMEOUT;
-    for (batch_flush(); fake_db.lanes[HOT]->flying > 0; batch_flush()) {
+    for (batch_flush(); fake_db.conns[HOT]->flying > 0; batch_flush()) {
         assert_true(flights++ < 30);
-        if (find_refused(fake_db.lanes[HOT], LOCK_TIMEOUT) < fake_count(fake_db.lanes[HOT]))
+        if (find_refused(fake_db.conns[HOT], LOCK_TIMEOUT) < fake_count(fake_db.conns[HOT]))
             fail_at(HOT, 0, LOCK_TIMEOUT);
         else
             commit(HOT);
@@ -667,8 +667,8 @@ static void test_flights_are_bounded(void **state) {
     for (int flights = 0; !batch_idle(); flights++) {
         assert_true(flights < 10);
         batch_flush();
-        assert_int_equal(fake_count(fake_db.lanes[HOT]), 1);
-        assert_int_equal(fake_sent(fake_db.lanes[HOT], 0)->rows, 1);
+        assert_int_equal(fake_count(fake_db.conns[HOT]), 1);
+        assert_int_equal(fake_sent(fake_db.conns[HOT], 0)->rows, 1);
         commit(HOT);
     }
     for (int i = 1; i <= 2; i++)
@@ -686,7 +686,7 @@ int main(void) {
         TEST(test_bad_row_next_to_other_statements),
         TEST(test_others_fly_between),
         TEST(test_suspects_are_not_planned_for),
-        TEST(test_bad_row_of_the_side_lane),
+        TEST(test_bad_row_of_the_side_conn),
         TEST(test_used_again),
         TEST(test_transient_in_company),
         TEST(test_transient_for_ever),

@@ -1,4 +1,4 @@
-/* Two flights under way on a lane: when the second goes, who is in it, and how they land. */
+/* Two flights under way on a connection: when the second goes, who is in it, and how they land. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +12,12 @@
 static size_t send_one(struct trial *t) {
     add(t);
     batch_flush();
-    return fake_db.lanes[HOT]->flying;
+    return fake_db.conns[HOT]->flying;
 }
 
 static size_t hot_flights(void) {
     batch_flush();
-    return fake_db.lanes[HOT]->flying;
+    return fake_db.conns[HOT]->flying;
 }
 
 /* ---- landing ---- */
@@ -83,10 +83,10 @@ static void test_results(void **state) {
     op_a.done = note_rows;
     send_one(&a[1]);
     send_one(&a[2]);
-    fake_commit(fake_db.lanes[HOT], first);
+    fake_commit(fake_db.conns[HOT], first);
     assert_int_equal(seen_rows[1], 100);
     assert_int_equal(seen_rows[2], 0);
-    fake_commit(fake_db.lanes[HOT], second);
+    fake_commit(fake_db.conns[HOT], second);
     assert_int_equal(seen_rows[2], 200);
     op_a.done = trial_done;
 }
@@ -151,11 +151,11 @@ static void test_both_lost(void **state) {
     send_two_and_two();
     add(&b[2]);
     add(&c[1]);
-    fake_lose(fake_db.lanes[HOT]);
+    fake_lose(fake_db.conns[HOT]);
     assert_events("again:a3? again:a2? again:a1?");
     assert_false(batch_idle());
     assert_int_equal(hot_flights(), 0);
-    fake_db.lanes[HOT]->state = DB_READY;
+    fake_db.conns[HOT]->state = DB_READY;
     assert_flies("r1,2,3 b1,2 c1");
     assert_events("done:r1,r2,r3 done:b1,b2 done:c1");
     assert_all_ended();
@@ -191,13 +191,13 @@ static void test_sending_the_second_fails(void **state) {
     assert_int_equal(send_one(&b[2]), 0);
     fake_db.send_fails = false;
     assert_int_equal(b[1].task.state, TASK_QUEUED);
-    fake_db.lanes[HOT]->state = DB_READY;
+    fake_db.conns[HOT]->state = DB_READY;
     assert_flies("b1,2");
     assert_events("done:b1,b2");
     assert_all_ended();
 }
 
-static void test_lanes_are_lost_apart(void **state) {
+static void test_conns_are_lost_apart(void **state) {
     (void)state;
     send_one(&b[1]);
     send_one(&b[2]);
@@ -308,7 +308,7 @@ static void test_many_are_split_evenly(void **state) {
     assert_all_ended();
 }
 
-/* An operation that does not spread goes at once, however many share the lane with it. */
+/* An operation that does not spread goes at once, however many share the connection with it. */
 static void test_some_do_not_spread(void **state) {
     (void)state;
     op_b.spreads = false;
@@ -429,7 +429,7 @@ static void test_nobody_starves(void **state) {
     assert_all_ended();
 }
 
-static void test_lanes_are_split_apart(void **state) {
+static void test_conns_are_split_apart(void **state) {
     (void)state;
     add_many(s, 1, 20);
     add_many(a, 1, 12);
@@ -470,7 +470,7 @@ static void test_stopped_under_way(void **state) {
     trial_init(last, &op_s, 1);
     batch_add(&last->task);
     batch_flush();
-    assert_int_equal(fake_db.lanes[SIDE]->state, DB_FLYING);
+    assert_int_equal(fake_db.conns[SIDE]->state, DB_FLYING);
 }
 
 #define TEST(fn) cmocka_unit_test_setup(fn, trial_start)
@@ -486,7 +486,7 @@ int main(void) {
         TEST(test_both_lost),
         TEST(test_both_lost_again_and_again),
         TEST(test_sending_the_second_fails),
-        TEST(test_lanes_are_lost_apart),
+        TEST(test_conns_are_lost_apart),
         TEST(test_suspects_beside_others),
         TEST(test_suspects_wait_alone),
         TEST(test_suspect_is_taken_back),
@@ -501,7 +501,7 @@ int main(void) {
         TEST(test_each_operation_has_its_share),
         TEST(test_one_among_many),
         TEST(test_nobody_starves),
-        TEST(test_lanes_are_split_apart),
+        TEST(test_conns_are_split_apart),
         TEST(test_planned_are_shared_out),
         TEST(test_stopped_under_way),
     };

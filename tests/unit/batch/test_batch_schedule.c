@@ -29,28 +29,28 @@ static void init_any(void) {
     }
 }
 
-static void land_somehow(struct db_lane *lane) {
+static void land_somehow(struct db_conn *conn) {
     uint64_t what = random_below(100);
 
     if (what < 10)
-        fake_lose(lane);
-    else if (what < 15 && find_refused(lane, BAD_DATA) == fake_count(lane))
-        fake_fail(lane, random_below(fake_count(lane) + 1), random_below(2) == 0 ? "40001" : "57P01");
+        fake_lose(conn);
+    else if (what < 15 && find_refused(conn, BAD_DATA) == fake_count(conn))
+        fake_fail(conn, random_below(fake_count(conn) + 1), random_below(2) == 0 ? "40001" : "57P01");
     else
-        judge(lane);
+        judge(conn);
 }
 
-static int pairs; /* times two flights were under way on a lane */
+static int pairs; /* times two flights were under way on a connection */
 
-static void step_lanes(void) {
-    for (size_t i = 0; i < fake_db.lane_count; i++) {
-        struct db_lane *lane = fake_db.lanes[i];
+static void step_conns(void) {
+    for (size_t i = 0; i < fake_db.conn_count; i++) {
+        struct db_conn *conn = fake_db.conns[i];
 
-        pairs += lane->flying == 2;
-        if (lane->state == DB_FLYING && random_below(3) > 0)
-            land_somehow(lane);
-        else if (lane->state == DB_DOWN && random_below(2) == 0)
-            lane->state = DB_READY;
+        pairs += conn->flying == 2;
+        if (conn->state == DB_FLYING && random_below(3) > 0)
+            land_somehow(conn);
+        else if (conn->state == DB_DOWN && random_below(2) == 0)
+            conn->state = DB_READY;
     }
 }
 
@@ -81,7 +81,7 @@ static void test_any_schedule(void **state) {
             for (uint64_t n = random_below(random_below(10) == 0 ? 60 : 6); n > 0 && next < TRIALS; n--)
                 add(any[next++]);
             batch_flush();
-            step_lanes();
+            step_conns();
             assert_true(++steps < 50 * TRIALS);
         }
         check_all_ended_once();

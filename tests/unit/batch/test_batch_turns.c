@@ -9,10 +9,10 @@
 #include "batch_tasks.h"
 
 static int durability_of_flight(size_t n) {
-    const struct db_lane *lane = fake_db.lanes[HOT];
+    const struct db_conn *conn = fake_db.conns[HOT];
 
-    assert_true(n < lane->flying);
-    return (int)lane->flights[fake_place(lane, n)].durability;
+    assert_true(n < conn->flying);
+    return (int)conn->flights[fake_place(conn, n)].durability;
 }
 
 static void assert_flies_with(const char *expected, enum durability durability) {
@@ -105,17 +105,17 @@ static void test_sent_again_as_it_was(void **state) {
     assert_all_ended();
 }
 
-/* The large lane is opened for the first of its tasks; flights of the hot lane do not wait for it. */
-static void test_large_lane(void **state) {
+/* The large connection is opened for the first of its tasks; flights of the hot connection do not wait for it. */
+static void test_large_conn(void **state) {
     (void)state;
     add(&a[1]);
     batch_flush();
-    assert_int_equal(fake_db.lane_count, 2);
+    assert_int_equal(fake_db.conn_count, 2);
     commit(HOT);
     add(&large_trials[1]);
     add(&a[2]);
     batch_flush();
-    assert_int_equal(fake_db.lane_count, 3);
+    assert_int_equal(fake_db.conn_count, 3);
     assert_flight(LARGE, "l1");
     assert_flight(HOT, "a2");
     commit(HOT);
@@ -141,7 +141,7 @@ int main(void) {
         cmocka_unit_test_setup(test_nobody_starves, trial_start),
         cmocka_unit_test_setup(test_suspects_keep_their_kind, trial_start),
         cmocka_unit_test_setup(test_sent_again_as_it_was, trial_start),
-        cmocka_unit_test_setup(test_large_lane, trial_start),
+        cmocka_unit_test_setup(test_large_conn, trial_start),
     };
 
     return cmocka_run_group_tests(tests, trial_group_start, trial_group_stop);

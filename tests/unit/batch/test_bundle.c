@@ -85,12 +85,12 @@ static int start(void **state) {
 /* What was sent, by the names of the statements: a b c, M the mark, F the question. */
 static const char *sent(size_t n) {
     static char text[256];
-    const struct db_lane *lane = fake_db.lanes[HOT];
-    size_t len = 0, count = n < lane->flying ? lane->flights[fake_place(lane, n)].sent : 0;
+    const struct db_conn *conn = fake_db.conns[HOT];
+    size_t len = 0, count = n < conn->flying ? conn->flights[fake_place(conn, n)].sent : 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < count; i++) {
-        const struct fake_statement *st = fake_sent_by(lane, n, i);
+        const struct fake_statement *st = fake_sent_by(conn, n, i);
         bool own = st->stmt == SQL_MARK_FLIGHT || st->stmt == SQL_FIND_FLIGHTS;
 
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? " " : "",
@@ -104,7 +104,7 @@ static const char *sent(size_t n) {
 }
 
 static int64_t flight_sent(size_t statement) {
-    return fake_scalar(fake_sent(fake_db.lanes[HOT], statement), 1);
+    return fake_scalar(fake_sent(fake_db.conns[HOT], statement), 1);
 }
 
 /* The question that is under way is answered: that flight was committed; or, 0, none was. */
@@ -114,7 +114,7 @@ static void answer(int64_t flight) {
     assert_string_equal(sent(0), "F");
     if (flight != 0)
         fake_set_int(rows[0], 0, 0, 8, flight);
-    fake_commit(fake_db.lanes[HOT], rows);
+    fake_commit(fake_db.conns[HOT], rows);
 }
 
 /* ---- transactions that end the session ---- */
@@ -221,7 +221,7 @@ static void test_replicated_ones_go_apart(void **state) {
     commit(HOT);
     batch_flush();
     assert_string_equal(sent(0), "a2 M");
-    assert_int_equal(fake_db.lanes[HOT]->flights[fake_place(fake_db.lanes[HOT], 0)].durability,
+    assert_int_equal(fake_db.conns[HOT]->flights[fake_place(fake_db.conns[HOT], 0)].durability,
                      batch_durability(COMMIT_REPLICATED));
     commit(HOT);
     assert_true(batch_idle());

@@ -53,8 +53,8 @@ static int start(void **state) {
     return 0;
 }
 
-static struct db_lane *side(void) {
-    return fake_db.lanes[1];
+static struct db_conn *side(void) {
+    return fake_db.conns[1];
 }
 
 static int stop(void **state) {

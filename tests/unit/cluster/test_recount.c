@@ -40,8 +40,8 @@ static int stop(void **state) {
     return 0;
 }
 
-static struct db_lane *side(void) {
-    return fake_db.lanes[1];
+static struct db_conn *side(void) {
+    return fake_db.conns[1];
 }
 
 /* As if it had been left alone for so long. */
@@ -96,8 +96,8 @@ static void assert_asked_for(const int32_t *ids, size_t count) {
         assert_int_equal(fake_element(st, 0, i), ids[i]);
 }
 
-/* Counts and commits over the large lane come in any order. */
-static void test_jobs_of_another_lane(void **state) {
+/* Counts and commits over the large connection come in any order. */
+static void test_jobs_of_another_conn(void **state) {
     struct queue *before = open_doubtful(1), *after = open_doubtful(2);
     struct job_key key = { .queue_id = 1, .id = 1 };
 
@@ -305,7 +305,7 @@ static void test_all_get_their_turn(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_counts_what_is_doubtful_and_quiet),
-        TEST(test_jobs_of_another_lane),
+        TEST(test_jobs_of_another_conn),
         TEST(test_jobs_that_nobody_knew),
         TEST(test_an_empty_queue_is_not_walked),
         TEST(test_not_quiet_after_all),

@@ -102,19 +102,19 @@ static void test_returned_and_heard_during_a_short_walk(void **state) {
     hear_during_a_walk(2, 0, queue_heard_returned);
 }
 
-/* The walk goes over the hot lane, and the job comes over the other. */
+/* The walk goes over the hot connection, and the job comes over the other. */
 static void land_apart(struct queue *q, struct job_key key) {
     q->len--;
     queue_note_apart(q, key, clock_mono());
     queue_job_ready(q, key);
 }
 
-static void test_added_over_another_lane_during_a_walk(void **state) {
+static void test_added_over_another_conn_during_a_walk(void **state) {
     (void)state;
     hear_during_a_walk(1, -9, land_apart);
 }
 
-static void test_added_over_another_lane_during_a_short_walk(void **state) {
+static void test_added_over_another_conn_during_a_short_walk(void **state) {
     (void)state;
     hear_during_a_walk(2, -9, land_apart);
 }
@@ -125,8 +125,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_returned_behind_what_is_urgent),
         TEST(test_returned_behind_the_frontier_and_alone),
-        TEST(test_added_over_another_lane_during_a_walk),
-        TEST(test_added_over_another_lane_during_a_short_walk),
+        TEST(test_added_over_another_conn_during_a_walk),
+        TEST(test_added_over_another_conn_during_a_short_walk),
         TEST(test_urgent_and_heard_during_a_walk),
         TEST(test_heard_during_a_short_walk),
         TEST(test_new_and_heard_during_a_short_walk),

@@ -106,39 +106,39 @@ static void run_next(void) {
     ran++;
 }
 
-static void forget_answers(struct db_lane *lane) {
+static void forget_answers(struct db_conn *conn) {
     while (ran > 0) {
-        size_t place = fake_place(lane, --ran);
+        size_t place = fake_place(conn, --ran);
 
-        for (size_t i = 0; i < lane->flights[place].sent; i++)
+        for (size_t i = 0; i < conn->flights[place].sent; i++)
             PQclear(answers[place][i]);
     }
 }
 
 static void land(void) {
-    struct db_lane *lane = fake_hot();
+    struct db_conn *conn = fake_hot();
 
     if (random_below(20) > 0) {
         ran--;
-        fake_commit(lane, answers[lane->oldest]);
+        fake_commit(conn, answers[conn->oldest]);
         return;
     }
-    forget_answers(lane);
-    fake_lose(lane);
+    forget_answers(conn);
+    fake_lose(conn);
     load();
-    lane->state = DB_READY;
+    conn->state = DB_READY;
 }
 
 /* Before the database has run it, a flight can fail, or be lost without effect. */
 static void take_a_step(void) {
-    struct db_lane *lane = fake_hot();
+    struct db_conn *conn = fake_hot();
 
-    if (db_has_room(lane) && (lane->flying == 0 || random_below(3) == 0))
+    if (db_has_room(conn) && (conn->flying == 0 || random_below(3) == 0))
         batch_flush();
-    else if (ran > 0 && (ran == lane->flying || random_below(2) == 0))
+    else if (ran > 0 && (ran == conn->flying || random_below(2) == 0))
         land();
     else if (ran == 0 && random_below(12) == 0)
-        fake_fail(lane, random_below(fake_count(lane)), random_below(2) == 0 ? "40001" : "XX001");
+        fake_fail(conn, random_below(fake_count(conn)), random_below(2) == 0 ? "40001" : "XX001");
     else
         run_next();
     if (fake_hot()->flying == 2)

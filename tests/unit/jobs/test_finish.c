@@ -61,8 +61,8 @@ static void on_end(struct req *r) {
     req_free(r);
 }
 
-static struct db_lane *side(void) {
-    return fake_db.lanes[1];
+static struct db_conn *side(void) {
+    return fake_db.conns[1];
 }
 
 static int32_t keeping(const char *name, int64_t seconds) {

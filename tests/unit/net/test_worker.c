@@ -145,7 +145,7 @@ static void test_of_who_has_gone(void **state) {
     worker_leave(&client);
 }
 
-/* A lane that was lost for a moment reads all leases, which say nothing of who has them yet. */
+/* A connection that was lost for a moment reads all leases, which say nothing of who has them yet. */
 static void test_read_again(void **state) {
     (void)state;
     give(1, &client);

@@ -58,7 +58,7 @@ static void count_one_in_each(void) {
 
 /* Commits all statements, and counts how often each queue was in one of them. */
 static size_t commit_all(void) {
-    struct db_lane *side = fake_db.lanes[1];
+    struct db_conn *side = fake_db.conns[1];
     size_t rows = 0;
 
     for (batch_flush(); fake_count(side) > 0; batch_flush()) {
