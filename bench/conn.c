@@ -203,7 +203,7 @@ static void prepare(struct conn *c, enum role role, int index) {
     c->role = role;
     c->index = index;
     if (role == ROLE_PRODUCER) {
-        c->flights = xcalloc((size_t)options.pipeline, sizeof(*c->flights));
+        c->txns = xcalloc((size_t)options.pipeline, sizeof(*c->txns));
     } else if (role == ROLE_CONSUMER) {
         assign_queues(c);
         c->held = xcalloc((size_t)options.count, sizeof(*c->held));

@@ -7,7 +7,7 @@
 enum role { ROLE_PRODUCER, ROLE_CONSUMER, ROLE_IDLE };
 
 /* An add whose reply has not come. */
-struct flight {
+struct txn {
     uint64_t seq;
     int64_t since;
 };
@@ -23,7 +23,7 @@ struct held {
 
 /*
  * One connection in its role. A connection that was lost stays as an object
- * with fd -1 until it is made again; what was in flight on it is given up.
+ * with fd -1 until it is made again; what was in transaction on it is given up.
  */
 struct conn {
     int fd;
@@ -40,9 +40,9 @@ struct conn {
     bool setup_failed; /* one of them was an error: all is sent again at the next tick */
 
     /* producers */
-    struct flight *flights; /* a ring of options.pipeline */
-    int64_t flight_head;
-    int64_t flight_count;
+    struct txn *txns; /* a ring of options.pipeline */
+    int64_t txn_head;
+    int64_t txn_count;
     uint64_t next_seq;
 
     /* consumers and idle waiters */

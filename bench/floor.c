@@ -20,7 +20,7 @@ enum { QUEUE = 1, NODE = 1, RETRY_S = 300, MAX_BATCH = 1000, PAGE = 8192 };
 enum way {
     WAY_EACH,   /* add, claim and ack in a transaction each */
     WAY_HANDED, /* added as delivered, then acked: two transactions */
-    WAY_FLIGHT, /* add, ack of the batch before, claim: one transaction */
+    WAY_TXN,    /* add, ack of the batch before, claim: one transaction */
 };
 
 static const char *const way_names[] = { "each", "handed", "flight" };
@@ -176,7 +176,7 @@ static void turn_handed(int count) {
     ack_held();
 }
 
-static void turn_flight(int count) {
+static void turn_txn(int count) {
     int64_t first = next_id;
     int acked = held;
 
@@ -194,7 +194,7 @@ static void turn_flight(int count) {
     held = count;
 }
 
-static void (*const turns[])(int) = { turn_each, turn_handed, turn_flight };
+static void (*const turns[])(int) = { turn_each, turn_handed, turn_txn };
 
 /* Jobs a second through the whole turn; what the last one left is removed untimed. */
 static void measure(enum way way, int batch) {
@@ -337,7 +337,7 @@ int main(int argc, char **argv) {
     measure_sync();
     measure_commit();
     for (int batch = 1; batch <= MAX_BATCH; batch *= 10)
-        for (enum way way = WAY_EACH; way <= WAY_FLIGHT; way++)
+        for (enum way way = WAY_EACH; way <= WAY_TXN; way++)
             measure(way, batch);
     PQfinish(run.conn);
     params_free(&params);

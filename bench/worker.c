@@ -113,8 +113,8 @@ static void send_add(struct conn *c, int64_t since) {
     stamp_write(c->out.data + c->out.end, len, &stamp);
     c->out.end += len;
     wire_append(&c->out, wire_ptr(&add->after), wire_len(&add->after));
-    c->flights[(c->flight_head + c->flight_count++) % options.pipeline] =
-        (struct flight){ .seq = c->next_seq++, .since = since };
+    c->txns[(c->txn_head + c->txn_count++) % options.pipeline] =
+        (struct txn){ .seq = c->next_seq++, .since = since };
     run.sent++;
     run.in_flight++;
 }
@@ -123,7 +123,7 @@ static void send_add(struct conn *c, int64_t since) {
 static bool fill(struct conn *c) {
     int64_t since;
     bool any = false;
-    while (c->flight_count < options.pipeline) {
+    while (c->txn_count < options.pipeline) {
         if (!may_send(&since)) {
             queue_up(c);
             return any;
@@ -143,12 +143,12 @@ struct conn *worker_feed(void) {
     return NULL;
 }
 
-static struct flight take_flight(struct conn *c) {
-    struct flight flight = c->flights[c->flight_head];
-    c->flight_head = (c->flight_head + 1) % options.pipeline;
-    c->flight_count--;
+static struct txn take_txn(struct conn *c) {
+    struct txn txn = c->txns[c->txn_head];
+    c->txn_head = (c->txn_head + 1) % options.pipeline;
+    c->txn_count--;
     run.in_flight--;
-    return flight;
+    return txn;
 }
 
 static void give_up_add(struct conn *c, uint64_t seq) {
@@ -160,19 +160,19 @@ static void add_reply(struct conn *c, const char *reply) {
     enum add_reply kind = run.target->read_add(reply);
     if (kind == ADD_NOT_A_REPLY)
         return;
-    if (c->flight_count == 0)
+    if (c->txn_count == 0)
         die("a reply that nobody asked for: %.*s", (int)line_length(reply), reply);
-    struct flight flight = take_flight(c);
+    struct txn txn = take_txn(c);
     if (kind == ADD_FAILED) {
-        give_up_add(c, flight.seq);
+        give_up_add(c, txn.seq);
         got_error(c, "an add", reply);
         return;
     }
     run.last_add = run.now;
-    ledger_added((uint32_t)c->index, flight.seq);
-    journal_write(JOURNAL_ADDED, (uint32_t)c->index, flight.seq, run.now);
+    ledger_added((uint32_t)c->index, txn.seq);
+    journal_write(JOURNAL_ADDED, (uint32_t)c->index, txn.seq, run.now);
     if (run.measuring)
-        histogram_record(&run.add, run.now - flight.since);
+        histogram_record(&run.add, run.now - txn.since);
 }
 
 static void send_get(struct conn *c) {
@@ -366,8 +366,8 @@ void worker_resume(struct conn *c) {
 }
 
 void worker_abandon(struct conn *c) {
-    while (c->flight_count > 0)
-        give_up_add(c, take_flight(c).seq);
+    while (c->txn_count > 0)
+        give_up_add(c, take_txn(c).seq);
     if (c->role == ROLE_CONSUMER && c->get_due > 0)
         run.gets--;
     drop_held(c);

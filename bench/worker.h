@@ -24,7 +24,7 @@ void worker_delivered(struct conn *c, struct slice token, struct slice body);
 /* The connection is ready (all setup replies came) or was stalled: go on. */
 void worker_resume(struct conn *c);
 
-/* The connection is lost: what was in flight or held is entered as such. */
+/* The connection is lost: what was in transaction or held is entered as such. */
 void worker_abandon(struct conn *c);
 
 /* Lets waiting producers send as far as schedule, window and limits allow, and

@@ -29,6 +29,12 @@ CREATE TABLE pgdisque.bucket (
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_cost_delay='0');
 
+CREATE TABLE pgdisque.commit_marker (
+    node smallint NOT NULL,
+    transaction bigint NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
+
 CREATE TABLE pgdisque.dead_job (
     id bigint NOT NULL,
     died_at timestamp with time zone NOT NULL,
@@ -753,12 +759,6 @@ WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
 ALTER TABLE ONLY pgdisque.finished_9 ALTER COLUMN result SET COMPRESSION lz4;
 ALTER TABLE ONLY pgdisque.finished_9 ALTER COLUMN body SET COMPRESSION lz4;
 
-CREATE TABLE pgdisque.flight (
-    node smallint NOT NULL,
-    flight bigint NOT NULL
-)
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
-
 CREATE TABLE pgdisque.job (
     id bigint NOT NULL,
     ready_at timestamp with time zone NOT NULL,
@@ -996,6 +996,9 @@ ALTER TABLE ONLY pgdisque.api
 ALTER TABLE ONLY pgdisque.bucket
     ADD CONSTRAINT bucket_pkey PRIMARY KEY (queue_id);
 
+ALTER TABLE ONLY pgdisque.commit_marker
+    ADD CONSTRAINT commit_marker_pkey PRIMARY KEY (node, transaction);
+
 ALTER TABLE ONLY pgdisque.dead_path
     ADD CONSTRAINT dead_path_pkey PRIMARY KEY (only_row);
 
@@ -1088,9 +1091,6 @@ ALTER TABLE ONLY pgdisque.finished_8
 
 ALTER TABLE ONLY pgdisque.finished_9
     ADD CONSTRAINT finished_9_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.flight
-    ADD CONSTRAINT flight_pkey PRIMARY KEY (node, flight);
 
 ALTER TABLE ONLY pgdisque.job_group
     ADD CONSTRAINT job_group_pkey PRIMARY KEY (queue_id, key);

@@ -79,10 +79,10 @@ class PgdisqueTarget(RespTarget):
         result = super().spent(before, after, jobs)
         result["own_cpu_us"] = (after["own"] - before["own"]) * 1e6 / jobs
         result["wal_bytes_per_job"] = (after["wal"] - before["wal"]) / jobs
-        result["transactions_per_job"] = info["flights"] / jobs
+        result["transactions_per_job"] = info["transactions"] / jobs
         result["statements_per_job"] = info["statements"] / jobs
         result["rows_per_statement"] = info["rows"] / max(1, info["statements"])
-        result["rows_per_transaction"] = info["rows"] / max(1, info["flights"])
+        result["rows_per_transaction"] = info["rows"] / max(1, info["transactions"])
         result["handed_over"] = info["handoffs"] / max(1, info["jobs_added"])
         return result
 

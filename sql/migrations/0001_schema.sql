@@ -36,10 +36,10 @@ create table pgdisque.node (
 create sequence pgdisque.node_run;
 
 -- Commit markers: committed transactions, for a server that lost the result.
-create table pgdisque.flight (
-    node   smallint not null,
-    flight bigint not null,
-    primary key (node, flight)
+create table pgdisque.commit_marker (
+    node        smallint not null,
+    transaction bigint not null,
+    primary key (node, transaction)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
 -- ---- queues ----

@@ -196,8 +196,8 @@ static double ratio(uint64_t part, uint64_t whole) {
 /* Efficiency of batching: high values of the first two, and a low value of the third, are good. */
 static void batching(struct buf *out) {
     buf_printf(out, "rows_per_statement:%.2f\r\n", ratio(stats.rows, stats.statements));
-    buf_printf(out, "statements_per_transaction:%.2f\r\n", ratio(stats.statements, stats.flights));
-    buf_printf(out, "transactions_per_job:%.4f\r\n", ratio(stats.flights, stats.jobs_added));
+    buf_printf(out, "statements_per_transaction:%.2f\r\n", ratio(stats.statements, stats.transactions));
+    buf_printf(out, "transactions_per_job:%.4f\r\n", ratio(stats.transactions, stats.jobs_added));
     buf_printf(out, "rows_per_claim:%.2f\r\n", ratio(stats.claimed_rows, stats.claims));
 }
 

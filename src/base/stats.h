@@ -25,14 +25,14 @@
     X(claims, "claim statements")                                                \
     X(claimed_rows, "jobs that claims returned")                                 \
     X(claims_empty, "claims that returned nothing")                              \
-    X(flights, "transactions sent")                                              \
-    X(flights_failed, "transactions that failed")                                \
+    X(transactions, "transactions sent")                                         \
+    X(transactions_failed, "transactions that failed")                           \
     X(standby_waits_cancelled, "commits whose wait for standbys was cancelled")  \
-    X(flights_lost, "transactions whose connection died")                        \
+    X(transactions_lost, "transactions whose connection died")                   \
     X(statements, "statements sent")                                             \
     X(rows, "rows sent in statements")                                           \
     X(batch_max_rows, "largest number of rows in one statement")                 \
-    X(suspect_flights, "transactions to find the task that fails others")        \
+    X(suspect_transactions, "transactions to find the task that fails others")   \
     X(db_connects, "connections made to the database")                           \
     X(db_disconnects, "connections to the database lost")                        \
     X(news_told, "notifications sent to other servers")                          \

@@ -23,8 +23,8 @@
 
 struct conn {
     struct db_conn *db;
-    size_t queued;                         /* queued tasks of its operations */
-    struct flight flights[DB_MAX_FLIGHTS]; /* a ring: sent transactions, from `oldest` on */
+    size_t queued;                /* queued tasks of its operations */
+    struct txn txns[DB_MAX_TXNS]; /* a ring: sent transactions, from `oldest` on */
     size_t oldest;
     size_t lost; /* lost transactions, whose tasks are sent again after the last one is lost, too */
 };
@@ -83,8 +83,8 @@ void batch_stop(void) {
         if (conn->db == NULL)
             continue;
         /* The process ends soon, so the tasks of sent transactions are not freed. */
-        for (size_t k = conn->db->flying; k < DB_MAX_FLIGHTS; k++)
-            free(conn->flights[(conn->oldest + k) % DB_MAX_FLIGHTS].tasks);
+        for (size_t k = conn->db->sent_txns; k < DB_MAX_TXNS; k++)
+            free(conn->txns[(conn->oldest + k) % DB_MAX_TXNS].tasks);
         db_conn_free(conn->db);
     }
 }
@@ -190,7 +190,7 @@ bool batch_connected(enum conn_kind kind) {
 
 bool batch_idle(void) {
     for (size_t i = 0; i < CONN_KINDS; i++)
-        if (batch.conns[i].db != NULL && batch.conns[i].db->state == DB_FLYING)
+        if (batch.conns[i].db != NULL && batch.conns[i].db->state == DB_BUSY)
             return false;
     return next_filled(0) == NULL && list_empty(&batch.suspects) && list_empty(&batch.too_large) &&
            !bundles_wait();
@@ -205,7 +205,7 @@ static struct conn *conn_of(const struct db_conn *db) {
     return NULL;
 }
 
-static void board(struct flight *f, struct task *t) {
+static void append_task(struct txn *f, struct task *t) {
     if (f->task_count == f->task_cap) {
         f->task_cap = f->task_cap == 0 ? 64 : f->task_cap * 2;
         f->tasks = xrealloc(f->tasks, f->task_cap * sizeof *f->tasks);
@@ -213,7 +213,7 @@ static void board(struct flight *f, struct task *t) {
     f->tasks[f->task_count++] = t;
     f->bytes += task_size(t);
     f->parts[f->part_count].count++;
-    f->spread_count += t->op->spreads && t->bundle == NULL;
+    f->splittable_count += t->op->splittable && t->bundle == NULL;
     list_remove(&t->node);
     if (t->company == 0 && t->bundle == NULL)
         count_queued(t, -1);
@@ -230,29 +230,29 @@ static bool fits(size_t in_flight, size_t rows, size_t bytes, const struct task 
            in_flight + task_size(t) <= OP_MAX_BYTES;
 }
 
-bool batch_has_room(const struct flight *f, const struct params *p, const struct task *t) {
+bool batch_has_room(const struct txn *f, const struct params *p, const struct task *t) {
     return p->rows == 0 || fits(f->bytes, p->rows, p->bytes, t);
 }
 
-void batch_encode(struct flight *f, struct params *p, struct task *t,
+void batch_encode(struct txn *f, struct params *p, struct task *t,
                   void (*encode_task)(struct params *p, struct task *t)) {
     t->first_row = p->rows;
     encode_task(p, t);
     p->rows += t->rows;
     p->bytes += t->bytes;
-    board(f, t);
+    append_task(f, t);
 }
 
 /* Number of tasks in the statement that is being built. */
-static size_t boarded(const struct flight *f) {
+static size_t appended(const struct txn *f) {
     return f->parts[f->part_count].count;
 }
 
-static size_t seats_for(const struct flight *f, const struct op *op) {
-    return op->spreads ? (op->queued * f->seats + f->of - 1) / f->of : SIZE_MAX;
+static size_t quota_for(const struct txn *f, const struct op *op) {
+    return op->splittable ? (op->queued * f->quota + f->of - 1) / f->of : SIZE_MAX;
 }
 
-void batch_finish(struct flight *f, struct op *op, enum sql_stmt stmt,
+void batch_finish(struct txn *f, struct op *op, enum sql_stmt stmt,
                   void (*done)(struct task **tasks, size_t count, const PGresult *rows)) {
     size_t rows = db_params(f->db)->rows;
 
@@ -266,11 +266,11 @@ void batch_finish(struct flight *f, struct op *op, enum sql_stmt stmt,
     db_statement(f->db, stmt);
 }
 
-static void finish_statement(struct flight *f, struct op *op, const struct op_alike *alike) {
+static void finish_statement(struct txn *f, struct op *op, const struct op_alike *alike) {
     batch_finish(f, op, alike != NULL ? alike->stmt : op->stmt, alike != NULL ? alike->done : op->done);
 }
 
-struct params *batch_begin(struct flight *f, struct op *op) {
+struct params *batch_begin(struct txn *f, struct op *op) {
     struct params *p = db_params(f->db);
 
     f->parts[f->part_count].count = 0;
@@ -279,7 +279,7 @@ struct params *batch_begin(struct flight *f, struct op *op) {
     return p;
 }
 
-void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct task *const *tasks,
+void batch_statement(struct txn *f, struct op *op, struct bundle *b, struct task *const *tasks,
                      size_t count) {
     struct params *p = batch_begin(f, op);
 
@@ -291,11 +291,11 @@ void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct t
 
 /* How many of the operation's first tasks fit into one statement. The other tasks wait for the next
  * transaction. */
-static size_t scope_of(const struct flight *f, const struct op *op) {
-    size_t seats = op->alone ? 1 : seats_for(f, op);
+static size_t scope_of(const struct txn *f, const struct op *op) {
+    size_t quota = op->alone ? 1 : quota_for(f, op);
     size_t rows = 0, bytes = 0, count = 0;
 
-    for (const struct list *n = op->queue.next; n != &op->queue && count < seats; n = n->next, count++) {
+    for (const struct list *n = op->queue.next; n != &op->queue && count < quota; n = n->next, count++) {
         const struct task *t = LIST_ENTRY(n, const struct task, node);
 
         if (count > 0 && !fits(f->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
@@ -306,7 +306,7 @@ static size_t scope_of(const struct flight *f, const struct op *op) {
     return count;
 }
 
-static void add_statement(struct flight *f, struct op *op) {
+static void add_statement(struct txn *f, struct op *op) {
     size_t scope = scope_of(f, op);
     struct params *p = batch_begin(f, op);
 
@@ -335,7 +335,7 @@ static bool same_kind(const struct task_kind *x, const struct task_kind *y) {
 }
 
 /* The number of kinds of the first tasks. 0 if the general statement is cheaper for all of them. */
-static size_t count_kinds(const struct flight *f, const struct op *op, size_t scope) {
+static size_t count_kinds(const struct txn *f, const struct op *op, size_t scope) {
     struct task_kind kinds[ALIKE_MOST], kind;
     size_t known = 0;
     size_t left = scope;
@@ -356,12 +356,12 @@ static size_t count_kinds(const struct flight *f, const struct op *op, size_t sc
     return f->part_count + known <= DB_MAX_STATEMENTS ? known : 0;
 }
 
-static void encode_kind(struct flight *f, struct params *p, struct task *t, bool alike) {
+static void encode_kind(struct txn *f, struct params *p, struct task *t, bool alike) {
     batch_encode(f, p, t, alike ? t->op->alike->encode : t->op->encode);
 }
 
 /* Appends a statement for the first task and for the tasks of its kind in the scope. */
-static void add_kind(struct flight *f, struct op *op, size_t *scope) {
+static void add_kind(struct txn *f, struct op *op, size_t *scope) {
     struct task *first = first_task(op);
     struct task_kind wanted = kind_of(op, first), kind;
     struct params *p = wanted.alike ? db_params(f->db) : batch_begin(f, op);
@@ -379,14 +379,14 @@ static void add_kind(struct flight *f, struct op *op, size_t *scope) {
         if (same_kind(&kind, &wanted))
             encode_kind(f, p, t, wanted.alike);
     }
-    *scope -= boarded(f);
+    *scope -= appended(f);
     finish_statement(f, op, wanted.alike ? op->alike : NULL);
 }
 
 /* True if op can get another statement in the transaction. */
-static bool may_go_on(const struct flight *f, struct op *op) {
+static bool may_go_on(const struct txn *f, struct op *op) {
     return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS &&
-           (op->commit == COMMIT_ANY || flight_has_room(f, task_size(first_task(op))));
+           (op->commit == COMMIT_ANY || txn_has_room(f, task_size(first_task(op))));
 }
 
 static void decide(const struct op *op, size_t scope) {
@@ -395,7 +395,7 @@ static void decide(const struct op *op, size_t scope) {
 }
 
 /* False if the general statement is cheaper for all tasks. */
-static bool add_kinds(struct flight *f, struct op *op) {
+static bool add_kinds(struct txn *f, struct op *op) {
     size_t scope = scope_of(f, op);
     size_t kinds;
 
@@ -407,7 +407,7 @@ static bool add_kinds(struct flight *f, struct op *op) {
 }
 
 /* The number of statements of an `alone` operation is bounded, so that the other operations find room. */
-static void add_op(struct flight *f, struct op *op) {
+static void add_op(struct txn *f, struct op *op) {
     size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
 
     if (op->alike != NULL && may_go_on(f, op) && add_kinds(f, op))
@@ -426,13 +426,13 @@ enum durability batch_durability(enum commit_kind kind) {
 
 /* Appends the first suspects, at most as many as may share a statement. No other task is in this
  * transaction, because it is likely to fail. */
-static void add_suspects(struct flight *f) {
+static void add_suspects(struct txn *f) {
     struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
     struct op *op = first->op;
     uint32_t company = first->company;
     struct params *p;
 
-    stats.suspect_flights++;
+    stats.suspect_transactions++;
     db_begin(f->db, batch_durability(op->commit));
     p = batch_begin(f, op);
     for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
@@ -450,20 +450,20 @@ static bool goes_with(const struct op *op, enum commit_kind kind) {
     return op->commit == kind || op->commit == COMMIT_ANY;
 }
 
-static void add_ops(struct flight *f, enum commit_kind kind) {
+static void add_ops(struct txn *f, enum commit_kind kind) {
     FILLED_EACH(op)
         if (op->conn == f->db->kind && goes_with(op, kind) && !op->contention.on &&
             !(f->unsettled && op->takes))
             add_op(f, op);
 }
 
-void batch_companions(struct flight *f) {
+void batch_companions(struct txn *f) {
     FILLED_EACH(op)
         if (op->commit == COMMIT_ANY)
             add_op(f, op);
 }
 
-static void add_those_of(enum turn turn, struct flight *f) {
+static void add_those_of(enum turn turn, struct txn *f) {
     static const enum commit_kind kinds[] = {
         [TURN_ORDINARY] = COMMIT_ORDINARY,
         [TURN_ASYNC] = COMMIT_ASYNC,
@@ -477,11 +477,11 @@ static void add_those_of(enum turn turn, struct flight *f) {
     }
     if (turn == TURN_BUNDLES) {
         if (!f->unsettled)
-            bundles_board(f);
+            bundles_append(f);
         return;
     }
     if (turn == TURN_CONTENDED) {
-        contention_board(f);
+        contention_append(f);
         return;
     }
     if (turn == TURN_ORDINARY && !f->unsettled)
@@ -491,11 +491,11 @@ static void add_those_of(enum turn turn, struct flight *f) {
 }
 
 /* Contended and ordinary operations take turns on the other connections, too. */
-static void build_other(struct flight *f) {
+static void build_other(struct txn *f) {
     for (int i = 0; i < 2 && f->part_count == 0; i++) {
         batch.side_contended = !batch.side_contended;
         if (batch.side_contended)
-            contention_board(f);
+            contention_append(f);
         else
             add_ops(f, COMMIT_ORDINARY);
     }
@@ -528,7 +528,7 @@ static bool suspects_unsettled(void) {
 
 /* Kinds with no queued tasks lose their turn. Tasks of lost transactions are sent before all others. Between
  * a change that may have been committed and its repetition, no job is taken and nothing is read. */
-static void build(struct flight *f) {
+static void build(struct txn *f) {
     f->part_count = f->task_count = 0;
     f->bytes = 0;
     f->bundled = f->checks = f->unsettled = false;
@@ -548,49 +548,49 @@ static void build(struct flight *f) {
     }
 }
 
-static void on_landed(struct db_conn *db, const struct db_result *result);
+static void on_completed(struct db_conn *db, const struct db_result *result);
 
-static void take_off(struct flight *f) {
+static void send_txn(struct txn *f) {
     struct task **tasks = f->tasks;
 
     for (size_t i = 0; i < f->part_count; i++) {
         f->parts[i].tasks = tasks;
         tasks += f->parts[i].count;
     }
-    db_send(f->db, on_landed);
+    db_send(f->db, on_completed);
 }
 
-static size_t waiting_to_spread(const struct db_conn *db) {
+static size_t splittable_waiting(const struct db_conn *db) {
     size_t count = 0;
 
     FILLED_EACH(op)
-        if (op->conn == db->kind && op->spreads && !op->contention.on)
+        if (op->conn == db->kind && op->splittable && !op->contention.on)
             count += op->queued;
     return count;
 }
 
 /* A second transaction is sent if it has at least as many tasks as the first. */
-static bool is_worth_it(const struct conn *conn, const struct flight *other, size_t waiting) {
-    if (waiting + other->spread_count > 0)
-        return waiting >= other->spread_count;
+static bool is_worth_it(const struct conn *conn, const struct txn *other, size_t waiting) {
+    if (waiting + other->splittable_count > 0)
+        return waiting >= other->splittable_count;
     return conn->queued >= other->task_count;
 }
 
 /* If two transactions are sent, the database executes the second while this server reads the results of the
  * first. That pays if both have about the same size. So the next transaction takes half of all queued and
  * sent tasks that may be divided. */
-static bool share_out(const struct conn *conn, struct flight *f) {
-    const struct flight *other = f->db->flying > 0 ? &conn->flights[conn->oldest] : NULL;
-    size_t flying = other == NULL ? 0 : other->spread_count;
-    size_t waiting = waiting_to_spread(f->db);
+static bool split_load(const struct conn *conn, struct txn *f) {
+    const struct txn *other = f->db->sent_txns > 0 ? &conn->txns[conn->oldest] : NULL;
+    size_t sent_txns = other == NULL ? 0 : other->splittable_count;
+    size_t waiting = splittable_waiting(f->db);
 
-    f->seats = f->of = 1;
-    f->spread_count = 0;
+    f->quota = f->of = 1;
+    f->splittable_count = 0;
     if (other != NULL && !is_worth_it(conn, other, waiting))
         return false;
-    if (waiting > flying && waiting + flying >= SPLIT_LEAST) {
+    if (waiting > sent_txns && waiting + sent_txns >= SPLIT_LEAST) {
         /* If the number is odd, the second transaction takes the larger half. */
-        f->seats = (waiting + flying + (other != NULL)) / 2;
+        f->quota = (waiting + sent_txns + (other != NULL)) / 2;
         f->of = waiting;
     }
     return true;
@@ -598,15 +598,15 @@ static bool share_out(const struct conn *conn, struct flight *f) {
 
 static void conn_flush(struct conn *conn) {
     while (db_has_room(conn->db)) {
-        struct flight *f = &conn->flights[(conn->oldest + conn->db->flying) % DB_MAX_FLIGHTS];
+        struct txn *f = &conn->txns[(conn->oldest + conn->db->sent_txns) % DB_MAX_TXNS];
 
         f->db = conn->db;
-        if (!share_out(conn, f))
+        if (!split_load(conn, f))
             return;
         build(f);
         if (f->part_count == 0)
             return;
-        take_off(f);
+        send_txn(f);
     }
 }
 
@@ -653,7 +653,7 @@ void batch_part_done(const struct part *part, const PGresult *rows) {
     part->done(part->tasks, part->count, rows);
 }
 
-static void committed(struct flight *f, const struct db_result *result) {
+static void committed(struct txn *f, const struct db_result *result) {
     if (f->bundled) {
         bundles_committed(f, result->rows);
         return;
@@ -690,7 +690,7 @@ bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
 
 /* A task of the transaction may have crashed the database. After a second loss, a task is sent with half as
  * many others. It is given up after LOST_ALONE_MOST losses alone. */
-static void note_lost(const struct flight *f, struct task *t, size_t company, bool alone) {
+static void note_lost(const struct txn *f, struct task *t, size_t company, bool alone) {
     t->lost++;
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
@@ -704,7 +704,7 @@ static void note_lost(const struct flight *f, struct task *t, size_t company, bo
     batch_send_again(t, true);
 }
 
-static void send_lost_again(const struct flight *f, struct task *t) {
+static void send_lost_again(const struct txn *f, struct task *t) {
     t->unsettled = t->unsettled || !f->checks;
     batch_send_again(t, !f->checks);
 }
@@ -713,7 +713,7 @@ static bool is_companion(const struct part *part) {
     return part->op->commit == COMMIT_ANY;
 }
 
-static size_t count_own_parts(const struct flight *f) {
+static size_t count_own_parts(const struct txn *f) {
     size_t count = 0;
 
     for (size_t i = 0; i < f->part_count; i++)
@@ -721,7 +721,7 @@ static size_t count_own_parts(const struct flight *f) {
     return count;
 }
 
-static void lost_flight(struct flight *f) {
+static void lost_txn(struct txn *f) {
     bool alone = count_own_parts(f) == 1;
 
     if (f->bundled) {
@@ -743,14 +743,14 @@ static void lost_flight(struct flight *f) {
 /* All sent transactions are lost together. The oldest is reported first, but its tasks must stand first in
  * the queue. So after the last report, the newest transaction is handled first. */
 static void lost(struct conn *conn) {
-    if (conn->db->flying > 0) {
+    if (conn->db->sent_txns > 0) {
         conn->lost++;
         return;
     }
     for (size_t n = 0; n <= conn->lost; n++) {
-        struct flight *f = &conn->flights[(conn->oldest + DB_MAX_FLIGHTS - 1 - n) % DB_MAX_FLIGHTS];
+        struct txn *f = &conn->txns[(conn->oldest + DB_MAX_TXNS - 1 - n) % DB_MAX_TXNS];
 
-        lost_flight(f);
+        lost_txn(f);
     }
     conn->lost = 0;
 }
@@ -777,7 +777,7 @@ static void failed_task(struct task *t, size_t company, const struct op_error *e
 }
 
 /* If the commit failed and not a statement, all tasks become suspects. */
-static void failed(struct flight *f, const struct db_result *result) {
+static void failed(struct txn *f, const struct db_result *result) {
     bool at_commit = result->failed_at >= f->part_count;
 
     if (f->bundled) {
@@ -802,11 +802,11 @@ static void failed(struct flight *f, const struct db_result *result) {
     }
 }
 
-static void on_landed(struct db_conn *db, const struct db_result *result) {
+static void on_completed(struct db_conn *db, const struct db_result *result) {
     struct conn *conn = conn_of(db);
-    struct flight *f = &conn->flights[conn->oldest];
+    struct txn *f = &conn->txns[conn->oldest];
 
-    conn->oldest = (conn->oldest + 1) % DB_MAX_FLIGHTS;
+    conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
     f->at_work = result->at_work;
     f->disk_full = result->outcome == DB_LOST && strcmp(result->error.sqlstate, OP_DISK_FULL) == 0;
     if (result->outcome == DB_COMMITTED)

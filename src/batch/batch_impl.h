@@ -18,7 +18,7 @@ struct part {
 };
 
 /* A transaction: its statements, and the tasks of each statement (parts). */
-struct flight {
+struct txn {
     struct db_conn *db;
     bool bundled;
     struct op *contended; /* the contended operation for which it was built, or NULL */
@@ -28,9 +28,9 @@ struct flight {
     bool at_work;         /* it was lost while the database executed it: see db_result */
     size_t bytes;         /* task_size() of its tasks */
     /* It takes the fraction seats/of of the queued tasks of operations that spread. */
-    size_t seats;
+    size_t quota;
     size_t of;
-    size_t spread_count; /* how many such tasks it took */
+    size_t splittable_count; /* how many such tasks it took */
     struct part parts[DB_MAX_STATEMENTS];
     size_t part_count;
     struct task **tasks;
@@ -41,12 +41,11 @@ struct flight {
 /* The durability of commits of this kind. */
 enum durability batch_durability(enum commit_kind kind);
 /* Appends one statement with tasks[count], which are all of op. b: their client transaction. */
-void batch_statement(struct flight *f, struct op *op, struct bundle *b, struct task *const *tasks,
-                     size_t count);
+void batch_statement(struct txn *f, struct op *op, struct bundle *b, struct task *const *tasks, size_t count);
 /* Appends the statements of the COMMIT_ANY operations. */
-void batch_companions(struct flight *f);
+void batch_companions(struct txn *f);
 /* True if a task of that size keeps the transaction below OP_MAX_BYTES. An empty transaction takes any task. */
-static inline bool flight_has_room(const struct flight *f, size_t bytes) {
+static inline bool txn_has_room(const struct txn *f, size_t bytes) {
     return f->bytes == 0 || f->bytes + bytes <= OP_MAX_BYTES;
 }
 /* A task or a client transaction is given up after it was alone in this many lost transactions. */
@@ -57,11 +56,11 @@ extern const struct op_error batch_lost_error;
 /* Ends the tasks of the part by done(). */
 void batch_part_done(const struct part *part, const PGresult *rows);
 /* Building a statement: begin, then for each task batch_has_room() and batch_encode(), then batch_finish(). */
-struct params *batch_begin(struct flight *f, struct op *op);
-bool batch_has_room(const struct flight *f, const struct params *p, const struct task *t);
-void batch_encode(struct flight *f, struct params *p, struct task *t,
+struct params *batch_begin(struct txn *f, struct op *op);
+bool batch_has_room(const struct txn *f, const struct params *p, const struct task *t);
+void batch_encode(struct txn *f, struct params *p, struct task *t,
                   void (*encode_task)(struct params *p, struct task *t));
-void batch_finish(struct flight *f, struct op *op, enum sql_stmt stmt,
+void batch_finish(struct txn *f, struct op *op, enum sql_stmt stmt,
                   void (*done)(struct task **tasks, size_t count, const PGresult *rows));
 
 /* Queues t in front of its operation's queue, after op.again has prepared it. unknown: as for op.again. */

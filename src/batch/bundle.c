@@ -83,7 +83,7 @@ void bundle_send(struct bundle *b) {
     wait_for_turn(b, false);
 }
 
-static void board(struct flight *f, struct bundle *b) {
+static void append_task(struct txn *f, struct bundle *b) {
     list_remove(&b->node);
     batch_count_bundled(-(long)b->count);
     for (size_t at = 0; at < b->count;) {
@@ -96,13 +96,13 @@ static void board(struct flight *f, struct bundle *b) {
 
 /* True if b may share the transaction. A client transaction that failed must not fail others. One statement
  * is kept free for the commit marker. */
-static bool may_join(const struct flight *f, const struct bundle *first, const struct bundle *b) {
+static bool may_join(const struct txn *f, const struct bundle *first, const struct bundle *b) {
     return b != NULL && !b->alone && b->commit == first->commit &&
            f->part_count + bundle_statements(b) < DB_MAX_STATEMENTS &&
-           f->task_count + b->count <= (size_t)config.batch_max && flight_has_room(f, bundle_size(b));
+           f->task_count + b->count <= (size_t)config.batch_max && txn_has_room(f, bundle_size(b));
 }
 
-void bundles_board(struct flight *f) {
+void bundles_append(struct txn *f) {
     struct bundle *first = first_waiting(), *next;
     int64_t mark;
 
@@ -110,10 +110,10 @@ void bundles_board(struct flight *f) {
         return;
     f->bundled = true;
     db_begin(f->db, batch_durability(first->commit));
-    mark = flight_mark_begin();
+    mark = commit_marker_begin();
     for (next = first; next != NULL;) {
-        next->lost.flight = mark;
-        board(f, next);
+        next->lost.txn = mark;
+        append_task(f, next);
         next = first_waiting();
         if (first->alone || !may_join(f, first, next))
             break;
@@ -143,7 +143,7 @@ void bundle_refuse(struct bundle *b, const struct op_error *error) {
     fail_all(b, error);
 }
 
-void bundles_committed(struct flight *f, PGresult *const *rows) {
+void bundles_committed(struct txn *f, PGresult *const *rows) {
     const struct bundle *last = NULL;
 
     for (size_t i = 0; i < f->part_count; i++) {
@@ -181,7 +181,7 @@ static void send_again_alone(struct bundle *b) {
 }
 
 /* Calls fn for each client transaction of f, the last first, so that the order is kept. */
-static void each_bundle(const struct flight *f, void (*fn)(struct bundle *b)) {
+static void each_bundle(const struct txn *f, void (*fn)(struct bundle *b)) {
     for (size_t i = f->part_count; i-- > 0;) {
         struct bundle *b = f->parts[i].bundle;
 
@@ -191,7 +191,7 @@ static void each_bundle(const struct flight *f, void (*fn)(struct bundle *b)) {
 }
 
 /* The same. The commit marker and other companions are sent again or dropped, as their operations decide. */
-static void each_of(struct flight *f, bool unknown, void (*fn)(struct bundle *b)) {
+static void each_of(struct txn *f, bool unknown, void (*fn)(struct bundle *b)) {
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
 
@@ -201,7 +201,7 @@ static void each_of(struct flight *f, bool unknown, void (*fn)(struct bundle *b)
     each_bundle(f, fn);
 }
 
-static bool carries_several(const struct flight *f) {
+static bool carries_several(const struct txn *f) {
     for (size_t i = 1; i < f->part_count; i++)
         if (f->parts[i].bundle != NULL && f->parts[i].bundle != f->parts[0].bundle)
             return true;
@@ -225,7 +225,7 @@ static void keep(struct bundle *b) {
 
 /* The client transaction, sent without others, needs a row or table that another session has locked. It
  * waits behind the others. */
-static void blocked(struct flight *f, struct bundle *b) {
+static void blocked(struct txn *f, struct bundle *b) {
     each_of(f, false, keep);
     resume_us = clock_mono() + CONTENTION_PAUSE_US;
     if (contention_is_over(&b->blocked_us))
@@ -234,7 +234,7 @@ static void blocked(struct flight *f, struct bundle *b) {
         wait_again(b, false);
 }
 
-void bundles_failed(struct flight *f, const struct op_error *error) {
+void bundles_failed(struct txn *f, const struct op_error *error) {
     struct bundle *b = f->parts[0].bundle;
     bool again;
 
@@ -274,14 +274,14 @@ static void nobody_knows(struct bundle *b) {
     fail_all(b, &error);
 }
 
-static void on_known(struct lost_task *l, enum flight_fate fate) {
+static void on_known(struct lost_task *l, enum commit_fate fate) {
     struct bundle *b = CONTAINER_OF(l, struct bundle, lost);
 
-    if (fate == FLIGHT_COMMITTED)
+    if (fate == COMMIT_DONE)
         answers_lost(b);
     else if (batch_lost_too_often("transaction of a client", b->lost_alone))
         refuse(b, &batch_lost_error);
-    else if (fate == FLIGHT_UNDONE)
+    else if (fate == COMMIT_UNDONE)
         send_again(b);
     else
         nobody_knows(b);
@@ -289,7 +289,7 @@ static void on_known(struct lost_task *l, enum flight_fate fate) {
 
 static void ask(struct bundle *b) {
     b->lost.on_known = on_known;
-    flight_ask(&b->lost);
+    commit_marker_ask(&b->lost);
 }
 
 /* After a second loss, a client transaction is sent without others. */
@@ -303,7 +303,7 @@ static void note_lost_alone(struct bundle *b) {
     note_lost(b);
 }
 
-void bundles_lost(struct flight *f) {
+void bundles_lost(struct txn *f) {
     if (f->at_work)
         each_bundle(f, carries_several(f) ? note_lost : note_lost_alone);
     each_of(f, true, ask);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <libpq-fe.h>
 #include "base/list.h"
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 #include "batch/op.h"
 
 /*
@@ -17,7 +17,7 @@
  * all tasks, it calls bundle_send(). The statements keep the order of tasks[]. Successive tasks of one
  * operation share a statement if op.shares permits it. Client transactions never share a database transaction
  * with ordinary tasks, but several of them can share one. Each database transaction writes a commit marker
- * (flight_mark.h): after a lost connection the database tells whether it was committed.
+ * (commit_marker.h): after a lost connection the database tells whether it was committed.
  */
 enum bundle_end {
     BUNDLE_COMMITTED,    /* the tasks end by done() */
@@ -46,7 +46,7 @@ struct bundle {
     struct lost_task lost;
 };
 
-struct flight;
+struct txn;
 
 /* The number of its statements, at most BUNDLE_MAX_STATEMENTS. The caller checks that. */
 size_t bundle_statements(const struct bundle *b);
@@ -62,10 +62,10 @@ void bundle_refuse(struct bundle *b, const struct op_error *error);
 void bundles_init(void);
 bool bundles_wait(void);
 /* Appends the next client transactions to f. */
-void bundles_board(struct flight *f);
+void bundles_append(struct txn *f);
 /* Called when a transaction of client transactions has ended. */
-void bundles_committed(struct flight *f, PGresult *const *rows);
-void bundles_failed(struct flight *f, const struct op_error *error);
-void bundles_lost(struct flight *f);
+void bundles_committed(struct txn *f, PGresult *const *rows);
+void bundles_failed(struct txn *f, const struct op_error *error);
+void bundles_lost(struct txn *f);
 
 #endif

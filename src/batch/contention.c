@@ -124,7 +124,7 @@ static struct op *next_op(enum conn_kind conn) {
     return NULL;
 }
 
-static struct params *take_tasks(struct flight *f, struct op *op, size_t most) {
+static struct params *take_tasks(struct txn *f, struct op *op, size_t most) {
     struct params *p = batch_begin(f, op);
     struct task *t;
 
@@ -136,7 +136,7 @@ static struct params *take_tasks(struct flight *f, struct op *op, size_t most) {
     return p;
 }
 
-static void check(struct flight *f, struct op *op) {
+static void check(struct txn *f, struct op *op) {
     struct params *p = take_tasks(f, op, SIZE_MAX);
 
     f->checks = true;
@@ -144,14 +144,14 @@ static void check(struct flight *f, struct op *op) {
     batch_finish(f, op, SQL_FIND_LOCKED, op->done);
 }
 
-static void attempt(struct flight *f, struct op *op) {
+static void attempt(struct txn *f, struct op *op) {
     (void)take_tasks(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
     batch_finish(f, op, op->stmt, op->done);
     if (op->conn != CONN_READ)
         batch_companions(f);
 }
 
-void contention_board(struct flight *f) {
+void contention_append(struct txn *f) {
     struct op *op = next_op(f->db->kind);
 
     if (op == NULL)
@@ -206,7 +206,7 @@ static void checked(const struct part *part, const PGresult *rows) {
     free(locked);
 }
 
-void contention_committed(struct flight *f, PGresult *const *rows) {
+void contention_committed(struct txn *f, PGresult *const *rows) {
     struct op *op = f->contended;
     struct contention *c = &op->contention;
 
@@ -257,7 +257,7 @@ static void failed_alone(const struct part *part) {
     give_up_queued(op);
 }
 
-static void contend(const struct flight *f, const struct part *part) {
+static void contend(const struct txn *f, const struct part *part) {
     struct op *op = part->op;
     bool is_checked = part->tasks[0]->company > 0;
 
@@ -283,7 +283,7 @@ static void send_again(const struct part *part) {
 }
 
 /* If a companion waited too long, all other parts are contended: a companion is never sent without them. */
-void contention_failed(struct flight *f, size_t guilty) {
+void contention_failed(struct txn *f, size_t guilty) {
     bool all = f->parts[guilty].op->commit == COMMIT_ANY;
 
     for (size_t i = f->part_count; i-- > 0;) {

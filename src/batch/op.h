@@ -80,7 +80,7 @@ struct op {
     bool alone;  /* each task is a statement of its own */
     size_t most; /* maximum number of such statements in one transaction; 0: ALONE_MOST of batch.c */
     /* Its tasks may be divided between two transactions, because no other operation relies on their order. */
-    bool spreads;
+    bool splittable;
     /* In a client transaction, successive tasks share a statement, because they do not affect each other. */
     bool shares;
     /* It takes jobs. It waits until the tasks of lost transactions have been sent again, because these may

@@ -242,7 +242,7 @@ void add_encode(struct params *p, struct task *t) {
      * order. */
     if (t->bundle != NULL)
         make_key(a);
-    a->lost.flight = flight_mark();
+    a->lost.txn = commit_marker();
     params_int8(p, 0, a->key.id);
     encode_times(p, a);
     params_int4(p, 4, a->key.queue_id);
@@ -293,7 +293,7 @@ static void alike_decide(struct task *t) {
 static void alike_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
-    a->lost.flight = flight_mark();
+    a->lost.txn = commit_marker();
     params_int8(p, 0, a->key.id);
     params_bytea(p, 1, a->req->argv[2]);
 }
@@ -332,7 +332,7 @@ static void hand_over(struct add *a) {
     get_wait(g);
 }
 
-void add_landed(struct add *a) {
+void add_completed(struct add *a) {
     a->q->inserting -= a->unhanded;
     a->unhanded = false;
 }
@@ -395,7 +395,7 @@ static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < count; i++) {
         struct add *a = REQ_OF_TASK(tasks[i])->data;
 
-        add_landed(a);
+        add_completed(a);
         add_left(a);
         add_committed(a);
         finish(a);
@@ -410,7 +410,7 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
     for (size_t i = 0; i < count; i++) {
         struct add *a = REQ_OF_TASK(tasks[i])->data;
 
-        add_landed(a);
+        add_completed(a);
         add_left(a);
         if (next < PQntuples(rows) && row_int8(rows, next, 0) == a->key.id) {
             next++;
@@ -424,7 +424,7 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
 static void withdraw(struct add *a) {
     struct get *g = a->to;
 
-    add_landed(a);
+    add_completed(a);
     a->to = NULL;
     if (g != NULL && --g->pending == 0)
         get_wait(g);
@@ -449,14 +449,14 @@ static void make_again(struct task *t) {
 }
 
 /* If the insert was committed, load.c has counted the job and has given back its lease. */
-static void on_known(struct lost_task *l, enum flight_fate fate) {
+static void on_known(struct lost_task *l, enum commit_fate fate) {
     struct add *a = CONTAINER_OF(l, struct add, lost);
     struct task *t = &a->req->task;
 
-    l->flight = 0;
-    if (fate == FLIGHT_UNKNOWN)
+    l->txn = 0;
+    if (fate == COMMIT_UNKNOWN)
         make_again(t);
-    if (fate != FLIGHT_COMMITTED) {
+    if (fate != COMMIT_DONE) {
         batch_add(t);
         return;
     }
@@ -472,9 +472,9 @@ static bool add_again(struct task *t, bool unknown) {
     withdraw(a);
     if (!unknown)
         return true;
-    if (a->lost.flight != 0) {
+    if (a->lost.txn != 0) {
         a->lost.on_known = on_known;
-        flight_ask(&a->lost);
+        commit_marker_ask(&a->lost);
         return false;
     }
     make_again(t);
@@ -484,7 +484,7 @@ static bool add_again(struct task *t, bool unknown) {
 void add_answer_lost(struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
-    add_landed(a);
+    add_completed(a);
     add_left(a);
     finish(a);
 }
@@ -523,7 +523,7 @@ static const struct op_alike add_alike = {
                            .again = add_again,                     \
                            __VA_ARGS__ }
 
-ADD_OP(op_add_jobs, "add_jobs", COMMIT_ORDINARY, .spreads = true);
+ADD_OP(op_add_jobs, "add_jobs", COMMIT_ORDINARY, .splittable = true);
 struct op op_add_large = {
     .name = "add_large",
     .stmt = SQL_ADD_JOBS,
@@ -533,8 +533,8 @@ struct op op_add_large = {
     .fail = add_fail,
     .again = add_again,
 };
-ADD_OP(op_add_async, "add_async", COMMIT_ASYNC, .spreads = false);
-ADD_OP(op_add_replicated, "add_replicated", COMMIT_REPLICATED, .spreads = false);
+ADD_OP(op_add_async, "add_async", COMMIT_ASYNC, .splittable = false);
+ADD_OP(op_add_replicated, "add_replicated", COMMIT_REPLICATED, .splittable = false);
 ADD_AGAIN_OP(op_add_jobs_again, "add_jobs_again", SQL_ADD_JOBS_AGAIN, COMMIT_ORDINARY, add_encode,
              .shares = false);
 ADD_AGAIN_OP(op_add_replicated_again, "add_replicated_again", SQL_ADD_JOBS_AGAIN, COMMIT_REPLICATED,

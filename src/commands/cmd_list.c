@@ -109,7 +109,7 @@ void looking_encode(struct params *p, const struct looking *l) {
 /* ---- changes ---- */
 
 void looking_encode_change(struct params *p, struct looking *l) {
-    l->lost.flight = flight_mark_always();
+    l->lost.txn = commit_marker_always();
     looking_encode(p, l);
 }
 
@@ -136,13 +136,13 @@ static void end_unknown(struct looking *l) {
 }
 
 /* After a commit, load.c has counted the changes. */
-static void on_fate(struct lost_task *lost, enum flight_fate fate) {
+static void on_fate(struct lost_task *lost, enum commit_fate fate) {
     struct looking *l = CONTAINER_OF(lost, struct looking, lost);
     struct task *t = &l->req->task;
 
-    if (fate == FLIGHT_UNDONE)
+    if (fate == COMMIT_UNDONE)
         batch_add(t);
-    else if (fate == FLIGHT_COMMITTED)
+    else if (fate == COMMIT_DONE)
         t->op->answer_lost(t);
     else
         end_unknown(l);
@@ -155,8 +155,8 @@ bool looking_again(struct task *t, bool unknown) {
     if (!unknown)
         return true;
     l->lost.on_known = on_fate;
-    if (l->lost.flight != 0)
-        flight_ask(&l->lost);
+    if (l->lost.txn != 0)
+        commit_marker_ask(&l->lost);
     else
         end_unknown(l);
     return false;

@@ -1,7 +1,7 @@
 #ifndef CMD_LIST_H
 #define CMD_LIST_H
 
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 #include "batch/op.h"
 #include "net/req.h"
 #include "queue/queue.h"

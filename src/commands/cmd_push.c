@@ -5,7 +5,7 @@
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/bundle.h"
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 #include "commands/command.h"
 #include "jobs/add.h"
 #include "jobs/add_options.h"
@@ -220,7 +220,7 @@ static void note_sent(struct push *p, struct task *t) {
     if (t->bundle != NULL)
         make_ids(p);
     take_place(p);
-    p->lost.flight = flight_mark();
+    p->lost.txn = commit_marker();
 }
 
 static void push_encode(struct params *params, struct task *t) {
@@ -360,13 +360,13 @@ static void push_fail(struct task *t, const struct op_error *err) {
     req_db_error(p->req, err);
 }
 
-static void on_known(struct lost_task *l, enum flight_fate fate) {
+static void on_known(struct lost_task *l, enum commit_fate fate) {
     struct push *p = CONTAINER_OF(l, struct push, lost);
 
-    l->flight = 0;
-    if (fate == FLIGHT_UNKNOWN)
+    l->txn = 0;
+    if (fate == COMMIT_UNKNOWN)
         p->req->task.op = &op_push_again;
-    if (fate == FLIGHT_COMMITTED)
+    if (fate == COMMIT_DONE)
         finish(p, 0);
     else
         batch_add(&p->req->task);
@@ -378,12 +378,12 @@ static bool push_again(struct task *t, bool unknown) {
     landed(p);
     if (!unknown)
         return true;
-    if (p->lost.flight == 0) {
+    if (p->lost.txn == 0) {
         t->op = &op_push_again;
         return true;
     }
     p->lost.on_known = on_known;
-    flight_ask(&p->lost);
+    commit_marker_ask(&p->lost);
     return false;
 }
 
@@ -421,7 +421,7 @@ struct op op_push = {
     .name = "push",
     .stmt = SQL_PUSH_JOBS,
     .conn = CONN_WRITE,
-    .spreads = true,
+    .splittable = true,
     .shares = true,
     .alike = &push_alike,
     .encode = push_encode,

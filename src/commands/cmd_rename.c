@@ -7,7 +7,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/bundle.h"
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/command.h"
 #include "jobs/claim.h"
@@ -208,7 +208,7 @@ void cmd_renamenx(struct req *r) {
 static void rename_encode(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    n->lost.flight = flight_mark_always();
+    n->lost.txn = commit_marker_always();
     claim_note_walk(n->from, &n->walk);
     params_set_int4(p, 0, n->from->id);
     params_set_int4(p, 1, n->to->id);
@@ -313,12 +313,12 @@ static void nobody_knows(struct renaming *n) {
 }
 
 /* If it was committed, load.c has counted the moved jobs. */
-static void on_fate(struct lost_task *l, enum flight_fate fate) {
+static void on_fate(struct lost_task *l, enum commit_fate fate) {
     struct renaming *n = CONTAINER_OF(l, struct renaming, lost);
 
-    if (fate == FLIGHT_COMMITTED)
+    if (fate == COMMIT_DONE)
         reply(n);
-    else if (fate == FLIGHT_UNDONE)
+    else if (fate == COMMIT_UNDONE)
         batch_add(&n->req->task);
     else
         nobody_knows(n);
@@ -331,12 +331,12 @@ static bool rename_again(struct task *t, bool unknown) {
     queue_end_walk(&n->walk);
     if (!unknown)
         return true;
-    if (n->lost.flight == 0) {
+    if (n->lost.txn == 0) {
         nobody_knows(n);
         return false;
     }
     n->lost.on_known = on_fate;
-    flight_ask(&n->lost);
+    commit_marker_ask(&n->lost);
     return false;
 }
 

@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "base/jobid.h"
 #include "base/util.h"
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 #include "batch/op.h"
 #include "jobs/add_options.h"
 #include "net/req.h"
@@ -44,7 +44,7 @@ void add_encode(struct params *p, struct task *t);
 /* Three of these columns: attempts, backoff, deadqueue. */
 void add_encode_attempts(struct params *p, int col, const struct add_options *o);
 /* The statement has ended: q->inserting no longer counts the job. */
-void add_landed(struct add *a);
+void add_completed(struct add *a);
 /* The command has ended, except for its reply. */
 void add_left(struct add *a);
 /* The job was inserted and committed. */

@@ -140,7 +140,7 @@ static void unique_done(struct task **tasks, size_t count, const PGresult *rows)
     for (size_t i = 0; i < count; i++) {
         struct add *a = REQ_OF_TASK(tasks[i])->data;
 
-        add_landed(a);
+        add_completed(a);
         if (has_row(rows, held, (int32_t)i + 1))
             taken(a, rows, held++);
         else if (is_added(a, rows, first))
@@ -159,28 +159,28 @@ static void unique_fail(struct task *t, const struct op_error *err) {
         add_fail(t, err);
         return;
     }
-    add_landed(a);
+    add_completed(a);
     not_seen(a);
 }
 
 /* If the first try was committed, the next statement finds the job by its key. It does not if another server has
  * delivered the job and it was acknowledged. */
-static void on_known(struct lost_task *l, enum flight_fate fate) {
+static void on_known(struct lost_task *l, enum commit_fate fate) {
     struct add *a = CONTAINER_OF(l, struct add, lost);
 
-    l->flight = 0;
-    a->again |= fate != FLIGHT_UNDONE;
-    a->settled |= fate == FLIGHT_COMMITTED;
+    l->txn = 0;
+    a->again |= fate != COMMIT_UNDONE;
+    a->settled |= fate == COMMIT_DONE;
     batch_add(&a->req->task);
 }
 
 static bool unique_again(struct task *t, bool unknown) {
     struct add *a = REQ_OF_TASK(t)->data;
 
-    add_landed(a);
-    if (unknown && a->lost.flight != 0) {
+    add_completed(a);
+    if (unknown && a->lost.txn != 0) {
         a->lost.on_known = on_known;
-        flight_ask(&a->lost);
+        commit_marker_ask(&a->lost);
         return false;
     }
     a->again |= unknown;
@@ -191,8 +191,8 @@ static bool unique_again(struct task *t, bool unknown) {
 static void unique_answer_lost(struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
-    add_landed(a);
-    on_known(&a->lost, FLIGHT_COMMITTED);
+    add_completed(a);
+    on_known(&a->lost, COMMIT_DONE);
 }
 
 #define UNIQUE_OP(variable, text, how)              \

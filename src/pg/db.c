@@ -108,7 +108,7 @@ void conn_arm_timer(struct db_conn *conn, int64_t us) {
 
 /* ---- loss of a connection ---- */
 
-static void flight_clear(struct db_flight *f) {
+static void txn_clear(struct db_txn *f) {
     for (size_t i = 0; i < f->collected; i++)
         PQclear(f->results[i]);
     memory_change(NULL, MEMORY_DATABASE, f->result_bytes, 0);
@@ -140,23 +140,23 @@ static void disconnect(struct db_conn *conn) {
     count_unflushed(conn, 0);
 }
 
-static struct db_flight *oldest(struct db_conn *conn) {
-    return &conn->flights[conn->oldest];
+static struct db_txn *oldest(struct db_conn *conn) {
+    return &conn->txns[conn->oldest];
 }
 
 /* The transaction that the next statement belongs to. */
-static struct db_flight *in_making(struct db_conn *conn) {
-    return &conn->flights[(conn->oldest + conn->flying) % DB_MAX_FLIGHTS];
+static struct db_txn *in_making(struct db_conn *conn) {
+    return &conn->txns[(conn->oldest + conn->sent_txns) % DB_MAX_TXNS];
 }
 
 /* Reports the end of the oldest transaction. */
 static void land(struct db_conn *conn, const struct db_result *result) {
-    struct db_flight *f = oldest(conn);
+    struct db_txn *f = oldest(conn);
 
-    conn->oldest = (conn->oldest + 1) % DB_MAX_FLIGHTS;
-    conn->flying--;
-    f->on_landed(conn, result);
-    flight_clear(f);
+    conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
+    conn->sent_txns--;
+    f->on_completed(conn, result);
+    txn_clear(f);
 }
 
 static void want_fence(struct db_conn *conn, enum durability durability) {
@@ -177,26 +177,26 @@ static void all_lost(struct db_conn *conn, bool broken) {
     conn->wait_cancelled = false;
     if (conn->fence == FENCE_SENT)
         conn->fence = FENCE_WANTED;
-    for (size_t i = 0; conn->flying > 0; i++) {
-        struct db_flight *f = oldest(conn);
+    for (size_t i = 0; conn->sent_txns > 0; i++) {
+        struct db_txn *f = oldest(conn);
         struct db_result lost = { .outcome = DB_LOST,
                                   .count = f->sent,
                                   .error = { f->failed ? f->sqlstate : "", f->message },
                                   .at_work = broken && i == ended };
 
         want_fence(conn, f->durability);
-        stats.flights_lost++;
+        stats.transactions_lost++;
         land(conn, &lost);
     }
-    flight_clear(in_making(conn));
+    txn_clear(in_making(conn));
     conn->broken = false;
 }
 
 /* Notes the last error of the session, if the session ended before the end of the transaction. */
 static void note_last_words(const struct db_conn *conn) {
-    const struct db_flight *f = &conn->flights[(conn->oldest + conn->arrived) % DB_MAX_FLIGHTS];
+    const struct db_txn *f = &conn->txns[(conn->oldest + conn->arrived) % DB_MAX_TXNS];
 
-    if (conn->arrived == conn->flying || !f->failed)
+    if (conn->arrived == conn->sent_txns || !f->failed)
         return;
     db_note_cause(f->message);
     db.disk_is_full |= strcmp(f->sqlstate, "53100") == 0;
@@ -211,7 +211,7 @@ static void note_trouble(void) {
 
 /* Closes the other connection for writes. Before CONN_WRITE reports the changes of a lost transaction, a fence must
  * commit. */
-static void take_partner_down(const struct db_conn *conn, const struct db_flight *lost) {
+static void take_partner_down(const struct db_conn *conn, const struct db_txn *lost) {
     struct db_conn *partner = place_partner(conn);
 
     if (partner == NULL || partner->state == DB_DOWN)
@@ -224,7 +224,7 @@ static void take_partner_down(const struct db_conn *conn, const struct db_flight
 static void end_connection(struct db_conn *conn, const char *why, bool broken) {
     bool was_up = conn->state >= DB_READY;
     bool all_tried = was_up || place_next(conn);
-    const struct db_flight *lost = conn->flying > 0 ? oldest(conn) : NULL;
+    const struct db_txn *lost = conn->sent_txns > 0 ? oldest(conn) : NULL;
     int64_t delay = all_tried ? conn->backoff_us : BACKOFF_FIRST_US;
 
     if (was_up && broken)
@@ -279,7 +279,7 @@ bool conn_send_all(struct db_conn *conn) {
 /* ---- unresponsive connections ---- */
 
 static bool awaits_answer(const struct db_conn *conn) {
-    return conn->beating || conn->flying > conn->arrived || conn->fence == FENCE_SENT;
+    return conn->beating || conn->sent_txns > conn->arrived || conn->fence == FENCE_SENT;
 }
 
 bool conn_hangs(const struct db_conn *conn) {
@@ -397,7 +397,7 @@ bool result_is_error(const PGresult *res) {
     return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
 }
 
-static void note_error(struct db_flight *f, const PGresult *res) {
+static void note_error(struct db_txn *f, const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
@@ -409,9 +409,9 @@ static void note_error(struct db_flight *f, const PGresult *res) {
     snprintf(f->message, sizeof f->message, "%s", text != NULL ? text : PQresultErrorMessage(res));
 }
 
-static void flight_done(struct db_conn *conn) {
+static void txn_done(struct db_conn *conn) {
     static struct log_kind failures;
-    struct db_flight *f = oldest(conn);
+    struct db_txn *f = oldest(conn);
     struct db_result result = {
         .outcome = f->failed ? DB_FAILED : DB_COMMITTED,
         .count = f->sent,
@@ -421,12 +421,12 @@ static void flight_done(struct db_conn *conn) {
     };
 
     if (f->failed) {
-        stats.flights_failed++;
+        stats.transactions_failed++;
         log_sometimes(&failures, LOG_WARNING_, conn_who(conn),
                       "transaction failed at statement %zu of %zu: %s (SQLSTATE %s)", f->failed_at + 1,
                       f->sent, f->message, f->sqlstate);
     }
-    conn->state = conn->flying > 1 ? DB_FLYING : DB_READY;
+    conn->state = conn->sent_txns > 1 ? DB_BUSY : DB_READY;
     conn->arrived--;
     land(conn, &result);
 }
@@ -448,7 +448,7 @@ static void go_on(struct db_conn *conn) {
     if (conn->fence == FENCE_WANTED)
         send_fence(conn);
     while (conn->fence == FENCE_NONE && conn->arrived > 0)
-        flight_done(conn);
+        txn_done(conn);
 }
 
 /* A cancelled fence is not an error: fence_done() sends another one. */
@@ -472,13 +472,13 @@ static void fence_done(struct db_conn *conn) {
 /* ---- results ---- */
 
 /* The transaction whose results arrive next; NULL: the results of the fence arrive next. */
-static struct db_flight *incoming(struct db_conn *conn) {
-    if (conn->arrived == conn->flying)
+static struct db_txn *incoming(struct db_conn *conn) {
+    if (conn->arrived == conn->sent_txns)
         return NULL;
-    return &conn->flights[(conn->oldest + conn->arrived) % DB_MAX_FLIGHTS];
+    return &conn->txns[(conn->oldest + conn->arrived) % DB_MAX_TXNS];
 }
 
-static void flight_arrived(struct db_conn *conn, const struct db_flight *f) {
+static void txn_arrived(struct db_conn *conn, const struct db_txn *f) {
     if (conn->wait_cancelled) {
         stats.standby_waits_cancelled++;
         log_warning(conn_who(conn),
@@ -499,7 +499,7 @@ static bool is_another_session(const PGresult *res) {
     return state != NULL && strcmp(state, "26000") == 0;
 }
 
-static void collect(struct db_flight *f, PGresult *res) {
+static void collect(struct db_txn *f, PGresult *res) {
     size_t bytes = PQresultMemorySize(res);
 
     f->results[f->collected++] = res;
@@ -508,7 +508,7 @@ static void collect(struct db_flight *f, PGresult *res) {
 }
 
 /* The commit may fail, too: the error then arrives before the Sync's result. */
-static void flight_result(struct db_conn *conn, struct db_flight *f, PGresult *res) {
+static void txn_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
     bool lost = is_another_session(res);
 
     if (res != NULL && result_is_error(res))
@@ -525,17 +525,17 @@ static void flight_result(struct db_conn *conn, struct db_flight *f, PGresult *r
         conn_broken(conn);
 }
 
-static void on_result(struct db_conn *conn, struct db_flight *f, PGresult *res) {
+static void on_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
     bool ends = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
 
     if (!ends && f != NULL)
-        flight_result(conn, f, res);
+        txn_result(conn, f, res);
     else if (!ends)
         fence_result(conn, res);
     else {
         PQclear(res);
         if (f != NULL)
-            flight_arrived(conn, f);
+            txn_arrived(conn, f);
         else
             fence_done(conn);
     }
@@ -585,7 +585,7 @@ struct params *db_params(struct db_conn *conn) {
 }
 
 /* Sends the transaction's durability before its first statement, if it differs from that of the session. */
-static void set_durability(struct db_conn *conn, struct db_flight *f) {
+static void set_durability(struct db_conn *conn, struct db_txn *f) {
     if (f->sent > 0)
         return;
     f->durability = conn->wanted;
@@ -609,7 +609,7 @@ static size_t params_bytes(int columns, const int lengths[]) {
 }
 
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
-    struct db_flight *f = in_making(conn);
+    struct db_txn *f = in_making(conn);
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX];
     int formats[PARAMS_MAX];
@@ -625,14 +625,14 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     params_reset(&conn->params);
 }
 
-void db_send(struct db_conn *conn, void (*on_landed)(struct db_conn *, const struct db_result *)) {
+void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
     if (!awaits_answer(conn))
         stir(conn);
-    in_making(conn)->on_landed = on_landed;
-    conn->flying++;
-    conn->state = DB_FLYING;
+    in_making(conn)->on_completed = on_completed;
+    conn->sent_txns++;
+    conn->state = DB_BUSY;
     conn->wanted = conn->durability;
-    stats.flights++;
+    stats.transactions++;
     if (conn->broken || PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
         conn_broken(conn);
 }
@@ -660,8 +660,8 @@ struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
 void db_conn_free(struct db_conn *conn) {
     place_remove(conn);
     disconnect(conn);
-    for (size_t i = 0; i < DB_MAX_FLIGHTS; i++)
-        flight_clear(&conn->flights[i]);
+    for (size_t i = 0; i < DB_MAX_TXNS; i++)
+        txn_clear(&conn->txns[i]);
     event_free(conn->retry_event);
     params_free(&conn->params);
     free(conn);

@@ -54,7 +54,7 @@ struct op_error {
     X(DB_MIGRATING, "migrating")                       \
     X(DB_PREPARING, "preparing")                       \
     X(DB_READY, "ready")                               \
-    X(DB_FLYING, "flying") /* transactions are sent and not ended */
+    X(DB_BUSY, "flying") /* transactions are sent and not ended */
 
 enum db_state {
 #define X(id, name) id,
@@ -63,7 +63,7 @@ enum db_state {
 };
 
 #define DB_MAX_STATEMENTS 1024 /* in one transaction */
-#define DB_MAX_FLIGHTS 2       /* transactions sent and not ended on one connection */
+#define DB_MAX_TXNS 2          /* transactions sent and not ended on one connection */
 
 /*
  * The fence of a connection. If an administrator cancels a commit's wait for its standbys, the commit is on the primary
@@ -95,9 +95,9 @@ struct db_result {
 };
 
 /* The statements and results of one transaction on a connection. */
-struct db_flight {
+struct db_txn {
     /* Called at its end; set by db_send(). */
-    void (*on_landed)(struct db_conn *conn, const struct db_result *result);
+    void (*on_completed)(struct db_conn *conn, const struct db_result *result);
     enum durability durability;
     bool
         sets_durability; /* the next result is that of the statement that sets the durability; it is dropped */
@@ -132,9 +132,9 @@ struct db_conn {
     bool broken;                /* a statement could not be sent */
     enum durability durability; /* durability of the session */
     enum durability wanted;     /* durability of the transaction that is being filled */
-    struct db_flight flights[DB_MAX_FLIGHTS]; /* a ring */
-    size_t oldest;                            /* index of the oldest transaction that has not ended */
-    size_t flying;                            /* transactions sent and not ended */
+    struct db_txn txns[DB_MAX_TXNS]; /* a ring */
+    size_t oldest;                   /* index of the oldest transaction that has not ended */
+    size_t sent_txns;                /* transactions sent and not ended */
     int64_t stirred_us;  /* clock_mono(): when bytes last arrived, or when the wait for them began */
     size_t arrived;      /* oldest transactions whose results are complete, and which the fence holds back */
     bool wait_cancelled; /* in the transaction whose result arrives next */
@@ -147,7 +147,7 @@ struct db_conn {
 
 struct db_hooks {
     void (*on_ready)(struct db_conn *conn); /* connected and prepared */
-    void (*on_down)(struct db_conn *conn);  /* after on_landed() of each lost transaction */
+    void (*on_down)(struct db_conn *conn);  /* after on_completed() of each lost transaction */
     /* A problem of this machine that keeps the database from working, such as a full disk; NULL: none is known. The
      * hook may be NULL. */
     const char *(*trouble)(void);
@@ -162,7 +162,7 @@ void db_conn_free(struct db_conn *conn);
 
 /* May another transaction be sent? */
 static inline bool db_has_room(const struct db_conn *conn) {
-    return conn->state >= DB_READY && conn->flying < DB_MAX_FLIGHTS && conn->fence == FENCE_NONE;
+    return conn->state >= DB_READY && conn->sent_txns < DB_MAX_TXNS && conn->fence == FENCE_NONE;
 }
 /* Sets the durability of the next transaction. Call it before the first statement. Without it the transaction has the
  * durability of the session. */
@@ -173,7 +173,7 @@ struct params *db_params(struct db_conn *conn);
  * connection and reports the transaction as lost. */
 void db_statement(struct db_conn *conn, enum sql_stmt stmt);
 /* Sends the transaction, which must have a statement. db_has_room() must be true. */
-void db_send(struct db_conn *conn, void (*on_landed)(struct db_conn *, const struct db_result *));
+void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *));
 
 /* Has a standby become the primary since the last call? It may lack commits that it had not received. */
 bool db_was_promoted(void);

@@ -9,8 +9,8 @@
 #include "base/node.h"
 #include "base/stats.h"
 #include "batch/batch.h"
+#include "batch/commit_marker.h"
 #include "batch/dead_rows.h"
-#include "batch/flight_mark.h"
 #include "batch/operations.h"
 #include "batch/standbys.h"
 #include "cluster/load.h"
@@ -280,7 +280,7 @@ static void tick(void) {
     if (cron.ticks % SECOND_TICKS == 0) {
         ask_clock();
         dead_rows_ask();
-        flight_forget();
+        commit_marker_forget();
         standbys_ask();
         load_retry();
     }

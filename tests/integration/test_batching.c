@@ -13,12 +13,12 @@ static void test_adders_share_transactions(void **state) {
     static struct wire w[ADDERS];
     redisContext *c = client_open();
     PGconn *other = PQconnectdb(server.database);
-    long long flights, commands, asked = 0;
+    long long txns, commands, asked = 0;
 
     (void)state;
     add_job(c, "batch", "x", "");
     PQclear(PQexec(other, "begin; lock table pgdisque.job in exclusive mode"));
-    flights = info_number(c, "flights");
+    txns = info_number(c, "transactions");
     commands = info_number(c, "commands_processed");
     for (int i = 0; i < ADDERS; i++) {
         raw_open(&w[i]);
@@ -37,7 +37,7 @@ static void test_adders_share_transactions(void **state) {
         wire_close(&w[i]);
     }
     /* One that was waiting, one with all others, and some of the upkeep. */
-    assert_in_range(info_number(c, "flights") - flights, 2, 10);
+    assert_in_range(info_number(c, "transactions") - txns, 2, 10);
     assert_true(info_number(c, "batch_max_rows") >= ADDERS / 4);
     assert_int_equal(number(c, "QLEN batch"), ADDERS + 1);
     PQfinish(other);
@@ -46,16 +46,16 @@ static void test_adders_share_transactions(void **state) {
 
 static void test_a_pipeline_is_a_batch(void **state) {
     redisContext *c = client_open();
-    long long flights = info_number(c, "flights");
+    long long txns = info_number(c, "transactions");
 
     (void)state;
     for (int i = 0; i < 2000; i++)
         later(c, "ADDJOB pipebatch x 0");
     for (int i = 0; i < 2000; i++)
         assert_int_equal(next_reply(c)[0], '+');
-    flights = info_number(c, "flights") - flights;
-    if (flights > 200)
-        fail_msg("%lld transactions for 2000 pipelined jobs", flights);
+    txns = info_number(c, "transactions") - txns;
+    if (txns > 200)
+        fail_msg("%lld transactions for 2000 pipelined jobs", txns);
     assert_int_equal(number(c, "QLEN pipebatch"), 2000);
     redisFree(c);
 }
@@ -166,7 +166,7 @@ static void test_waiting_costs_nothing(void **state) {
 static void test_claims_are_shared(void **state) {
     static struct wire w[ADDERS];
     redisContext *c = client_open();
-    long long flights;
+    long long txns;
 
     (void)state;
     expect(c, "+out", "PAUSE shared out");
@@ -179,15 +179,15 @@ static void test_claims_are_shared(void **state) {
         wire_words(&w[i], "GETJOB", "FROM", "shared", NULL);
     }
     EVENTUALLY(blocked_clients() == ADDERS);
-    flights = info_number(c, "flights");
+    txns = info_number(c, "transactions");
     expect(c, "+none", "PAUSE shared none");
     for (int i = 0; i < ADDERS; i++) {
         assert_true(wire_wait_bytes(&w[i], 1, 10000));
         wire_close(&w[i]);
     }
-    flights = info_number(c, "flights") - flights;
-    if (flights > ADDERS / 3)
-        fail_msg("%lld transactions for %d deliveries", flights, ADDERS);
+    txns = info_number(c, "transactions") - txns;
+    if (txns > ADDERS / 3)
+        fail_msg("%lld transactions for %d deliveries", txns, ADDERS);
     redisFree(c);
 }
 

@@ -411,7 +411,7 @@ static void test_bad_row_fails_alone(void **state) {
     }
     assert_int_equal(failed, 1);
     assert_int_equal(number(c, "QLEN neighbours"), 99);
-    assert_true(info_number(c, "suspect_flights") > 0);
+    assert_true(info_number(c, "suspect_transactions") > 0);
     free(postgres_query(server.database, "drop trigger refuse on pgdisque.job"));
     free(postgres_query(server.database, "drop function public.refuse()"));
     redisFree(c);

@@ -72,7 +72,7 @@ static void test_client_goes_behind_exec(void **state) {
     EVENTUALLY(all_agree("left") && all_agree("left-too"));
 }
 
-/* Many clients pass jobs on, in transactions that share flights; one in eight is refused by the database. */
+/* Many clients pass jobs on, in transactions that share transactions; one in eight is refused by the database. */
 #define CLIENTS 40
 
 static void test_many_at_once(void **state) {
@@ -113,7 +113,7 @@ static void test_refused_by_the_database(void **state) {
                         "-DBERR nothing of the transaction wa");
     expect(at[A], ":0", "QLEN refused");
     expect(at[A], ":1", "ACKJOB %s", id);
-    /* Those who share its flight do not suffer. */
+    /* Those who share its transaction do not suffer. */
     for (int i = 0; i < 20; i++) {
         later(at[A], "MULTI");
         later(at[A], "ADDJOB refused %s 0", i % 5 == 0 ? "bad" : "good");

@@ -15,10 +15,10 @@ static redisContext *c, *elsewhere;
 
 static const char *const no_waits[] = { "--durability", "local", NULL };
 
-/* What servers commit from time to time does not wait, or EXEC might come behind it: only flights with a mark do. */
+/* What servers commit from time to time does not wait, or EXEC might come behind it: only transactions with a mark do. */
 static void let_marks_wait(void) {
     free(postgres_query(guarded.database,
-                        "alter table pgdisque.flight add constraint mark_waits "
+                        "alter table pgdisque.commit_marker add constraint mark_waits "
                         "check (pg_catalog.set_config('synchronous_commit', 'on', true) is not null)"));
 }
 
@@ -109,7 +109,7 @@ static long long waiting_sessions(const char *what) {
     return postgres_number(
         guarded.database,
         text_of("select count(%s) from pg_stat_activity where application_name like 'pgdisque %% hot' "
-                "and wait_event = 'SyncRep' and query like '%%insert into pgdisque.flight%%'",
+                "and wait_event = 'SyncRep' and query like '%%insert into pgdisque.commit_marker%%'",
                 what));
 }
 
@@ -136,7 +136,7 @@ static long long jobs_of(const char *queue) {
                            text_of("select count(*) from pgdisque.jobs where queue = '%s'", queue));
 }
 
-/* Or its row would be made first, by another flight. */
+/* Or its row would be made first, by another transaction. */
 static void make_queue(const char *name) {
     expect(c, ":1", "ACKJOB %s", add_job(c, name, "x", ""));
 }

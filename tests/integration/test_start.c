@@ -104,7 +104,7 @@ static void test_check_beside_a_server(void **state) {
     assert_int_equal(postgres_number(s.database, nodes), before);
     assert_int_equal(access(socket, F_OK), 0);
     assert_int_equal(access(pid, F_OK), 0);
-    assert_int_equal(info_number(c, "flights_lost"), 0);
+    assert_int_equal(info_number(c, "transactions_lost"), 0);
     get_job(c, "q", "a");
     redisFree(c);
     assert_int_equal(server_stop(&s), 0);

@@ -3,7 +3,7 @@
 
 #include "statement_cases.h"
 
-/* More of the same: what servers write and read about themselves, their flights and their database. */
+/* More of the same: what servers write and read about themselves, their transactions and their database. */
 static const struct stmt_case server_cases[] = {
     { SQL_REGISTER_NODE, "gets the smallest free number",
       .setup = "insert into pgdisque.node (number, id) values (1, repeat('1', 40)), (3, repeat('3', 40))",
@@ -36,17 +36,19 @@ static const struct stmt_case server_cases[] = {
                "(2, repeat('2', 40), 'two', 22, true, null, '" DAY " 10:00+00'), "
                "(7, repeat('7', 40), '', 0, false, now(), '" DAY " 11:00+00')",
       .rows = "2 " NODE_2 " two 22 t f 10:00:00; 7 " NODE_7 "  0 f t 11:00:00", .ordered = true },
-    { SQL_MARK_FLIGHT, "is there", .params = { "7", "1234567890123456" },
-      .query = "select string_agg(f::text, ' ') from pgdisque.flight as f", .found = "(7,1234567890123456)" },
-    { SQL_MARK_FLIGHT, "has one row", .setup = "insert into pgdisque.flight values (7, 1)",
+    { SQL_MARK_COMMIT, "is there", .params = { "7", "1234567890123456" },
+      .query = "select string_agg(f::text, ' ') from pgdisque.commit_marker as f",
+      .found = "(7,1234567890123456)" },
+    { SQL_MARK_COMMIT, "has one row", .setup = "insert into pgdisque.commit_marker values (7, 1)",
       .params = { "7", "1" }, .rows = "error 23505" },
-    { SQL_FIND_FLIGHTS, "those of this node that are there",
-      .setup = "insert into pgdisque.flight values (7, 1), (7, 3), (8, 2)", .params = { "7", "{1,2,3,4,1}" },
-      .rows = "1; 1; 3" },
-    { SQL_FIND_FLIGHTS, "nothing", .params = { "7", "{}" } },
-    { SQL_FORGET_FLIGHTS, "the older ones of this node",
-      .setup = "insert into pgdisque.flight values (7, 1), (7, 2), (7, 3), (8, 1)", .params = { "7", "3" },
-      .query = "select string_agg(f::text, ' ' order by node, flight) from pgdisque.flight as f",
+    { SQL_FIND_COMMITS, "those of this node that are there",
+      .setup = "insert into pgdisque.commit_marker values (7, 1), (7, 3), (8, 2)",
+      .params = { "7", "{1,2,3,4,1}" }, .rows = "1; 1; 3" },
+    { SQL_FIND_COMMITS, "nothing", .params = { "7", "{}" } },
+    { SQL_FORGET_COMMITS, "the older ones of this node",
+      .setup = "insert into pgdisque.commit_marker values (7, 1), (7, 2), (7, 3), (8, 1)",
+      .params = { "7", "3" },
+      .query = "select string_agg(f::text, ' ' order by node, transaction) from pgdisque.commit_marker as f",
       .found = "(7,3) (8,1)" },
     { SQL_BEAT_NODE, "is seen, and leaving", .setup = TWO_NODES, .params = { NODE_2, "true" }, .rows = "2",
       .query = NODES, .found = "2 t t f; 7 f f f" },

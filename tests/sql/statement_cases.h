@@ -187,7 +187,7 @@ static const struct stmt_case cases[] = {
       .left = "1/0/1 ready=12:00:00 deliveries=1 extras=1; 1/0/2 ready=12:00:00 deliveries=1 nacks=1; "
               "1/0/3 ready=12:00:00 wake=13:00:00 delay=300; 1/0/4 ready=12:00:30 expires=12:00:00 owner=3" },
     { SQL_REQUEUE_JOBS_AGAIN, "NACK: what the first try has not done; what it has done is found and left",
-      /* 2: done. 3, 12: done, and leased by a flight that is lost. 4: done, and given out since.
+      /* 2: done. 3, 12: done, and leased by a transaction that is lost. 4: done, and given out since.
        * 5: not done, and its lease has ended. 9: leased by another node. */
       .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 nacks=1; "
               "1/0/3 ready=12:00:40 deliveries=2 nacks=1 owner=9; "

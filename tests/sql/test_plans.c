@@ -110,9 +110,9 @@ static const struct planned planned[] = {
     { SQL_PAGE_QUEUES, HOT, "5, 20, now(), true" },
     { SQL_FENCE, 0, "'on'" },
     { SQL_FLUSH_ALL, NO_PLAN, NULL },
-    { SQL_MARK_FLIGHT, HOT | WRITE, "1, 2" },
-    { SQL_FIND_FLIGHTS, HOT, "1, '{2,3}'" },
-    { SQL_FORGET_FLIGHTS, HOT, "1, 2" },
+    { SQL_MARK_COMMIT, HOT | WRITE, "1, 2" },
+    { SQL_FIND_COMMITS, HOT, "1, '{2,3}'" },
+    { SQL_FORGET_COMMITS, HOT, "1, 2" },
     { SQL_FORGET_NODE, 0, "'a'" },
     { SQL_INHERIT_LEASES, SCAN, "now(), '{1,2}'" },
     { SQL_LEAVE_NODE, 0, "'a'" },
@@ -295,7 +295,7 @@ static void as_the_header_says(const struct planned *p, const char *plan) {
     static const char *const indexes[] = {
         "job_pkey",           "job_wake",    "queue_pkey",      "queue_name",       "queue_counter_pkey",
         "queue_setting_pkey", "node_id_key", "schedule_pkey",   "schedule_name",    "schedule_next",
-        "flight_pkey",        "job_unique",  "unique_key_pkey", "unique_key_until", "dead_pkey",
+        "commit_marker_pkey", "job_unique",  "unique_key_pkey", "unique_key_until", "dead_pkey",
         "slot_pkey",          "bucket_pkey", "job_group_pkey",  "job_in_group",     "finished_0_pkey"
     };
     const char *said = strstr(sql_texts[p->stmt].text, "-- index: ");

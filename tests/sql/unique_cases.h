@@ -40,7 +40,7 @@
                       TWO("NULL"), TWO("k"), TWO("NULL"), NOW, TWO("NULL") },                                \
           .rows = "0 0 11 13:00:00 60", .left = "1/0/11" },                                                  \
         { SQL_ADD_UNIQUE,                                                                                    \
-          "its own job of a lost flight",                                                                    \
+          "its own job of a lost transaction",                                                               \
           .jobs = "1/0/11",                                                                                  \
           .setup = "update pgdisque.job set unique_key = 'k'",                                               \
           .params = { ONE_UNIQUE("11", "k", "NULL"), NOW, "{NULL}" },                                        \

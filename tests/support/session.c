@@ -281,7 +281,7 @@ void tables_clear(PGconn *conn) {
         sql(conn,
             "truncate pgdisque.job, pgdisque.dead_job, pgdisque.queue, pgdisque.queue_counter, "
             "pgdisque.queue_setting, pgdisque.slot, pgdisque.bucket, pgdisque.job_group, pgdisque.node, "
-            "pgdisque.schedule, pgdisque.flight, "
+            "pgdisque.schedule, pgdisque.commit_marker, "
             "pgdisque.unique_key, pgdisque.finished restart identity; alter sequence pgdisque.node_run "
             "restart"),
         "");

@@ -9,7 +9,7 @@
 
 /*
  * Operations for tests of the batch: a and b; c, of which every task is a statement of its
- * own; s on the side connection; r, which an a becomes when its flight was lost; m, which has
+ * own; s on the side connection; r, which an a becomes when its transaction was lost; m, which has
  * a statement for tasks of one shape; x, which commits asynchronously; and y, which is
  * replicated. What happens to tasks is written to a log:
  * "done:a1,a2 fail:b1(22P02)".
@@ -116,7 +116,7 @@ static const struct op_alike trial_alike = {
                                   .stmt = statement,               \
                                   .conn = where,                   \
                                   .alone = single,                 \
-                                  .spreads = !(single),            \
+                                  .splittable = !(single),         \
                                   .begin = trial_begin,            \
                                   .encode = trial_encode,          \
                                   .done = trial_done,              \
@@ -201,7 +201,7 @@ static inline int trial_start(void **state) {
     trial_on_done = NULL;
     batch_init(trial_ops, trial_planned);
     for (size_t i = 0; i < fake_db.conn_count; i++)
-        fake_forget_flights(fake_db.conns[i]);
+        fake_forget_txns(fake_db.conns[i]);
     for (int i = 0; i < TRIALS; i++) {
         trial_init(&a[i], &op_a, i);
         trial_init(&b[i], &op_b, i);
@@ -256,12 +256,12 @@ static inline size_t trial_rows(char *text, size_t size, const struct fake_state
     return len;
 }
 
-/* What flight n of connection i carries, from the oldest on: "a1,2 b1-9 m/7:1", one word a statement,
+/* What transaction n of connection i carries, from the oldest on: "a1,2 b1-9 m/7:1", one word a statement,
  * a number a row; behind a stroke the shape of those of one shape. */
-static inline const char *trial_flight(size_t i, size_t n) {
+static inline const char *trial_txn(size_t i, size_t n) {
     static char text[8192];
     const struct db_conn *conn = fake_db.conns[i];
-    size_t len = 0, count = n < conn->flying ? conn->flights[fake_place(conn, n)].sent : 0;
+    size_t len = 0, count = n < conn->sent_txns ? conn->txns[fake_place(conn, n)].sent : 0;
 
     text[0] = '\0';
     for (size_t k = 0; k < count; k++) {
@@ -283,11 +283,11 @@ static inline const char *trial_events(void) {
     return notes_take(&trial_log, text, sizeof text);
 }
 
-#define assert_flight(conn, expected) assert_string_equal(trial_flight(conn, 0), expected)
-#define assert_second_flight(conn, expected) assert_string_equal(trial_flight(conn, 1), expected)
+#define assert_txn(conn, expected) assert_string_equal(trial_txn(conn, 0), expected)
+#define assert_second_txn(conn, expected) assert_string_equal(trial_txn(conn, 1), expected)
 #define assert_events(expected) assert_string_equal(trial_events(), expected)
 
-/* ---- how flights end: the oldest; or, when the connection is lost, all ---- */
+/* ---- how transactions end: the oldest; or, when the connection is lost, all ---- */
 
 static inline void commit(size_t conn) {
     fake_commit_empty(fake_db.conns[conn]);
@@ -306,7 +306,7 @@ static inline void lose(size_t conn) {
     fake_db.conns[conn]->state = DB_READY;
 }
 
-/* The session of the connection ends while the oldest flight is executed. */
+/* The session of the connection ends while the oldest transaction is executed. */
 static inline void crash(size_t conn) {
     fake_kill(fake_db.conns[conn]);
     fake_db.conns[conn]->state = DB_READY;
@@ -345,32 +345,32 @@ static inline void judge(struct db_conn *conn) {
         fake_commit_empty(conn);
 }
 
-/* Until nothing is left to be done; tells how many flights that took. */
+/* Until nothing is left to be done; tells how many transactions that took. */
 static inline int fly_all(void) {
-    int flights = 0;
+    int txns = 0;
 
     for (batch_flush(); !batch_idle(); batch_flush()) {
-        assert_true(flights < 1000);
+        assert_true(txns < 1000);
         for (size_t i = 0; i < fake_db.conn_count; i++) {
-            if (fake_db.conns[i]->state == DB_FLYING) {
+            if (fake_db.conns[i]->state == DB_BUSY) {
                 judge(fake_db.conns[i]);
-                flights++;
+                txns++;
             }
         }
     }
-    return flights;
+    return txns;
 }
 
-/* The next flight of the hot connection must be this, and is committed. */
+/* The next transaction of the hot connection must be this, and is committed. */
 static inline void assert_flies(const char *expected) {
     batch_flush();
-    assert_flight(HOT, expected);
+    assert_txn(HOT, expected);
     commit(HOT);
 }
 
 static inline void assert_all_ended(void) {
     batch_flush();
-    assert_flight(HOT, "");
+    assert_txn(HOT, "");
     assert_true(batch_idle());
     for (size_t i = 0; trial_ops[i] != NULL; i++)
         assert_int_equal(trial_ops[i]->queued, 0);

@@ -13,7 +13,7 @@
 
 /*
  * Connections without a database: db.h, for the one file of a test program that includes this. The
- * test reads what was sent, and lands each flight as it wants, the oldest first.
+ * test reads what was sent, and lands each transaction as it wants, the oldest first.
  */
 struct fake_statement {
     enum sql_stmt stmt;
@@ -27,7 +27,7 @@ struct fake_statement {
 static struct {
     struct db_conn *conns[FAKE_CONNS];
     size_t conn_count;
-    struct fake_statement sent[FAKE_CONNS][DB_MAX_FLIGHTS][DB_MAX_STATEMENTS];
+    struct fake_statement sent[FAKE_CONNS][DB_MAX_TXNS][DB_MAX_STATEMENTS];
     bool send_fails; /* the connection is found broken by the next db_send() */
 } fake_db;
 
@@ -50,33 +50,33 @@ struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
     return conn;
 }
 
-/* Flight n of those under way, from the oldest on; or, after these, the one in the making. */
+/* Transaction n of those under way, from the oldest on; or, after these, the one in the making. */
 static inline size_t fake_place(const struct db_conn *conn, size_t n) {
-    return (conn->oldest + n) % DB_MAX_FLIGHTS;
+    return (conn->oldest + n) % DB_MAX_TXNS;
 }
 
 static inline void fake_forget(struct db_conn *conn, size_t place) {
     struct fake_statement *sent = fake_db.sent[fake_conn_index(conn)][place];
 
-    for (size_t i = 0; i < conn->flights[place].sent; i++)
+    for (size_t i = 0; i < conn->txns[place].sent; i++)
         for (int k = 0; k < sent[i].columns; k++)
             free((char *)sent[i].column[k].ptr);
-    conn->flights[place].sent = 0;
+    conn->txns[place].sent = 0;
 }
 
 /* As if nothing had ever been sent. */
-static inline void fake_forget_flights(struct db_conn *conn) {
-    for (size_t i = 0; i < DB_MAX_FLIGHTS; i++)
+static inline void fake_forget_txns(struct db_conn *conn) {
+    for (size_t i = 0; i < DB_MAX_TXNS; i++)
         fake_forget(conn, i);
     params_reset(&conn->params);
-    conn->flying = 0;
+    conn->sent_txns = 0;
     conn->state = DB_READY;
 }
 
 void db_conn_free(struct db_conn *conn) {
     size_t i = fake_conn_index(conn);
 
-    fake_forget_flights(conn);
+    fake_forget_txns(conn);
     fake_db.conns[i] = fake_db.conns[--fake_db.conn_count];
     memcpy(fake_db.sent[i], fake_db.sent[fake_db.conn_count], sizeof fake_db.sent[i]);
     params_free(&conn->params);
@@ -93,11 +93,11 @@ struct params *db_params(struct db_conn *conn) {
 }
 
 void db_begin(struct db_conn *conn, enum durability durability) {
-    conn->flights[fake_place(conn, conn->flying)].durability = durability;
+    conn->txns[fake_place(conn, conn->sent_txns)].durability = durability;
 }
 
 void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
-    size_t place = fake_place(conn, conn->flying), at = conn->flights[place].sent++;
+    size_t place = fake_place(conn, conn->sent_txns), at = conn->txns[place].sent++;
     struct fake_statement *s = &fake_db.sent[fake_conn_index(conn)][place][at];
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX], formats[PARAMS_MAX];
@@ -111,29 +111,29 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     params_reset(&conn->params);
 }
 
-/* ---- the end of a flight ---- */
+/* ---- the end of a transaction ---- */
 
-/* Statements of the oldest flight; 0: none is under way. */
+/* Statements of the oldest transaction; 0: none is under way. */
 static inline size_t fake_count(const struct db_conn *conn) {
-    return conn->flying == 0 ? 0 : conn->flights[conn->oldest].sent;
+    return conn->sent_txns == 0 ? 0 : conn->txns[conn->oldest].sent;
 }
 
 static inline void fake_land(struct db_conn *conn, const struct db_result *result) {
     size_t place = conn->oldest;
 
-    assert_true(conn->flying > 0);
+    assert_true(conn->sent_txns > 0);
     conn->oldest = fake_place(conn, 1);
-    conn->flying--;
-    conn->flights[place].on_landed(conn, result);
+    conn->sent_txns--;
+    conn->txns[place].on_completed(conn, result);
     fake_forget(conn, place);
 }
 
 /* The connection died, and with it all that was under way; db_conn.state tells when it is
  * there again. */
 static inline void fake_lose_because(struct db_conn *conn, bool at_work) {
-    assert_int_equal(conn->state, DB_FLYING);
+    assert_int_equal(conn->state, DB_BUSY);
     conn->state = DB_DOWN;
-    while (conn->flying > 0) {
+    while (conn->sent_txns > 0) {
         struct db_result lost = {
             .outcome = DB_LOST, .count = fake_count(conn), .at_work = at_work, .error = { "", "" }
         };
@@ -147,14 +147,14 @@ static inline void fake_lose(struct db_conn *conn) {
     fake_lose_because(conn, false);
 }
 
-/* The database ended the session while it executed the oldest flight. */
+/* The database ended the session while it executed the oldest transaction. */
 static inline void fake_kill(struct db_conn *conn) {
     fake_lose_because(conn, true);
 }
 
 static inline void fake_end(struct db_conn *conn, const struct db_result *result) {
-    assert_int_equal(conn->state, DB_FLYING);
-    conn->state = conn->flying > 1 ? DB_FLYING : DB_READY;
+    assert_int_equal(conn->state, DB_BUSY);
+    conn->state = conn->sent_txns > 1 ? DB_BUSY : DB_READY;
     fake_land(conn, result);
 }
 
@@ -187,24 +187,24 @@ static inline void fake_commit_empty(struct db_conn *conn) {
     fake_commit(conn, rows);
 }
 
-void db_send(struct db_conn *conn, void (*on_landed)(struct db_conn *, const struct db_result *)) {
-    struct db_flight *f = &conn->flights[fake_place(conn, conn->flying)];
+void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
+    struct db_txn *f = &conn->txns[fake_place(conn, conn->sent_txns)];
 
     assert_true(db_has_room(conn) && f->sent > 0);
-    f->on_landed = on_landed;
-    conn->flying++;
-    conn->state = DB_FLYING;
+    f->on_completed = on_completed;
+    conn->sent_txns++;
+    conn->state = DB_BUSY;
     if (fake_db.send_fails)
         fake_lose(conn);
 }
 
 /* ---- what was sent ---- */
 
-/* Statement i of flight n under way. */
+/* Statement i of transaction n under way. */
 static inline const struct fake_statement *fake_sent_by(const struct db_conn *conn, size_t n, size_t i) {
     size_t place = fake_place(conn, n);
 
-    assert_true(n < conn->flying && i < conn->flights[place].sent);
+    assert_true(n < conn->sent_txns && i < conn->txns[place].sent);
     return &fake_db.sent[fake_conn_index(conn)][place][i];
 }
 

@@ -79,7 +79,7 @@ static struct op op_insert = {
     .fail = insert_fail,
 };
 
-/* The job is ready when the next flight lands. */
+/* The job is ready when the next transaction lands. */
 static inline struct job_key insert_job(const char *queue, int16_t rank) {
     struct insert *i = xcalloc(1, sizeof *i);
 
@@ -191,9 +191,9 @@ static inline PGresult *fake_release(const struct fake_statement *st) {
     return res;
 }
 
-/* Runs flight n of the connection, from the oldest on, to be landed later, or lost. */
+/* Runs transaction n of the connection, from the oldest on, to be landed later, or lost. */
 static inline void fake_run(const struct db_conn *conn, size_t n, PGresult **rows) {
-    for (size_t i = 0; i < conn->flights[fake_place(conn, n)].sent; i++) {
+    for (size_t i = 0; i < conn->txns[fake_place(conn, n)].sent; i++) {
         const struct fake_statement *st = fake_sent_by(conn, n, i);
 
         rows[i] = st->stmt == SQL_ADD_JOBS     ? fake_insert(st)
@@ -208,20 +208,20 @@ static inline void fake_run(const struct db_conn *conn, size_t n, PGresult **row
 static inline void fake_fly(void) {
     PGresult *rows[DB_MAX_STATEMENTS];
 
-    assert_int_equal(fake_hot()->state, DB_FLYING);
+    assert_int_equal(fake_hot()->state, DB_BUSY);
     fake_run(fake_hot(), 0, rows);
     fake_commit(fake_hot(), rows);
 }
 
-/* Sends and lands until there is nothing more to do; tells how many flights that took. */
+/* Sends and lands until there is nothing more to do; tells how many transactions that took. */
 static inline int fake_fly_all(void) {
-    int flights = 0;
+    int txns = 0;
 
-    for (batch_flush(); fake_hot()->state == DB_FLYING; batch_flush()) {
-        assert_true(++flights < 10000);
+    for (batch_flush(); fake_hot()->state == DB_BUSY; batch_flush()) {
+        assert_true(++txns < 10000);
         fake_fly();
     }
-    return flights;
+    return txns;
 }
 
 /* The job's lease is over, as cron.c tells the queue. */

@@ -152,7 +152,7 @@ static inline const char *tell(void) {
 /* What is asked of the database is answered by no rows. */
 static inline void answer_all(void) {
     for (batch_flush(); !batch_idle(); batch_flush()) {
-        if (fake_hot()->flying > 0)
+        if (fake_hot()->sent_txns > 0)
             fake_commit_empty(fake_hot());
         else
             fake_commit_empty(side());
@@ -219,7 +219,7 @@ static inline void be_silent(int64_t us) {
     node()->heard_us = clock_mono() - us;
 }
 
-/* The statement that stands alone in the oldest flight of the connection. */
+/* The statement that stands alone in the oldest transaction of the connection. */
 static inline const struct fake_statement *sent(struct db_conn *conn, enum sql_stmt stmt) {
     batch_flush();
     for (size_t i = 0; i < fake_count(conn); i++)

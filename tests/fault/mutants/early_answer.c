@@ -4,12 +4,12 @@
 #include <libpq-fe.h>
 
 /*
- * What a flight asks for is done when its statements have results; the Sync that commits them goes out
- * only before the next flight, or as the next heartbeat. So the caller learns of a commit that has not
+ * What a transaction asks for is done when its statements have results; the Sync that commits them goes out
+ * only before the next transaction, or as the next heartbeat. So the caller learns of a commit that has not
  * happened yet.
  */
 #define CONNS_MOST 8
-#define FLIGHTS_MOST 2
+#define TXNS_MOST 2
 
 int __real_PQpipelineSync(PGconn *pg);
 int __wrap_PQpipelineSync(PGconn *pg);
@@ -20,18 +20,18 @@ int __wrap_PQsendQueryPrepared(PGconn *pg, const char *name, int count, const ch
 PGresult *__real_PQgetResult(PGconn *pg);
 PGresult *__wrap_PQgetResult(PGconn *pg);
 
-struct flight {
+struct txn {
     unsigned sent; /* statements */
     unsigned got;  /* results */
 };
 
 static struct conn {
     PGconn *pg;
-    int pid;                             /* of the session: a connection's memory may be used again */
-    unsigned making;                     /* statements of the flight that is not complete yet */
-    struct flight flights[FLIGHTS_MOST]; /* under way, the oldest first */
-    unsigned flying;
-    bool open;       /* the last flight is not committed yet */
+    int pid;                    /* of the session: a connection's memory may be used again */
+    unsigned making;            /* statements of the transaction that is not complete yet */
+    struct txn txns[TXNS_MOST]; /* under way, the oldest first */
+    unsigned sent_txns;
+    bool open;       /* the last transaction is not committed yet */
     unsigned beats;  /* Syncs that carry nothing: their results are the caller's */
     unsigned ignore; /* results of late Syncs */
 } conns[CONNS_MOST];
@@ -73,15 +73,15 @@ int __wrap_PQpipelineSync(PGconn *pg) {
         conn->beats++;
         return __real_PQpipelineSync(pg);
     }
-    conn->flights[conn->flying++] = (struct flight){ .sent = conn->making };
+    conn->txns[conn->sent_txns++] = (struct txn){ .sent = conn->making };
     conn->making = 0;
     conn->open = true;
     return PQsendFlushRequest(pg);
 }
 
 static PGresult *land(struct conn *conn) {
-    conn->flights[0] = conn->flights[1];
-    conn->flying--;
+    conn->txns[0] = conn->txns[1];
+    conn->sent_txns--;
     return PQmakeEmptyPGresult(conn->pg, PGRES_PIPELINE_SYNC);
 }
 
@@ -98,17 +98,17 @@ static PGresult *synced(struct conn *conn, PGresult *res) {
 
 PGresult *__wrap_PQgetResult(PGconn *pg) {
     struct conn *conn = conn_of(pg);
-    struct flight *first = &conn->flights[0];
+    struct txn *first = &conn->txns[0];
     PGresult *res;
 
-    if (conn->flying > 0 && first->got == first->sent)
+    if (conn->sent_txns > 0 && first->got == first->sent)
         return land(conn);
     res = __real_PQgetResult(pg);
     if (res == NULL)
         return NULL;
     if (PQresultStatus(res) == PGRES_PIPELINE_SYNC)
         return synced(conn, res);
-    if (conn->flying > 0)
+    if (conn->sent_txns > 0)
         first->got++;
     return res;
 }

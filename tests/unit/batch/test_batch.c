@@ -1,4 +1,4 @@
-/* Natural batching: which tasks travel in which statement of which flight. */
+/* Natural batching: which tasks travel in which statement of which transaction. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "batch_tasks.h"
 
-/* ---- one flight ---- */
+/* ---- one transaction ---- */
 
 static void test_nothing_to_send(void **state) {
     (void)state;
@@ -27,7 +27,7 @@ static void test_one_statement_per_operation(void **state) {
     add(&a[3]);
     assert_int_equal(a[1].task.state, TASK_QUEUED);
     batch_flush();
-    assert_flight(HOT, "a1,2,3 b1,2");
+    assert_txn(HOT, "a1,2,3 b1,2");
     assert_int_equal(trial_begins, 2);
     assert_int_equal(trial_encodes, 5);
     assert_int_equal(a[1].task.state, TASK_SENT);
@@ -44,8 +44,8 @@ static void test_operations_in_their_order(void **state) {
     add(&b[1]);
     add(&a[1]);
     batch_flush();
-    assert_flight(HOT, "a1 b1 c1");
-    assert_flight(SIDE, "s1");
+    assert_txn(HOT, "a1 b1 c1");
+    assert_txn(SIDE, "s1");
     commit(SIDE);
     assert_events("done:s1");
     commit(HOT);
@@ -59,7 +59,7 @@ static void test_alone(void **state) {
     add(&a[1]);
     add(&c[3]);
     batch_flush();
-    assert_flight(HOT, "a1 c1 c2 c3");
+    assert_txn(HOT, "a1 c1 c2 c3");
     assert_int_equal(trial_begins, 4);
     commit(HOT);
     assert_events("done:a1 done:c1 done:c2 done:c3");
@@ -73,7 +73,7 @@ static void test_rows_of_a_task(void **state) {
     add(&a[2]);
     add(&a[3]);
     batch_flush();
-    assert_flight(HOT, "a1,1,1,2,3,3");
+    assert_txn(HOT, "a1,1,1,2,3,3");
     assert_int_equal(a[1].task.first_row, 0);
     assert_int_equal(a[2].task.first_row, 3);
     assert_int_equal(a[3].task.first_row, 4);
@@ -116,7 +116,7 @@ static void test_results(void **state) {
 
 /* ---- gathering ---- */
 
-static void test_gathers_while_flights_are_under_way(void **state) {
+static void test_gathers_while_txns_are_under_way(void **state) {
     (void)state;
     add(&a[1]);
     batch_flush();
@@ -125,16 +125,16 @@ static void test_gathers_while_flights_are_under_way(void **state) {
     add(&b[1]);
     add(&a[3]);
     batch_flush();
-    assert_flight(HOT, "a1");
-    assert_second_flight(HOT, "a2");
+    assert_txn(HOT, "a1");
+    assert_second_txn(HOT, "a2");
     assert_int_equal(trial_plans, 2);
     assert_false(batch_idle());
     commit(HOT);
-    assert_flight(HOT, "a2");
-    assert_second_flight(HOT, "");
+    assert_txn(HOT, "a2");
+    assert_second_txn(HOT, "");
     assert_int_equal(a[3].task.state, TASK_QUEUED);
     batch_flush();
-    assert_second_flight(HOT, "a3 b1");
+    assert_second_txn(HOT, "a3 b1");
     commit(HOT);
     commit(HOT);
     assert_events("done:a1 done:a2 done:a3 done:b1");
@@ -154,7 +154,7 @@ static void test_gathers_while_down(void **state) {
     fake_db.conns[HOT]->state = DB_READY;
     assert_true(batch_connected(CONN_WRITE));
     batch_flush();
-    assert_flight(HOT, "a1");
+    assert_txn(HOT, "a1");
     assert_true(batch_connected(CONN_WRITE));
     assert_false(batch_connected(CONN_READ));
     commit(HOT);
@@ -163,7 +163,7 @@ static void test_gathers_while_down(void **state) {
     batch_cancel(&s[1].task);
 }
 
-/* Who is ended by done() may go on with another task, which waits for the next flight. */
+/* Who is ended by done() may go on with another task, which waits for the next transaction. */
 static void go_on(struct trial *t) {
     if (t == &a[1])
         add(&a[2]);
@@ -179,7 +179,7 @@ static void test_done_adds(void **state) {
     assert_events("done:a1 done:b1");
     assert_int_equal(a[2].task.state, TASK_QUEUED);
     batch_flush();
-    assert_flight(HOT, "a2");
+    assert_txn(HOT, "a2");
     commit(HOT);
     assert_events("done:a2");
 }
@@ -195,13 +195,13 @@ static void test_most_rows(void **state) {
         add(&a[i]);
     add(&b[1]);
     batch_flush();
-    assert_flight(HOT, "a1,1,2,2 b1");
+    assert_txn(HOT, "a1,1,2,2 b1");
     commit(HOT);
     batch_flush();
-    assert_flight(HOT, "a3,3,4,4,5");
+    assert_txn(HOT, "a3,3,4,4,5");
     commit(HOT);
     batch_flush();
-    assert_flight(HOT, "a6");
+    assert_txn(HOT, "a6");
     commit(HOT);
     assert_events("done:a1,a2 done:b1 done:a3,a4,a5 done:a6");
 }
@@ -214,13 +214,13 @@ static void test_more_rows_than_the_most(void **state) {
     add(&a[2]);
     add(&a[3]);
     batch_flush();
-    assert_flight(HOT, "a1");
+    assert_txn(HOT, "a1");
     commit(HOT);
     batch_flush();
-    assert_flight(HOT, "a2,2,2,2");
+    assert_txn(HOT, "a2,2,2,2");
     commit(HOT);
     batch_flush();
-    assert_flight(HOT, "a3");
+    assert_txn(HOT, "a3");
     commit(HOT);
 }
 
@@ -235,16 +235,16 @@ static void test_most_bytes(void **state) {
     for (int i = 1; i <= 5; i++)
         add(&a[i]);
     batch_flush();
-    assert_flight(HOT, "a1,2");
+    assert_txn(HOT, "a1,2");
     commit(HOT);
     batch_flush();
-    assert_flight(HOT, "a3");
+    assert_txn(HOT, "a3");
     commit(HOT);
     batch_flush();
-    assert_flight(HOT, "a4");
+    assert_txn(HOT, "a4");
     commit(HOT);
     batch_flush();
-    assert_flight(HOT, "a5");
+    assert_txn(HOT, "a5");
     commit(HOT);
 }
 
@@ -280,18 +280,18 @@ static void test_planned_tasks_take_part(void **state) {
     trial_plan = plan_a_task;
     add(&b[1]);
     batch_flush();
-    assert_flight(HOT, "a7 b1 c7");
+    assert_txn(HOT, "a7 b1 c7");
     commit(HOT);
 }
 
-static void test_plan_only_for_hot_flights(void **state) {
+static void test_plan_only_for_hot_txns(void **state) {
     (void)state;
     add(&a[1]);
     batch_flush();
     assert_int_equal(trial_plans, 1);
     add(&s[1]);
     batch_flush();
-    assert_flight(SIDE, "s1");
+    assert_txn(SIDE, "s1");
     assert_int_equal(trial_plans, 1);
     commit(SIDE);
     batch_flush();
@@ -314,13 +314,13 @@ static void test_cancel(void **state) {
     assert_int_equal(a[2].task.state, TASK_IDLE);
     assert_false(batch_cancel(&a[2].task));
     batch_flush();
-    assert_flight(HOT, "a1,3");
+    assert_txn(HOT, "a1,3");
     assert_false(batch_cancel(&a[1].task));
     add(&a[2]);
     commit(HOT);
     assert_false(batch_cancel(&a[1].task));
     batch_flush();
-    assert_flight(HOT, "a2");
+    assert_txn(HOT, "a2");
     commit(HOT);
     assert_events("done:a1,a3 done:a2");
 }
@@ -335,7 +335,7 @@ int main(void) {
         TEST(test_alone),
         TEST(test_rows_of_a_task),
         TEST(test_results),
-        TEST(test_gathers_while_flights_are_under_way),
+        TEST(test_gathers_while_txns_are_under_way),
         TEST(test_gathers_while_down),
         TEST(test_done_adds),
         TEST(test_most_rows),
@@ -343,7 +343,7 @@ int main(void) {
         TEST(test_most_bytes),
         TEST(test_most_statements),
         TEST(test_planned_tasks_take_part),
-        TEST(test_plan_only_for_hot_flights),
+        TEST(test_plan_only_for_hot_txns),
         TEST(test_cancel),
     };
 

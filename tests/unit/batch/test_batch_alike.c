@@ -22,7 +22,7 @@ static void test_one_shape(void **state) {
     (void)state;
     add_shapes("11 11 11");
     batch_flush();
-    assert_flight(HOT, "m/11:1,2,3");
+    assert_txn(HOT, "m/11:1,2,3");
     assert_int_equal(trial_begins, 1);
     assert_int_equal(m[3].task.first_row, 2);
     commit(HOT);
@@ -36,7 +36,7 @@ static void test_few_shapes(void **state) {
     add_shapes("11 12 21 11 21");
     add(&a[1]);
     batch_flush();
-    assert_flight(HOT, "a1 m/11:1,4 m/12:2 m/21:3,5");
+    assert_txn(HOT, "a1 m/11:1,4 m/12:2 m/21:3,5");
     assert_int_equal(m[4].task.first_row, 1);
     assert_int_equal(m[5].task.first_row, 1);
     commit(HOT);
@@ -57,7 +57,7 @@ static void test_some_without_a_shape(void **state) {
     (void)state;
     add_shapes("11 00 11 00 12 11");
     batch_flush();
-    assert_flight(HOT, "m/11:1,3,6 m2,4 m/12:5");
+    assert_txn(HOT, "m/11:1,3,6 m2,4 m/12:5");
     assert_int_equal(m[4].task.first_row, 1);
     commit(HOT);
     assert_events("alike done:m1,m3,m6 done:m2,m4 alike done:m5");
@@ -90,7 +90,7 @@ static void test_nothing_to_decide(void **state) {
 
 /* ---- limits ---- */
 
-/* What finds no room waits for the next flight, and so does all that stands behind it. */
+/* What finds no room waits for the next transaction, and so does all that stands behind it. */
 static void test_most_rows(void **state) {
     (void)state;
     config.batch_max = 3;
@@ -143,38 +143,38 @@ static void test_without_a_shape_behind_the_most(void **state) {
     config.batch_max = 3;
     add_shapes("11 11 11 00 11 11");
     batch_flush();
-    assert_flight(HOT, "m/11:1,2,3");
-    assert_second_flight(HOT, "m4 m/11:5,6");
+    assert_txn(HOT, "m/11:1,2,3");
+    assert_second_txn(HOT, "m4 m/11:5,6");
     commit(HOT);
     commit(HOT);
     assert_events("alike done:m1,m2,m3 done:m4 alike done:m5,m6");
     assert_all_ended();
 }
 
-static void test_split_over_two_flights(void **state) {
+static void test_split_over_two_txns(void **state) {
     (void)state;
     for (int i = 1; i <= 20; i++) {
         m[i].shape = 11;
         add(&m[i]);
     }
     batch_flush();
-    assert_flight(HOT, "m/11:1-10");
-    assert_second_flight(HOT, "m/11:11-20");
+    assert_txn(HOT, "m/11:1-10");
+    assert_second_txn(HOT, "m/11:11-20");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
 }
 
 /* Those of all kinds that have a seat go, and none of them later. */
-static void test_shapes_split_over_two_flights(void **state) {
+static void test_shapes_split_over_two_txns(void **state) {
     (void)state;
     for (int i = 1; i <= 20; i++) {
         m[i].shape = i <= 6 ? 11 : i <= 14 ? 12 : i < 20 ? 13 : 0;
         add(&m[i]);
     }
     batch_flush();
-    assert_flight(HOT, "m/11:1-6 m/12:7-10");
-    assert_second_flight(HOT, "m/12:11-14 m/13:15-19 m20");
+    assert_txn(HOT, "m/11:1-6 m/12:7-10");
+    assert_second_txn(HOT, "m/12:11-14 m/13:15-19 m20");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -186,10 +186,10 @@ static void test_suspects_take_the_general_one(void **state) {
     (void)state;
     add_shapes("11 11 12");
     batch_flush();
-    assert_flight(HOT, "m/11:1,2 m/12:3");
+    assert_txn(HOT, "m/11:1,2 m/12:3");
     fail_at(HOT, 0, BAD_DATA);
     batch_flush();
-    assert_flight(HOT, "m1");
+    assert_txn(HOT, "m1");
     fail_at(HOT, 0, BAD_DATA);
     assert_flies("m/12:3");
     assert_flies("m2");
@@ -206,7 +206,7 @@ static void test_lost(void **state) {
     add(&m[4]);
     batch_flush();
     /* Those of the first statement stood before those of the second. */
-    assert_flight(HOT, "m/11:1,3 m/12:2,4");
+    assert_txn(HOT, "m/11:1,3 m/12:2,4");
     commit(HOT);
     assert_events("alike done:m1,m3 alike done:m2,m4");
     assert_all_ended();
@@ -226,8 +226,8 @@ int main(void) {
         TEST(test_most_bytes),
         TEST(test_no_room_for_an_older_one),
         TEST(test_without_a_shape_behind_the_most),
-        TEST(test_split_over_two_flights),
-        TEST(test_shapes_split_over_two_flights),
+        TEST(test_split_over_two_txns),
+        TEST(test_shapes_split_over_two_txns),
         TEST(test_suspects_take_the_general_one),
         TEST(test_lost),
     };

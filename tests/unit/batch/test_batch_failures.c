@@ -1,4 +1,4 @@
-/* Failed and lost flights: who is sent again, how, in which order, and how often. */
+/* Failed and lost transactions: who is sent again, how, in which order, and how often. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void test_bad_row_of_two(void **state) {
     assert_false(batch_idle());
     trial_begins = 0;
     batch_flush();
-    assert_flight(HOT, "a1");
+    assert_txn(HOT, "a1");
     fail_at(HOT, 0, BAD_DATA);
     assert_flies("a2");
     assert_events("fail:a1(" BAD_DATA ") done:a2");
@@ -40,7 +40,7 @@ static void test_bad_row_of_two(void **state) {
     assert_all_ended();
 }
 
-/* Tasks that begin in one flight stay in their order; those up to half begin in the first. */
+/* Tasks that begin in one transaction stay in their order; those up to half begin in the first. */
 static int last_done[2], half;
 
 static void check_order(struct trial *t) {
@@ -50,18 +50,18 @@ static void check_order(struct trial *t) {
     *last = t->id;
 }
 
-static void expect_order(int first_flight) {
+static void expect_order(int first_txn) {
     memset(last_done, 0, sizeof last_done);
-    half = first_flight;
+    half = first_txn;
     trial_on_done = check_order;
 }
 
 /* Wherever it stands: it alone fails, and all others are done, in their order, after a few
- * flights. */
-static void check_bad_row_of(int count, int first_flight) {
+ * transactions. */
+static void check_bad_row_of(int count, int first_txn) {
     for (int bad = 1; bad <= count; bad += 7) {
         trial_start(NULL);
-        expect_order(first_flight);
+        expect_order(first_txn);
         a[bad].refused = BAD_DATA;
         add_many(a, 1, count);
         assert_in_range(fly_all(), 3, 16);
@@ -92,7 +92,7 @@ static void test_many_bad_rows(void **state) {
     }
 }
 
-/* Other statements of the flight have done nothing wrong, and travel as before. */
+/* Other statements of the transaction have done nothing wrong, and travel as before. */
 static void test_bad_row_next_to_other_statements(void **state) {
     (void)state;
     add(&a[1]);
@@ -100,7 +100,7 @@ static void test_bad_row_next_to_other_statements(void **state) {
     add(&c[1]);
     add(&c[2]);
     batch_flush();
-    assert_flight(HOT, "a1 b1 c1 c2");
+    assert_txn(HOT, "a1 b1 c1 c2");
     fail_at(HOT, 2, BAD_DATA);
     assert_events("again:c2 fail:c1(" BAD_DATA ") again:a1");
     assert_flies("a1 b1 c2");
@@ -108,10 +108,10 @@ static void test_bad_row_next_to_other_statements(void **state) {
     assert_all_ended();
 }
 
-/* The guilty do not keep those who come later from being sent: these go after the flight that
+/* The guilty do not keep those who come later from being sent: these go after the transaction that
  * was under way with the first that failed, and the first of the suspects. */
 static void test_others_fly_between(void **state) {
-    int flights = 0;
+    int txns = 0;
 
     (void)state;
     for (int i = 1; i <= 64; i++) {
@@ -122,7 +122,7 @@ static void test_others_fly_between(void **state) {
     fail_at(HOT, 0, BAD_DATA);
     add(&b[1]);
     while (b[1].ends == 0) {
-        assert_true(++flights <= 3);
+        assert_true(++txns <= 3);
         batch_flush();
         judge(fake_db.conns[HOT]);
     }
@@ -168,7 +168,7 @@ static void test_used_again(void **state) {
         add(&b[1]);
         add(&b[2]);
         batch_flush();
-        assert_flight(HOT, "b1,2");
+        assert_txn(HOT, "b1,2");
         lose(HOT);
         assert_flies("b1,2");
     }
@@ -196,14 +196,14 @@ static void test_transient_in_company(void **state) {
 }
 
 static int fail_until_idle(const char *sqlstate) {
-    int flights = 0;
+    int txns = 0;
 
-    for (batch_flush(); fake_db.conns[HOT]->state == DB_FLYING; batch_flush()) {
-        assert_true(flights++ < 100);
+    for (batch_flush(); fake_db.conns[HOT]->state == DB_BUSY; batch_flush()) {
+        assert_true(txns++ < 100);
         fail_at(HOT, 0, sqlstate);
     }
     assert_true(batch_idle());
-    return flights;
+    return txns;
 }
 
 static void test_transient_for_ever(void **state) {
@@ -307,7 +307,7 @@ static void test_lost(void **state) {
     fake_lose(fake_db.conns[HOT]);
     assert_events("again:c2? again:c1? again:a3? again:a2? again:a1?");
     batch_flush();
-    assert_flight(HOT, "");
+    assert_txn(HOT, "");
     assert_false(batch_idle());
     fake_db.conns[HOT]->state = DB_READY;
     /* Those that were not sent need not be repeated carefully. */
@@ -324,7 +324,7 @@ static void test_lost_twice(void **state) {
     lose(HOT);
     add(&a[3]);
     batch_flush();
-    assert_flight(HOT, "a3 r1,2");
+    assert_txn(HOT, "a3 r1,2");
     lose(HOT);
     assert_flies("r3,1,2");
     assert_events("again:a2? again:a1? again:r2? again:r1? again:a3? done:r3,r1,r2");
@@ -340,16 +340,16 @@ static void test_takes_wait_for_lost(void **state) {
     add(&a[1]);
     add(&c[1]);
     batch_flush();
-    assert_flight(HOT, "a1 c1");
+    assert_txn(HOT, "a1 c1");
     lose(HOT);
     plans = trial_plans;
     add(&b[1]);
     batch_flush();
-    assert_flight(HOT, "r1 b1");
+    assert_txn(HOT, "r1 b1");
     assert_int_equal(trial_plans, plans);
     commit(HOT);
     batch_flush();
-    assert_flight(HOT, "c1");
+    assert_txn(HOT, "c1");
     commit(HOT);
     assert_int_equal(c[1].ends, 1);
     assert_all_ended();
@@ -395,7 +395,7 @@ static void test_lost_for_long(void **state) {
     add(&b[2]);
     for (int i = 0; i < 300; i++) {
         batch_flush();
-        assert_flight(HOT, "b1,2");
+        assert_txn(HOT, "b1,2");
         lose(HOT);
     }
     assert_flies("b1,2");
@@ -428,7 +428,7 @@ static void test_sending_fails(void **state) {
     assert_int_equal(a[1].task.state, TASK_QUEUED);
     fake_db.send_fails = false;
     batch_flush();
-    assert_flight(HOT, "");
+    assert_txn(HOT, "");
     fake_db.conns[HOT]->state = DB_READY;
     assert_flies("r1,2");
     assert_events("done:r1,r2");
@@ -444,7 +444,7 @@ static void test_cancel_of_what_failed(void **state) {
     assert_int_equal(b[2].task.state, TASK_IDLE);
     assert_flies("b1");
     batch_flush();
-    assert_flight(HOT, "b3");
+    assert_txn(HOT, "b3");
     assert_false(batch_cancel(&b[3].task));
     lose(HOT);
     assert_true(batch_cancel(&b[3].task));
@@ -454,7 +454,7 @@ static void test_cancel_of_what_failed(void **state) {
 
 /* ---- tasks that end the session ---- */
 
-/* Until nothing is left: flights with that task end the session, and others are committed. */
+/* Until nothing is left: transactions with that task end the session, and others are committed. */
 static int crash_with(enum sql_stmt stmt, const struct trial *poison) {
     int crashes = 0;
 
@@ -492,7 +492,7 @@ static void test_lost_go_first(void **state) {
     add_many(b, 1, 4);
     for (int i = 0; i < 2; i++) {
         batch_flush();
-        assert_flight(HOT, "b1-4");
+        assert_txn(HOT, "b1-4");
         crash(HOT);
     }
     add(&a[1]);
@@ -502,7 +502,7 @@ static void test_lost_go_first(void **state) {
 
         snprintf(expected, sizeof expected, "b%d,%d", i, i + 1);
         batch_flush();
-        assert_flight(HOT, expected);
+        assert_txn(HOT, expected);
         commit(HOT);
     }
     assert_flies("a1 c1");
@@ -523,7 +523,7 @@ static void test_poison_among_many(void **state) {
     assert_all_ended();
 }
 
-/* It becomes another operation's task, and is given up meanwhile to find out what became of its flight. */
+/* It becomes another operation's task, and is given up meanwhile to find out what became of its transaction. */
 static void test_poison_that_is_given_up(void **state) {
     int crashes = 0;
 
@@ -541,7 +541,7 @@ static void test_poison_that_is_given_up(void **state) {
     assert_string_equal(a[1].failed, OP_LOST);
 }
 
-/* A flight that the database had not begun says nothing of its tasks, nor does one that was lost once. */
+/* A transaction that the database had not begun says nothing of its tasks, nor does one that was lost once. */
 static void test_lost_beside_poison(void **state) {
     (void)state;
     add(&b[1]);
@@ -584,12 +584,12 @@ static void test_locked_jobs_are_found(void **state) {
     add_many(b, 1, 3);
     add(&a[1]);
     batch_flush();
-    assert_flight(HOT, "a1 b1,2,3");
+    assert_txn(HOT, "a1 b1,2,3");
     fail_at(HOT, 1, LOCK_TIMEOUT);
     assert_events("again:a1");
     batch_flush();
     answer_locked(1, second);
-    while (fake_db.conns[HOT]->flying > 0 || b[3].ends == 0) {
+    while (fake_db.conns[HOT]->sent_txns > 0 || b[3].ends == 0) {
         batch_flush();
         commit(HOT);
     }
@@ -606,13 +606,13 @@ static void test_locked_jobs_are_found(void **state) {
 
 /* Of other operations ever fewer are tried; one that fails alone goes behind the others. */
 static void test_locked_rows_are_narrowed(void **state) {
-    int flights = 0;
+    int txns = 0;
 
     (void)state;
     add_many(a, 1, 9);
     a[5].refused = LOCK_TIMEOUT;
-    for (batch_flush(); fake_db.conns[HOT]->flying > 0; batch_flush()) {
-        assert_true(flights++ < 30);
+    for (batch_flush(); fake_db.conns[HOT]->sent_txns > 0; batch_flush()) {
+        assert_true(txns++ < 30);
         if (find_refused(fake_db.conns[HOT], LOCK_TIMEOUT) < fake_count(fake_db.conns[HOT]))
             fail_at(HOT, 0, LOCK_TIMEOUT);
         else
@@ -656,16 +656,16 @@ static void test_too_large(void **state) {
     assert_all_ended();
 }
 
-/* Large tasks that fit into one statement each do not share a flight. */
-static void test_flights_are_bounded(void **state) {
+/* Large tasks that fit into one statement each do not share a transaction. */
+static void test_txns_are_bounded(void **state) {
     (void)state;
     for (int i = 1; i <= 2; i++)
         a[i].task.bytes = b[i].task.bytes = c[i].task.bytes = OP_MAX_BYTES / 2;
     add_many(a, 1, 2);
     add_many(b, 1, 2);
     add_many(c, 1, 2);
-    for (int flights = 0; !batch_idle(); flights++) {
-        assert_true(flights < 10);
+    for (int txns = 0; !batch_idle(); txns++) {
+        assert_true(txns < 10);
         batch_flush();
         assert_int_equal(fake_count(fake_db.conns[HOT]), 1);
         assert_int_equal(fake_sent(fake_db.conns[HOT], 0)->rows, 1);
@@ -713,7 +713,7 @@ int main(void) {
         TEST(test_locked_rows_are_narrowed),
         TEST(test_patience),
         TEST(test_too_large),
-        TEST(test_flights_are_bounded),
+        TEST(test_txns_are_bounded),
     };
 
     return cmocka_run_group_tests_name("batch failures", tests, trial_group_start, trial_group_stop);

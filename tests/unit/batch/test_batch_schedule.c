@@ -40,14 +40,14 @@ static void land_somehow(struct db_conn *conn) {
         judge(conn);
 }
 
-static int pairs; /* times two flights were under way on a connection */
+static int pairs; /* times two transactions were under way on a connection */
 
 static void step_conns(void) {
     for (size_t i = 0; i < fake_db.conn_count; i++) {
         struct db_conn *conn = fake_db.conns[i];
 
-        pairs += conn->flying == 2;
-        if (conn->state == DB_FLYING && random_below(3) > 0)
+        pairs += conn->sent_txns == 2;
+        if (conn->state == DB_BUSY && random_below(3) > 0)
             land_somehow(conn);
         else if (conn->state == DB_DOWN && random_below(2) == 0)
             conn->state = DB_READY;

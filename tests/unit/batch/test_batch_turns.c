@@ -1,4 +1,4 @@
-/* Flights of one kind each: how they commit, and how they take turns. */
+/* Transactions of one kind each: how they commit, and how they take turns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,17 +8,17 @@
 #include <cmocka.h>
 #include "batch_tasks.h"
 
-static int durability_of_flight(size_t n) {
+static int durability_of_txn(size_t n) {
     const struct db_conn *conn = fake_db.conns[HOT];
 
-    assert_true(n < conn->flying);
-    return (int)conn->flights[fake_place(conn, n)].durability;
+    assert_true(n < conn->sent_txns);
+    return (int)conn->txns[fake_place(conn, n)].durability;
 }
 
 static void assert_flies_with(const char *expected, enum durability durability) {
     batch_flush();
-    assert_flight(HOT, expected);
-    assert_int_equal(durability_of_flight(0), durability);
+    assert_txn(HOT, expected);
+    assert_int_equal(durability_of_txn(0), durability);
     commit(HOT);
 }
 
@@ -30,8 +30,8 @@ static void test_kinds_do_not_mix(void **state) {
     add(&b[1]);
     add(&x[2]);
     batch_flush();
-    assert_flight(HOT, "x1,2");
-    assert_int_equal(durability_of_flight(0), DURABILITY_ASYNC);
+    assert_txn(HOT, "x1,2");
+    assert_int_equal(durability_of_txn(0), DURABILITY_ASYNC);
     commit(HOT);
     assert_flies_with("y1", DURABILITY_REMOTE_FLUSH);
     assert_flies_with("a1 b1", DURABILITY_REMOTE_FLUSH);
@@ -57,7 +57,7 @@ static void test_durability_of_each_kind(void **state) {
     check_durabilities(DURABILITY_ASYNC, DURABILITY_ASYNC, DURABILITY_REMOTE_FLUSH);
 }
 
-/* Each kind has more to send than fits into one flight. */
+/* Each kind has more to send than fits into one transaction. */
 static void test_nobody_starves(void **state) {
     (void)state;
     config.batch_max = 1;
@@ -79,7 +79,7 @@ static void test_nobody_starves(void **state) {
     assert_all_ended();
 }
 
-/* The guilty are looked for by flights that commit like those that failed. */
+/* The guilty are looked for by transactions that commit like those that failed. */
 static void test_suspects_keep_their_kind(void **state) {
     (void)state;
     add_many(x, 1, 2);
@@ -105,7 +105,7 @@ static void test_sent_again_as_it_was(void **state) {
     assert_all_ended();
 }
 
-/* The large connection is opened for the first of its tasks; flights of the hot connection do not wait for it. */
+/* The large connection is opened for the first of its tasks; transactions of the hot connection do not wait for it. */
 static void test_large_conn(void **state) {
     (void)state;
     add(&a[1]);
@@ -116,19 +116,19 @@ static void test_large_conn(void **state) {
     add(&a[2]);
     batch_flush();
     assert_int_equal(fake_db.conn_count, 3);
-    assert_flight(LARGE, "l1");
-    assert_flight(HOT, "a2");
+    assert_txn(LARGE, "l1");
+    assert_txn(HOT, "a2");
     commit(HOT);
     add(&large_trials[2]);
     add(&a[3]);
     batch_flush();
-    assert_flight(HOT, "a3");
-    assert_second_flight(LARGE, "l2");
+    assert_txn(HOT, "a3");
+    assert_second_txn(LARGE, "l2");
     commit(HOT);
     lose(LARGE);
     assert_events("done:a1 done:a2 done:a3 again:l2? again:l1?");
     batch_flush();
-    assert_flight(LARGE, "l1,2");
+    assert_txn(LARGE, "l1,2");
     commit(LARGE);
     assert_events("done:l1,l2");
     assert_all_ended();

@@ -9,7 +9,7 @@
 #include "base/node.h"
 #include "batch/batch_impl.h"
 #include "batch/bundle.h"
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "batch_tasks.h"
 
@@ -73,8 +73,8 @@ static int start(void **state) {
     (void)trial_start(state);
     for (; trial_ops[count] != NULL; count++)
         with_marks[count] = trial_ops[count];
-    with_marks[count++] = &op_mark_flight;
-    with_marks[count++] = &op_find_flights;
+    with_marks[count++] = &op_mark_commit;
+    with_marks[count++] = &op_find_commits;
     with_marks[count] = NULL;
     op_a.shares = true;
     op_a.answer_lost = trial_answer_lost;
@@ -86,16 +86,16 @@ static int start(void **state) {
 static const char *sent(size_t n) {
     static char text[256];
     const struct db_conn *conn = fake_db.conns[HOT];
-    size_t len = 0, count = n < conn->flying ? conn->flights[fake_place(conn, n)].sent : 0;
+    size_t len = 0, count = n < conn->sent_txns ? conn->txns[fake_place(conn, n)].sent : 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < count; i++) {
         const struct fake_statement *st = fake_sent_by(conn, n, i);
-        bool own = st->stmt == SQL_MARK_FLIGHT || st->stmt == SQL_FIND_FLIGHTS;
+        bool own = st->stmt == SQL_MARK_COMMIT || st->stmt == SQL_FIND_COMMITS;
 
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? " " : "",
-                                st->stmt == SQL_MARK_FLIGHT    ? "M"
-                                : st->stmt == SQL_FIND_FLIGHTS ? "F"
+                                st->stmt == SQL_MARK_COMMIT    ? "M"
+                                : st->stmt == SQL_FIND_COMMITS ? "F"
                                                                : trial_ops[trial_op_of(st->stmt)]->name);
         if (!own)
             len += trial_rows(text + len, sizeof text - len, st);
@@ -103,23 +103,23 @@ static const char *sent(size_t n) {
     return text;
 }
 
-static int64_t flight_sent(size_t statement) {
+static int64_t txn_sent(size_t statement) {
     return fake_scalar(fake_sent(fake_db.conns[HOT], statement), 1);
 }
 
-/* The question that is under way is answered: that flight was committed; or, 0, none was. */
-static void answer(int64_t flight) {
+/* The question that is under way is answered: that transaction was committed; or, 0, none was. */
+static void answer(int64_t txn) {
     PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(1) };
 
     assert_string_equal(sent(0), "F");
-    if (flight != 0)
-        fake_set_int(rows[0], 0, 0, 8, flight);
+    if (txn != 0)
+        fake_set_int(rows[0], 0, 0, 8, txn);
     fake_commit(fake_db.conns[HOT], rows);
 }
 
 /* ---- transactions that end the session ---- */
 
-/* The flight was lost because the database ended the session; it was not committed. */
+/* The transaction was lost because the database ended the session; it was not committed. */
 static void crash_undone(void) {
     crash(HOT);
     batch_flush();
@@ -196,7 +196,7 @@ static void test_statements_are_counted(void **state) {
     assert_events("fail:a1(22P02) fail:a2(22P02) fail:b1(22P02) fail:b2(22P02) fail:a3(22P02)");
 }
 
-static void test_in_flights_of_their_own(void **state) {
+static void test_in_txns_of_their_own(void **state) {
     (void)state;
     add(&a[9]);
     bundle_send(LOAD(0, &a[1], &b[1]));
@@ -221,7 +221,7 @@ static void test_replicated_ones_go_apart(void **state) {
     commit(HOT);
     batch_flush();
     assert_string_equal(sent(0), "a2 M");
-    assert_int_equal(fake_db.conns[HOT]->flights[fake_place(fake_db.conns[HOT], 0)].durability,
+    assert_int_equal(fake_db.conns[HOT]->txns[fake_place(fake_db.conns[HOT], 0)].durability,
                      batch_durability(COMMIT_REPLICATED));
     commit(HOT);
     assert_true(batch_idle());
@@ -293,16 +293,16 @@ static void test_lost_and_not_committed(void **state) {
 }
 
 static void test_lost_and_committed(void **state) {
-    int64_t flight;
+    int64_t txn;
 
     (void)state;
     bundle_send(LOAD(0, &a[1], &b[1]));
     bundle_send(LOAD(1, &a[2]));
     batch_flush();
-    flight = flight_sent(3);
+    txn = txn_sent(3);
     lose(HOT);
     batch_flush();
-    answer(flight);
+    answer(txn);
     assert_events("1:lost guess:a2 0:lost guess:a1 fail:b1(08007)");
     assert_true(batch_idle());
 }
@@ -324,12 +324,12 @@ static void test_lost_again(void **state) {
     (void)state;
     bundle_send(LOAD(0, &a[1]));
     batch_flush();
-    first = flight_sent(1);
+    first = txn_sent(1);
     lose(HOT);
     batch_flush();
     answer(0);
     batch_flush();
-    assert_true(flight_sent(1) > first);
+    assert_true(txn_sent(1) > first);
     lose(HOT);
     batch_flush();
     lose(HOT);
@@ -348,7 +348,7 @@ int main(void) {
         cmocka_unit_test_setup(test_size, start),
         cmocka_unit_test_setup(test_in_the_order_of_the_tasks, start),
         cmocka_unit_test_setup(test_statements_are_counted, start),
-        cmocka_unit_test_setup(test_in_flights_of_their_own, start),
+        cmocka_unit_test_setup(test_in_txns_of_their_own, start),
         cmocka_unit_test_setup(test_replicated_ones_go_apart, start),
         cmocka_unit_test_setup(test_all_or_nothing, start),
         cmocka_unit_test_setup(test_nobody_fails_for_others, start),

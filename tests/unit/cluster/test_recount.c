@@ -267,7 +267,7 @@ static void test_one_at_a_time(void **state) {
     assert_int_equal(ask(), 1);
     recount_doubtful();
     batch_flush();
-    assert_int_equal(side()->flying, 1);
+    assert_int_equal(side()->sent_txns, 1);
     answer((const struct row[]){ { 1, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
 }

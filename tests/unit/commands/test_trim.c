@@ -20,7 +20,7 @@ enum { AFTER_RANK = 1, AFTER_ID, PLACE = 4, COUNTED_FROM, CUT };
 enum { FRONT = 1, BACK = 2 };
 
 static struct op *const ops[] = {
-    &op_remove_first, &op_remove_last, &op_set_element, &op_trim_list, &op_mark_flight, &op_find_flights, NULL
+    &op_remove_first, &op_remove_last, &op_set_element, &op_trim_list, &op_mark_commit, &op_find_commits, NULL
 };
 static struct buf replies;
 
@@ -94,16 +94,16 @@ static void lose(void) {
     batch_flush();
 }
 
-/* Was the lost flight committed? */
+/* Was the lost transaction committed? */
 static void tell(bool committed) {
     PGresult *res = fake_rows(1);
-    int64_t flight;
+    int64_t txn;
 
-    assert_int_equal(sent(0)->stmt, SQL_FIND_FLIGHTS);
-    flight = fake_element(sent(0), 1, 0);
-    assert_true(flight > 0);
+    assert_int_equal(sent(0)->stmt, SQL_FIND_COMMITS);
+    txn = fake_element(sent(0), 1, 0);
+    assert_true(txn > 0);
     if (committed)
-        fake_set_int(res, 0, 0, 8, flight);
+        fake_set_int(res, 0, 0, 8, txn);
     fake_commit(fake_hot(), &res);
     batch_flush();
 }
@@ -149,9 +149,9 @@ static void test_one_for_all_who_want_the_same(void **state) {
     command(&ltrim, "1", "-1");
     command(&ltrim, "1", "-1");
     batch_flush();
-    /* Those two remove two; and their flight has a mark. */
+    /* Those two remove two; and their transaction has a mark. */
     assert_int_equal(fake_count(fake_hot()), 5);
-    assert_int_equal(sent(4)->stmt, SQL_MARK_FLIGHT);
+    assert_int_equal(sent(4)->stmt, SQL_MARK_COMMIT);
     /* What was sent already may have seen less. */
     command(&ltrim, "0", "8");
     commit();
@@ -279,7 +279,7 @@ static void test_nobody_knows(void **state) {
     command(&ltrim, "1", "-1");
     batch_flush();
     lose();
-    assert_int_equal(sent(0)->stmt, SQL_FIND_FLIGHTS);
+    assert_int_equal(sent(0)->stmt, SQL_FIND_COMMITS);
     fake_fail(fake_hot(), 0, "42P01");
     batch_flush();
     assert_replied("-UNKNOWN");

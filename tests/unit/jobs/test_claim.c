@@ -241,7 +241,7 @@ static void test_keys_behind_keys(void **state) {
     insert_jobs("q2", 1);
     ask_for(3, "q1", 1);
     batch_flush();
-    assert_int_equal(fake_hot()->flying, 2);
+    assert_int_equal(fake_hot()->sent_txns, 2);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=0 3:q1=1");
     assert_rests("q1", 1);
@@ -282,7 +282,7 @@ static void test_priority_before_the_frontier(void **state) {
 
 /* ---- what happens meanwhile ---- */
 
-/* The walk did not see what the flight's own adds did not bring. */
+/* The walk did not see what the transaction's own adds did not bring. */
 static void test_added_while_a_walk_is_under_way(void **state) {
     (void)state;
     ask_for(1, "q1", 1);

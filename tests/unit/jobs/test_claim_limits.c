@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "fake_jobs.h"
 
-/* More queues than statements in a flight, with one job each. */
+/* More queues than statements in a transaction, with one job each. */
 static void ask_for_200_queues(int number) {
     char names[2000] = "", queue[16];
     size_t len = 0;
@@ -23,7 +23,7 @@ static void ask_for_200_queues(int number) {
     ask_for(number, names, 200);
 }
 
-static void test_claims_of_one_get_in_one_flight(void **state) {
+static void test_claims_of_one_get_in_one_txn(void **state) {
     (void)state;
     ask_for_200_queues(1);
     fake_fly_all();
@@ -54,10 +54,10 @@ static void test_walk_is_refused_for_ever(void **state) {
     fake_fly_all();
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 2);
-    for (int flights = 0; getters[2].ends == 0; flights++) {
-        assert_true(flights < 10);
+    for (int txns = 0; getters[2].ends == 0; txns++) {
+        assert_true(txns < 10);
         batch_flush();
-        assert_int_equal(fake_hot()->state, DB_FLYING);
+        assert_int_equal(fake_hot()->state, DB_BUSY);
         if (fake_count(fake_hot()) == 2)
             fake_fail(fake_hot(), 1, "XX001");
         else
@@ -85,7 +85,7 @@ static void test_many_returned_while_a_walk_is_under_way(void **state) {
     assert_true(queue_budget(q) > 0);
 }
 
-/* The first of two waiting clients goes while its claim by key is under way, and the flight
+/* The first of two waiting clients goes while its claim by key is under way, and the transaction
  * fails for a passing reason: the second must get the job. */
 static void test_keys_come_back_without_their_client(void **state) {
     (void)state;
@@ -108,7 +108,7 @@ static void test_keys_come_back_without_their_client(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_claims_of_one_get_in_one_flight),
+        TEST(test_claims_of_one_get_in_one_txn),
         TEST(test_gone_while_claims_fly),
         TEST(test_walk_is_refused_for_ever),
         TEST(test_many_returned_while_a_walk_is_under_way),

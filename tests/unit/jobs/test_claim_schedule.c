@@ -14,9 +14,9 @@
 #define QUEUES 3
 #define CLIENTS 12
 
-/* Of the flights under way, the oldest have been run by the database, so many; their answers by
+/* Of the transactions under way, the oldest have been run by the database, so many; their answers by
  * the place in the ring. */
-static PGresult *answers[DB_MAX_FLIGHTS][DB_MAX_STATEMENTS];
+static PGresult *answers[DB_MAX_TXNS][DB_MAX_STATEMENTS];
 static size_t ran;
 static int two_under_way;
 
@@ -75,7 +75,7 @@ static void end_some_lease(void) {
 static void remove_some_job(void) {
     struct fake_job *j = random_job();
 
-    if (j == NULL || fake_hot()->state == DB_FLYING)
+    if (j == NULL || fake_hot()->state == DB_BUSY)
         return;
     if (!lease_remove(j->key.id))
         queue_find_id(j->key.queue_id)->len--;
@@ -110,7 +110,7 @@ static void forget_answers(struct db_conn *conn) {
     while (ran > 0) {
         size_t place = fake_place(conn, --ran);
 
-        for (size_t i = 0; i < conn->flights[place].sent; i++)
+        for (size_t i = 0; i < conn->txns[place].sent; i++)
             PQclear(answers[place][i]);
     }
 }
@@ -129,19 +129,19 @@ static void land(void) {
     conn->state = DB_READY;
 }
 
-/* Before the database has run it, a flight can fail, or be lost without effect. */
+/* Before the database has run it, a transaction can fail, or be lost without effect. */
 static void take_a_step(void) {
     struct db_conn *conn = fake_hot();
 
-    if (db_has_room(conn) && (conn->flying == 0 || random_below(3) == 0))
+    if (db_has_room(conn) && (conn->sent_txns == 0 || random_below(3) == 0))
         batch_flush();
-    else if (ran > 0 && (ran == conn->flying || random_below(2) == 0))
+    else if (ran > 0 && (ran == conn->sent_txns || random_below(2) == 0))
         land();
     else if (ran == 0 && random_below(12) == 0)
         fake_fail(conn, random_below(fake_count(conn)), random_below(2) == 0 ? "40001" : "XX001");
     else
         run_next();
-    if (fake_hot()->flying == 2)
+    if (fake_hot()->sent_txns == 2)
         two_under_way++;
 }
 
@@ -161,8 +161,8 @@ static void happen(void) {
     buf_reset(&getter_log, SIZE_MAX);
 }
 
-static void finish_flights(void) {
-    for (; fake_hot()->flying > 0; ran--) {
+static void finish_txns(void) {
+    for (; fake_hot()->sent_txns > 0; ran--) {
         if (ran == 0)
             run_next();
         fake_commit(fake_hot(), answers[fake_hot()->oldest]);
@@ -217,7 +217,7 @@ static void test_any_schedule(void **state) {
             if (batch_idle())
                 check_books();
         }
-        finish_flights();
+        finish_txns();
         check_rest();
         drain();
         check_rest();

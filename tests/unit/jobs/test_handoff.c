@@ -54,7 +54,7 @@ static void wait_for(int number, const char *queue) {
 
 /* ---- ADDJOB ---- */
 
-/* The statement that adds a job of the flight; its row counts from there on. */
+/* The statement that adds a job of the transaction; its row counts from there on. */
 static const struct fake_statement *adding(size_t *row) {
     const struct fake_statement *st = fake_sent(fake_hot(), 0);
 
@@ -233,7 +233,7 @@ static void test_not_past_a_job_under_way(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 b 0");
     batch_flush();
-    assert_int_equal(fake_hot()->flying, 2);
+    assert_int_equal(fake_hot()->sent_txns, 2);
     assert_null(fake_sent_by(fake_hot(), 1, 0)->column[ALIKE_OWNER].ptr);
     assert_waiting("q1", "1");
     wait_for(2, "q1");
@@ -334,7 +334,7 @@ static void test_timeout_before_the_commit(void **state) {
     commit();
 }
 
-static void test_flight_fails(void **state) {
+static void test_txn_fails(void **state) {
     (void)state;
     wait_for(1, "q1");
     wait_for(2, "q1");
@@ -362,7 +362,7 @@ static void test_job_is_refused(void **state) {
 }
 
 /* A lease that may have been given would not be known; the second try gives none. */
-static void test_flight_is_lost(void **state) {
+static void test_txn_is_lost(void **state) {
     (void)state;
     wait_for(1, "q1");
     add("ADDJOB q1 a 0");
@@ -427,7 +427,7 @@ static void test_not_sent_in_time(void **state) {
     assert_int_equal(queue_named("q1")->users, 1);
 }
 
-/* The job that finds no room in the flight is not counted as sent, and takes no client that waits. */
+/* The job that finds no room in the transaction is not counted as sent, and takes no client that waits. */
 static void test_passed_over_and_not_sent_in_time(void **state) {
     (void)state;
     config.batch_max_bytes = 300;
@@ -436,7 +436,7 @@ static void test_passed_over_and_not_sent_in_time(void **state) {
     add("ADDJOB q1 b 0");
     add("ADDJOB q1 c 100");
     batch_flush();
-    assert_int_equal(fake_hot()->flying, 1);
+    assert_int_equal(fake_hot()->sent_txns, 1);
     assert_int_equal(fake_count(fake_hot()), 2);
     assert_int_equal(queue_named("q1")->inserting, 1);
     addjob_expire(clock_mono() + 100 * US_PER_MS);
@@ -467,9 +467,9 @@ int main(void) {
         TEST(test_not_to_one_who_has_gone),
         TEST(test_goes_before_the_commit),
         TEST(test_timeout_before_the_commit),
-        TEST(test_flight_fails),
+        TEST(test_txn_fails),
         TEST(test_job_is_refused),
-        TEST(test_flight_is_lost),
+        TEST(test_txn_is_lost),
         TEST(test_lost_goes_while_nobody_knows),
         TEST(test_order_over_shapes),
         TEST(test_not_sent_in_time),

@@ -68,7 +68,7 @@ static void assert_told(void) {
         fail_msg("no %s in %s", item, text);
 }
 
-/* The next flight asks for the next job of "group" in q1. */
+/* The next transaction asks for the next job of "group" in q1. */
 static void assert_group_goes_on(void) {
     const struct fake_statement *s;
     bool found = false;

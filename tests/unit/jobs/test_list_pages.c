@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/cmd_key.h"
 #include "commands/command.h"
@@ -26,7 +26,7 @@ enum { FROM, TO, SIGN };
 #define PAGE 1000
 
 static struct op *const ops[] = {
-    &op_empty_list, &op_date_list, &op_rename_list, &op_mark_flight, &op_find_flights, &op_list_life, NULL
+    &op_empty_list, &op_date_list, &op_rename_list, &op_mark_commit, &op_find_commits, &op_list_life, NULL
 };
 static struct buf replies;
 
@@ -249,7 +249,7 @@ static void test_what_comes_is_looked_for(void **state) {
     to->frontier = (struct job_key){ to->id, 0, 900 };
     command(&rename_cmd, "q1", "q2");
     assert_int_equal(sent(0)->stmt, SQL_RENAME_LIST);
-    assert_int_equal(sent(1)->stmt, SQL_MARK_FLIGHT);
+    assert_int_equal(sent(1)->stmt, SQL_MARK_COMMIT);
     commit_renamed(from->id, to->id);
     assert_replied("+OK");
     assert_int_equal(queue_len(from), 2998);
@@ -274,11 +274,11 @@ static void test_other_fronts_turn_it_round(void **state) {
     assert_int_equal(to->frontier.id, -6);
 }
 
-/* Was the lost flight committed? */
+/* Was the lost transaction committed? */
 static void tell(bool committed) {
     PGresult *res = fake_rows(1);
 
-    assert_int_equal(sent(0)->stmt, SQL_FIND_FLIGHTS);
+    assert_int_equal(sent(0)->stmt, SQL_FIND_COMMITS);
     if (committed)
         fake_set_int(res, 0, 0, 8, fake_element(sent(0), 1, 0));
     fake_commit(fake_hot(), &res);

@@ -149,7 +149,7 @@ static void test_refused_for_good(void **state) {
 }
 
 /* It is put back where it is not there yet: twice is once. */
-static void test_a_lost_flight(void **state) {
+static void test_a_lost_txn(void **state) {
     (void)state;
     popped_put_back_unsent(client_with(true));
     assert_put_back("key");
@@ -268,7 +268,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_plain_one, start, stop),
         cmocka_unit_test_setup_teardown(test_its_key_is_somebody_elses, start, stop),
         cmocka_unit_test_setup_teardown(test_refused_for_good, start, stop),
-        cmocka_unit_test_setup_teardown(test_a_lost_flight, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_lost_txn, start, stop),
         cmocka_unit_test_setup_teardown(test_one_of_a_group, start, stop),
         cmocka_unit_test_setup_teardown(test_what_was_written_is_not_put_back, start, stop),
         cmocka_unit_test_setup_teardown(test_a_move_lets_the_next_of_the_group_go, start, stop),

@@ -1,4 +1,4 @@
-/* List commands: what a claim in the flight of a push asks for, and CLIENT UNBLOCK before a queue has its row. */
+/* List commands: what a claim in the transaction of a push asks for, and CLIENT UNBLOCK before a queue has its row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,7 +104,7 @@ static const struct fake_statement *sent(size_t i) {
     return fake_sent(fake_hot(), i);
 }
 
-/* ---- a claim in the flight of a push ---- */
+/* ---- a claim in the transaction of a push ---- */
 
 /* A claim that was full leaves behind that there may be more. */
 static void test_claim_of_what_is_pushed(void **state) {

@@ -212,7 +212,7 @@ static void test_timeouts(void **state) {
     assert_waiting("q1", "3");
 }
 
-static void test_timeout_before_the_first_flight(void **state) {
+static void test_timeout_before_the_first_txn(void **state) {
     struct get *g = new_get(1, "q1");
 
     (void)state;
@@ -578,7 +578,7 @@ int main(void) {
         TEST(test_nohang),
         TEST(test_late),
         TEST(test_timeouts),
-        TEST(test_timeout_before_the_first_flight),
+        TEST(test_timeout_before_the_first_txn),
         TEST(test_timeout_while_claiming),
         TEST(test_back_to_the_old_place),
         TEST(test_fresh_one_in_vain),

@@ -1,4 +1,4 @@
-/* Two flights under way on a connection: when the second goes, who is in it, and how they land. */
+/* Two transactions under way on a connection: when the second goes, who is in it, and how they land. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,16 +8,16 @@
 #include <cmocka.h>
 #include "batch_tasks.h"
 
-/* Sends this one as a flight of its own; how many are under way then. */
+/* Sends this one as a transaction of its own; how many are under way then. */
 static size_t send_one(struct trial *t) {
     add(t);
     batch_flush();
-    return fake_db.conns[HOT]->flying;
+    return fake_db.conns[HOT]->sent_txns;
 }
 
-static size_t hot_flights(void) {
+static size_t hot_txns(void) {
     batch_flush();
-    return fake_db.conns[HOT]->flying;
+    return fake_db.conns[HOT]->sent_txns;
 }
 
 /* ---- landing ---- */
@@ -26,16 +26,16 @@ static void test_land_in_order(void **state) {
     (void)state;
     assert_int_equal(send_one(&a[1]), 1);
     assert_int_equal(send_one(&b[1]), 2);
-    assert_flight(HOT, "a1");
-    assert_second_flight(HOT, "b1");
+    assert_txn(HOT, "a1");
+    assert_second_txn(HOT, "b1");
     assert_int_equal(send_one(&a[2]), 2);
     assert_int_equal(a[2].task.state, TASK_QUEUED);
     commit(HOT);
     assert_events("done:a1");
     assert_int_equal(b[1].task.state, TASK_SENT);
-    assert_int_equal(hot_flights(), 2);
-    assert_flight(HOT, "b1");
-    assert_second_flight(HOT, "a2");
+    assert_int_equal(hot_txns(), 2);
+    assert_txn(HOT, "b1");
+    assert_second_txn(HOT, "a2");
     commit(HOT);
     assert_events("done:b1");
     assert_false(batch_idle());
@@ -75,7 +75,7 @@ static void note_rows(struct task **tasks, size_t count, const PGresult *rows) {
         seen_rows[trial_of(tasks[i])->id] = row_int8(rows, 0, 0);
 }
 
-/* What the second flight brings is for its own tasks. */
+/* What the second transaction brings is for its own tasks. */
 static void test_results(void **state) {
     PGresult *first[] = { result_of(100) }, *second[] = { result_of(200) };
 
@@ -99,7 +99,7 @@ static void send_two_and_two(void) {
     batch_flush();
     add(&a[3]);
     add(&b[1]);
-    assert_int_equal(hot_flights(), 2);
+    assert_int_equal(hot_txns(), 2);
 }
 
 static void test_first_fails(void **state) {
@@ -107,10 +107,10 @@ static void test_first_fails(void **state) {
     send_two_and_two();
     fail_at(HOT, 0, "40001");
     assert_events("again:a2 again:a1");
-    assert_flight(HOT, "a3 b1");
+    assert_txn(HOT, "a3 b1");
     add(&a[4]);
-    assert_int_equal(hot_flights(), 2);
-    assert_second_flight(HOT, "a1,2,4");
+    assert_int_equal(hot_txns(), 2);
+    assert_second_txn(HOT, "a1,2,4");
     commit(HOT);
     assert_events("done:a3 done:b1");
     commit(HOT);
@@ -133,7 +133,7 @@ static void test_both_fail(void **state) {
     add_many(a, 1, 4);
     batch_flush();
     add_many(b, 1, 4);
-    assert_int_equal(hot_flights(), 2);
+    assert_int_equal(hot_txns(), 2);
     a[3].refused = b[2].refused = BAD_DATA;
     assert_in_range(fly_all(), 4, 14);
     for (int i = 1; i <= 4; i++) {
@@ -154,7 +154,7 @@ static void test_both_lost(void **state) {
     fake_lose(fake_db.conns[HOT]);
     assert_events("again:a3? again:a2? again:a1?");
     assert_false(batch_idle());
-    assert_int_equal(hot_flights(), 0);
+    assert_int_equal(hot_txns(), 0);
     fake_db.conns[HOT]->state = DB_READY;
     assert_flies("r1,2,3 b1,2 c1");
     assert_events("done:r1,r2,r3 done:b1,b2 done:c1");
@@ -165,17 +165,17 @@ static void test_both_lost_again_and_again(void **state) {
     (void)state;
     add_many(b, 1, 40);
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(hot_flights(), 2);
-        assert_flight(HOT, "b1-20");
-        assert_second_flight(HOT, "b21-40");
+        assert_int_equal(hot_txns(), 2);
+        assert_txn(HOT, "b1-20");
+        assert_second_txn(HOT, "b21-40");
         lose(HOT);
     }
-    assert_int_equal(hot_flights(), 2);
+    assert_int_equal(hot_txns(), 2);
     commit(HOT);
     lose(HOT);
-    assert_int_equal(hot_flights(), 2);
-    assert_flight(HOT, "b21-30");
-    assert_second_flight(HOT, "b31-40");
+    assert_int_equal(hot_txns(), 2);
+    assert_txn(HOT, "b21-30");
+    assert_second_txn(HOT, "b31-40");
     commit(HOT);
     commit(HOT);
     for (int i = 1; i <= 40; i++)
@@ -204,12 +204,12 @@ static void test_conns_are_lost_apart(void **state) {
     add(&s[1]);
     batch_flush();
     lose(SIDE);
-    assert_flight(HOT, "b1");
+    assert_txn(HOT, "b1");
     commit(HOT);
     commit(HOT);
     assert_events("done:b1 done:b2");
     batch_flush();
-    assert_flight(SIDE, "s1");
+    assert_txn(SIDE, "s1");
     commit(SIDE);
     assert_events("done:s1");
 }
@@ -223,17 +223,17 @@ static void test_suspects_beside_others(void **state) {
     batch_flush();
     fail_at(HOT, 0, BAD_DATA);
     add_many(b, 1, 3);
-    assert_int_equal(hot_flights(), 2);
-    assert_flight(HOT, "a1,2");
-    assert_second_flight(HOT, "b1,2,3");
+    assert_int_equal(hot_txns(), 2);
+    assert_txn(HOT, "a1,2");
+    assert_second_txn(HOT, "b1,2,3");
     commit(HOT);
     /* As many wait as fly, so the next goes: it is the suspects' turn. */
     add_many(b, 4, 6);
-    assert_int_equal(hot_flights(), 2);
-    assert_second_flight(HOT, "a3,4");
+    assert_int_equal(hot_txns(), 2);
+    assert_second_txn(HOT, "a3,4");
     commit(HOT);
-    assert_int_equal(hot_flights(), 2);
-    assert_second_flight(HOT, "b4,5,6");
+    assert_int_equal(hot_txns(), 2);
+    assert_second_txn(HOT, "b4,5,6");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -245,8 +245,8 @@ static void test_suspects_wait_alone(void **state) {
     add_many(a, 1, 4);
     batch_flush();
     fail_at(HOT, 0, BAD_DATA);
-    assert_int_equal(hot_flights(), 1);
-    assert_flight(HOT, "a1,2");
+    assert_int_equal(hot_txns(), 1);
+    assert_txn(HOT, "a1,2");
     commit(HOT);
     assert_flies("a3,4");
     assert_all_ended();
@@ -261,8 +261,8 @@ static void test_suspect_is_taken_back(void **state) {
     assert_true(batch_cancel(&a[1].task));
     assert_flies("a2");
     add_many(a, 3, 17);
-    assert_int_equal(hot_flights(), 1);
-    assert_flight(HOT, "a3-17");
+    assert_int_equal(hot_txns(), 1);
+    assert_txn(HOT, "a3-17");
     commit(HOT);
     assert_all_ended();
 }
@@ -285,8 +285,8 @@ static void test_given_up_suspect_comes_back(void **state) {
 static void test_few_are_not_split(void **state) {
     (void)state;
     add_many(a, 1, 15);
-    assert_int_equal(hot_flights(), 1);
-    assert_flight(HOT, "a1-15");
+    assert_int_equal(hot_txns(), 1);
+    assert_txn(HOT, "a1-15");
     commit(HOT);
     assert_all_ended();
 }
@@ -294,15 +294,15 @@ static void test_few_are_not_split(void **state) {
 static void test_many_are_split_evenly(void **state) {
     (void)state;
     add_many(a, 1, 16);
-    assert_int_equal(hot_flights(), 2);
-    assert_flight(HOT, "a1-8");
-    assert_second_flight(HOT, "a9-16");
+    assert_int_equal(hot_txns(), 2);
+    assert_txn(HOT, "a1-8");
+    assert_second_txn(HOT, "a9-16");
     commit(HOT);
     commit(HOT);
     add_many(b, 1, 17);
-    assert_int_equal(hot_flights(), 2);
-    assert_flight(HOT, "b1-8");
-    assert_second_flight(HOT, "b9-17");
+    assert_int_equal(hot_txns(), 2);
+    assert_txn(HOT, "b1-8");
+    assert_second_txn(HOT, "b9-17");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -311,13 +311,13 @@ static void test_many_are_split_evenly(void **state) {
 /* An operation that does not spread goes at once, however many share the connection with it. */
 static void test_some_do_not_spread(void **state) {
     (void)state;
-    op_b.spreads = false;
+    op_b.splittable = false;
     add_many(a, 1, 20);
     add_many(b, 1, 20);
-    assert_int_equal(hot_flights(), 2);
-    op_b.spreads = true;
-    assert_flight(HOT, "a1-10 b1-20");
-    assert_second_flight(HOT, "a11-20");
+    assert_int_equal(hot_txns(), 2);
+    op_b.splittable = true;
+    assert_txn(HOT, "a1-10 b1-20");
+    assert_second_txn(HOT, "a11-20");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -328,25 +328,25 @@ static void test_those_taken_back_do_not_count(void **state) {
     add_many(a, 1, 20);
     for (int i = 6; i <= 15; i++)
         assert_true(batch_cancel(&a[i].task));
-    assert_int_equal(hot_flights(), 1);
-    assert_flight(HOT, "a1-5,16-20");
+    assert_int_equal(hot_txns(), 1);
+    assert_txn(HOT, "a1-5,16-20");
     commit(HOT);
     assert_all_ended();
 }
 
-/* The second flight leaves some behind when it would become larger than what is left. */
+/* The second transaction leaves some behind when it would become larger than what is left. */
 static void test_second_leaves_some_behind(void **state) {
     (void)state;
     add_many(a, 1, 2);
     batch_flush();
     add_many(a, 3, 22);
-    assert_int_equal(hot_flights(), 2);
-    assert_second_flight(HOT, "a3-13");
+    assert_int_equal(hot_txns(), 2);
+    assert_second_txn(HOT, "a3-13");
     commit(HOT);
-    assert_int_equal(hot_flights(), 1);
+    assert_int_equal(hot_txns(), 1);
     add_many(a, 23, 24);
-    assert_int_equal(hot_flights(), 2);
-    assert_second_flight(HOT, "a14-24");
+    assert_int_equal(hot_txns(), 2);
+    assert_second_txn(HOT, "a14-24");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -357,11 +357,11 @@ static void test_small_one_waits(void **state) {
     add_many(a, 1, 10);
     batch_flush();
     add_many(b, 1, 9);
-    assert_int_equal(hot_flights(), 1);
+    assert_int_equal(hot_txns(), 1);
     assert_int_equal(trial_plans, 1);
     add(&b[10]);
-    assert_int_equal(hot_flights(), 2);
-    assert_second_flight(HOT, "b1-10");
+    assert_int_equal(hot_txns(), 2);
+    assert_second_txn(HOT, "b1-10");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -371,10 +371,10 @@ static void test_small_one_waits(void **state) {
 static void test_small_one_goes_at_last(void **state) {
     (void)state;
     add_many(a, 1, 20);
-    assert_int_equal(hot_flights(), 2);
+    assert_int_equal(hot_txns(), 2);
     add(&b[1]);
     commit(HOT);
-    assert_int_equal(hot_flights(), 1);
+    assert_int_equal(hot_txns(), 1);
     assert_int_equal(b[1].task.state, TASK_QUEUED);
     commit(HOT);
     assert_flies("b1");
@@ -387,9 +387,9 @@ static void test_each_operation_has_its_share(void **state) {
     add_many(a, 1, 20);
     add_many(b, 1, 10);
     add_many(c, 1, 2);
-    assert_int_equal(hot_flights(), 2);
-    assert_flight(HOT, "a1-10 b1-5 c1 c2");
-    assert_second_flight(HOT, "a11-20 b6-10");
+    assert_int_equal(hot_txns(), 2);
+    assert_txn(HOT, "a1-10 b1-5 c1 c2");
+    assert_second_txn(HOT, "a11-20 b6-10");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -400,9 +400,9 @@ static void test_one_among_many(void **state) {
     add_many(a, 1, 100);
     add(&b[1]);
     assert_flies("a1-50 b1");
-    assert_int_equal(hot_flights(), 2);
-    assert_flight(HOT, "a51-75");
-    assert_second_flight(HOT, "a76-100");
+    assert_int_equal(hot_txns(), 2);
+    assert_txn(HOT, "a51-75");
+    assert_second_txn(HOT, "a76-100");
     commit(HOT);
     commit(HOT);
     assert_all_ended();
@@ -410,14 +410,14 @@ static void test_one_among_many(void **state) {
 
 /* Others keep coming, and more of them; a single one is not passed over. */
 static void test_nobody_starves(void **state) {
-    int next = 40, flights = 0;
+    int next = 40, txns = 0;
 
     (void)state;
     add_many(a, 0, 39);
     batch_flush();
     add(&b[1]);
     while (b[1].ends == 0) {
-        assert_true(++flights <= 3);
+        assert_true(++txns <= 3);
         commit(HOT);
         for (int i = 0; i < 30; i++)
             add(&a[next++]);
@@ -434,10 +434,10 @@ static void test_conns_are_split_apart(void **state) {
     add_many(s, 1, 20);
     add_many(a, 1, 12);
     batch_flush();
-    assert_flight(HOT, "a1-12");
-    assert_second_flight(HOT, "");
-    assert_flight(SIDE, "s1-10");
-    assert_second_flight(SIDE, "s11-20");
+    assert_txn(HOT, "a1-12");
+    assert_second_txn(HOT, "");
+    assert_txn(SIDE, "s1-10");
+    assert_second_txn(SIDE, "s11-20");
     commit(SIDE);
     commit(HOT);
     commit(SIDE);
@@ -462,7 +462,7 @@ static void test_planned_are_shared_out(void **state) {
 
 /* ---- the end ---- */
 
-/* The server stops while a flight is under way: what it carries is not lost in memory, says the sanitizer. */
+/* The server stops while a transaction is under way: what it carries is not lost in memory, says the sanitizer. */
 static void test_stopped_under_way(void **state) {
     struct trial *last = xcalloc(1, sizeof *last);
 
@@ -470,7 +470,7 @@ static void test_stopped_under_way(void **state) {
     trial_init(last, &op_s, 1);
     batch_add(&last->task);
     batch_flush();
-    assert_int_equal(fake_db.conns[SIDE]->state, DB_FLYING);
+    assert_int_equal(fake_db.conns[SIDE]->state, DB_BUSY);
 }
 
 #define TEST(fn) cmocka_unit_test_setup(fn, trial_start)

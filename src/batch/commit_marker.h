@@ -1,5 +1,5 @@
-#ifndef FLIGHT_MARK_H
-#define FLIGHT_MARK_H
+#ifndef COMMIT_MARKER_H
+#define COMMIT_MARKER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,28 +14,28 @@
 
 /* Called while a task is encoded. Returns the number of its transaction, which gets a commit marker; 0 if
  * this server has no peers. */
-int64_t flight_mark(void);
+int64_t commit_marker(void);
 
 /* The same, also without peers: for changes that must not be repeated. */
-int64_t flight_mark_always(void);
+int64_t commit_marker_always(void);
 /* The same for a transaction that is about to be built. It always gets a new number. */
-int64_t flight_mark_begin(void);
+int64_t commit_marker_begin(void);
 
-enum flight_fate {
-    FLIGHT_UNKNOWN, /* the database did not answer the query */
-    FLIGHT_COMMITTED,
-    FLIGHT_UNDONE,
+enum commit_fate {
+    COMMIT_UNKNOWN, /* the database did not answer the query */
+    COMMIT_DONE,
+    COMMIT_UNDONE,
 };
 
 struct lost_task {
     struct list node;
-    int64_t flight;
-    void (*on_known)(struct lost_task *l, enum flight_fate fate);
+    int64_t txn;
+    void (*on_known)(struct lost_task *l, enum commit_fate fate);
 };
 
-/* Asks the database for the marker of l->flight. on_known is called once. */
-void flight_ask(struct lost_task *l);
+/* Asks the database for the marker of l->transaction. on_known is called once. */
+void commit_marker_ask(struct lost_task *l);
 /* Deletes markers that are no longer needed. Called once a second. */
-void flight_forget(void);
+void commit_marker_forget(void);
 
 #endif

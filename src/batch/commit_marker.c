@@ -1,5 +1,5 @@
 /* Commit markers: each transaction inserts a row, which tells whether a lost transaction was committed. */
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 struct mark {
     struct task task;
     struct list in_marks;
-    int64_t flight;
+    int64_t txn;
 };
 
 static struct {
@@ -22,7 +22,7 @@ static struct {
     struct list lost;
     int64_t last;      /* last number given; 0: none in this run */
     int64_t forgotten; /* transactions with smaller numbers have no rows */
-} flights = { .marks = { &flights.marks, &flights.marks }, .lost = { &flights.lost, &flights.lost } };
+} txns = { .marks = { &txns.marks, &txns.marks }, .lost = { &txns.lost, &txns.lost } };
 
 /* ---- writing ---- */
 
@@ -36,38 +36,38 @@ static bool has_others(void) {
 
 /* Greater than all numbers before, also of earlier runs. */
 static int64_t next_number(void) {
-    if (flights.last == 0)
-        flights.last = (int64_t)node_self()->run << RUN_SHIFT;
-    return ++flights.last;
+    if (txns.last == 0)
+        txns.last = (int64_t)node_self()->run << RUN_SHIFT;
+    return ++txns.last;
 }
 
-int64_t flight_mark_begin(void) {
+int64_t commit_marker_begin(void) {
     struct mark *m = xcalloc(1, sizeof *m);
 
-    m->flight = next_number();
-    m->task.op = &op_mark_flight;
+    m->txn = next_number();
+    m->task.op = &op_mark_commit;
     m->task.rows = 1;
     list_init(&m->task.node);
-    list_push_back(&flights.marks, &m->in_marks);
-    flights.current = m;
+    list_push_back(&txns.marks, &m->in_marks);
+    txns.current = m;
     batch_add(&m->task);
-    return m->flight;
+    return m->txn;
 }
 
-int64_t flight_mark_always(void) {
-    return flights.current != NULL ? flights.current->flight : flight_mark_begin();
+int64_t commit_marker_always(void) {
+    return txns.current != NULL ? txns.current->txn : commit_marker_begin();
 }
 
-int64_t flight_mark(void) {
-    return flights.current != NULL || has_others() ? flight_mark_always() : 0;
+int64_t commit_marker(void) {
+    return txns.current != NULL || has_others() ? commit_marker_always() : 0;
 }
 
 static void mark_encode(struct params *p, struct task *t) {
     const struct mark *m = CONTAINER_OF(t, struct mark, task);
 
-    flights.current = NULL;
+    txns.current = NULL;
     params_set_int2(p, 0, (int16_t)node_self()->number);
-    params_set_int8(p, 1, m->flight);
+    params_set_int8(p, 1, m->txn);
 }
 
 static void mark_free(struct task *t) {
@@ -95,9 +95,9 @@ static bool mark_again(struct task *t, bool unknown) {
     return false;
 }
 
-struct op op_mark_flight = {
-    .name = "mark_flight",
-    .stmt = SQL_MARK_FLIGHT,
+struct op op_mark_commit = {
+    .name = "mark_commit",
+    .stmt = SQL_MARK_COMMIT,
     .conn = CONN_WRITE,
     .commit = COMMIT_ANY,
     .alone = true,
@@ -109,16 +109,16 @@ struct op op_mark_flight = {
 
 /* ---- reading ---- */
 
-static struct task find = { .op = &op_find_flights, .rows = 1 };
-static size_t asked; /* how many of flights.lost the sent statement asks for */
+static struct task find = { .op = &op_find_commits, .rows = 1 };
+static size_t asked; /* how many of transactions.lost the sent statement asks for */
 
 static void ask(void) {
-    if (find.state == TASK_IDLE && !list_empty(&flights.lost))
+    if (find.state == TASK_IDLE && !list_empty(&txns.lost))
         batch_add(&find);
 }
 
-void flight_ask(struct lost_task *l) {
-    list_push_back(&flights.lost, &l->node);
+void commit_marker_ask(struct lost_task *l) {
+    list_push_back(&txns.lost, &l->node);
     ask();
 }
 
@@ -126,15 +126,15 @@ static void find_encode(struct params *p, struct task *t) {
     (void)t;
     asked = 0;
     params_set_int2(p, 0, (int16_t)node_self()->number);
-    LIST_EACH(node, &flights.lost) {
-        params_int8(p, 1, LIST_ENTRY(node, struct lost_task, node)->flight);
+    LIST_EACH(node, &txns.lost) {
+        params_int8(p, 1, LIST_ENTRY(node, struct lost_task, node)->txn);
         asked++;
     }
 }
 
-static bool is_in(const PGresult *rows, int64_t flight) {
+static bool is_in(const PGresult *rows, int64_t txn) {
     for (int i = 0; i < PQntuples(rows); i++)
-        if (row_int8(rows, i, 0) == flight)
+        if (row_int8(rows, i, 0) == txn)
             return true;
     return false;
 }
@@ -143,11 +143,9 @@ static bool is_in(const PGresult *rows, int64_t flight) {
  * lost after the query was sent need another query. */
 static void tell(const PGresult *rows) {
     for (; asked > 0; asked--) {
-        struct lost_task *l = LIST_ENTRY(list_pop_front(&flights.lost), struct lost_task, node);
+        struct lost_task *l = LIST_ENTRY(list_pop_front(&txns.lost), struct lost_task, node);
 
-        l->on_known(l, rows == NULL             ? FLIGHT_UNKNOWN
-                       : is_in(rows, l->flight) ? FLIGHT_COMMITTED
-                                                : FLIGHT_UNDONE);
+        l->on_known(l, rows == NULL ? COMMIT_UNKNOWN : is_in(rows, l->txn) ? COMMIT_DONE : COMMIT_UNDONE);
     }
     ask();
 }
@@ -164,9 +162,9 @@ static void find_fail(struct task *t, const struct op_error *err) {
     tell(NULL);
 }
 
-struct op op_find_flights = {
-    .name = "find_flights",
-    .stmt = SQL_FIND_FLIGHTS,
+struct op op_find_commits = {
+    .name = "find_commits",
+    .stmt = SQL_FIND_COMMITS,
     .conn = CONN_WRITE,
     .alone = true,
     .encode = find_encode,
@@ -176,34 +174,34 @@ struct op op_find_flights = {
 
 /* ---- deletion ---- */
 
-static struct task forget = { .op = &op_forget_flights, .rows = 1 };
+static struct task forget = { .op = &op_forget_commits, .rows = 1 };
 
 static int64_t first_needed(void) {
-    int64_t first = flights.last + 1;
+    int64_t first = txns.last + 1;
 
-    LIST_EACH(node, &flights.marks) {
-        int64_t flight = LIST_ENTRY(node, struct mark, in_marks)->flight;
+    LIST_EACH(node, &txns.marks) {
+        int64_t txn = LIST_ENTRY(node, struct mark, in_marks)->txn;
 
-        first = flight < first ? flight : first;
+        first = txn < first ? txn : first;
     }
-    LIST_EACH(node, &flights.lost) {
-        int64_t flight = LIST_ENTRY(node, struct lost_task, node)->flight;
+    LIST_EACH(node, &txns.lost) {
+        int64_t txn = LIST_ENTRY(node, struct lost_task, node)->txn;
 
-        first = flight < first ? flight : first;
+        first = txn < first ? txn : first;
     }
     return first;
 }
 
-void flight_forget(void) {
-    if (forget.state == TASK_IDLE && flights.last > 0 && first_needed() > flights.forgotten)
+void commit_marker_forget(void) {
+    if (forget.state == TASK_IDLE && txns.last > 0 && first_needed() > txns.forgotten)
         batch_add(&forget);
 }
 
 static void forget_encode(struct params *p, struct task *t) {
     (void)t;
-    flights.forgotten = first_needed();
+    txns.forgotten = first_needed();
     params_set_int2(p, 0, (int16_t)node_self()->number);
-    params_set_int8(p, 1, flights.forgotten);
+    params_set_int8(p, 1, txns.forgotten);
 }
 
 static void forget_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -217,9 +215,9 @@ static void forget_fail(struct task *t, const struct op_error *err) {
     (void)err;
 }
 
-struct op op_forget_flights = {
-    .name = "forget_flights",
-    .stmt = SQL_FORGET_FLIGHTS,
+struct op op_forget_commits = {
+    .name = "forget_commits",
+    .stmt = SQL_FORGET_COMMITS,
     .conn = CONN_READ,
     .alone = true,
     .encode = forget_encode,

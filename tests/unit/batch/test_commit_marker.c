@@ -1,4 +1,4 @@
-/* Marks of flights: what becomes of an ADDJOB whose answer was lost while there are other servers. */
+/* Marks of transactions: what becomes of an ADDJOB whose answer was lost while there are other servers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "adders.h"
 #include "base/node.h"
 #include "batch/batch.h"
-#include "batch/flight_mark.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "config/config.h"
 #include "fake_db.h"
@@ -21,13 +21,13 @@
 #define RUN 5
 #define RUN_SHIFT 40
 
-/* Columns of add_jobs.sql, add_unique.sql; of mark_flight.sql and its kin. */
+/* Columns of add_jobs.sql, add_unique.sql; of mark_txn.sql and its kin. */
 enum { ADD_ID, ADD_EXPIRES_AT = 2 };
-enum { FLIGHT_NODE, FLIGHT_NUMBER };
+enum { TXN_NODE, TXN_NUMBER };
 
 static struct op *const ops[] = { &op_add_jobs,    &op_add_async,      &op_add_jobs_again,
-                                  &op_add_unique,  &op_ack_jobs,       &op_find_flights,
-                                  &op_mark_flight, &op_forget_flights, NULL };
+                                  &op_add_unique,  &op_ack_jobs,       &op_find_commits,
+                                  &op_mark_commit, &op_forget_commits, NULL };
 
 static void no_plan(void) {
 }
@@ -68,9 +68,9 @@ static int stop(void **state) {
     return 0;
 }
 
-/* ---- flights ---- */
+/* ---- transactions ---- */
 
-/* What the oldest flight carries, in its order. */
+/* What the oldest transaction carries, in its order. */
 static void assert_carries(enum sql_stmt first, enum sql_stmt second) {
     size_t count = second == SQL_COUNT ? 1 : 2;
 
@@ -80,17 +80,17 @@ static void assert_carries(enum sql_stmt first, enum sql_stmt second) {
         assert_int_equal(fake_sent(fake_hot(), 1)->stmt, second);
 }
 
-#define assert_marked(stmt) assert_carries(stmt, SQL_MARK_FLIGHT)
+#define assert_marked(stmt) assert_carries(stmt, SQL_MARK_COMMIT)
 #define assert_unmarked(stmt) assert_carries(stmt, SQL_COUNT)
 
-/* The number in flight n's mark, its last statement. */
+/* The number in transaction n's mark, its last statement. */
 static int64_t mark_of(size_t n) {
     const struct fake_statement *mark =
-        fake_sent_by(fake_hot(), n, fake_hot()->flights[fake_place(fake_hot(), n)].sent - 1);
+        fake_sent_by(fake_hot(), n, fake_hot()->txns[fake_place(fake_hot(), n)].sent - 1);
 
-    assert_int_equal(mark->stmt, SQL_MARK_FLIGHT);
-    assert_int_equal(fake_scalar(mark, FLIGHT_NODE), ME);
-    return fake_scalar(mark, FLIGHT_NUMBER);
+    assert_int_equal(mark->stmt, SQL_MARK_COMMIT);
+    assert_int_equal(fake_scalar(mark, TXN_NODE), ME);
+    return fake_scalar(mark, TXN_NUMBER);
 }
 
 static int64_t added_id(void) {
@@ -111,14 +111,14 @@ static void lose(void) {
     batch_flush();
 }
 
-static void assert_asked(int64_t flight) {
-    assert_unmarked(SQL_FIND_FLIGHTS);
-    assert_int_equal(fake_scalar(fake_sent(fake_hot(), 0), FLIGHT_NODE), ME);
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), FLIGHT_NUMBER), 1);
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), FLIGHT_NUMBER, 0), flight);
+static void assert_asked(int64_t txn) {
+    assert_unmarked(SQL_FIND_COMMITS);
+    assert_int_equal(fake_scalar(fake_sent(fake_hot(), 0), TXN_NODE), ME);
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 1);
+    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), TXN_NUMBER, 0), txn);
 }
 
-/* The database says that this flight, and no other, was committed. */
+/* The database says that this transaction, and no other, was committed. */
 static void answer(int64_t committed) {
     PGresult *rows[] = { fake_rows(1) };
 
@@ -136,24 +136,24 @@ static void do_not_answer(void) {
 
 /* Lands what took off; its statements return no rows. */
 static void land_all(void) {
-    int flights = 0;
+    int txns = 0;
 
-    for (batch_flush(); fake_hot()->flying > 0; batch_flush()) {
-        assert_true(++flights < 10);
+    for (batch_flush(); fake_hot()->sent_txns > 0; batch_flush()) {
+        assert_true(++txns < 10);
         commit();
     }
 }
 
-/* An ADDJOB whose flight was lost, and is being asked for; its number. */
+/* An ADDJOB whose transaction was lost, and is being asked for; its number. */
 static int64_t lose_one(const char *words) {
-    int64_t flight;
+    int64_t txn;
 
     add(words);
     batch_flush();
-    flight = mark_of(0);
+    txn = mark_of(0);
     lose();
     assert_replies("");
-    return flight;
+    return txn;
 }
 
 /* ---- marking ---- */
@@ -206,17 +206,17 @@ static void test_one_mark_for_all_statements(void **state) {
     batch_flush();
     assert_int_equal(fake_count(fake_hot()), 4);
     assert_int_equal(fake_sent(fake_hot(), 2)->stmt, SQL_ADD_UNIQUE);
-    assert_int_equal(fake_sent(fake_hot(), 3)->stmt, SQL_MARK_FLIGHT);
+    assert_int_equal(fake_sent(fake_hot(), 3)->stmt, SQL_MARK_COMMIT);
     fake_lose(fake_hot());
     fake_hot()->state = DB_READY;
     batch_flush();
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), FLIGHT_NUMBER), 3);
-    answer(fake_element(fake_sent(fake_hot(), 0), FLIGHT_NUMBER, 0));
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 3);
+    answer(fake_element(fake_sent(fake_hot(), 0), TXN_NUMBER, 0));
     land_all();
     assert_replies("add:D add:D add:D");
 }
 
-static void test_two_flights_have_two_marks(void **state) {
+static void test_two_txns_have_two_marks(void **state) {
     int64_t first, second;
 
     (void)state;
@@ -228,8 +228,8 @@ static void test_two_flights_have_two_marks(void **state) {
     second = mark_of(1);
     assert_int_equal(second, first + 1);
     lose();
-    assert_unmarked(SQL_FIND_FLIGHTS);
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), FLIGHT_NUMBER), 2);
+    assert_unmarked(SQL_FIND_COMMITS);
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 2);
     answer(first);
     assert_replies("add:D");
     assert_marked(SQL_ADD_JOBS_ALIKE);
@@ -240,7 +240,7 @@ static void test_two_flights_have_two_marks(void **state) {
 }
 
 /* What failed has no mark; it is marked anew with what is sent again. */
-static void test_a_failed_flight_has_no_mark(void **state) {
+static void test_a_failed_txn_has_no_mark(void **state) {
     int64_t first;
 
     (void)state;
@@ -279,32 +279,32 @@ static void test_suspects_are_marked(void **state) {
 
 /* It is not inserted again, though another server may have given it out, and removed it. */
 static void test_committed(void **state) {
-    int64_t id, flight;
+    int64_t id, txn;
 
     (void)state;
     add("ADDJOB q1 a 0");
     batch_flush();
     id = added_id();
-    flight = mark_of(0);
+    txn = mark_of(0);
     lose();
-    assert_asked(flight);
-    answer(flight);
+    assert_asked(txn);
+    answer(txn);
     assert_replies("add:D");
     assert_int_equal(adder_id(), id);
-    assert_int_equal(fake_hot()->flying, 0);
+    assert_int_equal(fake_hot()->sent_txns, 0);
     /* load.c has counted it. */
     assert_int_equal(queue_named("q1")->total, 0);
 }
 
 static void test_undone(void **state) {
-    int64_t flight;
+    int64_t txn;
 
     (void)state;
-    flight = lose_one("ADDJOB q1 a 0");
-    assert_asked(flight);
+    txn = lose_one("ADDJOB q1 a 0");
+    assert_asked(txn);
     answer(0);
     assert_marked(SQL_ADD_JOBS_ALIKE);
-    assert_int_equal(mark_of(0), flight + 1);
+    assert_int_equal(mark_of(0), txn + 1);
     assert_replies("");
     commit();
     assert_replies("add:D");
@@ -321,13 +321,13 @@ static void test_unknown(void **state) {
 }
 
 static void test_the_question_is_lost_as_well(void **state) {
-    int64_t flight;
+    int64_t txn;
 
     (void)state;
-    flight = lose_one("ADDJOB q1 a 0");
+    txn = lose_one("ADDJOB q1 a 0");
     lose();
-    assert_asked(flight);
-    answer(flight);
+    assert_asked(txn);
+    answer(txn);
     assert_replies("add:D");
 }
 
@@ -356,7 +356,7 @@ static void test_lost_while_others_are_asked_for(void **state) {
     batch_flush();
     second = mark_of(1);
     lose();
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), FLIGHT_NUMBER), 2);
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 2);
     answer(second);
     assert_replies("add:D");
     assert_marked(SQL_ADD_JOBS_ALIKE);
@@ -366,13 +366,13 @@ static void test_lost_while_others_are_asked_for(void **state) {
 }
 
 static void test_given_up_while_it_is_asked_for(void **state) {
-    int64_t flight;
+    int64_t txn;
 
     (void)state;
-    flight = lose_one("ADDJOB q1 a 100");
+    txn = lose_one("ADDJOB q1 a 100");
     addjob_expire(clock_mono() + 100 * US_PER_MS);
     assert_replies("0:-NOREPL");
-    answer(flight);
+    answer(txn);
     assert_unmarked(SQL_ACK_JOBS);
     commit();
     assert_replies("");
@@ -382,33 +382,33 @@ static void test_given_up_while_it_is_asked_for(void **state) {
 
 /* The key may be free, and the job done: who has the key is looked up, and nothing added. */
 static void test_committed_unique(void **state) {
-    int64_t id, flight;
+    int64_t id, txn;
 
     (void)state;
     add("ADDJOB q1 a 0 UNIQUE k");
     batch_flush();
     assert_marked(SQL_ADD_UNIQUE);
     id = added_id();
-    flight = mark_of(0);
+    txn = mark_of(0);
     lose();
-    assert_asked(flight);
-    answer(flight);
+    assert_asked(txn);
+    answer(txn);
     assert_marked(SQL_ADD_UNIQUE);
     assert_int_equal(added_expires_at(), TIME_BEGINNING);
     commit();
     assert_replies("add:D");
     assert_int_equal(adder_id(), id);
-    assert_int_equal(fake_hot()->flying, 0);
+    assert_int_equal(fake_hot()->sent_txns, 0);
     assert_int_equal(queue_named("q1")->total, 0);
 }
 
 static void test_committed_unique_has_been_taken(void **state) {
     PGresult *rows[2] = { fake_rows(5), NULL };
-    int64_t flight, holder = job_new_id(clock_db(), OTHER);
+    int64_t txn, holder = job_new_id(clock_db(), OTHER);
 
     (void)state;
-    flight = lose_one("ADDJOB q1 a 0 UNIQUE k");
-    answer(flight);
+    txn = lose_one("ADDJOB q1 a 0 UNIQUE k");
+    answer(txn);
     fake_set_int(rows[0], 0, 0, 4, 1);
     fake_set_int(rows[0], 0, 1, 2, 0);
     fake_set_int(rows[0], 0, 2, 8, holder);
@@ -451,43 +451,43 @@ static void test_unknown_unique(void **state) {
 static int64_t forget(void) {
     int64_t first;
 
-    flight_forget();
+    commit_marker_forget();
     batch_flush();
     assert_int_equal(fake_count(side()), 1);
-    assert_int_equal(fake_sent(side(), 0)->stmt, SQL_FORGET_FLIGHTS);
-    assert_int_equal(fake_scalar(fake_sent(side(), 0), FLIGHT_NODE), ME);
-    first = fake_scalar(fake_sent(side(), 0), FLIGHT_NUMBER);
+    assert_int_equal(fake_sent(side(), 0)->stmt, SQL_FORGET_COMMITS);
+    assert_int_equal(fake_scalar(fake_sent(side(), 0), TXN_NODE), ME);
+    first = fake_scalar(fake_sent(side(), 0), TXN_NUMBER);
     fake_commit_empty(side());
     return first;
 }
 
 static void test_answered_ones_are_forgotten(void **state) {
-    int64_t flight;
+    int64_t txn;
 
     (void)state;
     add("ADDJOB q1 a 0");
     batch_flush();
-    flight = mark_of(0);
-    assert_true(forget() == flight);
+    txn = mark_of(0);
+    assert_true(forget() == txn);
     commit();
-    assert_true(forget() == flight + 1);
-    flight_forget();
+    assert_true(forget() == txn + 1);
+    commit_marker_forget();
     assert_true(batch_idle());
     assert_replies("add:D");
 }
 
 static void test_lost_ones_are_kept(void **state) {
-    int64_t flight;
+    int64_t txn;
 
     (void)state;
     add("ADDJOB q1 a 0");
     batch_flush();
     commit();
     assert_replies("add:D");
-    flight = lose_one("ADDJOB q1 b 0");
-    assert_true(forget() == flight);
-    answer(flight);
-    assert_true(forget() == flight + 1);
+    txn = lose_one("ADDJOB q1 b 0");
+    assert_true(forget() == txn);
+    answer(txn);
+    assert_true(forget() == txn + 1);
     assert_replies("add:D");
 }
 
@@ -499,8 +499,8 @@ int main(void) {
         TEST(test_mark_rides_along),
         TEST(test_also_while_the_other_is_silent),
         TEST(test_one_mark_for_all_statements),
-        TEST(test_two_flights_have_two_marks),
-        TEST(test_a_failed_flight_has_no_mark),
+        TEST(test_two_txns_have_two_marks),
+        TEST(test_a_failed_txn_has_no_mark),
         TEST(test_suspects_are_marked),
         TEST(test_committed),
         TEST(test_undone),
