@@ -34,7 +34,7 @@ struct conn {
 enum turn {
     TURN_ORDINARY,
     TURN_SUSPECTS,
-    TURN_BUNDLES,
+    TURN_CLIENT_TXNS,
     TURN_ASYNC,
     TURN_REPLICATED,
     TURN_CONTENDED,
@@ -57,7 +57,7 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     batch.plan = plan;
     list_init(&batch.suspects);
     list_init(&batch.too_large);
-    bundles_init();
+    client_txns_init();
     memset(batch.filled, 0, sizeof batch.filled);
     for (size_t i = 0; ops[i] != NULL; i++) {
         assert(i < OPS_MOST);
@@ -153,8 +153,8 @@ void batch_reset(struct task *t) {
 }
 
 void batch_add(struct task *t) {
-    if (t->bundle != NULL) {
-        t->bundle->on_joined(t->bundle);
+    if (t->client_txn != NULL) {
+        t->client_txn->on_joined(t->client_txn);
         return;
     }
     t->state = TASK_QUEUED;
@@ -181,7 +181,7 @@ bool batch_cancel(struct task *t) {
 }
 
 bool batch_withdraw(struct task *t) {
-    return t->bundle == NULL && t->company == 0 && t->failures == 0 && t->lost == 0 && batch_cancel(t);
+    return t->client_txn == NULL && t->company == 0 && t->failures == 0 && t->lost == 0 && batch_cancel(t);
 }
 
 bool batch_connected(enum conn_kind kind) {
@@ -193,7 +193,7 @@ bool batch_idle(void) {
         if (batch.conns[i].db != NULL && batch.conns[i].db->state == DB_BUSY)
             return false;
     return next_filled(0) == NULL && list_empty(&batch.suspects) && list_empty(&batch.too_large) &&
-           !bundles_wait();
+           !client_txns_wait();
 }
 
 /* ---- building a transaction ---- */
@@ -213,9 +213,9 @@ static void append_task(struct txn *f, struct task *t) {
     f->tasks[f->task_count++] = t;
     f->bytes += task_size(t);
     f->parts[f->part_count].count++;
-    f->splittable_count += t->op->splittable && t->bundle == NULL;
+    f->splittable_count += t->op->splittable && t->client_txn == NULL;
     list_remove(&t->node);
-    if (t->company == 0 && t->bundle == NULL)
+    if (t->company == 0 && t->client_txn == NULL)
         count_queued(t, -1);
     t->state = TASK_SENT;
 }
@@ -257,7 +257,7 @@ void batch_finish(struct txn *f, struct op *op, enum sql_stmt stmt,
     size_t rows = db_params(f->db)->rows;
 
     f->parts[f->part_count].op = op;
-    f->parts[f->part_count].bundle = NULL;
+    f->parts[f->part_count].client_txn = NULL;
     f->parts[f->part_count].done = done;
     f->part_count++;
     stats.rows += rows;
@@ -279,14 +279,14 @@ struct params *batch_begin(struct txn *f, struct op *op) {
     return p;
 }
 
-void batch_statement(struct txn *f, struct op *op, struct bundle *b, struct task *const *tasks,
+void batch_statement(struct txn *f, struct op *op, struct client_txn *b, struct task *const *tasks,
                      size_t count) {
     struct params *p = batch_begin(f, op);
 
     for (size_t i = 0; i < count; i++)
         batch_encode(f, p, tasks[i], op->encode);
     finish_statement(f, op, NULL);
-    f->parts[f->part_count - 1].bundle = b;
+    f->parts[f->part_count - 1].client_txn = b;
 }
 
 /* How many of the operation's first tasks fit into one statement. The other tasks wait for the next
@@ -475,9 +475,9 @@ static void add_those_of(enum turn turn, struct txn *f) {
             add_suspects(f);
         return;
     }
-    if (turn == TURN_BUNDLES) {
+    if (turn == TURN_CLIENT_TXNS) {
         if (!f->unsettled)
-            bundles_append(f);
+            client_txns_append(f);
         return;
     }
     if (turn == TURN_CONTENDED) {
@@ -531,7 +531,7 @@ static bool suspects_unsettled(void) {
 static void build(struct txn *f) {
     f->part_count = f->task_count = 0;
     f->bytes = 0;
-    f->bundled = f->checks = f->unsettled = false;
+    f->is_client_txn = f->checks = f->unsettled = false;
     f->contended = NULL;
     if (f->db->kind != CONN_WRITE) {
         build_other(f);
@@ -654,8 +654,8 @@ void batch_part_done(const struct part *part, const PGresult *rows) {
 }
 
 static void committed(struct txn *f, const struct db_result *result) {
-    if (f->bundled) {
-        bundles_committed(f, result->rows);
+    if (f->is_client_txn) {
+        client_txns_committed(f, result->rows);
         return;
     }
     for (size_t i = 0; i < f->part_count && !f->checks; i++)
@@ -724,8 +724,8 @@ static size_t count_own_parts(const struct txn *f) {
 static void lost_txn(struct txn *f) {
     bool alone = count_own_parts(f) == 1;
 
-    if (f->bundled) {
-        bundles_lost(f);
+    if (f->is_client_txn) {
+        client_txns_lost(f);
         return;
     }
     for (size_t i = f->part_count; i-- > 0;) {
@@ -780,8 +780,8 @@ static void failed_task(struct task *t, size_t company, const struct op_error *e
 static void failed(struct txn *f, const struct db_result *result) {
     bool at_commit = result->failed_at >= f->part_count;
 
-    if (f->bundled) {
-        bundles_failed(f, &result->error);
+    if (f->is_client_txn) {
+        client_txns_failed(f, &result->error);
         return;
     }
     if (contention_is(result->error.sqlstate) && !at_commit) {

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/op.h"
 #include "pg/db.h"
 
@@ -11,7 +11,7 @@
 
 struct part {
     struct op *op;
-    struct bundle *bundle; /* the client transaction of the tasks, or NULL */
+    struct client_txn *client_txn; /* the client transaction of the tasks, or NULL */
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
     struct task **tasks; /* points into the tasks of the transaction; set when that array is complete */
     size_t count;
@@ -20,7 +20,7 @@ struct part {
 /* A transaction: its statements, and the tasks of each statement (parts). */
 struct txn {
     struct db_conn *db;
-    bool bundled;
+    bool is_client_txn;
     struct op *contended; /* the contended operation for which it was built, or NULL */
     bool checks;          /* the statement is find_locked: it reads which jobs are locked */
     bool disk_full;       /* it was lost because the disk of the database is full */
@@ -41,7 +41,8 @@ struct txn {
 /* The durability of commits of this kind. */
 enum durability batch_durability(enum commit_kind kind);
 /* Appends one statement with tasks[count], which are all of op. b: their client transaction. */
-void batch_statement(struct txn *f, struct op *op, struct bundle *b, struct task *const *tasks, size_t count);
+void batch_statement(struct txn *f, struct op *op, struct client_txn *b, struct task *const *tasks,
+                     size_t count);
 /* Appends the statements of the COMMIT_ANY operations. */
 void batch_companions(struct txn *f);
 /* True if a task of that size keeps the transaction below OP_MAX_BYTES. An empty transaction takes any task. */

@@ -19,7 +19,7 @@
  * repeated, or by again() if that returns false.
  */
 struct task;
-struct bundle;
+struct client_txn;
 
 /* Which tasks share a transaction, and the durability of its commit. */
 enum commit_kind {
@@ -103,7 +103,7 @@ struct op {
      * transaction may have been committed. False if t has ended, or its owner will add it again later. NULL:
      * no preparation is needed. */
     bool (*again)(struct task *t, bool unknown);
-    /* The client transaction (bundle.h) is committed, but its results are lost. Ends t with what is known.
+    /* The client transaction (client_txn.h) is committed, but its results are lost. Ends t with what is known.
      * NULL: t ends by fail(), which has nothing to undo. */
     void (*answer_lost)(struct task *t);
     /* Queued tasks, the oldest first, and their number. Changed by batch.c only. */
@@ -127,7 +127,7 @@ enum task_state {
 struct task {
     struct list node; /* in the queue of its operation while TASK_QUEUED */
     struct op *op;
-    struct bundle *bundle; /* its client transaction, or NULL; see bundle.h */
+    struct client_txn *client_txn; /* its client transaction, or NULL; see client_txn.h */
     enum task_state state;
     uint8_t failures;   /* how often its statement failed for a transient reason */
     uint8_t lost;       /* how often the session ended while its transaction was executed */

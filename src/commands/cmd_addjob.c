@@ -7,7 +7,7 @@
 #include "base/node.h"
 #include "base/stats.h"
 #include "batch/batch.h"
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/operations.h"
 #include "batch/standbys.h"
 #include "commands/command.h"
@@ -49,7 +49,7 @@ static struct op *op_of(const struct req *r, const struct add_options *o) {
         return &op_add_replicated;
     if (o->async)
         return &op_add_async;
-    return r->large && r->task.bundle == NULL ? &op_add_large : &op_add_jobs;
+    return r->large && r->task.client_txn == NULL ? &op_add_large : &op_add_jobs;
 }
 
 /* True for jobs that expire in the order of their keys, so that they need no wake_at. */
@@ -83,8 +83,8 @@ static void make_key(struct add *a) {
 static void enter(struct add *a) {
     make_key(a);
     a->req->task.op = op_of(a->req, &a->opt);
-    if (a->req->task.bundle != NULL)
-        a->req->task.bundle->ahead |= a->key.rank != 0;
+    if (a->req->task.client_txn != NULL)
+        a->req->task.client_txn->ahead |= a->key.rank != 0;
     batch_add(&a->req->task);
 }
 
@@ -118,7 +118,7 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
     list_init(&a->parked.node);
     list_init(&a->lost.node);
     /* In a client transaction ms-timeout has no effect, because a job cannot be withdrawn from it. */
-    if (timeout_ms > 0 && r->task.bundle == NULL)
+    if (timeout_ms > 0 && r->task.client_txn == NULL)
         heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
     queue_note_body(q, r->argv[2].len);
     q->users++;
@@ -169,7 +169,7 @@ static bool is_apart(const struct add *a) {
 static struct get *find_taker(const struct add *a) {
     struct get *g;
 
-    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.bundle != NULL || is_apart(a))
+    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.client_txn != NULL || is_apart(a))
         return NULL;
     g = get_find_taker(a->q);
     return g != NULL && g->kind == NULL ? g : NULL;
@@ -240,7 +240,7 @@ void add_encode(struct params *p, struct task *t) {
 
     /* The ID is made here, so that IDs follow the order of the commands. Queues may get their rows in any
      * order. */
-    if (t->bundle != NULL)
+    if (t->client_txn != NULL)
         make_key(a);
     a->lost.txn = commit_marker();
     params_int8(p, 0, a->key.id);

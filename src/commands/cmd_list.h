@@ -25,7 +25,7 @@ struct looking {
 
 /* True between MULTI and EXEC. The result then depends on the earlier statements of the client transaction. */
 static inline bool looking_inside(const struct looking *l) {
-    return l->req->task.bundle != NULL;
+    return l->req->task.client_txn != NULL;
 }
 
 /* False if the queue has no row, and will have none when the statement begins. Sets r->data to l. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "commands/command.h"
 #include "commands/multi.h"
 
@@ -18,7 +18,7 @@ enum exec_phase {
 struct exec {
     struct req *req;
     struct client *client; /* NULL after it has disconnected */
-    struct bundle bundle;
+    struct client_txn client_txn;
     struct req **reqs; /* in the order of the commands */
     size_t count;
     size_t next; /* all commands before it have ended */
@@ -123,12 +123,12 @@ static void unknown(struct exec *e) {
     fail(e);
 }
 
-static void on_bundle_end(struct bundle *b, enum bundle_end how, const struct op_error *error) {
-    struct exec *e = CONTAINER_OF(b, struct exec, bundle);
+static void on_client_txn_end(struct client_txn *b, enum client_txn_end how, const struct op_error *error) {
+    struct exec *e = CONTAINER_OF(b, struct exec, client_txn);
 
-    if (how == BUNDLE_REFUSED) {
+    if (how == CLIENT_TXN_REFUSED) {
         refused(e, error);
-    } else if (how == BUNDLE_UNKNOWN) {
+    } else if (how == CLIENT_TXN_UNKNOWN) {
         unknown(e);
     } else {
         e->phase = EXEC_ENDING;
@@ -137,14 +137,14 @@ static void on_bundle_end(struct bundle *b, enum bundle_end how, const struct op
 }
 
 static bool is_replicated(const struct exec *e) {
-    for (size_t i = 0; i < e->bundle.count; i++)
-        if (e->bundle.tasks[i]->op->commit == COMMIT_REPLICATED)
+    for (size_t i = 0; i < e->client_txn.count; i++)
+        if (e->client_txn.tasks[i]->op->commit == COMMIT_REPLICATED)
             return true;
     return false;
 }
 
 static void collect_tasks(struct exec *e) {
-    struct bundle *b = &e->bundle;
+    struct client_txn *b = &e->client_txn;
 
     b->tasks = req_alloc(e->req, e->count * sizeof *b->tasks);
     for (size_t i = 0; i < e->count; i++)
@@ -156,12 +156,12 @@ static void collect_tasks(struct exec *e) {
 static void check_size(struct exec *e) {
     if (buf_len(&e->error) > 0)
         return;
-    if (bundle_statements(&e->bundle) > BUNDLE_MAX_STATEMENTS)
+    if (client_txn_statements(&e->client_txn) > CLIENT_TXN_MAX_STATEMENTS)
         buf_printf(
             &e->error,
             "LIMIT the transaction has too many statements: 1000 are allowed. Commands of one kind that "
             "follow each other, ADDJOBs or ACKJOBs, are one");
-    else if (bundle_size(&e->bundle) > OP_MAX_BYTES)
+    else if (client_txn_size(&e->client_txn) > OP_MAX_BYTES)
         buf_printf(&e->error, "LIMIT the transaction is too large: the database can take 768 MB");
 }
 
@@ -176,10 +176,10 @@ static void prepared(struct exec *e) {
         if (e->live == 0)
             end_with_error(e);
         else
-            bundle_refuse(&e->bundle, &discarded);
-    } else if (e->bundle.count > 0) {
+            client_txn_refuse(&e->client_txn, &discarded);
+    } else if (e->client_txn.count > 0) {
         e->phase = EXEC_SENT;
-        bundle_send(&e->bundle);
+        client_txn_send(&e->client_txn);
     } else {
         e->phase = EXEC_ENDING;
         advance(e);
@@ -191,8 +191,8 @@ static void settle(struct exec *e) {
         prepared(e);
 }
 
-static void on_joined(struct bundle *b) {
-    struct exec *e = CONTAINER_OF(b, struct exec, bundle);
+static void on_joined(struct client_txn *b) {
+    struct exec *e = CONTAINER_OF(b, struct exec, client_txn);
 
     e->joined++;
     settle(e);
@@ -209,7 +209,7 @@ static void on_end(struct req *r) {
     struct exec *e = r->exec;
 
     e->live--;
-    r->task.bundle = NULL;
+    r->task.client_txn = NULL;
     switch (e->phase) {
     case EXEC_PREPARING:
         note_refusal(e, r);
@@ -236,7 +236,7 @@ static void prepare(struct exec *e) {
         if (!joins(r))
             continue;
         r->client = e->client;
-        r->task.bundle = &e->bundle;
+        r->task.client_txn = &e->client_txn;
         e->live++;
         command_run(e->client, r);
     }
@@ -251,7 +251,7 @@ static void start(struct req *r, struct multi *m) {
                         .client = r->client,
                         .reqs = m->reqs,
                         .count = m->count,
-                        .bundle = { .on_joined = on_joined, .on_end = on_bundle_end } };
+                        .client_txn = { .on_joined = on_joined, .on_end = on_client_txn_end } };
     free(m);
     r->client->exec = e;
     prepare(e);

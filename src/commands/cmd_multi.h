@@ -5,7 +5,7 @@
 
 /*
  * EXEC runs the handlers of the commands that can be part of a transaction (CMD_JOINS). Their tasks become a
- * client transaction (bundle.h). The other commands are answered from memory. They run after the commands
+ * client transaction (client_txn.h). The other commands are answered from memory. They run after the commands
  * before them have been committed. The effect is that all commands run one after the other. Nothing in memory
  * changes before the commit.
  *

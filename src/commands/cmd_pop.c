@@ -162,7 +162,7 @@ static void start(struct taking *t) {
 static void begin(struct taking *t) {
     struct queue *q;
 
-    if (t->req->task.bundle != NULL) {
+    if (t->req->task.client_txn != NULL) {
         /* In a client transaction a blocking move does not wait. Its empty reply is then that of LMOVE. */
         t->form = t->form == &one_at_last ? &one : t->form;
         pop_inside(t);

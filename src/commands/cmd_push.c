@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "batch/batch.h"
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/commit_marker.h"
 #include "commands/command.h"
 #include "jobs/add.h"
@@ -48,7 +48,7 @@ struct push {
 static struct get *find_taker(const struct push *p) {
     struct get *g;
 
-    if (p->req->task.bundle != NULL || p->q->adding > 0)
+    if (p->req->task.client_txn != NULL || p->q->adding > 0)
         return NULL;
     g = get_find_taker(p->q);
     return g != NULL && g->kind != NULL && g->count >= (int64_t)p->count &&
@@ -127,7 +127,7 @@ static void make_ids(struct push *p) {
 static struct op *op_of(const struct push *p) {
     if (p->if_any)
         return &op_push_if_any;
-    return p->req->large && p->req->task.bundle == NULL ? &op_push_large : &op_push;
+    return p->req->large && p->req->task.client_txn == NULL ? &op_push_large : &op_push;
 }
 
 static void enter(struct push *p) {
@@ -136,8 +136,8 @@ static void enter(struct push *p) {
     p->at_front = p->end == p->q->front;
     make_ids(p);
     t->op = op_of(p);
-    if (t->bundle != NULL)
-        t->bundle->ahead |= p->at_front;
+    if (t->client_txn != NULL)
+        t->client_txn->ahead |= p->at_front;
     batch_add(t);
 }
 
@@ -217,7 +217,7 @@ static void alike_decide(struct task *t) {
 /* In a client transaction the IDs are made here, in the order of the commands. The consume ends of queues become
  * known in any order. */
 static void note_sent(struct push *p, struct task *t) {
-    if (t->bundle != NULL)
+    if (t->client_txn != NULL)
         make_ids(p);
     take_place(p);
     p->lost.txn = commit_marker();
@@ -516,7 +516,7 @@ void cmd_rpush(struct req *r) {
 
 static void push_if_there(struct req *r, enum list_end end) {
     const struct queue *q = queue_find(r->argv[1]);
-    bool inside = r->task.bundle != NULL && q != NULL && (q->id != 0 || q->opening);
+    bool inside = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->opening);
 
     if (inside || queue_is_key(q))
         push(r, end, inside);

@@ -124,7 +124,7 @@ void cmd_getjob(struct req *r) {
     }
     if (!args_sources_or_reply(r, (size_t)(r->argc - from - 1)))
         return;
-    if (r->task.bundle != NULL) {
+    if (r->task.client_txn != NULL) {
         get_inside(r, from + 1, o.count,
                    (o.with_counters ? JOBS_WITH_COUNTERS : 0) | (o.with_tokens ? JOBS_WITH_TOKENS : 0));
         return;

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/command.h"
@@ -85,7 +85,7 @@ static void move(struct renaming *n) {
             too_many(n);
             return;
         }
-        r->task.bundle->ahead = true;
+        r->task.client_txn->ahead = true;
     }
     n->sign = has_other_front(n) ? -1 : 1;
     r->task.op = &op_rename_list;

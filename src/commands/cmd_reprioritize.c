@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "batch/batch.h"
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/operations.h"
 #include "commands/command.h"
 #include "jobs/job_expiry.h"
@@ -52,8 +52,8 @@ void cmd_reprioritize(struct req *r) {
     own = req_alloc(r, sizeof *own + job_ids(r)->count * sizeof *own->jobs);
     own->rank = (int16_t)-priority;
     job_ids(r)->own = own;
-    if (r->task.bundle != NULL)
-        r->task.bundle->ahead = true;
+    if (r->task.client_txn != NULL)
+        r->task.client_txn->ahead = true;
     r->task.op = &op_rerank_jobs;
     batch_add(&r->task);
 }

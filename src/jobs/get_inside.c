@@ -7,7 +7,7 @@
 #include "base/node.h"
 #include "base/stats.h"
 #include "batch/batch.h"
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/operations.h"
 #include "config/config.h"
 #include "jobs/claim.h"
@@ -93,7 +93,7 @@ static struct job_key before_returned(struct job_key key, const struct task *t) 
 
 /* Jobs that the transaction adds at the consume end are before the scan position. Jobs that it puts back may be,
  * too. */
-struct job_key first_inside(const struct queue *q, const struct bundle *b) {
+struct job_key first_inside(const struct queue *q, const struct client_txn *b) {
     struct job_key key = queue_first_key(q);
 
     if (b != NULL && b->ahead)
@@ -110,7 +110,7 @@ static void inside_encode(struct params *p, struct task *t) {
 
     for (size_t i = 0; i < g->queue_count; i++) {
         const struct queue *q = g->queues[i];
-        struct job_key key = first_inside(q, t->bundle);
+        struct job_key key = first_inside(q, t->client_txn);
 
         if (most > queue_result_rows(q))
             most = queue_result_rows(q);

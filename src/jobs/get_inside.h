@@ -2,7 +2,7 @@
 #define GET_INSIDE_H
 
 #include <stdint.h>
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/op.h"
 #include "net/req.h"
 #include "queue/queue.h"
@@ -14,7 +14,7 @@
  */
 
 /* The key after which a client transaction must search for ready jobs. It includes jobs that the transaction made. */
-struct job_key first_inside(const struct queue *q, const struct bundle *b);
+struct job_key first_inside(const struct queue *q, const struct client_txn *b);
 
 /* The names of the queues begin at argument first. form: as for jobs_deliver(). */
 void get_inside(struct req *r, int first, int64_t count, unsigned form);

@@ -36,7 +36,7 @@ struct key_inside {
 };
 
 static inline bool key_is_inside(const struct req *r) {
-    return r->task.bundle != NULL;
+    return r->task.client_txn != NULL;
 }
 
 /* Has the queue a row, or will it have one when the statement of r's transaction begins? q may be NULL. */

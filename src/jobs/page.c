@@ -34,7 +34,7 @@ static int64_t likely_rows(const struct page *p) {
 }
 
 void page_plan(struct page *p) {
-    p->inside = p->req->task.bundle != NULL;
+    p->inside = p->req->task.client_txn != NULL;
     p->bytes = config.batch_max_bytes;
     p->rows = likely_rows(p);
     if (p->rows > p->wanted)

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "batch/batch.h"
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/operations.h"
 #include "config/config.h"
 #include "jobs/get_inside.h"
@@ -54,7 +54,7 @@ static void join(struct taking *t) {
     task->op = &op_pop_inside;
     if (t->pop.to != NULL) {
         task->op = t->pop.from == t->queues[0]->front ? &op_move_first_inside : &op_move_last_inside;
-        task->bundle->ahead |= t->pop.to_end == t->pop.to->front;
+        task->client_txn->ahead |= t->pop.to_end == t->pop.to->front;
     }
     task->rows = 1;
     batch_add(task);
@@ -136,7 +136,7 @@ static void pop_encode(struct params *p, struct task *task) {
         struct job_key first = { 0, 0, 0 };
 
         if (q != NULL)
-            first = first_inside(q, task->bundle);
+            first = first_inside(q, task->client_txn);
         if (q != NULL && most > queue_result_rows(q))
             most = queue_result_rows(q);
         params_int4(p, 0, source_id(q));
@@ -156,7 +156,7 @@ static void encode_place(struct params *p, int col, struct taking *t) {
 
 static void move_first_encode(struct params *p, struct task *task) {
     struct taking *t = taking_of(task);
-    struct job_key first = first_inside(t->queues[0], task->bundle);
+    struct job_key first = first_inside(t->queues[0], task->client_txn);
 
     params_set_int4(p, 0, source_id(t->queues[0]));
     params_set_int2(p, 1, first.rank);

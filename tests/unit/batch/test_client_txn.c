@@ -8,15 +8,15 @@
 #include <cmocka.h>
 #include "base/node.h"
 #include "batch/batch_impl.h"
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "batch_tasks.h"
 
-/* ---- bundles of trial tasks ---- */
+/* ---- client transactions of trial tasks ---- */
 
 struct load {
-    struct bundle bundle;
+    struct client_txn client_txn;
     struct task *tasks[16];
     int number;
     size_t joined;
@@ -24,34 +24,34 @@ struct load {
 
 static struct load loads[4];
 
-static struct load *load_of(struct bundle *of) {
-    return CONTAINER_OF(of, struct load, bundle);
+static struct load *load_of(struct client_txn *of) {
+    return CONTAINER_OF(of, struct load, client_txn);
 }
 
-static void on_joined(struct bundle *of) {
+static void on_joined(struct client_txn *of) {
     load_of(of)->joined++;
 }
 
-static void on_end(struct bundle *of, enum bundle_end end, const struct op_error *error) {
+static void on_end(struct client_txn *of, enum client_txn_end end, const struct op_error *error) {
     static const char *const names[] = { "committed", "lost", "refused", "unknown" };
 
-    assert_int_equal(error != NULL, end == BUNDLE_REFUSED || end == BUNDLE_UNKNOWN);
+    assert_int_equal(error != NULL, end == CLIENT_TXN_REFUSED || end == CLIENT_TXN_UNKNOWN);
     buf_printf(&trial_log, " %d:%s", load_of(of)->number, names[end]);
 }
 
-static struct bundle *load(int number, struct trial *const *trials, size_t count) {
+static struct client_txn *load(int number, struct trial *const *trials, size_t count) {
     struct load *l = &loads[number];
 
     *l = (struct load){ .number = number,
-                        .bundle = { .tasks = l->tasks, .on_joined = on_joined, .on_end = on_end } };
+                        .client_txn = { .tasks = l->tasks, .on_joined = on_joined, .on_end = on_end } };
     for (size_t i = 0; i < count; i++) {
         l->tasks[i] = &trials[i]->task;
-        trials[i]->task.bundle = &l->bundle;
+        trials[i]->task.client_txn = &l->client_txn;
         batch_add(&trials[i]->task);
     }
     assert_int_equal(l->joined, count);
-    l->bundle.count = count;
-    return &l->bundle;
+    l->client_txn.count = count;
+    return &l->client_txn;
 }
 
 #define LOAD(number, ...)                           \
@@ -131,7 +131,7 @@ static void test_poison_alone(void **state) {
     int crashes = 0;
 
     (void)state;
-    bundle_send(LOAD(0, &b[1], &c[1]));
+    client_txn_send(LOAD(0, &b[1], &c[1]));
     batch_flush();
     for (; !batch_idle(); crashes++) {
         assert_true(crashes < 10);
@@ -144,8 +144,8 @@ static void test_poison_alone(void **state) {
 /* Those that travel together go alone when they were lost twice. */
 static void test_poison_among_others(void **state) {
     (void)state;
-    bundle_send(LOAD(0, &b[1]));
-    bundle_send(LOAD(1, &b[2]));
+    client_txn_send(LOAD(0, &b[1]));
+    client_txn_send(LOAD(1, &b[2]));
     batch_flush();
     assert_string_equal(sent(0), "b1 b2 M");
     crash_undone();
@@ -163,44 +163,44 @@ static void test_poison_among_others(void **state) {
 }
 
 static void test_size(void **state) {
-    struct bundle *bundle = LOAD(0, &a[1], &b[1]);
+    struct client_txn *client_txn = LOAD(0, &a[1], &b[1]);
 
     (void)state;
     a[1].task.bytes = 1000;
-    assert_int_equal(bundle_size(bundle), 1010 + 2 * OP_ROW_BYTES);
+    assert_int_equal(client_txn_size(client_txn), 1010 + 2 * OP_ROW_BYTES);
 }
 
 /* ---- sending ---- */
 
 static void test_in_the_order_of_the_tasks(void **state) {
     (void)state;
-    bundle_send(LOAD(0, &b[1], &a[1], &a[2], &c[1], &b[2], &b[3], &a[3]));
+    client_txn_send(LOAD(0, &b[1], &a[1], &a[2], &c[1], &b[2], &b[3], &a[3]));
     assert_false(batch_idle());
     batch_flush();
     assert_string_equal(sent(0), "b1 a1,2 c1 b2 b3 a3 M");
     assert_int_equal(a[2].task.first_row, 1);
     commit(HOT);
     assert_events("0:committed done:b1 done:a1,a2 done:c1 done:b2 done:b3 done:a3");
-    assert_null(a[1].task.bundle);
+    assert_null(a[1].task.client_txn);
     assert_true(batch_idle());
 }
 
 static void test_statements_are_counted(void **state) {
-    struct bundle *bundle = LOAD(0, &a[1], &a[2], &b[1], &b[2], &a[3]);
+    struct client_txn *client_txn = LOAD(0, &a[1], &a[2], &b[1], &b[2], &a[3]);
 
     (void)state;
-    assert_int_equal(bundle_statements(bundle), 4);
+    assert_int_equal(client_txn_statements(client_txn), 4);
     config.batch_max = 1;
-    assert_int_equal(bundle_statements(bundle), 5);
-    bundle_refuse(bundle, &(struct op_error){ BAD_DATA, "no" });
+    assert_int_equal(client_txn_statements(client_txn), 5);
+    client_txn_refuse(client_txn, &(struct op_error){ BAD_DATA, "no" });
     assert_events("fail:a1(22P02) fail:a2(22P02) fail:b1(22P02) fail:b2(22P02) fail:a3(22P02)");
 }
 
 static void test_in_txns_of_their_own(void **state) {
     (void)state;
     add(&a[9]);
-    bundle_send(LOAD(0, &a[1], &b[1]));
-    bundle_send(LOAD(1, &b[2], &a[2]));
+    client_txn_send(LOAD(0, &a[1], &b[1]));
+    client_txn_send(LOAD(1, &b[2], &a[2]));
     batch_flush();
     assert_string_equal(sent(0), "a1 b1 b2 a2 M");
     assert_string_equal(sent(1), "a9");
@@ -210,12 +210,12 @@ static void test_in_txns_of_their_own(void **state) {
 }
 
 static void test_replicated_ones_go_apart(void **state) {
-    struct bundle *replicated = LOAD(1, &a[2]);
+    struct client_txn *replicated = LOAD(1, &a[2]);
 
     (void)state;
-    bundle_send(LOAD(0, &a[1]));
+    client_txn_send(LOAD(0, &a[1]));
     replicated->commit = COMMIT_REPLICATED;
-    bundle_send(replicated);
+    client_txn_send(replicated);
     batch_flush();
     assert_string_equal(sent(0), "a1 M");
     commit(HOT);
@@ -232,7 +232,7 @@ static void test_replicated_ones_go_apart(void **state) {
 
 static void test_all_or_nothing(void **state) {
     (void)state;
-    bundle_send(LOAD(0, &a[1], &b[1], &c[1]));
+    client_txn_send(LOAD(0, &a[1], &b[1], &c[1]));
     batch_flush();
     fail_at(HOT, 1, BAD_DATA);
     assert_events("0:refused fail:a1(22P02) fail:b1(22P02) fail:c1(22P02)");
@@ -241,9 +241,9 @@ static void test_all_or_nothing(void **state) {
 
 static void test_nobody_fails_for_others(void **state) {
     (void)state;
-    bundle_send(LOAD(0, &a[1]));
-    bundle_send(LOAD(1, &b[1], &a[2]));
-    bundle_send(LOAD(2, &a[3]));
+    client_txn_send(LOAD(0, &a[1]));
+    client_txn_send(LOAD(1, &b[1], &a[2]));
+    client_txn_send(LOAD(2, &a[3]));
     batch_flush();
     assert_string_equal(sent(0), "a1 b1 a2 a3 M");
     fail_at(HOT, 1, BAD_DATA);
@@ -263,7 +263,7 @@ static void test_nobody_fails_for_others(void **state) {
 
 static void test_what_passes_is_repeated(void **state) {
     (void)state;
-    bundle_send(LOAD(0, &a[1], &b[1]));
+    client_txn_send(LOAD(0, &a[1], &b[1]));
     for (int i = 0; i < 4; i++) {
         batch_flush();
         assert_string_equal(sent(0), "a1 b1 M");
@@ -279,7 +279,7 @@ static void test_what_passes_is_repeated(void **state) {
 
 static void test_lost_and_not_committed(void **state) {
     (void)state;
-    bundle_send(LOAD(0, &a[1], &b[1]));
+    client_txn_send(LOAD(0, &a[1], &b[1]));
     batch_flush();
     lose(HOT);
     assert_false(batch_idle());
@@ -296,8 +296,8 @@ static void test_lost_and_committed(void **state) {
     int64_t txn;
 
     (void)state;
-    bundle_send(LOAD(0, &a[1], &b[1]));
-    bundle_send(LOAD(1, &a[2]));
+    client_txn_send(LOAD(0, &a[1], &b[1]));
+    client_txn_send(LOAD(1, &a[2]));
     batch_flush();
     txn = txn_sent(3);
     lose(HOT);
@@ -309,7 +309,7 @@ static void test_lost_and_committed(void **state) {
 
 static void test_lost_and_nobody_knows(void **state) {
     (void)state;
-    bundle_send(LOAD(0, &a[1], &b[1]));
+    client_txn_send(LOAD(0, &a[1], &b[1]));
     batch_flush();
     lose(HOT);
     batch_flush();
@@ -322,7 +322,7 @@ static void test_lost_again(void **state) {
     int64_t first;
 
     (void)state;
-    bundle_send(LOAD(0, &a[1]));
+    client_txn_send(LOAD(0, &a[1]));
     batch_flush();
     first = txn_sent(1);
     lose(HOT);

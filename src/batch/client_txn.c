@@ -1,5 +1,5 @@
 /* Client transactions: sends the tasks between MULTI and EXEC together, and ends them. */
-#include "batch/bundle.h"
+#include "batch/client_txn.h"
 
 #include <string.h>
 
@@ -14,18 +14,18 @@ static struct list waiting = { &waiting, &waiting };
 /* clock_mono(): until then, client transactions that wait for a lock of another session are not sent. */
 static int64_t resume_us;
 
-void bundles_init(void) {
+void client_txns_init(void) {
     list_init(&waiting);
     resume_us = 0;
 }
 
-bool bundles_wait(void) {
+bool client_txns_wait(void) {
     return !list_empty(&waiting);
 }
 
-static struct bundle *first_waiting(void) {
+static struct client_txn *first_waiting(void) {
     LIST_EACH(node, &waiting) {
-        struct bundle *b = LIST_ENTRY(node, struct bundle, node);
+        struct client_txn *b = LIST_ENTRY(node, struct client_txn, node);
 
         if (b->blocked_us == 0 || clock_mono() >= resume_us)
             return b;
@@ -36,7 +36,7 @@ static struct bundle *first_waiting(void) {
 /* ---- statements ---- */
 
 /* How many tasks from index `from` on share a statement. */
-static size_t run_of(const struct bundle *b, size_t from) {
+static size_t run_of(const struct client_txn *b, size_t from) {
     const struct op *op = b->tasks[from]->op;
     size_t rows = 0, bytes = 0, count = 0;
 
@@ -50,7 +50,7 @@ static size_t run_of(const struct bundle *b, size_t from) {
     return count;
 }
 
-size_t bundle_statements(const struct bundle *b) {
+size_t client_txn_statements(const struct client_txn *b) {
     size_t statements = 0;
 
     for (size_t at = 0; at < b->count; at += run_of(b, at))
@@ -58,7 +58,7 @@ size_t bundle_statements(const struct bundle *b) {
     return statements;
 }
 
-size_t bundle_size(const struct bundle *b) {
+size_t client_txn_size(const struct client_txn *b) {
     size_t bytes = 0;
 
     for (size_t i = 0; i < b->count; i++)
@@ -68,7 +68,7 @@ size_t bundle_size(const struct bundle *b) {
 
 /* ---- sending ---- */
 
-static void wait_for_turn(struct bundle *b, bool in_front) {
+static void wait_for_turn(struct client_txn *b, bool in_front) {
     for (size_t i = 0; i < b->count; i++)
         b->tasks[i]->state = TASK_QUEUED;
     if (in_front)
@@ -78,12 +78,12 @@ static void wait_for_turn(struct bundle *b, bool in_front) {
     batch_count_bundled((long)b->count);
 }
 
-void bundle_send(struct bundle *b) {
+void client_txn_send(struct client_txn *b) {
     list_init(&b->lost.node);
     wait_for_turn(b, false);
 }
 
-static void append_task(struct txn *f, struct bundle *b) {
+static void append_task(struct txn *f, struct client_txn *b) {
     list_remove(&b->node);
     batch_count_bundled(-(long)b->count);
     for (size_t at = 0; at < b->count;) {
@@ -96,19 +96,19 @@ static void append_task(struct txn *f, struct bundle *b) {
 
 /* True if b may share the transaction. A client transaction that failed must not fail others. One statement
  * is kept free for the commit marker. */
-static bool may_join(const struct txn *f, const struct bundle *first, const struct bundle *b) {
+static bool may_join(const struct txn *f, const struct client_txn *first, const struct client_txn *b) {
     return b != NULL && !b->alone && b->commit == first->commit &&
-           f->part_count + bundle_statements(b) < DB_MAX_STATEMENTS &&
-           f->task_count + b->count <= (size_t)config.batch_max && txn_has_room(f, bundle_size(b));
+           f->part_count + client_txn_statements(b) < DB_MAX_STATEMENTS &&
+           f->task_count + b->count <= (size_t)config.batch_max && txn_has_room(f, client_txn_size(b));
 }
 
-void bundles_append(struct txn *f) {
-    struct bundle *first = first_waiting(), *next;
+void client_txns_append(struct txn *f) {
+    struct client_txn *first = first_waiting(), *next;
     int64_t mark;
 
     if (first == NULL)
         return;
-    f->bundled = true;
+    f->is_client_txn = true;
     db_begin(f->db, batch_durability(first->commit));
     mark = commit_marker_begin();
     for (next = first; next != NULL;) {
@@ -124,12 +124,12 @@ void bundles_append(struct txn *f) {
 /* ---- ends ---- */
 
 static void leave(struct task *t) {
-    t->bundle = NULL;
+    t->client_txn = NULL;
     t->state = TASK_IDLE;
 }
 
 /* b may be freed when its last task fails, so it is not read after that. */
-static void fail_all(const struct bundle *b, const struct op_error *error) {
+static void fail_all(const struct client_txn *b, const struct op_error *error) {
     struct task **tasks = b->tasks;
     size_t count = b->count;
 
@@ -139,28 +139,28 @@ static void fail_all(const struct bundle *b, const struct op_error *error) {
     }
 }
 
-void bundle_refuse(struct bundle *b, const struct op_error *error) {
+void client_txn_refuse(struct client_txn *b, const struct op_error *error) {
     fail_all(b, error);
 }
 
-void bundles_committed(struct txn *f, PGresult *const *rows) {
-    const struct bundle *last = NULL;
+void client_txns_committed(struct txn *f, PGresult *const *rows) {
+    const struct client_txn *last = NULL;
 
     for (size_t i = 0; i < f->part_count; i++) {
         struct part *part = &f->parts[i];
 
-        if (part->bundle != NULL && part->bundle != last)
-            part->bundle->on_end(part->bundle, BUNDLE_COMMITTED, NULL);
-        last = part->bundle;
+        if (part->client_txn != NULL && part->client_txn != last)
+            part->client_txn->on_end(part->client_txn, CLIENT_TXN_COMMITTED, NULL);
+        last = part->client_txn;
         for (size_t k = 0; k < part->count; k++)
-            part->tasks[k]->bundle = NULL;
+            part->tasks[k]->client_txn = NULL;
         batch_part_done(part, rows[i]);
     }
 }
 
 /* op.again undoes what was prepared for the first try. Its result is ignored, because no task of a client
  * transaction is given up. */
-static void wait_again(struct bundle *b, bool in_front) {
+static void wait_again(struct client_txn *b, bool in_front) {
     for (size_t i = b->count; i-- > 0;) {
         struct task *t = b->tasks[i];
 
@@ -171,39 +171,39 @@ static void wait_again(struct bundle *b, bool in_front) {
     wait_for_turn(b, in_front);
 }
 
-static void send_again(struct bundle *b) {
+static void send_again(struct client_txn *b) {
     wait_again(b, true);
 }
 
-static void send_again_alone(struct bundle *b) {
+static void send_again_alone(struct client_txn *b) {
     b->alone = true;
     send_again(b);
 }
 
 /* Calls fn for each client transaction of f, the last first, so that the order is kept. */
-static void each_bundle(const struct txn *f, void (*fn)(struct bundle *b)) {
+static void each_client_txn(const struct txn *f, void (*fn)(struct client_txn *b)) {
     for (size_t i = f->part_count; i-- > 0;) {
-        struct bundle *b = f->parts[i].bundle;
+        struct client_txn *b = f->parts[i].client_txn;
 
-        if (b != NULL && (i == 0 || f->parts[i - 1].bundle != b))
+        if (b != NULL && (i == 0 || f->parts[i - 1].client_txn != b))
             fn(b);
     }
 }
 
 /* The same. The commit marker and other companions are sent again or dropped, as their operations decide. */
-static void each_of(struct txn *f, bool unknown, void (*fn)(struct bundle *b)) {
+static void each_of(struct txn *f, bool unknown, void (*fn)(struct client_txn *b)) {
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
 
-        for (size_t k = part->count; part->bundle == NULL && k-- > 0;)
+        for (size_t k = part->count; part->client_txn == NULL && k-- > 0;)
             batch_send_again(part->tasks[k], unknown);
     }
-    each_bundle(f, fn);
+    each_client_txn(f, fn);
 }
 
 static bool carries_several(const struct txn *f) {
     for (size_t i = 1; i < f->part_count; i++)
-        if (f->parts[i].bundle != NULL && f->parts[i].bundle != f->parts[0].bundle)
+        if (f->parts[i].client_txn != NULL && f->parts[i].client_txn != f->parts[0].client_txn)
             return true;
     return false;
 }
@@ -214,18 +214,18 @@ static bool may_pass(const char *sqlstate) {
     return batch_is_transient(sqlstate) || strcmp(sqlstate, "23502") == 0;
 }
 
-static void refuse(struct bundle *b, const struct op_error *error) {
-    b->on_end(b, BUNDLE_REFUSED, error);
+static void refuse(struct client_txn *b, const struct op_error *error) {
+    b->on_end(b, CLIENT_TXN_REFUSED, error);
     fail_all(b, error);
 }
 
-static void keep(struct bundle *b) {
+static void keep(struct client_txn *b) {
     (void)b;
 }
 
 /* The client transaction, sent without others, needs a row or table that another session has locked. It
  * waits behind the others. */
-static void blocked(struct txn *f, struct bundle *b) {
+static void blocked(struct txn *f, struct client_txn *b) {
     each_of(f, false, keep);
     resume_us = clock_mono() + CONTENTION_PAUSE_US;
     if (contention_is_over(&b->blocked_us))
@@ -234,8 +234,8 @@ static void blocked(struct txn *f, struct bundle *b) {
         wait_again(b, false);
 }
 
-void bundles_failed(struct txn *f, const struct op_error *error) {
-    struct bundle *b = f->parts[0].bundle;
+void client_txns_failed(struct txn *f, const struct op_error *error) {
+    struct client_txn *b = f->parts[0].client_txn;
     bool again;
 
     if (contention_is(error->sqlstate) && !carries_several(f)) {
@@ -250,12 +250,12 @@ void bundles_failed(struct txn *f, const struct op_error *error) {
 
 /* ---- lost transactions ---- */
 
-static void answers_lost(struct bundle *b) {
+static void answers_lost(struct client_txn *b) {
     struct op_error error = { "08007", "it was done, but the answer was lost with the connection" };
     struct task **tasks = b->tasks;
     size_t count = b->count;
 
-    b->on_end(b, BUNDLE_ANSWERS_LOST, NULL);
+    b->on_end(b, CLIENT_TXN_ANSWERS_LOST, NULL);
     for (size_t i = 0; i < count; i++) {
         struct task *t = tasks[i];
 
@@ -267,15 +267,15 @@ static void answers_lost(struct bundle *b) {
     }
 }
 
-static void nobody_knows(struct bundle *b) {
+static void nobody_knows(struct client_txn *b) {
     struct op_error error = { "08007", "the connection was lost before the answer came" };
 
-    b->on_end(b, BUNDLE_UNKNOWN, &error);
+    b->on_end(b, CLIENT_TXN_UNKNOWN, &error);
     fail_all(b, &error);
 }
 
 static void on_known(struct lost_task *l, enum commit_fate fate) {
-    struct bundle *b = CONTAINER_OF(l, struct bundle, lost);
+    struct client_txn *b = CONTAINER_OF(l, struct client_txn, lost);
 
     if (fate == COMMIT_DONE)
         answers_lost(b);
@@ -287,24 +287,24 @@ static void on_known(struct lost_task *l, enum commit_fate fate) {
         nobody_knows(b);
 }
 
-static void ask(struct bundle *b) {
+static void ask(struct client_txn *b) {
     b->lost.on_known = on_known;
     commit_marker_ask(&b->lost);
 }
 
 /* After a second loss, a client transaction is sent without others. */
-static void note_lost(struct bundle *b) {
+static void note_lost(struct client_txn *b) {
     b->times_lost++;
     b->alone = b->alone || b->times_lost > 1;
 }
 
-static void note_lost_alone(struct bundle *b) {
+static void note_lost_alone(struct client_txn *b) {
     b->lost_alone++;
     note_lost(b);
 }
 
-void bundles_lost(struct txn *f) {
+void client_txns_lost(struct txn *f) {
     if (f->at_work)
-        each_bundle(f, carries_several(f) ? note_lost : note_lost_alone);
+        each_client_txn(f, carries_several(f) ? note_lost : note_lost_alone);
     each_of(f, true, ask);
 }
