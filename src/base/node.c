@@ -65,7 +65,7 @@ struct node *const *node_known(size_t *count) {
     return list_nodes(is_known, count);
 }
 
-bool node_has_company(void) {
+bool node_has_peers(void) {
     size_t count;
 
     (void)node_all(&count);

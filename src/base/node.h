@@ -35,7 +35,7 @@ struct node *node_self(void);
 /* The server with this number, or NULL. Includes servers that do not run any more. */
 struct node *node_by_number(uint16_t number);
 /* node_all(), node_named() and node_known() return arrays that begin with this server. An array is valid until the next
- * call of one of these functions, node_has_company() or node_is_heir(). */
+ * call of one of these functions, node_has_peers() or node_is_heir(). */
 /* The live servers. */
 struct node *const *node_all(size_t *count);
 /* The live servers whose rows were read. If a message of a peer arrives before its row is read, only its number is
@@ -44,7 +44,7 @@ struct node *const *node_named(size_t *count);
 /* The servers whose rows were read and that have not left. Includes servers that died. */
 struct node *const *node_known(size_t *count);
 /* Is a peer live? */
-bool node_has_company(void);
+bool node_has_peers(void);
 /* Is this server the leader, the live server with the lowest number? */
 bool node_is_heir(void);
 /* The peer with this number; adds it if it is new. NULL if the number is out of range. */

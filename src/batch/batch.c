@@ -127,8 +127,8 @@ void batch_count_bundled(long change) {
     batch.conns[CONN_WRITE].queued += (size_t)change;
 }
 
-static void add_apart(struct list *list, struct task *t, uint32_t company) {
-    t->company = company;
+static void add_apart(struct list *list, struct task *t, uint32_t group_size) {
+    t->group_size = group_size;
     list_push_back(list, &t->node);
 }
 
@@ -146,7 +146,7 @@ void batch_dequeue(struct task *t) {
 
 void batch_reset(struct task *t) {
     t->state = TASK_IDLE;
-    t->company = 0;
+    t->group_size = 0;
     t->failures = t->lost = t->lost_alone = 0;
     t->unsettled = false;
     t->blocked_us = 0;
@@ -161,11 +161,11 @@ void batch_add(struct task *t) {
     t->unsettled = false;
     if (task_size(t) > OP_MAX_BYTES) {
         add_apart(&batch.too_large, t, 1);
-    } else if (t->lost > 1 && t->company > 0) {
+    } else if (t->lost > 1 && t->group_size > 0) {
         /* op.again gave up this task in order to read its commit marker. */
-        add_apart(&batch.suspects, t, t->company);
+        add_apart(&batch.suspects, t, t->group_size);
     } else {
-        t->company = 0;
+        t->group_size = 0;
         batch_requeue(t, &t->op->queue);
     }
 }
@@ -174,14 +174,14 @@ bool batch_cancel(struct task *t) {
     if (t->state != TASK_QUEUED)
         return false;
     list_remove(&t->node);
-    if (t->company == 0)
+    if (t->group_size == 0)
         count_queued(t, -1);
     batch_reset(t);
     return true;
 }
 
 bool batch_withdraw(struct task *t) {
-    return t->client_txn == NULL && t->company == 0 && t->failures == 0 && t->lost == 0 && batch_cancel(t);
+    return t->client_txn == NULL && t->group_size == 0 && t->failures == 0 && t->lost == 0 && batch_cancel(t);
 }
 
 bool batch_connected(enum conn_kind kind) {
@@ -215,7 +215,7 @@ static void append_task(struct txn *f, struct task *t) {
     f->parts[f->part_count].count++;
     f->splittable_count += t->op->splittable && t->client_txn == NULL;
     list_remove(&t->node);
-    if (t->company == 0 && t->client_txn == NULL)
+    if (t->group_size == 0 && t->client_txn == NULL)
         count_queued(t, -1);
     t->state = TASK_SENT;
 }
@@ -429,16 +429,16 @@ enum durability batch_durability(enum commit_kind kind) {
 static void add_suspects(struct txn *f) {
     struct task *first = LIST_ENTRY(batch.suspects.next, struct task, node);
     struct op *op = first->op;
-    uint32_t company = first->company;
+    uint32_t group_size = first->group_size;
     struct params *p;
 
     stats.suspect_transactions++;
     db_begin(f->db, batch_durability(op->commit));
     p = batch_begin(f, op);
-    for (uint32_t i = 0; i < company && !list_empty(&batch.suspects); i++) {
+    for (uint32_t i = 0; i < group_size && !list_empty(&batch.suspects); i++) {
         struct task *t = LIST_ENTRY(batch.suspects.next, struct task, node);
 
-        if (t->op != op || t->company != company || (i > 0 && op->alone) || !batch_has_room(f, p, t))
+        if (t->op != op || t->group_size != group_size || (i > 0 && op->alone) || !batch_has_room(f, p, t))
             break;
         batch_encode(f, p, t, op->encode);
     }
@@ -669,7 +669,7 @@ void batch_send_again(struct task *t, bool unknown) {
     t->state = TASK_IDLE;
     if (t->op->again != NULL && !t->op->again(t, unknown))
         return;
-    if (t->company == 0) {
+    if (t->group_size == 0) {
         batch_requeue(t, t->op->queue.next);
         return;
     }
@@ -690,7 +690,7 @@ bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
 
 /* A task of the transaction may have crashed the database. After a second loss, a task is sent with half as
  * many others. It is given up after LOST_ALONE_MOST losses alone. */
-static void note_lost(const struct txn *f, struct task *t, size_t company, bool alone) {
+static void note_lost(const struct txn *f, struct task *t, size_t group_size, bool alone) {
     t->lost++;
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
@@ -700,7 +700,7 @@ static void note_lost(const struct txn *f, struct task *t, size_t company, bool 
     }
     t->unsettled = true;
     if (t->lost > 1)
-        t->company = (uint32_t)(company > 1 ? company / 2 : 1);
+        t->group_size = (uint32_t)(group_size > 1 ? group_size / 2 : 1);
     batch_send_again(t, true);
 }
 
@@ -762,17 +762,17 @@ bool batch_is_transient(const char *sqlstate) {
 }
 
 /* A task of the failed statement: it is sent again with half as many others, or it fails. */
-static void failed_task(struct task *t, size_t company, const struct op_error *error) {
+static void failed_task(struct task *t, size_t group_size, const struct op_error *error) {
     bool transient = batch_is_transient(error->sqlstate) && ++t->failures < MAX_TRANSIENT_FAILURES;
 
     t->state = TASK_IDLE;
-    if (!transient && (company <= 1 || strcmp(error->sqlstate, OP_DISK_FULL) == 0)) {
+    if (!transient && (group_size <= 1 || strcmp(error->sqlstate, OP_DISK_FULL) == 0)) {
         batch_reset(t);
         t->op->fail(t, error);
         return;
     }
     if (!transient)
-        t->company = (uint32_t)(company / 2 > 0 ? company / 2 : 1);
+        t->group_size = (uint32_t)(group_size / 2 > 0 ? group_size / 2 : 1);
     batch_send_again(t, false);
 }
 
@@ -790,12 +790,12 @@ static void failed(struct txn *f, const struct db_result *result) {
     }
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
-        bool guilty = at_commit || i == result->failed_at;
-        size_t company = part->count > 1 || !at_commit ? part->count : count_own_parts(f);
+        bool statement_failed = at_commit || i == result->failed_at;
+        size_t group_size = part->count > 1 || !at_commit ? part->count : count_own_parts(f);
 
         for (size_t k = part->count; k-- > 0;) {
-            if (guilty)
-                failed_task(part->tasks[k], company, &result->error);
+            if (statement_failed)
+                failed_task(part->tasks[k], group_size, &result->error);
             else
                 batch_send_again(part->tasks[k], false);
         }

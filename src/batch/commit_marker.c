@@ -31,7 +31,7 @@ static bool has_others(void) {
     size_t known;
 
     (void)node_known(&known);
-    return known > 1 || node_has_company();
+    return known > 1 || node_has_peers();
 }
 
 /* Greater than all numbers before, also of earlier runs. */

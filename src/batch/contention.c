@@ -71,7 +71,7 @@ static void wait_behind(struct task *t) {
     t->state = TASK_IDLE;
     if (t->op->again != NULL && !t->op->again(t, false))
         return;
-    t->company = 0;
+    t->group_size = 0;
     if (contention_is_over(&t->blocked_us))
         give_up(t);
     else
@@ -79,7 +79,7 @@ static void wait_behind(struct task *t) {
 }
 
 static void wait_in_front(struct task *t) {
-    t->company = 0;
+    t->group_size = 0;
     batch_send_again(t, false);
 }
 
@@ -196,7 +196,7 @@ static void checked(const struct part *part, const PGresult *rows) {
     for (size_t i = part->count; i-- > 0;) {
         struct task *t = part->tasks[i];
 
-        t->company = locked[i] ? 0 : (uint32_t)is_free;
+        t->group_size = locked[i] ? 0 : (uint32_t)is_free;
         if (!locked[i])
             batch_send_again(t, false);
     }
@@ -242,7 +242,7 @@ static void failed_after_check(const struct part *part) {
         return;
     }
     for (size_t i = part->count; i-- > 0;) {
-        part->tasks[i]->company = (uint32_t)(part->count / 2);
+        part->tasks[i]->group_size = (uint32_t)(part->count / 2);
         batch_send_again(part->tasks[i], false);
     }
 }
@@ -259,7 +259,7 @@ static void failed_alone(const struct part *part) {
 
 static void contend(const struct txn *f, const struct part *part) {
     struct op *op = part->op;
-    bool is_checked = part->tasks[0]->company > 0;
+    bool is_checked = part->tasks[0]->group_size > 0;
 
     begin(op);
     if (op->names_jobs && f->checks) {
@@ -283,13 +283,13 @@ static void send_again(const struct part *part) {
 }
 
 /* If a companion waited too long, all other parts are contended: a companion is never sent without them. */
-void contention_failed(struct txn *f, size_t guilty) {
-    bool all = f->parts[guilty].op->commit == COMMIT_ANY;
+void contention_failed(struct txn *f, size_t statement_failed) {
+    bool all = f->parts[statement_failed].op->commit == COMMIT_ANY;
 
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
 
-        if (part->op->commit != COMMIT_ANY && (all || i == guilty))
+        if (part->op->commit != COMMIT_ANY && (all || i == statement_failed))
             contend(f, part);
         else
             send_again(part);

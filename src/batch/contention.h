@@ -29,7 +29,7 @@ void contention_append(struct txn *f);
  * that. */
 void contention_committed(struct txn *f, PGresult *const *rows);
 /* Called when a transaction failed because the statement of part `guilty` waited for a lock for too long. */
-void contention_failed(struct txn *f, size_t guilty);
+void contention_failed(struct txn *f, size_t statement_failed);
 
 /* The pause of client transactions that need a locked row or table, in microseconds. */
 #define CONTENTION_PAUSE_US (225 * US_PER_MS)

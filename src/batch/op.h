@@ -135,10 +135,10 @@ struct task {
     bool unsettled;     /* its transaction was lost, and may have been committed */
     /* clock_mono() since which it waits for a lock of another session; 0: it does not wait */
     int64_t blocked_us;
-    uint32_t company; /* for a suspect: maximum number of tasks in its next statement; 0: no suspect */
-    uint32_t rows;    /* rows that it adds to the statement */
-    size_t bytes;     /* bytes of these rows, without OP_ROW_BYTES for each */
-    size_t first_row; /* index of its first row in the statement, set before encode() */
+    uint32_t group_size; /* for a suspect: maximum number of tasks in its next statement; 0: no suspect */
+    uint32_t rows;       /* rows that it adds to the statement */
+    size_t bytes;        /* bytes of these rows, without OP_ROW_BYTES for each */
+    size_t first_row;    /* index of its first row in the statement, set before encode() */
 };
 
 /* About the bytes that the task adds to the statement. */

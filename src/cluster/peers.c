@@ -100,7 +100,7 @@ static void missed_shares(struct node *n) {
 
 void peers_confess(void) {
     peer_sql_counted_anew();
-    if (!node_has_company())
+    if (!node_has_peers())
         return;
     queue_doubt_all();
     peer_queues_look();
@@ -134,7 +134,7 @@ static void deal_with_the_dead(int64_t since_us) {
 static void gone(struct node *n, const char *how) {
     log_notice("peers", "server %u (%.8s) %s", n->number, n->id, how);
     n->live = n->waiting = n->introduced = n->known = false;
-    news_set_shared(node_has_company());
+    news_set_shared(node_has_peers());
     n->done_us = n->seen_us;
     deal_with_the_dead(n->heard_us);
 }
@@ -341,7 +341,7 @@ static int64_t interval(void) {
 
     if (news_has(&urgent))
         return !urgent ? COUNTERS_US : others_wait() || peers.left ? WAITED_FOR_US : UNWAITED_US;
-    return node_has_company() || !channel_is_up() ? BEAT_US : LONELY_BEAT_US;
+    return node_has_peers() || !channel_is_up() ? BEAT_US : LONELY_BEAT_US;
 }
 
 int64_t peers_next_due(void) {
@@ -428,7 +428,7 @@ void peers_tick(void) {
     if (deaf)
         poll_database();
     /* This server wakes the delayed jobs of a peer if the peer fails. */
-    if (deaf || node_has_company())
+    if (deaf || node_has_peers())
         expiry_wake_at(clock_db());
     recount_doubtful();
 }

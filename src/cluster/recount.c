@@ -73,7 +73,7 @@ static void take(const struct count *c) {
 
 /* Queues that several servers use are also counted without suspicion, large queues less often. */
 static bool is_due(const struct queue *q) {
-    return node_has_company() && q->changes != q->counted &&
+    return node_has_peers() && q->changes != q->counted &&
            clock_mono() - q->counted_us > AUDIT_US + q->total * AUDIT_EACH_US;
 }
 

@@ -72,7 +72,7 @@ static size_t record_size(const char *at) {
 void relay_tell(struct slice channel, struct slice message) {
     uint32_t lengths[] = { (uint32_t)channel.len, (uint32_t)message.len };
 
-    if (relay.can_tell == NULL || !node_has_company())
+    if (relay.can_tell == NULL || !node_has_peers())
         return;
     if (!relay.can_tell() || buf_len(&relay.waiting) + LENGTHS + channel.len + message.len > WAITING_MAX) {
         stats.pubsub_dropped++;

@@ -222,7 +222,7 @@ static void requeue_again_done(struct task **tasks, size_t count, const PGresult
             queue_count_len(q, -1);
     }
     for (size_t i = 0; i < count; i++)
-        job_ids(REQ_OF_TASK(tasks[i]))->unsure = node_has_company();
+        job_ids(REQ_OF_TASK(tasks[i]))->unsure = node_has_peers();
     requeue_ends(tasks, count);
 }
 

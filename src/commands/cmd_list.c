@@ -63,7 +63,7 @@ static void settle(struct looking *l) {
     l->opening = looking_inside(l) && !queue_is_open(l->q);
     if (l->opening)
         queue_park(l->q, &l->parked);
-    else if (l->q->front == END_NONE && (looking_inside(l) || node_has_company()))
+    else if (l->q->front == END_NONE && (looking_inside(l) || node_has_peers()))
         list_front_park(l->q, END_NONE, &l->parked);
     else
         look(l);
@@ -93,7 +93,7 @@ bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct 
 /* Other servers may have added jobs before all known jobs, and their messages may be on the way. Changes of a
  * client transaction are not counted before its end. In both cases the search begins at the lowest key. */
 static struct job_key first_key(const struct looking *l) {
-    if (node_has_company() || looking_inside(l))
+    if (node_has_peers() || looking_inside(l))
         return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
     return queue_first_key(l->q);
 }

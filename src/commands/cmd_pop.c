@@ -106,7 +106,7 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
 /* True if the list may have elements. With peers the result is always true, because their messages about new jobs
  * may be on the way. */
 static bool may_have(struct queue *q) {
-    return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claiming > 0 || node_has_company());
+    return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claiming > 0 || node_has_peers());
 }
 
 static struct queue *first_with(const struct taking *t, bool (*is)(struct queue *q)) {

@@ -163,7 +163,7 @@ static void reset(struct req *r) {
 
     if (r->argc > FIRST)
         usage_unexpected(r, FIRST);
-    else if (q == NULL && !node_has_company()) /* a peer may have created the queue just now */
+    else if (q == NULL && !node_has_peers()) /* a peer may have created the queue just now */
         req_ok(r);
     else
         start(qconfig_new(r), &op_reset_settings, 1);

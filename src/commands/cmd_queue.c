@@ -422,7 +422,7 @@ void cmd_pause(struct req *r) {
         return;
     }
     /* A peer may have changed the pause just now. */
-    if (changes && (flags != now || node_has_company())) {
+    if (changes && (flags != now || node_has_peers())) {
         start_pause(r, flags);
         return;
     }

@@ -103,7 +103,7 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
 /* A peer, or a command of the same client transaction, may have set the consume end. The consume end of the target
  * matters only if it is already set. An earlier request for it may be in progress. */
 static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
-    bool may_stay = wish == END_NONE && (n->asked || (!key_is_inside(n->req) && !node_has_company()));
+    bool may_stay = wish == END_NONE && (n->asked || (!key_is_inside(n->req) && !node_has_peers()));
 
     if (q->front != END_NONE || (may_stay && !q->asking_front))
         return false;

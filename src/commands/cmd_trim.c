@@ -72,7 +72,7 @@ struct op op_set_element = {
 
 /* Jobs that a peer pushed may not be counted yet. */
 static bool may_have_elements(const struct queue *q) {
-    return queue_is_key(q) || node_has_company();
+    return queue_is_key(q) || node_has_peers();
 }
 
 void cmd_lset(struct req *r) {
@@ -209,7 +209,7 @@ static bool has_nothing_to_cut(const struct trimming *t) {
 
     if (t->start == 0 && t->stop == -1)
         return true;
-    if (node_has_company() || t->look.q->doubtful || t->look.req->exec != NULL)
+    if (node_has_peers() || t->look.q->doubtful || t->look.req->exec != NULL)
         return false;
     return only_keeps(t) && (t->start == 0 || -t->start >= len) && (t->stop == -1 || t->stop + 1 >= len);
 }

@@ -32,7 +32,7 @@ void admin_flushed(void) {
     lease_clear();
     queue_clear();
     /* Peers may still send changes from before the flush. They are added to the new counters, so these are suspect. */
-    if (node_has_company())
+    if (node_has_peers())
         queue_doubt_all();
     waiters_end_all(NULL);
     waitjob_look_all();

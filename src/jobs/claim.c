@@ -421,7 +421,7 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
 #define UNTOLD_US (100 * US_PER_MS)
 
 static int64_t horizon(void) {
-    int64_t others = node_has_company() ? job_id_at(clock_db() - UNTOLD_US) : 0;
+    int64_t others = node_has_peers() ? job_id_at(clock_db() - UNTOLD_US) : 0;
 
     return others > job_id_last() ? others : job_id_last();
 }

@@ -23,7 +23,7 @@ static bool may_be_dead(const struct job_ids *ids) {
         if (q != NULL && q->dead > 0)
             return true;
     }
-    return node_has_company();
+    return node_has_peers();
 }
 
 /* The server's own requests have no command, and their jobs were just added. In a client transaction no statement

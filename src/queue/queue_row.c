@@ -69,7 +69,7 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, 2));
         /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
          * id was unknown. */
-        q->behind |= node_has_company();
+        q->behind |= node_has_peers();
         queue_signal(q);
     }
     for (size_t i = 0; i < count; i++) {

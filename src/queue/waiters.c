@@ -242,7 +242,7 @@ void get_begin(struct get *g) {
         list_push_back(&waiters.unsettled, &g->in_fresh);
         return;
     }
-    if (g->nohang && node_has_company())
+    if (g->nohang && node_has_peers())
         look_anyway(g);
     if (get_has_budget(g) || get_find_queue(g, is_claimed) != NULL)
         get_start(g);

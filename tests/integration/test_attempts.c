@@ -1,5 +1,5 @@
 /* Jobs with ATTEMPTS die once, after exactly as many deliveries, whatever ends and whoever sees it. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void test_leases_that_end_at_all_servers(void **state) {
     for (int i = 0; i < 3; i++)
         EVENTUALLY(taken_at(i, "leases"));
     EVENTUALLY(all_count_dead("leases", 1));
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         assert_true(queue_is_empty(at[i], "leases"));
     EVENTUALLY(all_have("leases", 0) && all_agree("leases"));
     assert_int_equal(rows_of("dead", "leases"), 1);
@@ -47,11 +47,11 @@ static void test_nacks_at_other_servers(void **state) {
 
     (void)state;
     for (int i = 0; i < 4; i++) {
-        EVENTUALLY(taken_at(i % COMPANY, "nacks"));
-        expect(at[(i + 1) % COMPANY], ":1", "NACK ERROR try-%d %s", i + 1, id);
+        EVENTUALLY(taken_at(i % SERVERS, "nacks"));
+        expect(at[(i + 1) % SERVERS], ":1", "NACK ERROR try-%d %s", i + 1, id);
     }
     EVENTUALLY(all_count_dead("nacks", 1));
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         assert_true(queue_is_empty(at[i], "nacks"));
         assert_string_equal(job_field(at[i], id, "error"), "try-4");
     }
@@ -84,7 +84,7 @@ static void test_the_last_attempt_of_one_that_dies(void **state) {
     add_job(at[A], "orphans", "y", "RETRY 7 ATTEMPTS 1");
     EVENTUALLY(taken_at(B, "orphans"));
     EVENTUALLY(taken_at(B, "orphans"));
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     EVENTUALLY(rows_of("dead", "orphans") == 1);
     /* The other one runs until its end. */
     if (!WAIT_UNTIL(rows_of("dead", "orphans") == 2, 2 * EVENTUALLY_MS))
@@ -107,7 +107,7 @@ static void test_kills_between_attempts(void **state) {
         if (rows_of("dead", "killed") == 1)
             break;
         deliveries++;
-        server_kill(company[A]);
+        server_kill(group_size[A]);
         company_part(state);
         company_gather(state);
     }

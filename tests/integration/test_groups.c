@@ -1,5 +1,5 @@
 /* ADDJOB GROUP over several servers: jobs of a group run one after another, in their order, whatever dies. */
-#include "company.h"
+#include "servers.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -35,8 +35,8 @@ static void ask_job(struct consumer *w, const char *queue) {
 static void hire(const char *queue) {
     memset(latest, 0, sizeof latest);
     for (int i = 0; i < CONSUMERS; i++) {
-        consumers[i] = (struct consumer){ .at = i % COMPANY };
-        consumers[i].c = client_open_on(company[consumers[i].at]);
+        consumers[i] = (struct consumer){ .at = i % SERVERS };
+        consumers[i].c = client_open_on(group_size[consumers[i].at]);
         ask_job(&consumers[i], queue);
     }
 }
@@ -113,11 +113,11 @@ static long long most_let_go(const char *queue) {
 /* Each group's jobs are added at one server. */
 static void fill(const char *queue, const char *retry) {
     for (int i = 0; i < GROUPS * JOBS; i++)
-        later(at[i % GROUPS % COMPANY], "ADDJOB %s %b 0 RETRY %s GROUP g%d", queue,
+        later(at[i % GROUPS % SERVERS], "ADDJOB %s %b 0 RETRY %s GROUP g%d", queue,
               text_of("%d %d", i % GROUPS, i / GROUPS + 1),
               strlen(text_of("%d %d", i % GROUPS, i / GROUPS + 1)), retry, i % GROUPS);
     for (int i = 0; i < GROUPS * JOBS; i++)
-        assert_true(*next_reply(at[i % GROUPS % COMPANY]) == '+');
+        assert_true(*next_reply(at[i % GROUPS % SERVERS]) == '+');
 }
 
 static void work_until(const char *queue, long long left) {
@@ -170,9 +170,9 @@ static void test_order_with_kills(void **state) {
     hire("kills");
     fill("kills", "1");
     work_until("kills", GROUPS * JOBS * 3 / 4);
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     work_until("kills", GROUPS * JOBS / 2);
-    server_kill(company[A]);
+    server_kill(group_size[A]);
     work_until("kills", 0);
     dismiss();
 }

@@ -1,6 +1,6 @@
 /* HEALTH over several servers: while the database is away or stands still, after lost connections and a death. */
-#include "company.h"
 #include "consult.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static bool is_healthy(int n) {
 }
 
 static void expect_all_healthy(void) {
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         if (!is_healthy(i))
             fail_msg("server %d: %s", i, ask(at[i], "HEALTH TIMEOUT 60000"));
 }
@@ -33,7 +33,7 @@ static void test_many_ask_at_once(void **state) {
 
     (void)state;
     for (int i = 0; i < CROWD; i++)
-        raw_open_on(&crowd[i], company[A]);
+        raw_open_on(&crowd[i], group_size[A]);
     for (int i = 0; i < CROWD; i++)
         wire_words(&crowd[i], "HEALTH", "TIMEOUT", "60000", NULL);
     for (int i = 0; i < CROWD; i++) {
@@ -51,9 +51,9 @@ static void test_many_ask_at_once(void **state) {
 static void test_at_all_servers(void **state) {
     (void)state;
     for (int round = 0; round < 20; round++) {
-        for (int i = 0; i < COMPANY; i++)
+        for (int i = 0; i < SERVERS; i++)
             later(at[i], "HEALTH TIMEOUT 60000");
-        for (int i = 0; i < COMPANY; i++)
+        for (int i = 0; i < SERVERS; i++)
             if (next_reply(at[i])[0] != ':')
                 fail_msg("server %d", i);
     }
@@ -68,8 +68,8 @@ static void test_who_asked_is_gone(void **state) {
 
     (void)state;
     PQclear(PQexec(lock, "begin; lock pgdisque.job"));
-    raw_open_on(&w, company[A]);
-    raw_open_on(&other, company[A]);
+    raw_open_on(&w, group_size[A]);
+    raw_open_on(&other, group_size[A]);
     wire_words(&w, "HEALTH", "TIMEOUT", "60000", NULL);
     wire_words(&other, "HEALTH", "TIMEOUT", "60000", NULL);
     wire_reset(&w);
@@ -89,12 +89,12 @@ static void test_who_asked_is_gone(void **state) {
 static void test_lost_connections(void **state) {
     (void)state;
     for (int round = 0; round < 8; round++) {
-        for (int i = 0; i < COMPANY; i++)
+        for (int i = 0; i < SERVERS; i++)
             later(at[i], "HEALTH TIMEOUT 60000");
         free(postgres_query(server.database, "select count(pg_terminate_backend(pid)) from pg_stat_activity "
                                              "where pid <> pg_backend_pid() and datname = current_database() "
                                              "and backend_type = 'client backend'"));
-        for (int i = 0; i < COMPANY; i++)
+        for (int i = 0; i < SERVERS; i++)
             if (next_reply(at[i])[0] != ':')
                 fail_msg("server %d in round %d", i, round);
     }
@@ -110,7 +110,7 @@ static void test_database_away(void **state) {
     postgres_stop(&pg, true);
     EVENTUALLY(strncmp(ask(at[A], "HEALTH TIMEOUT 100"), "-NOREPL the database cannot be reached: ", 40) ==
                0);
-    assert_int_equal(health_line_run(&out, "--port", text_of("%d", company[A]->port), NULL), 1);
+    assert_int_equal(health_line_run(&out, "--port", text_of("%d", group_size[A]->port), NULL), 1);
     assert_non_null(strstr(out, "pgdisque health: NOREPL the database cannot be reached"));
     postgres_resume(&pg);
     expect_all_healthy();
@@ -123,12 +123,12 @@ static void test_server_dies(void **state) {
     for (int round = 0; round < 5; round++) {
         later(at[C], "HEALTH TIMEOUT 60000");
         redisBufferWrite(at[C], NULL);
-        server_kill(company[C]);
+        server_kill(group_size[C]);
         expect_start(at[A], ":", "HEALTH TIMEOUT 60000");
         expect_start(at[B], ":", "HEALTH TIMEOUT 60000");
-        server_resume(company[C]);
+        server_resume(group_size[C]);
         redisFree(at[C]);
-        at[C] = client_open_on(company[C]);
+        at[C] = client_open_on(group_size[C]);
         expect_start(at[C], ":", "HEALTH TIMEOUT 60000");
     }
     assert_int_equal(postgres_number(server.database,

@@ -1,5 +1,5 @@
 /* Lists as Redis' keys over several servers: deleted, renamed, given an end. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void test_renamed_elsewhere(void **state) {
     expect(at[A], ":1", "RPUSH after x");
     expect(at[A], "\"x\"", "LPOP after");
     EVENTUALLY(all_have("after", 0));
-    raw_open_on(&w, company[C]);
+    raw_open_on(&w, group_size[C]);
     wire_words(&w, "BLPOP", "after", "0", NULL);
     EVENTUALLY(strcmp(queue_field(at[C], "after", "blocked"), "1") == 0);
     expect(at[B], "+OK", "RENAME before after");

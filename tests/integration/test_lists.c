@@ -1,5 +1,5 @@
 /* Lists and jobs in one queue, over several servers, while clients and servers go. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +183,7 @@ static void test_waiting_elsewhere(void **state) {
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        raw_open_on(&w[i], company[i]);
+        raw_open_on(&w[i], group_size[i]);
         wire_words(&w[i], "BLPOP", "elsewhere", "0", NULL);
     }
     for (int i = 0; i < 3; i++)
@@ -221,7 +221,7 @@ static void test_nothing_is_popped_by_zero(void **state) {
     struct wire w;
 
     (void)state;
-    raw_open_on(&w, company[A]);
+    raw_open_on(&w, group_size[A]);
     for (int i = 0; i < 200; i++) {
         const char *reply;
 

@@ -1,5 +1,5 @@
 /* QCONFIG max-active over several servers: no more jobs run than that, at any time, whatever dies. */
-#include "company.h"
+#include "servers.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -39,8 +39,8 @@ static void ask_job(struct consumer *w, const char *queue) {
 
 static void hire(const char *queue) {
     for (int i = 0; i < CONSUMERS; i++) {
-        consumers[i] = (struct consumer){ .at = i % COMPANY };
-        consumers[i].c = client_open_on(company[consumers[i].at]);
+        consumers[i] = (struct consumer){ .at = i % SERVERS };
+        consumers[i].c = client_open_on(group_size[consumers[i].at]);
         ask_job(&consumers[i], queue);
     }
     running = most_running = done = 0;
@@ -117,16 +117,16 @@ static long long held(const char *queue) {
 
 static void limit(const char *queue, int most) {
     expect(at[A], "+OK", "QCONFIG %s SET max-active %d", queue, most);
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         EVENTUALLY(strcmp(ask(at[i], "QCONFIG %s GET max-active", queue),
                           text_of("[\"max-active\" \"%d\"]", most)) == 0);
 }
 
 static void fill(const char *queue, int jobs, int retry) {
     for (int i = 0; i < jobs; i++)
-        later(at[i % COMPANY], "ADDJOB %s x 0 RETRY %d", queue, retry);
+        later(at[i % SERVERS], "ADDJOB %s x 0 RETRY %d", queue, retry);
     for (int i = 0; i < jobs; i++)
-        assert_true(*next_reply(at[i % COMPANY]) == '+');
+        assert_true(*next_reply(at[i % SERVERS]) == '+');
 }
 
 /* By the database and by what the consumers have seen. */
@@ -162,13 +162,13 @@ static void test_with_kills(void **state) {
     hire("kills");
     fill("kills", 500, 2);
     work("kills", 100, 5);
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     for (int i = 0; i < 40; i++) {
         work_a_moment("kills");
         assert_in_range(held("kills"), 0, 5);
     }
     work("kills", 200, 5);
-    server_kill(company[A]);
+    server_kill(group_size[A]);
     for (int left = 1; left > 0;) {
         work_a_moment("kills");
         assert_in_range(held("kills"), 0, 5);
@@ -197,14 +197,14 @@ static void test_with_lost_connections(void **state) {
 /* Says WORKING of any job, at any server, and ends or requeues the job if that is granted. Is it granted? */
 static bool intrude(char ids[][ID_SIZE], int jobs) {
     const char *id = ids[rand() % jobs];
-    const char *reply = ask(at[rand() % COMPANY], "WORKING %s", id);
+    const char *reply = ask(at[rand() % SERVERS], "WORKING %s", id);
 
     if (strcmp(reply, ":60") != 0) {
         assert_true(strncmp(reply, "-MAXACTIVE", 10) == 0 || strncmp(reply, "-NOJOB", 6) == 0);
         return false;
     }
     assert_in_range(held("working"), 0, 5);
-    ask(at[rand() % COMPANY], "%s %s", rand() % 2 == 0 ? "ACKJOB" : "ENQUEUE", id);
+    ask(at[rand() % SERVERS], "%s %s", rand() % 2 == 0 ? "ACKJOB" : "ENQUEUE", id);
     return true;
 }
 
@@ -216,7 +216,7 @@ static void test_with_working(void **state) {
     (void)state;
     limit("working", 5);
     for (int i = 0; i < 200; i++)
-        memcpy(ids[i], add_job(at[i % COMPANY], "working", "x", "RETRY 60"), ID_SIZE - 1);
+        memcpy(ids[i], add_job(at[i % SERVERS], "working", "x", "RETRY 60"), ID_SIZE - 1);
     hire("working");
     while (jobs_in_database("working") > 0) {
         work_a_moment("working");
@@ -297,7 +297,7 @@ static void test_a_limit_that_is_lowered(void **state) {
     for (int i = 0; i < 10; i++)
         add_job(at[A], "lower", "x", "RETRY 60");
     for (int i = 0; i < 6; i++)
-        take(at[i % COMPANY], "lower", ids[i]);
+        take(at[i % SERVERS], "lower", ids[i]);
     assert_true(queue_is_empty(at[A], "lower"));
     limit("lower", 3);
     for (int i = 0; i < 3; i++) {
@@ -338,11 +338,11 @@ static long long most_within(const char *queue, int ms) {
 static void test_rate(void **state) {
     (void)state;
     expect(at[A], "+OK", "QCONFIG rate SET rate 200");
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         EVENTUALLY(strcmp(ask(at[i], "QCONFIG rate GET rate"), "[\"rate\" \"200\"]") == 0);
     fill("rate", 500, 1000);
     for (int left = 500, i = 0; left > 0; i++)
-        left -= strncmp(ask(at[i % COMPANY], "GETJOB TIMEOUT 1000 FROM rate"), "[[", 2) == 0;
+        left -= strncmp(ask(at[i % SERVERS], "GETJOB TIMEOUT 1000 FROM rate"), "[[", 2) == 0;
     /* Servers' clocks are some milliseconds apart. */
     assert_in_range(most_within("rate", 1000), 20, 200 + 20 + 10);
     assert_in_range(most_within("rate", 100), 2, 20 + 20 + 10);

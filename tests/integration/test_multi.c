@@ -1,5 +1,5 @@
 /* MULTI and EXEC: all or nothing, with other servers about, and when the server or the database dies meanwhile. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void test_many_at_once(void **state) {
     for (int i = 0; i < CLIENTS; i++) {
         const char *id = add_job(at[A], "from", "x", "");
 
-        c[i] = client_open_on(company[i % COMPANY]);
+        c[i] = client_open_on(group_size[i % SERVERS]);
         later(c[i], "MULTI");
         later(c[i], "ACKJOB %s", id);
         later(c[i], "ADDJOB to y 0");
@@ -198,7 +198,7 @@ static const char *next_job(redisContext *c) {
 }
 
 static void step(int n) {
-    redisContext *c = client_open_on(company[n % COMPANY]);
+    redisContext *c = client_open_on(group_size[n % SERVERS]);
     const char *id = next_job(c);
 
     if (id != NULL) {
@@ -209,12 +209,12 @@ static void step(int n) {
         for (int i = 0; i < 3; i++)
             next_reply(c);
         if (n % 10 == 5)
-            server_kill(company[n % COMPANY]);
+            server_kill(group_size[n % SERVERS]);
         next_reply(c);
     }
     redisFree(c);
-    if (!server_running(company[n % COMPANY]))
-        server_resume(company[n % COMPANY]);
+    if (!server_running(group_size[n % SERVERS]))
+        server_resume(group_size[n % SERVERS]);
     if (n % 10 == 8)
         terminate("true");
 }

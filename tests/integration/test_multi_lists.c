@@ -1,5 +1,5 @@
 /* List commands in MULTI and EXEC: nothing is lost or doubled on its way between lists, whoever dies meanwhile. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void test_waiters_elsewhere(void **state) {
     struct wire w;
 
     (void)state;
-    raw_open_on(&w, company[B]);
+    raw_open_on(&w, group_size[B]);
     wire_words(&w, "BLPOP", "awaited", "0", NULL);
     EVENTUALLY(info_number(at[B], "blocked_clients") == 1);
     EXEC(at[A], "[:2 \"x\" :1]", "RPUSH awaited x y", "LPOP awaited", "LLEN awaited");
@@ -143,10 +143,10 @@ static void finish(redisContext *c) {
 
 static void play_round(int round) {
     redisContext *c[CLIENTS];
-    struct server *victim = company[round / 4 % COMPANY];
+    struct server *victim = group_size[round / 4 % SERVERS];
 
     for (int n = 0; n < CLIENTS; n++) {
-        c[n] = client_open_on(company[n % COMPANY]);
+        c[n] = client_open_on(group_size[n % SERVERS]);
         send_moves(c[n], round, n);
     }
     if (round % 4 == 1)
@@ -179,7 +179,7 @@ static void test_nothing_is_lost_or_doubled(void **state) {
 
     (void)state;
     for (int i = 0; i < ELEMENTS; i++)
-        ask(at[i % COMPANY], "RPUSH list-%d element-%02d", i % LISTS, i);
+        ask(at[i % SERVERS], "RPUSH list-%d element-%02d", i % LISTS, i);
     all = elements();
     for (int round = 0; round < ROUNDS; round++) {
         play_round(round);

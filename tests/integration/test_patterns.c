@@ -1,5 +1,5 @@
 /* GETJOB with patterns: queues that other servers make, in turn, and many of them. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { A, B, C };
 #define MANY 2000
 
 static void wait_for(int n, struct wire *w, const char *pattern) {
-    raw_open_on(w, company[n]);
+    raw_open_on(w, group_size[n]);
     wire_words(w, "GETJOB", "FROM", pattern, NULL);
     EVENTUALLY(wire_pending(w) > 0 || raw_waits(w, at[n]));
 }
@@ -24,7 +24,7 @@ static void test_queues_made_elsewhere(void **state) {
         const char *queue = text_of("elsewhere:%d", i), *id;
 
         wait_for(B, &w, "elsewhere:*");
-        id = add_job(at[i % COMPANY], queue, "x", "");
+        id = add_job(at[i % SERVERS], queue, "x", "");
         raw_expect(&w, text_of("[[\"%s\" \"%s\" \"x\"]]", queue, id));
         wire_close(&w);
         expect(at[C], ":1", "ACKJOB %s", id);
@@ -34,13 +34,13 @@ static void test_queues_made_elsewhere(void **state) {
 
 /* One pattern, one job: of all who wait one gets it, and the others the next ones. */
 static void test_one_job_wakes_one(void **state) {
-    struct wire w[COMPANY];
+    struct wire w[SERVERS];
     int served = 0;
 
     (void)state;
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         wait_for(i, &w[i], "o?e:*");
-    for (int n = 1; n <= COMPANY; n++) {
+    for (int n = 1; n <= SERVERS; n++) {
         add_job(at[B], text_of("one:%d", n), "x", "");
         EVENTUALLY((wire_pending(&w[A]) > 0) + (wire_pending(&w[B]) > 0) + (wire_pending(&w[C]) > 0) >
                    served);
@@ -48,7 +48,7 @@ static void test_one_job_wakes_one(void **state) {
         HOLDS_FOR(50, (wire_pending(&w[A]) > 0) + (wire_pending(&w[B]) > 0) + (wire_pending(&w[C]) > 0) ==
                           served);
     }
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         wire_close(&w[i]);
 }
 
@@ -152,14 +152,14 @@ static void test_killed(void **state) {
     assert_non_null(strstr(ask(at[B], "GETJOB FROM killed:*"), id));
     wait_for(B, &w, "killed:*");
     redisFree(at[B]);
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     wire_close(&w);
     wait_for(A, &w, "k*");
     raw_expect(&w, text_of("[[\"killed:1\" \"%s\" \"x\"]]", id));
     wire_close(&w);
     expect(at[A], ":1", "ACKJOB %s", id);
-    server_resume(company[B]);
-    at[B] = client_open_on(company[B]);
+    server_resume(group_size[B]);
+    at[B] = client_open_on(group_size[B]);
     /* It has just begun to hear the others. */
     wait_for(B, &w, "killed:*");
     id = add_job(at[A], "killed:2", "x", "RETRY 100");

@@ -1,5 +1,5 @@
 /* QCONFIG per-group over several servers: each group has max-active and rate for itself, whatever dies. */
-#include "company.h"
+#include "servers.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -41,8 +41,8 @@ static void hire(const char *queue) {
     memset(running, 0, sizeof running);
     most_running = 0;
     for (int i = 0; i < CONSUMERS; i++) {
-        consumers[i] = (struct consumer){ .at = i % COMPANY };
-        consumers[i].c = client_open_on(company[consumers[i].at]);
+        consumers[i] = (struct consumer){ .at = i % SERVERS };
+        consumers[i].c = client_open_on(group_size[consumers[i].at]);
         ask_job(&consumers[i], queue);
     }
 }
@@ -124,10 +124,10 @@ static void limit(const char *queue, int most, int rate) {
 /* Each group's jobs are added at one server. */
 static void fill(const char *queue, int groups, int jobs, int retry) {
     for (int i = 0; i < groups * jobs; i++)
-        later(at[i % groups % COMPANY], "ADDJOB %s %d 0 RETRY %d GROUP g%d", queue, i % groups, retry,
+        later(at[i % groups % SERVERS], "ADDJOB %s %d 0 RETRY %d GROUP g%d", queue, i % groups, retry,
               i % groups);
     for (int i = 0; i < groups * jobs; i++)
-        assert_true(*next_reply(at[i % groups % COMPANY]) == '+');
+        assert_true(*next_reply(at[i % groups % SERVERS]) == '+');
 }
 
 static void work_until(const char *queue, long long left, int most) {
@@ -159,9 +159,9 @@ static void test_with_kills(void **state) {
     hire("kills");
     fill("kills", GROUPS, JOBS, 1);
     work_until("kills", GROUPS * JOBS * 3 / 4, 3);
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     work_until("kills", GROUPS * JOBS / 2, 3);
-    server_kill(company[A]);
+    server_kill(group_size[A]);
     work_until("kills", 0, 3);
     dismiss();
 }
@@ -260,8 +260,8 @@ static void test_rate_with_kills(void **state) {
     limit("heirs", 1000, RATE);
     fill("heirs", 2, RATED, 600);
     EVENTUALLY(most_let_go("heirs") > 4);
-    server_kill(company[A]);
-    server_kill(company[B]);
+    server_kill(group_size[A]);
+    server_kill(group_size[B]);
     expect_paced("heirs", 2, began);
 }
 

@@ -1,5 +1,5 @@
 /* PRIORITY: the highest first, wherever jobs were added and whatever became of the servers. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +101,8 @@ static void test_after_kills(void **state) {
     (void)state;
     fill(at[A], "kills");
     get_job(at[A], "kills", "a");
-    server_kill(company[A]);
-    server_kill(company[B]);
+    server_kill(group_size[A]);
+    server_kill(group_size[B]);
     company_part(NULL);
     company_gather(NULL);
     EVENTUALLY(all_have("kills", 9));
@@ -121,7 +121,7 @@ static void test_of_a_dead_server(void **state) {
         later(at[B], "ADDJOB dead a 0 PRIORITY 9");
     for (int i = 0; i < 3; i++)
         assert_true(*next_reply(at[B]) == '+');
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     EVENTUALLY(number(at[A], "QLEN dead") == 5);
     expect_order(at[A], "dead", "aaazz");
 }

@@ -1,5 +1,5 @@
 /* PUBLISH and SUBSCRIBE over three servers; and clients that do not read. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,31 +9,31 @@
 
 enum { A, B, C };
 
-static struct wire listeners[COMPANY];
+static struct wire listeners[SERVERS];
 
 /* One at each server; what is said before that they do not hear. */
 static void listen_everywhere(const char *channel) {
-    for (int i = 0; i < COMPANY; i++) {
-        raw_open_on(&listeners[i], company[i]);
+    for (int i = 0; i < SERVERS; i++) {
+        raw_open_on(&listeners[i], group_size[i]);
         wire_words(&listeners[i], "SUBSCRIBE", channel, NULL);
         raw_expect(&listeners[i], text_of("[\"subscribe\" \"%s\" :1]", channel));
     }
 }
 
 static void stop_listening(void) {
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         wire_close(&listeners[i]);
 }
 
 static void expect_everywhere(const char *channel, const char *message) {
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         raw_expect(&listeners[i], text_of("[\"message\" \"%s\" \"%s\"]", channel, message));
 }
 
 static void test_heard_at_all_servers(void **state) {
     (void)state;
     listen_everywhere("news");
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         expect(at[i], ":1", "PUBLISH news from-%d", i);
         expect_everywhere("news", text_of("from-%d", i));
     }
@@ -73,7 +73,7 @@ static void test_large_ones(void **state) {
     listen_everywhere("large");
     freeReplyObject(redisCommand(at[C], "PUBLISH large %b", bytes, len));
     expect(at[C], ":1", "PUBLISH large small");
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         expect_long(&listeners[i], bytes, len);
     expect_everywhere("large", "small");
     /* Jobs do not wait for it. */
@@ -126,12 +126,12 @@ static void test_job_events(void **state) {
 static void test_a_server_dies(void **state) {
     (void)state;
     listen_everywhere("dying");
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     expect(at[A], ":1", "PUBLISH dying x");
     raw_expect(&listeners[A], "[\"message\" \"dying\" \"x\"]");
     raw_expect(&listeners[C], "[\"message\" \"dying\" \"x\"]");
     stop_listening();
-    server_resume(company[B]);
+    server_resume(group_size[B]);
     (void)company_part(state);
     (void)company_gather(state);
     listen_everywhere("dying");
@@ -148,10 +148,10 @@ static void test_who_does_not_read_is_closed(void **state) {
     (void)state;
     memset(bytes, 'x', 500000);
     expect(at[A], "+OK", "CONFIG SET client-output-buffer-limit %s", "pubsub 4000000 0 0");
-    raw_open_on(&slow, company[A]);
+    raw_open_on(&slow, group_size[A]);
     wire_words(&slow, "SUBSCRIBE", "flood", NULL);
     raw_expect(&slow, "[\"subscribe\" \"flood\" :1]");
-    raw_open_on(&other, company[A]);
+    raw_open_on(&other, group_size[A]);
     wire_words(&other, "SUBSCRIBE", "flood", NULL);
     raw_expect(&other, "[\"subscribe\" \"flood\" :1]");
     for (int i = 0; i < 40; i++) {

@@ -1,5 +1,5 @@
 /* REPRIORITIZE over several servers: the order holds at all of them, and each job is there once. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static void test_of_a_dead_server(void **state) {
         ids[i] = add_job(at[A], "dead", text_of("%c", 'a' + i), "");
     get_job(at[A], "dead", "a");
     moved(at[B], 3, ids[3]);
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     EVENTUALLY(number(at[A], "QLEN dead") == 3);
     for (int i = 0; i < 3; i++)
         assert_true(strncmp(ask(at[A], "GETJOB FROM dead"), "[[\"dead\"", 8) == 0);

@@ -1,5 +1,5 @@
 /* Finished jobs that are kept, over three servers: ACKJOB RESULT, WAITJOB, and how they leave again. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static long long finished_bytes(void) {
 static bool all_keep(const char *queue, const char *seconds) {
     const char *want = text_of("[\"retention\" \"%s\"]", seconds);
 
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         if (strcmp(ask(at[i], "QCONFIG %s GET retention", queue), want) != 0)
             return false;
     return true;
@@ -51,18 +51,18 @@ static const char *delivered(const char *queue, const char *body) {
 
 /* Starts WAITJOB at a server; returns when the client waits there. */
 static void await(int n, struct wire *w, const char *id) {
-    raw_open_on(w, company[n]);
+    raw_open_on(w, group_size[n]);
     wire_words(w, "WAITJOB", id, "TIMEOUT", "60000", NULL);
     EVENTUALLY(raw_waits(w, at[n]));
 }
 
-static void await_everywhere(struct wire w[COMPANY], const char *id) {
-    for (int i = 0; i < COMPANY; i++)
+static void await_everywhere(struct wire w[SERVERS], const char *id) {
+    for (int i = 0; i < SERVERS; i++)
         await(i, &w[i], id);
 }
 
-static void told_everywhere(struct wire w[COMPANY], const char *what) {
-    for (int i = 0; i < COMPANY; i++) {
+static void told_everywhere(struct wire w[SERVERS], const char *what) {
+    for (int i = 0; i < SERVERS; i++) {
         raw_expect(&w[i], what);
         wire_close(&w[i]);
     }
@@ -81,7 +81,7 @@ static void test_kept_with_all_there_is_to_say(void **state) {
     expect_job_at(B, "kept", id);
     expect(at[C], "+OK", "CLIENT SETNAME worker-7");
     expect(at[C], ":1", "ACKJOB RESULT %s %s", "fine", id);
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         assert_string_equal(job_field(at[i], id, "state"), "done");
         assert_string_equal(job_field(at[i], id, "queue"), "kept");
         assert_string_equal(job_field(at[i], id, "body"), "body");
@@ -159,7 +159,7 @@ static void test_large_results(void **state) {
     for (int i = 0; i < MEGABYTE; i++)
         text[i] = (char)(i * 7 + i / 256);
     expect(at[A], ":1", "ACKJOB RESULT %b %s", text, (size_t)MEGABYTE, id);
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         reply = redisCommand(at[i], "WAITJOB %s", id);
         assert_non_null(reply);
         assert_int_equal(reply->elements, 2);
@@ -172,7 +172,7 @@ static void test_large_results(void **state) {
 
 static void test_by_sql(void **state) {
     const char *id = delivered("by-sql", "x");
-    struct wire w[COMPANY];
+    struct wire w[SERVERS];
 
     (void)state;
     keep("by-sql", "1000");
@@ -185,7 +185,7 @@ static void test_by_sql(void **state) {
 
 static void test_flushall(void **state) {
     const char *done = delivered("flushed", "x"), *waited = add_job(at[A], "flushed", "y", "");
-    struct wire w[COMPANY];
+    struct wire w[SERVERS];
 
     (void)state;
     keep("flushed", "1000");
@@ -199,12 +199,12 @@ static void test_flushall(void **state) {
 /* ---- who waits ---- */
 
 static void test_all_who_wait_are_told(void **state) {
-    struct wire w[COMPANY], more;
+    struct wire w[SERVERS], more;
     const char *id;
 
     (void)state;
     keep("waits", "1000");
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         id = delivered("waits", "x");
         await_everywhere(w, id);
         await(i, &more, id);
@@ -216,7 +216,7 @@ static void test_all_who_wait_are_told(void **state) {
 }
 
 static void test_without_retention(void **state) {
-    struct wire w[COMPANY];
+    struct wire w[SERVERS];
     const char *id = add_job(at[A], "unkept", "x", "");
 
     (void)state;
@@ -252,7 +252,7 @@ static void test_ways_out_of_waiting(void **state) {
 
     (void)state;
     expect(at[B], "nil", "WAITJOB %s TIMEOUT 300", id);
-    raw_open_on(&w, company[A]);
+    raw_open_on(&w, group_size[A]);
     wire_words(&w, "CLIENT", "ID", NULL);
     raw_expect(&w, text_of(":%lld", number(at[A], "CLIENT ID") + 1));
     for (int error = 0; error < 2; error++) {
@@ -318,8 +318,8 @@ static void test_kills(void **state) {
     keep("kills", "1000");
     expect(at[B], ":1", "ACKJOB RESULT r %s", done);
     await(C, &w, open);
-    server_kill(company[B]);
-    server_kill(company[A]);
+    server_kill(group_size[B]);
+    server_kill(group_size[A]);
     expect(at[C], "[\"done\" \"r\"]", "WAITJOB %s", done);
     expect(at[C], ":1", "ACKJOB RESULT s %s", open);
     raw_expect(&w, "[\"done\" \"s\"]");

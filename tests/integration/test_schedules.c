@@ -1,5 +1,5 @@
 /* Jobs that recur, at three servers on one database: each tick makes one job, whatever becomes of the servers. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,15 +71,15 @@ static void test_who_fires_is_killed(void **state) {
     long long first = begin("killed", "MISSED all");
 
     (void)state;
-    for (int i = 0; i < 2 * COMPANY; i++) {
-        int n = i % COMPANY;
+    for (int i = 0; i < 2 * SERVERS; i++) {
+        int n = i % SERVERS;
         long long before = jobs_of("killed");
 
-        server_kill(company[n]);
+        server_kill(group_size[n]);
         redisFree(at[n]);
         EVENTUALLY(jobs_of("killed") > before);
-        server_resume(company[n]);
-        at[n] = client_open_on(company[n]);
+        server_resume(group_size[n]);
+        at[n] = client_open_on(group_size[n]);
     }
     one_job_each("killed", first);
     end_schedule();
@@ -104,8 +104,8 @@ static void test_connections_break(void **state) {
 }
 
 static void kill_all(void) {
-    for (int i = 0; i < COMPANY; i++)
-        server_kill(company[i]);
+    for (int i = 0; i < SERVERS; i++)
+        server_kill(group_size[i]);
 }
 
 /* As if nobody had been there for so many seconds. */
@@ -116,7 +116,7 @@ static long long after_absence(const char *queue, const char *options, const cha
         server.database,
         text_of("update pgdisque.schedule set next_at = date_trunc('second', now()) - interval '%d s'",
                 seconds)));
-    server_resume(company[A]);
+    server_resume(group_size[A]);
     EVENTUALLY(schedule_field("(next_at > now())::integer") == 1);
     return jobs_of(queue);
 }

@@ -1,5 +1,5 @@
 /* Several servers on one database: what is done at one is so at all of them. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +10,20 @@ enum { A, B, C };
 
 static void test_all_know_each_other(void **state) {
     (void)state;
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         const char *info;
 
-        for (int k = 0; k < COMPANY; k++) {
+        for (int k = 0; k < SERVERS; k++) {
             const char *line = node_line(at[i], node_id(at[k]));
 
             assert_string_equal(hello_priority(at[i], node_id(at[k])), "1");
-            assert_non_null(strstr(line, text_of("127.0.0.1:%d", company[k]->port)));
+            assert_non_null(strstr(line, text_of("127.0.0.1:%d", group_size[k]->port)));
             assert_non_null(strstr(line, i == k ? " myself " : " noflags "));
             assert_non_null(strstr(line, " connected"));
         }
         EVENTUALLY(strstr(info = ask(at[i], "CLUSTER INFO"), "cluster_known_nodes:3") != NULL);
         assert_non_null(strstr(info, "cluster_reachable_nodes:2"));
-        assert_string_equal(ask(at[i], "CLUSTER FORGET %s", node_id(at[(i + 1) % COMPANY])), "+OK");
+        assert_string_equal(ask(at[i], "CLUSTER FORGET %s", node_id(at[(i + 1) % SERVERS])), "+OK");
         assert_int_equal(info_number(at[i], "nodes"), 3);
     }
 }
@@ -65,7 +65,7 @@ static void test_clients_that_wait_for_several_queues(void **state) {
     struct wire w;
 
     (void)state;
-    raw_open_on(&w, company[B]);
+    raw_open_on(&w, group_size[B]);
     wire_words(&w, "GETJOB", "COUNT", "5", "FROM", "several1", "several2", "several3", NULL);
     EVENTUALLY(raw_waits(&w, at[B]));
     raw_expect(&w, text_of("[[\"several3\" \"%s\" \"x\"]]", add_job(at[A], "several3", "x", "")));
@@ -77,24 +77,24 @@ static void test_found_without_waiting(void **state) {
 
     (void)state;
     for (int i = 0; i < 5; i++) {
-        const char *id = add_job(at[i % COMPANY], "nohang", "x", "");
+        const char *id = add_job(at[i % SERVERS], "nohang", "x", "");
 
-        EVENTUALLY(strcmp(got = ask(at[(i + 1) % COMPANY], "GETJOB NOHANG FROM nohang"), "nil") != 0);
+        EVENTUALLY(strcmp(got = ask(at[(i + 1) % SERVERS], "GETJOB NOHANG FROM nohang"), "nil") != 0);
         assert_non_null(strstr(got, id));
-        for (int k = 0; k < COMPANY; k++)
+        for (int k = 0; k < SERVERS; k++)
             assert_true(queue_is_empty(at[k], "nohang"));
     }
 }
 
 /* One client at each server, and one job: one of them gets it, and the others the next ones. */
 static void test_one_job_wakes_one(void **state) {
-    struct wire w[COMPANY];
+    struct wire w[SERVERS];
     int served = 0;
 
     (void)state;
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         wait_at(i, &w[i], "one");
-    for (int n = 1; n <= COMPANY; n++) {
+    for (int n = 1; n <= SERVERS; n++) {
         add_job(at[B], "one", "x", "");
         EVENTUALLY((wire_pending(&w[A]) > 0) + (wire_pending(&w[B]) > 0) + (wire_pending(&w[C]) > 0) >
                    served);
@@ -102,7 +102,7 @@ static void test_one_job_wakes_one(void **state) {
         HOLDS_FOR(50, (wire_pending(&w[A]) > 0) + (wire_pending(&w[B]) > 0) + (wire_pending(&w[C]) > 0) ==
                           served);
     }
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         wire_close(&w[i]);
     EVENTUALLY(all_have("one", 0));
 }
@@ -128,7 +128,7 @@ static void test_many_jobs_in_order(void **state) {
 /* ---- commands about a job that another server has leased ---- */
 
 static bool all_are_empty(const char *queue) {
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         if (!queue_is_empty(at[i], queue))
             return false;
     return true;
@@ -143,7 +143,7 @@ static void check_no_ghost(const char *queue) {
 
 /* Has as much happened to the queue, as all know it? */
 static bool all_count(const char *queue, const char *field, int least) {
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         if (atoi(queue_field(at[i], queue, field)) < least)
             return false;
     return true;
@@ -200,7 +200,7 @@ static void test_worked_on_elsewhere(void **state) {
 
     (void)state;
     get_job(at[A], "working", "x");
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         EVENTUALLY(strcmp(queue_field(at[i], "working", "jobs-out"), "1") == 0);
     for (int i = 0; i < 2; i++) {
         HOLDS_FOR(2400, all_have("working", 0));
@@ -217,10 +217,10 @@ static void test_shown_anywhere(void **state) {
     const char *id = add_job(at[A], "shown", "body", "RETRY 100");
 
     (void)state;
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         assert_string_equal(job_field(at[i], id, "state"), "queued");
     get_job(at[A], "shown", "body");
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         assert_string_equal(job_field(at[i], id, "state"), "active");
         assert_string_equal(job_field(at[i], id, "body"), "body");
     }
@@ -291,7 +291,7 @@ static void test_paused_for_all(void **state) {
     expect(at[C], "+none", "PAUSE paused none");
     EVENTUALLY(strcmp(ask(at[B], "PAUSE paused state"), "+none") == 0);
     expect(at[C], "+out", "PAUSE paused out");
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         EVENTUALLY(strcmp(queue_field(at[i], "paused", "pause"), "out") == 0);
     id = add_job(at[A], "paused", "x", "");
     EVENTUALLY(number(at[B], "QLEN paused") == 1);
@@ -319,7 +319,7 @@ static void test_undone_before_it_is_heard(void **state) {
                         "as s on s.queue_id = q.id where q.name like 'undone%' and (q.pause <> 0 or "
                         "s.name is not null)"),
         0);
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         EVENTUALLY(strcmp(ask(at[i], "PAUSE undone19 state"), "+none") == 0);
 }
 
@@ -387,14 +387,14 @@ static void test_counters_are_the_same_everywhere(void **state) {
     for (int i = 0; i < KEPT; i++)
         strcpy(ids[i], add_job(at[A], "random0", "x", "RETRY 1"));
     for (int i = 0; i < STEPS; i++)
-        random_step(at[rand() % COMPANY]);
+        random_step(at[rand() % SERVERS]);
     for (int i = 0; i < KEPT; i++)
-        ask(at[i % COMPANY], "ACKJOB %s", ids[i]);
+        ask(at[i % SERVERS], "ACKJOB %s", ids[i]);
     for (int q = 0; q < QUEUES; q++) {
         const char *name = forever(text_of("random%d", q));
         bool same = WAIT_UNTIL(all_have(name, jobs_in_database(name)) && all_agree(name), 3 * EVENTUALLY_MS);
 
-        for (int i = 0; !same && i < COMPANY; i++)
+        for (int i = 0; !same && i < SERVERS; i++)
             print_message("# server %d: %s, %lld in the database\n", i, ask(at[i], "QSTAT %s", name),
                           jobs_in_database(name));
         assert_true(same);
@@ -438,8 +438,8 @@ static void test_many_start_at_once(void **state) {
 static void test_all_end_well(void **state) {
     (void)state;
     company_part(NULL);
-    for (int i = 0; i < COMPANY; i++)
-        assert_int_equal(server_stop(company[i]), 0);
+    for (int i = 0; i < SERVERS; i++)
+        assert_int_equal(server_stop(group_size[i]), 0);
     assert_int_equal(
         postgres_number(server.database, "select count(*) from pgdisque.node where left_at is null"), 0);
 }

@@ -1,5 +1,5 @@
 /* Several servers on one database, of which some end, come late, stop for a while, or cannot be heard. */
-#include "company.h"
+#include "servers.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -16,24 +16,24 @@ static void part_from(int n) {
 
 static void kill_one(int n) {
     part_from(n);
-    server_kill(company[n]);
+    server_kill(group_size[n]);
 }
 
 static void stop_one(int n) {
     part_from(n);
-    assert_int_equal(server_stop(company[n]), 0);
+    assert_int_equal(server_stop(group_size[n]), 0);
 }
 
 static void bring_back(int n) {
-    server_resume(company[n]);
-    at[n] = client_open_on(company[n]);
+    server_resume(group_size[n]);
+    at[n] = client_open_on(group_size[n]);
 }
 
 /* As all see it, and as the database has it, when no lease is running. */
 static void expect_truth(const char *queue) {
     bool same = WAIT_UNTIL(all_have(queue, jobs_in_database(queue)) && all_agree(queue), EVENTUALLY_MS);
 
-    for (int i = 0; !same && i < COMPANY; i++)
+    for (int i = 0; !same && i < SERVERS; i++)
         print_message("# server %d: %s\n", i, ask(at[i], "QSTAT %s", queue));
     assert_true(same);
 }
@@ -45,7 +45,7 @@ static void cut_channels(redisContext *of) {
                               "application_name like '%s' and application_name like '%%channel'",
                               mine);
 
-    assert_int_equal(postgres_number(server.database, cut), of == NULL ? COMPANY : 1);
+    assert_int_equal(postgres_number(server.database, cut), of == NULL ? SERVERS : 1);
 }
 
 /* ---- the end of a server ---- */
@@ -61,7 +61,7 @@ static void test_killed(void **state) {
     delivered = now_ms();
     kill_one(B);
     wait_at(A, &w, "killed");
-    EVENTUALLY(hello_count(at[A]) == COMPANY - 1 && hello_count(at[C]) == COMPANY - 1);
+    EVENTUALLY(hello_count(at[A]) == SERVERS - 1 && hello_count(at[C]) == SERVERS - 1);
     assert_string_equal(hello_priority(at[A], node), "none");
     assert_non_null(strstr(node_line(at[A], node), " fail 0 0 disconnected"));
     assert_non_null(strstr(ask(at[C], "CLUSTER INFO"), "cluster_known_nodes:3"));
@@ -74,7 +74,7 @@ static void test_killed(void **state) {
     assert_string_equal(node_line(at[A], node), "");
     EVENTUALLY(node_line(at[C], node)[0] == '\0');
     bring_back(B);
-    EVENTUALLY(hello_count(at[A]) == COMPANY && hello_count(at[C]) == COMPANY);
+    EVENTUALLY(hello_count(at[A]) == SERVERS && hello_count(at[C]) == SERVERS);
     expect_truth("killed");
 }
 
@@ -114,15 +114,15 @@ static void test_signs_off(void **state) {
     expect_job_at(B, "signsoff", id);
     delivered = now_ms();
     stop_one(B);
-    assert_true(WAIT_UNTIL(hello_count(at[A]) == COMPANY - 1, 2000));
-    assert_true(WAIT_UNTIL(hello_count(at[C]) == COMPANY - 1, 2000));
+    assert_true(WAIT_UNTIL(hello_count(at[A]) == SERVERS - 1, 2000));
+    assert_true(WAIT_UNTIL(hello_count(at[C]) == SERVERS - 1, 2000));
     assert_string_equal(node_line(at[A], node), "");
     assert_non_null(strstr(ask(at[C], "CLUSTER INFO"), "cluster_known_nodes:2"));
     expect_job_at(C, "signsoff", id);
     assert_in_range(now_ms() - delivered, 2800, 3000 + patience(EVENTUALLY_MS));
     expect(at[A], ":1", "ACKJOB %s", id);
     bring_back(B);
-    EVENTUALLY(hello_count(at[A]) == COMPANY);
+    EVENTUALLY(hello_count(at[A]) == SERVERS);
     expect_truth("signsoff");
 }
 
@@ -186,7 +186,7 @@ static void test_restarted_at_once(void **state) {
 
     (void)state;
     for (int i = 0; i < 10; i++)
-        add_job(at[i % COMPANY], "again", "x", "");
+        add_job(at[i % SERVERS], "again", "x", "");
     expect_job_at(B, "againleased", leased);
     for (int i = 0; i < 3; i++) {
         if (i == 1)
@@ -215,12 +215,12 @@ static void test_stopped_for_a_while(void **state) {
     ending = add_job(at[B], "ending", "x", "RETRY 2");
     expect_job_at(B, "ending", ending);
     for (int i = 0; i < STOPPED; i++) {
-        ids[i] = add_job(at[i % COMPANY], "stopped", "x", "RETRY 60");
+        ids[i] = add_job(at[i % SERVERS], "stopped", "x", "RETRY 60");
         expect_job_at(B, "stopped", ids[i]);
     }
     delayed = add_job(at[B], "stopped", "delayed", "DELAY 2 RETRY 60");
     stopped = now_ms();
-    kill(company[B]->pid, SIGSTOP);
+    kill(group_size[B]->pid, SIGSTOP);
     expect(at[A], ":1", "NACK %s", ids[0]);
     expect(at[A], ":1", "ACKJOB %s", ids[1]);
     expect_job_at(C, "stopped", ids[0]);
@@ -228,15 +228,15 @@ static void test_stopped_for_a_while(void **state) {
     expect_job_at(C, "ending", ending);
     expect(at[A], ":1", "ACKJOB %s", ending);
     EVENTUALLY(now_ms() - stopped >= 7000);
-    EVENTUALLY(hello_count(at[A]) == COMPANY - 1);
-    kill(company[B]->pid, SIGCONT);
-    EVENTUALLY(hello_count(at[A]) == COMPANY && hello_count(at[B]) == COMPANY);
+    EVENTUALLY(hello_count(at[A]) == SERVERS - 1);
+    kill(group_size[B]->pid, SIGCONT);
+    EVENTUALLY(hello_count(at[A]) == SERVERS && hello_count(at[B]) == SERVERS);
     HOLDS_FOR(1500, queue_is_empty(at[A], "stopped") && queue_is_empty(at[B], "stopped") &&
                         queue_is_empty(at[B], "ending"));
     EVENTUALLY(all_have("stopped", 0) && all_have("ending", 0));
     EVENTUALLY(all_agree("stopped") && all_agree("ending"));
     for (int i = 2; i < STOPPED; i++)
-        expect(at[i % COMPANY], ":1", "ACKJOB %s", ids[i]);
+        expect(at[i % SERVERS], ":1", "ACKJOB %s", ids[i]);
     expect(at[B], ":2", "ACKJOB %s %s", ids[0], delayed);
 }
 
@@ -249,7 +249,7 @@ static void check(redisContext *c, char want) {
 
 /* In a process of its own, where a failed assertion would go on to the next test. One job in ten stays. */
 static _Noreturn void load(void) {
-    redisContext *a = client_open_on(company[A]), *c = client_open_on(company[C]);
+    redisContext *a = client_open_on(group_size[A]), *c = client_open_on(group_size[C]);
 
     for (int i = 0; i < 400; i++) {
         for (int k = 0; k < 10; k++)
@@ -280,7 +280,7 @@ static void test_joins_under_load(void **state) {
     EVENTUALLY(number(at[A], "QLEN load") > 0);
     for (int i = 0; i < 3; i++) {
         bring_back(B);
-        EVENTUALLY(hello_count(at[B]) == COMPANY);
+        EVENTUALLY(hello_count(at[B]) == SERVERS);
         if (i < 2)
             stop_one(B);
     }
@@ -306,9 +306,9 @@ static void test_channels_are_cut(void **state) {
         raw_expect(&w, text_of("[[\"cut\" \"%s\" \"x\"]]", id));
         wire_close(&w);
         expect(at[C], ":1", "ACKJOB %s", id);
-        EVENTUALLY(hello_count(at[B]) == COMPANY);
+        EVENTUALLY(hello_count(at[B]) == SERVERS);
         EVENTUALLY(postgres_number(server.database, "select count(*) from pg_stat_activity where "
-                                                    "application_name like '%channel'") == COMPANY);
+                                                    "application_name like '%channel'") == SERVERS);
     }
     EVENTUALLY(all_have("cut", 0) && all_agree("cut"));
     cut_channels(at[B]);
@@ -354,7 +354,7 @@ static void test_anybody_may_notify(void **state) {
         free(postgres_query(server.database, text_of("select pg_notify('pgdisque', '%s')::text", texts[i])));
     expect(at[A], "+none", "PAUSE forged none");
     EVENTUALLY(all_have("forged", 1));
-    assert_int_equal(hello_count(at[A]), COMPANY);
+    assert_int_equal(hello_count(at[A]), SERVERS);
 }
 
 /* ---- the database ---- */
@@ -368,16 +368,16 @@ static void test_the_database_restarts(void **state) {
     wait_at(C, &w, "dbrestart2");
     postgres_stop(&pg, true);
     postgres_resume(&pg);
-    for (int i = 0; i < COMPANY; i++)
-        EVENTUALLY(strcmp(server_ping(company[i]), "+PONG") == 0);
+    for (int i = 0; i < SERVERS; i++)
+        EVENTUALLY(strcmp(server_ping(group_size[i]), "+PONG") == 0);
     id = add_job(at[A], "dbrestart2", "x", "");
     raw_expect(&w, text_of("[[\"dbrestart2\" \"%s\" \"x\"]]", id));
     wire_close(&w);
     expect(at[B], ":1", "ACKJOB %s", id);
     expect_job_at(A, "dbrestart", leased);
     expect(at[C], ":1", "ACKJOB %s", leased);
-    for (int i = 0; i < COMPANY; i++)
-        EVENTUALLY(hello_count(at[i]) == COMPANY);
+    for (int i = 0; i < SERVERS; i++)
+        EVENTUALLY(hello_count(at[i]) == SERVERS);
     expect_truth("dbrestart");
     expect_truth("dbrestart2");
 }
@@ -406,23 +406,23 @@ static void test_numbers_are_reused(void **state) {
     bring_back(B);
     assert_int_not_equal(info_number(at[B], "node_number"), number_of_b);
     assert_string_equal(node_id(at[B]), node);
-    for (int i = 0; i < COMPANY; i++)
-        EVENTUALLY(hello_count(at[i]) == COMPANY + 1);
+    for (int i = 0; i < SERVERS; i++)
+        EVENTUALLY(hello_count(at[i]) == SERVERS + 1);
     id = add_job(c, "reused", "x", "");
     expect_job_at(B, "reused", id);
     expect(at[A], ":1", "ACKJOB %s", id);
     expect_truth("reused");
     redisFree(c);
     assert_int_equal(server_stop(&other), 0);
-    EVENTUALLY(hello_count(at[A]) == COMPANY);
+    EVENTUALLY(hello_count(at[A]) == SERVERS);
 }
 
 /* Goes last. */
 static void test_all_end_well(void **state) {
     (void)state;
     company_part(NULL);
-    for (int i = 0; i < COMPANY; i++)
-        assert_int_equal(server_stop(company[i]), 0);
+    for (int i = 0; i < SERVERS; i++)
+        assert_int_equal(server_stop(group_size[i]), 0);
 }
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, company_gather, company_part)

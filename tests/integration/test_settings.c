@@ -1,5 +1,5 @@
 /* Settings of queues: in force at all servers, kept whatever ends, and never half done. */
-#include "company.h"
+#include "servers.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const char *setting(redisContext *c, const char *queue, const char *name)
 static bool all_say(const char *queue, const char *name, const char *value) {
     const char *want = text_of("[\"%s\" \"%s\"]", name, value);
 
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         if (strcmp(setting(at[i], queue, name), want) != 0)
             return false;
     return true;
@@ -42,9 +42,9 @@ static void test_set_at_once(void **state) {
 
     (void)state;
     for (int n = 1; n <= 60; n++)
-        later(at[n % COMPANY], "QCONFIG race SET ttl %d", n);
+        later(at[n % SERVERS], "QCONFIG race SET ttl %d", n);
     for (int n = 1; n <= 60; n++)
-        expect_next(at[n % COMPANY], "+OK");
+        expect_next(at[n % SERVERS], "+OK");
     last = text_of("%lld", postgres_number(server.database,
                                            "select convert_from(s.value, 'UTF8')::integer from "
                                            "pgdisque.queue_setting as s join pgdisque.queue as q on q.id = "
@@ -58,11 +58,11 @@ static void test_missed_by_some(void **state) {
     expect(at[B], "+OK", "QCONFIG missed SET ttl 100 retry 9");
     EVENTUALLY(all_say("missed", "ttl", "100"));
     redisFree(at[B]);
-    server_kill(company[B]);
+    server_kill(group_size[B]);
     expect(at[A], "+OK", "QCONFIG missed SET ttl 200");
     expect(at[A], "+OK", "QCONFIG never-heard-of SET maxlen 3");
-    server_resume(company[B]);
-    at[B] = client_open_on(company[B]);
+    server_resume(group_size[B]);
+    at[B] = client_open_on(group_size[B]);
     EVENTUALLY(all_say("missed", "ttl", "200") && all_say("missed", "retry", "9"));
     EVENTUALLY(all_say("never-heard-of", "maxlen", "3"));
 }
@@ -76,10 +76,10 @@ static void test_killed_while_setting(void **state) {
         expect(at[C], "+OK", "QCONFIG killed SET ttl %d retry %d", 1000 + n, n);
     later(at[C], "QCONFIG killed SET ttl 2000 retry 8");
     (void)redisBufferWrite(at[C], NULL);
-    server_kill(company[C]);
+    server_kill(group_size[C]);
     redisFree(at[C]);
-    server_resume(company[C]);
-    at[C] = client_open_on(company[C]);
+    server_resume(group_size[C]);
+    at[C] = client_open_on(group_size[C]);
     ttl = strstr(setting(at[C], "killed", "ttl"), "2000") != NULL ? 2000 : 1005;
     EVENTUALLY(all_say("killed", "ttl", text_of("%lld", ttl)) &&
                all_say("killed", "retry", ttl == 2000 ? "8" : "5"));

@@ -1,5 +1,5 @@
 /* Jobs that applications add and take by SQL, beside clients of three servers. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void expect_job(struct wire *w, const char *queue, const char *id, const 
 }
 
 static bool counts_are(const char *queue, const char *len, const char *in, const char *out) {
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         if (strcmp(queue_field(at[i], queue, "len"), len) != 0 ||
             strcmp(queue_field(at[i], queue, "jobs-in"), in) != 0 ||
             strcmp(queue_field(at[i], queue, "jobs-out"), out) != 0)
@@ -57,7 +57,7 @@ static void test_a_waiting_client_gets_it(void **state) {
 
     (void)state;
     for (int i = 0; i < 6; i++) {
-        wait_at(i % COMPANY, &w, "waits");
+        wait_at(i % SERVERS, &w, "waits");
         expect_job(&w, "waits", once("select pgdisque.add_job('waits', 'from SQL')"), "from SQL");
         wire_close(&w);
     }
@@ -118,7 +118,7 @@ static void test_committed_late(void **state) {
     app(conn, "begin");
     id = app(conn, "select pgdisque.add_job('late', '2')");
     add_job(at[B], "late", "3", "");
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         EVENTUALLY(number(at[i], "QLEN late") == 2);
     get_job(at[A], "late", "1");
     get_job(at[A], "late", "3");
@@ -262,7 +262,7 @@ static void test_servers_hear_of_queues(void **state) {
          "0, 2, 3, "
          "-9, 1, 'dead' from pgdisque.queue where name = 'ruled'");
     once("select pgdisque.revive('ruled')");
-    raw_open_on(&w, company[A]);
+    raw_open_on(&w, group_size[A]);
     wire_words(&w, "GETJOB", "COUNT", "1", "FROM", "ruled", NULL);
     EVENTUALLY(wire_pending(&w) > 0);
     wire_close(&w);
@@ -322,10 +322,10 @@ static void test_a_lease_outlives_servers(void **state) {
     id = once("select pgdisque.add_job('outlives', 'x', retry => 3)");
     assert_string_equal(once("select id from pgdisque.get_jobs('outlives')"), id);
     EVENTUALLY(counts_are("outlives", "0", "1", "1"));
-    server_kill(company[A]);
+    server_kill(group_size[A]);
     EVENTUALLY(number(at[C], "QLEN outlives") == 1);
     assert_string_equal(get_job(at[C], "outlives", "x"), id);
-    server_resume(company[A]);
+    server_resume(group_size[A]);
 }
 
 /* ---- exactly once ---- */

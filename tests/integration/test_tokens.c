@@ -1,5 +1,5 @@
 /* Tokens over several servers: who was late changes nothing, whoever died or was cut off in between. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void test_taken_over_elsewhere(void **state) {
     expect_token(A, "over", id, 1);
     expect_token(B, "over", id, 2);
     expect(at[C], ":1000", "WORKING %s:2 1000", id);
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         expect_start(at[i], "-STALE ", "ACKJOB %s:1", id);
         expect_start(at[i], "-STALE ", "NACK %s:1", id);
         expect_start(at[i], "-STALE ", "WORKING %s:1 1000", id);
@@ -63,7 +63,7 @@ static void test_survives_the_server(void **state) {
     (void)state;
     expect_token(A, "killed", id, 1);
     expect_token(A, "killed2", late, 1);
-    server_kill(company[A]);
+    server_kill(group_size[A]);
     expect_token(B, "killed", id, 2);
     expect_start(at[C], "-STALE ", "ACKJOB %s:1", id);
     expect(at[C], ":1", "ACKJOB %s:2", id);
@@ -127,7 +127,7 @@ static void test_lost_connections(void **state) {
         assert_int_equal(jobs_in_database(queue), 0);
         EVENTUALLY(all_have(queue, 0));
         /* All are connected again. */
-        for (int i = 0; i < COMPANY; i++)
+        for (int i = 0; i < SERVERS; i++)
             expect(at[i], ":0", "ACKJOB %s:2", ids[0]);
     }
 }

@@ -1,5 +1,5 @@
 /* UNIQUE over several servers: 64 clients race for one key while servers and connections die. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static long long living(const char *queue, const char *key) {
 
 static void race_open(void) {
     for (int i = 0; i < RACERS; i++)
-        racers[i] = (struct racer){ .at = company[i % COMPANY] };
+        racers[i] = (struct racer){ .at = group_size[i % SERVERS] };
 }
 
 static void race_close(void) {
@@ -61,7 +61,7 @@ static const char *answer(struct racer *r, const char *queue, const char *key) {
         assert_string_equal(text, "closed");
         redisFree(r->c);
         r->c = NULL;
-        r->at = company[C];
+        r->at = group_size[C];
     }
     ask_for(r, queue, key);
     return "";
@@ -96,7 +96,7 @@ static void none(int round) {
 /* A or B dies at some point of the race, the other one next time. */
 static void kill_one(int round) {
     usleep((useconds_t)(round * 397 % 4000));
-    server_kill(company[round % 2 == 0 ? A : B]);
+    server_kill(group_size[round % 2 == 0 ? A : B]);
 }
 
 static void cut_sessions(int round) {
@@ -115,7 +115,7 @@ static void race_rounds(const char *queue, void (*trouble)(int round)) {
             company_part(NULL);
             assert_int_equal(company_gather(NULL), 0);
             for (int i = 0; i < RACERS; i++)
-                racers[i].at = company[i % COMPANY];
+                racers[i].at = group_size[i % SERVERS];
         }
         expect(at[C], ":1", "ACKJOB %s", id + 1);
         assert_int_equal(living(queue, "key"), 0);
@@ -123,7 +123,7 @@ static void race_rounds(const char *queue, void (*trouble)(int round)) {
     }
     race_close();
     EVENTUALLY(all_have(queue, 0));
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         assert_true(queue_is_empty(at[i], queue));
 }
 
@@ -183,7 +183,7 @@ static void test_for_a_time(void **state) {
     get_job(at[A], "window", "x");
     expect(at[B], ":1", "ACKJOB %s", id);
     expect(at[B], text_of("+%s", id), "ADDJOB window y 0 UNIQUE k");
-    server_kill(company[C]);
+    server_kill(group_size[C]);
     company_part(NULL);
     company_gather(NULL);
     expect(at[C], text_of("+%s", id), "ADDJOB window y 0 UNIQUE k FOR 5");

@@ -1,5 +1,5 @@
 /* Who works on what over several servers, and taking it from them. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +16,17 @@ static void call_oneself(int n, const char *name) {
 }
 
 static void test_listed_everywhere(void **state) {
-    const char *ids[COMPANY], *nodes[COMPANY];
+    const char *ids[SERVERS], *nodes[SERVERS];
 
     (void)state;
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         nodes[i] = node_id(at[i]);
         call_oneself(i, text_of("worker%d", i));
         ids[i] = add_job(at[A], "listed", "x", "RETRY 1000");
         expect_job_at(i, "listed", ids[i]);
     }
-    for (int i = 0; i < COMPANY; i++)
-        for (int k = 0; k < COMPANY; k++)
+    for (int i = 0; i < SERVERS; i++)
+        for (int k = 0; k < SERVERS; k++)
             EVENTUALLY(
                 lists(i, "listed",
                       text_of("\"node\" \"%s\" \"worker\" \"worker%d\" \"queue\" \"listed\" \"jobs\" :1",
@@ -34,28 +34,28 @@ static void test_listed_everywhere(void **state) {
     assert_int_equal(postgres_number(server.database, "select count(*) from pgdisque.workers as w "
                                                       "join pgdisque.nodes as n on n.number = w.node "
                                                       "where w.worker like 'worker_' and w.queue = 'listed'"),
-                     COMPANY);
+                     SERVERS);
     expect(at[B], ":3", "ACKJOB %s %s %s", ids[0], ids[1], ids[2]);
     expect(at[C], "[]", "WORKERS listed");
 }
 
 /* What a worker had at all servers comes back at once, and goes to who waits anywhere. */
 static void test_released_everywhere(void **state) {
-    const char *ids[COMPANY];
+    const char *ids[SERVERS];
     struct wire w;
 
     (void)state;
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         call_oneself(i, "many");
         ids[i] = add_job(at[i], "released", "x", "RETRY 1000");
         expect_job_at(i, "released", ids[i]);
     }
     EVENTUALLY(postgres_number(server.database, "select count(*) from pgdisque.job where worker = 'many'") ==
-               COMPANY);
+               SERVERS);
     expect(at[B], ":0", "RELEASE WORKER many NODE sql");
     expect(at[B], ":3", "RELEASE WORKER many");
-    EVENTUALLY(all_have("released", COMPANY) && all_agree("released"));
-    for (int i = 0; i < COMPANY; i++)
+    EVENTUALLY(all_have("released", SERVERS) && all_agree("released"));
+    for (int i = 0; i < SERVERS; i++)
         expect_start(at[i], "[[", "GETJOB TIMEOUT 8000 FROM released");
     EVENTUALLY(all_have("released", 0));
     wait_at(C, &w, "released");
@@ -68,7 +68,7 @@ static void test_released_everywhere(void **state) {
 
 /* A worker crashes, and so does its server a moment later. */
 static void test_of_a_server_that_is_dead(void **state) {
-    redisContext *crashed = client_open_on(company[A]);
+    redisContext *crashed = client_open_on(group_size[A]);
     const char *id = add_job(at[B], "dead", "x", "RETRY 1000");
     const char *node = node_id(at[A]);
 
@@ -78,7 +78,7 @@ static void test_of_a_server_that_is_dead(void **state) {
     redisFree(crashed);
     EVENTUALLY(
         postgres_number(server.database, "select count(*) from pgdisque.job where worker = 'crashed'") == 1);
-    server_kill(company[A]);
+    server_kill(group_size[A]);
     expect(at[B], ":1", "RELEASE WORKER crashed NODE %s", node);
     expect_job_at(C, "dead", id);
     expect(at[B], ":1", "ACKJOB %s", id);

@@ -283,9 +283,9 @@ static void test_learn(void **state) {
     assert_int_equal(count, 1);
     (void)node_known(&count);
     assert_int_equal(count, 3);
-    assert_false(node_has_company());
+    assert_false(node_has_peers());
     node_by_number(900)->live = node_by_number(4)->live = true;
-    assert_true(node_has_company());
+    assert_true(node_has_peers());
     all = node_all(&count);
     assert_int_equal(count, 3);
     assert_ptr_equal(all[0], node_self());

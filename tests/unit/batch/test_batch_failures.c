@@ -482,7 +482,7 @@ static void test_poison_alone(void **state) {
     assert_in_range(crash_with(SQL_ACK_JOBS, &b[1]), 3, 5);
     assert_int_equal(b[1].ends, 1);
     assert_string_equal(b[1].failed, OP_LOST);
-    assert_int_equal(b[1].task.company, 0);
+    assert_int_equal(b[1].task.group_size, 0);
     assert_all_ended();
 }
 

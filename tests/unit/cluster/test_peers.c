@@ -201,7 +201,7 @@ static void test_appears(void **state) {
     (void)state;
     hear_from(other, 1, "");
     assert_true(node()->live && node()->waiting && !node()->introduced);
-    assert_true(node_has_company());
+    assert_true(node_has_peers());
     assert_int_equal(rows_asked_for, 1);
     hear("e");
     assert_true(node()->introduced && !node()->waiting);
@@ -235,7 +235,7 @@ static void test_is_silent(void **state) {
     assert_false(node()->live);
     assert_false(node()->left);
     assert_true(q->doubtful && q->behind);
-    assert_false(node_has_company());
+    assert_false(node_has_peers());
     assert_true(peers_inherits(other));
     hear("");
     assert_true(node()->live && !node()->introduced);

@@ -1,13 +1,13 @@
 /* Several servers on one database. */
-#include "company.h"
+#include "servers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct server two, three;
-struct server *const company[COMPANY] = { &server, &two, &three };
-redisContext *at[COMPANY];
+struct server *const group_size[SERVERS] = { &server, &two, &three };
+redisContext *at[SERVERS];
 
 static void bring_up(struct server *s) {
     static const char *const options[] = { "--enable-debug-command", "yes", NULL };
@@ -24,19 +24,19 @@ int company_gather(void **state) {
     (void)state;
     if (!pg.pid)
         postgres_resume(&pg);
-    for (int i = 0; i < COMPANY; i++) {
-        bring_up(company[i]);
-        at[i] = client_open_on(company[i]);
+    for (int i = 0; i < SERVERS; i++) {
+        bring_up(group_size[i]);
+        at[i] = client_open_on(group_size[i]);
     }
-    for (int i = 0; i < COMPANY; i++)
-        if (!WAIT_UNTIL(hello_count(at[i]) == COMPANY, EVENTUALLY_MS))
+    for (int i = 0; i < SERVERS; i++)
+        if (!WAIT_UNTIL(hello_count(at[i]) == SERVERS, EVENTUALLY_MS))
             return -1;
     return 0;
 }
 
 int company_part(void **state) {
     (void)state;
-    for (int i = 0; i < COMPANY; i++) {
+    for (int i = 0; i < SERVERS; i++) {
         if (at[i] != NULL)
             redisFree(at[i]);
         at[i] = NULL;
@@ -93,7 +93,7 @@ const char *node_line(redisContext *c, const char *id) {
 /* ---- jobs ---- */
 
 void wait_at(int n, struct wire *w, const char *queue) {
-    raw_open_on(w, company[n]);
+    raw_open_on(w, group_size[n]);
     wire_words(w, "GETJOB", "FROM", queue, NULL);
     EVENTUALLY(wire_pending(w) > 0 || raw_waits(w, at[n]));
 }
@@ -119,14 +119,14 @@ static const char *figures(redisContext *c, const char *queue) {
 bool all_agree(const char *queue) {
     const char *first = figures(at[0], queue);
 
-    for (int i = 1; i < COMPANY; i++)
+    for (int i = 1; i < SERVERS; i++)
         if (strcmp(figures(at[i], queue), first) != 0)
             return false;
     return true;
 }
 
 bool all_have(const char *queue, long long len) {
-    for (int i = 0; i < COMPANY; i++)
+    for (int i = 0; i < SERVERS; i++)
         if (number(at[i], "QLEN %s", queue) != len)
             return false;
     return true;

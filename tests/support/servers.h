@@ -1,5 +1,5 @@
-#ifndef COMPANY_H
-#define COMPANY_H
+#ifndef SERVERS_H
+#define SERVERS_H
 
 #include "fixture.h"
 
@@ -7,11 +7,11 @@
  * Several servers on the fixture's database: that of the fixture, and two more. Tests that end one of
  * them leave it to the next to bring it back.
  */
-#define COMPANY 3
+#define SERVERS 3
 
-extern struct server *const company[COMPANY];
+extern struct server *const group_size[SERVERS];
 /* A client at each, during a test. */
-extern redisContext *at[COMPANY];
+extern redisContext *at[SERVERS];
 
 /* Setup and teardown of a test: all servers run and know each other; clients come and go. */
 int company_gather(void **state);
