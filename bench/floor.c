@@ -90,10 +90,10 @@ static void send_add(int count, bool handed_over) {
     send_statement(SQL_ADD_JOBS_ALIKE);
 }
 
-static void send_claim(int64_t frontier, int count) {
+static void send_claim(int64_t scan_position, int count) {
     params_set_int4(&params, 0, QUEUE);
     params_set_int2(&params, 1, 0);
-    params_set_int8(&params, 2, frontier);
+    params_set_int8(&params, 2, scan_position);
     params_set_int4(&params, 3, count);
     params_set_time(&params, 4, wall_us());
     params_set_int2(&params, 5, NODE);
@@ -332,7 +332,7 @@ static const char *parse(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     connect_db(parse(argc, argv));
-    /* Ids of an earlier run are smaller: its dead rows lie behind the frontier. */
+    /* Ids of an earlier run are smaller: its dead rows lie behind the scan position. */
     next_id = wall_us();
     measure_sync();
     measure_commit();

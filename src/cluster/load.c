@@ -307,7 +307,7 @@ static void forget_counts(void) {
 
     QUEUE_EACH(q) {
         queue_set_counts(q, 0, 0);
-        queue_walk_after(q, now);
+        queue_scan_after(q, now);
     }
 }
 
@@ -326,7 +326,7 @@ static void load_count(const PGresult *rows, int row) {
     q->ranked |= q->len > 0 && row_int2(rows, row, 4) != 0;
     /* The scan does not begin at the first key of the queue, where millions of dead rows may be. */
     if (q->len > 0)
-        queue_walk_after(q, (struct job_key){ q->id, row_int2(rows, row, 4), row_int8(rows, row, 5) - 1 });
+        queue_scan_after(q, (struct job_key){ q->id, row_int2(rows, row, 4), row_int8(rows, row, 5) - 1 });
 }
 
 /* Must run before the counts, which end the load. */
@@ -351,7 +351,7 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
     forget_counts();
     for (int i = 0; i < PQntuples(rows); i++)
         load_count(rows, i);
-    expiry_rewind();
+    expiry_reset_scan();
     if (load.loaded) {
         load.on_reloaded();
         return;

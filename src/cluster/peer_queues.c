@@ -246,7 +246,7 @@ static void page_queue(int32_t id, bool has_jobs) {
         find_queue(id);
     } else if (has_jobs && q->total <= 0) {
         q->doubtful = true;
-        queue_rewind(q);
+        queue_reset_scan(q);
     }
 }
 
@@ -360,11 +360,11 @@ struct op op_inherit_leases = {
 /* ---- items ---- */
 
 static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
-    if (count == 1 || job_key_before(q->frontier, first)) {
+    if (count == 1 || job_key_before(q->scan_position, first)) {
         queue_heard_ready(q, first);
     } else {
         first.id--;
-        queue_walk_from(q, first);
+        queue_scan_from(q, first);
     }
 }
 
@@ -414,7 +414,7 @@ static void hear_sql(struct queue *q, const struct node *n, enum news_item item,
         group_of(key);
     } else if (item == NEWS_LOOK) {
         q->doubtful = true;
-        queue_rewind(q);
+        queue_reset_scan(q);
     }
 }
 

@@ -59,7 +59,7 @@ static void hear_item(const char *text) {
     else if (item == NEWS_WAKE && count == 2)
         expiry_wake_at(numbers[1]);
     else if (item == NEWS_LOOK && count == 1)
-        expiry_rewind();
+        expiry_reset_scan();
     if (count > 0 && item != NEWS_WAKE && item != NEWS_CLOCK)
         peer_queues_hear(&sql, item, numbers, count);
 }

@@ -80,9 +80,9 @@ static void look_back(int64_t since_us) {
             continue;
         /* Jobs with a priority have keys before those of all other jobs. */
         if (whole || q->ranked)
-            queue_rewind(q);
+            queue_reset_scan(q);
         else
-            queue_walk_from(q, from);
+            queue_scan_from(q, from);
     }
 }
 

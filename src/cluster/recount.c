@@ -67,8 +67,8 @@ static void take(const struct count *c) {
     q->doubtful = false;
     stats.recounts++;
     /* Jobs without a message may be anywhere in the queue: scan it from the beginning. */
-    if (untold || (q->len > 0 && !q->behind && q->returned_count == 0))
-        queue_rewind(q);
+    if (untold || (q->len > 0 && !q->behind && q->redelivery_count == 0))
+        queue_reset_scan(q);
 }
 
 /* Queues that several servers use are also counted without suspicion, large queues less often. */

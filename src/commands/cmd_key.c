@@ -151,7 +151,7 @@ static void memory_usage(struct req *r) {
     else if (r->argc == 5 && !parse_int_strict(r->argv[4], &samples))
         usage_invalid(r, 4, NOT_AN_INTEGER);
     else if (q != NULL)
-        req_int(r, (int64_t)(sizeof *q + q->name.len + q->returned_cap * sizeof *q->returned));
+        req_int(r, (int64_t)(sizeof *q + q->name.len + q->redelivery_cap * sizeof *q->returned));
     else {
         reply_null_bulk(r);
         req_end(r);

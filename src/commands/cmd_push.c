@@ -391,7 +391,7 @@ static bool push_again(struct task *t, bool unknown) {
 static void push_answer_lost(struct task *t) {
     struct push *p = REQ_OF_TASK(t)->data;
 
-    queue_rewind(p->q);
+    queue_reset_scan(p->q);
     finish(p, 0);
 }
 
@@ -402,7 +402,7 @@ static void if_any_begin(struct params *p) {
 static void if_any_answer_lost(struct task *t) {
     struct push *p = REQ_OF_TASK(t)->data;
 
-    queue_rewind(p->q);
+    queue_reset_scan(p->q);
     landed(p);
     left(p);
     req_answer_lost(p->req);

@@ -34,7 +34,7 @@ struct renaming {
     int64_t sign; /* -1: the target has the other consume end, so the order of the jobs is reversed */
     struct parked parked;
     struct lost_task lost;
-    struct queue_walk walk; /* scan of from */
+    struct queue_scan walk; /* scan of from */
     /* Set while the result is read. */
     int64_t moved;
     struct job_key first; /* first key of the moved jobs */
@@ -45,7 +45,7 @@ static void no_such_key(struct req *r) {
 }
 
 static void left(struct renaming *n) {
-    queue_end_walk(&n->walk);
+    queue_end_scan(&n->walk);
     n->from->users--;
     n->to->users--;
 }
@@ -209,7 +209,7 @@ static void rename_encode(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
     n->lost.txn = commit_marker_always();
-    claim_note_walk(n->from, &n->walk);
+    claim_note_scan(n->from, &n->walk);
     params_set_int4(p, 0, n->from->id);
     params_set_int4(p, 1, n->to->id);
     params_set_int8(p, 2, n->sign);
@@ -328,7 +328,7 @@ static void on_fate(struct lost_task *l, enum commit_fate fate) {
 static bool rename_again(struct task *t, bool unknown) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    queue_end_walk(&n->walk);
+    queue_end_scan(&n->walk);
     if (!unknown)
         return true;
     if (n->lost.txn == 0) {

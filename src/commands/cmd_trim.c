@@ -100,7 +100,7 @@ struct trimming {
     struct looking look;
     int64_t start;
     int64_t stop;
-    struct queue_walk walk;
+    struct queue_scan walk;
     struct list joined; /* struct trimming: requests with the same range that came before this one was sent */
     struct list node;
 };
@@ -127,7 +127,7 @@ static void trim_encode(struct params *p, struct task *task) {
 
     if (t->look.q->trim == t)
         t->look.q->trim = NULL;
-    claim_note_walk(t->look.q, &t->walk);
+    claim_note_scan(t->look.q, &t->walk);
     if (only_keeps(t))
         looking_encode(p, &t->look);
     else
@@ -140,7 +140,7 @@ static void trim_encode(struct params *p, struct task *task) {
 }
 
 static void leave(struct trimming *t) {
-    queue_end_walk(&t->walk);
+    queue_end_scan(&t->walk);
     if (t->look.q->trim == t)
         t->look.q->trim = NULL;
 }

@@ -36,7 +36,7 @@ void admin_flushed(void) {
         queue_doubt_all();
     waiters_end_all(NULL);
     waitjob_look_all();
-    expiry_rewind();
+    expiry_reset_scan();
 }
 
 static void flush_done(struct task **tasks, size_t count, const PGresult *rows) {

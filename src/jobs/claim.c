@@ -181,7 +181,7 @@ static void plan_fresh(struct get *g) {
 /* Jobs with redelivery keys are before the scan position, so a claim by key fills the first slots with them. */
 static void split_keys(struct claim *walk) {
     struct queue *q = walk->q;
-    size_t most = q->returned_count < walk->slot_count ? q->returned_count : walk->slot_count;
+    size_t most = q->redelivery_count < walk->slot_count ? q->redelivery_count : walk->slot_count;
     size_t count = 0;
     struct job_key key;
     struct claim *keys;
@@ -207,7 +207,7 @@ static void split_keys(struct claim *walk) {
 }
 
 void claim_free(struct claim *c) {
-    queue_end_walk(&c->walk);
+    queue_end_scan(&c->walk);
     free(c->slots);
     free(c->keys);
     free(c->rows);
@@ -333,7 +333,7 @@ static void after_claim(struct queue *q) {
         queue_signal(q);
 }
 
-static bool has_heard(const struct queue_walk *w) {
+static bool has_heard(const struct queue_scan *w) {
     return w->heard.rank != INT16_MAX;
 }
 
@@ -341,10 +341,10 @@ static bool has_heard(const struct queue_walk *w) {
  * keys up to its horizon. Transactions run one after another, so during a scan no job of this server became ready
  * before the scan's key. Jobs that peers announced during the scan may be missing from it, before and after the
  * horizon. If the scan position was set back during the scan, the queue must be scanned again. */
-void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_key *last, bool to_the_end) {
-    struct job_key end = { .rank = 0, .id = w->horizon };
+void claim_walked(struct queue *q, const struct queue_scan *w, const struct job_key *last, bool to_the_end) {
+    struct job_key end = { .rank = 0, .id = w->snapshot_end };
 
-    if (q->rewinds != w->rewinds) {
+    if (q->resets != w->resets) {
         q->behind = true;
         return;
     }
@@ -359,8 +359,8 @@ void claim_walked(struct queue *q, const struct queue_walk *w, const struct job_
         end.id--;
         q->behind = true;
     }
-    if (job_key_before(q->frontier, end))
-        q->frontier = end;
+    if (job_key_before(q->scan_position, end))
+        q->scan_position = end;
 }
 
 void claim_advance(struct claim *c, const struct job *last, bool to_the_end) {
@@ -420,24 +420,24 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
  * Jobs of peers that are younger are announced later, so the bound excludes them. */
 #define UNTOLD_US (100 * US_PER_MS)
 
-static int64_t horizon(void) {
+static int64_t snapshot_end(void) {
     int64_t others = node_has_peers() ? job_id_at(clock_db() - UNTOLD_US) : 0;
 
     return others > job_id_last() ? others : job_id_last();
 }
 
-void claim_note_walk(struct queue *q, struct queue_walk *w) {
-    queue_begin_walk(q, w);
-    w->horizon = horizon();
+void claim_note_scan(struct queue *q, struct queue_scan *w) {
+    queue_begin_scan(q, w);
+    w->snapshot_end = snapshot_end();
 }
 
 void claim_begin_walk(struct params *p, struct claim *c) {
-    claim_note_walk(c->q, &c->walk);
+    claim_note_scan(c->q, &c->walk);
     c->sent_us = clock_db();
     c->rooms = c->q->rooms;
     params_set_int4(p, 0, c->q->id);
-    params_set_int2(p, 1, c->q->frontier.rank);
-    params_set_int8(p, 2, c->q->frontier.id);
+    params_set_int2(p, 1, c->q->scan_position.rank);
+    params_set_int8(p, 2, c->q->scan_position.id);
     params_set_int4(p, 3, (int32_t)c->slot_count);
     params_set_time(p, 4, clock_db());
     params_set_int2(p, 5, (int16_t)node_self()->number);
@@ -478,9 +478,9 @@ static void give_up(struct claim *c, bool unknown) {
     queue_signal(q);
     q->claiming -= (int64_t)c->slot_count;
     if (unknown)
-        queue_rewind(q);
+        queue_reset_scan(q);
     else if (c->task.op != &op_claim_keys)
-        queue_walk_from(q, c->walk.start);
+        queue_scan_from(q, c->walk.start);
 }
 
 bool claim_again(struct task *t, bool unknown) {

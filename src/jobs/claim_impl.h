@@ -22,7 +22,7 @@ struct claim {
     struct job *rows;
     size_t row_count;
     int64_t sent_us; /* clock_db(): begin of the leases */
-    struct queue_walk walk;
+    struct queue_scan walk;
     uint64_t rooms; /* value of queue.rooms when the claim was sent */
     struct list in_plan;
 };

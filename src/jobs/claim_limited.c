@@ -13,7 +13,7 @@ enum { COL_WALKED = 9, COL_ROOM, COL_SOON, COL_WAIT_MS };
 
 static void take_keys(struct claim *c) {
     struct queue *q = c->q;
-    size_t most = q->returned_count < c->slot_count ? q->returned_count : c->slot_count;
+    size_t most = q->redelivery_count < c->slot_count ? q->redelivery_count : c->slot_count;
     struct job_key key;
 
     if (most == 0)

@@ -55,7 +55,7 @@ void expiry_wake_at(int64_t us) {
         wake.from = us - 1;
 }
 
-void expiry_rewind(void) {
+void expiry_reset_scan(void) {
     wake.from = wake.looked_back = TIME_BEGINNING;
     wake.next_at = clock_db();
 }

@@ -13,7 +13,7 @@
 /* A job with wake_at = us (clock_db()) was committed. */
 void expiry_wake_at(int64_t us);
 /* Forgets the known times, and searches from the beginning. */
-void expiry_rewind(void);
+void expiry_reset_scan(void);
 /* Sends the query for jobs that are due, if there may be any. */
 void expiry_wake(void);
 /* Time of the next due job, clock_db(). INT64_MAX: none. */

@@ -82,13 +82,13 @@ static void go_on(struct list_pages *p, const PGresult *rows) {
 }
 
 static void page_fail(struct task *t, const struct op_error *error) {
-    queue_end_walk(&pages_of(t)->walk);
+    queue_end_scan(&pages_of(t)->walk);
     end(pages_of(t), error);
 }
 
 /* A repeated page does not change a job twice. load.c reads the counters again. */
 static bool page_again(struct task *t, bool unknown) {
-    queue_end_walk(&pages_of(t)->walk);
+    queue_end_scan(&pages_of(t)->walk);
     pages_of(t)->lost |= unknown;
     return true;
 }
@@ -109,7 +109,7 @@ void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col
 static void empty_encode(struct params *params, struct task *t) {
     struct list_pages *p = pages_of(t);
 
-    claim_note_walk(p->q, &p->walk);
+    claim_note_scan(p->q, &p->walk);
     page_encode(params, t);
 }
 
@@ -119,7 +119,7 @@ static void learn(struct list_pages *p, struct job_key from, bool is_only, const
 
     if (!job_key_before(p->walk.start, from))
         claim_walked(p->q, &p->walk, last ? &p->until : &p->after, last && is_only);
-    queue_end_walk(&p->walk);
+    queue_end_scan(&p->walk);
 }
 
 /* Columns: those of read_keys(), then ready_at, expires_at, retry, group_key. */

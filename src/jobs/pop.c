@@ -39,7 +39,7 @@ struct pop_claim {
     struct job *rows;
     size_t row_count;
     size_t room; /* rows that the statement looked for: slot_count, or fewer by the limits */
-    struct queue_walk walk;
+    struct queue_scan walk;
     uint64_t rooms; /* value of queue.rooms when the claim was sent */
 };
 
@@ -96,7 +96,7 @@ static void plan_row(struct pop_claim *c, struct get *g) {
 }
 
 static bool may_find(struct queue *q) {
-    return q->id != 0 && claim_may_find(q) && (q->behind || q->returned_count > q->popping_last);
+    return q->id != 0 && claim_may_find(q) && (q->behind || q->redelivery_count > q->popping_last);
 }
 
 /* The statements of a transaction do not run in the order of the waiting requests. A request after one of another
@@ -154,7 +154,7 @@ size_t pop_plan(struct get *g, struct queue *q) {
 
 /* The scan position, or a key before it if a redelivery key is smaller. */
 static struct job_key first_key(const struct pop_claim *c) {
-    struct job_key first = c->q->frontier;
+    struct job_key first = c->q->scan_position;
 
     for (size_t i = 0; i < c->key_count; i++) {
         if (!job_key_before(first, c->keys[i])) {
@@ -187,7 +187,7 @@ static void first_encode_key(struct params *p, struct pop_claim *c) {
     struct job_key first = first_key(c);
 
     c->q->pops[c->kind] = NULL;
-    claim_note_walk(c->q, &c->walk);
+    claim_note_scan(c->q, &c->walk);
     params_set_int4(p, 0, c->q->id);
     params_set_int2(p, 1, first.rank);
     params_set_int8(p, 2, first.id);
@@ -207,7 +207,7 @@ static void last_encode(struct params *p, struct task *t) {
     struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
 
     c->q->pops[c->kind] = NULL;
-    claim_note_walk(c->q, &c->walk);
+    claim_note_scan(c->q, &c->walk);
     params_set_int4(p, 0, c->q->id);
     params_set_int4(p, 1, (int32_t)c->slot_count);
     params_set_time(p, 2, clock_db());
@@ -238,7 +238,7 @@ static void limited_encode(struct params *p, struct task *t) {
 /* ---- the end of a claim ---- */
 
 static void claim_free(struct pop_claim *c) {
-    queue_end_walk(&c->walk);
+    queue_end_scan(&c->walk);
     free(c->slots);
     free(c->keys);
     free(c->rows);
@@ -473,9 +473,9 @@ static void limited_done(struct task **tasks, size_t count, const PGresult *rows
 
 /* A move that may have been committed changed both queues: scan both from the beginning. */
 static void forget_all(struct pop_claim *c) {
-    queue_rewind(c->q);
+    queue_reset_scan(c->q);
     for (size_t i = 0; i < c->slot_count && (c->kind & POP_MOVES); i++)
-        queue_rewind(((const struct pop *)c->slots[i].get->own)->to);
+        queue_reset_scan(((const struct pop *)c->slots[i].get->own)->to);
 }
 
 static void give_up(struct pop_claim *c, bool unknown) {
@@ -486,7 +486,7 @@ static void give_up(struct pop_claim *c, bool unknown) {
     if (unknown)
         forget_all(c);
     else
-        queue_walk_from(c->q, c->q->frontier);
+        queue_scan_from(c->q, c->q->scan_position);
     queue_signal(c->q);
     end_slots(c);
     claim_free(c);

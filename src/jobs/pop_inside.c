@@ -272,9 +272,9 @@ static void inside_answer_lost(struct task *task) {
 
     for (size_t i = 0; i < t->key_count; i++)
         if (t->queues[i] != NULL)
-            queue_rewind(t->queues[i]);
+            queue_reset_scan(t->queues[i]);
     if (t->pop.to != NULL)
-        queue_rewind(t->pop.to);
+        queue_reset_scan(t->pop.to);
     each_queue(t, -1);
     req_answer_lost(t->req);
 }

@@ -133,7 +133,7 @@ static struct queue *queue_new(struct slice name) {
 
     q->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
     q->hidden = slice_equal(q->name, SLICE(QUEUE_HIDDEN));
-    q->frontier = beginning;
+    q->scan_position = beginning;
     q->created_us = clock_db();
     q->used_us = clock_mono();
     list_init(&q->in_dirty);
@@ -258,7 +258,7 @@ void queue_clear(void) {
         q->jobs_in = q->jobs_out = 0;
         q->saved_in = q->own.jobs_in;
         q->saved_out = q->own.jobs_out;
-        q->returned_count = 0;
+        q->redelivery_count = 0;
         q->behind = false;
         q->served = 0;
         q->front = END_NONE;
@@ -328,30 +328,30 @@ static void walk_from_first_returned(struct queue *q) {
     struct job_key before = q->returned[0];
 
     before.id--;
-    q->returned_count = 0;
-    queue_walk_from(q, before);
+    q->redelivery_count = 0;
+    queue_scan_from(q, before);
 }
 
 void queue_return_key(struct queue *q, struct job_key key) {
-    if (q->returned_count == q->returned_cap) {
-        q->returned_cap = q->returned_cap == 0 ? 16 : q->returned_cap * 2;
-        q->returned = xrealloc(q->returned, q->returned_cap * sizeof *q->returned);
+    if (q->redelivery_count == q->redelivery_cap) {
+        q->redelivery_cap = q->redelivery_cap == 0 ? 16 : q->redelivery_cap * 2;
+        q->returned = xrealloc(q->returned, q->redelivery_cap * sizeof *q->returned);
     }
-    q->returned[q->returned_count] = key;
-    sift_up(q->returned, q->returned_count++);
-    if (q->returned_count == RETURNED_MAX)
+    q->returned[q->redelivery_count] = key;
+    sift_up(q->returned, q->redelivery_count++);
+    if (q->redelivery_count == RETURNED_MAX)
         walk_from_first_returned(q);
 }
 
 static void pop_returned(struct queue *q) {
-    q->returned[0] = q->returned[--q->returned_count];
-    sift_down(q->returned, q->returned_count, 0);
+    q->returned[0] = q->returned[--q->redelivery_count];
+    sift_down(q->returned, q->redelivery_count, 0);
 }
 
 /* A key after the scan position is not taken while a scan is needed. The scan may find jobs of a higher
  * priority. */
 bool queue_take_returned(struct queue *q, struct job_key *key) {
-    if (q->returned_count == 0 || (q->behind && job_key_before(q->frontier, q->returned[0])))
+    if (q->redelivery_count == 0 || (q->behind && job_key_before(q->scan_position, q->returned[0])))
         return false;
     *key = q->returned[0];
     pop_returned(q);
@@ -359,20 +359,20 @@ bool queue_take_returned(struct queue *q, struct job_key *key) {
 }
 
 void queue_forget_returned(struct queue *q, struct job_key key) {
-    while (q->returned_count > 0 && q->returned[0].rank == key.rank && q->returned[0].id == key.id)
+    while (q->redelivery_count > 0 && q->returned[0].rank == key.rank && q->returned[0].id == key.id)
         pop_returned(q);
 }
 
 void queue_remove_returned(struct queue *q, struct job_key key) {
     size_t at = 0;
 
-    while (at < q->returned_count && (q->returned[at].rank != key.rank || q->returned[at].id != key.id))
+    while (at < q->redelivery_count && (q->returned[at].rank != key.rank || q->returned[at].id != key.id))
         at++;
-    if (at == q->returned_count)
+    if (at == q->redelivery_count)
         return;
-    q->returned[at] = q->returned[--q->returned_count];
-    sift_down(q->returned, q->returned_count, at);
-    if (at < q->returned_count)
+    q->returned[at] = q->returned[--q->redelivery_count];
+    sift_down(q->returned, q->redelivery_count, at);
+    if (at < q->redelivery_count)
         sift_up(q->returned, at);
 }
 
@@ -385,12 +385,12 @@ static int compare_keys(const void *a, const void *b) {
 void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t count) {
     size_t kept = 0;
 
-    if (q->returned_count == 0 || count == 0)
+    if (q->redelivery_count == 0 || count == 0)
         return;
     qsort(keys, count, sizeof *keys, compare_keys);
     if (job_key_before(keys[count - 1], q->returned[0]))
         return;
-    for (size_t i = 0; i < q->returned_count; i++) {
+    for (size_t i = 0; i < q->redelivery_count; i++) {
         struct job_key key = q->returned[i];
 
         if (bsearch(&key, keys, count, sizeof *keys, compare_keys) != NULL)
@@ -398,26 +398,26 @@ void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t cou
         q->returned[kept] = key;
         sift_up(q->returned, kept++);
     }
-    q->returned_count = kept;
+    q->redelivery_count = kept;
 }
 
 /* ---- sent scans ---- */
 
-void queue_begin_walk(struct queue *q, struct queue_walk *w) {
+void queue_begin_scan(struct queue *q, struct queue_scan *w) {
     w->heard = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
-    w->start = q->frontier;
-    w->rewinds = q->rewinds;
+    w->start = q->scan_position;
+    w->resets = q->resets;
     list_push_back(&q->walks, &w->node);
 }
 
-void queue_end_walk(struct queue_walk *w) {
+void queue_end_scan(struct queue_scan *w) {
     list_remove(&w->node);
 }
 
 /* The snapshot of a sent scan may be older than the commit of a peer. */
 static void note_heard(struct queue *q, struct job_key key) {
     for (struct list *n = q->walks.next; n != &q->walks; n = n->next) {
-        struct queue_walk *w = LIST_ENTRY(n, struct queue_walk, node);
+        struct queue_scan *w = LIST_ENTRY(n, struct queue_scan, node);
 
         if (job_key_before(key, w->heard))
             w->heard = key;
@@ -451,7 +451,7 @@ int64_t queue_result_rows(const struct queue *q) {
 #define DOUBTFUL_BUDGET 16
 
 int64_t queue_budget(const struct queue *q) {
-    int64_t returned = (int64_t)q->returned_count;
+    int64_t returned = (int64_t)q->redelivery_count;
     int64_t walk = 0;
 
     if (queue_is_shut(q) || q->full)
@@ -495,13 +495,13 @@ static void note_ready(struct queue *q, struct job_key key) {
     /* No ready job is between the scan position and key. But jobs that were handed off since the last claim
      * may have left millions of dead rows there. */
     if (!q->behind)
-        q->frontier = (struct job_key){ q->id, key.rank, key.id - 1 };
+        q->scan_position = (struct job_key){ q->id, key.rank, key.id - 1 };
     q->behind = true;
     queue_signal(q);
 }
 
 static void place_ready(struct queue *q, struct job_key key) {
-    if (job_key_before(q->frontier, key))
+    if (job_key_before(q->scan_position, key))
         note_ready(q, key);
     else
         note_returned(q, key);
@@ -540,48 +540,48 @@ void queue_heard_ready(struct queue *q, struct job_key key) {
 void queue_heard_returned(struct queue *q, struct job_key key) {
     note_heard(q, key);
     limits_heard_room(q);
-    if (!q->behind || !job_key_before(q->frontier, key))
+    if (!q->behind || !job_key_before(q->scan_position, key))
         note_returned(q, key);
 }
 
-void queue_walk_from(struct queue *q, struct job_key key) {
-    if (job_key_before(key, q->frontier))
-        q->frontier = key;
+void queue_scan_from(struct queue *q, struct job_key key) {
+    if (job_key_before(key, q->scan_position))
+        q->scan_position = key;
     q->behind = true;
-    q->rewinds++;
+    q->resets++;
     queue_signal(q);
 }
 
 void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
     q->ranked |= first.rank != 0;
     queue_count_len(q, count);
-    queue_walk_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
+    queue_scan_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
     for (; count > 0; count--)
         news_ready(q, first);
 }
 
-void queue_rewind(struct queue *q) {
-    q->returned_count = 0;
-    queue_walk_from(q, beginning);
+void queue_reset_scan(struct queue *q) {
+    q->redelivery_count = 0;
+    queue_scan_from(q, beginning);
 }
 
-void queue_walk_after(struct queue *q, struct job_key key) {
-    q->returned_count = 0;
-    q->frontier = key;
+void queue_scan_after(struct queue *q, struct job_key key) {
+    q->redelivery_count = 0;
+    q->scan_position = key;
     q->behind = q->len > 0;
-    q->rewinds++;
+    q->resets++;
     queue_signal(q);
 }
 
 bool queue_misses_jobs(const struct queue *q) {
-    return q->len > 0 && !q->behind && q->returned_count == 0 && q->claiming == 0;
+    return q->len > 0 && !q->behind && q->redelivery_count == 0 && q->claiming == 0;
 }
 
 struct job_key queue_first_key(const struct queue *q) {
-    struct job_key first = q->frontier;
+    struct job_key first = q->scan_position;
 
     first.queue_id = q->id;
-    if (q->returned_count > 0 && !job_key_before(first, q->returned[0])) {
+    if (q->redelivery_count > 0 && !job_key_before(first, q->returned[0])) {
         first = q->returned[0];
         first.id--;
     }

@@ -13,7 +13,7 @@
  * A queue in memory. The jobs are in the database. Here are the counters that clients see, the waiters, and the
  * scan position, which tells where the next claim looks:
  *
- * No job at or before the scan position (`frontier`) is ready, except the redelivery keys (`returned`): jobs
+ * No job at or before the scan position (`scan position`) is ready, except the redelivery keys (`returned`): jobs
  * whose lease ended, that were NACKed, that became due, and so on. A claim first takes the redelivery keys, and
  * then scans the index from the scan position. So it never visits dead rows before that position, however long
  * a snapshot holds back vacuum.
@@ -45,12 +45,12 @@ struct peer_share {
 
 /* A scan that was sent and has not ended, and the state when it was sent. The scan may have missed jobs that
  * peers notified since then. */
-struct queue_walk {
+struct queue_scan {
     struct list node;
     struct job_key heard; /* smallest key that peers notified since then */
     struct job_key start; /* scan position when it was sent */
-    uint64_t rewinds;     /* q->rewinds when it was sent */
-    int64_t horizon;      /* last job number made when it was sent; the scan sees no greater one */
+    uint64_t resets;      /* q->rewinds when it was sent */
+    int64_t snapshot_end; /* last job number made when it was sent; the scan sees no greater one */
 };
 
 /* The ends of a list; list_front.h. */
@@ -108,16 +108,16 @@ struct queue {
     struct list in_dirty;  /* in the list of queues whose counters differ from the database */
 
     /* Claiming. */
-    struct job_key frontier;  /* the scan position */
-    bool behind;              /* there may be ready jobs after the scan position */
-    uint64_t rewinds;         /* how often the scan position was set; scans sent before that do not move it */
+    struct job_key scan_position; /* the scan position */
+    bool behind;                  /* there may be ready jobs after the scan position */
+    uint64_t resets;          /* how often the scan position was set; scans sent before that do not move it */
     struct job_key *returned; /* redelivery keys, a binary heap by job_key_before() */
-    size_t returned_count;
-    size_t returned_cap;
+    size_t redelivery_count;
+    size_t redelivery_cap;
     bool ranked;                       /* it had jobs with a priority */
     int64_t claiming;                  /* rows requested by claims that have not ended */
     size_t largest_body;               /* largest body, with overhead, since it was empty; 0: unknown */
-    struct list walks;                 /* struct queue_walk of scans that have not ended */
+    struct list walks;                 /* struct queue_scan of scans that have not ended */
     struct claim *plan;                /* claim in the transaction that is being built; claim.c */
     struct claim *keys_claim;          /* last sent claim by redelivery keys */
     struct claim *landing;             /* claim whose rows are being read; claim.c */
@@ -241,20 +241,20 @@ void queue_remove_returned(struct queue *q, struct job_key key);
 /* The same for many jobs. Sorts keys. */
 void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t count);
 /* While a scan is sent, notifications of peers about q are noted in w. */
-void queue_begin_walk(struct queue *q, struct queue_walk *w);
-void queue_end_walk(struct queue_walk *w);
+void queue_begin_scan(struct queue *q, struct queue_scan *w);
+void queue_end_scan(struct queue_scan *w);
 /* Like queue_job_ready() and queue_job_returned(), for jobs that a peer has counted. */
 void queue_heard_ready(struct queue *q, struct job_key key);
 void queue_heard_returned(struct queue *q, struct job_key key);
 /* Adds a redelivery key back that a claim has removed. Counts nothing. */
 void queue_return_key(struct queue *q, struct job_key key);
 /* There may be ready jobs after this key: the scan position moves back to it. */
-void queue_walk_from(struct queue *q, struct job_key key);
+void queue_scan_from(struct queue *q, struct job_key key);
 /* The next claim scans from the beginning, because nothing is known about the ready jobs. */
-void queue_rewind(struct queue *q);
+void queue_reset_scan(struct queue *q);
 /* Sets the scan position and removes all redelivery keys: no job at or before key is ready. len tells
  * whether there are jobs after it. */
-void queue_walk_after(struct queue *q, struct job_key key);
+void queue_scan_after(struct queue *q, struct job_key key);
 /* True if jobs are counted as queued, but claims know no place where to look for them. */
 bool queue_misses_jobs(const struct queue *q);
 /* The key after which a reader finds all ready jobs: the scan position, or just before the first redelivery

@@ -242,7 +242,7 @@ static void look_at_queue(struct queue *q, bool may_forget) {
         queue_forget(q);
     else if (q->slot % FULL_WALK_PARTS == cron.round % FULL_WALK_PARTS &&
              wants_full_walk(q, cron.round / FULL_WALK_PARTS))
-        queue_rewind(q);
+        queue_reset_scan(q);
 }
 
 /* Checks a part of the queues at each tick. A round over all queues takes GC_TICKS. */

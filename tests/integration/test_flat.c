@@ -118,7 +118,7 @@ static redisContext *restart(redisContext *c) {
     return client_open();
 }
 
-/* The first claims of a new server have no frontier to begin at. */
+/* The first claims of a new server have no scan position to begin at. */
 static void test_restart(void **state) {
     redisContext *c = client_open();
     long long before, read;

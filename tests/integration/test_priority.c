@@ -38,7 +38,7 @@ static void test_returned_jobs_let_urgent_ones_pass(void **state) {
     expect_order(at[A], "back", "abyz");
 }
 
-/* The same of jobs that waiting clients got, whom no claim has made the queue's frontier pass by. */
+/* The same of jobs that waiting clients got, whom no claim has made the queue's scan position pass by. */
 static void test_handed_over_jobs_that_return(void **state) {
     struct wire w;
     const char *low;

@@ -107,7 +107,7 @@ static void test_a_new_queue_in_a_long_transaction(void **state) {
     PQfinish(conn);
 }
 
-/* A frontier that has moved on, and one that has not. */
+/* A scan position that has moved on, and one that has not. */
 static void test_committed_late(void **state) {
     PGconn *conn = app_open();
     struct wire w;

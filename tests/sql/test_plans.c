@@ -430,7 +430,7 @@ static long pages(const char *args) {
 /* Somebody's long transaction keeps the dead rows from being removed. */
 static void the_frontier_spares_the_dead(void **state) {
     PGconn *holder = session_open(database);
-    long from_frontier, from_start;
+    long from_scan_position, from_start;
 
     (void)state;
     tables_clear(conn);
@@ -440,10 +440,10 @@ static void the_frontier_spares_the_dead(void **state) {
     sql(holder, "begin isolation level repeatable read");
     assert_string_equal(sql(holder, "select count(*) from pgdisque.job"), text_of("%d", DEAD + BEHIND));
     must(text_of("delete from pgdisque.job where queue_id = 1 and rank = 0 and id <= %d", DEAD));
-    from_frontier = pages(text_of("1, 0, %d, 10, now(), 1", DEAD));
+    from_scan_position = pages(text_of("1, 0, %d, 10, now(), 1", DEAD));
     from_start = pages("1, -32768, 0, 10, now(), 1");
-    if (from_frontier >= 200 || from_start <= 1000)
-        fail_msg("pages: %ld from the frontier, %ld from the start", from_frontier, from_start);
+    if (from_scan_position >= 200 || from_start <= 1000)
+        fail_msg("pages: %ld from the frontier, %ld from the start", from_scan_position, from_start);
     PQfinish(holder);
 }
 

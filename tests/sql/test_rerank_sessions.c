@@ -38,7 +38,7 @@ static int walked(PGconn *conn) {
 
 #define RERANK_OF_1 "{1}", "{-5}", "{1}", "{0}", NOW
 
-/* A walk that met the job on its way would take it for the last one before the frontier. */
+/* A walk that met the job on its way would take it for the last one before the scan position. */
 static void a_walk_passes_by_what_is_moved(void **state) {
     (void)state;
     given("1/-5/1 wake=13:00:00; 1/-4/2 wake=13:00:00; 1/0/3");

@@ -54,14 +54,14 @@ static void test_ready_jobs(void **state) {
     introduce();
     hear("a7,0,101,1");
     assert_true(q->behind);
-    assert_int_equal(q->frontier.id, 100);
+    assert_int_equal(q->scan_position.id, 100);
     hear("a7,-1,50,1");
-    assert_int_equal(q->returned_count, 1);
+    assert_int_equal(q->redelivery_count, 1);
     /* Several: they are not all known by their keys. */
     hear("a7,0,20,3");
-    assert_true(job_key_before(q->frontier, key_of(20)));
+    assert_true(job_key_before(q->scan_position, key_of(20)));
     hear("k7,-2,5");
-    assert_int_equal(q->returned_count, 2);
+    assert_int_equal(q->redelivery_count, 2);
 }
 
 static void test_a_waiter_is_woken(void **state) {

@@ -112,7 +112,7 @@ static void test_ready_jobs_and_leases(void **state) {
     (void)state;
     hear_sql(1, "c7,2,2,2,0 a7,0,100,2");
     assert_true(q->behind);
-    assert_int_equal(q->frontier.id, 99);
+    assert_int_equal(q->scan_position.id, 99);
     hear_sql(2, "c7,-1,0,0,1 g7,0,100,5000,0");
     assert_true(lease_known(100));
     hear_sql(3, "l7,0,100,5000 g7,0,100,9000,0");

@@ -143,13 +143,13 @@ static void test_jobs_that_nobody_knew(void **state) {
     struct queue *q = open_doubtful(1);
 
     (void)state;
-    q->frontier = (struct job_key){ 1, 0, 100 };
+    q->scan_position = (struct job_key){ 1, 0, 100 };
     assert_int_equal(ask(), 1);
     answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
     assert_true(q->behind);
     assert_int_equal(queue_budget(q), 3);
-    assert_int_equal(q->rewinds, 1);
+    assert_int_equal(q->resets, 1);
 }
 
 static void test_an_empty_queue_is_not_walked(void **state) {

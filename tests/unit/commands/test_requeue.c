@@ -194,7 +194,7 @@ static void test_what_was_queued_is_not_counted_twice(void **state) {
         commit(was_queued);
         assert_int_equal(last_reply, 1);
         assert_int_equal(q->len, len + !was_queued);
-        assert_int_equal(q->returned_count, was_queued + 1);
+        assert_int_equal(q->redelivery_count, was_queued + 1);
         assert_false(lease_known(7));
     }
 }

@@ -192,7 +192,7 @@ static void test_the_frontier_moves(void **state) {
     assert_replied("+OK");
     assert_int_equal(queue_len(q), 16);
     assert_int_equal(q->total, 16);
-    assert_int_equal(q->frontier.id, 103);
+    assert_int_equal(q->scan_position.id, 103);
     command(&ltrim, "0", "9");
     batch_flush();
     assert_int_equal(fake_scalar(sent(0), AFTER_RANK), 0);

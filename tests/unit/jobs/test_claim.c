@@ -29,8 +29,8 @@ static const struct fake_statement *statement(size_t i, enum sql_stmt stmt) {
     return st;
 }
 
-static struct job_key frontier(const char *queue) {
-    return queue_named(queue)->frontier;
+static struct job_key scan_position(const char *queue) {
+    return queue_named(queue)->scan_position;
 }
 
 /* Nothing is under way, and the count is right. */
@@ -63,7 +63,7 @@ static void test_walk(void **state) {
     assert_int_equal(queue_budget(queue_named("q1")), 2);
     fake_fly();
     assert_replies("1:q1=0,q1=1,q1=2");
-    assert_true(frontier("q1").id == fake_jobs[2].key.id);
+    assert_true(scan_position("q1").id == fake_jobs[2].key.id);
     assert_rests("q1", 2);
     assert_true(lease_known(fake_jobs[2].key.id));
     ask_for(1, "q1", 1);
@@ -82,7 +82,7 @@ static void test_short_walk(void **state) {
     batch_flush();
     fake_fly();
     assert_replies("1:q1=0,q1=1");
-    assert_true(frontier("q1").id == job_id_last() && frontier("q1").rank == 0);
+    assert_true(scan_position("q1").id == job_id_last() && scan_position("q1").rank == 0);
     assert_false(queue_named("q1")->behind);
     assert_int_equal(queue_budget(queue_named("q1")), 0);
 }
@@ -265,7 +265,7 @@ static void test_keys_of_many_queues_in_one_statement(void **state) {
     assert_replies("1:q1=0,q2=1,q3=2 2:q3=2,q1=0 3:q2=1");
 }
 
-/* A higher priority goes before, wherever the frontier is. */
+/* A higher priority goes before, wherever the scan position is. */
 static void test_priority_before_the_frontier(void **state) {
     (void)state;
     insert_jobs("q1", 3);
@@ -274,7 +274,7 @@ static void test_priority_before_the_frontier(void **state) {
     fake_fly_all();
     insert_job("q1", -5);
     fake_fly_all();
-    assert_int_equal(queue_named("q1")->returned_count, 1);
+    assert_int_equal(queue_named("q1")->redelivery_count, 1);
     ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=3");
@@ -286,7 +286,7 @@ static void test_priority_before_the_frontier(void **state) {
 static void test_added_while_a_walk_is_under_way(void **state) {
     (void)state;
     ask_for(1, "q1", 1);
-    queue_walk_from(queue_named("q1"), frontier("q1"));
+    queue_scan_from(queue_named("q1"), scan_position("q1"));
     batch_flush();
     statement(0, SQL_CLAIM_WALK);
     insert_jobs("q1", 1);
@@ -310,7 +310,7 @@ static void test_frontier_passes_an_add(void **state) {
     queue_named("q1")->len = 2;
     ask_for(1, "q1", 2);
     fake_fly_all();
-    assert_true(frontier("q1").id == late->key.id);
+    assert_true(scan_position("q1").id == late->key.id);
     queue_named("q1")->len = 0;
     ask_for(2, "q1", 1);
     batch_add(&late->task);
@@ -328,7 +328,7 @@ static void test_lease_that_ends_just_now(void **state) {
     fake_fly_all();
     assert_rests("q1", 0);
     fake_jobs[0].leased = false;
-    queue_rewind(queue_named("q1"));
+    queue_reset_scan(queue_named("q1"));
     ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=0");
@@ -346,7 +346,7 @@ static void test_rewound_while_a_walk_is_under_way(void **state) {
     lease_remove(fake_jobs[0].key.id);
     ask_for(2, "q1", 2);
     batch_flush();
-    queue_rewind(queue_named("q1"));
+    queue_reset_scan(queue_named("q1"));
     queue_named("q1")->len++;
     fake_fly();
     fake_fly_all();

@@ -66,7 +66,7 @@ static void test_walk_is_refused_for_ever(void **state) {
 }
 
 /* So many leases end while a walk is under way that they are found by walking; none of them
- * lies before the frontier. */
+ * lies before the scan position. */
 static void test_many_returned_while_a_walk_is_under_way(void **state) {
     struct queue *q = queue_named("q1");
     int64_t first = job_new_id(clock_db(), 1);
@@ -74,13 +74,13 @@ static void test_many_returned_while_a_walk_is_under_way(void **state) {
     (void)state;
     insert_job("q1", 0);
     fake_fly_all();
-    queue_rewind(q);
+    queue_reset_scan(q);
     q->len = 2;
     ask_for(1, "q1", 2);
     batch_flush();
     for (int64_t i = 0; i < 65536; i++)
         queue_job_returned(q, (struct job_key){ 1, 0, first - i });
-    assert_int_equal(q->returned_count, 0);
+    assert_int_equal(q->redelivery_count, 0);
     fake_fly();
     assert_true(queue_budget(q) > 0);
 }

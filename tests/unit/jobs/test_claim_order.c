@@ -27,7 +27,7 @@ static void test_returned_behind_what_is_urgent(void **state) {
     insert_landed("q1", 0);
     ask_for(1, "q1", 1);
     fake_fly_all();
-    queue_rewind(queue_named("q1"));
+    queue_reset_scan(queue_named("q1"));
     insert_landed("q1", -9);
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 1);
@@ -35,7 +35,7 @@ static void test_returned_behind_what_is_urgent(void **state) {
     ask_for(3, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1 3:q1=0");
-    assert_int_equal(queue_named("q1")->returned_count, 0);
+    assert_int_equal(queue_named("q1")->redelivery_count, 0);
     assert_int_equal(queue_named("q1")->len, 0);
 }
 
@@ -47,7 +47,7 @@ static void test_returned_behind_the_frontier_and_alone(void **state) {
     insert_landed("q1", 0);
     ask_for(1, "q1", 1);
     fake_fly_all();
-    q->frontier = (struct job_key){ .rank = -9 };
+    q->scan_position = (struct job_key){ .rank = -9 };
     q->behind = false;
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 1);
@@ -61,7 +61,7 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
     PGresult *rows[DB_MAX_STATEMENTS];
     struct fake_job *other;
 
-    queue_rewind(q);
+    queue_reset_scan(q);
     insert_landed("q1", 0);
     ask_for(1, "q1", count);
     q->len = count;
@@ -72,13 +72,13 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
     q->len++;
     hear(q, other->key);
     fake_commit(fake_hot(), rows);
-    assert_true(job_key_before(q->frontier, other->key) && q->behind);
+    assert_true(job_key_before(q->scan_position, other->key) && q->behind);
     q->len = 1;
     ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1");
     /* And no walk goes back to that again. */
-    assert_false(job_key_before(q->frontier, other->key));
+    assert_false(job_key_before(q->scan_position, other->key));
 }
 
 static void test_urgent_and_heard_during_a_walk(void **state) {

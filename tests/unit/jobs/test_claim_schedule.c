@@ -97,7 +97,7 @@ static void load(void) {
     }
     QUEUE_EACH(q) {
         q->len = ready[q->id];
-        queue_rewind(q);
+        queue_reset_scan(q);
     }
 }
 

@@ -314,7 +314,7 @@ static void test_goes_before_the_commit(void **state) {
     fake_commit(fake_hot(), rows);
     assert_int_equal(lease_count(), 0);
     assert_int_equal(queue_named("q1")->len, 1);
-    assert_int_equal(queue_named("q1")->returned_count, 1);
+    assert_int_equal(queue_named("q1")->redelivery_count, 1);
 }
 
 static void test_timeout_before_the_commit(void **state) {

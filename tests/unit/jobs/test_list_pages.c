@@ -130,7 +130,7 @@ static void test_pages_end_where_the_list_did(void **state) {
     assert_int_equal(fake_scalar(sent(0), AFTER_RANK), 0);
     assert_int_equal(fake_scalar(sent(0), AFTER_ID), PAGE);
     assert_int_equal(fake_scalar(sent(0), END_ID), 2900);
-    assert_int_equal(q->frontier.id, PAGE);
+    assert_int_equal(q->scan_position.id, PAGE);
     /* Others have been pushed; the end stays. */
     commit_page(8, PAGE, PAGE + 1, 5000);
     assert_int_equal(fake_scalar(sent(0), AFTER_ID), 2 * PAGE);
@@ -138,7 +138,7 @@ static void test_pages_end_where_the_list_did(void **state) {
     commit_page(8, 900, 2 * PAGE + 1, 5000);
     assert_replied(":1");
     assert_int_equal(queue_len(q), 100);
-    assert_int_equal(q->frontier.id, 2900);
+    assert_int_equal(q->scan_position.id, 2900);
     assert_true(q->behind);
 }
 
@@ -152,7 +152,7 @@ static void test_all_is_gone(void **state) {
     commit_page(8, 2, 1, 3);
     assert_replied(":1");
     assert_false(q->behind);
-    assert_int_equal(q->returned_count, 1);
+    assert_int_equal(q->redelivery_count, 1);
     assert_int_equal(q->returned[0].id, 3);
 }
 
@@ -162,12 +162,12 @@ static void test_what_came_back_meanwhile(void **state) {
 
     (void)state;
     command(&del, "q1", NULL);
-    queue_walk_from(q, (struct job_key){ q->id, -5, 0 });
+    queue_scan_from(q, (struct job_key){ q->id, -5, 0 });
     commit_page(8, PAGE, 1, 5000);
     commit_page(8, 0, 0, 0);
     assert_replied(":1");
     assert_true(q->behind);
-    assert_true(job_key_before(q->frontier, (struct job_key){ q->id, -5, 1 }));
+    assert_true(job_key_before(q->scan_position, (struct job_key){ q->id, -5, 1 }));
 }
 
 static void test_several_keys(void **state) {
@@ -246,7 +246,7 @@ static void test_what_comes_is_looked_for(void **state) {
     (void)state;
     queue_count_len(to, 1);
     queue_count_total(to, 1);
-    to->frontier = (struct job_key){ to->id, 0, 900 };
+    to->scan_position = (struct job_key){ to->id, 0, 900 };
     command(&rename_cmd, "q1", "q2");
     assert_int_equal(sent(0)->stmt, SQL_RENAME_LIST);
     assert_int_equal(sent(1)->stmt, SQL_MARK_COMMIT);
@@ -257,7 +257,7 @@ static void test_what_comes_is_looked_for(void **state) {
     assert_int_equal(queue_len(to), 2);
     assert_int_equal(to->total, 2);
     assert_true(to->behind);
-    assert_int_equal(to->frontier.id, 3);
+    assert_int_equal(to->scan_position.id, 3);
 }
 
 static void test_other_fronts_turn_it_round(void **state) {
@@ -266,12 +266,12 @@ static void test_other_fronts_turn_it_round(void **state) {
     (void)state;
     from->front = END_LEFT;
     to->front = END_RIGHT;
-    to->frontier = (struct job_key){ to->id, 0, 900 };
+    to->scan_position = (struct job_key){ to->id, 0, 900 };
     command(&rename_cmd, "q1", "q2");
     assert_int_equal(fake_scalar(sent(0), SIGN), -1);
     commit_renamed(from->id, to->id);
     assert_replied("+OK");
-    assert_int_equal(to->frontier.id, -6);
+    assert_int_equal(to->scan_position.id, -6);
 }
 
 /* Was the lost transaction committed? */

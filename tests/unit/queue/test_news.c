@@ -347,7 +347,7 @@ static void test_the_longest_numbers(void **state) {
     for (int32_t i = 0; i < 300; i++) {
         struct queue *q = open_queue(i == 0 ? INT32_MIN : INT32_MAX - i);
 
-        q->frontier.rank = INT16_MIN;
+        q->scan_position.rank = INT16_MIN;
         q->own = (struct queue_share){ INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN };
         news_changed(q);
         queue_heard_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));

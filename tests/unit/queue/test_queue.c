@@ -1,4 +1,4 @@
-/* Queues in memory: names and slots, the returned set, the frontier, budgets, signals. */
+/* Queues in memory: names and slots, the returned set, the scan position, budgets, signals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -210,7 +210,7 @@ static void test_returned_keys_in_order(void **state) {
             assert_true(queue_take_returned(q, &key));
             assert_true(same_key(key, take_least(&m)));
         }
-        assert_int_equal(q->returned_count, m.count);
+        assert_int_equal(q->redelivery_count, m.count);
     }
     while (m.count > 0) {
         assert_true(queue_take_returned(q, &key));
@@ -244,7 +244,7 @@ static int64_t overflow(struct queue *q) {
     do {
         queue_job_returned(q, key_of(0, 1000000 - count++));
         assert_true(count < 1000000);
-    } while (q->returned_count > 0);
+    } while (q->redelivery_count > 0);
     assert_true(count > 10000);
     assert_int_equal(q->len, count);
     return count;
@@ -256,30 +256,30 @@ static void test_too_many_returned(void **state) {
     int64_t count;
 
     (void)state;
-    q->frontier = key_of(0, 5000000);
+    q->scan_position = key_of(0, 5000000);
     count = overflow(q);
     least = key_of(0, 1000000 - count + 1);
-    assert_true(job_key_before(q->frontier, least));
+    assert_true(job_key_before(q->scan_position, least));
     assert_true(q->behind);
     assert_int_equal(queue_budget(q), count);
     assert_false(queue_take_returned(q, &key));
     assert_true(job_key_before(queue_first_key(q), least));
     /* What the walk will see is not looked for by its key, too. */
     queue_job_ready(q, key_of(0, 999999));
-    assert_int_equal(q->returned_count, 0);
+    assert_int_equal(q->redelivery_count, 0);
 }
 
 static void test_too_many_returned_behind_the_frontier(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->frontier = key_of(-3, 5);
+    q->scan_position = key_of(-3, 5);
     overflow(q);
-    assert_true(same_key(q->frontier, key_of(-3, 5)));
+    assert_true(same_key(q->scan_position, key_of(-3, 5)));
     assert_true(q->behind);
 }
 
-/* ---- the frontier ---- */
+/* ---- the scan position ---- */
 
 static void test_ready_behind_the_frontier(void **state) {
     struct queue *q = open_queue("q", 7);
@@ -287,12 +287,12 @@ static void test_ready_behind_the_frontier(void **state) {
     (void)state;
     assert_int_equal(queue_budget(q), 0);
     queue_job_ready(q, key_of(0, 101));
-    assert_true(q->behind && same_key(q->frontier, key_of(0, 100)));
+    assert_true(q->behind && same_key(q->scan_position, key_of(0, 100)));
     queue_job_ready(q, key_of(0, 102));
     queue_job_ready(q, key_of(1, 3));
-    assert_true(same_key(q->frontier, key_of(0, 100)));
+    assert_true(same_key(q->scan_position, key_of(0, 100)));
     assert_int_equal(q->len, 3);
-    assert_int_equal(q->returned_count, 0);
+    assert_int_equal(q->redelivery_count, 0);
     assert_int_equal(queue_budget(q), 3);
 }
 
@@ -301,7 +301,7 @@ static void test_ready_at_or_before_the_frontier(void **state) {
     struct job_key key;
 
     (void)state;
-    q->frontier = key_of(0, 100);
+    q->scan_position = key_of(0, 100);
     queue_job_ready(q, key_of(0, 100));
     queue_job_ready(q, key_of(0, 99));
     queue_job_ready(q, key_of(-5, 200));
@@ -358,12 +358,12 @@ static void test_rewind(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->frontier = key_of(0, 100);
+    q->scan_position = key_of(0, 100);
     queue_job_returned(q, key_of(0, 50));
     list_push_back(&q->waiters, &waiter);
-    queue_rewind(q);
-    assert_true(job_key_before(q->frontier, key_of(INT16_MIN, 1)));
-    assert_int_equal(q->returned_count, 0);
+    queue_reset_scan(q);
+    assert_true(job_key_before(q->scan_position, key_of(INT16_MIN, 1)));
+    assert_int_equal(q->redelivery_count, 0);
     assert_int_equal(q->len, 1);
     assert_int_equal(queue_budget(q), 1);
     assert_ptr_equal(queue_next_signalled(), q);
@@ -373,15 +373,15 @@ static void test_walk_from(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->frontier = key_of(0, 100);
+    q->scan_position = key_of(0, 100);
     queue_return_key(q, key_of(0, 3));
     list_push_back(&q->waiters, &waiter);
-    queue_walk_from(q, key_of(0, 200));
-    assert_true(same_key(q->frontier, key_of(0, 100)));
+    queue_scan_from(q, key_of(0, 200));
+    assert_true(same_key(q->scan_position, key_of(0, 100)));
     assert_true(q->behind);
-    queue_walk_from(q, key_of(-1, 500));
-    assert_true(same_key(q->frontier, key_of(-1, 500)));
-    assert_int_equal(q->returned_count, 1);
+    queue_scan_from(q, key_of(-1, 500));
+    assert_true(same_key(q->scan_position, key_of(-1, 500)));
+    assert_int_equal(q->redelivery_count, 1);
     assert_ptr_equal(queue_next_signalled(), q);
 }
 
@@ -391,14 +391,14 @@ static void test_walk_after(void **state) {
 
     (void)state;
     queue_job_returned(q, key_of(0, 3));
-    queue_walk_after(q, key_of(0, 200));
-    assert_true(same_key(q->frontier, key_of(0, 200)));
-    assert_int_equal(q->returned_count, 0);
+    queue_scan_after(q, key_of(0, 200));
+    assert_true(same_key(q->scan_position, key_of(0, 200)));
+    assert_int_equal(q->redelivery_count, 0);
     assert_true(q->behind && !queue_misses_jobs(q));
-    assert_int_equal(q->rewinds, 1);
+    assert_int_equal(q->resets, 1);
     q->len = 0;
-    queue_walk_after(q, key_of(0, 100));
-    assert_true(same_key(q->frontier, key_of(0, 100)));
+    queue_scan_after(q, key_of(0, 100));
+    assert_true(same_key(q->scan_position, key_of(0, 100)));
     assert_int_equal(queue_budget(q), 0);
 }
 
@@ -420,7 +420,7 @@ static void test_first_key(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->frontier = (struct job_key){ 0, 0, 100 };
+    q->scan_position = (struct job_key){ 0, 0, 100 };
     assert_true(same_key(queue_first_key(q), key_of(0, 100)));
     queue_return_key(q, key_of(0, 101));
     assert_true(same_key(queue_first_key(q), key_of(0, 100)));
@@ -440,15 +440,15 @@ static void test_first_key_of_any(void **state) {
         struct job_key key = random_key(), first;
 
         if (random_below(3) == 0)
-            q->frontier = key;
+            q->scan_position = key;
         else if (random_below(2) == 0)
             queue_job_ready(q, key);
         else
             queue_take_returned(q, &key);
         first = queue_first_key(q);
         assert_int_equal(first.queue_id, 7);
-        assert_false(job_key_before(q->frontier, first));
-        for (size_t i = 0; i < q->returned_count; i++)
+        assert_false(job_key_before(q->scan_position, first));
+        for (size_t i = 0; i < q->redelivery_count; i++)
             assert_true(job_key_before(first, q->returned[i]));
     }
 }

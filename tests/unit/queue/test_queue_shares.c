@@ -231,24 +231,24 @@ static void test_many_others(void **state) {
 static void test_heard_ready(void **state) {
     (void)state;
     queue_heard_ready(q, key_of(0, 101));
-    assert_true(q->behind && same_key(q->frontier, key_of(0, 100)));
+    assert_true(q->behind && same_key(q->scan_position, key_of(0, 100)));
     queue_heard_ready(q, key_of(-1, 50));
-    assert_int_equal(q->returned_count, 1);
+    assert_int_equal(q->redelivery_count, 1);
     assert_counts(0, 0, 0, 0);
     assert_int_equal(queue_budget(q), 2);
 }
 
 static void test_heard_returned(void **state) {
     (void)state;
-    q->frontier = key_of(0, 100);
+    q->scan_position = key_of(0, 100);
     queue_heard_returned(q, key_of(0, 200));
-    assert_int_equal(q->returned_count, 1);
+    assert_int_equal(q->redelivery_count, 1);
     q->behind = true;
     /* The walk finds the one, but not the other. */
     queue_heard_returned(q, key_of(0, 300));
-    assert_int_equal(q->returned_count, 1);
+    assert_int_equal(q->redelivery_count, 1);
     queue_heard_returned(q, key_of(0, 50));
-    assert_int_equal(q->returned_count, 2);
+    assert_int_equal(q->redelivery_count, 2);
     assert_counts(0, 0, 0, 0);
 }
 
