@@ -56,10 +56,10 @@ CREATE TABLE pgdisque.dead_job (
 WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.1', toast.vacuum_truncate=off);
 ALTER TABLE ONLY pgdisque.dead_job ALTER COLUMN body SET COMPRESSION lz4;
 
-CREATE TABLE pgdisque.dead_path (
+CREATE TABLE pgdisque.deadqueue_graph (
     version bigint DEFAULT 0 NOT NULL,
     only_row boolean DEFAULT true NOT NULL,
-    CONSTRAINT dead_path_only_row_check CHECK (only_row)
+    CONSTRAINT deadqueue_graph_only_row_check CHECK (only_row)
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='1000');
 
@@ -999,11 +999,11 @@ ALTER TABLE ONLY pgdisque.bucket
 ALTER TABLE ONLY pgdisque.commit_marker
     ADD CONSTRAINT commit_marker_pkey PRIMARY KEY (node, transaction);
 
-ALTER TABLE ONLY pgdisque.dead_path
-    ADD CONSTRAINT dead_path_pkey PRIMARY KEY (only_row);
-
 ALTER TABLE ONLY pgdisque.dead_job
     ADD CONSTRAINT dead_pkey PRIMARY KEY (queue_id, rank, id);
+
+ALTER TABLE ONLY pgdisque.deadqueue_graph
+    ADD CONSTRAINT deadqueue_graph_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY pgdisque.finished
     ADD CONSTRAINT finished_pkey PRIMARY KEY (queue_id, rank, id, bucket);

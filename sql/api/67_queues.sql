@@ -59,7 +59,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     select exists (select from chain as c where c.id = api_leads_to.queue_id)
 $$;
 
--- Stores a setting, as set_settings.sql. If two sessions would close a circle together, the lock on dead_path
+-- Stores a setting, as set_settings.sql. If two sessions would close a circle together, the lock on deadqueue_graph
 -- makes the second wait and see the first.
 create or replace function pgdisque.qconfig(queue text, name text, value text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -85,7 +85,7 @@ begin
     end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
     if known.name is null then
-        update pgdisque.dead_path as d set version = d.version + 1;
+        update pgdisque.deadqueue_graph as d set version = d.version + 1;
         if pgdisque.api_leads_to(convert_to(value, 'UTF8'), place.queue_id) then
             raise exception 'ERR deadqueue would lead back to this queue' using errcode = 'invalid_parameter_value';
         end if;

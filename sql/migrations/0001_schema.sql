@@ -281,12 +281,12 @@ create table pgdisque.dead_job (
 
 -- QCONFIG deadqueue. Each change increments the version, so that the second of two concurrent changes notices
 -- the first.
-create table pgdisque.dead_path (
+create table pgdisque.deadqueue_graph (
     version  bigint not null default 0,
     only_row boolean primary key default true check (only_row)
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000);
 
-insert into pgdisque.dead_path default values;
+insert into pgdisque.deadqueue_graph default values;
 
 -- QCONFIG retention: retained jobs, in tables that are emptied as a whole. The bucket of a job is its table:
 -- finish_jobs.sql. The tables are never dropped, because creating and dropping tables bloats the catalog and

@@ -1,7 +1,7 @@
 -- Deletes jobs in any state: ACKJOB, DELJOB.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
 -- returns: ordinal, queued_since (infinity: it was delayed or leased for ever; -infinity: its attempts were
---          used up, see bury_jobs), group_key
+--          used up, see dead_letter_jobs), group_key
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 delete from pgdisque.job as j

@@ -6,7 +6,7 @@
 -- circle together. The second one tries again.
 -- params: $1 queue_id, $2 name, $3 value
 -- returns: stored, cyclic
--- locks: the rows, in the order of the parameters; the row of dead_path, if a dead-letter queue is set
+-- locks: the rows, in the order of the parameters; the row of deadqueue_graph, if a dead-letter queue is set
 -- index: queue_setting_pkey, slot_pkey, bucket_pkey, queue_name
 with recursive wanted as materialized (
     select n.queue_id, convert_from(n.name, 'UTF8') as name, n.value
@@ -28,10 +28,10 @@ verdict as materialized (
     select
         exists (select from chain as c where c.to_id = c.from_id) as cyclic,
         exists (select from wanted as w where w.name = 'deadqueue') as has_deadqueue,
-        (select d.version from pgdisque.dead_path as d) as version
+        (select d.version from pgdisque.deadqueue_graph as d) as version
 ),
 path as (
-    update pgdisque.dead_path as d
+    update pgdisque.deadqueue_graph as d
     set version = d.version + 1
     from verdict as v
     where d.version = v.version

@@ -11,8 +11,8 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "config/config.h"
-#include "jobs/bury.h"
 #include "jobs/claim.h"
+#include "jobs/dead_letter.h"
 #include "jobs/job_expiry.h"
 #include "net/sockets.h"
 #include "queue/lease.h"
@@ -290,7 +290,7 @@ static void leases_done(struct task **tasks, size_t count, const PGresult *rows)
         bool last = row_bool(rows, i, 5);
 
         if (last && until <= clock_db()) {
-            bury_job(key, NULL, NULL);
+            dead_letter_job(key, NULL, NULL);
             continue;
         }
         meet_lease(key, until, (uint16_t)row_int2(rows, i, 4));

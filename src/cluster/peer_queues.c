@@ -9,7 +9,7 @@
 #include "batch/operations.h"
 #include "cluster/peer_sql.h"
 #include "cluster/peers.h"
-#include "jobs/bury.h"
+#include "jobs/dead_letter.h"
 #include "jobs/job_group.h"
 #include "jobs/waitjob.h"
 #include "queue/lease.h"
@@ -329,7 +329,7 @@ static void inherit_done(struct task **tasks, size_t count, const PGresult *rows
         bool last = row_bool(rows, i, 5);
 
         if (last && until <= clock_db())
-            bury_job(key, NULL, NULL);
+            dead_letter_job(key, NULL, NULL);
         if (lease_known(key.id) || until <= clock_db())
             continue;
         lease_add_foreign(key, until, (uint16_t)row_int2(rows, i, 4));

@@ -7,8 +7,8 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/command.h"
-#include "jobs/bury.h"
 #include "jobs/dead_jobs.h"
+#include "jobs/dead_letter.h"
 #include "jobs/job_expiry.h"
 #include "jobs/job_ids.h"
 #include "net/args.h"
@@ -91,7 +91,7 @@ static void requeued(struct queue *q, struct job_key key) {
 void job_put_back(struct job_key key, int64_t row_until, bool last) {
     end_lease(key, row_until);
     if (last)
-        bury_job(key, NULL, NULL);
+        dead_letter_job(key, NULL, NULL);
     else
         requeued(queue_find_id(key.queue_id), key);
 }
@@ -104,10 +104,10 @@ static void requeue_end(struct req *r) {
         job_ids_end(r);
 }
 
-static void on_buried(void *arg) {
+static void on_dead_lettered(void *arg) {
     struct req *r = arg;
 
-    if (--job_ids(r)->dying == 0)
+    if (--job_ids(r)->exhausted == 0)
         requeue_end(r);
 }
 
@@ -117,8 +117,8 @@ static bool has_entered(struct req *r, struct job_key key, const PGresult *rows,
     if (r->cmd->handler == cmd_nack)
         job_ids_event(r, EVENT_NACKED, key);
     if (row_bool(rows, row, col + 1)) {
-        job_ids(r)->dying++;
-        bury_job(key, on_buried, r);
+        job_ids(r)->exhausted++;
+        dead_letter_job(key, on_dead_lettered, r);
         return false;
     }
     if (row_null(rows, row, col))
@@ -134,7 +134,7 @@ static void requeue_ends(struct task **tasks, size_t count) {
         struct req *r = REQ_OF_TASK(tasks[i]);
 
         job_ids_settle(r);
-        if (job_ids(r)->dying == 0)
+        if (job_ids(r)->exhausted == 0)
             requeue_end(r);
     }
 }

@@ -10,7 +10,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "config/config.h"
-#include "jobs/bury.h"
+#include "jobs/dead_letter.h"
 #include "queue/lease.h"
 
 static struct list planned = { &planned, &planned };
@@ -314,7 +314,7 @@ void claim_deal(struct claim *c) {
     qsort(c->rows, c->row_count, sizeof *c->rows, compare_rows);
     for (size_t i = 0; i < c->row_count; i++) {
         if (is_spent(&c->rows[i])) {
-            bury_job(c->rows[i].key, NULL, NULL);
+            dead_letter_job(c->rows[i].key, NULL, NULL);
             continue;
         }
         deal_row(c, &c->rows[i], dealt < c->slot_count ? c->slots[dealt] : (struct slot){ 0 });

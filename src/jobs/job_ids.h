@@ -25,7 +25,7 @@ struct job_ids {
     bool unsure;        /* a lost try may have changed jobs that the next did not find */
     int64_t seconds;    /* argument of WORKING, or DELAY of NACK; NO_SECONDS: not given */
     struct slice error; /* argument of NACK; ptr NULL: none */
-    size_t dying;       /* jobs that NACK now makes dead letters */
+    size_t exhausted;   /* jobs that NACK now makes dead letters */
     void *own;          /* data of the command, or NULL */
     size_t count;
     struct job_key keys[];

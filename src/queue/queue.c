@@ -649,8 +649,8 @@ bool queue_end_lease(struct job_key key, int64_t row_until) {
  * watches its lease. */
 void queue_count_gone(struct job_key key, int64_t queued_since) {
     struct queue *q = queue_find_id(key.queue_id);
-    bool dying = queued_since == TIME_BEGINNING;
-    bool leased = dying ? lease_remove(key.id) : queue_end_lease(key, queued_since);
+    bool exhausted = queued_since == TIME_BEGINNING;
+    bool leased = exhausted ? lease_remove(key.id) : queue_end_lease(key, queued_since);
 
     if (!leased && queued_since > clock_db() && queued_since != TIME_NEVER)
         news_lease(NEWS_GONE, key, queued_since);
@@ -659,7 +659,7 @@ void queue_count_gone(struct job_key key, int64_t queued_since) {
         return;
     }
     queue_count_total(q, -1);
-    if (!leased && !dying && queued_since <= clock_db())
+    if (!leased && !exhausted && queued_since <= clock_db())
         queue_count_len(q, -1);
     limits_room(q);
 }

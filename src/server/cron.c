@@ -18,7 +18,7 @@
 #include "cluster/peers.h"
 #include "cluster/recount.h"
 #include "jobs/add.h"
-#include "jobs/bury.h"
+#include "jobs/dead_letter.h"
 #include "jobs/finished.h"
 #include "jobs/job_expiry.h"
 #include "jobs/job_group.h"
@@ -136,7 +136,7 @@ static void end_leases(void) {
         if (q == NULL || (end.owner != 0 && !peers_inherits(end.owner)))
             continue;
         if (end.last) {
-            bury_job(end.key, NULL, NULL);
+            dead_letter_job(end.key, NULL, NULL);
             continue;
         }
         if (q->pause & PAUSE_IN) {

@@ -13,7 +13,7 @@
 
 struct order {
     int queue;
-    int retry, delay, ttl, timeout_ms, maxlen, attempts, group, grave;
+    int retry, delay, ttl, timeout_ms, maxlen, attempts, group, dead_letter_queue;
 };
 
 static struct {
@@ -74,7 +74,7 @@ static void make_poison(struct order *o) {
     o->queue = orders_queue(QUEUE_POISON);
     o->attempts = books_between(1, 3);
     o->retry = books_between(1, 2);
-    o->grave = books_one_in(2) ? orders_queue(QUEUE_GRAVE) : 0;
+    o->dead_letter_queue = books_one_in(2) ? orders_queue(QUEUE_DEAD_LETTERS) : 0;
 }
 
 static void make_grouped(struct order *o) {
@@ -133,7 +133,7 @@ static void note(const struct order *o, uint64_t token) {
     history_print(" %llu %d %d %d %d %d %d", (unsigned long long)token, o->queue, o->retry, o->delay, o->ttl,
                   o->timeout_ms, o->maxlen);
     if (o->attempts > 0 || o->group > 0)
-        history_print(" 0 0 %d %d %d", o->attempts, o->group, o->grave);
+        history_print(" 0 0 %d %d %d", o->attempts, o->group, o->dead_letter_queue);
 }
 
 static void option(struct words *w, const char *name, int value) {
@@ -158,9 +158,9 @@ void orders_add_job(struct conn *c) {
     option(&w, "MAXLEN", o.maxlen);
     option(&w, "ATTEMPTS", o.attempts);
     option(&w, "GROUP", o.group);
-    if (o.grave > 0) {
+    if (o.dead_letter_queue > 0) {
         word(&w, "DEADQUEUE");
-        word_slice(&w, books_name(o.grave));
+        word_slice(&w, books_name(o.dead_letter_queue));
     }
     conn_send(c, w.count, w.argv);
 }

@@ -9,14 +9,14 @@
  * there are so many as the plan says, come those of one purpose; check.py knows their numbers.
  */
 enum special_queue {
-    QUEUE_ORDER,   /* one producer, one consumer */
-    QUEUE_FULL,    /* MAXLEN */
-    QUEUE_KEYS,    /* UNIQUE: racers.h */
-    QUEUE_POISON,  /* ATTEMPTS: nobody acknowledges these */
-    QUEUE_GROUPS,  /* GROUP */
-    QUEUE_LIMITED, /* max-active, as the scene has set it */
-    QUEUE_GRAVE,   /* the DEADQUEUE of some of the poison */
-    QUEUE_KEPT,    /* retention, as the scene has set it */
+    QUEUE_ORDER,        /* one producer, one consumer */
+    QUEUE_FULL,         /* MAXLEN */
+    QUEUE_KEYS,         /* UNIQUE: racers.h */
+    QUEUE_POISON,       /* ATTEMPTS: nobody acknowledges these */
+    QUEUE_GROUPS,       /* GROUP */
+    QUEUE_LIMITED,      /* max-active, as the scene has set it */
+    QUEUE_DEAD_LETTERS, /* the DEADQUEUE of some of the poison */
+    QUEUE_KEPT,         /* retention, as the scene has set it */
     SPECIAL_QUEUES,
 };
 

@@ -77,7 +77,7 @@ static void test_a_dead_queue_that_nobody_knows_yet(void **state) {
     EVENTUALLY(all_count_dead("sender", 0) && all_have("sender", 0));
 }
 
-/* The heir of the server that gave the last attempt buries the job. */
+/* The heir of the server that gave the last attempt moves to the dead letters the job. */
 static void test_the_last_attempt_of_one_that_dies(void **state) {
     (void)state;
     add_job(at[A], "orphans", "x", "RETRY 1 ATTEMPTS 1");

@@ -53,7 +53,7 @@ static void test_delays(void **state) {
     redisFree(c);
 }
 
-static void bury(redisContext *c, const char *queue, int count) {
+static void dead_letter(redisContext *c, const char *queue, int count) {
     for (int i = 0; i < count; i++)
         later(c, "ADDJOB %s x 0", queue);
     for (int i = 0; i < count; i++)
@@ -125,8 +125,8 @@ static void test_restart(void **state) {
 
     (void)state;
     add_job(c, "drained", "x", "");
-    bury(c, "drained", DEAD);
-    bury(c, "left", DEAD);
+    dead_letter(c, "drained", DEAD);
+    dead_letter(c, "left", DEAD);
     add_job(c, "left", "a", "");
     expect(c, ":1", "ACKJOB %s", get_job(c, "drained", "x"));
     c = restart(c);

@@ -112,8 +112,8 @@ static void read_forms(const char *name) {
 
 #define AT_ONCE 100
 
-static struct wire dying[AT_ONCE];
-static int dying_count;
+static struct wire exhausted[AT_ONCE];
+static int exhausted_count;
 static long died;
 
 static void die_one(struct wire *w, bool reset) {
@@ -126,20 +126,20 @@ static void die_one(struct wire *w, bool reset) {
 
 /* They end in the same turns of the server in which it reads them. */
 static void die_all(void) {
-    for (int i = 0; i < dying_count; i++)
-        die_one(&dying[i], rnd(2) == 0);
-    dying_count = 0;
+    for (int i = 0; i < exhausted_count; i++)
+        die_one(&exhausted[i], rnd(2) == 0);
+    exhausted_count = 0;
 }
 
 /* Its last words are the first len bytes of the form; something else may be under way before them. */
 static void speak(const struct form *form, size_t len, bool busy) {
-    struct wire *w = &dying[dying_count++];
+    struct wire *w = &exhausted[exhausted_count++];
 
     raw_open(w);
     if (busy)
         wire_words(w, "ADDJOB", "last-words", "x", "0", "RETRY", "3600", NULL);
     wire_send(w, form->bytes, len);
-    if (dying_count == AT_ONCE)
+    if (exhausted_count == AT_ONCE)
         die_all();
 }
 

@@ -158,7 +158,7 @@ static bool all_have_dead(const char *queue, const char *dead) {
     return true;
 }
 
-/* The heir buries what was taken and put back by SQL; servers hear of it, and of who removes it. */
+/* The heir moves to the dead letters what was taken and put back by SQL; servers hear of it, and of who removes it. */
 static void test_attempts(void **state) {
     const char *id = once("select pgdisque.add_job('tries', 'x', retry => 60, attempts => 2, backoff => 1)");
 

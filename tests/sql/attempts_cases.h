@@ -134,7 +134,7 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
       .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 1 2 3 \"d\" \"e\" - - -; "
               "2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 2 - - \"e\" 11:00:00 - -" },
-    { SQL_BURY_JOBS, "only what has had its last attempt, when that is over",
+    { SQL_DEAD_LETTER_JOBS, "only what has had its last attempt, when that is over",
       .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2; "
               "1/0/5 deliveries=2 attempts=2 nacks=1 extras=1 error=e backoff=7 body=b owner=3",
@@ -143,7 +143,8 @@ static const struct stmt_case attempts_cases[] = {
               "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2",
       .query = "select test.dead()",
       .found = "1/0/5 died=12:00:00 deliveries=2 nacks=1 extras=1 body=b attempts=2 backoff=7 error=e" },
-    { SQL_BURY_JOBS, "to the queue that they name, with a TTL that begins anew; or not yet, without its row",
+    { SQL_DEAD_LETTER_JOBS,
+      "to the queue that they name, with a TTL that begins anew; or not yet, without its row",
       .jobs = "7/-3/4194304000 deliveries=2 attempts=2 nacks=2 deadqueue=d error=e owner=3 key=k; "
               "7/0/2 deliveries=1 attempts=1 deadqueue=other",
       .setup = "insert into pgdisque.queue (name) values ('d')",
@@ -152,7 +153,7 @@ static const struct stmt_case attempts_cases[] = {
                " (expires_at - ready_at)::text, deliveries, nacks, attempts, deadqueue is null,"
                " encode(error, 'escape'), owner, unique_key) from pgdisque.job where queue_id = 1",
       .found = "1 -3 4194304000 12:00:00 t 3653 days 12:59:59 0 2 t e" },
-    { SQL_BURY_JOBS, "the key is free; what is there already stays as it is",
+    { SQL_DEAD_LETTER_JOBS, "the key is free; what is there already stays as it is",
       .setup = "call test.die('1/0/1 attempts=2 body=first'); "
                "call test.put('1/0/1 deliveries=2 attempts=2; 1/0/2 deliveries=2 attempts=2 key=k')",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 - - - 13:00:00 60 -; 2 - - - 13:00:00 60 -",

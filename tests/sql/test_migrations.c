@@ -276,15 +276,15 @@ static void also_where_transactions_are_serializable(void **state) {
 /* A server that died half-way, with its connection, has done nothing. */
 static void what_was_not_finished_is_undone(void **state) {
     const char *conninfo = postgres_conninfo(&pg, NULL);
-    struct migration dying = { .conn = postgres_connect(conninfo) };
+    struct migration exhausted = { .conn = postgres_connect(conninfo) };
 
     (void)state;
     for (int step = 0; step < 3; step++) {
-        next_step(&dying);
-        take_answer(&dying);
+        next_step(&exhausted);
+        take_answer(&exhausted);
     }
-    PQclear(dying.last);
-    PQfinish(dying.conn);
+    PQclear(exhausted.last);
+    PQfinish(exhausted.conn);
     EVENTUALLY(postgres_number(conninfo, "select count(*) from pg_locks where locktype = 'advisory'") == 0);
     answers(conninfo, "0", "select count(*) from pg_namespace where nspname = 'pgdisque'");
     assert_null(migrate_over(conninfo));

@@ -41,7 +41,7 @@ static const struct planned planned[] = {
       "'{1}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', '{2}', '{5}', "
       "'{d}', '{k}', '{now}', now(), '{g}'" },
     { SQL_BEAT_NODE, 0, "'a', true" },
-    { SQL_BURY_JOBS, HOT, KEYS ", now()" },
+    { SQL_DEAD_LETTER_JOBS, HOT, KEYS ", now()" },
     { SQL_ADD_GROUPED, HOT,
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_NEXT_IN_GROUPS, HOT | SORTS, "'{1,2}', '{a,b}', now()" },

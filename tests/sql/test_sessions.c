@@ -311,8 +311,8 @@ static void two_burials_are_one(void **state) {
     (void)state;
     given(DYING);
     begin(a);
-    assert_string_equal(CALL(a, SQL_BURY_JOBS, "{1}", "{0}", "{1}", NOW), "1 - - - 13:00:00 60 -");
-    SEND(b, SQL_BURY_JOBS, "{1}", "{0}", "{1}", NOW);
+    assert_string_equal(CALL(a, SQL_DEAD_LETTER_JOBS, "{1}", "{0}", "{1}", NOW), "1 - - - 13:00:00 60 -");
+    SEND(b, SQL_DEAD_LETTER_JOBS, "{1}", "{0}", "{1}", NOW);
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "");
@@ -328,7 +328,7 @@ static void working_keeps_a_job_from_its_grave(void **state) {
     assert_string_equal(
         CALL(a, SQL_WORKING_JOBS, "{1}", "{0}", "{1}", "{@11:59:00}", "{NULL}", NOW, "2", "{}", "{}"),
         "1 60 12:01:00 f f 11:00:00 t f");
-    SEND(b, SQL_BURY_JOBS, "{1}", "{0}", "{1}", NOW);
+    SEND(b, SQL_DEAD_LETTER_JOBS, "{1}", "{0}", "{1}", NOW);
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "");

@@ -12,7 +12,7 @@
 #include "batch/operations.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/bury.h"
+#include "jobs/dead_letter.h"
 #include "jobs/job_expiry.h"
 #include "jobs/job_group.h"
 #include "jobs/list_pages.h"
@@ -21,8 +21,10 @@
 #include "queue/events.h"
 #include "queue/news.h"
 
-static struct op *const ops[] = { &op_wake_expired, &op_wake_due,       &op_wake_next, &op_expire_in_order,
-                                  &op_bury_jobs,    &op_next_in_groups, NULL };
+static struct op *const ops[] = {
+    &op_wake_expired,     &op_wake_due,       &op_wake_next, &op_expire_in_order,
+    &op_dead_letter_jobs, &op_next_in_groups, NULL
+};
 static PGresult *result;
 
 static void no_plan(void) {
@@ -111,12 +113,12 @@ static void test_expired_in_order(void **state) {
     assert_group_goes_on();
 }
 
-/* Columns of bury_jobs.sql. */
+/* Columns of dead_letter_jobs.sql. */
 static void test_dead(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(7) };
 
     (void)state;
-    bury_job((struct job_key){ queue_named("q1")->id, 0, 7 }, NULL, NULL);
+    dead_letter_job((struct job_key){ queue_named("q1")->id, 0, 7 }, NULL, NULL);
     batch_flush();
     fake_set_int(rows[0], 0, 0, 4, 1);
     fake_set_int(rows[0], 0, 4, 8, 0);

@@ -1,5 +1,5 @@
-#ifndef BURY_H
-#define BURY_H
+#ifndef DEAD_LETTER_H
+#define DEAD_LETTER_H
 
 #include "base/jobid.h"
 #include "batch/op.h"
@@ -13,6 +13,6 @@
 
 /* Moves a job to the dead letters if its row says that it is exhausted. ended (may be NULL) is called with arg
  * after the commit, or when the row says that the job is not exhausted. */
-void bury_job(struct job_key key, void (*ended)(void *arg), void *arg);
+void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg);
 
 #endif

@@ -1,5 +1,5 @@
 /* Moves exhausted jobs to the dead letters, or to the queue that DEADQUEUE names. */
-#include "jobs/bury.h"
+#include "jobs/dead_letter.h"
 
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@
 /* Pause after an error. */
 #define AGAIN_US US_PER_S
 
-struct burial {
+struct dead_letter {
     struct task task;
     struct job_key key;
     void (*ended)(void *arg);
@@ -32,21 +32,21 @@ struct burial {
 static void on_open(struct parked *p, struct queue *q);
 static void on_open_failed(struct parked *p, const struct op_error *err);
 
-void bury_job(struct job_key key, void (*ended)(void *arg), void *arg) {
-    struct burial *b = xcalloc(1, sizeof *b);
+void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
+    struct dead_letter *b = xcalloc(1, sizeof *b);
 
     b->key = key;
     b->ended = ended;
     b->arg = arg;
     b->parked = (struct parked){ .go = on_open, .fail = on_open_failed };
-    b->task.op = &op_bury_jobs;
+    b->task.op = &op_dead_letter_jobs;
     b->task.rows = 1;
     list_init(&b->task.node);
     list_init(&b->parked.node);
     batch_add(&b->task);
 }
 
-static void end(struct burial *b) {
+static void end(struct dead_letter *b) {
     if (b->to != NULL)
         b->to->users--;
     if (b->ended != NULL)
@@ -55,7 +55,7 @@ static void end(struct burial *b) {
 }
 
 /* Gives the job a short lease. Its end starts the next try. */
-static void try_later(struct burial *b) {
+static void try_later(struct dead_letter *b) {
     if (!lease_known(b->key.id)) {
         lease_add(b->key, clock_db() + AGAIN_US);
         lease_set_last(b->key.id);
@@ -65,7 +65,7 @@ static void try_later(struct burial *b) {
 
 /* ---- dead-letter queue ---- */
 
-static void enter(struct burial *b, struct queue *q) {
+static void enter(struct dead_letter *b, struct queue *q) {
     queue_count_total(q, 1);
     queue_count_in(q, 1);
     queue_job_ready(q, (struct job_key){ q->id, b->key.rank, b->key.id });
@@ -73,7 +73,7 @@ static void enter(struct burial *b, struct queue *q) {
 }
 
 static void on_open(struct parked *p, struct queue *q) {
-    struct burial *b = CONTAINER_OF(p, struct burial, parked);
+    struct dead_letter *b = CONTAINER_OF(p, struct dead_letter, parked);
 
     if (b->moved) {
         enter(b, q);
@@ -85,10 +85,10 @@ static void on_open(struct parked *p, struct queue *q) {
 
 static void on_open_failed(struct parked *p, const struct op_error *err) {
     (void)err;
-    try_later(CONTAINER_OF(p, struct burial, parked));
+    try_later(CONTAINER_OF(p, struct dead_letter, parked));
 }
 
-static void open_queue(struct burial *b, struct slice name) {
+static void open_queue(struct dead_letter *b, struct slice name) {
     if (b->to == NULL) {
         b->to = queue_get(name);
         b->to->users++;
@@ -101,12 +101,12 @@ static void open_queue(struct burial *b, struct slice name) {
 
 /* ---- statement ---- */
 
-static void bury_begin(struct params *p) {
+static void dead_letter_begin(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
-static void bury_encode(struct params *p, struct task *t) {
-    struct job_key key = CONTAINER_OF(t, struct burial, task)->key;
+static void dead_letter_encode(struct params *p, struct task *t) {
+    struct job_key key = CONTAINER_OF(t, struct dead_letter, task)->key;
 
     params_int4(p, 0, key.queue_id);
     params_int2(p, 1, key.rank);
@@ -128,7 +128,7 @@ static void count_death(struct job_key key, const PGresult *rows, int row) {
 }
 
 /* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry, group_key. */
-static void buried(struct burial *b, const PGresult *rows, int row) {
+static void dead_lettered(struct dead_letter *b, const PGresult *rows, int row) {
     struct queue *q;
 
     if (row_null(rows, row, 1)) {
@@ -153,33 +153,33 @@ static void buried(struct burial *b, const PGresult *rows, int row) {
 }
 
 /* The rows are in no order. A job without a row is not exhausted, or another server has moved it. */
-static void bury_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void dead_letter_done(struct task **tasks, size_t count, const PGresult *rows) {
     bool *found = xcalloc(count, sizeof *found);
 
     for (int i = 0; i < PQntuples(rows); i++) {
         int32_t ordinal = row_int4(rows, i, 0);
 
         found[ordinal - 1] = true;
-        buried(CONTAINER_OF(tasks[ordinal - 1], struct burial, task), rows, i);
+        dead_lettered(CONTAINER_OF(tasks[ordinal - 1], struct dead_letter, task), rows, i);
     }
     for (size_t i = 0; i < count; i++)
         if (!found[i])
-            end(CONTAINER_OF(tasks[i], struct burial, task));
+            end(CONTAINER_OF(tasks[i], struct dead_letter, task));
     free(found);
 }
 
-static void bury_fail(struct task *t, const struct op_error *err) {
+static void dead_letter_fail(struct task *t, const struct op_error *err) {
     (void)err;
-    try_later(CONTAINER_OF(t, struct burial, task));
+    try_later(CONTAINER_OF(t, struct dead_letter, task));
 }
 
-struct op op_bury_jobs = {
-    .name = "bury_jobs",
-    .stmt = SQL_BURY_JOBS,
+struct op op_dead_letter_jobs = {
+    .name = "dead_letter_jobs",
+    .stmt = SQL_DEAD_LETTER_JOBS,
     .names_jobs = true,
     .conn = CONN_WRITE,
-    .begin = bury_begin,
-    .encode = bury_encode,
-    .done = bury_done,
-    .fail = bury_fail,
+    .begin = dead_letter_begin,
+    .encode = dead_letter_encode,
+    .done = dead_letter_done,
+    .fail = dead_letter_fail,
 };
