@@ -22,11 +22,11 @@
 #include "batch/dead_rows.h"
 #include "batch/operations.h"
 #include "batch/standbys.h"
-#include "cluster/load.h"
+#include "cluster/bootstrap.h"
+#include "cluster/counter_audit.h"
 #include "cluster/node_row.h"
 #include "cluster/peer_queues.h"
 #include "cluster/peers.h"
-#include "cluster/recount.h"
 #include "commands/cmd_key.h"
 #include "commands/cmd_list.h"
 #include "commands/cmd_multi.h"
@@ -66,7 +66,7 @@
 #include "queue/queue_row.h"
 #include "queue/waiters.h"
 #include "server/check.h"
-#include "server/cron.h"
+#include "server/maintenance.h"
 #include "server/ready.h"
 #include "tools/doctor_line.h"
 #include "tools/export_line.h"
@@ -343,7 +343,7 @@ static void start(void) {
     conninfo = start_database();
     if (!node_load(config.dir, config.port, err, sizeof err))
         refuse(err);
-    load_hooks(on_loaded, peers_confess);
+    load_hooks(on_loaded, peers_announce_unknown);
     config_on_change("loglevel", on_log_changed);
     config_on_change("maxmemory", memory_budget_set);
     config_on_change("maxmemory-clients", memory_budget_set);

@@ -6,8 +6,8 @@
 #include "config/config.h"
 #include "config/files.h"
 #include "net/usage.h"
-#include "pg/channel.h"
 #include "pg/db.h"
+#include "pg/notify_bus.h"
 
 struct patient {
     struct list node;

@@ -6,7 +6,7 @@
 #include "base/node.h"
 #include "base/stats.h"
 #include "batch/standbys.h"
-#include "cluster/load.h"
+#include "cluster/bootstrap.h"
 #include "commands/command.h"
 #include "config/config.h"
 #include "jobs/waitjob.h"

@@ -72,7 +72,7 @@ bool node_has_peers(void) {
     return count > 1;
 }
 
-bool node_is_heir(void) {
+bool node_is_leader(void) {
     size_t count;
     struct node *const *nodes = node_all(&count);
 
@@ -92,7 +92,7 @@ static void copy_row(struct node *to, const struct node *from) {
     to->seen_us = from->seen_us;
 }
 
-struct node *node_meet(uint16_t number) {
+struct node *node_get(uint16_t number) {
     if (number == 0 || number > NODE_MAX_NUMBER)
         return NULL;
     if (others[number] == NULL) {
@@ -105,14 +105,14 @@ struct node *node_meet(uint16_t number) {
 }
 
 /* The row may belong to another server than the last row with this number. */
-void node_learn(const struct node *n) {
+void node_update(const struct node *n) {
     if (n->number == 0 || n->number > NODE_MAX_NUMBER)
         return;
     if (strcmp(n->id, self.id) == 0) {
         self.number = n->number;
         return;
     }
-    copy_row(node_meet(n->number), n);
+    copy_row(node_get(n->number), n);
 }
 
 void node_forget(struct node *n) {

@@ -26,7 +26,7 @@ struct node {
     int64_t done_us;  /* the seen_us up to which its failure was handled */
     uint64_t run;     /* grows with each start of any server of the database; 0: not known */
     uint64_t told;    /* sequence number of its last message (peers.c) */
-    bool introduced;  /* all its changes of this run were received */
+    bool synced;      /* all its changes of this run were received */
     bool known;       /* scan positions were reset for jobs that it added unheard */
 };
 
@@ -35,7 +35,7 @@ struct node *node_self(void);
 /* The server with this number, or NULL. Includes servers that do not run any more. */
 struct node *node_by_number(uint16_t number);
 /* node_all(), node_named() and node_known() return arrays that begin with this server. An array is valid until the next
- * call of one of these functions, node_has_peers() or node_is_heir(). */
+ * call of one of these functions, node_has_peers() or node_is_leader(). */
 /* The live servers. */
 struct node *const *node_all(size_t *count);
 /* The live servers whose rows were read. If a message of a peer arrives before its row is read, only its number is
@@ -46,11 +46,11 @@ struct node *const *node_known(size_t *count);
 /* Is a peer live? */
 bool node_has_peers(void);
 /* Is this server the leader, the live server with the lowest number? */
-bool node_is_heir(void);
+bool node_is_leader(void);
 /* The peer with this number; adds it if it is new. NULL if the number is out of range. */
-struct node *node_meet(uint16_t number);
+struct node *node_get(uint16_t number);
 /* Adds or updates a server from its row. If the row has the ID of this server, only the number is taken. */
-void node_learn(const struct node *n);
+void node_update(const struct node *n);
 /* Marks a server whose row was deleted. */
 void node_forget(struct node *n);
 

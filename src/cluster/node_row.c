@@ -3,7 +3,7 @@
 
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 
 static void failed(struct task *t, const struct op_error *err) {
     (void)t;
@@ -37,7 +37,7 @@ static void beat_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     forgotten = PQntuples(rows) == 0;
     if (told != node_self()->leaving)
-        news_say(NEWS_NODES);
+        outbox_note(OUTBOX_NODES);
     told = node_self()->leaving;
 }
 
@@ -98,7 +98,7 @@ static void forget_done(struct task **tasks, size_t count, const PGresult *rows)
     (void)count;
     (void)rows;
     node_forget(r->data);
-    news_say(NEWS_NODES);
+    outbox_note(OUTBOX_NODES);
     req_ok(r);
 }
 

@@ -24,10 +24,10 @@
 
 /* ---- queues without a known row ---- */
 
-struct stranger {
+struct is_unauthenticated {
     struct node *node;
-    enum news_item item;
-    int64_t numbers[NEWS_NUMBERS];
+    enum outbox_item item;
+    int64_t numbers[OUTBOX_NUMBERS];
     int count;
 };
 
@@ -36,7 +36,7 @@ static struct {
     int32_t *ids; /* rows to read */
     size_t id_count;
     size_t id_cap;
-    struct stranger *items;
+    struct is_unauthenticated *items;
     size_t item_count;
     size_t asked; /* number of ids in the running statement */
 } find = { .task = { .op = &op_find_queues, .rows = 1 } };
@@ -58,15 +58,15 @@ static void find_queue(int32_t id) {
     ask();
 }
 
-static void keep_for_later(struct node *n, enum news_item item, const int64_t *numbers, int count) {
-    struct stranger *s;
+static void keep_for_later(struct node *n, enum outbox_item item, const int64_t *numbers, int count) {
+    struct is_unauthenticated *s;
 
     if (find.items == NULL)
         find.items = xmalloc(WAITING_MAX * sizeof *find.items);
     if (find.item_count == WAITING_MAX)
         return;
     s = &find.items[find.item_count++];
-    *s = (struct stranger){ .node = n, .item = item, .count = count };
+    *s = (struct is_unauthenticated){ .node = n, .item = item, .count = count };
     memcpy(s->numbers, numbers, (size_t)count * sizeof *numbers);
     find_queue((int32_t)numbers[0]);
 }
@@ -83,7 +83,7 @@ static void meet_queue(const PGresult *rows, int row) {
     struct queue *q = queue_get(row_bytes(rows, row, 1));
 
     if (q->id == 0)
-        q->behind = q->doubtful = true;
+        q->behind = q->counters_suspect = true;
     if (q->id != row_int4(rows, row, 0))
         queue_set_id(q, row_int4(rows, row, 0));
     queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
@@ -95,16 +95,16 @@ static void meet_queue(const PGresult *rows, int row) {
         queue_signal(q);
 }
 
-static void hear_queue(struct queue *q, struct node *n, enum news_item item, const int64_t *numbers,
+static void hear_queue(struct queue *q, struct node *n, enum outbox_item item, const int64_t *numbers,
                        int count);
 
 /* Handles the waiting items at once, before later items of the same queues. Items of other queues wait as long as
  * there are rows to read. */
-static void hear_strangers(void) {
+static void hear_unknown(void) {
     size_t count = find.item_count, kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct stranger s = find.items[i];
+        const struct is_unauthenticated s = find.items[i];
         struct queue *q = queue_find_id((int32_t)s.numbers[0]);
 
         if (q != NULL)
@@ -119,7 +119,7 @@ static void find_ended(void) {
     find.id_count -= find.asked;
     memmove(find.ids, find.ids + find.asked, find.id_count * sizeof *find.ids);
     find.asked = 0;
-    hear_strangers();
+    hear_unknown();
     ask();
 }
 
@@ -134,7 +134,7 @@ static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
 static void find_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
-    queue_doubt_all();
+    queue_suspect_all();
     find_ended();
 }
 
@@ -178,7 +178,7 @@ static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
 
         meet_queue(rows, i);
         if (!known)
-            queue_find_id(row_int4(rows, i, 0))->doubtful = true;
+            queue_find_id(row_int4(rows, i, 0))->counters_suspect = true;
     }
     look_end();
 }
@@ -245,7 +245,7 @@ static void page_queue(int32_t id, bool has_jobs) {
     if (q == NULL) {
         find_queue(id);
     } else if (has_jobs && q->total <= 0) {
-        q->doubtful = true;
+        q->counters_suspect = true;
         queue_reset_scan(q);
     }
 }
@@ -295,16 +295,16 @@ static void hear_lease(struct queue *q, struct job_key key, int64_t row_until) {
 
 /* ---- leases of failed servers ---- */
 
-static struct task inherit = { .op = &op_inherit_leases, .rows = 1 };
-static bool inherit_again;
+static struct task adopt = { .op = &op_inherit_leases, .rows = 1 };
+static bool adopt_again;
 
-void peer_queues_inherit(void) {
-    inherit_again = inherit.state != TASK_IDLE;
-    if (!inherit_again)
-        batch_add(&inherit);
+void peer_queues_adopt(void) {
+    adopt_again = adopt.state != TASK_IDLE;
+    if (!adopt_again)
+        batch_add(&adopt);
 }
 
-static void inherit_encode(struct params *p, struct task *t) {
+static void adopt_encode(struct params *p, struct task *t) {
     size_t count;
     struct node *const *nodes = node_all(&count);
 
@@ -314,12 +314,12 @@ static void inherit_encode(struct params *p, struct task *t) {
         params_int4(p, 1, nodes[i]->number);
 }
 
-static void inherit_end(void) {
-    if (inherit_again)
-        peer_queues_inherit();
+static void adopt_end(void) {
+    if (adopt_again)
+        peer_queues_adopt();
 }
 
-static void inherit_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void adopt_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
@@ -336,14 +336,14 @@ static void inherit_done(struct task **tasks, size_t count, const PGresult *rows
         if (last)
             lease_set_last(key.id);
     }
-    inherit_end();
+    adopt_end();
 }
 
 /* Ignore the error: the rare full scan finds the jobs. */
-static void inherit_fail(struct task *t, const struct op_error *err) {
+static void adopt_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
-    inherit_end();
+    adopt_end();
 }
 
 /* Uses the read connection, because it reads the whole table and must not delay writes. */
@@ -352,9 +352,9 @@ struct op op_inherit_leases = {
     .stmt = SQL_INHERIT_LEASES,
     .conn = CONN_READ,
     .alone = true,
-    .encode = inherit_encode,
-    .done = inherit_done,
-    .fail = inherit_fail,
+    .encode = adopt_encode,
+    .done = adopt_done,
+    .fail = adopt_fail,
 };
 
 /* ---- items ---- */
@@ -370,9 +370,9 @@ static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
 
 /* Sends this server's share, so that the other server learns of the queue. */
 static void hear_uncounted(struct queue *q) {
-    q->doubtful = true;
+    q->counters_suspect = true;
     limits_heard_room(q);
-    news_changed(q);
+    outbox_changed(q);
 }
 
 /* False if a number is larger than any counter can be. */
@@ -387,54 +387,54 @@ static bool are_counts(const int64_t *change, int count) {
  * repeat only makes the counters suspect. Counters that were just read may include the change, so len and total
  * stay as read. */
 static void hear_counted(struct queue *q, const struct node *n, const int64_t change[4]) {
-    if (!n->live || !n->introduced)
-        q->doubtful = true;
-    if (!n->live || !node_is_heir())
+    if (!n->live || !n->synced)
+        q->counters_suspect = true;
+    if (!n->live || !node_is_leader())
         return;
     queue_count_in(q, change[2]);
     queue_count_out(q, change[3]);
-    if (n->introduced) {
+    if (n->synced) {
         queue_count_len(q, change[0]);
         queue_count_total(q, change[1]);
     }
 }
 
-static void hear_sql(struct queue *q, const struct node *n, enum news_item item, const int64_t *numbers,
+static void hear_sql(struct queue *q, const struct node *n, enum outbox_item item, const int64_t *numbers,
                      int count) {
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
-    if (item == NEWS_COUNTED && count == 5 && are_counts(numbers + 1, 4)) {
+    if (item == OUTBOX_COUNTED && count == 5 && are_counts(numbers + 1, 4)) {
         limits_heard_room(q);
         hear_counted(q, n, numbers + 1);
-    } else if (item == NEWS_LEASED && count == 5 && node_is_heir() && !lease_known(key.id)) {
+    } else if (item == OUTBOX_LEASED && count == 5 && node_is_leader() && !lease_known(key.id)) {
         lease_add_foreign(key, numbers[3], n->number);
         if (numbers[4] != 0)
             lease_set_last(key.id);
-    } else if (item == NEWS_GROUP && count == 3 && node_is_heir()) {
+    } else if (item == OUTBOX_GROUP && count == 3 && node_is_leader()) {
         group_of(key);
-    } else if (item == NEWS_LOOK) {
-        q->doubtful = true;
+    } else if (item == OUTBOX_POLL) {
+        q->counters_suspect = true;
         queue_reset_scan(q);
     }
 }
 
-static void hear_queue(struct queue *q, struct node *n, enum news_item item, const int64_t *numbers,
+static void hear_queue(struct queue *q, struct node *n, enum outbox_item item, const int64_t *numbers,
                        int count) {
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
-    if (item == NEWS_SHARE && count == 6 && are_counts(numbers + 1, 5))
+    if (item == OUTBOX_SHARE && count == 6 && are_counts(numbers + 1, 5))
         queue_heard_share(q, n->number,
                           (struct queue_share){ numbers[1], numbers[2], numbers[3], numbers[4], numbers[5] },
-                          !n->introduced);
-    else if (item == NEWS_READY && count == 4)
+                          !n->synced);
+    else if (item == OUTBOX_READY && count == 4)
         hear_ready(q, key, numbers[3]);
-    else if (item == NEWS_RETURNED && count == 3)
+    else if (item == OUTBOX_RETURNED && count == 3)
         queue_heard_returned(q, key);
-    else if (item == NEWS_UNCOUNTED)
+    else if (item == OUTBOX_UNCOUNTED)
         hear_uncounted(q);
-    else if (item == NEWS_ROOM)
+    else if (item == OUTBOX_ROOM)
         limits_heard_room(q);
-    else if ((item == NEWS_GONE || item == NEWS_MOVED) && count == 4)
+    else if ((item == OUTBOX_GONE || item == OUTBOX_MOVED) && count == 4)
         hear_lease(q, key, numbers[3]);
     else if (n->number == PEER_SQL_NUMBER)
         hear_sql(q, n, item, numbers, count);
@@ -446,12 +446,12 @@ static void hear_end(const int64_t *numbers, int count) {
                           numbers[3]);
 }
 
-void peer_queues_hear(struct node *n, enum news_item item, const int64_t *numbers, int count) {
+void peer_queues_hear(struct node *n, enum outbox_item item, const int64_t *numbers, int count) {
     struct queue *q = queue_find_id((int32_t)numbers[0]);
 
-    if (item == NEWS_ROW)
+    if (item == OUTBOX_ROW)
         find_queue((int32_t)numbers[0]);
-    else if (item == NEWS_ENDED)
+    else if (item == OUTBOX_ENDED)
         hear_end(numbers, count);
     else if (q == NULL)
         keep_for_later(n, item, numbers, count);

@@ -50,23 +50,23 @@ static bool is_first(uint64_t number) {
 }
 
 static void hear_item(const char *text) {
-    enum news_item item = (enum news_item) * text;
-    int64_t numbers[NEWS_NUMBERS];
-    int count = news_numbers(text + 1, numbers);
+    enum outbox_item item = (enum outbox_item) * text;
+    int64_t numbers[OUTBOX_NUMBERS];
+    int count = outbox_numbers(text + 1, numbers);
 
-    if (item == NEWS_CLOCK && count == 1)
+    if (item == OUTBOX_CLOCK && count == 1)
         clock_db_reached(numbers[0]);
-    else if (item == NEWS_WAKE && count == 2)
+    else if (item == OUTBOX_WAKE && count == 2)
         expiry_wake_at(numbers[1]);
-    else if (item == NEWS_LOOK && count == 1)
+    else if (item == OUTBOX_POLL && count == 1)
         expiry_reset_scan();
-    if (count > 0 && item != NEWS_WAKE && item != NEWS_CLOCK)
+    if (count > 0 && item != OUTBOX_WAKE && item != OUTBOX_CLOCK)
         peer_queues_hear(&sql, item, numbers, count);
 }
 
 void peer_sql_hear(uint64_t message, bool fresh, const char *items) {
     sql.live = is_first(message) && fresh;
-    sql.introduced = clock_mono() >= messages.settled_us;
+    sql.synced = clock_mono() >= messages.settled_us;
     while (*items != '\0') {
         items += strspn(items, " ");
         if (*items != '\0')

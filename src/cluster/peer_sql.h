@@ -12,7 +12,7 @@
  */
 #define PEER_SQL_NUMBER 0
 
-/* Handles the items (news.h) of a message. fresh: false for a repeat and for a message of a long transaction. The
+/* Handles the items (outbox.h) of a message. fresh: false for a repeat and for a message of a long transaction. The
  * hints of such a message are followed, but its counters are not added: they are read from the database. */
 void peer_sql_hear(uint64_t message, bool fresh, const char *items);
 /* The counters were just read from the database. It is not known which messages they include. */

@@ -10,20 +10,20 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/dead_rows.h"
-#include "cluster/load.h"
+#include "cluster/bootstrap.h"
+#include "cluster/counter_audit.h"
 #include "cluster/node_row.h"
 #include "cluster/peer_queues.h"
 #include "cluster/peer_sql.h"
-#include "cluster/recount.h"
-#include "cluster/relay.h"
+#include "cluster/pubsub_forward.h"
 #include "jobs/admin.h"
 #include "jobs/job_expiry.h"
 #include "jobs/schedule.h"
 #include "jobs/waitjob.h"
 #include "net/pubsub.h"
-#include "pg/channel.h"
+#include "pg/notify_bus.h"
 #include "queue/lease.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
@@ -45,12 +45,12 @@
 #define DEAF_ROW_BEAT_TICKS 20
 #define SECOND_TICKS 10
 #define HOUR_TICKS 36000
-#define GHOST_TICKS 20  /* while a peer has failed */
-#define DOUBT_TICKS 100 /* while LISTEN is down */
+#define RETURNED_TICKS 20 /* while a peer has failed */
+#define SUSPECT_TICKS 100 /* while LISTEN is down */
 /* A search for missed changes begins this long before the time of the loss. */
 #define MARGIN_US (2 * US_PER_S)
 /* A peer that has started is heard within this time. */
-#define GHOST_US (10 * US_PER_S)
+#define RETURNED_US (10 * US_PER_S)
 #define DEAF_LOOK_US (5 * US_PER_S)
 /* More queues than this are not read every second. */
 #define DEAF_QUEUES 10000
@@ -88,23 +88,23 @@ static void look_back(int64_t since_us) {
 
 static void missed(int64_t since_us) {
     look_back(since_us);
-    queue_doubt_all();
+    queue_suspect_all();
     peer_queues_look();
 }
 
 /* A count of the database may include a change whose message was missed. The peer must send all its shares again
  * before newer changes are added. */
 static void missed_shares(struct node *n) {
-    n->introduced = false;
+    n->synced = false;
 }
 
-void peers_confess(void) {
+void peers_announce_unknown(void) {
     peer_sql_counted_anew();
     if (!node_has_peers())
         return;
-    queue_doubt_all();
+    queue_suspect_all();
     peer_queues_look();
-    news_say(NEWS_DOUBT);
+    outbox_note(OUTBOX_SUSPECT);
 }
 
 /* ---- membership ---- */
@@ -119,46 +119,46 @@ static bool others_wait(void) {
     return false;
 }
 
-bool peers_inherits(uint16_t number) {
+bool peers_adopts(uint16_t number) {
     const struct node *n = node_by_number(number);
 
-    return (n == NULL || !n->live) && node_is_heir();
+    return (n == NULL || !n->live) && node_is_leader();
 }
 
 static void deal_with_the_dead(int64_t since_us) {
     missed(since_us);
-    if (node_is_heir())
-        peer_queues_inherit();
+    if (node_is_leader())
+        peer_queues_adopt();
 }
 
 static void gone(struct node *n, const char *how) {
     log_notice("peers", "server %u (%.8s) %s", n->number, n->id, how);
-    n->live = n->waiting = n->introduced = n->known = false;
-    news_set_shared(node_has_peers());
+    n->live = n->waiting = n->synced = n->known = false;
+    outbox_set_shared(node_has_peers());
     n->done_us = n->seen_us;
     deal_with_the_dead(n->heard_us);
 }
 
 /* The peer may have been back, and have failed again before it was heard. A server writes its row before it serves.
  * It may have lived a little longer than its row says. */
-static bool is_ghost(const struct node *n) {
-    return n->seen_us > n->done_us || n->seen_us > clock_db() - GHOST_US;
+static bool is_returned_peer(const struct node *n) {
+    return n->seen_us > n->done_us || n->seen_us > clock_db() - RETURNED_US;
 }
 
-static void look_for_ghosts(void) {
+static void find_returned_peers(void) {
     size_t count;
     struct node *const *nodes = node_known(&count);
-    bool any = false, ghosts = false;
+    bool any = false, returned_peers = false;
 
     for (size_t i = 1; i < count; i++) {
         any |= !nodes[i]->live;
-        if (nodes[i]->live || !is_ghost(nodes[i]))
+        if (nodes[i]->live || !is_returned_peer(nodes[i]))
             continue;
         nodes[i]->done_us = nodes[i]->seen_us;
-        ghosts = true;
+        returned_peers = true;
     }
-    if (ghosts)
-        deal_with_the_dead(clock_mono() - GHOST_US);
+    if (returned_peers)
+        deal_with_the_dead(clock_mono() - RETURNED_US);
     if (any)
         load_nodes();
 }
@@ -167,7 +167,7 @@ static void begin_run(struct node *n, uint64_t run, uint64_t message) {
     queue_forget_shares(n->number);
     n->run = run;
     n->told = message - 1;
-    n->introduced = n->known = false;
+    n->synced = n->known = false;
     load_nodes();
 }
 
@@ -175,8 +175,8 @@ static void appear(struct node *n) {
     n->live = true;
     n->left = false;
     log_notice("peers", "server %u is here", n->number);
-    news_set_shared(true);
-    news_tell_all();
+    outbox_set_shared(true);
+    outbox_send_all();
 }
 
 /* Handles the fields that all messages have. */
@@ -201,13 +201,13 @@ static void watch_others(void) {
     size_t count;
     struct node *const *nodes = node_all(&count);
 
-    if (!channel_is_up())
+    if (!notify_bus_is_up())
         return;
     for (size_t i = count; i-- > 1;) {
         if (clock_mono() - nodes[i]->heard_us > GONE_US)
             gone(nodes[i], "is silent: it is taken for dead");
-        else if (!nodes[i]->introduced && peers.ticks % SECOND_TICKS == 0)
-            news_say(NEWS_ASK);
+        else if (!nodes[i]->synced && peers.ticks % SECOND_TICKS == 0)
+            outbox_note(OUTBOX_REQUEST);
     }
 }
 
@@ -217,38 +217,38 @@ static void watch_others(void) {
  * positions. */
 static void get_to_know(struct node *n) {
     if (!n->known)
-        missed(clock_mono() - GHOST_US);
+        missed(clock_mono() - RETURNED_US);
     n->known = true;
 }
 
-static void hear_word(struct node *n, enum news_item item) {
+static void hear_word(struct node *n, enum outbox_item item) {
     switch (item) {
-    case NEWS_HELLO:
-        n->introduced = true;
+    case OUTBOX_JOIN:
+        n->synced = true;
         break;
-    case NEWS_TOLD_ALL:
-        n->introduced = true;
+    case OUTBOX_SENT_ALL:
+        n->synced = true;
         get_to_know(n);
         break;
-    case NEWS_ASK:
-        news_tell_all();
+    case OUTBOX_REQUEST:
+        outbox_send_all();
         break;
-    case NEWS_NODES:
+    case OUTBOX_NODES:
         load_nodes();
         break;
-    case NEWS_SCHEDULES:
+    case OUTBOX_SCHEDULES:
         schedule_look();
         break;
-    case NEWS_AWAITS:
+    case OUTBOX_AWAITS:
         waitjob_heard_asking();
         break;
-    case NEWS_FLUSHED:
+    case OUTBOX_FLUSHED:
         admin_flushed();
         break;
-    case NEWS_DOUBT:
+    case OUTBOX_SUSPECT:
         missed(clock_mono() - BEAT_US);
         break;
-    case NEWS_BYE:
+    case OUTBOX_LEAVE:
         n->left = true;
         gone(n, "has signed off");
         break;
@@ -258,15 +258,15 @@ static void hear_word(struct node *n, enum news_item item) {
 }
 
 static void hear_item(struct node *n, const char *text) {
-    int64_t numbers[NEWS_NUMBERS];
-    int count = news_numbers(text + 1, numbers);
+    int64_t numbers[OUTBOX_NUMBERS];
+    int count = outbox_numbers(text + 1, numbers);
 
     if (count == 0)
-        hear_word(n, (enum news_item)text[0]);
-    else if (text[0] == NEWS_CLOCK)
+        hear_word(n, (enum outbox_item)text[0]);
+    else if (text[0] == OUTBOX_CLOCK)
         clock_db_reached(numbers[0]);
     else
-        peer_queues_hear(n, (enum news_item)text[0], numbers, count);
+        peer_queues_hear(n, (enum outbox_item)text[0], numbers, count);
 }
 
 static void hear_items(struct node *n, const char *text) {
@@ -303,7 +303,7 @@ static void on_text(const char *text) {
     int head = 0;
     struct node *n;
 
-    if (!peers.loaded || relay_hear(text) || !is_sealed(text) ||
+    if (!peers.loaded || pubsub_forward_hear(text) || !is_sealed(text) ||
         sscanf(text, "%u %*x %u %llx %llu %u%n", &format, &number, &run, &message, &waiting, &head) != 5 ||
         number > NODE_MAX_NUMBER || number == node_self()->number)
         return;
@@ -313,7 +313,7 @@ static void on_text(const char *text) {
     }
     if (!is_fresh(text + head))
         return;
-    n = node_meet((uint16_t)number);
+    n = node_get((uint16_t)number);
     if (n == NULL || run < n->run || (run == n->run && message <= n->told))
         return;
     hear(n, run, message, waiting != 0);
@@ -331,7 +331,7 @@ static void on_up(void) {
         missed_shares(nodes[i]);
     if (peers.heard_us != 0)
         missed(peers.heard_us);
-    news_say(NEWS_ASK);
+    outbox_note(OUTBOX_REQUEST);
 }
 
 /* ---- sending ---- */
@@ -339,29 +339,29 @@ static void on_up(void) {
 static int64_t interval(void) {
     bool urgent;
 
-    if (news_has(&urgent))
+    if (outbox_has(&urgent))
         return !urgent ? COUNTERS_US : others_wait() || peers.left ? WAITED_FOR_US : UNWAITED_US;
-    return node_has_peers() || !channel_is_up() ? BEAT_US : LONELY_BEAT_US;
+    return node_has_peers() || !notify_bus_is_up() ? BEAT_US : LONELY_BEAT_US;
 }
 
 int64_t peers_next_due(void) {
-    return peers.loaded && channel_can_send() ? peers.sent_us + interval() : INT64_MAX;
+    return peers.loaded && notify_bus_can_send() ? peers.sent_us + interval() : INT64_MAX;
 }
 
 /* Parts with messages of clients are sent between the other messages. The buffers are static, because otherwise
  * each turn would clear them. */
 static void tell_messages(void) {
-    static char text[CHANNEL_TEXT_MAX];
+    static char text[NOTIFY_TEXT_MAX];
 
-    if (!peers.loaded || !channel_can_send() || !relay_has())
+    if (!peers.loaded || !notify_bus_can_send() || !pubsub_forward_has())
         return;
-    relay_take(text, sizeof text);
-    channel_send(text);
+    pubsub_forward_take(text, sizeof text);
+    notify_bus_send(text);
 }
 
 void peers_turn(void) {
-    static char text[CHANNEL_TEXT_MAX - HEAD_BYTES];
-    static char sealed[CHANNEL_TEXT_MAX];
+    static char text[NOTIFY_TEXT_MAX - HEAD_BYTES];
+    static char sealed[NOTIFY_TEXT_MAX];
     int head;
 
     if (peers_next_due() > clock_mono()) {
@@ -370,18 +370,18 @@ void peers_turn(void) {
     }
     head = snprintf(text, sizeof text, " %u %llx %llu %d %c%lld", node_self()->number,
                     (unsigned long long)node_self()->run, (unsigned long long)++peers.sent,
-                    clock_mono() - peers.waited_us < WAITED_US, NEWS_CLOCK, (long long)clock_db());
-    news_take(text + head, sizeof text - (size_t)head);
+                    clock_mono() - peers.waited_us < WAITED_US, OUTBOX_CLOCK, (long long)clock_db());
+    outbox_take(text + head, sizeof text - (size_t)head);
     peers.sent_us = clock_mono();
     snprintf(sealed, sizeof sealed, "%d %016llx%s", FORMAT, (unsigned long long)jobid_seal(slice_str(text)),
              text);
-    channel_send(sealed);
+    notify_bus_send(sealed);
 }
 
 bool peers_idle(void) {
     bool urgent;
 
-    return !peers.left || !channel_is_up() || (!news_has(&urgent) && !channel_is_busy());
+    return !peers.left || !notify_bus_is_up() || (!outbox_has(&urgent) && !channel_is_busy());
 }
 
 /* ---- periodic work ---- */
@@ -394,16 +394,16 @@ static void poll_database(void) {
     if (count == 1)
         return;
     look_back(clock_mono() - DEAF_LOOK_US);
-    if (queue_count() <= DEAF_QUEUES || peers.ticks % DOUBT_TICKS == 0)
+    if (queue_count() <= DEAF_QUEUES || peers.ticks % SUSPECT_TICKS == 0)
         peer_queues_look();
-    if (peers.ticks % DOUBT_TICKS == 0) {
-        queue_doubt_all();
+    if (peers.ticks % SUSPECT_TICKS == 0) {
+        queue_suspect_all();
         load_nodes();
     }
 }
 
 void peers_tick(void) {
-    bool deaf = !channel_is_up();
+    bool deaf = !notify_bus_is_up();
     bool stood_still = clock_mono() - peers.tick_us > GONE_US / 2;
 
     peers.ticks++;
@@ -421,8 +421,8 @@ void peers_tick(void) {
         load_nodes();
     if (peers.ticks % SECOND_TICKS != 0)
         return;
-    if (peers.ticks % GHOST_TICKS == 0)
-        look_for_ghosts();
+    if (peers.ticks % RETURNED_TICKS == 0)
+        find_returned_peers();
     if (node_row_is_forgotten())
         load_register();
     if (deaf)
@@ -430,7 +430,7 @@ void peers_tick(void) {
     /* This server wakes the delayed jobs of a peer if the peer fails. */
     if (deaf || node_has_peers())
         expiry_wake_at(clock_db());
-    recount_doubtful();
+    counter_audit_doubtful();
 }
 
 void peers_reconnected(void) {
@@ -444,8 +444,8 @@ void peers_reconnected(void) {
 void peers_loaded(void) {
     peers.loaded = true;
     peer_sql_counted_anew();
-    news_say(NEWS_HELLO);
-    news_say(NEWS_ASK);
+    outbox_note(OUTBOX_JOIN);
+    outbox_note(OUTBOX_REQUEST);
 }
 
 void peers_leave(void) {
@@ -453,24 +453,24 @@ void peers_leave(void) {
         return;
     peers.left = true;
     node_row_leave();
-    news_say(NEWS_BYE);
+    outbox_note(OUTBOX_LEAVE);
 }
 
-static const struct channel_hooks hooks = { on_up, on_text };
+static const struct notify_bus_hooks hooks = { on_up, on_text };
 
 void peers_start(struct event_base *base) {
-    relay_init(channel_is_up);
-    pubsub_init(relay_tell);
-    channel_start(base, &hooks);
+    pubsub_forward_init(notify_bus_is_up);
+    pubsub_init(pubsub_forward_tell);
+    notify_bus_start(base, &hooks);
 }
 
 void peers_stop(void) {
-    channel_stop();
+    notify_bus_stop();
 }
 
 const char *peers_state(void) {
     size_t known;
 
     (void)node_known(&known);
-    return channel_is_up() ? "hearing" : known > 1 ? "polling" : "alone";
+    return notify_bus_is_up() ? "hearing" : known > 1 ? "polling" : "alone";
 }

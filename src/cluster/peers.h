@@ -7,7 +7,7 @@
 #include "batch/op.h"
 
 /*
- * The other servers of this database. Each server sends its outbox (news.h) over the channel (channel.h): jobs that
+ * The other servers of this database. Each server sends its outbox (outbox.h) over the channel (notify_bus.h): jobs that
  * became ready, its counters, leases that ended early. The database always has the true state. The messages save
  * queries. Text of a notification:
  *
@@ -19,7 +19,7 @@
  * A peer has failed if it is silent for five seconds, or if it says that it leaves. The live server with the lowest
  * number is the leader and adopts the leases of failed servers. A missed message makes the counters of queues
  * suspect, as does any other reason to assume a missed message. Suspect counters are audited when the queue is
- * quiet (recount.h), and claims scan from further back once.
+ * quiet (counter_audit.h), and claims scan from further back once.
  */
 
 void peers_start(struct event_base *base);
@@ -34,9 +34,9 @@ void peers_turn(void);
 /* Time of the next work for peers_turn(), clock_mono(). */
 int64_t peers_next_due(void);
 /* Call this after a lost connection. Our recent changes are unknown, so peers must read the affected queues again. */
-void peers_confess(void);
+void peers_announce_unknown(void);
 /* Does this server adopt the leases of that node? */
-bool peers_inherits(uint16_t node);
+bool peers_adopts(uint16_t node);
 /* Signs off. Call it once, when no task is left. */
 void peers_leave(void);
 /* Is the outbox empty? */

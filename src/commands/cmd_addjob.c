@@ -402,7 +402,7 @@ static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
     }
 }
 
-/* rows has the IDs of the jobs inserted now, in their order. The other jobs existed already, and load.c
+/* rows has the IDs of the jobs inserted now, in their order. The other jobs existed already, and bootstrap.c
  * counts them. */
 static void add_again_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
@@ -448,7 +448,7 @@ static void make_again(struct task *t) {
     t->op = t->op->commit == COMMIT_REPLICATED ? &op_add_replicated_again : &op_add_jobs_again;
 }
 
-/* If the insert was committed, load.c has counted the job and has given back its lease. */
+/* If the insert was committed, bootstrap.c has counted the job and has given back its lease. */
 static void on_known(struct lost_task *l, enum commit_fate fate) {
     struct add *a = CONTAINER_OF(l, struct add, lost);
     struct task *t = &a->req->task;

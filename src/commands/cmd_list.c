@@ -135,7 +135,7 @@ static void end_unknown(struct looking *l) {
               "UNKNOWN the connection to the database was lost: the command was done, or nothing of it");
 }
 
-/* After a commit, load.c has counted the changes. */
+/* After a commit, bootstrap.c has counted the changes. */
 static void on_fate(struct lost_task *lost, enum commit_fate fate) {
     struct looking *l = CONTAINER_OF(lost, struct looking, lost);
     struct task *t = &l->req->task;

@@ -303,7 +303,7 @@ static int64_t uncounted_before(const struct push *p) {
     return p->place > 0 ? p->place - (int64_t)p->count - p->q->pushes_ended : 0;
 }
 
-/* added: the jobs to count. 0 after a lost first try, because load.c has counted its jobs. */
+/* added: the jobs to count. 0 after a lost first try, because bootstrap.c has counted its jobs. */
 static void finish(struct push *p, size_t added) {
     int64_t uncounted = uncounted_before(p);
     int64_t len;
@@ -387,7 +387,7 @@ static bool push_again(struct task *t, bool unknown) {
     return false;
 }
 
-/* load.c has counted the jobs. */
+/* bootstrap.c has counted the jobs. */
 static void push_answer_lost(struct task *t) {
     struct push *p = REQ_OF_TASK(t)->data;
 

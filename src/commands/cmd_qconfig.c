@@ -8,7 +8,7 @@
 #include "commands/cmd_queue.h"
 #include "commands/command.h"
 #include "net/usage.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 #include "queue/queue_row.h"
 #include "queue/settings.h"
@@ -216,7 +216,7 @@ static void reset_encode(struct params *p, struct task *t) {
 static void end(struct qconfig *c) {
     c->q->users--;
     c->q->used_us = clock_mono();
-    news_row(c->q->id);
+    outbox_row(c->q->id);
     req_ok(c->req);
 }
 

@@ -12,7 +12,7 @@
 #include "jobs/get_inside.h"
 #include "net/args.h"
 #include "queue/globs.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
 #include "queue/queue_row.h"
@@ -458,7 +458,7 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
         queue_show(p->q);
         p->q->used_us = clock_mono();
         queue_signal(p->q);
-        news_row(p->q->id);
+        outbox_row(p->q->id);
         reply_status(r, pause_name(p->flags));
         req_end(r);
     }

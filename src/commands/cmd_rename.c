@@ -312,7 +312,7 @@ static void nobody_knows(struct renaming *n) {
     req_error(n->req, "UNKNOWN the connection to the database was lost: the command may have been done");
 }
 
-/* If it was committed, load.c has counted the moved jobs. */
+/* If it was committed, bootstrap.c has counted the moved jobs. */
 static void on_fate(struct lost_task *l, enum commit_fate fate) {
     struct renaming *n = CONTAINER_OF(l, struct renaming, lost);
 

@@ -8,7 +8,7 @@
 #include "jobs/job_expiry.h"
 #include "jobs/job_ids.h"
 #include "net/usage.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
@@ -107,7 +107,7 @@ static void entered(struct job_key from, int16_t rank) {
     if (q != NULL)
         queue_job_moved(q, from, to);
     else
-        news_returned(to);
+        outbox_returned(to);
 }
 
 /* Columns: ordinal, is_moved, is_queued, expires_at, retry, wake_at. If a lost first try moved the job, the other

@@ -8,7 +8,7 @@
 #include "jobs/claim.h"
 #include "net/args.h"
 #include "queue/list_front.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/scan.h"
 
 static void changed(struct task *t) {
@@ -47,7 +47,7 @@ static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
 
     (void)count;
     if (PQntuples(rows) > 0 && row_bool(rows, 0, 2)) {
-        news_returned((struct job_key){ q->id, row_int2(rows, 0, 0), row_int8(rows, 0, 1) });
+        outbox_returned((struct job_key){ q->id, row_int2(rows, 0, 0), row_int8(rows, 0, 1) });
         changed(tasks[0]);
     } else if (PQntuples(rows) > 0 && r->exec == NULL) {
         /* Another session has taken the job. The next try finds the element that is there now. */
@@ -209,7 +209,7 @@ static bool has_nothing_to_cut(const struct trimming *t) {
 
     if (t->start == 0 && t->stop == -1)
         return true;
-    if (node_has_peers() || t->look.q->doubtful || t->look.req->exec != NULL)
+    if (node_has_peers() || t->look.q->counters_suspect || t->look.req->exec != NULL)
         return false;
     return only_keeps(t) && (t->start == 0 || -t->start >= len) && (t->stop == -1 || t->stop + 1 >= len);
 }

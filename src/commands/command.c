@@ -9,7 +9,7 @@
 #include "base/spelling.h"
 #include "base/stats.h"
 #include "base/turn.h"
-#include "cluster/load.h"
+#include "cluster/bootstrap.h"
 #include "commands/monitor.h"
 #include "commands/multi.h"
 #include "commands/refused.h"

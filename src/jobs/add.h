@@ -52,7 +52,7 @@ void add_committed(struct add *a);
 void add_reply_id(struct add *a, struct job_key key, int64_t expires_at, int32_t retry);
 /* op.fail. */
 void add_fail(struct task *t, const struct op_error *err);
-/* op.answer_lost: load.c has counted the job. */
+/* op.answer_lost: bootstrap.c has counted the job. */
 void add_answer_lost(struct task *t);
 
 /* Ends ADDJOBs whose ms-timeout is over, with -NOREPL. */

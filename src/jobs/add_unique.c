@@ -77,7 +77,7 @@ static void added(struct add *a) {
     req_end(a->req);
 }
 
-/* After a lost transaction the key may be taken by the job itself. load.c has counted it then. */
+/* After a lost transaction the key may be taken by the job itself. bootstrap.c has counted it then. */
 static void taken(struct add *a, const PGresult *rows, int row) {
     struct job_key key = { a->q->id, row_int2(rows, row, 1), row_int8(rows, row, 2) };
 

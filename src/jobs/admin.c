@@ -8,7 +8,7 @@
 #include "jobs/job_expiry.h"
 #include "jobs/waitjob.h"
 #include "queue/lease.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
@@ -33,7 +33,7 @@ void admin_flushed(void) {
     queue_clear();
     /* Peers may still send changes from before the flush. They are added to the new counters, so these are suspect. */
     if (node_has_peers())
-        queue_doubt_all();
+        queue_suspect_all();
     waiters_end_all(NULL);
     waitjob_look_all();
     expiry_reset_scan();
@@ -43,7 +43,7 @@ static void flush_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)count;
     (void)rows;
     admin_flushed();
-    news_say(NEWS_FLUSHED);
+    outbox_note(OUTBOX_FLUSHED);
     req_ok(REQ_OF_TASK(tasks[0]));
 }
 

@@ -9,7 +9,7 @@
 #include "jobs/add_options.h"
 #include "jobs/job_expiry.h"
 #include "jobs/job_ids.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 
 /* Jobs of one statement. */
@@ -57,8 +57,8 @@ static void revived(struct queue *q, struct job_key key, int64_t expires_at) {
     stats.jobs_revived++;
     expiry_wake_at(expires_at);
     if (q == NULL) {
-        news_uncounted(key.queue_id);
-        news_returned(key);
+        outbox_uncounted(key.queue_id);
+        outbox_returned(key);
         return;
     }
     queue_count_dead(q, -1);
@@ -117,7 +117,7 @@ static void delete_done(struct task **tasks, size_t count, const PGresult *rows)
         if (q != NULL)
             queue_count_dead(q, -1);
         else
-            news_uncounted(key.queue_id);
+            outbox_uncounted(key.queue_id);
     }
     reply_hits(tasks, count);
 }

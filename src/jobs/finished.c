@@ -136,7 +136,7 @@ static struct task empty = { .op = &op_empty_finished, .rows = 1 };
 
 /* Only the leader does it. Two servers at the same time would do no harm. */
 void finished_tick(void) {
-    if (node_is_heir() && over.state == TASK_IDLE && empty.state == TASK_IDLE)
+    if (node_is_leader() && over.state == TASK_IDLE && empty.state == TASK_IDLE)
         batch_add(&over);
 }
 

@@ -211,7 +211,7 @@ static void inside_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-/* No client got the jobs. load.c finds their leases and puts the jobs back. */
+/* No client got the jobs. bootstrap.c finds their leases and puts the jobs back. */
 static void inside_answer_lost(struct task *t) {
     struct req *r = REQ_OF_TASK(t);
 

@@ -10,7 +10,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 
 /* The first try inserts the row of a new group. During a try another session may have locked the row. */
@@ -86,8 +86,8 @@ static void let_go(struct job_key key) {
     struct queue *q = queue_find_id(key.queue_id);
 
     if (q == NULL) {
-        news_uncounted(key.queue_id);
-        news_returned(key);
+        outbox_uncounted(key.queue_id);
+        outbox_returned(key);
         return;
     }
     queue_count_in(q, 1);
@@ -221,7 +221,7 @@ static struct {
 } look = { .task = { .op = &op_stuck_groups, .rows = 1 } };
 
 void groups_look(void) {
-    if (!node_is_heir() || look.task.state != TASK_IDLE || clock_mono() < look.next_us)
+    if (!node_is_leader() || look.task.state != TASK_IDLE || clock_mono() < look.next_us)
         return;
     look.asked_us = clock_mono();
     batch_add(&look.task);
@@ -266,7 +266,7 @@ struct op op_stuck_groups = {
 static struct task prune = { .op = &op_prune_groups, .rows = 1 };
 
 void groups_prune(void) {
-    if (node_is_heir() && prune.state == TASK_IDLE)
+    if (node_is_leader() && prune.state == TASK_IDLE)
         batch_add(&prune);
 }
 

@@ -131,7 +131,7 @@ bool job_ids_is_stale(const struct job_ids *ids, size_t at) {
     return ids->tokens != NULL && ids->tokens[at] == TOKEN_STALE;
 }
 
-/* Jobs with a lease here that the second try did not find were removed by the first try. load.c corrects the
+/* Jobs with a lease here that the second try did not find were removed by the first try. bootstrap.c corrects the
  * counters. */
 static void count_first_try(struct job_ids *ids) {
     for (size_t i = 0; i < ids->count; i++)

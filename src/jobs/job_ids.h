@@ -64,7 +64,7 @@ struct req *job_ids_find(struct task **tasks, size_t count, int32_t ordinal, str
 bool job_ids_again(struct task *t, bool unknown);
 /* op.answer_lost of statements that remove jobs: counts the jobs that had a lease here. */
 void job_ids_removed(struct task *t);
-/* op.answer_lost of statements that lease jobs: load.c reads the ends of their leases. */
+/* op.answer_lost of statements that lease jobs: bootstrap.c reads the ends of their leases. */
 void job_ids_leased(struct task *t);
 /* op.answer_lost of other statements. */
 void job_ids_unknown(struct task *t);

@@ -86,7 +86,7 @@ static void page_fail(struct task *t, const struct op_error *error) {
     end(pages_of(t), error);
 }
 
-/* A repeated page does not change a job twice. load.c reads the counters again. */
+/* A repeated page does not change a job twice. bootstrap.c reads the counters again. */
 static bool page_again(struct task *t, bool unknown) {
     queue_end_scan(&pages_of(t)->walk);
     pages_of(t)->lost |= unknown;

@@ -267,7 +267,7 @@ static void committed(struct firing *f, const struct fired *j) {
 }
 
 /* The ids of added jobs come in order. If there are none, another server has fired the tick, or fires it now. Or
- * this server has, over a connection that was lost before the result arrived: load.c counts the jobs then. */
+ * this server has, over a connection that was lost before the result arrived: bootstrap.c counts the jobs then. */
 static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
 

@@ -60,7 +60,7 @@ static struct {
     struct list states[CLIENT_DEAD + 1];
     struct list dirty;
     struct list ready;
-    struct list strangers;
+    struct list unauthenticated;
     int64_t mute_us;  /* the delay after the last wrong password */
     int64_t muted_us; /* clock_mono() of the last wrong password */
     uint64_t last_id;
@@ -80,7 +80,7 @@ void client_init(struct event_base *base, const struct client_hooks *hooks) {
         list_init(&clients.states[i]);
     list_init(&clients.dirty);
     list_init(&clients.ready);
-    list_init(&clients.strangers);
+    list_init(&clients.unauthenticated);
 }
 
 const char *client_ident(const struct client *c) {
@@ -149,7 +149,7 @@ static struct client *client_new(int fd, bool unix_socket) {
     list_init(&c->in_state);
     list_init(&c->in_dirty);
     list_init(&c->in_ready);
-    list_init(&c->in_strangers);
+    list_init(&c->in_unauthenticated);
     list_init(&c->in_monitors);
     list_init(&c->reqs);
     output_init(&c->ahead);
@@ -167,8 +167,9 @@ static bool is_limited(const struct client *c) {
 
 /* Disconnects the oldest client that has not authenticated, so that such clients cannot keep out others. */
 static bool make_room(void) {
-    while (!list_empty(&clients.strangers)) {
-        struct client *c = LIST_ENTRY(list_pop_front(&clients.strangers), struct client, in_strangers);
+    while (!list_empty(&clients.unauthenticated)) {
+        struct client *c =
+            LIST_ENTRY(list_pop_front(&clients.unauthenticated), struct client, in_unauthenticated);
 
         if (c->state == CLIENT_DEAD || !is_limited(c))
             continue;
@@ -229,7 +230,7 @@ void client_accept(int fd, bool unix_socket) {
     event_assign(&c->write_event, clients.base, fd, EV_WRITE | EV_PERSIST, on_writable, c);
     event_add(&c->read_event, NULL);
     if (is_limited(c))
-        list_push_back(&clients.strangers, &c->in_strangers);
+        list_push_back(&clients.unauthenticated, &c->in_unauthenticated);
     log_debug(client_ident(c), "accepted");
 }
 
@@ -240,7 +241,7 @@ void client_kill(struct client *c, const char *reason) {
                 (long long)((clock_mono() - c->created_us) / US_PER_S), reason);
     list_remove(&c->in_dirty);
     list_remove(&c->in_ready);
-    list_remove(&c->in_strangers);
+    list_remove(&c->in_unauthenticated);
     set_state(c, CLIENT_DEAD);
     clients.count--;
     event_del(&c->read_event);
@@ -811,10 +812,11 @@ static void check_mute(struct client *c) {
 /* After RESET a client must authenticate again, and its time starts then. */
 static bool owes_password_too_long(struct client *c) {
     if (!is_limited(c) || config.auth_timeout == 0)
-        c->stranger_us = 0;
-    else if (c->stranger_us == 0)
-        c->stranger_us = clock_mono();
-    return c->stranger_us != 0 && clock_mono() - c->stranger_us > config.auth_timeout * US_PER_S;
+        c->unauthenticated_us = 0;
+    else if (c->unauthenticated_us == 0)
+        c->unauthenticated_us = clock_mono();
+    return c->unauthenticated_us != 0 &&
+           clock_mono() - c->unauthenticated_us > config.auth_timeout * US_PER_S;
 }
 
 static void check_client(struct client *c) {

@@ -43,10 +43,11 @@ enum client_reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT };
 struct client {
     uint64_t id; /* as CLIENT ID, from 1 on */
     UT_hash_handle by_id;
-    struct list in_state;     /* in the list of clients of its state */
-    struct list in_dirty;     /* in the list of clients to flush at the end of the turn */
-    struct list in_ready;     /* in the list of clients whose next command may start */
-    struct list in_strangers; /* in the list of clients that had not authenticated when they were accepted */
+    struct list in_state; /* in the list of clients of its state */
+    struct list in_dirty; /* in the list of clients to flush at the end of the turn */
+    struct list in_ready; /* in the list of clients whose next command may start */
+    struct list
+        in_unauthenticated; /* in the list of clients that had not authenticated when they were accepted */
     enum client_state state;
     int fd;
     struct event read_event;
@@ -61,17 +62,17 @@ struct client {
     struct resp_parser parser;
     struct list reqs; /* requests that have not ended or are not written, the oldest first */
     int req_count;
-    struct req *held;       /* the next command, which waits until earlier ones have ended */
-    bool blocked;           /* its last request waits in GETJOB or WAITJOB */
-    bool eof;               /* the client closed its side: no more input will come */
-    bool paused;            /* it is not read, because too many requests or bytes are queued */
-    struct get *get;        /* its GETJOB or list pop, or NULL; see waiters.h */
-    struct taking *taking;  /* its BLPOP that waits for a row or a consume end, or NULL; see taking.h */
-    struct job_wait *wait;  /* its WAITJOB, or NULL; see waitjob.h */
-    struct worker *worker;  /* its name as a worker, or NULL; see worker.h */
-    int64_t created_us;     /* clock_mono() */
-    int64_t last_active_us; /* clock_mono() of the last byte read or command */
-    int64_t stranger_us;    /* since when it must authenticate; 0: it need not, or was not checked yet */
+    struct req *held;           /* the next command, which waits until earlier ones have ended */
+    bool blocked;               /* its last request waits in GETJOB or WAITJOB */
+    bool eof;                   /* the client closed its side: no more input will come */
+    bool paused;                /* it is not read, because too many requests or bytes are queued */
+    struct get *get;            /* its GETJOB or list pop, or NULL; see waiters.h */
+    struct taking *taking;      /* its BLPOP that waits for a row or a consume end, or NULL; see taking.h */
+    struct job_wait *wait;      /* its WAITJOB, or NULL; see waitjob.h */
+    struct worker *worker;      /* its name as a worker, or NULL; see worker.h */
+    int64_t created_us;         /* clock_mono() */
+    int64_t last_active_us;     /* clock_mono() of the last byte read or command */
+    int64_t unauthenticated_us; /* since when it must authenticate; 0: it need not, or was not checked yet */
     /* after a wrong password: until then it is neither read nor answered; 0: not muted */
     int64_t mute_until_us;
     int64_t over_soft_us; /* since when its output exceeds the soft limit; 0: it does not */

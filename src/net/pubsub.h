@@ -8,7 +8,7 @@
 
 /*
  * The subscriptions of this server's clients to channels, by name or by pattern. A message is written to the
- * output of each subscriber and is not stored: it arrives at most once, and never at later subscribers. relay.h
+ * output of each subscriber and is not stored: it arrives at most once, and never at later subscribers. pubsub_forward.h
  * passes messages to the clients of peers.
  */
 enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_KINDS };

@@ -134,7 +134,7 @@ static void disconnect(struct db_conn *conn) {
     conn->migrate = NULL;
     probe_stop(&conn->probe);
     conn->beating = false;
-    conn->doubts = 0;
+    conn->suspicions = 0;
     PQfinish(conn->pg);
     conn->pg = NULL;
     count_unflushed(conn, 0);
@@ -289,7 +289,7 @@ bool conn_hangs(const struct db_conn *conn) {
 /* Bytes have arrived, or the connection begins to wait for a result. */
 static void stir(struct db_conn *conn) {
     conn->stirred_us = clock_mono();
-    conn->doubts = 0;
+    conn->suspicions = 0;
     if (probe_is_running(&conn->probe)) {
         probe_stop(&conn->probe);
         conn_arm_timer(conn, QUIET_US);
@@ -310,8 +310,8 @@ static void on_looked(void *arg, enum probe_outcome outcome, const PGresult *res
         return;
     }
     if (outcome == PROBE_ANSWER && !waits)
-        conn->doubts = 0;
-    if (waits && ++conn->doubts == DOUBTS) {
+        conn->suspicions = 0;
+    if (waits && ++conn->suspicions == DOUBTS) {
         conn_down(conn,
                   "no answer, although the session waits for the client: the connection is unresponsive");
         return;

@@ -140,8 +140,8 @@ struct db_conn {
     bool wait_cancelled; /* in the transaction whose result arrives next */
     enum db_fence fence;
     enum durability fence_durability;
-    bool beating;    /* a heartbeat was sent before all transactions, and is not answered */
-    unsigned doubts; /* probes in a row that found the session waiting for the client */
+    bool beating;        /* a heartbeat was sent before all transactions, and is not answered */
+    unsigned suspicions; /* probes in a row that found the session waiting for the client */
     struct probe probe;
 };
 

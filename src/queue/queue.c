@@ -9,7 +9,7 @@
 #include "pg/params.h"
 #include "queue/globs.h"
 #include "queue/lease.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
 
@@ -142,8 +142,8 @@ static struct queue *queue_new(struct slice name) {
     list_init(&q->parked);
     list_init(&q->front_parked);
     list_init(&q->walks);
-    list_init(&q->in_news);
-    list_init(&q->in_untold);
+    list_init(&q->in_outbox);
+    list_init(&q->in_unsent_ready);
     list_init(&q->in_room);
     list_init(&q->in_paused);
     list_init(&q->in_rowless);
@@ -230,7 +230,7 @@ void queue_drop(struct queue *q) {
         queues.first_free = q->slot;
     list_remove(&q->in_dirty);
     list_remove(&q->in_ready);
-    news_drop(q);
+    outbox_drop(q);
     limits_drop(q);
     settings_clear(q);
     free(q->peers);
@@ -242,7 +242,7 @@ void queue_drop(struct queue *q) {
 /* The audit may lack jobs that CONN_LARGE committed in the same time, or the counters include them twice. */
 static void note_counted(struct queue *q) {
     q->counted_us = clock_mono();
-    q->doubtful |= q->landed_apart;
+    q->counters_suspect |= q->landed_apart;
     q->landed_apart = false;
 }
 
@@ -458,7 +458,7 @@ int64_t queue_budget(const struct queue *q) {
         return 0;
     if (q->behind) {
         walk = q->len - returned - q->claiming;
-        if (q->doubtful && walk < DOUBTFUL_BUDGET - q->claiming)
+        if (q->counters_suspect && walk < DOUBTFUL_BUDGET - q->claiming)
             walk = DOUBTFUL_BUDGET - q->claiming;
         /* len may be too small for a moment, so a claim always requests at least one row. */
         if (walk < 1)
@@ -510,24 +510,24 @@ static void place_ready(struct queue *q, struct job_key key) {
 void queue_job_returned(struct queue *q, struct job_key key) {
     queue_count_len(q, 1);
     note_returned(q, key);
-    news_returned(key);
+    outbox_returned(key);
 }
 
 void queue_job_moved(struct queue *q, struct job_key from, struct job_key to) {
     queue_remove_returned(q, from);
     note_returned(q, to);
-    news_returned(to);
+    outbox_returned(to);
 }
 
 void queue_job_ready(struct queue *q, struct job_key key) {
     queue_count_len(q, 1);
     place_ready(q, key);
-    news_ready(q, key);
+    outbox_ready(q, key);
 }
 
 void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us) {
     note_heard(q, first);
-    q->doubtful |= q->counted_us >= sent_us;
+    q->counters_suspect |= q->counted_us >= sent_us;
     q->landed_apart = true;
 }
 
@@ -557,7 +557,7 @@ void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
     queue_count_len(q, count);
     queue_scan_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
     for (; count > 0; count--)
-        news_ready(q, first);
+        outbox_ready(q, first);
 }
 
 void queue_reset_scan(struct queue *q) {
@@ -609,7 +609,7 @@ static void changed(struct queue *q) {
 
 static void own_changed(struct queue *q) {
     changed(q);
-    news_changed(q);
+    outbox_changed(q);
 }
 
 void queue_count_len(struct queue *q, int64_t change) {
@@ -653,9 +653,9 @@ void queue_count_gone(struct job_key key, int64_t queued_since) {
     bool leased = exhausted ? lease_remove(key.id) : queue_end_lease(key, queued_since);
 
     if (!leased && queued_since > clock_db() && queued_since != TIME_NEVER)
-        news_lease(NEWS_GONE, key, queued_since);
+        outbox_lease(OUTBOX_GONE, key, queued_since);
     if (q == NULL) {
-        news_uncounted(key.queue_id);
+        outbox_uncounted(key.queue_id);
         return;
     }
     queue_count_total(q, -1);
@@ -705,7 +705,7 @@ static struct queue_share *share_of(struct queue *q, uint16_t node, struct queue
 void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base) {
     struct queue_share *known = share_of(q, node, base ? share : (struct queue_share){ 0 });
 
-    q->doubtful |= base;
+    q->counters_suspect |= base;
     set_counts(q, q->len + share.len - known->len, q->total + share.total - known->total,
                q->dead + share.dead - known->dead);
     q->jobs_in += share.jobs_in - known->jobs_in;
@@ -732,9 +732,9 @@ void queue_forget_shares(uint16_t node) {
     queue_forget_share(q, node);
 }
 
-void queue_doubt_all(void) {
+void queue_suspect_all(void) {
     QUEUE_EACH(q)
-    q->doubtful = true;
+    q->counters_suspect = true;
 }
 
 void queue_set_counts(struct queue *q, int64_t len, int64_t total) {

@@ -92,20 +92,20 @@ struct queue {
     struct queue_share own;   /* the counter share of this server */
     struct peer_share *peers; /* the last known shares of peers */
     size_t peer_count;
-    bool doubtful;         /* suspect counters: a counter audit is needed */
-    uint64_t changes;      /* number of changes of the counters */
-    uint64_t counted;      /* `changes` at the last counter audit */
-    int64_t changed_us;    /* clock_mono() of the last change */
-    int64_t counted_us;    /* clock_mono() of the last counter audit */
-    bool landed_apart;     /* since that audit, jobs were added over CONN_LARGE */
-    struct list in_news;   /* in the outbox: its own share has changed */
-    struct list in_untold; /* in the outbox: it has ready jobs that peers do not know */
-    struct job_key untold; /* the first key of these jobs */
-    int64_t untold_count;  /* and their number */
-    int64_t created_us;    /* clock_db() */
-    int64_t used_us;       /* clock_mono() when a job was last queued or delivered */
-    int64_t named_us;      /* clock_mono() when a command last named it; unused queues are forgotten */
-    struct list in_dirty;  /* in the list of queues whose counters differ from the database */
+    bool counters_suspect;       /* suspect counters: a counter audit is needed */
+    uint64_t changes;            /* number of changes of the counters */
+    uint64_t counted;            /* `changes` at the last counter audit */
+    int64_t changed_us;          /* clock_mono() of the last change */
+    int64_t counted_us;          /* clock_mono() of the last counter audit */
+    bool landed_apart;           /* since that audit, jobs were added over CONN_LARGE */
+    struct list in_outbox;       /* in the outbox: its own share has changed */
+    struct list in_unsent_ready; /* in the outbox: it has ready jobs that peers do not know */
+    struct job_key unsent_ready; /* the first key of these jobs */
+    int64_t unsent_ready_count;  /* and their number */
+    int64_t created_us;          /* clock_db() */
+    int64_t used_us;             /* clock_mono() when a job was last queued or delivered */
+    int64_t named_us;            /* clock_mono() when a command last named it; unused queues are forgotten */
+    struct list in_dirty;        /* in the list of queues whose counters differ from the database */
 
     /* Claiming. */
     struct job_key scan_position; /* the scan position */
@@ -291,7 +291,7 @@ void queue_forget_share(struct queue *q, uint16_t node);
 /* The same for all queues, when the node has restarted: its shares begin at zero. */
 void queue_forget_shares(uint16_t node);
 /* Makes the counters of all queues suspect. */
-void queue_doubt_all(void);
+void queue_suspect_all(void);
 /* Sets the counters to the result of a counter audit. */
 void queue_set_counts(struct queue *q, int64_t len, int64_t total);
 void queue_set_dead(struct queue *q, int64_t dead);

@@ -330,16 +330,17 @@ static void test_standby_is_passed_by(void **state) {
 
 /* A database that somebody else filled is no successor. */
 static void test_other_cluster(void **state) {
-    struct postgres stranger;
+    struct postgres is_unauthenticated;
     struct wire w;
     struct value *v;
 
     (void)state;
     primary_start(&primary);
-    postgres_start_new(&stranger);
-    server_start(&mover,
-                 forever(text_of("host=%s,%s user=postgres dbname=postgres", primary.dir, stranger.dir)),
-                 NULL);
+    postgres_start_new(&is_unauthenticated);
+    server_start(
+        &mover,
+        forever(text_of("host=%s,%s user=postgres dbname=postgres", primary.dir, is_unauthenticated.dir)),
+        NULL);
     postgres_stop(&primary, true);
     raw_open_on(&w, &mover);
     wire_words(&w, "ADDJOB", "other", "a", "0", NULL);
@@ -351,7 +352,7 @@ static void test_other_cluster(void **state) {
     assert_int_equal(v->type, '+');
     value_free(v);
     wire_close(&w);
-    postgres_stop(&stranger, true);
+    postgres_stop(&is_unauthenticated, true);
     standby = (struct postgres){ 0 };
 }
 

@@ -27,7 +27,7 @@ static long long inserted(void) {
 }
 
 /* Entries that scans have met in an index so far. A session tells of its figures about once a second, and of all
- * it has until then: so the next news of an insert brings what is to be known. */
+ * it has until then: so the next outbox of an insert brings what is to be known. */
 static long long entries_read(redisContext *c, const char *index) {
     long long before = inserted();
 

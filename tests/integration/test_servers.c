@@ -136,7 +136,7 @@ static bool all_are_empty(const char *queue) {
 
 /* Nobody brings back what the server that leased it would have brought back. It may have counted that for a
  * moment, until it heard of the lease's end. */
-static void check_no_ghost(const char *queue) {
+static void check_no_returned_peer(const char *queue) {
     HOLDS_FOR(1600, all_are_empty(queue));
     EVENTUALLY(all_have(queue, 0) && all_agree(queue));
 }
@@ -162,7 +162,7 @@ static void test_acknowledged_elsewhere(void **state) {
     expect(at[C], ":1", "DELJOB %s", del);
     expect(at[B], ":1", "FASTACK %s", fast);
     expect(at[A], ":0", "ACKJOB %s %s %s", ack, del, fast);
-    check_no_ghost("acks");
+    check_no_returned_peer("acks");
 }
 
 static void test_nacked_elsewhere(void **state) {
@@ -174,7 +174,7 @@ static void test_nacked_elsewhere(void **state) {
     expect_job_at(C, "nacks", id);
     assert_string_equal(job_field(at[A], id, "nacks"), "1");
     expect(at[B], ":1", "ACKJOB %s", id);
-    check_no_ghost("nacks");
+    check_no_returned_peer("nacks");
 }
 
 static void test_enqueued_and_dequeued_elsewhere(void **state) {
@@ -190,7 +190,7 @@ static void test_enqueued_and_dequeued_elsewhere(void **state) {
     expect_job_at(A, "queued", id);
     assert_true(now_ms() - dequeued >= 800);
     expect(at[C], ":1", "ACKJOB %s", id);
-    check_no_ghost("queued");
+    check_no_returned_peer("queued");
 }
 
 /* Two deliveries are RETRY apart, counted from the last WORKING, wherever that was. */
@@ -210,7 +210,7 @@ static void test_worked_on_elsewhere(void **state) {
     expect_job_at(C, "working", id);
     assert_true(now_ms() - worked >= 3800);
     expect(at[A], ":1", "ACKJOB %s", id);
-    check_no_ghost("working");
+    check_no_returned_peer("working");
 }
 
 static void test_shown_anywhere(void **state) {
@@ -252,7 +252,7 @@ static void test_delayed_and_gone(void **state) {
 
     (void)state;
     expect(at[B], ":1", "ACKJOB %s", id);
-    check_no_ghost("delaygone");
+    check_no_returned_peer("delaygone");
 }
 
 static void test_leases_end_for_all(void **state) {
@@ -267,7 +267,7 @@ static void test_leases_end_for_all(void **state) {
     assert_true(now_ms() - start >= 800);
     expect(at[B], ":1", "ACKJOB %s", id);
     wire_close(&w);
-    check_no_ghost("leases");
+    check_no_returned_peer("leases");
 }
 
 static void test_expired_for_all(void **state) {
@@ -342,7 +342,7 @@ static void test_flushed_for_all(void **state) {
     expect(at[B], "+OK", "DEBUG FLUSHALL");
     EVENTUALLY(all_have("flushed", 0));
     expect(at[A], ":0", "ACKJOB %s", leased);
-    check_no_ghost("flushed");
+    check_no_returned_peer("flushed");
     expect_job_at(A, "flushed", add_job(at[C], "flushed", "new", ""));
 }
 

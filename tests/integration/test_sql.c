@@ -141,7 +141,7 @@ static void test_delays_and_ttls(void **state) {
     app(conn, "begin");
     late = app(conn, "select pgdisque.add_job('delays', 'late', delay => 1)");
     EVENTUALLY(all_have("delays", 1));
-    /* The length may be known a moment before the news that a job is ready. */
+    /* The length may be known a moment before the outbox that a job is ready. */
     expect_job_at(B, "delays", soon);
     EVENTUALLY(jobs_in_database("brief") == 0);
     app(conn, "commit");

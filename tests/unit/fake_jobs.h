@@ -224,7 +224,7 @@ static inline int fake_fly_all(void) {
     return txns;
 }
 
-/* The job's lease is over, as cron.c tells the queue. */
+/* The job's lease is over, as maintenance.c tells the queue. */
 static inline void fake_end_lease(struct fake_job *j) {
     assert_true(j->leased);
     j->leased = false;

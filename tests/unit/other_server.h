@@ -12,20 +12,20 @@
 #include "base/log.h"
 #include "base/node.h"
 #include "batch/operations.h"
-#include "cluster/load.h"
+#include "cluster/bootstrap.h"
+#include "cluster/counter_audit.h"
 #include "cluster/node_row.h"
 #include "cluster/peers.h"
-#include "cluster/recount.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "pg/channel.h"
+#include "pg/notify_bus.h"
 #include "queue/lease.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 
 /*
- * Another server, and a channel to it that the test holds in its hands: channel.h and what peers.c
- * needs of load.h, for the one file of a test program that includes this. Time does not pass but
+ * Another server, and a channel to it that the test holds in its hands: notify_bus.h and what peers.c
+ * needs of bootstrap.h, for the one file of a test program that includes this. Time does not pass but
  * where a function says so.
  */
 
@@ -39,7 +39,7 @@ static struct op *const ops[] = { &op_look_queues,
 
 static int rows_asked_for;
 
-/* Stands in for load.c. */
+/* Stands in for bootstrap.c. */
 void load_register(void) {
 }
 
@@ -50,26 +50,26 @@ void load_nodes(void) {
 /* ---- the channel ---- */
 
 static struct {
-    const struct channel_hooks *hooks;
+    const struct notify_bus_hooks *hooks;
     bool up;
     bool full; /* a notification is under way */
-    char sent[CHANNEL_TEXT_MAX + 1];
+    char sent[NOTIFY_TEXT_MAX + 1];
 } channel;
 
-void channel_start(struct event_base *base, const struct channel_hooks *hooks) {
+void notify_bus_start(struct event_base *base, const struct notify_bus_hooks *hooks) {
     (void)base;
     channel.hooks = hooks;
     channel.up = true;
 }
 
-void channel_stop(void) {
+void notify_bus_stop(void) {
 }
 
-bool channel_is_up(void) {
+bool notify_bus_is_up(void) {
     return channel.up;
 }
 
-bool channel_can_send(void) {
+bool notify_bus_can_send(void) {
     return !channel.full;
 }
 
@@ -77,9 +77,9 @@ bool channel_is_busy(void) {
     return channel.full;
 }
 
-void channel_send(const char *text) {
+void notify_bus_send(const char *text) {
     assert_false(channel.full);
-    assert_true(strlen(text) < CHANNEL_TEXT_MAX);
+    assert_true(strlen(text) < NOTIFY_TEXT_MAX);
     strcpy(channel.sent, text);
 }
 
@@ -95,14 +95,14 @@ static inline struct node *node(void) {
 
 /* The message as it is told, from the number on. */
 static inline void hear_sealed(const char *body) {
-    char text[2 * CHANNEL_TEXT_MAX];
+    char text[2 * NOTIFY_TEXT_MAX];
 
     snprintf(text, sizeof text, "1 %llx%s", (unsigned long long)jobid_seal(slice_str(body)), body);
     channel.hooks->on_text(text);
 }
 
 static inline void hear_from(uint16_t number, int waiting, const char *items) {
-    char body[CHANNEL_TEXT_MAX];
+    char body[NOTIFY_TEXT_MAX];
 
     snprintf(body, sizeof body, " %u %llx %llu %d o%lld %s", number, run, ++message, waiting,
              (long long)(clock_db() - late_us), items);
@@ -135,12 +135,12 @@ static inline int group_start(void **state) {
 
 /* All that is to be told now; without the head and the time. */
 static inline const char *tell(void) {
-    static char text[CHANNEL_TEXT_MAX];
+    static char text[NOTIFY_TEXT_MAX];
     int head = 0;
     bool urgent;
 
     channel.sent[0] = text[0] = '\0';
-    while (news_has(&urgent)) {
+    while (outbox_has(&urgent)) {
         clock_turn();
         peers_turn();
     }
@@ -182,8 +182,8 @@ static inline int stop(void **state) {
     (void)state;
     for (size_t i = count; i-- > 1;)
         node_forget(nodes[i]);
-    news_set_shared(true);
-    news_set_shared(false);
+    outbox_set_shared(true);
+    outbox_set_shared(false);
     answer_all();
     getters_stop();
     lease_clear();
@@ -195,13 +195,13 @@ static inline void introduce(void) {
     hear("h");
     answer_all();
     (void)tell();
-    assert_true(node()->live && node()->introduced);
+    assert_true(node()->live && node()->synced);
 }
 
 static inline struct queue *sure(const char *name) {
     struct queue *q = queue_named(name);
 
-    q->doubtful = false;
+    q->counters_suspect = false;
     return q;
 }
 

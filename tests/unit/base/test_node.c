@@ -277,8 +277,8 @@ static void test_learn(void **state) {
     assert_int_equal(count, 1);
     assert_ptr_equal(all[0], node_self());
     assert_null(node_by_number(0));
-    node_learn(&a);
-    node_learn(&b);
+    node_update(&a);
+    node_update(&b);
     (void)node_all(&count);
     assert_int_equal(count, 1);
     (void)node_known(&count);
@@ -292,7 +292,7 @@ static void test_learn(void **state) {
     assert_int_equal(all[1]->number, 4);
     assert_int_equal(all[2]->number, 900);
     /* Heard, but its row has not been read. */
-    node_meet(7)->live = true;
+    node_get(7)->live = true;
     (void)node_all(&count);
     assert_int_equal(count, 4);
     (void)node_named(&count);
@@ -302,12 +302,12 @@ static void test_learn(void **state) {
     (void)node_known(&count);
     assert_int_equal(count, 2);
     assert_non_null(node_by_number(900));
-    node_learn(&a);
+    node_update(&a);
     (void)node_known(&count);
     assert_int_equal(count, 3);
     known = node_by_number(4);
     b.leaving = true;
-    node_learn(&b);
+    node_update(&b);
     assert_ptr_equal(node_by_number(4), known);
     assert_true(known->leaving);
     assert_null(node_by_number(5));
@@ -321,13 +321,13 @@ static void test_learn_self(void **state) {
 
     (void)state;
     node_self()->leaving = true;
-    node_learn(&me);
+    node_update(&me);
     assert_int_equal(node_self()->number, 7);
     assert_true(node_self()->leaving);
     assert_ptr_equal(node_by_number(7), node_self());
-    node_learn(&zero);
+    node_update(&zero);
     zero.number = NODE_MAX_NUMBER + 1;
-    node_learn(&zero);
+    node_update(&zero);
     (void)node_known(&count);
     assert_int_equal(count, 3);
 }

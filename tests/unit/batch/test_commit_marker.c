@@ -39,8 +39,8 @@ static int group_start(void **state) {
 
 /* It has a row; is it heard? */
 static void register_other(bool live) {
-    node_learn(&(struct node){ .number = OTHER, .id = "0123456789abcdef0123456789abcdef01234567" });
-    node_meet(OTHER)->live = live;
+    node_update(&(struct node){ .number = OTHER, .id = "0123456789abcdef0123456789abcdef01234567" });
+    node_get(OTHER)->live = live;
 }
 
 static int start(void **state) {
@@ -59,7 +59,7 @@ static struct db_conn *side(void) {
 
 static int stop(void **state) {
     (void)state;
-    node_forget(node_meet(OTHER));
+    node_forget(node_get(OTHER));
     assert_true(batch_idle());
     assert_true(addjob_next_deadline() == INT64_MAX);
     assert_int_equal(queue_named("q1")->adding, 0);
@@ -160,7 +160,7 @@ static int64_t lose_one(const char *words) {
 
 static void test_alone_leaves_no_mark(void **state) {
     (void)state;
-    node_forget(node_meet(OTHER));
+    node_forget(node_get(OTHER));
     add("ADDJOB q1 a 0");
     batch_flush();
     assert_unmarked(SQL_ADD_JOBS_ALIKE);
@@ -292,7 +292,7 @@ static void test_committed(void **state) {
     assert_replies("add:D");
     assert_int_equal(adder_id(), id);
     assert_int_equal(fake_hot()->sent_txns, 0);
-    /* load.c has counted it. */
+    /* bootstrap.c has counted it. */
     assert_int_equal(queue_named("q1")->total, 0);
 }
 

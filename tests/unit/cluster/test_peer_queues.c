@@ -32,7 +32,7 @@ static void test_first_shares_of_one_met_midway(void **state) {
     (void)state;
     hear("q7,5,6,7,3,0");
     assert_int_equal(q->len, 0);
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
     hear("e q7,6,7,8,3,0");
     assert_int_equal(q->len, 1);
     answer_all();
@@ -161,7 +161,7 @@ static void set_queue_row(PGresult *rows, int row, int32_t id, const char *name,
     fake_set_int(rows, row, 3, 8, 0);
 }
 
-static void test_news_of_a_new_queue_waits_for_its_row(void **state) {
+static void test_outbox_of_a_new_queue_waits_for_its_row(void **state) {
     PGresult *rows = fake_rows(6);
     const struct fake_statement *st;
     struct queue *q;
@@ -256,7 +256,7 @@ static void test_a_row_changes_while_it_is_read(void **state) {
 }
 
 /* What waited for the row comes before what is told when the row is there, though other rows are still asked for. */
-static void test_news_of_a_new_queue_are_heard_in_order(void **state) {
+static void test_outbox_of_a_new_queue_are_heard_in_order(void **state) {
     PGresult *rows = fake_rows(6);
     struct queue *q;
 
@@ -320,13 +320,13 @@ static void test_rows_are_read_when_something_was_missed(void **state) {
     assert_non_null(sent(fake_hot(), SQL_LOAD_QUEUES));
     /* Once more, for what has changed since it was sent. */
     hear("z");
-    queue_named("q8")->doubtful = false;
+    queue_named("q8")->counters_suspect = false;
     set_queue_row(rows, 0, 8, "q8", PAUSE_IN);
     set_queue_row(rows, 1, 9, "nine", 0);
     fake_commit(fake_hot(), &rows);
     assert_int_equal(queue_named("q8")->pause, PAUSE_IN);
-    assert_false(queue_named("q8")->doubtful);
-    assert_true(queue_find_id(9)->doubtful && queue_find_id(9)->behind);
+    assert_false(queue_named("q8")->counters_suspect);
+    assert_true(queue_find_id(9)->counters_suspect && queue_find_id(9)->behind);
     assert_non_null(sent(fake_hot(), SQL_LOAD_QUEUES));
     fake_fail(fake_hot(), 0, "22000");
     answer_all();
@@ -342,7 +342,7 @@ static void test_rows_that_cannot_be_read(void **state) {
     assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
     fake_fail(fake_hot(), 0, "22000");
     answer_all();
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
     assert_null(queue_find_id(9));
     hear("q9,2,2,2,0,0");
     assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
@@ -439,11 +439,11 @@ int main(void) {
         TEST(test_a_lease_that_had_ended_already),
         TEST(test_a_lease_that_was_replaced_already),
         TEST(test_flushed),
-        TEST(test_news_of_a_new_queue_waits_for_its_row),
+        TEST(test_outbox_of_a_new_queue_waits_for_its_row),
         TEST(test_a_queue_that_has_no_row_here),
         TEST(test_a_row_has_changed),
         TEST(test_a_row_changes_while_it_is_read),
-        TEST(test_news_of_a_new_queue_are_heard_in_order),
+        TEST(test_outbox_of_a_new_queue_are_heard_in_order),
         TEST(test_settings_come_with_the_row),
         TEST(test_rows_are_read_when_something_was_missed),
         TEST(test_rows_that_cannot_be_read),

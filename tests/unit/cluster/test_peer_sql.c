@@ -11,7 +11,7 @@
 #include "other_server.h"
 
 static void hear_sql(uint64_t number, const char *items) {
-    char body[CHANNEL_TEXT_MAX];
+    char body[NOTIFY_TEXT_MAX];
 
     snprintf(body, sizeof body, " 0 0 %llu 0 o%lld %s", (unsigned long long)number,
              (long long)(clock_db() - late_us), items);
@@ -51,7 +51,7 @@ static void test_an_old_message_counts_nothing(void **state) {
     late_us = 11 * US_PER_S;
     hear_sql(1, "c7,3,4,5,1");
     assert_int_equal(q->len, 0);
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
 }
 
 /* Only one of all servers counts: the lowest that lives. */
@@ -63,7 +63,7 @@ static void test_the_heir_counts(void **state) {
     introduce();
     hear_sql(2, "c7,1,1,1,0 g7,0,9,1000,0");
     assert_int_equal(q->len, 1);
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
     assert_false(lease_known(9));
 }
 
@@ -74,24 +74,24 @@ static void test_each_message_counts_once(void **state) {
     hear_sql(5, "c7,1,1,1,0");
     hear_sql(3, "c7,1,1,1,0");
     assert_int_equal(q->len, 2);
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
     hear_sql(5, "c7,1,1,1,0");
     assert_int_equal(q->len, 2);
-    assert_true(q->doubtful);
-    q->doubtful = false;
+    assert_true(q->counters_suspect);
+    q->counters_suspect = false;
     hear_sql(4096 + 4, "c7,1,1,1,0");
     assert_int_equal(q->len, 3);
     /* These lie too far back to be known. */
     hear_sql(3, "c7,1,1,1,0");
     hear_sql(4, "c7,1,1,1,0");
     assert_int_equal(q->len, 3);
-    assert_true(q->doubtful);
-    q->doubtful = false;
+    assert_true(q->counters_suspect);
+    q->counters_suspect = false;
     hear_sql(1000000, "c7,1,1,1,0");
     hear_sql(999000, "c7,1,1,1,0");
     hear_sql(4096 + 5, "c7,1,1,1,0");
     assert_int_equal(q->len, 5);
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
 }
 
 static void test_what_was_counted_when_counters_were_read(void **state) {
@@ -101,7 +101,7 @@ static void test_what_was_counted_when_counters_were_read(void **state) {
     peer_sql_counted_anew();
     hear_sql(1, "c7,1,1,1,0 a7,0,100,1");
     assert_int_equal(q->len, 0);
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
     assert_true(q->behind);
 }
 
@@ -132,7 +132,7 @@ static void test_jobs_that_were_not_told(void **state) {
 
     (void)state;
     hear_sql(1, "v7");
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
     assert_true(q->behind);
 }
 
@@ -154,7 +154,7 @@ static void test_words_of_servers(void **state) {
     hear_sql(1, "b z h w e n f c c7 c7,1 g7,0 t g7,0,9,1000 v a7 x7,1");
     assert_true(node()->live);
     assert_int_equal(q->len, 0);
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
     assert_int_equal(rows_asked_for, 0);
 }
 
@@ -174,7 +174,7 @@ static void test_nobody_else_is_believed(void **state) {
     (void)state;
     channel.hooks->on_text("1 123456789abcdef0 0 0 1 0 c7,1,1,1,0 v7");
     assert_int_equal(q->len, 0);
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
 }
 
 static int load_and_start(void **state) {

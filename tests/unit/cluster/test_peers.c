@@ -17,7 +17,7 @@ static void test_takes_no_part_before_it_has_loaded(void **state) {
     hear("h");
     assert_null(node());
     assert_true(peers_next_due() == INT64_MAX);
-    news_say(NEWS_ROW);
+    outbox_note(OUTBOX_ROW);
     peers_turn();
     assert_string_equal(channel.sent, "");
     peers_leave();
@@ -36,7 +36,7 @@ static void test_the_head_of_what_is_told(void **state) {
     int end = 0;
 
     (void)state;
-    news_say(NEWS_DOUBT);
+    outbox_note(OUTBOX_SUSPECT);
     (void)tell();
     assert_int_equal(sscanf(channel.sent, "%u %llx%n %u %llx %llu %u", &format, &seal, &end, &number, &my_run,
                             &first, &waiting),
@@ -45,7 +45,7 @@ static void test_the_head_of_what_is_told(void **state) {
     assert_int_equal(number, 500);
     assert_int_equal(waiting, 0);
     assert_true(seal == jobid_seal(slice_str(channel.sent + end)));
-    news_say(NEWS_DOUBT);
+    outbox_note(OUTBOX_SUSPECT);
     (void)tell();
     assert_int_equal(sscanf(channel.sent, "%*u %*x %*u %*x %llu", &second), 1);
     assert_true(second == first + 1);
@@ -58,7 +58,7 @@ static void test_tells_that_clients_wait(void **state) {
     get_wait(new_get(1, "q7"));
     peers_tick();
     waiters_end_all(NULL);
-    news_say(NEWS_DOUBT);
+    outbox_note(OUTBOX_SUSPECT);
     (void)tell();
     assert_int_equal(sscanf(channel.sent, "%*u %*x %*u %*x %*u %u", &waiting), 1);
     assert_int_equal(waiting, 1);
@@ -75,7 +75,7 @@ static void test_the_time_is_told(void **state) {
     snprintf(items, sizeof items, "o%lld", (long long)ahead);
     hear(items);
     assert_int_equal(clock_db(), ahead);
-    news_say(NEWS_DOUBT);
+    outbox_note(OUTBOX_SUSPECT);
     (void)tell();
     assert_int_equal(sscanf(channel.sent, "%*u %*x %*u %*x %*u %*u o%lld ", &told), 1);
     assert_int_equal(told, ahead);
@@ -186,13 +186,13 @@ static void test_after_an_old_message(void **state) {
 
     (void)state;
     introduce();
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
     late_us = 11 * US_PER_S;
     hear("q7,1,1,1,1,0");
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
     late_us = 0;
     hear("");
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
 }
 
 /* ---- who lives ---- */
@@ -200,11 +200,11 @@ static void test_after_an_old_message(void **state) {
 static void test_appears(void **state) {
     (void)state;
     hear_from(other, 1, "");
-    assert_true(node()->live && node()->waiting && !node()->introduced);
+    assert_true(node()->live && node()->waiting && !node()->synced);
     assert_true(node_has_peers());
     assert_int_equal(rows_asked_for, 1);
     hear("e");
-    assert_true(node()->introduced && !node()->waiting);
+    assert_true(node()->synced && !node()->waiting);
 }
 
 /* Until it has told all. */
@@ -229,17 +229,17 @@ static void test_is_silent(void **state) {
     be_silent(5 * US_PER_S);
     peers_tick();
     assert_true(node()->live);
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
     be_silent(5 * US_PER_S + 1);
     peers_tick();
     assert_false(node()->live);
     assert_false(node()->left);
-    assert_true(q->doubtful && q->behind);
+    assert_true(q->counters_suspect && q->behind);
     assert_false(node_has_peers());
-    assert_true(peers_inherits(other));
+    assert_true(peers_adopts(other));
     hear("");
-    assert_true(node()->live && !node()->introduced);
-    assert_false(peers_inherits(other));
+    assert_true(node()->live && !node()->synced);
+    assert_false(peers_adopts(other));
 }
 
 /* While we are deaf, everybody seems to be silent. */
@@ -283,7 +283,7 @@ static void test_the_heir_looks_after_its_leases(void **state) {
     fake_commit(side(), rows);
     assert_true(lease_take_ended(clock_db() + 2 * US_PER_S, &end));
     assert_true(end.key.id == 77 && end.owner == other);
-    assert_true(peers_inherits(other));
+    assert_true(peers_adopts(other));
 }
 
 /* One that we gave ourselves meanwhile is ours. */
@@ -314,11 +314,11 @@ static void test_who_is_not_the_heir_leaves_that_to_it(void **state) {
     introduce();
     hear_from(dead, 0, "b");
     assert_null(sent(side(), SQL_INHERIT_LEASES));
-    assert_false(peers_inherits(dead));
+    assert_false(peers_adopts(dead));
     /* The heir dies, too. */
     hear("b");
     assert_non_null(sent(side(), SQL_INHERIT_LEASES));
-    assert_true(peers_inherits(dead) && peers_inherits(4));
+    assert_true(peers_adopts(dead) && peers_adopts(4));
 }
 
 static void test_signs_off(void **state) {
@@ -329,7 +329,7 @@ static void test_signs_off(void **state) {
     hear("q7,1,1,1,0,0 b");
     assert_false(node()->live);
     assert_true(node()->left);
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
     assert_int_equal(q->total, 1);
 }
 
@@ -340,7 +340,7 @@ static void test_starts_again(void **state) {
     (void)state;
     introduce();
     hear("q7,1,2,3,4,0 b");
-    q->doubtful = q->behind = false;
+    q->counters_suspect = q->behind = false;
     run++;
     message = 0;
     hear("h q7,1,1,1,0,0");
@@ -348,8 +348,8 @@ static void test_starts_again(void **state) {
     assert_int_equal(q->total, 3);
     assert_int_equal(q->jobs_in, 4);
     assert_int_equal(q->jobs_out, 4);
-    assert_false(q->doubtful);
-    assert_true(node()->introduced);
+    assert_false(q->counters_suspect);
+    assert_true(node()->synced);
 }
 
 /* So soon that nobody had missed it: it may have died before it told all. */
@@ -361,8 +361,8 @@ static void test_dies_and_starts_again(void **state) {
     run++;
     message = 0;
     hear("h");
-    assert_true(q->doubtful && q->behind);
-    assert_true(node()->live && node()->introduced);
+    assert_true(q->counters_suspect && q->behind);
+    assert_true(node()->live && node()->synced);
 }
 
 /* ---- what was missed ---- */
@@ -374,11 +374,11 @@ static void count_again(struct queue *q, const int64_t row[6]) {
     for (int i = 0; i < 6; i++)
         fake_set_int(res, 0, i, i == 0 ? 4 : 8, row[i]);
     q->changed_us = clock_mono() - US_PER_S;
-    recount_doubtful();
+    counter_audit_doubtful();
     assert_non_null(sent(side(), SQL_COUNT_QUEUES));
     fake_commit(side(), &res);
-    recount_doubtful();
-    assert_false(q->doubtful);
+    counter_audit_doubtful();
+    assert_false(q->counters_suspect);
 }
 
 static void test_a_message_is_missing(void **state) {
@@ -387,13 +387,13 @@ static void test_a_message_is_missing(void **state) {
     (void)state;
     introduce();
     hear("");
-    assert_false(q->doubtful || q->behind);
+    assert_false(q->counters_suspect || q->behind);
     message++;
     hear("");
-    assert_true(q->doubtful && q->behind);
-    q->doubtful = q->behind = false;
+    assert_true(q->counters_suspect && q->behind);
+    q->counters_suspect = q->behind = false;
     hear("");
-    assert_false(q->doubtful || q->behind);
+    assert_false(q->counters_suspect || q->behind);
 }
 
 /* It is in the count of the database by then, and is told late. */
@@ -405,7 +405,7 @@ static void test_a_share_that_was_missed_counts_once(void **state) {
     hear("q7,1,1,1,0,0");
     message++;
     hear("");
-    assert_false(node()->introduced);
+    assert_false(node()->synced);
     answer_all();
     count_again(q, (const int64_t[]){ 7, 5, 4, 9, 8, 0 });
     hear("q7,4,5,6,2,0");
@@ -413,12 +413,12 @@ static void test_a_share_that_was_missed_counts_once(void **state) {
     assert_int_equal(q->total, 5);
     assert_int_equal(q->jobs_in, 9);
     assert_int_equal(q->jobs_out, 8);
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
     hear("e");
     count_again(q, (const int64_t[]){ 7, 5, 4, 9, 8, 0 });
     hear("q7,5,6,7,2,0");
     assert_int_equal(q->jobs_in, 10);
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
 }
 
 static void test_doubts(void **state) {
@@ -427,10 +427,10 @@ static void test_doubts(void **state) {
     (void)state;
     introduce();
     hear("z");
-    assert_true(q->doubtful && q->behind);
-    q->doubtful = q->behind = false;
-    peers_confess();
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect && q->behind);
+    q->counters_suspect = q->behind = false;
+    peers_announce_unknown();
+    assert_true(q->counters_suspect);
     assert_string_equal(tell(), " z");
 }
 
@@ -438,8 +438,8 @@ static void test_nothing_to_confess_when_alone(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
-    peers_confess();
-    assert_false(q->doubtful);
+    peers_announce_unknown();
+    assert_false(q->counters_suspect);
     assert_string_equal(tell(), "");
 }
 
@@ -449,8 +449,8 @@ static void test_hears_again(void **state) {
     (void)state;
     introduce();
     channel.hooks->on_up();
-    assert_true(q->doubtful && q->behind);
-    assert_false(node()->introduced);
+    assert_true(q->counters_suspect && q->behind);
+    assert_false(node()->synced);
     assert_string_equal(tell(), " w");
 }
 
@@ -459,7 +459,7 @@ static void give_row(void) {
     struct node row = { .number = other };
 
     memset(row.id, 'f', NODE_ID_LEN);
-    node_learn(&row);
+    node_update(&row);
 }
 
 static void test_states(void **state) {
@@ -488,7 +488,7 @@ static void test_deaf(void **state) {
         tick_a_second();
         answer_all();
     }
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
     assert_string_equal(peers_state(), "polling");
     assert_int_equal(rows_asked_for, 2);
 }
@@ -503,11 +503,11 @@ static void test_how_soon(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
-    news_say(NEWS_DOUBT);
+    outbox_note(OUTBOX_SUSPECT);
     (void)tell();
     assert_true(due_in() > 4 * US_PER_S);
     introduce();
-    news_say(NEWS_DOUBT);
+    outbox_note(OUTBOX_SUSPECT);
     (void)tell();
     assert_int_equal(due_in(), US_PER_S);
     queue_count_total(q, 1);

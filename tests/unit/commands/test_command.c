@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "admin/info.h"
 #include "base/slowlog.h"
-#include "cluster/load.h"
+#include "cluster/bootstrap.h"
 #include "commands/command.h"
 #include "commands/command_docs.h"
 #include "commands/monitor.h"

@@ -12,7 +12,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/job_expiry.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 
 /* Columns of rerank_jobs.sql's parameters. */
 enum { JOB_ID = 2, TO_RANK };
@@ -36,9 +36,9 @@ static int group_start(void **state) {
 static int start(void **state) {
     (void)state;
     getters_start();
-    news_set_shared(true);
+    outbox_set_shared(true);
     q = queue_named("q1");
-    news_take(told, sizeof told);
+    outbox_take(told, sizeof told);
     ended = false;
     return 0;
 }
@@ -46,7 +46,7 @@ static int start(void **state) {
 static int stop(void **state) {
     (void)state;
     assert_true(batch_idle());
-    news_set_shared(false);
+    outbox_set_shared(false);
     getters_stop();
     return 0;
 }
@@ -83,7 +83,7 @@ static void commit(bool moved, bool queued) {
     fake_set_int(res, 0, 5, 8, 0);
     fake_commit(fake_hot(), &res);
     assert_true(ended);
-    news_take(told, sizeof told);
+    outbox_take(told, sizeof told);
 }
 
 static void lose(void) {

@@ -488,7 +488,7 @@ static void test_waiting_get_keeps_its_place(void **state) {
     assert_replies("1:q1=0");
 }
 
-/* Committed or not: what the first try has leased is found by its lease (load.c). */
+/* Committed or not: what the first try has leased is found by its lease (bootstrap.c). */
 static void test_lost(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS];
 

@@ -58,7 +58,7 @@ static struct fake_job *random_job(void) {
     return fake_job_count == 0 ? NULL : &fake_jobs[random_below((uint64_t)fake_job_count)];
 }
 
-/* As cron.c does it with leases whose time is over: not with those that are held. */
+/* As maintenance.c does it with leases whose time is over: not with those that are held. */
 static void end_some_lease(void) {
     const struct fake_job *j = random_job();
     struct lease_end end;
@@ -82,7 +82,7 @@ static void remove_some_job(void) {
     *j = fake_jobs[--fake_job_count];
 }
 
-/* As load.c does it after a lost connection: what no client has is put back, leases that the
+/* As bootstrap.c does it after a lost connection: what no client has is put back, leases that the
  * table does not know are dropped, and all is counted. */
 static void load(void) {
     int64_t ready[QUEUES + 1] = { 0 };

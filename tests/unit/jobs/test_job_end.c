@@ -19,7 +19,7 @@
 #include "jobs/popped.h"
 #include "jobs/waitjob.h"
 #include "queue/events.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 
 static struct op *const ops[] = {
     &op_wake_expired,     &op_wake_due,       &op_wake_next, &op_expire_in_order,
@@ -41,10 +41,10 @@ static int start(void **state) {
 
     (void)state;
     getters_start();
-    news_set_shared(true);
+    outbox_set_shared(true);
     waitjob_heard_asking();
     (void)queue_named("q1");
-    while (news_take(forgotten, sizeof forgotten) > 0)
+    while (outbox_take(forgotten, sizeof forgotten) > 0)
         ;
     return 0;
 }
@@ -55,14 +55,14 @@ static int stop(void **state) {
         fake_commit_empty(fake_hot());
     PQclear(result);
     result = NULL;
-    news_set_shared(false);
+    outbox_set_shared(false);
     getters_stop();
     return 0;
 }
 
 static void assert_told(void) {
     char text[4096], item[64];
-    size_t len = news_take(text, sizeof text - 1);
+    size_t len = outbox_take(text, sizeof text - 1);
 
     text[len] = '\0';
     snprintf(item, sizeof item, "y%d,0,7,", queue_named("q1")->id);

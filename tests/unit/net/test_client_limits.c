@@ -279,7 +279,7 @@ static void test_strangers_give_way(void **state) {
 
 static void owe_for(int64_t seconds) {
     clients_cron();
-    client_of(&p)->stranger_us -= seconds * US_PER_S;
+    client_of(&p)->unauthenticated_us -= seconds * US_PER_S;
     clients_cron();
     turns();
 }
@@ -287,13 +287,13 @@ static void owe_for(int64_t seconds) {
 static void test_no_password_in_time(void **state) {
     (void)state;
     clients_cron();
-    assert_int_equal(client_of(&p)->stranger_us, 0);
+    assert_int_equal(client_of(&p)->unauthenticated_us, 0);
     set_password("secret");
     owe_for(9);
     assert_open(&p);
     client_of(&p)->authenticated = true;
     clients_cron();
-    assert_int_equal(client_of(&p)->stranger_us, 0);
+    assert_int_equal(client_of(&p)->unauthenticated_us, 0);
     client_of(&p)->authenticated = false;
     owe_for(9);
     assert_open(&p);

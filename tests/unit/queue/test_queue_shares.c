@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "base/clock.h"
 #include "queue/lease.h"
-#include "queue/news.h"
+#include "queue/outbox.h"
 #include "queue/queue.h"
 
 static struct queue *q;
@@ -25,7 +25,7 @@ static int start(void **state) {
 static int stop(void **state) {
     (void)state;
     lease_clear();
-    news_set_shared(false);
+    outbox_set_shared(false);
     queue_drop(q);
     return 0;
 }
@@ -117,13 +117,13 @@ static void test_another_lease_after_ours(void **state) {
 static const char *told(void) {
     static char text[1000];
 
-    news_take(text, sizeof text);
+    outbox_take(text, sizeof text);
     return text;
 }
 
 static void go_with(bool leased, int64_t queued_since) {
-    news_set_shared(false);
-    news_set_shared(true);
+    outbox_set_shared(false);
+    outbox_set_shared(true);
     (void)told();
     if (leased)
         lease_add(key_of(0, 5), queued_since);
@@ -135,7 +135,7 @@ static void test_gone_from_the_queue(void **state) {
     (void)state;
     go_with(false, clock_db() - 1);
     assert_counts(-1, -1, 0, 0);
-    assert_null(strchr(told(), NEWS_GONE));
+    assert_null(strchr(told(), OUTBOX_GONE));
 }
 
 /* Known here to be leased, and not yet seen to have ended: it was not counted. */
@@ -145,7 +145,7 @@ static void test_gone_from_here(void **state) {
     assert_counts(0, -1, 0, 0);
     go_with(true, clock_db() - 1);
     assert_counts(0, -2, 0, 0);
-    assert_null(strchr(told(), NEWS_GONE));
+    assert_null(strchr(told(), OUTBOX_GONE));
 }
 
 static void test_gone_from_another_server(void **state) {
@@ -160,7 +160,7 @@ static void test_gone_for_ever(void **state) {
     (void)state;
     go_with(false, INT64_MAX);
     assert_counts(0, -1, 0, 0);
-    assert_null(strchr(told(), NEWS_GONE));
+    assert_null(strchr(told(), OUTBOX_GONE));
 }
 
 /* A queue that is not known here has no counters; the lease may be. */
@@ -185,7 +185,7 @@ static void test_shares_add_up(void **state) {
     queue_heard_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0 }, false);
     assert_counts(7, 15, 39, 51);
     assert_own(1, 0, 0, 0);
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
 }
 
 static void test_others_do_not_make_it_dirty(void **state) {
@@ -200,11 +200,11 @@ static void test_base(void **state) {
     (void)state;
     queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0 }, true);
     assert_counts(0, 0, 0, 0);
-    assert_true(q->doubtful);
-    q->doubtful = false;
+    assert_true(q->counters_suspect);
+    q->counters_suspect = false;
     queue_heard_share(q, 2, (struct queue_share){ 11, 20, 31, 40, 0 }, false);
     assert_counts(1, 0, 1, 0);
-    assert_false(q->doubtful);
+    assert_false(q->counters_suspect);
 }
 
 static void test_new_run(void **state) {
@@ -257,14 +257,14 @@ static void test_no_echo(void **state) {
     bool urgent;
 
     (void)state;
-    news_set_shared(true);
+    outbox_set_shared(true);
     queue_heard_ready(q, key_of(0, 101));
     queue_heard_returned(q, key_of(0, 5));
     queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0 }, false);
     queue_set_counts(q, 5, 6);
-    assert_false(news_has(&urgent));
+    assert_false(outbox_has(&urgent));
     queue_job_ready(q, key_of(0, 102));
-    assert_true(news_has(&urgent) && urgent);
+    assert_true(outbox_has(&urgent) && urgent);
 }
 
 /* ---- doubts ---- */
@@ -276,7 +276,7 @@ static void test_doubtful_budget(void **state) {
     (void)state;
     q->behind = true;
     assert_int_equal(queue_budget(q), 1);
-    q->doubtful = true;
+    q->counters_suspect = true;
     budget = queue_budget(q);
     assert_true(budget > 10);
     q->claiming = 5;
@@ -294,9 +294,9 @@ static void test_doubt_all(void **state) {
     struct queue *other = queue_get(SLICE("other"));
 
     (void)state;
-    assert_false(q->doubtful || other->doubtful);
-    queue_doubt_all();
-    assert_true(q->doubtful && other->doubtful);
+    assert_false(q->counters_suspect || other->counters_suspect);
+    queue_suspect_all();
+    assert_true(q->counters_suspect && other->counters_suspect);
     queue_drop(other);
 }
 

@@ -1,5 +1,5 @@
 /* Forwards PUBLISH messages between servers: a stream of records, cut into encrypted parts. */
-#include "cluster/relay.h"
+#include "cluster/pubsub_forward.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/node.h"
 #include "base/stats.h"
 #include "net/pubsub.h"
-#include "pg/channel.h"
+#include "pg/notify_bus.h"
 
 #define MARK 'Q'
 /* Maximum of bytes that wait to be sent. */
@@ -31,8 +31,8 @@ struct head {
 };
 
 /* A text of n characters holds 3n/4 bytes. */
-#define PART_MAX                                                                                \
-    ((CHANNEL_TEXT_MAX - 2) / 4 * 3 - crypto_secretbox_NONCEBYTES - crypto_secretbox_MACBYTES - \
+#define PART_MAX                                                                               \
+    ((NOTIFY_TEXT_MAX - 2) / 4 * 3 - crypto_secretbox_NONCEBYTES - crypto_secretbox_MACBYTES - \
      sizeof(struct head))
 #define SEALED_MAX (crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES + sizeof(struct head) + PART_MAX)
 
@@ -50,10 +50,10 @@ static struct {
     size_t cut; /* bytes at the front whose record was begun by an earlier part */
     uint64_t parts;
     struct teller *tellers[NODE_MAX_NUMBER + 1];
-} relay;
+} pubsub_forward;
 
-void relay_init(bool (*can_tell)(void)) {
-    relay.can_tell = can_tell;
+void pubsub_forward_init(bool (*can_tell)(void)) {
+    pubsub_forward.can_tell = can_tell;
 }
 
 static uint32_t length_at(const char *at) {
@@ -69,34 +69,35 @@ static size_t record_size(const char *at) {
 
 /* ---- sending ---- */
 
-void relay_tell(struct slice channel, struct slice message) {
+void pubsub_forward_tell(struct slice channel, struct slice message) {
     uint32_t lengths[] = { (uint32_t)channel.len, (uint32_t)message.len };
 
-    if (relay.can_tell == NULL || !node_has_peers())
+    if (pubsub_forward.can_tell == NULL || !node_has_peers())
         return;
-    if (!relay.can_tell() || buf_len(&relay.waiting) + LENGTHS + channel.len + message.len > WAITING_MAX) {
+    if (!pubsub_forward.can_tell() ||
+        buf_len(&pubsub_forward.waiting) + LENGTHS + channel.len + message.len > WAITING_MAX) {
         stats.pubsub_dropped++;
         return;
     }
-    buf_append(&relay.waiting, lengths, LENGTHS);
-    buf_append(&relay.waiting, channel.ptr, channel.len);
-    buf_append(&relay.waiting, message.ptr, message.len);
+    buf_append(&pubsub_forward.waiting, lengths, LENGTHS);
+    buf_append(&pubsub_forward.waiting, channel.ptr, channel.len);
+    buf_append(&pubsub_forward.waiting, message.ptr, message.len);
 }
 
-bool relay_has(void) {
-    return buf_len(&relay.waiting) > 0;
+bool pubsub_forward_has(void) {
+    return buf_len(&pubsub_forward.waiting) > 0;
 }
 
 /* Removes the first size bytes, which were sent. */
 static void advance(size_t size) {
-    size_t at = relay.cut;
+    size_t at = pubsub_forward.cut;
 
     while (at < size)
-        at += record_size(buf_ptr(&relay.waiting) + at);
-    relay.cut = at - size;
-    buf_consume(&relay.waiting, size);
-    if (buf_len(&relay.waiting) == 0)
-        buf_reset(&relay.waiting, PART_MAX);
+        at += record_size(buf_ptr(&pubsub_forward.waiting) + at);
+    pubsub_forward.cut = at - size;
+    buf_consume(&pubsub_forward.waiting, size);
+    if (buf_len(&pubsub_forward.waiting) == 0)
+        buf_reset(&pubsub_forward.waiting, PART_MAX);
 }
 
 static void seal(char *out, size_t size, const unsigned char *plain, size_t len) {
@@ -111,19 +112,19 @@ static void seal(char *out, size_t size, const unsigned char *plain, size_t len)
                       sodium_base64_VARIANT_ORIGINAL);
 }
 
-void relay_take(char *out, size_t size) {
-    size_t len = buf_len(&relay.waiting) < PART_MAX ? buf_len(&relay.waiting) : PART_MAX;
+void pubsub_forward_take(char *out, size_t size) {
+    size_t len = buf_len(&pubsub_forward.waiting) < PART_MAX ? buf_len(&pubsub_forward.waiting) : PART_MAX;
     unsigned char plain[sizeof(struct head) + PART_MAX];
     struct head head = {
         .run = node_self()->run,
-        .part = ++relay.parts,
+        .part = ++pubsub_forward.parts,
         .told_us = clock_db(),
         .node = node_self()->number,
-        .first = relay.cut < len ? (uint16_t)relay.cut : NO_RECORD,
+        .first = pubsub_forward.cut < len ? (uint16_t)pubsub_forward.cut : NO_RECORD,
     };
 
     memcpy(plain, &head, sizeof head);
-    memcpy(plain + sizeof head, buf_ptr(&relay.waiting), len);
+    memcpy(plain + sizeof head, buf_ptr(&pubsub_forward.waiting), len);
     advance(len);
     seal(out, size, plain, sizeof head + len);
 }
@@ -147,11 +148,11 @@ static size_t open_text(const char *text, unsigned char *plain) {
 }
 
 static struct teller *teller_of(uint16_t node) {
-    if (relay.tellers[node] == NULL) {
-        relay.tellers[node] = xcalloc(1, sizeof **relay.tellers);
-        relay.tellers[node]->skips = true;
+    if (pubsub_forward.tellers[node] == NULL) {
+        pubsub_forward.tellers[node] = xcalloc(1, sizeof **pubsub_forward.tellers);
+        pubsub_forward.tellers[node]->skips = true;
     }
-    return relay.tellers[node];
+    return pubsub_forward.tellers[node];
 }
 
 static void deliver_whole(struct teller *t) {
@@ -186,7 +187,7 @@ static void take_part(struct teller *t, const struct head *head, const char *byt
     deliver_whole(t);
 }
 
-bool relay_hear(const char *text) {
+bool pubsub_forward_hear(const char *text) {
     unsigned char plain[SEALED_MAX];
     struct head head;
     struct teller *t;

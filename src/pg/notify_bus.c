@@ -1,5 +1,5 @@
 /* The connection for LISTEN and NOTIFY, over which the servers of one database send messages to each other. */
-#include "pg/channel.h"
+#include "pg/notify_bus.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +20,18 @@
 /* Failures in a row before the log warns. */
 #define WARN_AFTER 3
 
-enum channel_state { CHANNEL_DOWN, CHANNEL_CONNECTING, CHANNEL_LISTENING, CHANNEL_IDLE, CHANNEL_SENDING };
+enum channel_state {
+    CHANNEL_DOWN,
+    CHANNEL_CONNECTING,
+    NOTIFY_BUS_LISTENING,
+    NOTIFY_BUS_IDLE,
+    NOTIFY_BUS_SENDING
+};
 
 static struct {
     struct event_base *base;
     size_t host;
-    const struct channel_hooks *hooks;
+    const struct notify_bus_hooks *hooks;
     enum channel_state state;
     PGconn *conn;
     struct event *io;
@@ -114,7 +120,7 @@ static void connecting_step(void) {
         return;
     }
     watch(EV_READ);
-    channel.state = CHANNEL_LISTENING;
+    channel.state = NOTIFY_BUS_LISTENING;
     if (PQsendQuery(channel.conn, sql_listen) != 1)
         broken();
 }
@@ -134,19 +140,19 @@ static void take_notifications(void) {
         }
         if (first)
             channel.hooks->on_up();
-        stats.news_heard++;
+        stats.outbox_heard++;
         channel.hooks->on_text(n->extra);
         PQfreemem(n);
     }
 }
 
 static void take_results(void) {
-    while (channel.state >= CHANNEL_LISTENING && !PQisBusy(channel.conn)) {
+    while (channel.state >= NOTIFY_BUS_LISTENING && !PQisBusy(channel.conn)) {
         PGresult *res = PQgetResult(channel.conn);
         ExecStatusType status = PQresultStatus(res);
 
         if (res == NULL) {
-            channel.state = CHANNEL_IDLE;
+            channel.state = NOTIFY_BUS_IDLE;
             return;
         }
         if (status == PGRES_TUPLES_OK && PQntuples(res) == 1)
@@ -171,7 +177,7 @@ static void on_io(evutil_socket_t fd, short what, void *arg) {
         broken();
         return;
     }
-    if (channel.state == CHANNEL_LISTENING || channel.state == CHANNEL_SENDING)
+    if (channel.state == NOTIFY_BUS_LISTENING || channel.state == NOTIFY_BUS_SENDING)
         take_results();
     take_notifications();
 }
@@ -183,7 +189,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
     (void)arg;
     if (channel.state == CHANNEL_DOWN)
         connect_channel();
-    else if (channel.state < CHANNEL_IDLE)
+    else if (channel.state < NOTIFY_BUS_IDLE)
         down("no answer in time");
     else if (channel.asked && ++channel.deaf_ticks > DEAF_TICKS)
         down("notifications do not arrive");
@@ -195,14 +201,14 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
 
 /* ---- interface ---- */
 
-void channel_start(struct event_base *base, const struct channel_hooks *hooks) {
+void notify_bus_start(struct event_base *base, const struct notify_bus_hooks *hooks) {
     channel.base = base;
     channel.hooks = hooks;
     channel.timer = evtimer_new(base, on_timer, NULL);
     connect_channel();
 }
 
-void channel_stop(void) {
+void notify_bus_stop(void) {
     if (channel.base == NULL)
         return;
     disconnect();
@@ -210,28 +216,28 @@ void channel_stop(void) {
     channel.base = NULL;
 }
 
-bool channel_is_up(void) {
-    return channel.state >= CHANNEL_IDLE && channel.heard;
+bool notify_bus_is_up(void) {
+    return channel.state >= NOTIFY_BUS_IDLE && channel.heard;
 }
 
 bool channel_is_failing(void) {
-    return !channel_is_up() && channel.failures > WARN_AFTER;
+    return !notify_bus_is_up() && channel.failures > WARN_AFTER;
 }
 
-bool channel_can_send(void) {
-    return channel.state == CHANNEL_IDLE;
+bool notify_bus_can_send(void) {
+    return channel.state == NOTIFY_BUS_IDLE;
 }
 
 bool channel_is_busy(void) {
-    return channel.state == CHANNEL_SENDING;
+    return channel.state == NOTIFY_BUS_SENDING;
 }
 
-void channel_send(const char *text) {
+void notify_bus_send(const char *text) {
     const char *values[] = { text };
 
     channel.asked = true;
-    stats.news_told++;
-    channel.state = CHANNEL_SENDING;
+    stats.outbox_told++;
+    channel.state = NOTIFY_BUS_SENDING;
     if (PQsendQueryParams(channel.conn, sql_notify, 1, NULL, values, NULL, NULL, 0) != 1)
         broken();
 }

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "pg/channel.h"
-#include "queue/news.h"
+#include "pg/notify_bus.h"
+#include "queue/outbox.h"
 
-static char told[CHANNEL_TEXT_MAX];
+static char told[NOTIFY_TEXT_MAX];
 static struct list waiter; /* whose being there is all that counts */
 
 static int start(void **state) {
     (void)state;
     queue_init();
     list_init(&waiter);
-    news_set_shared(true);
+    outbox_set_shared(true);
     return 0;
 }
 
@@ -26,9 +26,9 @@ static int stop(void **state) {
     bool urgent;
 
     (void)state;
-    news_set_shared(true);
-    news_set_shared(false);
-    assert_false(news_has(&urgent));
+    outbox_set_shared(true);
+    outbox_set_shared(false);
+    assert_false(outbox_has(&urgent));
     QUEUE_EACH(q) {
         queue_drop(q);
     }
@@ -50,7 +50,7 @@ static struct job_key key_of(int32_t queue_id, int16_t rank, int64_t id) {
 }
 
 static const char *take(size_t size) {
-    size_t len = news_take(told, size);
+    size_t len = outbox_take(told, size);
 
     assert_int_equal(strlen(told), len);
     assert_true(len < size);
@@ -62,7 +62,7 @@ static const char *take(size_t size) {
 static void assert_has(bool anything, bool urgently) {
     bool urgent;
 
-    assert_int_equal(news_has(&urgent), anything);
+    assert_int_equal(outbox_has(&urgent), anything);
     assert_int_equal(urgent, urgently);
 }
 
@@ -72,12 +72,12 @@ static void test_alone(void **state) {
     struct queue *q = open_queue(7);
 
     (void)state;
-    news_set_shared(false);
+    outbox_set_shared(false);
     queue_count_in(q, 1);
     queue_job_ready(q, key_of(7, 0, 5));
     queue_job_returned(q, key_of(7, 0, 4));
-    news_lease(NEWS_GONE, key_of(7, 0, 3), 9);
-    news_row(7);
+    outbox_lease(OUTBOX_GONE, key_of(7, 0, 3), 9);
+    outbox_row(7);
     assert_has(false, false);
     assert_told("");
 }
@@ -88,12 +88,12 @@ static void test_first_company(void **state) {
 
     (void)state;
     open_queue(8);
-    news_set_shared(false);
+    outbox_set_shared(false);
     queue_count_in(a, 1);
     queue_count_len(a, 3);
     queue_count_total(a, 4);
     queue_count_out(a, 2);
-    news_set_shared(true);
+    outbox_set_shared(true);
     assert_has(true, false);
     assert_told(" q7,3,4,1,2,0");
     assert_has(false, false);
@@ -128,10 +128,10 @@ static void test_without_a_row(void **state) {
 
 static void test_jobs(void **state) {
     (void)state;
-    news_returned(key_of(7, -3, 5));
-    news_lease(NEWS_GONE, key_of(8, 0, 6), 1000);
-    news_row(9);
-    news_lease(NEWS_MOVED, key_of(7, 1, INT64_MAX), INT64_MAX);
+    outbox_returned(key_of(7, -3, 5));
+    outbox_lease(OUTBOX_GONE, key_of(8, 0, 6), 1000);
+    outbox_row(9);
+    outbox_lease(OUTBOX_MOVED, key_of(7, 1, INT64_MAX), INT64_MAX);
     assert_has(true, true);
     assert_told(" k7,-3,5 x8,0,6,1000 p9 l7,1,9223372036854775807,9223372036854775807");
     assert_has(false, false);
@@ -190,31 +190,31 @@ static void test_said_once_and_first(void **state) {
 
     (void)state;
     queue_count_total(q, 1);
-    news_row(7);
-    news_say(NEWS_HELLO);
-    news_say(NEWS_ASK);
-    news_say(NEWS_HELLO);
+    outbox_row(7);
+    outbox_note(OUTBOX_JOIN);
+    outbox_note(OUTBOX_REQUEST);
+    outbox_note(OUTBOX_JOIN);
     assert_has(true, true);
     assert_told(" h w p7 q7,0,1,0,0,0");
     assert_has(false, false);
-    news_say(NEWS_HELLO);
+    outbox_note(OUTBOX_JOIN);
     assert_told(" h");
 }
 
 /* A server that has just started says hello to those whom it does not know. */
 static void test_said_while_alone(void **state) {
     (void)state;
-    news_set_shared(false);
-    news_say(NEWS_HELLO);
+    outbox_set_shared(false);
+    outbox_note(OUTBOX_JOIN);
     assert_has(true, true);
-    news_set_shared(true);
+    outbox_set_shared(true);
     assert_told(" h");
 }
 
 static void test_all_of_them_are_said(void **state) {
     (void)state;
     for (char c = 'a'; c <= 'z'; c++)
-        news_say((enum news_item)c);
+        outbox_note((enum outbox_item)c);
     assert_int_equal(strlen(take(sizeof told)), 52);
 }
 
@@ -223,14 +223,14 @@ static void test_company_has_gone(void **state) {
 
     (void)state;
     queue_job_ready(q, key_of(7, 0, 50));
-    news_row(7);
-    news_say(NEWS_DOUBT);
-    news_tell_all();
-    news_set_shared(false);
+    outbox_row(7);
+    outbox_note(OUTBOX_SUSPECT);
+    outbox_send_all();
+    outbox_set_shared(false);
     assert_has(false, false);
-    assert_int_equal(q->untold_count, 0);
+    assert_int_equal(q->unsent_ready_count, 0);
     assert_told("");
-    news_set_shared(true);
+    outbox_set_shared(true);
     assert_told(" q7,1,0,0,0,0");
 }
 
@@ -253,7 +253,7 @@ static void test_tell_all(void **state) {
     open_queue(8);
     queue_count_total(a, 2);
     take(sizeof told);
-    news_tell_all();
+    outbox_send_all();
     assert_has(true, false);
     assert_told(" q7,0,2,0,0,0 e");
     assert_has(false, false);
@@ -261,7 +261,7 @@ static void test_tell_all(void **state) {
 
 static void test_there_is_nothing_to_tell(void **state) {
     (void)state;
-    news_tell_all();
+    outbox_send_all();
     assert_has(true, false);
     assert_told(" e");
     assert_has(false, false);
@@ -280,7 +280,7 @@ static void test_more_queues_than_fit(void **state) {
     (void)state;
     for (int32_t i = 1; i <= QUEUES; i++)
         queue_count_total(open_queue(i), i);
-    news_tell_all();
+    outbox_send_all();
     while (!all) {
         char *save = NULL, *word;
 
@@ -309,7 +309,7 @@ static void test_more_jobs_than_fit(void **state) {
 
     (void)state;
     for (int64_t id = 0; id < 1000; id++)
-        news_returned(key_of(7, 0, id));
+        outbox_returned(key_of(7, 0, id));
     queue_count_total(open_queue(7), 1);
     while (next < 1000) {
         char *save = NULL, *word;
@@ -331,9 +331,9 @@ static void test_far_too_many_jobs(void **state) {
 
     (void)state;
     for (int64_t id = 0; id < 100000; id++)
-        news_lease(NEWS_GONE, key_of(7, 0, id), 1);
+        outbox_lease(OUTBOX_GONE, key_of(7, 0, id), 1);
     assert_memory_equal(take(sizeof told), " z x", 4);
-    while (news_has(&urgent)) {
+    while (outbox_has(&urgent)) {
         for (const char *at = told; (at = strchr(at, 'x')) != NULL; at++)
             told_jobs++;
         take(sizeof told);
@@ -349,10 +349,10 @@ static void test_the_longest_numbers(void **state) {
 
         q->scan_position.rank = INT16_MIN;
         q->own = (struct queue_share){ INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN };
-        news_changed(q);
+        outbox_changed(q);
         queue_heard_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));
-        q->untold_count = INT64_MAX - 1;
-        news_ready(q, key_of(q->id, INT16_MIN, INT64_MIN + 1));
+        q->unsent_ready_count = INT64_MAX - 1;
+        outbox_ready(q, key_of(q->id, INT16_MIN, INT64_MIN + 1));
     }
     for (size_t size = 150; size < sizeof told; size += 13)
         take(size);

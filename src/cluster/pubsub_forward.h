@@ -1,5 +1,5 @@
-#ifndef RELAY_H
-#define RELAY_H
+#ifndef PUBSUB_FORWARD_H
+#define PUBSUB_FORWARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +20,14 @@
  */
 
 /* can_tell returns whether this server can send to its peers. While it is false, messages are dropped. */
-void relay_init(bool (*can_tell)(void));
+void pubsub_forward_init(bool (*can_tell)(void));
 /* Queues the message for the peers, if there are any. Drops it if can_tell() is false or too many bytes wait. */
-void relay_tell(struct slice channel, struct slice message);
+void pubsub_forward_tell(struct slice channel, struct slice message);
 /* Does a part wait to be sent? */
-bool relay_has(void);
-/* Writes the next part as text, with its NUL. size: CHANNEL_TEXT_MAX. */
-void relay_take(char *out, size_t size);
+bool pubsub_forward_has(void);
+/* Writes the next part as text, with its NUL. size: NOTIFY_TEXT_MAX. */
+void pubsub_forward_take(char *out, size_t size);
 /* Handles a received text and delivers the messages that end in it. False if the text is not a part. */
-bool relay_hear(const char *text);
+bool pubsub_forward_hear(const char *text);
 
 #endif

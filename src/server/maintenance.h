@@ -1,5 +1,5 @@
-#ifndef CRON_H
-#define CRON_H
+#ifndef MAINTENANCE_H
+#define MAINTENANCE_H
 
 #include <stdint.h>
 #include "batch/op.h"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "base/clock.h"
 #include "batch/operations.h"
-#include "cluster/recount.h"
+#include "cluster/counter_audit.h"
 #include "fake_db.h"
 #include "queue/queue.h"
 
@@ -36,7 +36,7 @@ static int stop(void **state) {
     QUEUE_EACH(q) {
         queue_drop(q);
     }
-    recount_doubtful();
+    counter_audit_doubtful();
     return 0;
 }
 
@@ -56,14 +56,14 @@ static struct queue *open_doubtful(int32_t id) {
     snprintf(name, sizeof name, "q%d", id);
     q = queue_get(slice_str(name));
     queue_set_id(q, id);
-    q->doubtful = true;
+    q->counters_suspect = true;
     be_quiet(q, US_PER_S);
     return q;
 }
 
 /* A second later. */
 static size_t ask(void) {
-    recount_doubtful();
+    counter_audit_doubtful();
     batch_flush();
     return fake_count(side());
 }
@@ -102,25 +102,25 @@ static void test_jobs_of_another_conn(void **state) {
     struct job_key key = { .queue_id = 1, .id = 1 };
 
     (void)state;
-    before->doubtful = after->doubtful = false;
+    before->counters_suspect = after->counters_suspect = false;
     queue_note_apart(before, key, clock_mono());
-    assert_false(before->doubtful);
+    assert_false(before->counters_suspect);
     queue_set_counts(before, 1, 1);
-    assert_true(before->doubtful);
-    before->doubtful = false;
+    assert_true(before->counters_suspect);
+    before->counters_suspect = false;
     queue_set_counts(before, 1, 1);
-    assert_false(before->doubtful);
+    assert_false(before->counters_suspect);
     queue_set_counts(after, 1, 1);
-    assert_false(after->doubtful);
+    assert_false(after->counters_suspect);
     queue_note_apart(after, key, clock_mono());
-    assert_true(after->doubtful);
+    assert_true(after->counters_suspect);
 }
 
 static void test_counts_what_is_doubtful_and_quiet(void **state) {
     struct queue *a = open_doubtful(1), *sure = open_doubtful(2), *busy = open_doubtful(3);
 
     (void)state;
-    sure->doubtful = false;
+    sure->counters_suspect = false;
     be_quiet(busy, US_PER_S - 1);
     a->len = 7;
     assert_int_equal(ask(), 1);
@@ -133,9 +133,9 @@ static void test_counts_what_is_doubtful_and_quiet(void **state) {
     assert_int_equal(a->dead, 4);
     assert_int_equal(a->jobs_in, 20);
     assert_int_equal(a->jobs_out, 10);
-    assert_false(a->doubtful);
+    assert_false(a->counters_suspect);
     assert_true(a->shown);
-    assert_true(busy->doubtful);
+    assert_true(busy->counters_suspect);
 }
 
 /* A queue with jobs of which nothing is known is looked at from its beginning. */
@@ -176,7 +176,7 @@ static void change_after(void (*change)(struct queue *q), bool before_the_answer
         change(q);
     assert_int_equal(ask(), 0);
     assert_int_not_equal(q->len, 30);
-    assert_true(q->doubtful);
+    assert_true(q->counters_suspect);
     be_quiet(q, US_PER_S);
     assert_int_equal(ask(), 1);
     answer((const struct row[]){ { 1, 51, 31, 0, 0, 0 } }, 1);
@@ -240,7 +240,7 @@ static void test_wrong_rows(void **state) {
     be_quiet(b, 0);
     assert_int_equal(ask(), 0);
     assert_int_equal(a->len + b->len, 0);
-    assert_true(a->doubtful && b->doubtful);
+    assert_true(a->counters_suspect && b->counters_suspect);
 }
 
 static void test_failed(void **state) {
@@ -260,12 +260,12 @@ static void test_one_at_a_time(void **state) {
     struct queue *q = queue_get(SLICE("new"));
 
     (void)state;
-    q->doubtful = true;
+    q->counters_suspect = true;
     be_quiet(q, US_PER_S);
     assert_int_equal(ask(), 0);
     open_doubtful(1);
     assert_int_equal(ask(), 1);
-    recount_doubtful();
+    counter_audit_doubtful();
     batch_flush();
     assert_int_equal(side()->sent_txns, 1);
     answer((const struct row[]){ { 1, 0, 0, 0, 0, 0 } }, 1);
@@ -296,7 +296,7 @@ static void test_all_get_their_turn(void **state) {
     assert_int_equal(counted, MANY);
     QUEUE_EACH(q) {
         assert_int_equal(q->len, q->id);
-        assert_false(q->doubtful);
+        assert_false(q->counters_suspect);
     }
 }
 

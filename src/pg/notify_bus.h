@@ -1,5 +1,5 @@
-#ifndef CHANNEL_H
-#define CHANNEL_H
+#ifndef NOTIFY_BUS_H
+#define NOTIFY_BUS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,24 +14,24 @@
  * Behind a pooler in transaction mode no notification arrives. The channel then stays down, and the servers poll the
  * database.
  */
-#define CHANNEL_TEXT_MAX 7900 /* bytes of one notification; Postgres' limit is below 8000 */
+#define NOTIFY_TEXT_MAX 7900 /* bytes of one notification; Postgres' limit is below 8000 */
 
-struct channel_hooks {
+struct notify_bus_hooks {
     void (*on_up)(void); /* also after every interruption, in which notifications may have been missed */
     void (*on_text)(const char *text);
 };
 
-void channel_start(struct event_base *base, const struct channel_hooks *hooks);
-void channel_stop(void);
+void notify_bus_start(struct event_base *base, const struct notify_bus_hooks *hooks);
+void notify_bus_stop(void);
 /* Is the channel connected, and has a notification arrived on this connection? */
-bool channel_is_up(void);
+bool notify_bus_is_up(void);
 /* Has the channel failed more than three times since it was up? A start takes a try or two. */
 bool channel_is_failing(void);
-/* May channel_send() be called: is the channel connected, and the last notification sent? */
-bool channel_can_send(void);
+/* May notify_bus_send() be called: is the channel connected, and the last notification sent? */
+bool notify_bus_can_send(void);
 /* Is a notification being sent? */
 bool channel_is_busy(void);
-/* text: at most CHANNEL_TEXT_MAX bytes. channel_can_send() must be true. */
-void channel_send(const char *text);
+/* text: at most NOTIFY_TEXT_MAX bytes. notify_bus_can_send() must be true. */
+void notify_bus_send(const char *text);
 
 #endif

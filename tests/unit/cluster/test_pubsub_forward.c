@@ -12,9 +12,9 @@
 #include "base/jobid.h"
 #include "base/node.h"
 #include "base/stats.h"
-#include "cluster/relay.h"
+#include "cluster/pubsub_forward.h"
 #include "net/pubsub.h"
-#include "pg/channel.h"
+#include "pg/notify_bus.h"
 
 #define ME 1
 #define OTHER 2
@@ -51,7 +51,7 @@ size_t pubsub_deliver(struct slice channel, struct slice message) {
 
 /* ---- one side, and the other ---- */
 
-static char parts[PARTS][CHANNEL_TEXT_MAX];
+static char parts[PARTS][NOTIFY_TEXT_MAX];
 static uint64_t run = 100;
 
 static void be(uint16_t number) {
@@ -61,7 +61,7 @@ static void be(uint16_t number) {
 
 static void tell(const char *channel, const char *message) {
     be(ME);
-    relay_tell(slice_str(channel), slice_str(message));
+    pubsub_forward_tell(slice_str(channel), slice_str(message));
 }
 
 static void tell_long(const char *channel, char letter, size_t len) {
@@ -69,7 +69,7 @@ static void tell_long(const char *channel, char letter, size_t len) {
 
     be(ME);
     memset(bytes, letter, len);
-    relay_tell(slice_str(channel), (struct slice){ bytes, len });
+    pubsub_forward_tell(slice_str(channel), (struct slice){ bytes, len });
     free(bytes);
 }
 
@@ -77,17 +77,17 @@ static int take_all(void) {
     int count = 0;
 
     be(ME);
-    for (; relay_has(); count++) {
+    for (; pubsub_forward_has(); count++) {
         assert_true(count < PARTS);
-        relay_take(parts[count], sizeof parts[count]);
-        assert_true(strlen(parts[count]) < CHANNEL_TEXT_MAX);
+        pubsub_forward_take(parts[count], sizeof parts[count]);
+        assert_true(strlen(parts[count]) < NOTIFY_TEXT_MAX);
     }
     return count;
 }
 
 static void hear(const char *text) {
     be(OTHER);
-    assert_true(relay_hear(text));
+    assert_true(pubsub_forward_hear(text));
 }
 
 static void hear_all(int count) {
@@ -98,9 +98,9 @@ static void hear_all(int count) {
 static int start(void **state) {
     (void)state;
     up = true;
-    relay_init(is_up);
+    pubsub_forward_init(is_up);
     be(ME);
-    node_meet(OTHER)->live = true;
+    node_get(OTHER)->live = true;
     jobid_set_secret((const unsigned char *)"0123456789abcdef");
     (void)take_all();
     run++;
@@ -196,7 +196,7 @@ static void test_not_twice_and_not_from_ourselves(void **state) {
     tell("a", "2");
     (void)take_all();
     be(ME);
-    assert_true(relay_hear(parts[0]));
+    assert_true(pubsub_forward_hear(parts[0]));
     assert_heard("");
 }
 
@@ -225,12 +225,12 @@ static void test_begins_anew(void **state) {
 }
 
 static void test_what_others_notify(void **state) {
-    char forged[CHANNEL_TEXT_MAX];
+    char forged[NOTIFY_TEXT_MAX];
 
     (void)state;
-    assert_false(relay_hear("1 0123456789abcdef 2 1 1 0"));
-    assert_true(relay_hear("Q"));
-    assert_true(relay_hear("Qnothing of ours"));
+    assert_false(pubsub_forward_hear("1 0123456789abcdef 2 1 1 0"));
+    assert_true(pubsub_forward_hear("Q"));
+    assert_true(pubsub_forward_hear("Qnothing of ours"));
     tell("a", "secret");
     (void)take_all();
     assert_null(strstr(parts[0], "secret"));
@@ -248,13 +248,13 @@ static void test_nobody_to_tell(void **state) {
     uint64_t dropped = stats.pubsub_dropped;
 
     (void)state;
-    node_meet(OTHER)->live = false;
+    node_get(OTHER)->live = false;
     tell("a", "1");
-    assert_false(relay_has());
-    node_meet(OTHER)->live = true;
+    assert_false(pubsub_forward_has());
+    node_get(OTHER)->live = true;
     up = false;
     tell("a", "1");
-    assert_false(relay_has());
+    assert_false(pubsub_forward_has());
     assert_int_equal(stats.pubsub_dropped, dropped + 1);
 }
 
@@ -266,8 +266,8 @@ static void test_too_much(void **state) {
         tell_long("a", 'x', 1000000);
     assert_int_equal(stats.pubsub_dropped, dropped + 4);
     be(ME);
-    while (relay_has())
-        relay_take(parts[0], sizeof parts[0]);
+    while (pubsub_forward_has())
+        pubsub_forward_take(parts[0], sizeof parts[0]);
 }
 
 int main(void) {

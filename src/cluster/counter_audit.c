@@ -1,5 +1,5 @@
 /* Counter audit: counts the rows of queues whose counters may be wrong, when these queues are quiet. */
-#include "cluster/recount.h"
+#include "cluster/counter_audit.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -32,7 +32,7 @@ static struct {
     size_t count;
     bool pending;       /* a queue among the last examined waits for its audit */
     uint32_t next_slot; /* queues take turns */
-} recount = { .task = { .op = &op_count_queues, .rows = 1 } };
+} counter_audit = { .task = { .op = &op_count_queues, .rows = 1 } };
 
 /* The count of the database includes peers whose contributions have not arrived yet. Their old contributions
  * are dropped, so that they are not added twice. */
@@ -40,7 +40,7 @@ static void forget_untold_shares(struct queue *q) {
     for (size_t i = q->peer_count; i-- > 0;) {
         const struct node *n = node_by_number(q->peers[i].node);
 
-        if (n == NULL || !n->introduced)
+        if (n == NULL || !n->synced)
             queue_forget_share(q, q->peers[i].node);
     }
 }
@@ -49,12 +49,12 @@ static void forget_untold_shares(struct queue *q) {
  * and all servers have saved their counters. */
 static void take(const struct count *c) {
     struct queue *q = queue_find_id(c->queue_id);
-    bool untold;
+    bool unsent_ready;
 
     if (q == NULL || !c->known || q->changes != c->changes)
         return;
-    untold = c->len > q->len;
-    if (!q->doubtful && (q->len != c->len || q->total != c->total))
+    unsent_ready = c->len > q->len;
+    if (!q->counters_suspect && (q->len != c->len || q->total != c->total))
         log_verbose("recount", "queue %d: %lld of %lld jobs queued, not %lld of %lld", q->id,
                     (long long)c->len, (long long)c->total, (long long)q->len, (long long)q->total);
     forget_untold_shares(q);
@@ -64,10 +64,10 @@ static void take(const struct count *c) {
     q->jobs_out = c->jobs_out + q->own.jobs_out - q->saved_out;
     if (q->len > 0 || q->jobs_in > 0 || q->jobs_out > 0)
         queue_show(q);
-    q->doubtful = false;
+    q->counters_suspect = false;
     stats.recounts++;
     /* Jobs without a message may be anywhere in the queue: scan it from the beginning. */
-    if (untold || (q->len > 0 && !q->behind && q->redelivery_count == 0))
+    if (unsent_ready || (q->len > 0 && !q->behind && q->redelivery_count == 0))
         queue_reset_scan(q);
 }
 
@@ -78,47 +78,48 @@ static bool is_due(const struct queue *q) {
 }
 
 static bool wants_count(const struct queue *q) {
-    return q != NULL && q->id != 0 && (q->doubtful || is_due(q));
+    return q != NULL && q->id != 0 && (q->counters_suspect || is_due(q));
 }
 
 static bool is_quiet(const struct queue *q) {
     return clock_mono() - q->changed_us >= QUIET_US && list_empty(&q->in_dirty);
 }
 
-bool recount_is_pending(void) {
-    return recount.pending;
+bool counter_audit_is_pending(void) {
+    return counter_audit.pending;
 }
 
 static void choose(void) {
     uint32_t left = queue_slots() < LOOKS_MOST ? queue_slots() : LOOKS_MOST;
 
-    recount.count = 0;
-    recount.pending = false;
-    for (; left > 0 && recount.count < QUEUES_MAX; left--) {
-        struct queue *q = queue_at(recount.next_slot++ % queue_slots());
+    counter_audit.count = 0;
+    counter_audit.pending = false;
+    for (; left > 0 && counter_audit.count < QUEUES_MAX; left--) {
+        struct queue *q = queue_at(counter_audit.next_slot++ % queue_slots());
 
         if (!wants_count(q))
             continue;
-        recount.pending = true;
+        counter_audit.pending = true;
         if (is_quiet(q))
-            recount.counts[recount.count++] = (struct count){ .queue_id = q->id, .changes = q->changes };
+            counter_audit.counts[counter_audit.count++] =
+                (struct count){ .queue_id = q->id, .changes = q->changes };
     }
 }
 
-void recount_doubtful(void) {
-    if (recount.task.state != TASK_IDLE)
+void counter_audit_doubtful(void) {
+    if (counter_audit.task.state != TASK_IDLE)
         return;
-    for (size_t i = 0; i < recount.count; i++)
-        take(&recount.counts[i]);
+    for (size_t i = 0; i < counter_audit.count; i++)
+        take(&counter_audit.counts[i]);
     choose();
-    if (recount.count > 0)
-        batch_add(&recount.task);
+    if (counter_audit.count > 0)
+        batch_add(&counter_audit.task);
 }
 
 static void count_encode(struct params *p, struct task *t) {
     (void)t;
-    for (size_t i = 0; i < recount.count; i++)
-        params_int4(p, 0, recount.counts[i].queue_id);
+    for (size_t i = 0; i < counter_audit.count; i++)
+        params_int4(p, 0, counter_audit.counts[i].queue_id);
     params_set_time(p, 1, clock_db());
 }
 
@@ -126,8 +127,8 @@ static void count_encode(struct params *p, struct task *t) {
 static void count_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
-    for (int i = 0; i < PQntuples(rows) && (size_t)i < recount.count; i++) {
-        struct count *c = &recount.counts[i];
+    for (int i = 0; i < PQntuples(rows) && (size_t)i < counter_audit.count; i++) {
+        struct count *c = &counter_audit.counts[i];
 
         c->known = row_int4(rows, i, 0) == c->queue_id;
         c->total = row_int8(rows, i, 1);

@@ -1,5 +1,5 @@
-#ifndef LOAD_H
-#define LOAD_H
+#ifndef BOOTSTRAP_H
+#define BOOTSTRAP_H
 
 #include <stdbool.h>
 #include "batch/op.h"

@@ -1,5 +1,5 @@
 /* Loads the state of the database, at start and after a lost connection. */
-#include "cluster/load.h"
+#include "cluster/bootstrap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -196,7 +196,7 @@ static void learn_node(const PGresult *rows, int row) {
     copy_text(n.id, sizeof n.id, row_bytes(rows, row, 1));
     copy_text(n.addr, sizeof n.addr, row_bytes(rows, row, 2));
     if (strcmp(n.id, node_self()->id) != 0)
-        node_learn(&n);
+        node_update(&n);
 }
 
 static bool has_row(const struct node *n, const PGresult *rows) {
@@ -276,7 +276,7 @@ static void meet_lease(struct job_key key, int64_t until, uint16_t owner) {
         return;
     if (owner == node_self()->number)
         meet_own_lease(key, until);
-    else if (owner == 0 ? node_is_heir() : n == NULL || !n->live)
+    else if (owner == 0 ? node_is_leader() : n == NULL || !n->live)
         lease_add_foreign(key, until, owner);
 }
 

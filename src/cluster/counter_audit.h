@@ -1,5 +1,5 @@
-#ifndef RECOUNT_H
-#define RECOUNT_H
+#ifndef COUNTER_AUDIT_H
+#define COUNTER_AUDIT_H
 
 #include <stdbool.h>
 #include "batch/op.h"
@@ -11,9 +11,9 @@
  */
 
 /* Are there queues with suspect counters? Then all servers must save their counters soon. */
-bool recount_is_pending(void);
+bool counter_audit_is_pending(void);
 /* Call once a second. Takes the counts of the last audit if the queue has not changed since. Then starts to count
  * the next queues with suspect counters. */
-void recount_doubtful(void);
+void counter_audit_doubtful(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* Work that is due at a time: leases, delays, TTLs, timeouts, unused queues, counters. */
-#include "server/cron.h"
+#include "server/maintenance.h"
 
 #include <stdlib.h>
 
@@ -13,10 +13,10 @@
 #include "batch/dead_rows.h"
 #include "batch/operations.h"
 #include "batch/standbys.h"
-#include "cluster/load.h"
+#include "cluster/bootstrap.h"
+#include "cluster/counter_audit.h"
 #include "cluster/peer_queues.h"
 #include "cluster/peers.h"
-#include "cluster/recount.h"
 #include "jobs/add.h"
 #include "jobs/dead_letter.h"
 #include "jobs/finished.h"
@@ -133,7 +133,7 @@ static void end_leases(void) {
     while (lease_take_ended(clock_db(), &end)) {
         struct queue *q = queue_find_id(end.key.queue_id);
 
-        if (q == NULL || (end.owner != 0 && !peers_inherits(end.owner)))
+        if (q == NULL || (end.owner != 0 && !peers_adopts(end.owner)))
             continue;
         if (end.last) {
             dead_letter_job(end.key, NULL, NULL);
@@ -267,7 +267,7 @@ static void look_at_some_queues(void) {
 static bool counters_are_due(void) {
     bool held_back = dead_rows_of_counters() > COUNTERS_DEAD + COUNTERS_DEAD_EACH * (int64_t)queue_count();
 
-    return cron.ticks % (held_back && !recount_is_pending() ? COUNTERS_HELD_TICKS : SECOND_TICKS) == 0;
+    return cron.ticks % (held_back && !counter_audit_is_pending() ? COUNTERS_HELD_TICKS : SECOND_TICKS) == 0;
 }
 
 /* ---- the turn ---- */

@@ -1,0 +1,287 @@
+/* The outbox: collects changes for the peers, and writes the text of notifications. */
+#include "queue/outbox.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+
+/* With more items about jobs than this, they are dropped, and peers read the database again (OUTBOX_SUSPECT). */
+#define JOBS_MAX 10000
+/* Upper bound of the length of an item. */
+#define ITEM_BYTES 130
+
+struct job_item {
+    enum outbox_item item;
+    struct job_key key;
+    int64_t until; /* end of the lease; for OUTBOX_ENDED: how the job ended */
+};
+
+static struct {
+    bool shared;
+    struct list changed;      /* queues whose counter shares have changed */
+    struct list unsent_ready; /* queues with ready jobs that peers do not know */
+    struct list room;         /* limited queues with a free concurrency slot */
+    struct job_item *jobs;
+    size_t job_count;
+    char said[32]; /* letters of items without numbers */
+    bool tell_all; /* OUTBOX_SENT_ALL follows after the last counter share */
+} outbox = { .changed = { &outbox.changed, &outbox.changed },
+             .unsent_ready = { &outbox.unsent_ready, &outbox.unsent_ready },
+             .room = { &outbox.room, &outbox.room } };
+
+/* ---- collecting ---- */
+
+static bool has_share(const struct queue *q) {
+    return (q->own.len | q->own.total | q->own.jobs_in | q->own.jobs_out | q->own.dead) != 0;
+}
+
+static void add_shares(void) {
+    QUEUE_EACH(q) {
+        if (has_share(q) && q->id != 0 && list_empty(&q->in_outbox))
+            list_push_back(&outbox.changed, &q->in_outbox);
+    }
+}
+
+static void forget_untold(struct queue *q) {
+    list_remove(&q->in_unsent_ready);
+    q->unsent_ready_count = 0;
+}
+
+static void forget_all(void) {
+    struct list *node;
+
+    while ((node = list_pop_front(&outbox.changed)) != NULL)
+        list_init(node);
+    while (!list_empty(&outbox.unsent_ready))
+        forget_untold(LIST_ENTRY(outbox.unsent_ready.next, struct queue, in_unsent_ready));
+    while ((node = list_pop_front(&outbox.room)) != NULL)
+        list_init(node);
+    outbox.job_count = 0;
+    outbox.said[0] = '\0';
+    outbox.tell_all = false;
+}
+
+void outbox_set_shared(bool shared) {
+    if (outbox.shared == shared)
+        return;
+    outbox.shared = shared;
+    if (shared)
+        add_shares();
+    else
+        forget_all();
+}
+
+void outbox_changed(struct queue *q) {
+    if (outbox.shared && q->id != 0 && list_empty(&q->in_outbox))
+        list_push_back(&outbox.changed, &q->in_outbox);
+}
+
+void outbox_ready(struct queue *q, struct job_key key) {
+    if (!outbox.shared)
+        return;
+    if (q->unsent_ready_count++ == 0 || job_key_before(key, q->unsent_ready))
+        q->unsent_ready = key;
+    if (list_empty(&q->in_unsent_ready))
+        list_push_back(&outbox.unsent_ready, &q->in_unsent_ready);
+}
+
+void outbox_room(struct queue *q) {
+    if (outbox.shared && list_empty(&q->in_room))
+        list_push_back(&outbox.room, &q->in_room);
+}
+
+static void add_job(enum outbox_item item, struct job_key key, int64_t until) {
+    if (!outbox.shared)
+        return;
+    if (outbox.job_count == JOBS_MAX) {
+        outbox.job_count = 0;
+        outbox_note(OUTBOX_SUSPECT);
+    }
+    if (outbox.jobs == NULL)
+        outbox.jobs = xmalloc(JOBS_MAX * sizeof *outbox.jobs);
+    outbox.jobs[outbox.job_count++] = (struct job_item){ item, key, until };
+}
+
+void outbox_returned(struct job_key key) {
+    add_job(OUTBOX_RETURNED, key, 0);
+}
+
+void outbox_lease(enum outbox_item item, struct job_key key, int64_t row_until) {
+    add_job(item, key, row_until);
+}
+
+/* Waiters for ends of jobs do not depend on this hint, so it takes at most half of the space. */
+void outbox_ended(struct job_key key, int how) {
+    if (outbox.job_count < JOBS_MAX / 2)
+        add_job(OUTBOX_ENDED, key, how);
+}
+
+void outbox_row(int32_t queue_id) {
+    add_job(OUTBOX_ROW, (struct job_key){ .queue_id = queue_id }, 0);
+}
+
+void outbox_uncounted(int32_t queue_id) {
+    add_job(OUTBOX_UNCOUNTED, (struct job_key){ .queue_id = queue_id }, 0);
+}
+
+/* Each item is in the outbox once. Items are also added before the first peer is known, because OUTBOX_JOIN
+ * must be sent. */
+void outbox_note(enum outbox_item item) {
+    size_t len = strlen(outbox.said);
+
+    if (strchr(outbox.said, (char)item) != NULL || len + 1 == sizeof outbox.said)
+        return;
+    outbox.said[len] = (char)item;
+    outbox.said[len + 1] = '\0';
+}
+
+void outbox_send_all(void) {
+    add_shares();
+    outbox.tell_all = true;
+}
+
+void outbox_drop(struct queue *q) {
+    list_remove(&q->in_outbox);
+    list_remove(&q->in_unsent_ready);
+    list_remove(&q->in_room);
+}
+
+/* ---- writing ---- */
+
+/* True if the ready jobs are left for peers. If a request waits here, it is about to claim the job. */
+static bool is_left_over(struct queue *q) {
+    return !queue_is_awaited(q) && q->claiming == 0;
+}
+
+static bool is_taken(const struct queue *q) {
+    return !q->behind && q->redelivery_count == 0 && q->claiming == 0;
+}
+
+static bool has_left_over(void) {
+    bool found = false;
+
+    LIST_EACH_SAFE(node, &outbox.unsent_ready) {
+        struct queue *q = LIST_ENTRY(node, struct queue, in_unsent_ready);
+
+        if (is_taken(q))
+            forget_untold(q);
+        else
+            found |= is_left_over(q);
+    }
+    return found;
+}
+
+bool outbox_has(bool *urgent) {
+    *urgent = outbox.job_count > 0 || outbox.said[0] != '\0' || !list_empty(&outbox.room) || has_left_over();
+    return *urgent || outbox.tell_all || !list_empty(&outbox.changed);
+}
+
+struct text {
+    char *out;
+    size_t size;
+    size_t len;
+};
+
+static bool has_room(const struct text *t) {
+    return t->size - t->len > ITEM_BYTES;
+}
+
+static void put_share(struct text *t, const struct queue *q) {
+    t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%lld,%lld,%lld,%lld,%lld",
+                               OUTBOX_SHARE, q->id, (long long)q->own.len, (long long)q->own.total,
+                               (long long)q->own.jobs_in, (long long)q->own.jobs_out, (long long)q->own.dead);
+}
+
+static void put_ready(struct text *t, const struct queue *q) {
+    t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%d,%lld,%lld", OUTBOX_READY, q->id,
+                               q->unsent_ready.rank, (long long)q->unsent_ready.id,
+                               (long long)q->unsent_ready_count);
+}
+
+static void put_job(struct text *t, const struct job_item *j) {
+    t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d", j->item, j->key.queue_id);
+    if (j->item != OUTBOX_ROW && j->item != OUTBOX_UNCOUNTED)
+        t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, ",%d,%lld", j->key.rank,
+                                   (long long)j->key.id);
+    if (j->until != 0)
+        t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, ",%lld", (long long)j->until);
+}
+
+static void put_said(struct text *t) {
+    for (const char *c = outbox.said; *c != '\0'; c++)
+        t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c", *c);
+    outbox.said[0] = '\0';
+}
+
+static void put_jobs(struct text *t) {
+    size_t count = 0;
+
+    while (count < outbox.job_count && has_room(t))
+        put_job(t, &outbox.jobs[count++]);
+    outbox.job_count -= count;
+    if (outbox.job_count > 0)
+        memmove(outbox.jobs, outbox.jobs + count, outbox.job_count * sizeof *outbox.jobs);
+}
+
+static void put_left_over(struct text *t) {
+    LIST_EACH_SAFE(node, &outbox.unsent_ready) {
+        struct queue *q = LIST_ENTRY(node, struct queue, in_unsent_ready);
+
+        if (!has_room(t) || !is_left_over(q))
+            continue;
+        put_ready(t, q);
+        forget_untold(q);
+    }
+}
+
+static void put_room(struct text *t) {
+    struct list *node;
+
+    while (has_room(t) && (node = list_pop_front(&outbox.room)) != NULL)
+        t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d", OUTBOX_ROOM,
+                                   LIST_ENTRY(node, struct queue, in_room)->id);
+}
+
+static void put_shares(struct text *t) {
+    struct list *node;
+
+    while (has_room(t) && (node = list_pop_front(&outbox.changed)) != NULL)
+        put_share(t, LIST_ENTRY(node, struct queue, in_outbox));
+}
+
+/* Items without numbers come first, because they tell how to interpret the others. */
+size_t outbox_take(char *out, size_t size) {
+    struct text t = { out, size, 0 };
+
+    out[0] = '\0';
+    put_said(&t);
+    put_jobs(&t);
+    put_room(&t);
+    put_left_over(&t);
+    put_shares(&t);
+    if (outbox.tell_all && list_empty(&outbox.changed) && has_room(&t)) {
+        outbox.tell_all = false;
+        t.len += (size_t)snprintf(out + t.len, size - t.len, " %c", OUTBOX_SENT_ALL);
+    }
+    return t.len;
+}
+
+/* ---- reading ---- */
+
+int outbox_numbers(const char *text, int64_t numbers[OUTBOX_NUMBERS]) {
+    int count = 0;
+    char *end;
+
+    while (count < OUTBOX_NUMBERS) {
+        numbers[count] = strtoll(text, &end, 10);
+        if (end == text)
+            break;
+        count++;
+        if (*end != ',')
+            break;
+        text = end + 1;
+    }
+    return count;
+}

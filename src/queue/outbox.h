@@ -1,0 +1,95 @@
+#ifndef OUTBOX_H
+#define OUTBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/jobid.h"
+#include "queue/queue.h"
+
+/*
+ * The outbox: changes that peers are notified of after the commit, and the text of the notification. While the
+ * server has no peers, only items without numbers are added. The items are hints. Everything that must not be
+ * lost is in the database, and a peer that missed a notification finds it there (peers.c).
+ *
+ * The text consists of items, separated by blanks: a letter of this list, then numbers separated by commas.
+ */
+#define OUTBOX_ITEMS(X)                                                                                    \
+    X(OUTBOX_SHARE, 'q', "queue,len,total,in,out,dead: the counter share of this server, since its start") \
+    X(OUTBOX_READY, 'a', "queue,rank,id,count: that many jobs became ready from this key on")              \
+    X(OUTBOX_RETURNED, 'k', "queue,rank,id: this job became ready again")                                  \
+    X(OUTBOX_GONE, 'x', "queue,rank,id,until: deleted, while a peer watched this lease")                   \
+    X(OUTBOX_MOVED, 'l', "queue,rank,id,until: changed, while a peer watched this lease")                  \
+    X(OUTBOX_UNCOUNTED, 'd', "queue: changed by a server that does not know it yet")                       \
+    X(OUTBOX_ROOM, 'r', "queue: it is limited, and a concurrency slot became free")                        \
+    X(OUTBOX_ROW, 'p', "queue: its row is new, or has changed")                                            \
+    X(OUTBOX_NODES, 'n', "the rows of the servers have changed")                                           \
+    X(OUTBOX_SCHEDULES, 's', "schedules have changed")                                                     \
+    X(OUTBOX_FLUSHED, 'f', "all jobs were deleted")                                                        \
+    X(OUTBOX_SUSPECT, 'z', "notifications may be wrong or missing: read the database again")               \
+    X(OUTBOX_ENDED, 'y', "queue,rank,id,how: the job ended, as enum job_end_kind says")                    \
+    X(OUTBOX_AWAITS, 'i', "clients wait for the ends of jobs: send NEWS_ENDED for a while")                \
+    X(OUTBOX_JOIN, 'h', "this server has just started: its counter shares begin at zero")                  \
+    X(OUTBOX_REQUEST, 'w', "all peers are asked for all their counter shares")                             \
+    X(OUTBOX_SENT_ALL, 'e', "all counter shares were sent")                                                \
+    X(OUTBOX_LEAVE, 'b', "this server has signed off")                                                     \
+    X(OUTBOX_COUNTED, 'c', "from SQL: queue,len,total,in,out: changes of one transaction")                 \
+    X(OUTBOX_LEASED, 'g',                                                                                  \
+      "from SQL: queue,rank,id,until,last: leased, for the last attempt if 1; a server must watch it")     \
+    X(OUTBOX_WAKE, 't', "from SQL: queue,time: check the queue at that time")                              \
+    X(OUTBOX_POLL, 'v', "from SQL: queue: jobs were added, and the message does not name them")            \
+    X(OUTBOX_CLOCK, 'o', "time: the database's clock as the sender knows it; first in each message")       \
+    X(OUTBOX_GROUP, 'm', "from SQL: queue,rank,id: the next job of its group may become ready")
+
+enum outbox_item {
+#define X(id, letter, doc) id = letter,
+    OUTBOX_ITEMS(X)
+#undef X
+};
+
+/* Each item has its own letter. */
+#define X(id, letter, doc) | 1U << (letter - 'a')
+enum { OUTBOX_LETTERS = 0 OUTBOX_ITEMS(X) };
+#undef X
+#define X(id, letter, doc) +1
+_Static_assert(__builtin_popcount(OUTBOX_LETTERS) == OUTBOX_ITEMS(X),
+               "two items of NEWS_ITEMS have the same letter");
+#undef X
+
+#define OUTBOX_NUMBERS 6
+/* Parses the numbers, separated by commas, at the start of an item's text. Returns how many there are. */
+int outbox_numbers(const char *text, int64_t numbers[OUTBOX_NUMBERS]);
+
+/* Sets whether there are peers. When the first one appears, the counter shares of all queues are put into
+ * the outbox. */
+void outbox_set_shared(bool shared);
+
+/* Adds the counter share of the queue, which this server has changed. */
+void outbox_changed(struct queue *q);
+/* Adds a job that was committed as ready. Peers are told if no waiter here takes it. */
+void outbox_ready(struct queue *q, struct job_key key);
+/* Adds a limited queue that has a free concurrency slot. */
+void outbox_room(struct queue *q);
+/* Adds a job that became ready again. */
+void outbox_returned(struct job_key key);
+/* Adds OUTBOX_GONE or OUTBOX_MOVED. row_until: the end of the lease in the row before the change. */
+void outbox_lease(enum outbox_item item, struct job_key key, int64_t row_until);
+/* Adds OUTBOX_ENDED. */
+void outbox_ended(struct job_key key, int how);
+void outbox_row(int32_t queue_id);
+/* Adds a queue that is not known here: this server changed its jobs and could not count that. */
+void outbox_uncounted(int32_t queue_id);
+/* Adds an item without numbers. */
+void outbox_note(enum outbox_item item);
+/* Adds the counter shares of all queues, and OUTBOX_SENT_ALL after them. */
+void outbox_send_all(void);
+/* Removes the queue, which is about to be freed. */
+void outbox_drop(struct queue *q);
+
+/* True if the outbox is not empty. *urgent: a waiter of a peer may need an item. */
+bool outbox_has(bool *urgent);
+/* Writes items to out, each after a blank, as many as fit into size bytes with the NUL, and removes them.
+ * Returns the length. */
+size_t outbox_take(char *out, size_t size);
+
+#endif
