@@ -11,8 +11,8 @@
 #include "config/config.h"
 #include "jobs/get_inside.h"
 #include "net/args.h"
-#include "queue/globs.h"
 #include "queue/outbox.h"
+#include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
 #include "queue/queue_row.h"
@@ -78,7 +78,7 @@ static const char *find_source(struct req *r, struct slice name, struct get_sour
     }
     if (name.len > PATTERN_MAX)
         return "LIMIT a pattern must be at most 1024 bytes long";
-    source->glob = glob_use(name);
+    source->glob = pattern_use(name);
     return source->glob == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
 }
 
@@ -97,7 +97,7 @@ static struct get *make_get(struct req *r, int first_queue) {
         return get_new(r, sources, count);
     for (size_t i = 0; i < found; i++)
         if (sources[i].glob != NULL)
-            glob_leave(sources[i].glob);
+            pattern_leave(sources[i].glob);
     req_error(r, "%s", error);
     return NULL;
 }

@@ -116,7 +116,7 @@ static bool is_open_for_more(struct queue *q) {
 static bool plan_from(struct get *g, struct get_source from) {
     struct queue *q = from.q;
 
-    if (q == NULL && (q = glob_find(from.glob, is_open_for_more)) != NULL)
+    if (q == NULL && (q = pattern_find(from.glob, is_open_for_more)) != NULL)
         glob_served(from.glob, q);
     if (q == NULL || !has_more(q) || !(g->places == 0 || claim_has_room(q)))
         return false;
@@ -125,7 +125,7 @@ static bool plan_from(struct get *g, struct get_source from) {
 }
 
 static bool may_serve(const struct wait *w) {
-    return w->from.q != NULL ? has_more(w->from.q) : glob_find(w->from.glob, is_open_for_more) != NULL;
+    return w->from.q != NULL ? has_more(w->from.q) : pattern_find(w->from.glob, is_open_for_more) != NULL;
 }
 
 static uint64_t *served(const struct wait *w) {

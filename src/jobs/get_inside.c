@@ -12,8 +12,8 @@
 #include "config/config.h"
 #include "jobs/claim.h"
 #include "jobs/job_ids.h"
-#include "queue/globs.h"
 #include "queue/lease.h"
+#include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "pg/params.h"
-#include "queue/globs.h"
 #include "queue/lease.h"
 #include "queue/outbox.h"
+#include "queue/pattern_index.h"
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
 
@@ -468,7 +468,7 @@ int64_t queue_budget(const struct queue *q) {
 }
 
 bool queue_is_awaited(struct queue *q) {
-    return !list_empty(&q->waiters) || globs_wait_for(q);
+    return !list_empty(&q->waiters) || patterns_wait_for(q);
 }
 
 void queue_signal(struct queue *q) {

@@ -137,7 +137,7 @@ struct queue {
     /* Waiting. */
     struct list waiters; /* struct wait of its waiters, in order of arrival */
     int64_t waiter_count;
-    uint64_t *globs;      /* set of the patterns that it matches; globs.h */
+    uint64_t *patterns;   /* set of the patterns that it matches; pattern_index.h */
     uint64_t served;      /* when it was last served among several queues; claim.c */
     uint64_t joined_by;   /* arrival of the last waiter: a request may name the queue twice */
     struct list in_ready; /* in the list of queues whose waiters the next transaction may serve */

@@ -90,7 +90,7 @@ void get_put_back(struct get *g) {
 struct queue *get_find_queue(const struct get *g, bool (*accept)(struct queue *q)) {
     for (size_t i = 0; i < g->wait_count; i++) {
         struct get_source from = g->waits[i].from;
-        struct queue *q = from.q == NULL ? glob_find(from.glob, accept) : accept(from.q) ? from.q : NULL;
+        struct queue *q = from.q == NULL ? pattern_find(from.glob, accept) : accept(from.q) ? from.q : NULL;
 
         if (q != NULL)
             return q;
@@ -147,15 +147,15 @@ static void join_glob(struct wait *w, struct glob *glob) {
         insert(&glob->waiters, w);
         glob->joined_by = w->get->arrival;
         if (glob->waiter_count++ == 0)
-            glob_set_waiting(glob, true);
+            pattern_set_waiting(glob, true);
     }
-    (void)glob_find(glob, signal_only);
+    (void)pattern_find(glob, signal_only);
 }
 
 static void leave_glob(struct glob *glob) {
     glob->joined_by = 0;
     if (--glob->waiter_count == 0)
-        glob_set_waiting(glob, false);
+        pattern_set_waiting(glob, false);
 }
 
 static void leave_all(struct get *g) {
@@ -262,7 +262,7 @@ static struct get *first_waiting(struct queue *q) {
     struct glob *glob;
     uint32_t from = 0;
 
-    while (!q->opening && (glob = globs_next_waiting(q, &from)) != NULL)
+    while (!q->opening && (glob = patterns_next_waiting(q, &from)) != NULL)
         g = earlier(g, &glob->waiters);
     return g;
 }
@@ -317,7 +317,7 @@ void get_end(struct get *g) {
         if (g->waits[i].from.q != NULL)
             queue_unwait(g->waits[i].from.q);
         else
-            glob_leave(g->waits[i].from.glob);
+            pattern_leave(g->waits[i].from.glob);
     }
     free(g->jobs);
     g->jobs = NULL;

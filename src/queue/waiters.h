@@ -9,7 +9,7 @@
 #include "base/list.h"
 #include "net/client.h"
 #include "net/req.h"
-#include "queue/globs.h"
+#include "queue/pattern_index.h"
 #include "queue/queue.h"
 
 /*

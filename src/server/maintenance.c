@@ -25,8 +25,8 @@
 #include "jobs/schedule.h"
 #include "jobs/waitjob.h"
 #include "jobs/worker_rows.h"
-#include "queue/globs.h"
 #include "queue/lease.h"
+#include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
 #include "queue/queue_row.h"
@@ -305,7 +305,7 @@ static void tick(void) {
             add_unique_prune();
             groups_prune();
         }
-        globs_forget_unused();
+        patterns_forget_unused();
     }
     look_at_some_queues();
 }

@@ -25,7 +25,7 @@ struct glob {
     bool ignore_case;
 };
 
-static const struct glob globs[] = {
+static const struct glob patterns[] = {
     { "", "", true, false },
     { "", "a", false, false },
     { "a", "", false, false },
@@ -77,8 +77,8 @@ static const struct glob globs[] = {
 
 static void test_glob(void **state) {
     (void)state;
-    for (size_t i = 0; i < LENGTH(globs); i++) {
-        const struct glob *g = &globs[i];
+    for (size_t i = 0; i < LENGTH(patterns); i++) {
+        const struct glob *g = &patterns[i];
         struct slice pattern = exact(g->pattern, strlen(g->pattern)), text = exact(g->text, strlen(g->text));
 
         if (glob_match(pattern, text, g->ignore_case) != g->matches)

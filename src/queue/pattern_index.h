@@ -1,5 +1,5 @@
-#ifndef GLOBS_H
-#define GLOBS_H
+#ifndef PATTERN_INDEX_H
+#define PATTERN_INDEX_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
  * words of both sets, and a pattern finds its next queue in the same way. An unused pattern is kept for a
  * minute, for the client's next GETJOB.
  */
-#define GLOBS_MAX 2048
+#define PATTERNS_MAX 2048
 
 struct glob {
     UT_hash_handle by_text;
@@ -53,15 +53,15 @@ bool glob_is_pattern(struct slice name);
  * bytes. Returns the length. */
 size_t glob_unescape(struct slice name, char *out);
 
-/* Finds or creates the pattern, and keeps it until glob_leave(). NULL if GLOBS_MAX patterns are in use. */
-struct glob *glob_use(struct slice text);
-void glob_leave(struct glob *g);
-/* True if the pattern has been compared with all queues. Before that, glob_find() may miss some. */
+/* Finds or creates the pattern, and keeps it until pattern_leave(). NULL if PATTERNS_MAX patterns are in use. */
+struct glob *pattern_use(struct slice text);
+void pattern_leave(struct glob *g);
+/* True if the pattern has been compared with all queues. Before that, pattern_find() may miss some. */
 static inline bool glob_is_settled(const struct glob *g) {
     return list_empty(&g->unsettled);
 }
 /* Frees patterns that have been unused for a minute. */
-void globs_forget_unused(void);
+void patterns_forget_unused(void);
 size_t globs_count(void);
 
 /* Removes a queue that is about to be freed from all sets. */
@@ -71,16 +71,16 @@ void globs_note(struct queue *q);
 
 /* The first queue in the order of the rotation that matches the pattern and that accept() accepts. It may
  * have jobs, or claims of it have not ended. NULL if there is none. */
-struct queue *glob_find(const struct glob *g, bool (*accept)(struct queue *q));
+struct queue *pattern_find(const struct glob *g, bool (*accept)(struct queue *q));
 /* Called after a job of q was given to a request of g. The rotation goes on after q. */
 void glob_served(struct glob *g, const struct queue *q);
 
 /* Sets whether the pattern has waiters. */
-void glob_set_waiting(struct glob *g, bool waiting);
+void pattern_set_waiting(struct glob *g, bool waiting);
 /* True if a pattern that the queue matches has waiters. */
-bool globs_wait_for(struct queue *q);
+bool patterns_wait_for(struct queue *q);
 /* The next such pattern whose index is at least *from; then *from is moved after it. NULL if there is none. */
-struct glob *globs_next_waiting(struct queue *q, uint32_t *from);
+struct glob *patterns_next_waiting(struct queue *q, uint32_t *from);
 /* The number of requests that wait for the queue by a pattern. */
 int64_t globs_waiters(struct queue *q);
 

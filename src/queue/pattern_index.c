@@ -1,5 +1,5 @@
 /* Patterns of queue names: which queues match, which of these may have jobs, which is next. */
-#include "queue/globs.h"
+#include "queue/pattern_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "net/long_work.h"
 
 #define BITS 64
-#define GLOB_WORDS (GLOBS_MAX / BITS)
+#define GLOB_WORDS (PATTERNS_MAX / BITS)
 #define IDLE_GLOB_US (60 * US_PER_S)
 /* The number of names that a step compares with a pattern. A long name counts as several. */
 #define STEP_NAMES 4096
@@ -17,7 +17,7 @@
 
 static struct {
     struct glob *by_text;
-    struct glob *slots[GLOBS_MAX];
+    struct glob *slots[PATTERNS_MAX];
     uint32_t first_free; /* no slot before it is free */
     struct list idle;
     struct list unsettled;
@@ -29,20 +29,20 @@ static struct {
     /* set of the indexes of queues that may have jobs; maintained while there are patterns */
     uint64_t *ready;
     uint32_t words; /* length of `ready` */
-} globs;
+} patterns;
 
 void globs_init(void) {
-    list_init(&globs.idle);
-    list_init(&globs.unsettled);
-    globs.works = false;
+    list_init(&patterns.idle);
+    list_init(&patterns.unsettled);
+    patterns.works = false;
 }
 
 void globs_on_settled(void (*fn)(void)) {
-    globs.on_settled = fn;
+    patterns.on_settled = fn;
 }
 
 size_t globs_count(void) {
-    return HASH_CNT(by_text, globs.by_text);
+    return HASH_CNT(by_text, patterns.by_text);
 }
 
 /* ---- sets of bits ---- */
@@ -112,16 +112,16 @@ size_t glob_unescape(struct slice name, char *out) {
 static void compare(struct glob *g, struct queue *q) {
     bool fits = !q->hidden && glob_match(g->text, q->name, false);
 
-    if (q->globs == NULL)
-        q->globs = xcalloc(GLOB_WORDS, sizeof *q->globs);
+    if (q->patterns == NULL)
+        q->patterns = xcalloc(GLOB_WORDS, sizeof *q->patterns);
     make_room(&g->queues, &g->words, q->slot);
     set_bit(g->queues, q->slot, fits);
-    set_bit(q->globs, g->slot, fits);
+    set_bit(q->patterns, g->slot, fits);
 }
 
 static void set_ready(const struct queue *q) {
-    make_room(&globs.ready, &globs.words, q->slot);
-    set_bit(globs.ready, q->slot, true);
+    make_room(&patterns.ready, &patterns.words, q->slot);
+    set_bit(patterns.ready, q->slot, true);
 }
 
 /* Compares the name of a queue with all patterns, once. That is done when the queue has jobs or its waiters
@@ -132,27 +132,27 @@ static void meet(struct queue *q) {
     if (q->met)
         return;
     q->met = true;
-    HASH_ITER(by_text, globs.by_text, g, next) {
+    HASH_ITER(by_text, patterns.by_text, g, next) {
         compare(g, q);
     }
 }
 
 void globs_note(struct queue *q) {
     meet(q);
-    if (globs.by_text != NULL)
+    if (patterns.by_text != NULL)
         set_ready(q);
 }
 
 void globs_part(struct queue *q) {
     struct glob *g, *next;
 
-    HASH_ITER(by_text, globs.by_text, g, next) {
+    HASH_ITER(by_text, patterns.by_text, g, next) {
         make_room(&g->queues, &g->words, q->slot);
         set_bit(g->queues, q->slot, false);
     }
-    if (q->slot / BITS < globs.words)
-        set_bit(globs.ready, q->slot, false);
-    free(q->globs);
+    if (q->slot / BITS < patterns.words)
+        set_bit(patterns.ready, q->slot, false);
+    free(q->patterns);
 }
 
 /* ---- life of patterns ---- */
@@ -160,23 +160,23 @@ void globs_part(struct queue *q) {
 static void glob_free(struct glob *g) {
     list_remove(&g->idle);
     list_remove(&g->unsettled);
-    HASH_DELETE(by_text, globs.by_text, g);
-    globs.slots[g->slot] = NULL;
-    if (g->slot < globs.first_free)
-        globs.first_free = g->slot;
+    HASH_DELETE(by_text, patterns.by_text, g);
+    patterns.slots[g->slot] = NULL;
+    if (g->slot < patterns.first_free)
+        patterns.first_free = g->slot;
     free(g->queues);
     free((char *)g->text.ptr);
     free(g);
 }
 
-/* A free index. If there is none, it frees the pattern that has been unused for longest. GLOBS_MAX: all are
+/* A free index. If there is none, it frees the pattern that has been unused for longest. PATTERNS_MAX: all are
  * in use. */
 static uint32_t free_slot(void) {
-    while (globs.first_free < GLOBS_MAX && globs.slots[globs.first_free] != NULL)
-        globs.first_free++;
-    if (globs.first_free == GLOBS_MAX && !list_empty(&globs.idle))
-        glob_free(LIST_ENTRY(globs.idle.next, struct glob, idle));
-    return globs.first_free;
+    while (patterns.first_free < PATTERNS_MAX && patterns.slots[patterns.first_free] != NULL)
+        patterns.first_free++;
+    if (patterns.first_free == PATTERNS_MAX && !list_empty(&patterns.idle))
+        glob_free(LIST_ENTRY(patterns.idle.next, struct glob, idle));
+    return patterns.first_free;
 }
 
 /* Compares g with some queues, and returns true if queues are left. A queue that gets an index below
@@ -201,31 +201,31 @@ static bool settle(struct long_work *w) {
     struct glob *g;
 
     (void)w;
-    if (!list_empty(&globs.unsettled)) {
-        g = LIST_ENTRY(globs.unsettled.next, struct glob, unsettled);
+    if (!list_empty(&patterns.unsettled)) {
+        g = LIST_ENTRY(patterns.unsettled.next, struct glob, unsettled);
         if (settle_some(g))
             return true;
         list_remove(&g->unsettled);
-        if (globs.on_settled != NULL)
-            globs.on_settled();
+        if (patterns.on_settled != NULL)
+            patterns.on_settled();
     }
-    globs.works = !list_empty(&globs.unsettled);
-    return globs.works;
+    patterns.works = !list_empty(&patterns.unsettled);
+    return patterns.works;
 }
 
 static void begin_settling(struct glob *g) {
-    list_push_back(&globs.unsettled, &g->unsettled);
-    if (globs.works)
+    list_push_back(&patterns.unsettled, &g->unsettled);
+    if (patterns.works)
         return;
-    globs.works = true;
-    long_work_begin(&globs.work, settle);
+    patterns.works = true;
+    long_work_begin(&patterns.work, settle);
 }
 
 static struct glob *glob_new(struct slice text) {
     uint32_t slot = free_slot();
     struct glob *g;
 
-    if (slot == GLOBS_MAX)
+    if (slot == PATTERNS_MAX)
         return NULL;
     g = xcalloc(1, sizeof *g);
     g->text = (struct slice){ xmemdup(text.ptr, text.len), text.len };
@@ -233,16 +233,16 @@ static struct glob *glob_new(struct slice text) {
     list_init(&g->idle);
     list_init(&g->unsettled);
     list_init(&g->waiters);
-    globs.slots[slot] = g;
-    HASH_ADD_KEYPTR(by_text, globs.by_text, g->text.ptr, g->text.len, g);
+    patterns.slots[slot] = g;
+    HASH_ADD_KEYPTR(by_text, patterns.by_text, g->text.ptr, g->text.len, g);
     begin_settling(g);
     return g;
 }
 
-struct glob *glob_use(struct slice text) {
+struct glob *pattern_use(struct slice text) {
     struct glob *g;
 
-    HASH_FIND(by_text, globs.by_text, text.ptr, text.len, g);
+    HASH_FIND(by_text, patterns.by_text, text.ptr, text.len, g);
     if (g == NULL)
         g = glob_new(text);
     if (g == NULL)
@@ -252,15 +252,15 @@ struct glob *glob_use(struct slice text) {
     return g;
 }
 
-void glob_leave(struct glob *g) {
+void pattern_leave(struct glob *g) {
     if (--g->users > 0)
         return;
     g->used_us = clock_mono();
-    list_push_back(&globs.idle, &g->idle);
+    list_push_back(&patterns.idle, &g->idle);
 }
 
-void globs_forget_unused(void) {
-    LIST_EACH_SAFE(node, &globs.idle) {
+void patterns_forget_unused(void) {
+    LIST_EACH_SAFE(node, &patterns.idle) {
         struct glob *g = LIST_ENTRY(node, struct glob, idle);
 
         if (clock_mono() - g->used_us < IDLE_GLOB_US)
@@ -274,22 +274,22 @@ void globs_forget_unused(void) {
 /* Removes queues without jobs from the set. They are added again when globs_note() is called. */
 static struct queue *find_between(const struct glob *g, uint32_t from, uint32_t to,
                                   bool (*accept)(struct queue *q)) {
-    uint32_t words = g->words < globs.words ? g->words : globs.words;
+    uint32_t words = g->words < patterns.words ? g->words : patterns.words;
     uint32_t end = to < words * BITS ? to : words * BITS;
 
-    while ((from = common_bit(g->queues, globs.ready, from, end)) < end) {
+    while ((from = common_bit(g->queues, patterns.ready, from, end)) < end) {
         struct queue *q = queue_at(from);
 
         if (accept(q))
             return q;
         if (queue_budget(q) <= 0 && q->claiming == 0)
-            set_bit(globs.ready, from, false);
+            set_bit(patterns.ready, from, false);
         from++;
     }
     return NULL;
 }
 
-struct queue *glob_find(const struct glob *g, bool (*accept)(struct queue *q)) {
+struct queue *pattern_find(const struct glob *g, bool (*accept)(struct queue *q)) {
     struct queue *q = find_between(g, g->cursor, UINT32_MAX, accept);
 
     return q != NULL ? q : find_between(g, 0, g->cursor, accept);
@@ -301,28 +301,28 @@ void glob_served(struct glob *g, const struct queue *q) {
 
 /* ---- waiters ---- */
 
-void glob_set_waiting(struct glob *g, bool waiting) {
-    set_bit(globs.waiting, g->slot, waiting);
-    globs.waiting_count = waiting ? globs.waiting_count + 1 : globs.waiting_count - 1;
+void pattern_set_waiting(struct glob *g, bool waiting) {
+    set_bit(patterns.waiting, g->slot, waiting);
+    patterns.waiting_count = waiting ? patterns.waiting_count + 1 : patterns.waiting_count - 1;
 }
 
-struct glob *globs_next_waiting(struct queue *q, uint32_t *from) {
+struct glob *patterns_next_waiting(struct queue *q, uint32_t *from) {
     uint32_t bit;
 
-    if (globs.waiting_count == 0)
+    if (patterns.waiting_count == 0)
         return NULL;
     meet(q);
-    if (q->globs == NULL)
+    if (q->patterns == NULL)
         return NULL;
-    bit = common_bit(q->globs, globs.waiting, *from, GLOBS_MAX);
+    bit = common_bit(q->patterns, patterns.waiting, *from, PATTERNS_MAX);
     *from = bit + 1;
-    return bit < GLOBS_MAX ? globs.slots[bit] : NULL;
+    return bit < PATTERNS_MAX ? patterns.slots[bit] : NULL;
 }
 
-bool globs_wait_for(struct queue *q) {
+bool patterns_wait_for(struct queue *q) {
     uint32_t from = 0;
 
-    return globs_next_waiting(q, &from) != NULL;
+    return patterns_next_waiting(q, &from) != NULL;
 }
 
 int64_t globs_waiters(struct queue *q) {
@@ -330,7 +330,7 @@ int64_t globs_waiters(struct queue *q) {
     int64_t count = 0;
     const struct glob *g;
 
-    while ((g = globs_next_waiting(q, &from)) != NULL)
+    while ((g = patterns_next_waiting(q, &from)) != NULL)
         count += g->waiter_count;
     return count;
 }

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/match.h"
 #include "net/long_work.h"
-#include "queue/globs.h"
+#include "queue/pattern_index.h"
 #include "random.h"
 
 /* ---- a clock that stands, in place of clock.c ---- */
@@ -49,7 +49,7 @@ static int start(void **state) {
 
 static void forget_globs(void) {
     now += 61 * US_PER_S;
-    globs_forget_unused();
+    patterns_forget_unused();
     assert_int_equal(globs_count(), 0);
 }
 
@@ -83,7 +83,7 @@ static bool nothing(struct queue *q) {
 }
 
 static const char *next(struct glob *g) {
-    struct queue *q = glob_find(g, has_budget);
+    struct queue *q = pattern_find(g, has_budget);
 
     if (q == NULL)
         return "none";
@@ -132,7 +132,7 @@ static void test_in_turn_however_deep(void **state) {
     (void)state;
     ready_queue("t:a")->len = 1000;
     ready_queue("other");
-    g = glob_use(SLICE("t:*"));
+    g = pattern_use(SLICE("t:*"));
     ready_queue("t:b");
     ready_queue("t:c");
     for (int i = 0; i < 3; i++) {
@@ -146,12 +146,12 @@ static void test_in_turn_however_deep(void **state) {
     ready_queue("t:b");
     assert_next(g, "t:a");
     assert_next(g, "t:b");
-    glob_leave(g);
+    pattern_leave(g);
 }
 
 /* What was found empty is looked at again when it is noted. */
 static void test_queues_that_go_empty(void **state) {
-    struct glob *g = glob_use(SLICE("?"));
+    struct glob *g = pattern_use(SLICE("?"));
     struct queue *q = ready_queue("a");
 
     (void)state;
@@ -163,16 +163,16 @@ static void test_queues_that_go_empty(void **state) {
     assert_next(g, "a");
     empty(q);
     q->claiming = 1;
-    assert_null(glob_find(g, nothing));
+    assert_null(pattern_find(g, nothing));
     q->claiming = 0;
     q->behind = true;
     assert_next(g, "a");
     q->behind = false;
-    glob_leave(g);
+    pattern_leave(g);
 }
 
 static void test_queues_come_and_go(void **state) {
-    struct glob *g = glob_use(SLICE("q*"));
+    struct glob *g = pattern_use(SLICE("q*"));
     uint32_t slot;
     struct queue *q = ready_queue("q1");
 
@@ -184,8 +184,8 @@ static void test_queues_come_and_go(void **state) {
     q = ready_queue("x");
     assert_int_equal(q->slot, slot);
     assert_next(g, "none");
-    assert_false(globs_wait_for(q));
-    glob_leave(g);
+    assert_false(patterns_wait_for(q));
+    pattern_leave(g);
 }
 
 /* Any set of patterns and queues, against comparing all with all. */
@@ -196,7 +196,7 @@ static void test_many(void **state) {
     (void)state;
     for (int i = 0; i < 200; i++) {
         snprintf(text, sizeof text, i % 3 == 0 ? "%d*" : i % 3 == 1 ? "*%d" : "?%d*", i);
-        patterns[i] = glob_use(slice_str(text));
+        patterns[i] = pattern_use(slice_str(text));
         for (int k = 0; k < 10; k++) {
             snprintf(text, sizeof text, "%u", (unsigned)random_below(3000));
             ready_queue(text);
@@ -204,85 +204,85 @@ static void test_many(void **state) {
     }
     for (int i = 0; i < 200; i++) {
         size_t want = 0, got = 0;
-        const struct queue *first = glob_find(patterns[i], has_budget), *q = first;
+        const struct queue *first = pattern_find(patterns[i], has_budget), *q = first;
 
         QUEUE_EACH(other)
         want += glob_match(patterns[i]->text, other->name, false);
-        for (; q != NULL && (got == 0 || q != first); q = glob_find(patterns[i], has_budget)) {
+        for (; q != NULL && (got == 0 || q != first); q = pattern_find(patterns[i], has_budget)) {
             assert_true(glob_match(patterns[i]->text, q->name, false));
             glob_served(patterns[i], q);
             got++;
         }
         assert_int_equal(got, want);
-        glob_leave(patterns[i]);
+        pattern_leave(patterns[i]);
     }
 }
 
 /* ---- who waits ---- */
 
 static void test_who_waits(void **state) {
-    struct glob *a = glob_use(SLICE("q*")), *b = glob_use(SLICE("*1"));
+    struct glob *a = pattern_use(SLICE("q*")), *b = pattern_use(SLICE("*1"));
     struct queue *q1 = ready_queue("q1"), *q2 = ready_queue("q2");
     uint32_t from = 0;
 
     (void)state;
-    assert_false(globs_wait_for(q1));
-    glob_set_waiting(b, true);
-    assert_true(globs_wait_for(q1) && !globs_wait_for(q2));
-    glob_set_waiting(a, true);
+    assert_false(patterns_wait_for(q1));
+    pattern_set_waiting(b, true);
+    assert_true(patterns_wait_for(q1) && !patterns_wait_for(q2));
+    pattern_set_waiting(a, true);
     a->waiter_count = 3;
     b->waiter_count = 4;
     assert_int_equal(globs_waiters(q1), 7);
     assert_int_equal(globs_waiters(q2), 3);
-    assert_ptr_equal(globs_next_waiting(q1, &from), a);
-    assert_ptr_equal(globs_next_waiting(q1, &from), b);
-    assert_null(globs_next_waiting(q1, &from));
-    glob_set_waiting(a, false);
-    glob_set_waiting(b, false);
-    assert_false(globs_wait_for(q1));
-    glob_leave(a);
-    glob_leave(b);
+    assert_ptr_equal(patterns_next_waiting(q1, &from), a);
+    assert_ptr_equal(patterns_next_waiting(q1, &from), b);
+    assert_null(patterns_next_waiting(q1, &from));
+    pattern_set_waiting(a, false);
+    pattern_set_waiting(b, false);
+    assert_false(patterns_wait_for(q1));
+    pattern_leave(a);
+    pattern_leave(b);
 }
 
 /* ---- patterns come and go ---- */
 
 static void test_one_for_all_who_say_it(void **state) {
-    struct glob *g = glob_use(SLICE("*"));
+    struct glob *g = pattern_use(SLICE("*"));
 
     (void)state;
-    assert_ptr_equal(glob_use(SLICE("*")), g);
-    glob_leave(g);
+    assert_ptr_equal(pattern_use(SLICE("*")), g);
+    pattern_leave(g);
     now += 61 * US_PER_S;
-    globs_forget_unused();
+    patterns_forget_unused();
     assert_int_equal(globs_count(), 1);
-    glob_leave(g);
-    globs_forget_unused();
+    pattern_leave(g);
+    patterns_forget_unused();
     assert_int_equal(globs_count(), 1);
-    assert_ptr_equal(glob_use(SLICE("*")), g);
-    glob_leave(g);
+    assert_ptr_equal(pattern_use(SLICE("*")), g);
+    pattern_leave(g);
     forget_globs();
 }
 
 static void test_there_is_a_limit(void **state) {
-    static struct glob *all[GLOBS_MAX];
+    static struct glob *all[PATTERNS_MAX];
     char text[32];
 
     (void)state;
     ready_queue("0");
-    for (int i = 0; i < GLOBS_MAX; i++) {
+    for (int i = 0; i < PATTERNS_MAX; i++) {
         snprintf(text, sizeof text, "%d*", i);
-        all[i] = glob_use(slice_str(text));
+        all[i] = pattern_use(slice_str(text));
         assert_non_null(all[i]);
     }
-    assert_null(glob_use(SLICE("one more*")));
-    assert_ptr_equal(glob_use(SLICE("7*")), all[7]);
-    glob_leave(all[7]);
-    glob_leave(all[5]);
-    all[5] = glob_use(SLICE("?"));
+    assert_null(pattern_use(SLICE("one more*")));
+    assert_ptr_equal(pattern_use(SLICE("7*")), all[7]);
+    pattern_leave(all[7]);
+    pattern_leave(all[5]);
+    all[5] = pattern_use(SLICE("?"));
     assert_next(all[5], "0");
-    assert_int_equal(globs_count(), GLOBS_MAX);
-    for (int i = 0; i < GLOBS_MAX; i++)
-        glob_leave(all[i]);
+    assert_int_equal(globs_count(), PATTERNS_MAX);
+    for (int i = 0; i < PATTERNS_MAX; i++)
+        pattern_leave(all[i]);
 }
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
@@ -311,17 +311,17 @@ static void make_queues(bool with_jobs) {
 
 /* Nothing is compared, and no bits are kept, for queues that never had a job. */
 static void test_queues_without_jobs_cost_nothing(void **state) {
-    struct glob *g = glob_use(SLICE("many-*"));
+    struct glob *g = pattern_use(SLICE("many-*"));
 
     (void)state;
     make_queues(false);
     assert_int_equal(g->words, 0);
     QUEUE_EACH(q)
-    assert_null(q->globs);
+    assert_null(q->patterns);
     ready_queue("many-7");
     assert_next(g, "many-7");
-    assert_non_null(queue_find(SLICE("many-7"))->globs);
-    glob_leave(g);
+    assert_non_null(queue_find(SLICE("many-7"))->patterns);
+    pattern_leave(g);
 }
 
 static void test_settled_in_steps(void **state) {
@@ -331,8 +331,8 @@ static void test_settled_in_steps(void **state) {
     globs_on_settled(count_settled);
     times_settled = 0;
     make_queues(true);
-    first = glob_use(SLICE("many-1999?"));
-    second = glob_use(SLICE("*-19998"));
+    first = pattern_use(SLICE("many-1999?"));
+    second = pattern_use(SLICE("*-19998"));
     assert_false(glob_is_settled(first));
     assert_int_equal(times_settled, 0);
     while (!glob_is_settled(first))
@@ -344,8 +344,8 @@ static void test_settled_in_steps(void **state) {
     assert_next(first, "many-19990");
     assert_next(first, "many-19991");
     assert_next(second, "many-19998");
-    glob_leave(first);
-    glob_leave(second);
+    pattern_leave(first);
+    pattern_leave(second);
     globs_on_settled(NULL);
 }
 
@@ -355,9 +355,9 @@ static void test_forgotten_before_it_is_settled(void **state) {
 
     (void)state;
     make_queues(true);
-    g = glob_use(SLICE("many-1*"));
+    g = pattern_use(SLICE("many-1*"));
     assert_false(glob_is_settled(g));
-    glob_leave(g);
+    pattern_leave(g);
     forget_globs();
     long_works_turn();
     assert_false(long_works_pending());
