@@ -7,7 +7,7 @@
 #include "cluster/node_row.h"
 #include "commands/command.h"
 #include "commands/subcommand.h"
-#include "jobs/admin.h"
+#include "jobs/flush_all.h"
 #include "net/connection.h"
 #include "net/usage.h"
 #include "queue/waiters.h"

@@ -11,7 +11,7 @@
 #include "commands/command.h"
 #include "commands/subcommand.h"
 #include "config/config.h"
-#include "jobs/admin.h"
+#include "jobs/flush_all.h"
 #include "net/connection.h"
 #include "net/usage.h"
 #include "queue/queue.h"

@@ -10,7 +10,7 @@
 #include "batch/operations.h"
 #include "commands/command.h"
 #include "jobs/add.h"
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
 #include "net/args.h"
 #include "pg/db.h"
 #include "queue/lease.h"

@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "jobs/claim.h"
 #include "jobs/dead_letter.h"
-#include "jobs/job_expiry.h"
+#include "jobs/expire.h"
 #include "net/sockets.h"
 #include "queue/lease.h"
 #include "queue/queue.h"

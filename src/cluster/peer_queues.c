@@ -10,7 +10,7 @@
 #include "cluster/peer_sql.h"
 #include "cluster/peers.h"
 #include "jobs/dead_letter.h"
-#include "jobs/job_group.h"
+#include "jobs/groups.h"
 #include "jobs/waitjob.h"
 #include "queue/lease.h"
 #include "queue/queue.h"

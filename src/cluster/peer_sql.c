@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "cluster/peer_queues.h"
-#include "jobs/job_expiry.h"
+#include "jobs/expire.h"
 
 /* Number of messages that are remembered. An older message may be a repeat. */
 #define WINDOW 4096

@@ -4,8 +4,8 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/dead_jobs.h"
+#include "jobs/id_list.h"
 #include "jobs/job_end.h"
-#include "jobs/job_ids.h"
 #include "jobs/waitjob.h"
 #include "queue/queue.h"
 

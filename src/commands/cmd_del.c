@@ -4,8 +4,8 @@
 
 #include "batch/operations.h"
 #include "commands/command.h"
-#include "jobs/key_inside.h"
-#include "jobs/list_pages.h"
+#include "jobs/bulk.h"
+#include "jobs/bulk_in_txn.h"
 #include "net/args.h"
 #include "queue/scan.h"
 
@@ -89,13 +89,13 @@ static void delete_pages(struct req *r, struct queue **queues, size_t count) {
     }
 }
 
-static void delete_inside(struct req *r, struct queue **queues, size_t count) {
-    struct key_inside *k = req_alloc(r, sizeof *k);
+static void delete_in_txn(struct req *r, struct queue **queues, size_t count) {
+    struct key_in_txn *k = req_alloc(r, sizeof *k);
 
-    *k = (struct key_inside){
+    *k = (struct key_in_txn){
         .queues = queues, .count = count, .removes = true, .least = TIME_BEGINNING, .most = TIME_NEVER
     };
-    key_inside(r, k);
+    key_in_txn(r, k);
 }
 
 void cmd_del(struct req *r) {
@@ -108,8 +108,8 @@ void cmd_del(struct req *r) {
     count = find_queues(r, queues);
     if (count == 0)
         req_int(r, 0);
-    else if (key_is_inside(r))
-        delete_inside(r, queues, count);
+    else if (key_is_in_txn(r))
+        delete_in_txn(r, queues, count);
     else
         delete_pages(r, queues, count);
 }

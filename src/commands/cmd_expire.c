@@ -5,8 +5,8 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/command.h"
-#include "jobs/key_inside.h"
-#include "jobs/list_pages.h"
+#include "jobs/bulk.h"
+#include "jobs/bulk_in_txn.h"
 #include "jobs/push.h"
 #include "net/args.h"
 #include "queue/scan.h"
@@ -48,7 +48,7 @@ void key_find_life(struct life *l, struct queue *q) {
     list_init(&l->parked.node);
     q->users++;
     l->req->data = l;
-    if (key_is_inside(l->req) && !queue_is_open(q))
+    if (key_is_in_txn(l->req) && !queue_is_open(q))
         queue_park(q, &l->parked);
     else
         ask_life(l);
@@ -133,7 +133,7 @@ void cmd_pexpiretime(struct req *r) {
 
 struct expiring {
     struct list_pages pages;
-    struct key_inside inside; /* replaces pages in a client transaction */
+    struct key_in_txn in_txn; /* replaces pages in a client transaction */
     struct life life;
     struct req *req;
     struct queue *q;
@@ -181,10 +181,10 @@ static void begin(struct expiring *e) {
 }
 
 /* Translates the options to a range of expiry times. at_ms is in milliseconds. */
-static void begin_inside(struct expiring *e) {
-    struct key_inside *k = &e->inside;
+static void begin_in_txn(struct expiring *e) {
+    struct key_in_txn *k = &e->in_txn;
 
-    *k = (struct key_inside){ .queues = &e->q,
+    *k = (struct key_in_txn){ .queues = &e->q,
                               .count = 1,
                               .removes = e->removes,
                               .expires_at = e->expires_at,
@@ -200,7 +200,7 @@ static void begin_inside(struct expiring *e) {
         k->most = clock_db() + KEY_FOR_EVER_US;
     if (e->gt)
         k->most = e->at_ms * US_PER_MS - 1;
-    key_inside(e->req, k);
+    key_in_txn(e->req, k);
 }
 
 /* True if the options allow the change. until: the latest expiry of the queued jobs. */
@@ -275,8 +275,8 @@ static bool queue_or_reply(struct req *r, struct expiring *e) {
 }
 
 static void start(struct expiring *e) {
-    if (key_is_inside(e->req)) {
-        begin_inside(e);
+    if (key_is_in_txn(e->req)) {
+        begin_in_txn(e);
     } else if (e->nx || e->xx || e->gt || e->lt) {
         e->life = (struct life){ .found = on_life, .req = e->req };
         key_find_life(&e->life, e->q);

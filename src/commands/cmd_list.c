@@ -6,8 +6,8 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/command.h"
-#include "jobs/key_inside.h"
-#include "jobs/list_pages.h"
+#include "jobs/bulk.h"
+#include "jobs/bulk_in_txn.h"
 #include "jobs/page.h"
 #include "net/args.h"
 #include "queue/list_front.h"
@@ -60,10 +60,10 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
 /* Another server may have set the consume end without a message. An earlier command of the same client
  * transaction may be about to set it. */
 static void settle(struct looking *l) {
-    l->opening = looking_inside(l) && !queue_is_open(l->q);
+    l->opening = looking_in_txn(l) && !queue_is_open(l->q);
     if (l->opening)
         queue_park(l->q, &l->parked);
-    else if (l->q->front == END_NONE && (looking_inside(l) || node_has_peers()))
+    else if (l->q->front == END_NONE && (looking_in_txn(l) || node_has_peers()))
         list_front_park(l->q, END_NONE, &l->parked);
     else
         look(l);
@@ -93,7 +93,7 @@ bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct 
 /* Other servers may have added jobs before all known jobs, and their messages may be on the way. Changes of a
  * client transaction are not counted before its end. In both cases the search begins at the lowest key. */
 static struct job_key first_key(const struct looking *l) {
-    if (node_has_peers() || looking_inside(l))
+    if (node_has_peers() || looking_in_txn(l))
         return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
     return queue_first_key(l->q);
 }
@@ -350,7 +350,7 @@ static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
     } else if (is_whole(g, rows)) {
         q->users--;
         reply_whole(g, rows);
-    } else if (g->page.inside) {
+    } else if (g->page.in_txn) {
         q->users--;
         page_refuse(&g->page);
     } else {
@@ -417,7 +417,7 @@ void cmd_lrange(struct req *r) {
     first = list_index(first);
     last = list_index(last);
     /* The range depends on the length, because one index counts from the left and the other from the right. */
-    if (there && first < 0 && last >= 0 && !looking_inside(&g->look))
+    if (there && first < 0 && last >= 0 && !looking_in_txn(&g->look))
         first = first + queue_len(g->look.q) > 0 ? first + queue_len(g->look.q) : 0;
     if (!there || ((first < 0) == (last < 0) && last < first)) {
         reply_array(r, 0);
@@ -436,7 +436,7 @@ void cmd_lindex(struct req *r) {
     bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
     int64_t index;
 
-    if (!there || (!looking_inside(&g->look) && !queue_is_key(g->look.q))) {
+    if (!there || (!looking_in_txn(&g->look) && !queue_is_key(g->look.q))) {
         reply_null_bulk(r);
         req_end(r);
         return;

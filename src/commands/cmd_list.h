@@ -24,7 +24,7 @@ struct looking {
 };
 
 /* True between MULTI and EXEC. The result then depends on the earlier statements of the client transaction. */
-static inline bool looking_inside(const struct looking *l) {
+static inline bool looking_in_txn(const struct looking *l) {
     return l->req->task.client_txn != NULL;
 }
 

@@ -9,11 +9,11 @@
 #include "commands/cmd_key.h"
 #include "commands/command.h"
 #include "config/config.h"
+#include "jobs/bulk_in_txn.h"
 #include "jobs/claim.h"
-#include "jobs/key_inside.h"
-#include "jobs/pop_inside.h"
-#include "jobs/popped.h"
+#include "jobs/pop_in_txn.h"
 #include "jobs/taking.h"
+#include "jobs/undelivered.h"
 #include "net/args.h"
 #include "queue/list_front.h"
 #include "queue/queue.h"
@@ -165,7 +165,7 @@ static void begin(struct taking *t) {
     if (t->req->task.client_txn != NULL) {
         /* In a client transaction a blocking move does not wait. Its empty reply is then that of LMOVE. */
         t->form = t->form == &one_at_last ? &one : t->form;
-        pop_inside(t);
+        pop_in_txn(t);
         return;
     }
     if (t->req->client != NULL)
@@ -275,7 +275,7 @@ static void pop_none(struct req *r) {
     struct queue *q = queue_find(r->argv[1]);
     struct life *l;
 
-    if (!key_is_inside(r) || !key_may_exist(r, q)) {
+    if (!key_is_in_txn(r) || !key_may_exist(r, q)) {
         reply_whether(r, queue_is_key(q));
         return;
     }

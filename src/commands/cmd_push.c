@@ -10,7 +10,7 @@
 #include "jobs/add.h"
 #include "jobs/add_options.h"
 #include "jobs/claim.h"
-#include "jobs/job_expiry.h"
+#include "jobs/expire.h"
 #include "jobs/pop.h"
 #include "jobs/push.h"
 #include "queue/events.h"
@@ -516,10 +516,10 @@ void cmd_rpush(struct req *r) {
 
 static void push_if_there(struct req *r, enum list_end end) {
     const struct queue *q = queue_find(r->argv[1]);
-    bool inside = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->opening);
+    bool in_txn = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->opening);
 
-    if (inside || queue_is_key(q))
-        push(r, end, inside);
+    if (in_txn || queue_is_key(q))
+        push(r, end, in_txn);
     else
         req_int(r, 0);
 }

@@ -9,7 +9,7 @@
 #include "batch/operations.h"
 #include "commands/command.h"
 #include "config/config.h"
-#include "jobs/get_inside.h"
+#include "jobs/get_in_txn.h"
 #include "net/args.h"
 #include "queue/outbox.h"
 #include "queue/pattern_index.h"
@@ -125,7 +125,7 @@ void cmd_getjob(struct req *r) {
     if (!args_sources_or_reply(r, (size_t)(r->argc - from - 1)))
         return;
     if (r->task.client_txn != NULL) {
-        get_inside(r, from + 1, o.count,
+        get_in_txn(r, from + 1, o.count,
                    (o.with_counters ? JOBS_WITH_COUNTERS : 0) | (o.with_tokens ? JOBS_WITH_TOKENS : 0));
         return;
     }

@@ -7,10 +7,10 @@
 #include "commands/cmd_queue.h"
 #include "commands/command.h"
 #include "config/config.h"
-#include "jobs/finished.h"
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
 #include "jobs/job_view.h"
 #include "jobs/page.h"
+#include "jobs/retained.h"
 #include "net/args.h"
 #include "queue/queue.h"
 

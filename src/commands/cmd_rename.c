@@ -10,11 +10,11 @@
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/command.h"
+#include "jobs/bulk.h"
+#include "jobs/bulk_in_txn.h"
 #include "jobs/claim.h"
+#include "jobs/expire.h"
 #include "jobs/job_end.h"
-#include "jobs/job_expiry.h"
-#include "jobs/key_inside.h"
-#include "jobs/list_pages.h"
 #include "queue/events.h"
 #include "queue/list_front.h"
 #include "queue/scan.h"
@@ -79,7 +79,7 @@ static void move(struct renaming *n) {
         req_error(r, "PAUSED Queue paused, try later");
         return;
     }
-    if (key_is_inside(r)) {
+    if (key_is_in_txn(r)) {
         /* Checked here, because a refusal by the statement would not stop the other commands. */
         if (queue_len(n->from) + queue_len(n->to) > RENAME_MOST) {
             too_many(n);
@@ -103,7 +103,7 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
 /* A peer, or a command of the same client transaction, may have set the consume end. The consume end of the target
  * matters only if it is already set. An earlier request for it may be in progress. */
 static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
-    bool may_stay = wish == END_NONE && (n->asked || (!key_is_inside(n->req) && !node_has_peers()));
+    bool may_stay = wish == END_NONE && (n->asked || (!key_is_in_txn(n->req) && !node_has_peers()));
 
     if (q->front != END_NONE || (may_stay && !q->asking_front))
         return false;
@@ -119,7 +119,7 @@ static bool waits(struct renaming *n) {
     case STEP_TARGET:
         return waits_for_row(n, n->to);
     case STEP_SOURCE:
-        return key_is_inside(n->req) && waits_for_row(n, n->from);
+        return key_is_in_txn(n->req) && waits_for_row(n, n->from);
     case STEP_FRONT:
         return waits_for_front(n, n->from, END_NONE);
     default:
@@ -181,7 +181,7 @@ static void rename_same(struct req *r, struct queue *q) {
     struct life *l = req_alloc(r, sizeof *l);
 
     *l = (struct life){ .found = on_life, .req = r };
-    if (key_is_inside(r))
+    if (key_is_in_txn(r))
         key_find_life(l, q);
     else
         reply_same(r, queue_is_key(q));
@@ -189,9 +189,9 @@ static void rename_same(struct req *r, struct queue *q) {
 
 /* In a client transaction the statement finds out whether the source exists. */
 void cmd_rename(struct req *r) {
-    struct queue *from = key_is_inside(r) ? queue_get(r->argv[1]) : queue_find(r->argv[1]);
+    struct queue *from = key_is_in_txn(r) ? queue_get(r->argv[1]) : queue_find(r->argv[1]);
 
-    if (from == NULL || (from->id == 0 && !key_is_inside(r)))
+    if (from == NULL || (from->id == 0 && !key_is_in_txn(r)))
         no_such_key(r);
     else if (slice_equal(r->argv[1], r->argv[2]))
         rename_same(r, from);

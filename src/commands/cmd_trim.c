@@ -80,7 +80,7 @@ void cmd_lset(struct req *r) {
 
     bool there = looking_init(&s->look, r, &op_set_element, &op_set_element);
 
-    if (looking_inside(&s->look)) {
+    if (looking_in_txn(&s->look)) {
         /* The statement finds out whether the list exists. */
         s->look.q = queue_get(r->argv[1]);
     } else if (!there || !may_have_elements(s->look.q)) {

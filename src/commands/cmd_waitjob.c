@@ -10,7 +10,7 @@
 #include "batch/batch.h"
 #include "commands/cmd_queue.h"
 #include "commands/command.h"
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
 #include "net/args.h"
 #include "queue/outbox.h"
 #include "queue/waiters.h"

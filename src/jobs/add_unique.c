@@ -8,7 +8,7 @@
 #include "batch/batch.h"
 #include "batch/contention.h"
 #include "batch/operations.h"
-#include "jobs/job_group.h"
+#include "jobs/groups.h"
 
 /* Keys deleted by one statement. The next run, a minute later, deletes more. */
 #define PRUNE_LIMIT 10000

@@ -7,8 +7,8 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/add_options.h"
-#include "jobs/job_expiry.h"
-#include "jobs/job_ids.h"
+#include "jobs/expire.h"
+#include "jobs/id_list.h"
 #include "queue/outbox.h"
 #include "queue/queue.h"
 

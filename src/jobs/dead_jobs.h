@@ -5,7 +5,7 @@
 #include "net/req.h"
 #include "queue/queue.h"
 
-/* Continue a request about job IDs (job_ids.h) whose jobs were not all found. They revive or delete the jobs that
+/* Continue a request about job IDs (id_list.h) whose jobs were not all found. They revive or delete the jobs that
  * are dead letters, reply the number of all jobs found, and end r. */
 void dead_revive_or_reply(struct req *r);
 void dead_delete_or_reply(struct req *r);

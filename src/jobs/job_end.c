@@ -1,7 +1,7 @@
 /* The end of a job: updates counters, wakes waiting clients, and starts the next job of its group. */
 #include "jobs/job_end.h"
 
-#include "jobs/job_group.h"
+#include "jobs/groups.h"
 #include "pg/params.h"
 #include "queue/queue.h"
 

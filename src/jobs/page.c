@@ -27,14 +27,14 @@ void page_init(struct page *p, struct req *r, struct queue *q, int64_t wanted) {
 static int64_t likely_rows(const struct page *p) {
     int64_t rows;
 
-    if (p->inside)
+    if (p->in_txn)
         return p->bytes / ROW_BYTES + 1;
     rows = p->bytes / (int64_t)queue_job_bytes(p->q);
     return rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows;
 }
 
 void page_plan(struct page *p) {
-    p->inside = p->req->task.client_txn != NULL;
+    p->in_txn = p->req->task.client_txn != NULL;
     p->bytes = config.batch_max_bytes;
     p->rows = likely_rows(p);
     if (p->rows > p->wanted)
@@ -118,7 +118,7 @@ bool page_take(struct page *p, const PGresult *result, int col,
         reply_at_once(p, result, add);
         return false;
     }
-    if (p->inside) {
+    if (p->in_txn) {
         page_refuse(p);
         return false;
     }

@@ -22,7 +22,7 @@ struct page {
     struct job_key after; /* the jobs between these two keys, both excluded */
     struct job_key until;
     bool backwards; /* the statement returns falling keys */
-    bool inside;    /* in a client transaction: one statement only */
+    bool in_txn;    /* in a client transaction: one statement only */
     int64_t wanted; /* number of jobs that are still missing */
     int64_t rows;   /* limit of rows in the statement that runs */
     int64_t bytes;  /* limit of bytes in it */

@@ -27,7 +27,7 @@ struct taking {
     bool blocks;
     int64_t deadline; /* clock_mono(); 0: none */
     struct parked parked;
-    /* Private, for pop_inside.c. */
+    /* Private, for pop_in_txn.c. */
     struct queue **queues;
     int64_t to_id;
 };

@@ -13,7 +13,7 @@
  */
 
 /* True if the limits hold for each group by itself (QCONFIG per-group). Claims do not check these: see
- * job_group.h. */
+ * groups.h. */
 bool limits_are_per_group(const struct queue *q);
 /* Called when the settings of q have changed. */
 void limits_set(struct queue *q);

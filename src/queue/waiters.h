@@ -47,7 +47,7 @@ struct job {
     int32_t nacks;
     int32_t extras;
     struct slice body;
-    /* Only for a job that was removed; popped.h. */
+    /* Only for a job that was removed; undelivered.h. */
     struct slice group; /* ptr NULL: no group */
     int32_t deliveries;
     int row;              /* its row in `rows`, for other columns */
@@ -113,7 +113,7 @@ struct get {
 struct delivery {
     struct job_key key;
     int64_t until;       /* end of the lease */
-    struct popped *copy; /* copy of a job that was removed; popped.h */
+    struct popped *copy; /* copy of a job that was removed; undelivered.h */
     uint64_t offset;     /* position in the client's output at or before the start of the reply */
 };
 

@@ -4,7 +4,7 @@
 #include "finished_cases.h"
 #include "group_cases.h"
 #include "held_cases.h"
-#include "inside_cases.h"
+#include "in_txn_cases.h"
 #include "key_cases.h"
 #include "limit_cases.h"
 #include "list_cases.h"
@@ -153,7 +153,7 @@ static const struct stmt_case cases[] = {
               "2/0/4 ready=12:00:01 deliveries=1 owner=3; 2/0/5 expires=12:00:00; "
               "2/0/6 ready=infinity retry=0 deliveries=1 owner=9" },
     { SQL_CLAIM_KEYS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW, "9" } },
-    INSIDE_CASES,
+    IN_TXN_CASES,
 
     /* ---- ending, putting back, extending ---- */
     { SQL_ACK_JOBS, "in every state but expired", .jobs = ALL_STATES, .params = { ALL_KEYS, NOW },

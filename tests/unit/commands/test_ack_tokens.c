@@ -12,7 +12,7 @@
 #include "commands/command.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
 #include "queue/lease.h"
 
 /* Columns of ack_tokens.sql. */

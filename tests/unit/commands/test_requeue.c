@@ -15,7 +15,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/claim.h"
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
 #include "queue/lease.h"
 
 /* Columns of requeue_jobs_again.sql, and of requeue_jobs.sql. */

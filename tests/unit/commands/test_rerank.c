@@ -11,7 +11,7 @@
 #include "commands/command.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/job_expiry.h"
+#include "jobs/expire.h"
 #include "queue/outbox.h"
 
 /* Columns of rerank_jobs.sql's parameters. */

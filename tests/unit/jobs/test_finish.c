@@ -13,8 +13,8 @@
 #include "commands/command.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/finished.h"
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
+#include "jobs/retained.h"
 #include "queue/lease.h"
 #include "queue/settings.h"
 

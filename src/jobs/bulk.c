@@ -1,5 +1,5 @@
 /* All queued jobs of a queue, page by page: deletes them, or sets when they expire. */
-#include "jobs/list_pages.h"
+#include "jobs/bulk.h"
 
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/claim.h"
+#include "jobs/expire.h"
 #include "jobs/job_end.h"
-#include "jobs/job_expiry.h"
 #include "jobs/waitjob.h"
 #include "queue/events.h"
 

@@ -1,5 +1,5 @@
-#ifndef INSIDE_CASES_H
-#define INSIDE_CASES_H
+#ifndef IN_TXN_CASES_H
+#define IN_TXN_CASES_H
 
 #include "key_cases.h"
 #include "list_cases.h"
@@ -12,8 +12,8 @@
 #define LIVES_ANY "-infinity", "infinity"
 #define REMOVES "t", NOW, NOW, "NULL"
 
-#define INSIDE_CASES                                                                                        \
-    { SQL_END_INSIDE,                                                                                       \
+#define IN_TXN_CASES                                                                                        \
+    { SQL_END_IN_TXN,                                                                                       \
       "what is queued in some queues goes, and nothing else",                                               \
       .jobs = IN_A_LIST "; 3/0/-8; 4/0/9 ready=12:00:30 owner=3",                                           \
       .setup = IN_A_GROUP,                                                                                  \
@@ -22,7 +22,7 @@
               "1 0 1 11:00:00 13:00:00 0 \"g\"; 1 0 6 11:00:00 13:00:00 60 -; "                             \
               "3 0 -8 11:00:00 13:00:00 60 -",                                                              \
       .left = NOT_IN_A_LIST "2/0/7; 4/0/9 ready=12:00:30 owner=3" },                                        \
-        { SQL_END_INSIDE,                                                                                   \
+        { SQL_END_IN_TXN,                                                                                   \
           "another end for those that expire by then; the clock need not look",                             \
           .jobs = "1/0/1 wake=13:00:00; 1/0/2 expires=14:00:00; 1/0/3 ready=12:00:30 owner=3",              \
           .params = { "{1}", NOW, "@20:00:00", LIVES_ANY, "f", "@13:30:00", "@19:00:00", "NULL" },          \
@@ -30,7 +30,7 @@
           .left = "1/0/1 expires=19:00:00; 1/0/2 expires=14:00:00; 1/0/3 ready=12:00:30 owner=3",           \
           .query = OWN_ENDS,                                                                                \
           .found = "1=13:00 2=- 3=-" },                                                                     \
-        { SQL_END_INSIDE,                                                                                   \
+        { SQL_END_IN_TXN,                                                                                   \
           "the longest life lies between two times, both included",                                         \
           .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00; 1/0/3 expires=15:00:00 wake=11:00:00",   \
           .params = { "{1}", NOW, "@20:00:00", "@12:40:00", "@12:40:00", "f", "infinity", "@12:50:00",      \
@@ -38,10 +38,10 @@
           .rows = "1 0 1 11:00:00 12:50:00 60 -; 1 0 2 11:00:00 12:50:00 60 -",                             \
           .left = "1/0/1 expires=12:50:00 wake=12:50:00; 1/0/2 expires=12:50:00 wake=12:50:00; "            \
                   "1/0/3 expires=15:00:00 wake=11:00:00" },                                                 \
-        { SQL_END_INSIDE, "it does not", .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00",          \
+        { SQL_END_IN_TXN, "it does not", .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00",          \
           .params = { "{1}", NOW, "@20:00:00", "@12:40:01", "infinity", REMOVES },                          \
           .left = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00" },                                       \
-        { SQL_END_INSIDE,                                                                                   \
+        { SQL_END_IN_TXN,                                                                                   \
           "one lives for ever",                                                                             \
           .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=21:00:00; 2/0/3",                                  \
           .params = { "{1,2}", NOW, "@20:00:00", "infinity", "infinity", REMOVES },                         \

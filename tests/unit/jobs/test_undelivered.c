@@ -11,9 +11,9 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/claim.h"
-#include "jobs/job_group.h"
+#include "jobs/groups.h"
 #include "jobs/pop.h"
-#include "jobs/popped.h"
+#include "jobs/undelivered.h"
 
 /* Columns of pop_first.sql, and of put_back_jobs.sql. */
 enum { ROW_BODY = 7, ROW_ATTEMPTS = 9, ROW_BACKOFF, ROW_DEADQUEUE, ROW_ERROR, ROW_KEY, ROW_GROUP = 15 };

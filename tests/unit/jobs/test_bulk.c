@@ -15,8 +15,8 @@
 #include "commands/command.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/job_expiry.h"
-#include "jobs/list_pages.h"
+#include "jobs/bulk.h"
+#include "jobs/expire.h"
 
 /* Columns of empty_list.sql and date_list.sql; of date_list.sql, of rename_list.sql. */
 enum { AFTER_RANK = 1, AFTER_ID, END_RANK, END_ID };

@@ -1,5 +1,5 @@
-#ifndef GET_INSIDE_H
-#define GET_INSIDE_H
+#ifndef GET_IN_TXN_H
+#define GET_IN_TXN_H
 
 #include <stdint.h>
 #include "batch/client_txn.h"
@@ -14,9 +14,9 @@
  */
 
 /* The key after which a client transaction must search for ready jobs. It includes jobs that the transaction made. */
-struct job_key first_inside(const struct queue *q, const struct client_txn *b);
+struct job_key first_in_txn(const struct queue *q, const struct client_txn *b);
 
 /* The names of the queues begin at argument first. form: as for jobs_deliver(). */
-void get_inside(struct req *r, int first, int64_t count, unsigned form);
+void get_in_txn(struct req *r, int first, int64_t count, unsigned form);
 
 #endif

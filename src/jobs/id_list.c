@@ -1,5 +1,5 @@
 /* Commands with job IDs: parses IDs, encodes their keys, and finds the request of a row. */
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
 
 #include "base/clock.h"
 #include "queue/lease.h"

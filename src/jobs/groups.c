@@ -1,5 +1,5 @@
 /* Groups: releases the next job, and finds stuck groups. */
-#include "jobs/job_group.h"
+#include "jobs/groups.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* List commands in a client transaction: take elements, including those that the transaction pushed. */
-#include "jobs/pop_inside.h"
+#include "jobs/pop_in_txn.h"
 
 #include <stdlib.h>
 
@@ -9,8 +9,8 @@
 #include "batch/client_txn.h"
 #include "batch/operations.h"
 #include "config/config.h"
-#include "jobs/get_inside.h"
-#include "jobs/popped.h"
+#include "jobs/get_in_txn.h"
+#include "jobs/undelivered.h"
 #include "queue/events.h"
 #include "queue/list_front.h"
 #include "queue/queue.h"
@@ -51,9 +51,9 @@ static bool find_queues(struct taking *t) {
 static void join(struct taking *t) {
     struct task *task = &t->req->task;
 
-    task->op = &op_pop_inside;
+    task->op = &op_pop_in_txn;
     if (t->pop.to != NULL) {
-        task->op = t->pop.from == t->queues[0]->front ? &op_move_first_inside : &op_move_last_inside;
+        task->op = t->pop.from == t->queues[0]->front ? &op_move_first_in_txn : &op_move_last_in_txn;
         task->client_txn->ahead |= t->pop.to_end == t->pop.to->front;
     }
     task->rows = 1;
@@ -103,7 +103,7 @@ static bool is_limited(const struct taking *t) {
     return false;
 }
 
-void pop_inside(struct taking *t) {
+void pop_in_txn(struct taking *t) {
     if (is_limited(t)) {
         req_error(t->req, "ERR in a transaction nothing is popped from queues with limits");
         return;
@@ -136,7 +136,7 @@ static void pop_encode(struct params *p, struct task *task) {
         struct job_key first = { 0, 0, 0 };
 
         if (q != NULL)
-            first = first_inside(q, task->client_txn);
+            first = first_in_txn(q, task->client_txn);
         if (q != NULL && most > queue_result_rows(q))
             most = queue_result_rows(q);
         params_int4(p, 0, source_id(q));
@@ -156,7 +156,7 @@ static void encode_place(struct params *p, int col, struct taking *t) {
 
 static void move_first_encode(struct params *p, struct task *task) {
     struct taking *t = taking_of(task);
-    struct job_key first = first_inside(t->queues[0], task->client_txn);
+    struct job_key first = first_in_txn(t->queues[0], task->client_txn);
 
     params_set_int4(p, 0, source_id(t->queues[0]));
     params_set_int2(p, 1, first.rank);
@@ -261,13 +261,13 @@ static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
     end_with(t, &m.job, found);
 }
 
-static void inside_fail(struct task *task, const struct op_error *err) {
+static void in_txn_fail(struct task *task, const struct op_error *err) {
     each_queue(taking_of(task), -1);
     req_db_error(REQ_OF_TASK(task), err);
 }
 
 /* The committed statement has taken or moved the elements: scan the queues from the beginning. */
-static void inside_answer_lost(struct task *task) {
+static void in_txn_answer_lost(struct task *task) {
     struct taking *t = taking_of(task);
 
     for (size_t i = 0; i < t->key_count; i++)
@@ -279,16 +279,16 @@ static void inside_answer_lost(struct task *task) {
     req_answer_lost(t->req);
 }
 
-#define INSIDE_OP(variable, text, statement, encoder, end) \
+#define IN_TXN_OP(variable, text, statement, encoder, end) \
     struct op variable = { .name = text,                   \
                            .stmt = statement,              \
                            .conn = CONN_WRITE,             \
                            .alone = true,                  \
                            .encode = encoder,              \
                            .done = end,                    \
-                           .fail = inside_fail,            \
-                           .answer_lost = inside_answer_lost }
+                           .fail = in_txn_fail,            \
+                           .answer_lost = in_txn_answer_lost }
 
-INSIDE_OP(op_pop_inside, "pop_inside", SQL_POP_IN_ORDER, pop_encode, pop_done);
-INSIDE_OP(op_move_first_inside, "move_first_inside", SQL_MOVE_FIRST, move_first_encode, move_done);
-INSIDE_OP(op_move_last_inside, "move_last_inside", SQL_MOVE_LAST, move_last_encode, move_done);
+IN_TXN_OP(op_pop_in_txn, "pop_in_txn", SQL_POP_IN_ORDER, pop_encode, pop_done);
+IN_TXN_OP(op_move_first_in_txn, "move_first_in_txn", SQL_MOVE_FIRST, move_first_encode, move_done);
+IN_TXN_OP(op_move_last_in_txn, "move_last_in_txn", SQL_MOVE_LAST, move_last_encode, move_done);

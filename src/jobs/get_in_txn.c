@@ -1,5 +1,5 @@
 /* GETJOB in a client transaction: takes ready jobs, including those that the transaction added. */
-#include "jobs/get_inside.h"
+#include "jobs/get_in_txn.h"
 
 #include <stdlib.h>
 
@@ -11,13 +11,13 @@
 #include "batch/operations.h"
 #include "config/config.h"
 #include "jobs/claim.h"
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
 #include "queue/lease.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
-struct inside {
+struct in_txn {
     int64_t count;
     unsigned form;
     int64_t sent_us; /* clock_db(): begin of the leases */
@@ -31,7 +31,7 @@ struct found {
     struct job job;
 };
 
-static struct inside *inside_of(const struct task *t) {
+static struct in_txn *in_txn_of(const struct task *t) {
     return CONTAINER_OF(t, const struct req, task)->data;
 }
 
@@ -44,9 +44,9 @@ static struct queue *find_queue(struct req *r, struct slice name) {
     return queue_get((struct slice){ plain, glob_unescape(name, plain) });
 }
 
-void get_inside(struct req *r, int first, int64_t count, unsigned form) {
+void get_in_txn(struct req *r, int first, int64_t count, unsigned form) {
     size_t most = (size_t)(r->argc - first);
-    struct inside *g = req_alloc(r, sizeof *g + most * sizeof *g->queues);
+    struct in_txn *g = req_alloc(r, sizeof *g + most * sizeof *g->queues);
 
     g->count = count;
     g->form = form;
@@ -67,7 +67,7 @@ void get_inside(struct req *r, int first, int64_t count, unsigned form) {
     }
     g->queue_count = most;
     r->data = g;
-    r->task.op = &op_claim_inside;
+    r->task.op = &op_claim_in_txn;
     r->task.rows = 1;
     batch_add(&r->task);
 }
@@ -93,7 +93,7 @@ static struct job_key before_returned(struct job_key key, const struct task *t) 
 
 /* Jobs that the transaction adds at the consume end are before the scan position. Jobs that it puts back may be,
  * too. */
-struct job_key first_inside(const struct queue *q, const struct client_txn *b) {
+struct job_key first_in_txn(const struct queue *q, const struct client_txn *b) {
     struct job_key key = queue_first_key(q);
 
     if (b != NULL && b->ahead)
@@ -104,13 +104,13 @@ struct job_key first_inside(const struct queue *q, const struct client_txn *b) {
     return key;
 }
 
-static void inside_encode(struct params *p, struct task *t) {
-    struct inside *g = inside_of(t);
+static void in_txn_encode(struct params *p, struct task *t) {
+    struct in_txn *g = in_txn_of(t);
     int64_t most = g->count < config.batch_max ? g->count : config.batch_max;
 
     for (size_t i = 0; i < g->queue_count; i++) {
         const struct queue *q = g->queues[i];
-        struct job_key key = first_inside(q, t->client_txn);
+        struct job_key key = first_in_txn(q, t->client_txn);
 
         if (most > queue_result_rows(q))
             most = queue_result_rows(q);
@@ -135,7 +135,7 @@ static int compare(const void *a, const void *b) {
     return job_key_before(x->job.key, y->job.key) ? -1 : job_key_before(y->job.key, x->job.key);
 }
 
-static struct found read_row(const struct inside *g, const PGresult *rows, int row) {
+static struct found read_row(const struct in_txn *g, const PGresult *rows, int row) {
     int32_t ordinal = row_int4(rows, row, 0);
 
     return (struct found){
@@ -160,7 +160,7 @@ static void take(const struct job *job) {
     queue_forget_returned(job->q, job->key);
 }
 
-static struct job *take_rows(const struct inside *g, const PGresult *rows, size_t count) {
+static struct job *take_rows(const struct in_txn *g, const PGresult *rows, size_t count) {
     struct found *found = xmalloc((count + 1) * sizeof *found);
     struct job *jobs = xmalloc((count + 1) * sizeof *jobs);
 
@@ -178,7 +178,7 @@ static struct job *take_rows(const struct inside *g, const PGresult *rows, size_
     return jobs;
 }
 
-static void leave_queues(const struct inside *g) {
+static void leave_queues(const struct in_txn *g) {
     for (size_t i = 0; i < g->queue_count; i++)
         g->queues[i]->users--;
 }
@@ -193,9 +193,9 @@ static void give(struct req *r, const struct job *jobs, size_t count, unsigned f
     reply_null_array(r);
 }
 
-static void inside_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void in_txn_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
-    struct inside *g = r->data;
+    struct in_txn *g = r->data;
     size_t found = (size_t)PQntuples(rows);
     struct job *jobs = take_rows(g, rows, found);
 
@@ -206,13 +206,13 @@ static void inside_done(struct task **tasks, size_t count, const PGresult *rows)
     req_end(r);
 }
 
-static void inside_fail(struct task *t, const struct op_error *err) {
-    leave_queues(inside_of(t));
+static void in_txn_fail(struct task *t, const struct op_error *err) {
+    leave_queues(in_txn_of(t));
     req_db_error(REQ_OF_TASK(t), err);
 }
 
 /* No client got the jobs. bootstrap.c finds their leases and puts the jobs back. */
-static void inside_answer_lost(struct task *t) {
+static void in_txn_answer_lost(struct task *t) {
     struct req *r = REQ_OF_TASK(t);
 
     leave_queues(r->data);
@@ -220,13 +220,13 @@ static void inside_answer_lost(struct task *t) {
     req_end(r);
 }
 
-struct op op_claim_inside = {
-    .name = "claim_inside",
+struct op op_claim_in_txn = {
+    .name = "claim_in_txn",
     .stmt = SQL_CLAIM_IN_ORDER,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = inside_encode,
-    .done = inside_done,
-    .fail = inside_fail,
-    .answer_lost = inside_answer_lost,
+    .encode = in_txn_encode,
+    .done = in_txn_done,
+    .fail = in_txn_fail,
+    .answer_lost = in_txn_answer_lost,
 };

@@ -1,5 +1,5 @@
-#ifndef JOB_EXPIRY_H
-#define JOB_EXPIRY_H
+#ifndef EXPIRE_H
+#define EXPIRE_H
 
 #include <stdint.h>
 #include "batch/op.h"

@@ -1,5 +1,5 @@
-#ifndef POPPED_H
-#define POPPED_H
+#ifndef UNDELIVERED_H
+#define UNDELIVERED_H
 
 #include <libpq-fe.h>
 #include "batch/op.h"

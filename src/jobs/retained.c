@@ -1,5 +1,5 @@
 /* Retained jobs: ACKJOB after a lost connection, SHOW, and emptying their tables. */
-#include "jobs/finished.h"
+#include "jobs/retained.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/dead_jobs.h"
-#include "jobs/job_ids.h"
+#include "jobs/id_list.h"
 #include "jobs/job_view.h"
 #include "queue/lease.h"
 

@@ -1,11 +1,11 @@
 /* Removal of all jobs: DEBUG FLUSHALL and CLUSTER RESET. */
-#include "jobs/admin.h"
+#include "jobs/flush_all.h"
 
 #include "base/log.h"
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "jobs/job_expiry.h"
+#include "jobs/expire.h"
 #include "jobs/waitjob.h"
 #include "queue/lease.h"
 #include "queue/outbox.h"

@@ -1,5 +1,5 @@
 /* Ends of delays and of times to live: by the index on wake_at, or in key order. */
-#include "jobs/job_expiry.h"
+#include "jobs/expire.h"
 
 #include <stdlib.h>
 

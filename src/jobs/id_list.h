@@ -1,5 +1,5 @@
-#ifndef JOB_IDS_H
-#define JOB_IDS_H
+#ifndef ID_LIST_H
+#define ID_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-#ifndef JOB_GROUP_H
-#define JOB_GROUP_H
+#ifndef GROUPS_H
+#define GROUPS_H
 
 #include <stdint.h>
 #include "base/jobid.h"

@@ -1,5 +1,5 @@
-#ifndef ADMIN_H
-#define ADMIN_H
+#ifndef FLUSH_ALL_H
+#define FLUSH_ALL_H
 
 #include "batch/op.h"
 #include "net/req.h"

@@ -1,5 +1,5 @@
-#ifndef KEY_INSIDE_H
-#define KEY_INSIDE_H
+#ifndef BULK_IN_TXN_H
+#define BULK_IN_TXN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,13 +11,13 @@
 
 /*
  * DEL, EXPIRE and PERSIST in a client transaction. They are one statement, which sees the effects of the statements
- * before it. Outside of one, list_pages.h changes a page per transaction.
+ * before it. Outside of one, bulk.h changes a page per transaction.
  */
 
 /* Maximum number of jobs in all queues of one command. */
-#define KEY_INSIDE_MOST 100000
+#define KEY_IN_TXN_MOST 100000
 
-struct key_inside {
+struct key_in_txn {
     /* Set by the caller. */
     struct queue **queues; /* each queue once */
     size_t count;
@@ -35,16 +35,16 @@ struct key_inside {
     struct parked parked;
 };
 
-static inline bool key_is_inside(const struct req *r) {
+static inline bool key_is_in_txn(const struct req *r) {
     return r->task.client_txn != NULL;
 }
 
 /* Has the queue a row, or will it have one when the statement of r's transaction begins? q may be NULL. */
 static inline bool key_may_exist(const struct req *r, const struct queue *q) {
-    return q != NULL && (q->id != 0 || (key_is_inside(r) && q->opening));
+    return q != NULL && (q->id != 0 || (key_is_in_txn(r) && q->opening));
 }
 
 /* Replies in how many queues a job was changed. k must live as long as r. */
-void key_inside(struct req *r, struct key_inside *k);
+void key_in_txn(struct req *r, struct key_in_txn *k);
 
 #endif

@@ -1,5 +1,5 @@
-#ifndef LIST_PAGES_H
-#define LIST_PAGES_H
+#ifndef BULK_H
+#define BULK_H
 
 #include <stdbool.h>
 #include <stdint.h>

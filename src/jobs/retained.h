@@ -1,5 +1,5 @@
-#ifndef FINISHED_H
-#define FINISHED_H
+#ifndef RETAINED_H
+#define RETAINED_H
 
 #include "batch/op.h"
 #include "net/req.h"

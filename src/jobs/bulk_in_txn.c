@@ -1,15 +1,15 @@
 /* DEL, EXPIRE, PERSIST in a client transaction: deletes all queued jobs of some queues, or sets when they expire. */
-#include "jobs/key_inside.h"
+#include "jobs/bulk_in_txn.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "jobs/job_expiry.h"
-#include "jobs/list_pages.h"
+#include "jobs/bulk.h"
+#include "jobs/expire.h"
 
-static void leave(struct key_inside *k) {
+static void leave(struct key_in_txn *k) {
     for (size_t i = 0; i < k->count; i++)
         k->queues[i]->users--;
 }
@@ -17,40 +17,40 @@ static void leave(struct key_inside *k) {
 /* ---- preparation ---- */
 
 /* Uses this server's counters. Jobs in all states count, because the statement reads all of them. */
-static bool are_too_many(const struct key_inside *k) {
+static bool are_too_many(const struct key_in_txn *k) {
     int64_t jobs = 0;
 
     for (size_t i = 0; i < k->count; i++)
         jobs += k->queues[i]->total;
-    return jobs > KEY_INSIDE_MOST;
+    return jobs > KEY_IN_TXN_MOST;
 }
 
 /* An earlier command of the transaction may be creating the row of its queue. */
-static void open_all(struct key_inside *k) {
+static void open_all(struct key_in_txn *k) {
     for (; k->opened < k->count; k->opened++) {
         if (!queue_is_open(k->queues[k->opened])) {
             queue_park(k->queues[k->opened], &k->parked);
             return;
         }
     }
-    k->req->task.op = &op_end_inside;
+    k->req->task.op = &op_end_in_txn;
     k->req->task.rows = (uint32_t)k->count;
     batch_add(&k->req->task);
 }
 
 static void on_open(struct parked *p, struct queue *q) {
     (void)q;
-    open_all(CONTAINER_OF(p, struct key_inside, parked));
+    open_all(CONTAINER_OF(p, struct key_in_txn, parked));
 }
 
 static void on_not_open(struct parked *p, const struct op_error *err) {
-    struct key_inside *k = CONTAINER_OF(p, struct key_inside, parked);
+    struct key_in_txn *k = CONTAINER_OF(p, struct key_in_txn, parked);
 
     leave(k);
     req_db_error(k->req, err);
 }
 
-void key_inside(struct req *r, struct key_inside *k) {
+void key_in_txn(struct req *r, struct key_in_txn *k) {
     k->req = r;
     k->opened = 0;
     k->parked = (struct parked){ .go = on_open, .fail = on_not_open };
@@ -59,7 +59,7 @@ void key_inside(struct req *r, struct key_inside *k) {
     if (are_too_many(k)) {
         req_error(r,
                   "LIMIT more than %d jobs: too many for a transaction, not for the command outside of one",
-                  KEY_INSIDE_MOST);
+                  KEY_IN_TXN_MOST);
         return;
     }
     for (size_t i = 0; i < k->count; i++)
@@ -76,7 +76,7 @@ static int compare_ids(const void *a, const void *b) {
 }
 
 static void end_encode(struct params *p, struct task *t) {
-    struct key_inside *k = REQ_OF_TASK(t)->data;
+    struct key_in_txn *k = REQ_OF_TASK(t)->data;
 
     qsort(k->queues, k->count, sizeof(struct queue *), compare_ids);
     for (size_t i = 0; i < k->count; i++)
@@ -94,7 +94,7 @@ static void end_encode(struct params *p, struct task *t) {
         params_set_time(p, 8, k->wake_at);
 }
 
-static size_t place_of(const struct key_inside *k, int32_t queue_id) {
+static size_t place_of(const struct key_in_txn *k, int32_t queue_id) {
     const struct queue key = { .id = queue_id }, *wanted = &key;
     struct queue **found = bsearch(&wanted, k->queues, k->count, sizeof(struct queue *), compare_ids);
 
@@ -102,7 +102,7 @@ static size_t place_of(const struct key_inside *k, int32_t queue_id) {
 }
 
 /* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key. */
-static struct job_key read_job(const struct key_inside *k, const PGresult *rows, int row) {
+static struct job_key read_job(const struct key_in_txn *k, const PGresult *rows, int row) {
     struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
 
     if (k->removes)
@@ -113,7 +113,7 @@ static struct job_key read_job(const struct key_inside *k, const PGresult *rows,
 }
 
 static void end_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct key_inside *k = REQ_OF_TASK(tasks[0])->data;
+    struct key_in_txn *k = REQ_OF_TASK(tasks[0])->data;
     size_t n = (size_t)PQntuples(rows), queues_found = 0;
     struct job_key *keys = xmalloc((n + 1) * sizeof *keys);
     bool *is_found = xcalloc(k->count, sizeof *is_found);
@@ -145,9 +145,9 @@ static void end_answer_lost(struct task *t) {
     req_answer_lost(REQ_OF_TASK(t));
 }
 
-struct op op_end_inside = {
-    .name = "end_inside",
-    .stmt = SQL_END_INSIDE,
+struct op op_end_in_txn = {
+    .name = "end_in_txn",
+    .stmt = SQL_END_IN_TXN,
     .conn = CONN_WRITE,
     .alone = true,
     .encode = end_encode,

@@ -1,5 +1,5 @@
-#ifndef POP_INSIDE_H
-#define POP_INSIDE_H
+#ifndef POP_IN_TXN_H
+#define POP_IN_TXN_H
 
 #include "batch/op.h"
 #include "jobs/taking.h"
@@ -9,6 +9,6 @@
  * do not wait. Their statements find the elements themselves, from the first key that may have a job.
  */
 
-void pop_inside(struct taking *t);
+void pop_in_txn(struct taking *t);
 
 #endif

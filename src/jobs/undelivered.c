@@ -1,5 +1,5 @@
 /* Jobs that list commands took: keeps copies until the clients have received them, or puts them back. */
-#include "jobs/popped.h"
+#include "jobs/undelivered.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/add_options.h"
+#include "jobs/expire.h"
+#include "jobs/groups.h"
 #include "jobs/job_end.h"
-#include "jobs/job_expiry.h"
-#include "jobs/job_group.h"
 #include "queue/events.h"
 #include "queue/queue.h"
 
