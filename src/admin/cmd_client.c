@@ -1,11 +1,11 @@
 /* CLIENT: list, name, pause, unblock and close connections. */
 #include <string.h>
 #include "base/clock.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/multi.h"
 #include "commands/subcommand.h"
 #include "config/config.h"
-#include "jobs/taking.h"
+#include "jobs/list_take.h"
 #include "jobs/waitjob.h"
 #include "net/connection.h"
 #include "net/pubsub.h"

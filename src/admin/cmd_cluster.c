@@ -5,7 +5,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "cluster/node_row.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/subcommand.h"
 #include "jobs/flush_all.h"
 #include "net/connection.h"

@@ -2,9 +2,9 @@
 #include <ctype.h>
 #include <stdio.h>
 #include "base/match.h"
-#include "commands/command.h"
 #include "commands/command_docs.h"
 #include "commands/command_keys.h"
+#include "commands/dispatch.h"
 #include "commands/subcommand.h"
 #include "net/args.h"
 #include "net/usage.h"

@@ -3,7 +3,7 @@
 #include "base/match.h"
 #include "base/stats.h"
 #include "base/turn.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/subcommand.h"
 #include "config/config.h"
 #include "net/args.h"

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/latency.h"
 #include "base/slowlog.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/subcommand.h"
 #include "config/config.h"
 #include "net/usage.h"

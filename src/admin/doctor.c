@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "config/config.h"
+#include "pg/conninfo_hosts.h"
 #include "pg/db_impl.h"
-#include "pg/hosts.h"
 #include "pg/session.h"
 #include "sql_gen.h"
 

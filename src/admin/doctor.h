@@ -3,8 +3,8 @@
 
 #include <event2/event.h>
 #include <libpq-fe.h>
-#include "admin/findings.h"
-#include "pg/pooler.h"
+#include "admin/report.h"
+#include "pg/pooler_check.h"
 
 /*
  * Checks the database over a separate connection, one statement after the other. Each check is a row of a
@@ -30,7 +30,7 @@ struct doctor {
 };
 
 void doctor_init(struct event_base *base);
-/* Starts with this host (hosts.h), and tries the others until a host is a primary. Calls on_end() once,
+/* Starts with this host (conninfo_hosts.h), and tries the others until a host is a primary. Calls on_end() once,
  * later, unless doctor_stop() comes first. d must be all zero. */
 void doctor_start(struct doctor *d, size_t host, void (*on_end)(void *arg), void *arg);
 /* Ends the doctor if it still runs, and frees everything. d is all zero again. */

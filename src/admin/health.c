@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/add.h"
 #include "jobs/id_list.h"
 #include "net/args.h"

@@ -5,14 +5,14 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "base/stats.h"
-#include "batch/standbys.h"
+#include "batch/replication_state.h"
 #include "cluster/bootstrap.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "config/config.h"
 #include "jobs/waitjob.h"
 #include "net/pubsub.h"
 #include "queue/queue.h"
-#include "queue/scan.h"
+#include "queue/queue_iter.h"
 #include "queue/waiters.h"
 
 static void largest(enum client_state state, int *requests, size_t *input, size_t *output) {

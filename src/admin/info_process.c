@@ -14,12 +14,12 @@
 #include "batch/batch.h"
 #include "batch/dead_rows.h"
 #include "cluster/peers.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "config/config.h"
 #include "config/memory_budget.h"
 #include "net/connection.h"
 #include "pg/db.h"
-#include "pg/embedded/embedded.h"
+#include "pg/embedded/postmaster.h"
 #include "version.h"
 
 /* The version of Disque whose commands pgdisque has. */

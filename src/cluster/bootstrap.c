@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/log.h"
 #include "base/node.h"
 #include "batch/batch.h"

@@ -3,7 +3,7 @@
 
 #include "base/node.h"
 #include "batch/op.h"
-#include "net/req.h"
+#include "net/request.h"
 
 /* Writes the rows of servers in the database: heartbeat, leaving, sign-off and CLUSTER FORGET. */
 

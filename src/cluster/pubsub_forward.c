@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/node.h"
 #include "base/stats.h"
 #include "net/pubsub.h"

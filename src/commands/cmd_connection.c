@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/node.h"
 #include "base/stats.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/monitor.h"
 #include "commands/multi.h"
 #include "config/config.h"

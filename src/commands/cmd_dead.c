@@ -1,7 +1,7 @@
 /* REVIVE: puts the dead jobs of a queue back into it. */
 #include "jobs/dead_jobs.h"
 
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "net/args.h"
 
 struct revive_options {

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
 #include "net/args.h"
-#include "queue/scan.h"
+#include "queue/queue_iter.h"
 
 struct key_del {
     struct list_pages pages;

@@ -4,12 +4,12 @@
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
 #include "jobs/push.h"
 #include "net/args.h"
-#include "queue/scan.h"
+#include "queue/queue_iter.h"
 
 #define MS_PER_S 1000
 

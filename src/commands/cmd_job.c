@@ -6,7 +6,7 @@
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/dead_jobs.h"
 #include "jobs/dead_letter.h"
 #include "jobs/expire.h"

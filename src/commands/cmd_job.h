@@ -2,7 +2,7 @@
 #define CMD_JOB_H
 
 #include <stdint.h>
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "batch/op.h"
 
 /* A statement has put the job back into its queue. row_until is the end of the lease that the row had. last:

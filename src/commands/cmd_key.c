@@ -1,15 +1,15 @@
 /* EXISTS TYPE KEYS SCAN RANDOMKEY DBSIZE MEMORY OBJECT SADD: Redis' commands about keys, which are queues. */
 #include <sodium.h>
-#include "base/budget.h"
 #include "base/clock.h"
 #include "base/match.h"
-#include "commands/command.h"
+#include "base/time_budget.h"
+#include "commands/dispatch.h"
 #include "commands/refused.h"
 #include "commands/subcommand.h"
 #include "net/args.h"
 #include "net/long_work.h"
 #include "queue/queue.h"
-#include "queue/scan.h"
+#include "queue/queue_iter.h"
 
 /* As in Redis, a list without elements does not exist: see queue_is_key(). */
 static const struct queue *find_key(struct slice name) {

@@ -3,9 +3,9 @@
 
 #include <stdint.h>
 #include "batch/op.h"
-#include "net/req.h"
+#include "net/request.h"
 #include "queue/queue.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 
 /* The latest time at which a queued job of a queue expires (clock_db()), or one of these two. */
 #define LIFE_NONE TIME_BEGINNING

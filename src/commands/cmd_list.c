@@ -5,13 +5,13 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
 #include "jobs/page.h"
 #include "net/args.h"
-#include "queue/list_front.h"
-#include "queue/scan.h"
+#include "queue/list_orientation.h"
+#include "queue/queue_iter.h"
 
 void cmd_llen(struct req *r) {
     const struct queue *q = queue_find(r->argv[1]);

@@ -3,9 +3,9 @@
 
 #include "batch/commit_marker.h"
 #include "batch/op.h"
-#include "net/req.h"
+#include "net/request.h"
 #include "queue/queue.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 
 /* Reads and changes of list elements that are not at an end. pop.h and push.h have the operations on the
  * ends. */

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 
 /* The memory of a longer line is not kept for the next line. */
 #define LINE_KEPT (64 * 1024)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "batch/client_txn.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/multi.h"
 
 enum exec_phase {

@@ -1,8 +1,8 @@
 /* SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB: channels, patterns and messages. */
 #include <stdlib.h>
-#include "base/budget.h"
 #include "base/match.h"
-#include "commands/command.h"
+#include "base/time_budget.h"
+#include "commands/dispatch.h"
 #include "commands/subcommand.h"
 #include "net/args.h"
 #include "net/long_work.h"

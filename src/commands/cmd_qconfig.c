@@ -6,11 +6,11 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/cmd_queue.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "net/usage.h"
 #include "queue/outbox.h"
 #include "queue/queue.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 #include "queue/settings.h"
 
 /* Index of the first argument after QCONFIG, the queue, and the word. */

@@ -5,7 +5,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/cmd_queue.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "config/config.h"
 #include "jobs/id_list.h"
 #include "jobs/job_view.h"

@@ -9,15 +9,15 @@
 #include "batch/client_txn.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
 #include "jobs/claim.h"
 #include "jobs/expire.h"
 #include "jobs/job_end.h"
-#include "queue/events.h"
-#include "queue/list_front.h"
-#include "queue/scan.h"
+#include "queue/job_events.h"
+#include "queue/list_orientation.h"
+#include "queue/queue_iter.h"
 
 /* All jobs move in one transaction, which delays all other transactions. With this maximum it takes about a second. */
 #define RENAME_MOST 100000

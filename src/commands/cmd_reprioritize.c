@@ -4,7 +4,7 @@
 #include "batch/batch.h"
 #include "batch/client_txn.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/expire.h"
 #include "jobs/id_list.h"
 #include "net/usage.h"

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/cron_expr.h"
-#include "base/zone.h"
+#include "base/timezone.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/add_options.h"
 #include "jobs/schedule.h"
 #include "net/args.h"

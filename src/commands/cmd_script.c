@@ -1,5 +1,5 @@
 /* EVAL EVALSHA SCRIPT: run known scripts as commands. */
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/script.h"
 #include "commands/subcommand.h"
 #include "net/usage.h"

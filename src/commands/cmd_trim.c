@@ -4,12 +4,12 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/cmd_list.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/claim.h"
 #include "net/args.h"
-#include "queue/list_front.h"
+#include "queue/list_orientation.h"
 #include "queue/outbox.h"
-#include "queue/scan.h"
+#include "queue/queue_iter.h"
 
 static void changed(struct task *t) {
     const struct looking *l = REQ_OF_TASK(t)->data;

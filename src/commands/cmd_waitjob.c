@@ -9,7 +9,7 @@
 #include "base/heap.h"
 #include "batch/batch.h"
 #include "commands/cmd_queue.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "jobs/id_list.h"
 #include "net/args.h"
 #include "queue/outbox.h"

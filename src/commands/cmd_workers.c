@@ -9,7 +9,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/cmd_job.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "net/args.h"
 #include "queue/lease.h"
 #include "queue/queue.h"

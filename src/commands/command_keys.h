@@ -2,7 +2,7 @@
 #define COMMAND_KEYS_H
 
 #include <stdbool.h>
-#include "commands/command.h"
+#include "commands/dispatch.h"
 
 /*
  * The positions of queue names in the arguments of a command, for COMMAND INFO and GETKEYS. They are the

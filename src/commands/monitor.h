@@ -2,7 +2,7 @@
 #define MONITOR_H
 
 #include "net/client.h"
-#include "net/req.h"
+#include "net/request.h"
 
 /* Shows a request that is about to run to all clients that sent MONITOR. A client does not see the RESET that
  * ends its own MONITOR. Costs one comparison if no client monitors. */

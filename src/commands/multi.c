@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/refused.h"
 #include "commands/script.h"
 #include "config/config.h"

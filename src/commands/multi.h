@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "net/client.h"
-#include "net/req.h"
+#include "net/request.h"
 
 /* The commands that a client has sent since MULTI. */
 struct multi {

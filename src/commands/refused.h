@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 #include "base/util.h"
-#include "net/req.h"
+#include "net/request.h"
 
 /*
  * Commands of Redis that pgdisque does not have (refused.def). Their error has the code NOTSUPPORTED, because

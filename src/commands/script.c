@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "commands/refused.h"
 #include "net/args.h"
 

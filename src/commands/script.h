@@ -2,8 +2,8 @@
 #define SCRIPT_H
 
 #include <stdbool.h>
-#include "commands/command.h"
-#include "net/req.h"
+#include "commands/dispatch.h"
+#include "net/request.h"
 
 /* Known scripts (scripts.def). pgdisque runs no Lua. */
 bool script_exists(struct slice sha1);

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "net/req.h"
+#include "net/request.h"
 
 /*
  * Commands that have subcommands, such as CLIENT: a row for each. A name may have several rows with different

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
-#include "base/words.h"
+#include "base/tokenizer.h"
 #include "config/config_impl.h"
 
 /* The longest part of a wrong value that an error text repeats, in bytes. */

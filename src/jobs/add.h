@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/heap.h"
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/util.h"
 #include "batch/commit_marker.h"
 #include "batch/op.h"
 #include "jobs/add_options.h"
-#include "net/req.h"
+#include "net/request.h"
 #include "queue/queue.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 
 /* A running ADDJOB: state shared by cmd_addjob.c and the operations for unique and grouped jobs. */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/node.h"
-#include "batch/standbys.h"
+#include "batch/replication_state.h"
 #include "queue/settings.h"
 
 #define UNIQUE_MAX 512

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "net/args.h"
 #include "queue/queue.h"
 

@@ -10,7 +10,7 @@
 #include "jobs/expire.h"
 #include "jobs/job_end.h"
 #include "jobs/waitjob.h"
-#include "queue/events.h"
+#include "queue/job_events.h"
 
 /* Rows of one statement. If a result has as many, there may be more. */
 #define PAGE 1000

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <libpq-fe.h>
 #include "base/clock.h"
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "batch/op.h"
 #include "queue/queue.h"
 

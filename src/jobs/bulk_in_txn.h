@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "batch/op.h"
-#include "net/req.h"
+#include "net/request.h"
 #include "queue/queue.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 
 /*
  * DEL, EXPIRE and PERSIST in a client transaction. They are one statement, which sees the effects of the statements

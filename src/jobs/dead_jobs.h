@@ -2,7 +2,7 @@
 #define DEAD_JOBS_H
 
 #include <stdint.h>
-#include "net/req.h"
+#include "net/request.h"
 #include "queue/queue.h"
 
 /* Continue a request about job IDs (id_list.h) whose jobs were not all found. They revive or delete the jobs that

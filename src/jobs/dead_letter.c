@@ -9,10 +9,10 @@
 #include "batch/operations.h"
 #include "jobs/expire.h"
 #include "jobs/job_end.h"
-#include "queue/events.h"
+#include "queue/job_events.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 
 /* Pause after an error. */
 #define AGAIN_US US_PER_S

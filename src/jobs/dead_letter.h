@@ -1,7 +1,7 @@
 #ifndef DEAD_LETTER_H
 #define DEAD_LETTER_H
 
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "batch/op.h"
 
 /*

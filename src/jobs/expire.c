@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/job_end.h"
-#include "queue/events.h"
+#include "queue/job_events.h"
 #include "queue/outbox.h"
 #include "queue/queue.h"
 #include "queue/settings.h"

@@ -2,7 +2,7 @@
 #define FLUSH_ALL_H
 
 #include "batch/op.h"
-#include "net/req.h"
+#include "net/request.h"
 
 /* Removal of all jobs: DEBUG FLUSHALL and CLUSTER RESET. */
 

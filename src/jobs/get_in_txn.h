@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include "batch/client_txn.h"
 #include "batch/op.h"
-#include "net/req.h"
+#include "net/request.h"
 #include "queue/queue.h"
 
 /*

@@ -2,7 +2,7 @@
 #define GROUPS_H
 
 #include <stdint.h>
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/util.h"
 #include "batch/op.h"
 

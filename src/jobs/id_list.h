@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/jobid.h"
-#include "net/req.h"
+#include "base/job_key.h"
+#include "net/request.h"
 #include "pg/params.h"
-#include "queue/events.h"
+#include "queue/job_events.h"
 
 /*
  * Commands about job IDs: ACKJOB, NACK, SHOW ... Their task has a row per ID. The statement returns the ordinals of

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 #include <libpq-fe.h>
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/util.h"
 #include "jobs/waitjob.h"
 

@@ -2,8 +2,8 @@
 #define JOB_VIEW_H
 
 #include <libpq-fe.h>
-#include "base/jobid.h"
-#include "net/req.h"
+#include "base/job_key.h"
+#include "net/request.h"
 
 /* A job as SHOW, QPEEK and JSCAN report it. */
 struct job_view {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <libpq-fe.h>
 #include "base/buf.h"
-#include "net/req.h"
+#include "net/request.h"
 #include "queue/queue.h"
 
 /*

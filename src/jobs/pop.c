@@ -14,8 +14,8 @@
 #include "jobs/expire.h"
 #include "jobs/job_end.h"
 #include "jobs/undelivered.h"
-#include "queue/events.h"
-#include "queue/list_front.h"
+#include "queue/job_events.h"
+#include "queue/list_orientation.h"
 #include "queue/queue_limits.h"
 
 /* Bits of an index into q->pops. */

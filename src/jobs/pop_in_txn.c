@@ -11,8 +11,8 @@
 #include "config/config.h"
 #include "jobs/get_in_txn.h"
 #include "jobs/undelivered.h"
-#include "queue/events.h"
-#include "queue/list_front.h"
+#include "queue/job_events.h"
+#include "queue/list_orientation.h"
 #include "queue/queue.h"
 
 static struct taking *taking_of(const struct task *t) {

@@ -2,7 +2,7 @@
 #define POP_IN_TXN_H
 
 #include "batch/op.h"
-#include "jobs/taking.h"
+#include "jobs/list_take.h"
 
 /*
  * List commands that take elements, in a client transaction. They see the effects of the commands before them, and

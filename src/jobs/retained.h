@@ -2,7 +2,7 @@
 #define RETAINED_H
 
 #include "batch/op.h"
-#include "net/req.h"
+#include "net/request.h"
 
 /*
  * Retained jobs: done, and kept as long as QCONFIG retention says. They are stored in several tables in turn. A

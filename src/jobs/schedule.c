@@ -6,12 +6,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stats.h"
-#include "base/zone.h"
+#include "base/timezone.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/add_options.h"
 #include "queue/queue.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 
 /* Rows of one poll. If all of them were due, there may be more. */
 #define LIMIT 100

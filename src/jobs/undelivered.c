@@ -12,7 +12,7 @@
 #include "jobs/expire.h"
 #include "jobs/groups.h"
 #include "jobs/job_end.h"
-#include "queue/events.h"
+#include "queue/job_events.h"
 #include "queue/queue.h"
 
 /* Optional columns, NULL for most jobs. */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "net/req.h"
+#include "net/request.h"
 #include "net/usage.h"
 
 /*

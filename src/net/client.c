@@ -9,13 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/budget.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stats.h"
+#include "base/time_budget.h"
 #include "batch/batch.h"
 #include "config/config.h"
-#include "config/files.h"
+#include "config/fd_limit.h"
 #include "net/sockets.h"
 
 #define READ_BYTES ((size_t)16 * 1024)

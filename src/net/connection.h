@@ -5,7 +5,7 @@
 #include "base/node.h"
 #include "base/util.h"
 #include "net/client.h"
-#include "net/req.h"
+#include "net/request.h"
 
 /*
  * Functions for the commands about connections: names that clients set, and addresses that they are shown.

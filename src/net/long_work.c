@@ -1,8 +1,8 @@
 /* Work in steps over several turns, so that a long command does not delay the others. */
 #include "net/long_work.h"
 
-#include "base/budget.h"
 #include "base/stats.h"
+#include "base/time_budget.h"
 
 /* The share of works in a turn. It can be small, because turns do not wait for events while works are left. */
 #define SHARE_US (2 * US_PER_MS)

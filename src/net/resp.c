@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/words.h"
+#include "base/tokenizer.h"
 
 /* The most arguments for which an idle client keeps memory. */
 #define KEEP_ARGS 1024

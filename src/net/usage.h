@@ -1,7 +1,7 @@
 #ifndef USAGE_H
 #define USAGE_H
 
-#include "net/req.h"
+#include "net/request.h"
 
 /*
  * Errors about the arguments of a command. An error begins with the text of Redis or Disque and names the

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "config/memory_budget.h"
-#include "pg/hosts.h"
+#include "pg/conninfo_hosts.h"
 #include "pg/session.h"
 
 #define BACKOFF_FIRST_US (20 * US_PER_MS)

@@ -6,9 +6,9 @@
 #include <event2/event.h>
 #include <libpq-fe.h>
 #include "config/config.h"
+#include "pg/conn_probe.h"
 #include "pg/params.h"
-#include "pg/pooler.h"
-#include "pg/probe.h"
+#include "pg/pooler_check.h"
 #include "sql_gen.h"
 
 enum conn_kind {
@@ -35,14 +35,14 @@ struct op_error {
  * second is executed even if the first fails.
  *
  * A TCP connection may be open although no bytes arrive. A connection that has received nothing for three seconds asks
- * about its session over another connection (probe.h). A session that works on a statement may take any time. If the
+ * about its session over another connection (conn_probe.h). A session that works on a statement may take any time. If the
  * session waits for the client at two probes in a row, the statements or their results are lost. The connection is then
  * closed. An idle connection sends a Sync every three seconds.
  *
  * CONN_WRITE and CONN_LARGE are closed together. CONN_WRITE is opened first, and terminates the older sessions of both.
  * Every lost transaction has then ended before CONN_WRITE queries the commit markers.
  *
- * A closed connection is opened again, with back-off. pooler.h checks that the session belongs to this connection
+ * A closed connection is opened again, with back-off. pooler_check.h checks that the session belongs to this connection
  * alone. The first connection brings the schema up to date. Every connection prepares all statements before it is
  * ready.
  */
@@ -117,7 +117,7 @@ struct db_conn {
     enum db_state state;
     /* Private. */
     PGconn *pg;
-    size_t host;        /* index of the host (hosts.h) */
+    size_t host;        /* index of the host (conninfo_hosts.h) */
     unsigned tried;     /* hosts that were tried since one was accepted */
     long long timeline; /* the timeline of the database on that host; 0: not known */
     struct event *io_event;

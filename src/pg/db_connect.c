@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "pg/hosts.h"
+#include "pg/conninfo_hosts.h"
 #include "pg/migrate.h"
 #include "pg/session.h"
 

@@ -5,7 +5,7 @@
 
 /*
  * Internal declarations of the connection code. db_connect.c opens a connection until it is ready. db.c sends
- * transactions, receives results, and detects lost connections. db_place.c selects the host.
+ * transactions, receives results, and detects lost connections. primary_select.c selects the host.
  */
 extern struct db {
     struct event_base *base;

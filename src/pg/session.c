@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/node.h"
-#include "pg/hosts.h"
+#include "pg/conninfo_hosts.h"
 
 struct session_name session_name(const char *what) {
     struct session_name name;

@@ -12,7 +12,7 @@ struct session_name {
 /* what: the purpose, such as "hot" or "probe". The name also contains the first digits of this server's ID. */
 struct session_name session_name(const char *what);
 
-/* Begins a connection to a host (hosts.h) with the name for what. The caller polls it with PQconnectPoll(). Never
+/* Begins a connection to a host (conninfo_hosts.h) with the name for what. The caller polls it with PQconnectPoll(). Never
  * NULL. */
 PGconn *session_connect(size_t host, const char *what);
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "queue/queue.h"
 
 /*

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include "base/hash.h"
 #include "base/heap.h"
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/list.h"
 #include "base/util.h"
 
@@ -53,7 +53,7 @@ struct queue_scan {
     int64_t snapshot_end; /* last job number made when it was sent; the scan sees no greater one */
 };
 
-/* The ends of a list; list_front.h. */
+/* The ends of a list; list_orientation.h. */
 enum list_end { END_NONE, END_LEFT, END_RIGHT };
 
 /* The queue of HEALTH. It is not listed and no pattern matches it, but commands can name it. */
@@ -145,7 +145,7 @@ struct queue {
     /* The number of requests that point to this object. It is not freed before that is 0. */
     int64_t users;
 
-    /* List commands; list_front.h. */
+    /* List commands; list_orientation.h. */
     enum list_end front; /* the consume end */
     bool asking_front;
     struct trimming *trim;    /* queued trim that equal requests join; cmd_trim.c */

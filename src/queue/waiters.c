@@ -9,7 +9,7 @@
 #include "base/node.h"
 #include "base/stats.h"
 #include "batch/batch.h"
-#include "queue/events.h"
+#include "queue/job_events.h"
 #include "queue/lease.h"
 
 #define MAX_TRIES 5

@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <libpq-fe.h>
 #include "base/heap.h"
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/list.h"
 #include "net/client.h"
-#include "net/req.h"
+#include "net/request.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 

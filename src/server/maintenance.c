@@ -12,7 +12,7 @@
 #include "batch/commit_marker.h"
 #include "batch/dead_rows.h"
 #include "batch/operations.h"
-#include "batch/standbys.h"
+#include "batch/replication_state.h"
 #include "cluster/bootstrap.h"
 #include "cluster/counter_audit.h"
 #include "cluster/peer_queues.h"
@@ -24,12 +24,12 @@
 #include "jobs/retained.h"
 #include "jobs/schedule.h"
 #include "jobs/waitjob.h"
-#include "jobs/worker_rows.h"
+#include "jobs/worker_names.h"
 #include "queue/lease.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 #include "queue/waiters.h"
 
 #define TICK_US (100 * US_PER_MS)

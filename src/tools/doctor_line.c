@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "pg/embedded/embedded.h"
-#include "pg/hosts.h"
+#include "pg/conninfo_hosts.h"
+#include "pg/embedded/postmaster.h"
 
 /* The time for the embedded Postgres to take connections, recovery included. */
 #define START_US (60 * US_PER_S)

@@ -1,5 +1,5 @@
-#ifndef WORDS_H
-#define WORDS_H
+#ifndef TOKENIZER_H
+#define TOKENIZER_H
 
 #include <stdio.h>
 #include "base/util.h"

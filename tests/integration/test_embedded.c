@@ -19,7 +19,7 @@
 #include <libpq-fe.h>
 
 #include "config/config.h"
-#include "pg/embedded/embedded.h"
+#include "pg/embedded/postmaster.h"
 #include "process.h"
 #include "wait.h"
 

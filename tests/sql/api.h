@@ -1,7 +1,7 @@
 #ifndef API_H
 #define API_H
 
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "session.h"
 
 #include <string.h>

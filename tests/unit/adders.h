@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "getters.h"
 
 /*

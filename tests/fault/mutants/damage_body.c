@@ -1,5 +1,5 @@
 /* A server that changes a bit in one body of a thousand. wraps: reply_bulk */
-#include "net/req.h"
+#include "net/request.h"
 
 #include <stdlib.h>
 

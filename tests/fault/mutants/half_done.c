@@ -2,7 +2,7 @@
 #include "batch/batch.h"
 #include "batch/client_txn.h"
 #include "net/client.h"
-#include "net/req.h"
+#include "net/request.h"
 
 void __real_client_txn_send(struct client_txn *b);
 void __wrap_client_txn_send(struct client_txn *b);

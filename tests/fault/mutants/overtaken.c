@@ -1,7 +1,7 @@
 /* A server that holds one job in twenty back for three seconds, and lets younger ones go before. wraps: cmd_addjob */
 #include <string.h>
 
-#include "net/req.h"
+#include "net/request.h"
 
 void __real_cmd_addjob(struct req *r);
 void __wrap_cmd_addjob(struct req *r);

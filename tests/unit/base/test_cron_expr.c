@@ -8,7 +8,7 @@
 #include <time.h>
 #include <cmocka.h>
 #include "base/cron_expr.h"
-#include "base/zone.h"
+#include "base/timezone.h"
 #include "random.h"
 
 /* ---- notation ---- */

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/jobid.h"
+#include "base/job_key.h"
 #include "base/node.h"
 #include "base/stats.h"
 #include "cluster/pubsub_forward.h"

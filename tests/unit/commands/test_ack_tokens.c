@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/id_list.h"

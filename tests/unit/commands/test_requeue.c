@@ -10,7 +10,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "config/config.h"
 #include "fake_db.h"
 #include "getters.h"

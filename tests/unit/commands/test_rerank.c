@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/expire.h"

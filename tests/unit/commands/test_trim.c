@@ -11,7 +11,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/cmd_list.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
 

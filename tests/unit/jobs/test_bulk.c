@@ -12,7 +12,7 @@
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/cmd_key.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/bulk.h"

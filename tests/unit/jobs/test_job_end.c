@@ -18,7 +18,7 @@
 #include "jobs/groups.h"
 #include "jobs/undelivered.h"
 #include "jobs/waitjob.h"
-#include "queue/events.h"
+#include "queue/job_events.h"
 #include "queue/outbox.h"
 
 static struct op *const ops[] = {

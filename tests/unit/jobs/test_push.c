@@ -10,15 +10,15 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/cmd_list.h"
-#include "commands/command.h"
+#include "commands/dispatch.h"
 #include "config/config.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/claim.h"
+#include "jobs/list_take.h"
 #include "jobs/pop.h"
-#include "jobs/taking.h"
-#include "queue/list_front.h"
-#include "queue/queue_row.h"
+#include "queue/list_orientation.h"
+#include "queue/queue_store.h"
 
 /* A column of pop_first.sql. */
 enum { POP_COUNT = 3 };

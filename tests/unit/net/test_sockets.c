@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include "base/clock.h"
 #include "config/config.h"
-#include "config/files.h"
+#include "config/fd_limit.h"
 #include "net/sockets.h"
 
 #define CROWD 400 /* more than a turn accepts, and fewer than may wait */

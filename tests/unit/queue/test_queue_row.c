@@ -11,7 +11,7 @@
 #include "batch/operations.h"
 #include "fake_db.h"
 #include "queue/queue.h"
-#include "queue/queue_row.h"
+#include "queue/queue_store.h"
 
 #define QUEUES 12000
 /* Of one turn. */

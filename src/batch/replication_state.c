@@ -1,0 +1,124 @@
+/* Polls the standbys that commits wait for, and reports the durability in force. */
+#include "batch/replication_state.h"
+
+#include <stddef.h>
+
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "config/config.h"
+#include "pg/params.h"
+
+#define UNKNOWN (-1)
+
+static struct {
+    struct task task;
+    int required;  /* number of standbys that a commit waits for */
+    int connected; /* connected standbys of synchronous_standby_names, or UNKNOWN */
+    bool fsync;
+} standbys = {
+    .task = { .op = &op_standbys, .rows = 1 },
+    .required = UNKNOWN,
+    .connected = UNKNOWN,
+};
+
+void standbys_ask(void) {
+    if (standbys.task.state == TASK_IDLE)
+        batch_add(&standbys.task);
+}
+
+/* If the role may not see the standbys, they are assumed to be connected: the commit or the ms-timeout
+ * decides. */
+bool standbys_reach(int count) {
+    return standbys.required >= count && (standbys.connected == UNKNOWN || standbys.connected >= count);
+}
+
+int standbys_count(void) {
+    int count = standbys.required;
+
+    if (standbys.connected != UNKNOWN && standbys.connected < count)
+        count = standbys.connected;
+    return count > 0 ? count : 0;
+}
+
+static void standbys_encode(struct params *p, struct task *t) {
+    (void)p;
+    (void)t;
+}
+
+static void standbys_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    standbys.required = row_int4(rows, 0, 0);
+    standbys.connected = row_null(rows, 0, 1) ? UNKNOWN : row_int4(rows, 0, 1);
+    standbys.fsync = row_bool(rows, 0, 2);
+}
+
+/* The last numbers remain. */
+static void standbys_fail(struct task *t, const struct op_error *err) {
+    (void)t;
+    (void)err;
+}
+
+struct op op_standbys = {
+    .name = "standbys",
+    .stmt = SQL_STANDBYS,
+    .conn = CONN_READ,
+    .alone = true,
+    .encode = standbys_encode,
+    .done = standbys_done,
+    .fail = standbys_fail,
+};
+
+/* ---- INFO ---- */
+
+static void figure(struct buf *out, const char *name, int value) {
+    if (value == UNKNOWN)
+        buf_printf(out, "%s:unknown\r\n", name);
+    else
+        buf_printf(out, "%s:%d\r\n", name, value);
+}
+
+static void words_of_standbys(struct buf *out) {
+    static const char *const done[] = {
+        [DURABILITY_REMOTE_APPLY] = "applied",
+        [DURABILITY_REMOTE_FLUSH] = "flushed",
+        [DURABILITY_REMOTE_WRITE] = "written",
+    };
+
+    buf_printf(out, " and %s on %d standby%s", done[config.durability], standbys.required,
+               standbys.required == 1 ? "" : "s");
+    if (standbys.connected != UNKNOWN && standbys.connected < standbys.required)
+        buf_printf(out, ", of which %d %s connected: commits wait", standbys.connected,
+                   standbys.connected == 1 ? "is" : "are");
+}
+
+static void words(struct buf *out) {
+    if (standbys.required == UNKNOWN) {
+        buf_append_str(out, "unknown");
+        return;
+    }
+    if (config.durability == DURABILITY_ASYNC) {
+        buf_append_str(out, "no commit is waited for: a crash of the database loses the last commits");
+        return;
+    }
+    buf_append_str(out, standbys.fsync ? "flushed on the primary" : "written (fsync is off) on the primary");
+    if (standbys.required == 0 || config.durability > DURABILITY_REMOTE_WRITE)
+        buf_append_str(out, " only");
+    else
+        words_of_standbys(out);
+}
+
+void standbys_info(struct buf *out) {
+    static const char *const names[] = {
+#define X(id, name, setting) name,
+        DURABILITIES(X)
+#undef X
+    };
+
+    buf_printf(out, "durability:%s\r\n", names[config.durability]);
+    figure(out, "durability_standbys_required", standbys.required);
+    figure(out, "durability_standbys_connected", standbys.connected);
+    buf_append_str(out, "durability_in_force:");
+    words(out);
+    buf_append_str(out, "\r\n");
+}

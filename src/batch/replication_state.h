@@ -1,0 +1,20 @@
+#ifndef REPLICATION_STATE_H
+#define REPLICATION_STATE_H
+
+#include <stdbool.h>
+#include "base/buf.h"
+#include "batch/op.h"
+
+/* The synchronous standbys of the database, as of the last poll. The option durability requests them, but
+ * synchronous_standby_names of the database decides whether there are any. */
+
+/* Polls the database again. */
+void standbys_ask(void);
+/* True if a commit can be on `count` standbys before its reply. False until the first result. */
+bool standbys_reach(int count);
+/* The number of standbys that have a commit before its reply; 0 until the first result. */
+int standbys_count(void);
+/* Appends the lines of INFO about durability, with a sentence in words. */
+void standbys_info(struct buf *out);
+
+#endif

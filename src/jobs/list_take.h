@@ -1,0 +1,39 @@
+#ifndef LIST_TAKE_H
+#define LIST_TAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "jobs/pop.h"
+#include "net/request.h"
+#include "queue/queue_store.h"
+#include "queue/waiters.h"
+
+/* Functions that write a reply. */
+struct pop_form {
+    void (*some)(struct req *r, const struct job *jobs, size_t count);
+    void (*none)(struct req *r);
+};
+
+/* A list command that takes elements, as it was parsed. */
+struct taking {
+    struct pop pop; /* must be the first field: get.own */
+    struct req *req;
+    const struct pop_form *form;
+    const struct slice *keys;
+    size_t key_count;
+    struct slice to; /* ptr NULL: no move */
+    int64_t count;
+    bool blocks;
+    int64_t deadline; /* clock_mono(); 0: none */
+    struct parked parked;
+    /* Private, for pop_in_txn.c. */
+    struct queue **queues;
+    int64_t to_id;
+};
+
+/* CLIENT UNBLOCK: ends the request of c that will wait as soon as the queue has a row and a consume end. False if
+ * there is none. */
+bool taking_unblock(struct client *c, bool error);
+
+#endif

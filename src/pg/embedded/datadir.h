@@ -1,0 +1,51 @@
+#ifndef DATADIR_H
+#define DATADIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "base/util.h"
+#include "pg/embedded/pg_binaries.h"
+
+/*
+ * The directory of the embedded Postgres: the lock that gives it to one server, the data directory, and the log.
+ * postmaster.h lists the files.
+ */
+struct pgdir {
+    char *base;  /* absolute path of config.dir */
+    char *path;  /* absolute path of the data directory */
+    char *log;   /* absolute path of the log */
+    int base_fd; /* config.dir. -1 in each of the four: not open */
+    int fd;      /* the data directory, O_PATH: short paths by /proc/self/fd need it */
+    int lock_fd;
+    int log_fd;
+};
+
+#define PGDIR_CLOSED ((struct pgdir){ .base_fd = -1, .fd = -1, .lock_fd = -1, .log_fd = -1 })
+
+/* Makes config.dir if it is missing, and holds its lock until pgdir_close(). Call pgdir_close() after false, too. */
+bool pgdir_open(struct pgdir *d, char *err, size_t err_size) MUST_CHECK;
+
+/* Sets *major to the version of Postgres that made the data directory; 0 if there is none yet. */
+bool pgdir_major(const struct pgdir *d, int *major, char *err, size_t err_size) MUST_CHECK;
+
+/*
+ * Prepares the data directory for a start. Runs initdb if there is no complete one. Waits for the end of a Postgres
+ * that still runs in it. Sets its owner and writes postgresql.conf.
+ */
+bool pgdir_prepare(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) MUST_CHECK;
+
+/* The current size of Postgres' log in bytes. */
+off_t pgdir_log_size(const struct pgdir *d);
+/* Moves the content of a large log to postgres.log.1 and empties the log. Postgres continues to write to the same file.
+ * True if the log was moved. */
+bool pgdir_rotate_log(const struct pgdir *d);
+/* Copies the last lines of Postgres' log to the server's log, only lines behind byte `since`. */
+void pgdir_show_log(const struct pgdir *d, off_t since);
+/* Copies to out the last line behind byte `since` in which Postgres says why it ends. False if there is none. */
+bool pgdir_last_words(const struct pgdir *d, off_t since, char *out, size_t size);
+
+/* Releases the lock and closes all files. The caller must have ended the Postgres in the directory. */
+void pgdir_close(struct pgdir *d);
+
+#endif

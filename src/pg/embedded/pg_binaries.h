@@ -1,0 +1,60 @@
+#ifndef PG_BINARIES_H
+#define PG_BINARIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "base/util.h"
+
+/*
+ * Finds and starts the programs initdb and postgres for the embedded Postgres. Selects the system user that runs them.
+ * The programs never outlive this process.
+ */
+#define PGPROC_OLDEST_MAJOR 14 /* the oldest version that knows all settings and statements of the server */
+
+struct pgproc {
+    char *bin_dir;    /* the directory of initdb and postgres */
+    int major;        /* their version, such as 15 */
+    bool change_user; /* this process is root, and Postgres refuses to run as root */
+    uid_t uid;        /* the user that runs Postgres and owns its data */
+    gid_t gid;
+    char user[64]; /* the name of uid; only set if change_user is */
+};
+
+/* Selects the user that runs Postgres, by config.embedded_user. False with a sentence in err. */
+bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) MUST_CHECK;
+
+/*
+ * Finds the programs. If config.postgres_bin is set, only this directory is searched; otherwise pg_config, PATH, and
+ * the directories of Debian's packages, the newest first. major: the version that the data directory needs; 0: the
+ * first version that is new enough.
+ */
+bool pgproc_find(struct pgproc *p, int major, char *err, size_t err_size) MUST_CHECK;
+
+/* Does the user that runs Postgres have a name in the system? initdb needs a name. */
+bool pgproc_has_name(const struct pgproc *p);
+
+struct pgproc_start {
+    const char *program;     /* "initdb" or "postgres" */
+    const char *const *args; /* the arguments after -D and the directory; NULL at the end */
+    const char *dir;         /* the data directory */
+    int dir_fd;              /* the data directory, opened with O_PATH */
+    int log_fd;              /* becomes stdout and stderr of the program */
+    int death_signal;        /* the kernel sends it to the program when the calling thread ends */
+};
+
+/* The child's process ID; -1 with errno if the child cannot be made. */
+pid_t pgproc_start(const struct pgproc *p, const struct pgproc_start *s);
+
+/* Waits at most ms milliseconds for the child's end. True with its wait status; false if it still runs. */
+bool pgproc_wait(pid_t pid, int ms, int *status);
+
+/* "was killed by signal 9 (Killed)", "ended with status 1". */
+const char *pgproc_status_text(int status, char *out, size_t size);
+
+void pgproc_free(struct pgproc *p);
+
+/* Writes the sentence to err. Always returns false, so that the caller can return the result. */
+bool pgproc_fail(char *err, size_t err_size, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+#endif

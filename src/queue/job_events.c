@@ -1,0 +1,39 @@
+/* Job events: publishes what happens to the jobs of a queue. */
+#include "queue/job_events.h"
+
+#include "base/buf.h"
+#include "net/pubsub.h"
+#include "queue/waiters.h"
+
+static const char *const names[] = {
+#define X(id, name) name,
+    JOB_EVENTS(X)
+#undef X
+};
+
+void event_of_id(const struct queue *q, enum job_event event, struct slice id) {
+    struct buf channel = { 0 }, message = { 0 };
+
+    buf_append_str(&channel, "__job__:");
+    buf_append(&channel, q->name.ptr, q->name.len);
+    buf_printf(&message, "%s %.*s", names[event], (int)id.len, id.ptr);
+    (void)pubsub_publish((struct slice){ buf_ptr(&channel), buf_len(&channel) },
+                         (struct slice){ buf_ptr(&message), buf_len(&message) });
+    buf_free(&channel);
+    buf_free(&message);
+}
+
+void event_of_job(const struct queue *q, enum job_event event, struct job_key key, int64_t expires_at,
+                  int32_t retry) {
+    char id[JOBID_LEN];
+
+    job_format_id(id, key, expires_at, retry);
+    event_of_id(q, event, (struct slice){ id, sizeof id });
+}
+
+void events_of_taken(const struct queue *q, struct job_key key, int64_t expires_at, int32_t retry) {
+    if (!events_wanted(q))
+        return;
+    event_of_job(q, EVENT_DELIVERED, key, expires_at, retry);
+    event_of_job(q, EVENT_ACKED, key, expires_at, retry);
+}

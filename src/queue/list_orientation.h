@@ -1,0 +1,26 @@
+#ifndef LIST_ORIENTATION_H
+#define LIST_ORIENTATION_H
+
+#include "batch/op.h"
+#include "queue/queue.h"
+#include "queue/queue_store.h"
+
+/*
+ * A queue as a list: its jobs lie from one end to the other in the order of their keys. The consume end is the
+ * end with the first key, which GETJOB takes. A list whose elements are pushed at the left has its consume end
+ * at the right, and vice versa. So for GETJOB both lists are first in, first out. The first push or pop sets
+ * the consume end for all servers. It remains while the queue has its row.
+ */
+
+static inline enum list_end list_other_end(enum list_end end) {
+    return end == END_LEFT ? END_RIGHT : END_LEFT;
+}
+
+/* Reads the consume end from the database, and sets it to `wish` if it is not set (END_NONE: does not set
+ * it). For a queue with a row. Then the waiters of q are served. */
+void list_front_ask(struct queue *q, enum list_end wish);
+/* The same, and calls p->go after that. q->front is still END_NONE then if wish is END_NONE and the end is
+ * not set. */
+void list_front_park(struct queue *q, enum list_end wish, struct parked *p);
+
+#endif

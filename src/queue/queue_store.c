@@ -1,0 +1,248 @@
+/* Rows of queues in the database: inserts them, deletes them, saves their counters. */
+#include "queue/queue_store.h"
+
+#include <stdlib.h>
+
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+
+/* A task that inserts or deletes the row of a queue. */
+struct queue_task {
+    struct task task;
+    struct queue *q;
+};
+
+static struct queue_task *task_new(struct queue *q, struct op *op) {
+    struct queue_task *t = xcalloc(1, sizeof *t);
+
+    t->q = q;
+    t->task.op = op;
+    t->task.rows = 1;
+    list_init(&t->task.node);
+    return t;
+}
+
+/* ---- insertion ---- */
+
+/* Some rows were not inserted because another session was inserting them. */
+static bool some_unopened;
+
+static void start_opening(struct queue *q) {
+    q->opening = true;
+    batch_add(&task_new(q, &op_open_queues)->task);
+}
+
+void queue_park(struct queue *q, struct parked *p) {
+    list_push_back(&q->parked, &p->node);
+    if (!q->opening)
+        start_opening(q);
+}
+
+static void unpark(struct queue *q, const struct op_error *err) {
+    struct list parked;
+    struct list *node;
+
+    list_init(&parked);
+    list_splice_back(&parked, &q->parked);
+    while ((node = list_pop_front(&parked)) != NULL) {
+        struct parked *p = LIST_ENTRY(node, struct parked, node);
+
+        if (err != NULL)
+            p->fail(p, err);
+        else
+            p->go(p, q);
+    }
+}
+
+static void open_encode(struct params *p, struct task *t) {
+    params_bytea(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->name);
+}
+
+static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct queue *q = queue_find(row_bytes(rows, i, 1));
+
+        if (q == NULL)
+            continue;
+        queue_set_id(q, row_int4(rows, i, 0));
+        queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, 2));
+        /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
+         * id was unknown. */
+        q->behind |= node_has_peers();
+        queue_signal(q);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
+
+        t->q->opening = false;
+        some_unopened |= t->q->id == 0;
+        if (t->q->id != 0)
+            unpark(t->q, NULL);
+        free(t);
+    }
+}
+
+void queue_open_again(void) {
+    if (!some_unopened)
+        return;
+    some_unopened = false;
+    QUEUE_EACH(q) {
+        if (!q->opening && !list_empty(&q->parked))
+            start_opening(q);
+    }
+}
+
+static void open_fail(struct task *task, const struct op_error *err) {
+    struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
+
+    t->q->opening = false;
+    unpark(t->q, err);
+    free(t);
+}
+
+struct op op_open_queues = {
+    .name = "open_queues",
+    .stmt = SQL_OPEN_QUEUES,
+    .conn = CONN_WRITE,
+    .encode = open_encode,
+    .done = open_done,
+    .fail = open_fail,
+};
+
+/* ---- deletion ---- */
+
+void queue_forget(struct queue *q) {
+    if (q->id == 0) {
+        queue_drop(q);
+        return;
+    }
+    q->opening = true;
+    batch_add(&task_new(q, &op_drop_queues)->task);
+}
+
+static void drop_begin(struct params *p) {
+    params_set_text(p, 1, node_self()->id);
+}
+
+static void drop_encode(struct params *p, struct task *t) {
+    params_int4(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->id);
+}
+
+/* A request that came while the statement ran needs the row. If the row was not deleted, it may have jobs
+ * that peers added. */
+static void dropped(struct queue *q) {
+    q->opening = false;
+    if (q->id != 0) {
+        unpark(q, NULL);
+        queue_signal(q);
+    } else if (!list_empty(&q->parked)) {
+        start_opening(q);
+    } else if (q->users == 0) {
+        queue_drop(q);
+    }
+}
+
+static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct queue *q = queue_find_id(row_int4(rows, i, 0));
+
+        if (q != NULL)
+            queue_set_id(q, 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
+
+        dropped(t->q);
+        free(t);
+    }
+}
+
+static void drop_fail(struct task *task, const struct op_error *err) {
+    struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
+
+    (void)err;
+    t->q->opening = false;
+    unpark(t->q, NULL);
+    queue_signal(t->q);
+    free(t);
+}
+
+struct op op_drop_queues = {
+    .name = "drop_queues",
+    .stmt = SQL_DROP_QUEUES,
+    .conn = CONN_WRITE,
+    .begin = drop_begin,
+    .encode = drop_encode,
+    .done = drop_done,
+    .fail = drop_fail,
+};
+
+/* ---- counters ---- */
+
+/* The most queues whose counters are saved in one turn. */
+#define SAVE_MOST 5000
+
+/* The changes of one queue's counters, up to the time when the task was queued. */
+struct counters_task {
+    struct task task;
+    int32_t queue_id;
+    int64_t jobs_in;
+    int64_t jobs_out;
+};
+
+bool queue_save_counters(void) {
+    struct queue *q = NULL;
+
+    for (int left = SAVE_MOST; left > 0 && (q = queue_next_dirty()) != NULL; left--) {
+        struct counters_task *t = xcalloc(1, sizeof *t);
+
+        *t = (struct counters_task){ .queue_id = q->id,
+                                     .jobs_in = q->own.jobs_in - q->saved_in,
+                                     .jobs_out = q->own.jobs_out - q->saved_out };
+        q->saved_in = q->own.jobs_in;
+        q->saved_out = q->own.jobs_out;
+        t->task.op = &op_save_counters;
+        t->task.rows = 1;
+        list_init(&t->task.node);
+        batch_add(&t->task);
+    }
+    return q != NULL;
+}
+
+static void counters_encode(struct params *p, struct task *task) {
+    const struct counters_task *t = CONTAINER_OF(task, struct counters_task, task);
+
+    params_int4(p, 0, t->queue_id);
+    params_int8(p, 1, t->jobs_in);
+    params_int8(p, 2, t->jobs_out);
+}
+
+static void counters_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)rows;
+    for (size_t i = 0; i < count; i++)
+        free(CONTAINER_OF(tasks[i], struct counters_task, task));
+}
+
+static void counters_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    free(CONTAINER_OF(t, struct counters_task, task));
+}
+
+/* If it is unknown whether the transaction was committed, the changes are dropped, because a repetition
+ * could add them twice. Then the saved counters lack the changes of about one second. */
+static bool counters_again(struct task *t, bool unknown) {
+    if (unknown)
+        free(CONTAINER_OF(t, struct counters_task, task));
+    return !unknown;
+}
+
+struct op op_save_counters = {
+    .name = "save_counters",
+    .stmt = SQL_SAVE_COUNTERS,
+    .conn = CONN_READ,
+    .encode = counters_encode,
+    .done = counters_done,
+    .fail = counters_fail,
+    .again = counters_again,
+};

@@ -1,0 +1,32 @@
+#ifndef QUEUE_STORE_H
+#define QUEUE_STORE_H
+
+#include "batch/op.h"
+#include "queue/queue.h"
+
+/* The rows of queues in the database. A job or a pause inserts the row. It is deleted when the queue has
+ * been unused for long. This module also saves the counters. */
+
+/* A request that waits for the id of a queue. */
+struct parked {
+    struct list node;
+    /* Called when the queue has its id. p is in no list then. */
+    void (*go)(struct parked *p, struct queue *q);
+    /* Called when the row could not be inserted. */
+    void (*fail)(struct parked *p, const struct op_error *err);
+};
+
+static inline bool queue_is_open(const struct queue *q) {
+    return q->id != 0 && !q->opening;
+}
+
+/* Calls p->go when the queue has its row. Only for a queue that is not open. */
+void queue_park(struct queue *q, struct parked *p);
+/* Opens queues again whose row another session was inserting. Called ten times a second. */
+void queue_open_again(void);
+/* Saves the changes of the counters of some thousand queues. True if there may be more. */
+bool queue_save_counters(void);
+/* Frees the queue, and deletes its row if nothing else needs it. */
+void queue_forget(struct queue *q);
+
+#endif
