@@ -35,8 +35,8 @@
     X(suspect_transactions, "transactions to find the task that fails others")   \
     X(db_connects, "connections made to the database")                           \
     X(db_disconnects, "connections to the database lost")                        \
-    X(outbox_told, "notifications sent to other servers")                        \
-    X(outbox_heard, "notifications received, our own included")                  \
+    X(news_told, "notifications sent to other servers")                          \
+    X(news_heard, "notifications received, our own included")                    \
     X(recounts, "counter audits of queues")                                      \
     X(connections_received, "clients accepted")                                  \
     X(connections_rejected, "clients refused by maxclients")                     \
