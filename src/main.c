@@ -99,7 +99,7 @@ static struct {
 
 /* ---- hooks between the layers ---- */
 
-static bool is_waiting(const struct client *c) {
+static bool main_is_waiting(const struct client *c) {
     return waiters_has(c) || waitjob_has(c);
 }
 
@@ -119,7 +119,7 @@ static void on_client_close(struct client *c) {
 
 static const struct client_hooks client_hooks = {
     .on_command = command_exec,
-    .is_waiting = is_waiting,
+    .is_waiting = main_is_waiting,
     .on_close = on_client_close,
     .on_written = deliveries_forget,
 };
@@ -181,7 +181,7 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg) {
     server_stop();
 }
 
-static bool open_log(void) {
+static bool main_open_log(void) {
     log_set_level((enum log_level)config.loglevel);
     log_set_syslog(config.syslog_enabled ? config.syslog_ident : NULL, config.syslog_facility);
     return log_set_file(config.logfile);
@@ -191,13 +191,13 @@ static void on_hangup(evutil_socket_t number, short what, void *arg) {
     (void)number;
     (void)what;
     (void)arg;
-    if (!open_log())
+    if (!main_open_log())
         log_warning("log", "cannot open %s: %s", config.logfile, strerror(errno));
 }
 
 /* ---- the turn ---- */
 
-static void on_timer(evutil_socket_t fd, short what, void *arg) {
+static void on_main_timer(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
@@ -228,7 +228,7 @@ static void tell_of_start(void) {
     ready_tell(status);
 }
 
-static void run(void) {
+static void main_run(void) {
     while (!is_stopped()) {
         tell_of_start();
         wait_for_events();
@@ -285,7 +285,7 @@ static void start_loop(void) {
     server.base = event_base_new();
     if (server.base == NULL)
         refuse("cannot make an event loop");
-    server.timer = evtimer_new(server.base, on_timer, NULL);
+    server.timer = evtimer_new(server.base, on_main_timer, NULL);
     signal(SIGPIPE, SIG_IGN);
     add_signal(SIGTERM, on_stop_signal);
     add_signal(SIGINT, on_stop_signal);
@@ -327,7 +327,7 @@ static void start_mechanism(void) {
     batch_init(operations, claim_plan);
 }
 
-static void start(void) {
+static void main_start(void) {
     char err[512];
     const char *conninfo;
 
@@ -360,7 +360,7 @@ static void start(void) {
     server.deadline = clock_mono() + READY_US;
 }
 
-static void stop(void) {
+static void main_stop(void) {
     client_shutdown();
     peers_stop();
     batch_stop();
@@ -388,7 +388,7 @@ static const char *check_postgres(char **visited) {
     return running;
 }
 
-static int check(void) {
+static int main_check(void) {
     char *visited = NULL;
     char err[512];
 
@@ -438,7 +438,7 @@ static void go_to_background(void) {
 static void begin_log(void) {
     char err[512];
 
-    if (!open_log()) {
+    if (!main_open_log()) {
         snprintf(err, sizeof err, "cannot open the log file %.300s: %s", config.logfile, strerror(errno));
         refuse(err);
     }
@@ -477,9 +477,9 @@ int main(int argc, char **argv) {
     }
     start_mechanism();
     if (server.check)
-        return check();
-    start();
-    run();
-    stop();
+        return main_check();
+    main_start();
+    main_run();
+    main_stop();
     return 0;
 }

@@ -3,7 +3,7 @@
 set local search_path = pg_catalog, pg_temp;
 
 -- Informs the servers about jobs that were changed at a time, from their rows before the change: ended leases,
--- and changes of counters. what: 'gone', 'again' (queued again or delayed), or 'anew' (a new lease). An
+-- and changes of counters. what: 'gone', 'again' (queued again or delayed), or 'leased' (a new lease). An
 -- exhausted job is not queued again: the server that watches its lease moves it to the dead letters.
 create or replace function pgdisque.api_tell_changed(jobs pgdisque.changed_job[], what text, at timestamptz)
 returns integer
@@ -30,7 +30,7 @@ begin
         )
         || array(
             select case
-                when what = 'anew' or j.last then pgdisque.api_leased(
+                when what = 'leased' or j.last then pgdisque.api_leased(
                     j.queue_id, j.rank, j.id, coalesce(j.next_at, at), j.last)
                 when j.next_at is null then pgdisque.api_item('k', j.queue_id, j.rank, j.id)
                 else 't' || j.queue_id || ',' || pgdisque.api_us(j.next_at)
@@ -202,7 +202,7 @@ begin
             old.next_at)::pgdisque.changed_job as job
     )
     select array_agg(c.job) into jobs from changed as c;
-    return pgdisque.api_tell_changed(jobs, 'anew', changed_at);
+    return pgdisque.api_tell_changed(jobs, 'leased', changed_at);
 end
 $$;
 

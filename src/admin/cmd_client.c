@@ -72,7 +72,7 @@ static enum client_type type_of(const struct client *c) {
     return c->pubsub != NULL ? TYPE_PUBSUB : TYPE_NORMAL;
 }
 
-static void list_those(struct req *r, enum client_type type) {
+static void client_list_those(struct req *r, enum client_type type) {
     static const enum client_state states[] = { CLIENT_OPEN, CLIENT_CLOSING };
     struct buf text = { 0 };
 
@@ -88,7 +88,7 @@ static void list_those(struct req *r, enum client_type type) {
 }
 
 static void list_all(struct req *r) {
-    list_those(r, TYPE_ANY);
+    client_list_those(r, TYPE_ANY);
 }
 
 static void list_ids(struct req *r) {
@@ -135,7 +135,7 @@ static void list_of_type(struct req *r) {
     enum client_type type;
 
     if (client_type_or_reply(r, r->argv[3], &type))
-        list_those(r, type);
+        client_list_those(r, type);
 }
 
 static void client_list_some(struct req *r) {

@@ -74,7 +74,7 @@ static void cluster_set_leaving(struct req *r) {
     req_ok(r);
 }
 
-static bool is_address(struct slice text) {
+static bool cluster_is_address(struct slice text) {
     unsigned char binary[sizeof(struct in6_addr)];
     char copy[INET6_ADDRSTRLEN] = "";
 
@@ -91,7 +91,7 @@ static void cluster_meet(struct req *r) {
 
     if (!parse_int_disque(port, &number))
         req_error(r, "ERR Invalid TCP port specified: %.*s", (int)port.len, port.ptr);
-    else if (number <= 0 || number > UINT16_MAX || !is_address(host))
+    else if (number <= 0 || number > UINT16_MAX || !cluster_is_address(host))
         req_error(r, "ERR Invalid node address specified: %.*s:%.*s", (int)host.len, host.ptr, (int)port.len,
                   port.ptr);
     else

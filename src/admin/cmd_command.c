@@ -137,8 +137,8 @@ static bool of_module(const struct command *cmd, struct slice what) {
     return false;
 }
 
-static void list_those(struct req *r, bool (*wanted)(const struct command *, struct slice),
-                       struct slice what) {
+static void command_list_those(struct req *r, bool (*wanted)(const struct command *, struct slice),
+                               struct slice what) {
     size_t count, found = 0;
     const struct command *all = command_table(&count);
 
@@ -153,7 +153,7 @@ static void list_those(struct req *r, bool (*wanted)(const struct command *, str
 }
 
 static void command_list(struct req *r) {
-    list_those(r, of_all, SLICE(""));
+    command_list_those(r, of_all, SLICE(""));
 }
 
 static void command_list_some(struct req *r) {
@@ -167,7 +167,7 @@ static void command_list_some(struct req *r) {
     for (size_t i = 0; i < LENGTH(filters); i++) {
         if (!slice_is(r->argv[2], "filterby") || !slice_is(r->argv[3], filters[i].word))
             continue;
-        list_those(r, filters[i].wanted, r->argv[4]);
+        command_list_those(r, filters[i].wanted, r->argv[4]);
         return;
     }
     usage_error(r, SYNTAX_ERROR ": LIST knows FILTERBY MODULE, ACLCAT and PATTERN");

@@ -50,7 +50,7 @@ static void config_get(struct req *r) {
     req_end(r);
 }
 
-static void finish(struct req *r, bool ok, const char *err) {
+static void config_finish(struct req *r, bool ok, const char *err) {
     if (ok)
         req_ok(r);
     else
@@ -64,7 +64,7 @@ static void config_set_pairs(struct req *r) {
         usage_error(r, "ERR wrong number of arguments for CONFIG SET: it takes pairs of a name and a value");
         return;
     }
-    finish(r, config_set_all(r->argv + 2, (size_t)(r->argc - 2) / 2, err, sizeof(err)), err);
+    config_finish(r, config_set_all(r->argv + 2, (size_t)(r->argc - 2) / 2, err, sizeof(err)), err);
 }
 
 static void config_resetstat(struct req *r) {
@@ -82,7 +82,7 @@ static void config_rewrite_file(struct req *r) {
         log_notice("config", "%s rewritten", config_file());
     else
         log_warning("config", "%s", err);
-    finish(r, ok, err);
+    config_finish(r, ok, err);
 }
 
 static const struct subcommand subcommands[] = {

@@ -9,7 +9,7 @@
 #include "pg/db.h"
 #include "pg/notify_bus.h"
 
-struct patient {
+struct doctor_patient {
     struct list node;
     struct req *r;
     void (*tell)(const struct findings *f, struct buf *out);
@@ -45,7 +45,7 @@ static void look_at_files(struct findings *f) {
                       wanted);
 }
 
-static void on_end(void *arg) {
+static void on_doctor_end(void *arg) {
     struct findings *f = &ward.doctor.findings;
     struct list *node;
 
@@ -53,7 +53,7 @@ static void on_end(void *arg) {
     look_at_channel(f);
     look_at_files(f);
     while ((node = list_pop_front(&ward.patients)) != NULL) {
-        struct patient *p = LIST_ENTRY(node, struct patient, node);
+        struct doctor_patient *p = LIST_ENTRY(node, struct doctor_patient, node);
         struct buf text = { 0 };
 
         p->tell(f, &text);
@@ -65,7 +65,7 @@ static void on_end(void *arg) {
 
 void cmd_doctor(struct req *r) {
     bool lines = r->argc == 2 && slice_is(r->argv[1], "lines");
-    struct patient *p;
+    struct doctor_patient *p;
 
     if (r->argc > 2 || (r->argc == 2 && !lines && !slice_is(r->argv[1], "text"))) {
         usage_unexpected(r, lines ? 2 : 1);
@@ -78,5 +78,5 @@ void cmd_doctor(struct req *r) {
     if (ward.runs)
         return;
     ward.runs = true;
-    doctor_start(&ward.doctor, db_host_number(), on_end, NULL);
+    doctor_start(&ward.doctor, db_host_number(), on_doctor_end, NULL);
 }

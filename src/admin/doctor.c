@@ -68,16 +68,16 @@ static int64_t wall_clock(void) {
 
 /* ---- connection ---- */
 
-static void on_io(evutil_socket_t fd, short what, void *arg);
+static void on_doctor_io(evutil_socket_t fd, short what, void *arg);
 
-static void drop_io(struct doctor *d) {
+static void doctor_drop_io(struct doctor *d) {
     if (d->io != NULL)
         event_free(d->io);
     d->io = NULL;
 }
 
 static void drop_connection(struct doctor *d) {
-    drop_io(d);
+    doctor_drop_io(d);
     PQclear(d->answer);
     d->answer = NULL;
     PQfinish(d->conn);
@@ -91,14 +91,14 @@ static void patience(struct doctor *d, int64_t us) {
 }
 
 /* libpq may use another socket after each step of connecting. */
-static void watch(struct doctor *d, short what) {
-    drop_io(d);
-    d->io = event_new(loop, PQsocket(d->conn), what, on_io, d);
+static void doctor_watch(struct doctor *d, short what) {
+    doctor_drop_io(d);
+    d->io = event_new(loop, PQsocket(d->conn), what, on_doctor_io, d);
     event_add(d->io, NULL);
     patience(d, PATIENCE_US);
 }
 
-static void end(struct doctor *d) {
+static void doctor_end(struct doctor *d) {
     drop_connection(d);
     event_free(d->timer);
     d->timer = NULL;
@@ -116,7 +116,7 @@ static void connect_to(struct doctor *d, size_t host) {
     if (PQstatus(d->conn) == CONNECTION_BAD)
         patience(d, 0);
     else
-        watch(d, EV_WRITE);
+        doctor_watch(d, EV_WRITE);
 }
 
 static void next_host(struct doctor *d, const char *why) {
@@ -131,12 +131,12 @@ static void next_host(struct doctor *d, const char *why) {
         &d->findings, SEVERITY_ERROR, "connection",
         "make sure that Postgres runs and that the option database points to it; see the log of Postgres",
         "the database cannot be reached: %s", d->why);
-    end(d);
+    doctor_end(d);
 }
 
 /* ---- statements ---- */
 
-static void ask(struct doctor *d, int step);
+static void doctor_ask(struct doctor *d, int step);
 
 static bool applies(const struct doctor *d, const struct check *c) {
     char word[64];
@@ -165,21 +165,21 @@ static void look_for_pooler(struct doctor *d) {
     switch (pooler_next(&d->pooler, PQbackendPID(d->conn), d->answer)) {
     case POOLER_SEND:
         if (PQsendQueryParams(d->conn, sql_pooler, 1, NULL, d->pooler.values, NULL, NULL, 0) == 1)
-            watch(d, EV_READ);
+            doctor_watch(d, EV_READ);
         else
             next_host(d, PQerrorMessage(d->conn));
         break;
     case POOLER_WAIT:
-        watch(d, EV_READ);
+        doctor_watch(d, EV_READ);
         patience(d, POOLER_WAIT_US);
         break;
     case POOLER_FINE:
-        ask(d, STEP_SESSION);
+        doctor_ask(d, STEP_SESSION);
         break;
     case POOLER_REFUSE:
         findings_add(&d->findings, SEVERITY_ERROR, "pooler", d->pooler.error,
                      "no server starts with this connection string");
-        end(d);
+        doctor_end(d);
     }
 }
 
@@ -204,21 +204,21 @@ static bool send_step(struct doctor *d) {
     return send_check(d, &checks[d->step]);
 }
 
-static void ask(struct doctor *d, int step) {
+static void doctor_ask(struct doctor *d, int step) {
     while (step >= 0 && step < (int)LENGTH(checks) && !applies(d, &checks[step]))
         step++;
     d->step = step;
     if (step == (int)LENGTH(checks))
-        end(d);
+        doctor_end(d);
     else if (send_step(d))
-        watch(d, EV_READ);
+        doctor_watch(d, EV_READ);
     else
         next_host(d, PQerrorMessage(d->conn));
 }
 
 /* ---- results ---- */
 
-static void not_seen(struct findings *f, const char *check, const PGresult *res) {
+static void doctor_not_seen(struct findings *f, const char *check, const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
@@ -266,7 +266,7 @@ static void opened(struct doctor *d) {
         return;
     }
     look_at_opening(d, d->answer);
-    ask(d, 0);
+    doctor_ask(d, 0);
 }
 
 static void answered(struct doctor *d) {
@@ -287,19 +287,19 @@ static void answered(struct doctor *d) {
     if (d->step >= 0 && good)
         take_findings(&d->findings, checks[d->step].name, d->answer);
     else if (d->step >= 0)
-        not_seen(&d->findings, checks[d->step].name, d->answer);
-    ask(d, d->step + 1);
+        doctor_not_seen(&d->findings, checks[d->step].name, d->answer);
+    doctor_ask(d, d->step + 1);
 }
 
 /* ---- events ---- */
 
-static void connecting_step(struct doctor *d) {
+static void doctor_connecting_step(struct doctor *d) {
     switch (PQconnectPoll(d->conn)) {
     case PGRES_POLLING_READING:
-        watch(d, EV_READ);
+        doctor_watch(d, EV_READ);
         break;
     case PGRES_POLLING_WRITING:
-        watch(d, EV_WRITE);
+        doctor_watch(d, EV_WRITE);
         break;
     case PGRES_POLLING_OK:
         look_for_pooler(d);
@@ -318,7 +318,7 @@ static void take_answer(struct doctor *d, PGresult *res) {
     PQclear(old);
 }
 
-static void asking_step(struct doctor *d) {
+static void doctor_asking_step(struct doctor *d) {
     PGresult *res;
 
     if (PQconsumeInput(d->conn) != 1) {
@@ -339,21 +339,21 @@ static void asking_step(struct doctor *d) {
     if (pooler_waits(&d->pooler))
         event_add(d->io, NULL);
     else
-        watch(d, EV_READ);
+        doctor_watch(d, EV_READ);
 }
 
-static void on_io(evutil_socket_t fd, short what, void *arg) {
+static void on_doctor_io(evutil_socket_t fd, short what, void *arg) {
     struct doctor *d = arg;
 
     (void)fd;
     (void)what;
     if (d->step == STEP_CONNECTING)
-        connecting_step(d);
+        doctor_connecting_step(d);
     else
-        asking_step(d);
+        doctor_asking_step(d);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg) {
+static void on_doctor_timer(evutil_socket_t fd, short what, void *arg) {
     struct doctor *d = arg;
 
     (void)fd;
@@ -371,7 +371,7 @@ void doctor_start(struct doctor *d, size_t host, void (*on_end)(void *arg), void
     d->on_end = on_end;
     d->arg = arg;
     d->findings.checks = 1;
-    d->timer = evtimer_new(loop, on_timer, d);
+    d->timer = evtimer_new(loop, on_doctor_timer, d);
     connect_to(d, host);
 }
 

@@ -21,7 +21,7 @@
 #define TAKEN "ERR the job was added, but another client took it from the queue " QUEUE_HIDDEN
 
 /* A HEALTH request that waits for the end of a run. */
-struct patient {
+struct health_patient {
     struct list node;
     struct heap_item deadline; /* clock_mono() */
     struct req *r;
@@ -42,13 +42,13 @@ static struct {
 
 /* ---- end of a run ---- */
 
-static void dismiss(struct patient *p) {
+static void dismiss(struct health_patient *p) {
     list_remove(&p->node);
     heap_remove(&ward.deadlines, &p->deadline);
 }
 
 /* error: the text of the error reply without the minus. Length 0: success. */
-static void answer(struct patient *p, struct slice error) {
+static void answer(struct health_patient *p, struct slice error) {
     struct req *r = p->r;
 
     dismiss(p);
@@ -61,7 +61,7 @@ static void answer(struct patient *p, struct slice error) {
 /* A request that arrives during a run belongs to the next run. */
 static void end_run(struct slice error) {
     while (!list_empty(&ward.now))
-        answer(LIST_ENTRY(ward.now.next, struct patient, node), error);
+        answer(LIST_ENTRY(ward.now.next, struct health_patient, node), error);
     if (ward.q != NULL)
         ward.q->users--;
     ward.q = NULL;
@@ -121,7 +121,7 @@ static void claim_done(struct task **tasks, size_t count, const PGresult *rows) 
     ack();
 }
 
-static void claim_fail(struct task *t, const struct op_error *err) {
+static void health_claim_fail(struct task *t, const struct op_error *err) {
     char text[600];
     int len = snprintf(text, sizeof text, "DBERR the database refused the claim: %s (SQLSTATE %s)",
                        err->message, err->sqlstate);
@@ -131,7 +131,7 @@ static void claim_fail(struct task *t, const struct op_error *err) {
 }
 
 /* A claim that is sent again cannot take the job twice, because of RETRY 0. */
-static bool claim_again(struct task *t, bool unknown) {
+static bool health_claim_again(struct task *t, bool unknown) {
     (void)t;
     ward.unsure |= unknown;
     return true;
@@ -145,8 +145,8 @@ struct op op_health_claim = {
     .begin = claim_begin,
     .encode = claim_encode,
     .done = claim_done,
-    .fail = claim_fail,
-    .again = claim_again,
+    .fail = health_claim_fail,
+    .again = health_claim_again,
 };
 
 static void claim(void) {
@@ -171,7 +171,7 @@ static void on_added(struct req *r) {
     req_free(r);
 }
 
-static void begin_run(void) {
+static void health_begin_run(void) {
     const struct slice words[] = { SLICE("ADDJOB"), SLICE(QUEUE_HIDDEN), slice_str(node_self()->id),
                                    SLICE("0"),      SLICE("RETRY"),      SLICE("0"),
                                    SLICE("TTL"),    SLICE(TTL_S) };
@@ -187,14 +187,14 @@ static void begin_run(void) {
 /* ---- the command ---- */
 
 static const struct arg_option health_words[] = {
-    { "TIMEOUT", ARG_INT, offsetof(struct patient, timeout_ms), 1, INT32_MAX,
+    { "TIMEOUT", ARG_INT, offsetof(struct health_patient, timeout_ms), 1, INT32_MAX,
       "ERR TIMEOUT must be a number of milliseconds greater than zero" },
 };
 
 static const struct arg_spec health_spec = { health_words, LENGTH(health_words), NULL, NULL, NULL };
 
 void cmd_health(struct req *r) {
-    struct patient *p = req_alloc(r, sizeof *p);
+    struct health_patient *p = req_alloc(r, sizeof *p);
     int end;
 
     p->r = r;
@@ -205,7 +205,7 @@ void cmd_health(struct req *r) {
     heap_set(&ward.deadlines, &p->deadline, clock_mono() + p->timeout_ms * US_PER_MS);
 }
 
-static void give_up(struct patient *p) {
+static void health_give_up(struct health_patient *p) {
     struct req *r = p->r;
     int64_t ms = p->timeout_ms;
 
@@ -220,9 +220,9 @@ void health_turn(int64_t mono_us) {
     struct heap_item *first;
 
     while ((first = heap_first(&ward.deadlines)) != NULL && first->due <= mono_us)
-        give_up(CONTAINER_OF(first, struct patient, deadline));
+        health_give_up(CONTAINER_OF(first, struct health_patient, deadline));
     if (!ward.runs && !list_empty(&ward.next))
-        begin_run();
+        health_begin_run();
 }
 
 int64_t health_next_due(void) {

@@ -150,7 +150,7 @@ static bool asks_for(struct slice word, const struct section *s) {
     return slice_is(word, s->title) || (s->by_default && slice_is(word, "default"));
 }
 
-static bool is_wanted(const struct req *r, const struct section *s) {
+static bool info_is_wanted(const struct req *r, const struct section *s) {
     if (r->argc == 1)
         return s->by_default;
     for (int i = 1; i < r->argc; i++) {
@@ -164,7 +164,7 @@ void cmd_info(struct req *r) {
     struct buf text = { 0 };
 
     for (size_t i = 0; i < LENGTH(sections); i++) {
-        if (!is_wanted(r, &sections[i]))
+        if (!info_is_wanted(r, &sections[i]))
             continue;
         buf_printf(&text, "%s# %s\r\n", buf_len(&text) == 0 ? "" : "\r\n", sections[i].title);
         sections[i].write(&text);

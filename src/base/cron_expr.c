@@ -42,7 +42,7 @@ static struct slice part(struct slice s, size_t from, size_t to) {
     return (struct slice){ s.ptr + from, to - from };
 }
 
-static size_t find(struct slice s, char c) {
+static size_t cron_expr_find(struct slice s, char c) {
     const char *at = memchr(s.ptr, c, s.len);
 
     return at == NULL ? s.len : (size_t)(at - s.ptr);
@@ -50,14 +50,14 @@ static size_t find(struct slice s, char c) {
 
 /* Returns the part of rest before the next c. Removes this part and c from rest. */
 static struct slice cut(struct slice *rest, char c) {
-    size_t end = find(*rest, c);
+    size_t end = cron_expr_find(*rest, c);
     struct slice word = part(*rest, 0, end);
 
     *rest = part(*rest, end < rest->len ? end + 1 : end, rest->len);
     return word;
 }
 
-static struct slice next_word(struct slice *rest) {
+static struct slice cron_expr_next_word(struct slice *rest) {
     while (rest->len > 0 && rest->ptr[0] == ' ')
         *rest = part(*rest, 1, rest->len);
     return cut(rest, ' ');
@@ -90,27 +90,27 @@ static bool read_name(const struct field *f, struct slice s, int *value) {
     return false;
 }
 
-static bool read_value(const struct field *f, struct slice s, int *value) {
+static bool cron_expr_read_value(const struct field *f, struct slice s, int *value) {
     return read_name(f, s, value) || (read_number(s, value) && *value >= f->min && *value <= f->max);
 }
 
 static bool read_range(const struct field *f, struct slice s, bool stepped, int *low, int *high) {
-    size_t dash = find(s, '-');
+    size_t dash = cron_expr_find(s, '-');
 
     if (slice_is(s, "*") || slice_is(s, "?")) {
         *low = f->min;
         *high = f->max;
         return true;
     }
-    if (!read_value(f, part(s, 0, dash), low))
+    if (!cron_expr_read_value(f, part(s, 0, dash), low))
         return false;
     *high = stepped ? f->max : *low;
-    return dash == s.len || (read_value(f, part(s, dash + 1, s.len), high) && *low <= *high);
+    return dash == s.len || (cron_expr_read_value(f, part(s, dash + 1, s.len), high) && *low <= *high);
 }
 
 /* Reads one item of a list: a value or a range, with or without a step. */
 static bool read_item(const struct field *f, struct slice s, uint64_t *bits) {
-    size_t slash = find(s, '/');
+    size_t slash = cron_expr_find(s, '/');
     int low, high, step = 1;
 
     if (slash < s.len && (!read_number(part(s, slash + 1, s.len), &step) || step < 1))
@@ -170,7 +170,7 @@ static bool split_fields(struct slice text, struct cron_expr *e, char *error, si
     struct slice words[FIELDS + 1], rest = text, word;
     int count = 0;
 
-    while ((word = next_word(&rest)).len > 0 && count <= FIELDS)
+    while ((word = cron_expr_next_word(&rest)).len > 0 && count <= FIELDS)
         words[count++] = word;
     if (count == FIELDS - 1) {
         memmove(words + 1, words, (FIELDS - 1) * sizeof words[0]);
@@ -220,10 +220,10 @@ static bool read_every(struct slice s, int64_t *seconds) {
 }
 
 static bool read_shorthand(struct slice text, struct cron_expr *e, char *error, size_t size) {
-    struct slice rest = text, name = next_word(&rest), value = next_word(&rest);
+    struct slice rest = text, name = cron_expr_next_word(&rest), value = cron_expr_next_word(&rest);
 
     if (slice_is(name, "@every")) {
-        if (read_every(value, &e->every) && next_word(&rest).len == 0)
+        if (read_every(value, &e->every) && cron_expr_next_word(&rest).len == 0)
             return true;
         return complain(error, size, "@every takes a time such as 30s, 5m, 1h30m or 2d", value);
     }
@@ -234,7 +234,8 @@ static bool read_shorthand(struct slice text, struct cron_expr *e, char *error, 
 }
 
 static bool read_zone(struct slice *text, struct cron_expr *e, char *error, size_t size) {
-    struct slice rest = *text, word = next_word(&rest), zone = part(word, find(word, '='), word.len);
+    struct slice rest = *text, word = cron_expr_next_word(&rest),
+                 zone = part(word, cron_expr_find(word, '='), word.len);
 
     if (!slice_is(part(word, 0, word.len - zone.len), "TZ") &&
         !slice_is(part(word, 0, word.len - zone.len), "CRON_TZ"))

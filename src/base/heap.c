@@ -10,7 +10,7 @@ static void put(struct heap *h, size_t index, struct heap_item *item) {
     item->place = index + 1;
 }
 
-static void sift_up(struct heap *h, size_t index, struct heap_item *item) {
+static void heap_sift_up(struct heap *h, size_t index, struct heap_item *item) {
     while (index > 0) {
         size_t parent = (index - 1) / 2;
 
@@ -22,7 +22,7 @@ static void sift_up(struct heap *h, size_t index, struct heap_item *item) {
     put(h, index, item);
 }
 
-static void sift_down(struct heap *h, size_t index, struct heap_item *item) {
+static void heap_sift_down(struct heap *h, size_t index, struct heap_item *item) {
     for (;;) {
         size_t child = 2 * index + 1;
 
@@ -37,17 +37,17 @@ static void sift_down(struct heap *h, size_t index, struct heap_item *item) {
 }
 
 /* Moves item from index up or down to the position of its time. */
-static void settle(struct heap *h, size_t index, struct heap_item *item) {
+static void heap_settle(struct heap *h, size_t index, struct heap_item *item) {
     if (index > 0 && item->due < h->items[(index - 1) / 2]->due)
-        sift_up(h, index, item);
+        heap_sift_up(h, index, item);
     else
-        sift_down(h, index, item);
+        heap_sift_down(h, index, item);
 }
 
 void heap_set(struct heap *h, struct heap_item *item, int64_t due) {
     item->due = due;
     if (heap_has(item)) {
-        settle(h, item->place - 1, item);
+        heap_settle(h, item->place - 1, item);
         return;
     }
     if (h->count == h->cap) {
@@ -55,7 +55,7 @@ void heap_set(struct heap *h, struct heap_item *item, int64_t due) {
         h->items = xrealloc(h->items, h->cap * sizeof(*h->items));
     }
     h->count++;
-    sift_up(h, h->count - 1, item);
+    heap_sift_up(h, h->count - 1, item);
 }
 
 void heap_remove(struct heap *h, struct heap_item *item) {
@@ -67,7 +67,7 @@ void heap_remove(struct heap *h, struct heap_item *item) {
     item->place = 0;
     last = h->items[--h->count];
     if (last != item)
-        settle(h, index, last);
+        heap_settle(h, index, last);
 }
 
 struct heap_item *heap_first(const struct heap *h) {

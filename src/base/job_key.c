@@ -275,8 +275,8 @@ static void put_ttl(char *out, int64_t ttl_s, bool at_least_once) {
     memcpy(out, digits, TTL_LEN);
 }
 
-static void make(char out[JOBID_LEN], struct job_key key, const char *node_id, int64_t ttl_s,
-                 bool at_least_once) {
+static void job_key_make(char out[JOBID_LEN], struct job_key key, const char *node_id, int64_t ttl_s,
+                         bool at_least_once) {
     unsigned char raw[RAW_LEN];
 
     memcpy(out, "D-", 2);
@@ -300,7 +300,7 @@ static bool is_last_made(struct job_key key, const char *node_id, int64_t ttl_s,
 void jobid_format(char out[JOBID_LEN], struct job_key key, const char *node_id, int64_t ttl_s,
                   bool at_least_once) {
     if (!is_last_made(key, node_id, ttl_s, at_least_once)) {
-        make(last_made.text, key, node_id, ttl_s, at_least_once);
+        job_key_make(last_made.text, key, node_id, ttl_s, at_least_once);
         memcpy(last_made.node, node_id, NODE_LEN);
         last_made.key = key;
         last_made.ttl_s = ttl_s;

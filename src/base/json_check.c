@@ -3,21 +3,21 @@
 
 #include <string.h>
 
-struct place {
+struct json_check_place {
     struct slice text;
     size_t at;
 };
 
-static int peek(const struct place *p) {
+static int peek(const struct json_check_place *p) {
     return p->at < p->text.len ? (unsigned char)p->text.ptr[p->at] : -1;
 }
 
-static void skip_blanks(struct place *p) {
+static void json_check_skip_blanks(struct json_check_place *p) {
     while (peek(p) == ' ' || peek(p) == '\t' || peek(p) == '\n' || peek(p) == '\r')
         p->at++;
 }
 
-static bool take(struct place *p, int c) {
+static bool json_check_take(struct json_check_place *p, int c) {
     if (peek(p) != c)
         return false;
     p->at++;
@@ -28,7 +28,7 @@ static bool is_digit(int c) {
     return c >= '0' && c <= '9';
 }
 
-static bool take_digits(struct place *p) {
+static bool take_digits(struct json_check_place *p) {
     size_t begin = p->at;
 
     while (is_digit(peek(p)))
@@ -36,16 +36,16 @@ static bool take_digits(struct place *p) {
     return p->at > begin;
 }
 
-static bool take_number(struct place *p) {
-    take(p, '-');
-    if (!take(p, '0') && !take_digits(p))
+static bool json_check_take_number(struct json_check_place *p) {
+    json_check_take(p, '-');
+    if (!json_check_take(p, '0') && !take_digits(p))
         return false;
-    if (take(p, '.') && !take_digits(p))
+    if (json_check_take(p, '.') && !take_digits(p))
         return false;
-    if (!take(p, 'e') && !take(p, 'E'))
+    if (!json_check_take(p, 'e') && !json_check_take(p, 'E'))
         return true;
-    if (!take(p, '-'))
-        take(p, '+');
+    if (!json_check_take(p, '-'))
+        json_check_take(p, '+');
     return take_digits(p);
 }
 
@@ -54,7 +54,7 @@ static bool is_hex(int c) {
 }
 
 /* Takes the rest of an escape sequence behind the backslash. */
-static bool take_escape(struct place *p) {
+static bool take_escape(struct json_check_place *p) {
     int c = peek(p);
 
     if (c == -1 || strchr("\"\\/bfnrtu", c) == NULL)
@@ -68,15 +68,15 @@ static bool take_escape(struct place *p) {
     return true;
 }
 
-static bool take_string(struct place *p) {
-    if (!take(p, '"'))
+static bool take_string(struct json_check_place *p) {
+    if (!json_check_take(p, '"'))
         return false;
-    while (!take(p, '"')) {
+    while (!json_check_take(p, '"')) {
         size_t len = p->at < p->text.len ? utf8_character_len(p->text, p->at) : 0;
 
         if (len == 0 || peek(p) < 0x20)
             return false;
-        if (!take(p, '\\'))
+        if (!json_check_take(p, '\\'))
             p->at += len;
         else if (!take_escape(p))
             return false;
@@ -84,7 +84,7 @@ static bool take_string(struct place *p) {
     return true;
 }
 
-static bool take_word(struct place *p) {
+static bool take_word(struct json_check_place *p) {
     static const char *const words[] = { "true", "false", "null" };
 
     for (size_t i = 0; i < LENGTH(words); i++) {
@@ -98,52 +98,52 @@ static bool take_word(struct place *p) {
     return false;
 }
 
-static enum json_kind take_value(struct place *p, int depth);
+static enum json_kind json_check_take_value(struct json_check_place *p, int depth);
 
-static bool take_name(struct place *p) {
-    skip_blanks(p);
+static bool take_name(struct json_check_place *p) {
+    json_check_skip_blanks(p);
     if (!take_string(p))
         return false;
-    skip_blanks(p);
-    return take(p, ':');
+    json_check_skip_blanks(p);
+    return json_check_take(p, ':');
 }
 
 /* Takes the members of an object or array behind the opening bracket, and the closing bracket. */
-static bool take_members(struct place *p, char end, int depth) {
-    skip_blanks(p);
-    if (take(p, end))
+static bool take_members(struct json_check_place *p, char end, int depth) {
+    json_check_skip_blanks(p);
+    if (json_check_take(p, end))
         return true;
     do {
-        if ((end == '}' && !take_name(p)) || take_value(p, depth + 1) == JSON_NONE)
+        if ((end == '}' && !take_name(p)) || json_check_take_value(p, depth + 1) == JSON_NONE)
             return false;
-    } while (take(p, ','));
-    return take(p, end);
+    } while (json_check_take(p, ','));
+    return json_check_take(p, end);
 }
 
 /* Takes a value and the blanks around it. */
-static enum json_kind take_value(struct place *p, int depth) {
+static enum json_kind json_check_take_value(struct json_check_place *p, int depth) {
     enum json_kind kind = JSON_NONE;
 
-    skip_blanks(p);
+    json_check_skip_blanks(p);
     if (depth > JSON_DEPTH)
         return JSON_NONE;
-    if (take(p, '{'))
+    if (json_check_take(p, '{'))
         kind = take_members(p, '}', depth) ? JSON_OBJECT : JSON_NONE;
-    else if (take(p, '['))
+    else if (json_check_take(p, '['))
         kind = take_members(p, ']', depth) ? JSON_ARRAY : JSON_NONE;
     else if (peek(p) == '"')
         kind = take_string(p) ? JSON_STRING : JSON_NONE;
     else if (peek(p) == '-' || is_digit(peek(p)))
-        kind = take_number(p) ? JSON_NUMBER : JSON_NONE;
+        kind = json_check_take_number(p) ? JSON_NUMBER : JSON_NONE;
     else
         kind = take_word(p) ? JSON_WORD : JSON_NONE;
-    skip_blanks(p);
+    json_check_skip_blanks(p);
     return kind;
 }
 
 enum json_kind json_kind_of(struct slice text) {
-    struct place p = { text, 0 };
-    enum json_kind kind = take_value(&p, 1);
+    struct json_check_place p = { text, 0 };
+    enum json_kind kind = json_check_take_value(&p, 1);
 
     return p.at == text.len ? kind : JSON_NONE;
 }

@@ -3,29 +3,29 @@
 
 #include <string.h>
 
-struct place {
+struct json_field_place {
     const char *at, *end;
 };
 
-static bool is_blank(char c) {
+static bool json_field_is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void skip_blanks(struct place *p) {
-    while (p->at < p->end && is_blank(*p->at))
+static void json_field_skip_blanks(struct json_field_place *p) {
+    while (p->at < p->end && json_field_is_blank(*p->at))
         p->at++;
 }
 
-static bool take(struct place *p, char c) {
-    skip_blanks(p);
+static bool json_field_take(struct json_field_place *p, char c) {
+    json_field_skip_blanks(p);
     if (p->at == p->end || *p->at != c)
         return false;
     p->at++;
     return true;
 }
 
-static bool skip_string(struct place *p) {
-    if (!take(p, '"'))
+static bool skip_string(struct json_field_place *p) {
+    if (!json_field_take(p, '"'))
         return false;
     for (; p->at < p->end; p->at++) {
         if (*p->at == '"') {
@@ -39,7 +39,7 @@ static bool skip_string(struct place *p) {
 }
 
 /* Skips to the bracket that closes the one here. Does not check that the two brackets are of the same kind. */
-static bool skip_nested(struct place *p) {
+static bool skip_nested(struct json_field_place *p) {
     for (int depth = 0; p->at < p->end;) {
         char c = *p->at;
 
@@ -57,18 +57,18 @@ static bool skip_nested(struct place *p) {
     return false;
 }
 
-static bool skip_word(struct place *p) {
+static bool skip_word(struct json_field_place *p) {
     const char *begin = p->at;
 
-    while (p->at < p->end && !is_blank(*p->at) && strchr(",}]\"{[:", *p->at) == NULL)
+    while (p->at < p->end && !json_field_is_blank(*p->at) && strchr(",}]\"{[:", *p->at) == NULL)
         p->at++;
     return p->at > begin;
 }
 
-static bool skip_value(struct place *p, struct slice *value) {
+static bool skip_value(struct json_field_place *p, struct slice *value) {
     bool good;
 
-    skip_blanks(p);
+    json_field_skip_blanks(p);
     if (p->at == p->end)
         return false;
     value->ptr = p->at;
@@ -84,30 +84,30 @@ static bool skip_value(struct place *p, struct slice *value) {
 
 /* Scans the whole object even after a match, so that a truncated object is reported as broken. */
 enum json_found json_field(struct slice object, const char *name, struct slice *value) {
-    struct place p = { object.ptr, object.ptr + object.len };
+    struct json_field_place p = { object.ptr, object.ptr + object.len };
     enum json_found found = JSON_ABSENT;
     struct slice key, here, text;
 
-    if (!take(&p, '{'))
+    if (!json_field_take(&p, '{'))
         return JSON_BROKEN;
-    if (!take(&p, '}')) {
+    if (!json_field_take(&p, '}')) {
         do {
-            skip_blanks(&p);
+            json_field_skip_blanks(&p);
             key.ptr = p.at;
             if (!skip_string(&p))
                 return JSON_BROKEN;
             key.len = (size_t)(p.at - key.ptr);
-            if (!take(&p, ':') || !skip_value(&p, &here))
+            if (!json_field_take(&p, ':') || !skip_value(&p, &here))
                 return JSON_BROKEN;
             if (json_plain_string(key, &text) && slice_equal(text, slice_str(name))) {
                 *value = here;
                 found = JSON_FOUND;
             }
-        } while (take(&p, ','));
-        if (!take(&p, '}'))
+        } while (json_field_take(&p, ','));
+        if (!json_field_take(&p, '}'))
             return JSON_BROKEN;
     }
-    skip_blanks(&p);
+    json_field_skip_blanks(&p);
     return p.at == p.end ? found : JSON_BROKEN;
 }
 

@@ -28,7 +28,7 @@ static bool add_string(struct buf *b, struct slice text) {
     return true;
 }
 
-static bool add_name(struct buf *b, struct slice name) {
+static bool json_make_add_name(struct buf *b, struct slice name) {
     if (buf_ptr(b)[buf_len(b) - 1] != '{')
         buf_append(b, ",", 1);
     if (!add_string(b, name))
@@ -42,11 +42,11 @@ void json_begin(struct buf *b) {
 }
 
 bool json_add_text(struct buf *b, struct slice name, struct slice text) {
-    return add_name(b, name) && add_string(b, text);
+    return json_make_add_name(b, name) && add_string(b, text);
 }
 
 bool json_add_value(struct buf *b, struct slice name, struct slice value) {
-    if (json_kind_of(value) == JSON_NONE || !add_name(b, name))
+    if (json_kind_of(value) == JSON_NONE || !json_make_add_name(b, name))
         return false;
     buf_append(b, value.ptr, value.len);
     return true;

@@ -73,7 +73,7 @@ struct latency_sample latency_latest(const struct latency_event *e) {
     return latency_at(e, latency_count(e) - 1);
 }
 
-static void forget(struct latency_event *e) {
+static void latency_forget(struct latency_event *e) {
     list_remove(&e->link);
     free(e->name);
     free(e);
@@ -84,7 +84,7 @@ bool latency_reset(struct slice name) {
 
     if (e == NULL)
         return false;
-    forget(e);
+    latency_forget(e);
     return true;
 }
 
@@ -92,7 +92,7 @@ size_t latency_reset_all(void) {
     size_t count = 0;
 
     for (; !list_empty(&events); count++)
-        forget(LIST_ENTRY(events.next, struct latency_event, link));
+        latency_forget(LIST_ENTRY(events.next, struct latency_event, link));
     return count;
 }
 

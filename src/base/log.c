@@ -47,7 +47,7 @@ static bool is_journal(int fd) {
            st.st_dev == device && st.st_ino == inode;
 }
 
-static int open_log(const char *path) {
+static int log_open_log(const char *path) {
     return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 }
 
@@ -83,7 +83,7 @@ bool log_set_file(const char *path) {
         return true;
     }
     full = absolute_path(path);
-    fd = full == NULL ? -1 : open_log(full);
+    fd = full == NULL ? -1 : log_open_log(full);
     if (fd < 0) {
         int reason = errno;
 
@@ -105,7 +105,7 @@ static void follow_rotation(void) {
         return;
     if (stat(log_path, &named) == 0 && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev)
         return;
-    fd = open_log(log_path);
+    fd = log_open_log(log_path);
     if (fd < 0)
         return;
     close(log_fd);

@@ -73,23 +73,23 @@ struct automaton {
     uint64_t *now;   /* states that the text so far can lead to */
 };
 
-static void set_bit(uint64_t *words, size_t bit) {
+static void match_set_bit(uint64_t *words, size_t bit) {
     words[bit / BITS] |= UINT64_C(1) << bit % BITS;
 }
 
-static void add_element(struct automaton *a, struct slice pattern, size_t *at, bool ignore_case) {
+static void match_add_element(struct automaton *a, struct slice pattern, size_t *at, bool ignore_case) {
     size_t end = *at;
 
     for (unsigned c = 0; c < BYTES; c++) {
         end = *at;
         if (element_matches(pattern, &end, (unsigned char)c, ignore_case))
-            set_bit(a->next + c * a->words, a->elements);
+            match_set_bit(a->next + c * a->words, a->elements);
     }
     *at = end;
     a->elements++;
 }
 
-static void make(struct automaton *a, struct slice pattern, bool ignore_case) {
+static void match_make(struct automaton *a, struct slice pattern, bool ignore_case) {
     size_t at = 0;
 
     a->words = pattern.len / BITS + 1;
@@ -98,9 +98,9 @@ static void make(struct automaton *a, struct slice pattern, bool ignore_case) {
     a->now = a->stars + a->words;
     while (at < pattern.len) {
         if (pattern.ptr[at] != '*') {
-            add_element(a, pattern, &at, ignore_case);
+            match_add_element(a, pattern, &at, ignore_case);
         } else {
-            set_bit(a->stars, a->elements);
+            match_set_bit(a->stars, a->elements);
             at++;
         }
     }
@@ -126,8 +126,8 @@ bool glob_match_worst(struct slice pattern, struct slice text, bool ignore_case)
     size_t read = 0;
     bool matches;
 
-    make(&a, pattern, ignore_case);
-    set_bit(a.now, 0);
+    match_make(&a, pattern, ignore_case);
+    match_set_bit(a.now, 0);
     while (read < text.len && read_byte(&a, (unsigned char)text.ptr[read]))
         read++;
     matches = read == text.len && (a.now[a.elements / BITS] >> a.elements % BITS & 1) != 0;

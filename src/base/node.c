@@ -32,7 +32,7 @@ static bool runs(const struct node *n) {
     return n->live;
 }
 
-static bool is_known(const struct node *n) {
+static bool node_is_known(const struct node *n) {
     return n->id[0] != '\0' && !n->left;
 }
 
@@ -62,7 +62,7 @@ struct node *const *node_named(size_t *count) {
 }
 
 struct node *const *node_known(size_t *count) {
-    return list_nodes(is_known, count);
+    return list_nodes(node_is_known, count);
 }
 
 bool node_has_peers(void) {
@@ -133,7 +133,7 @@ struct id_file {
 /* Stays open until the process ends, because closing it would release the lock. */
 static int lock_fd = -1;
 
-static bool fail(const struct id_file *f, const char *what) {
+static bool node_fail(const struct id_file *f, const char *what) {
     snprintf(f->err, f->err_size, "%s %s: %s", what, f->path, strerror(errno));
     return false;
 }
@@ -142,7 +142,7 @@ static bool lock_file(const struct id_file *f, int fd) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return true;
     if (errno != EWOULDBLOCK)
-        return fail(f, "cannot lock");
+        return node_fail(f, "cannot lock");
     snprintf(f->err, f->err_size,
              "%s is in use by another running server: stop that one, or choose another port or directory",
              f->path);
@@ -163,7 +163,7 @@ static bool open_locked(const struct id_file *f, int *out) {
         int fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
         if (fd < 0)
-            return fail(f, "cannot open");
+            return node_fail(f, "cannot open");
         if (!lock_file(f, fd)) {
             close(fd);
             return false;
@@ -182,7 +182,7 @@ static bool read_id(const struct id_file *f, int fd) {
     ssize_t len = pread(fd, text, sizeof(text), 0);
 
     if (len < 0)
-        return fail(f, "cannot read");
+        return node_fail(f, "cannot read");
     self.id[0] = '\0';
     if (len == 0)
         return true;
@@ -232,14 +232,14 @@ static bool store_new_id(const struct id_file *f, int *fd) {
     int temp = open(f->temp_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     if (temp < 0)
-        return fail(f, "cannot write a new ID for");
+        return node_fail(f, "cannot write a new ID for");
     make_id(id);
     if (!lock_file(f, temp)) {
         close(temp);
         return false;
     }
     if (!write_id(f, temp, id)) {
-        fail(f, "cannot write");
+        node_fail(f, "cannot write");
         unlink(f->temp_path);
         close(temp);
         return false;

@@ -26,7 +26,7 @@ size_t slowlog_len(void) {
     return count;
 }
 
-static void drop(struct slowlog_entry *e) {
+static void slowlog_drop(struct slowlog_entry *e) {
     list_remove(&e->link);
     count--;
     for (int i = 0; i < e->argc; i++)
@@ -38,7 +38,7 @@ static void drop(struct slowlog_entry *e) {
 
 static void trim(size_t keep) {
     while (count > keep)
-        drop(LIST_ENTRY(entries.prev, struct slowlog_entry, link));
+        slowlog_drop(LIST_ENTRY(entries.prev, struct slowlog_entry, link));
 }
 
 void slowlog_set_max_len(size_t max_len) {

@@ -10,7 +10,7 @@ void spelling_init(struct spelling *s, struct slice word) {
     *s = (struct spelling){ .word = word, .steps = word.len <= SHORT_WORD ? 2 : 3 };
 }
 
-static size_t least(size_t a, size_t b) {
+static size_t spelling_least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
@@ -30,10 +30,10 @@ static size_t distance(struct slice a, struct slice b) {
 
         row[0] = i;
         for (size_t j = 1; j <= b.len; j++) {
-            row[j] = least(least(above[j], row[j - 1]) + 1,
-                           above[j - 1] + (same_letter(a, i - 1, b, j - 1) ? 0 : 1));
+            row[j] = spelling_least(spelling_least(above[j], row[j - 1]) + 1,
+                                    above[j - 1] + (same_letter(a, i - 1, b, j - 1) ? 0 : 1));
             if (i > 1 && j > 1 && same_letter(a, i - 1, b, j - 2) && same_letter(a, i - 2, b, j - 1))
-                row[j] = least(row[j], before[j - 2] + 1);
+                row[j] = spelling_least(row[j], before[j - 2] + 1);
         }
         before = above;
         above = row;

@@ -14,7 +14,7 @@ static struct {
 } zone;
 
 /* Refuses names that could lead to a file outside of ZONES. */
-static bool is_name(const char *name) {
+static bool timezone_is_name(const char *name) {
     const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
 
     return name[0] != '/' && name[strspn(name, letters)] == '\0';
@@ -38,7 +38,7 @@ bool zone_exists(const char *name) {
     if (name[0] == '\0')
         return true;
     snprintf(path, sizeof path, "%s/%s", ZONES, name);
-    return is_name(name) && is_zone_file(path);
+    return timezone_is_name(name) && is_zone_file(path);
 }
 
 void zone_enter(const char *name) {

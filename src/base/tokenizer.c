@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool is_blank(char c) {
+static bool tokenizer_is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
@@ -17,7 +17,7 @@ static int hex_value(char c) {
 }
 
 /* The byte of the escape sequence at *from, which is behind the backslash. Moves *from behind the sequence. */
-static char unescape(const char *line, size_t end, size_t *from) {
+static char tokenizer_unescape(const char *line, size_t end, size_t *from) {
     static const char letters[] = "nrtba", bytes[] = "\n\r\t\b\a";
     char c = line[(*from)++];
     const char *known = c == '\0' ? NULL : strchr(letters, c);
@@ -38,7 +38,7 @@ static bool unquote(char *line, size_t end, char quote, size_t *from, size_t *to
 
         if (escaped && quote == '"') {
             (*from)++;
-            line[(*to)++] = unescape(line, end, from);
+            line[(*to)++] = tokenizer_unescape(line, end, from);
             continue;
         }
         if (escaped && line[*from + 1] == quote)
@@ -48,18 +48,18 @@ static bool unquote(char *line, size_t end, char quote, size_t *from, size_t *to
     if (*from == end)
         return false;
     (*from)++;
-    return *from == end || is_blank(line[*from]);
+    return *from == end || tokenizer_is_blank(line[*from]);
 }
 
 enum word_result word_next(char *line, size_t end, size_t *from, struct slice *word) {
     size_t start, to;
 
-    while (*from < end && is_blank(line[*from]))
+    while (*from < end && tokenizer_is_blank(line[*from]))
         (*from)++;
     if (*from == end)
         return WORD_END;
     start = to = *from;
-    while (*from < end && !is_blank(line[*from])) {
+    while (*from < end && !tokenizer_is_blank(line[*from])) {
         char c = line[(*from)++];
 
         if (c != '"' && c != '\'')

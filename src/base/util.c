@@ -28,7 +28,7 @@ bool slice_is(struct slice s, const char *word) {
     return word[s.len] == '\0';
 }
 
-static void *checked(void *ptr, size_t size) {
+static void *util_checked(void *ptr, size_t size) {
     if (ptr == NULL)
         log_fatal("memory", "out of memory while asking for %zu bytes", size);
     return ptr;
@@ -36,17 +36,17 @@ static void *checked(void *ptr, size_t size) {
 
 /* A size of 0 returns a unique pointer, so that NULL always means failure. */
 void *xmalloc(size_t size) {
-    return checked(malloc(size == 0 ? 1 : size), size);
+    return util_checked(malloc(size == 0 ? 1 : size), size);
 }
 
 void *xcalloc(size_t count, size_t size) {
     if (count == 0 || size == 0)
-        return checked(calloc(1, 1), 1);
-    return checked(calloc(count, size), size);
+        return util_checked(calloc(1, 1), 1);
+    return util_checked(calloc(count, size), size);
 }
 
 void *xrealloc(void *ptr, size_t size) {
-    return checked(realloc(ptr, size == 0 ? 1 : size), size);
+    return util_checked(realloc(ptr, size == 0 ? 1 : size), size);
 }
 
 char *xstrdup(const char *text) {

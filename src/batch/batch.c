@@ -205,7 +205,7 @@ static struct conn *conn_of(const struct db_conn *db) {
     return NULL;
 }
 
-static void append_task(struct txn *f, struct task *t) {
+static void batch_append_task(struct txn *f, struct task *t) {
     if (f->task_count == f->task_cap) {
         f->task_cap = f->task_cap == 0 ? 64 : f->task_cap * 2;
         f->tasks = xrealloc(f->tasks, f->task_cap * sizeof *f->tasks);
@@ -225,13 +225,13 @@ static struct task *first_task(struct op *op) {
 }
 
 /* True if t fits into a statement with that many rows and bytes, in a transaction with in_flight bytes. */
-static bool fits(size_t in_flight, size_t rows, size_t bytes, const struct task *t) {
+static bool batch_fits(size_t in_flight, size_t rows, size_t bytes, const struct task *t) {
     return rows + t->rows <= (size_t)config.batch_max && bytes + t->bytes <= (size_t)config.batch_max_bytes &&
            in_flight + task_size(t) <= OP_MAX_BYTES;
 }
 
 bool batch_has_room(const struct txn *f, const struct params *p, const struct task *t) {
-    return p->rows == 0 || fits(f->bytes, p->rows, p->bytes, t);
+    return p->rows == 0 || batch_fits(f->bytes, p->rows, p->bytes, t);
 }
 
 void batch_encode(struct txn *f, struct params *p, struct task *t,
@@ -240,7 +240,7 @@ void batch_encode(struct txn *f, struct params *p, struct task *t,
     encode_task(p, t);
     p->rows += t->rows;
     p->bytes += t->bytes;
-    append_task(f, t);
+    batch_append_task(f, t);
 }
 
 /* Number of tasks in the statement that is being built. */
@@ -298,7 +298,7 @@ static size_t scope_of(const struct txn *f, const struct op *op) {
     for (const struct list *n = op->queue.next; n != &op->queue && count < quota; n = n->next, count++) {
         const struct task *t = LIST_ENTRY(n, const struct task, node);
 
-        if (count > 0 && !fits(f->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
+        if (count > 0 && !batch_fits(f->bytes + bytes + rows * OP_ROW_BYTES, rows, bytes, t))
             break;
         rows += t->rows;
         bytes += t->bytes;
@@ -384,7 +384,7 @@ static void add_kind(struct txn *f, struct op *op, size_t *scope) {
 }
 
 /* True if op can get another statement in the transaction. */
-static bool may_go_on(const struct txn *f, struct op *op) {
+static bool batch_may_go_on(const struct txn *f, struct op *op) {
     return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS &&
            (op->commit == COMMIT_ANY || txn_has_room(f, task_size(first_task(op))));
 }
@@ -410,9 +410,9 @@ static bool add_kinds(struct txn *f, struct op *op) {
 static void add_op(struct txn *f, struct op *op) {
     size_t left = !op->alone ? 1 : op->most > 0 ? op->most : ALONE_MOST;
 
-    if (op->alike != NULL && may_go_on(f, op) && add_kinds(f, op))
+    if (op->alike != NULL && batch_may_go_on(f, op) && add_kinds(f, op))
         return;
-    for (; left > 0 && may_go_on(f, op); left--)
+    for (; left > 0 && batch_may_go_on(f, op); left--)
         add_statement(f, op);
 }
 
@@ -653,7 +653,7 @@ void batch_part_done(const struct part *part, const PGresult *rows) {
     part->done(part->tasks, part->count, rows);
 }
 
-static void committed(struct txn *f, const struct db_result *result) {
+static void batch_committed(struct txn *f, const struct db_result *result) {
     if (f->is_client_txn) {
         client_txns_committed(f, result->rows);
         return;
@@ -690,7 +690,7 @@ bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
 
 /* A task of the transaction may have crashed the database. After a second loss, a task is sent with half as
  * many others. It is given up after LOST_ALONE_MOST losses alone. */
-static void note_lost(const struct txn *f, struct task *t, size_t group_size, bool alone) {
+static void batch_note_lost(const struct txn *f, struct task *t, size_t group_size, bool alone) {
     t->lost++;
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
@@ -733,7 +733,7 @@ static void lost_txn(struct txn *f) {
 
         for (size_t k = part->count; k-- > 0;) {
             if (f->at_work && !is_companion(part) && !f->checks)
-                note_lost(f, part->tasks[k], part->count, alone && part->count == 1);
+                batch_note_lost(f, part->tasks[k], part->count, alone && part->count == 1);
             else
                 send_lost_again(f, part->tasks[k]);
         }
@@ -777,7 +777,7 @@ static void failed_task(struct task *t, size_t group_size, const struct op_error
 }
 
 /* If the commit failed and not a statement, all tasks become suspects. */
-static void failed(struct txn *f, const struct db_result *result) {
+static void batch_failed(struct txn *f, const struct db_result *result) {
     bool at_commit = result->failed_at >= f->part_count;
 
     if (f->is_client_txn) {
@@ -810,9 +810,9 @@ static void on_completed(struct db_conn *db, const struct db_result *result) {
     f->at_work = result->at_work;
     f->disk_full = result->outcome == DB_LOST && strcmp(result->error.sqlstate, OP_DISK_FULL) == 0;
     if (result->outcome == DB_COMMITTED)
-        committed(f, result);
+        batch_committed(f, result);
     else if (result->outcome == DB_FAILED)
-        failed(f, result);
+        batch_failed(f, result);
     else
         lost(conn);
 }

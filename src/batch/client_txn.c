@@ -23,7 +23,7 @@ bool client_txns_wait(void) {
     return !list_empty(&waiting);
 }
 
-static struct client_txn *first_waiting(void) {
+static struct client_txn *client_txn_first_waiting(void) {
     LIST_EACH(node, &waiting) {
         struct client_txn *b = LIST_ENTRY(node, struct client_txn, node);
 
@@ -83,7 +83,7 @@ void client_txn_send(struct client_txn *b) {
     wait_for_turn(b, false);
 }
 
-static void append_task(struct txn *f, struct client_txn *b) {
+static void client_txn_append_task(struct txn *f, struct client_txn *b) {
     list_remove(&b->node);
     batch_count_bundled(-(long)b->count);
     for (size_t at = 0; at < b->count;) {
@@ -103,7 +103,7 @@ static bool may_join(const struct txn *f, const struct client_txn *first, const 
 }
 
 void client_txns_append(struct txn *f) {
-    struct client_txn *first = first_waiting(), *next;
+    struct client_txn *first = client_txn_first_waiting(), *next;
     int64_t mark;
 
     if (first == NULL)
@@ -113,8 +113,8 @@ void client_txns_append(struct txn *f) {
     mark = commit_marker_begin();
     for (next = first; next != NULL;) {
         next->lost.txn = mark;
-        append_task(f, next);
-        next = first_waiting();
+        client_txn_append_task(f, next);
+        next = client_txn_first_waiting();
         if (first->alone || !may_join(f, first, next))
             break;
     }
@@ -123,7 +123,7 @@ void client_txns_append(struct txn *f) {
 
 /* ---- ends ---- */
 
-static void leave(struct task *t) {
+static void client_txn_leave(struct task *t) {
     t->client_txn = NULL;
     t->state = TASK_IDLE;
 }
@@ -134,7 +134,7 @@ static void fail_all(const struct client_txn *b, const struct op_error *error) {
     size_t count = b->count;
 
     for (size_t i = 0; i < count; i++) {
-        leave(tasks[i]);
+        client_txn_leave(tasks[i]);
         tasks[i]->op->fail(tasks[i], error);
     }
 }
@@ -171,13 +171,13 @@ static void wait_again(struct client_txn *b, bool in_front) {
     wait_for_turn(b, in_front);
 }
 
-static void send_again(struct client_txn *b) {
+static void client_txn_send_again(struct client_txn *b) {
     wait_again(b, true);
 }
 
 static void send_again_alone(struct client_txn *b) {
     b->alone = true;
-    send_again(b);
+    client_txn_send_again(b);
 }
 
 /* Calls fn for each client transaction of f, the last first, so that the order is kept. */
@@ -219,14 +219,14 @@ static void refuse(struct client_txn *b, const struct op_error *error) {
     fail_all(b, error);
 }
 
-static void keep(struct client_txn *b) {
+static void client_txn_keep(struct client_txn *b) {
     (void)b;
 }
 
 /* The client transaction, sent without others, needs a row or table that another session has locked. It
  * waits behind the others. */
 static void blocked(struct txn *f, struct client_txn *b) {
-    each_of(f, false, keep);
+    each_of(f, false, client_txn_keep);
     resume_us = clock_mono() + CONTENTION_PAUSE_US;
     if (contention_is_over(&b->blocked_us))
         refuse(b, &contention_error);
@@ -243,7 +243,7 @@ void client_txns_failed(struct txn *f, const struct op_error *error) {
         return;
     }
     again = carries_several(f) || (may_pass(error->sqlstate) && ++b->failures < MAX_FAILURES);
-    each_of(f, false, again ? send_again_alone : keep);
+    each_of(f, false, again ? send_again_alone : client_txn_keep);
     if (!again)
         refuse(b, error);
 }
@@ -259,7 +259,7 @@ static void answers_lost(struct client_txn *b) {
     for (size_t i = 0; i < count; i++) {
         struct task *t = tasks[i];
 
-        leave(t);
+        client_txn_leave(t);
         if (t->op->answer_lost != NULL)
             t->op->answer_lost(t);
         else
@@ -267,14 +267,14 @@ static void answers_lost(struct client_txn *b) {
     }
 }
 
-static void nobody_knows(struct client_txn *b) {
+static void client_txn_end_unknown(struct client_txn *b) {
     struct op_error error = { "08007", "the connection was lost before the answer came" };
 
     b->on_end(b, CLIENT_TXN_UNKNOWN, &error);
     fail_all(b, &error);
 }
 
-static void on_known(struct lost_task *l, enum commit_fate fate) {
+static void on_client_txn_known(struct lost_task *l, enum commit_fate fate) {
     struct client_txn *b = CONTAINER_OF(l, struct client_txn, lost);
 
     if (fate == COMMIT_DONE)
@@ -282,29 +282,29 @@ static void on_known(struct lost_task *l, enum commit_fate fate) {
     else if (batch_lost_too_often("transaction of a client", b->lost_alone))
         refuse(b, &batch_lost_error);
     else if (fate == COMMIT_UNDONE)
-        send_again(b);
+        client_txn_send_again(b);
     else
-        nobody_knows(b);
+        client_txn_end_unknown(b);
 }
 
-static void ask(struct client_txn *b) {
-    b->lost.on_known = on_known;
+static void client_txn_ask(struct client_txn *b) {
+    b->lost.on_known = on_client_txn_known;
     commit_marker_ask(&b->lost);
 }
 
 /* After a second loss, a client transaction is sent without others. */
-static void note_lost(struct client_txn *b) {
+static void client_txn_note_lost(struct client_txn *b) {
     b->times_lost++;
     b->alone = b->alone || b->times_lost > 1;
 }
 
 static void note_lost_alone(struct client_txn *b) {
     b->lost_alone++;
-    note_lost(b);
+    client_txn_note_lost(b);
 }
 
 void client_txns_lost(struct txn *f) {
     if (f->at_work)
-        each_client_txn(f, carries_several(f) ? note_lost : note_lost_alone);
-    each_of(f, true, ask);
+        each_client_txn(f, carries_several(f) ? client_txn_note_lost : note_lost_alone);
+    each_of(f, true, client_txn_ask);
 }

@@ -122,7 +122,7 @@ void commit_marker_ask(struct lost_task *l) {
     ask();
 }
 
-static void find_encode(struct params *p, struct task *t) {
+static void commit_marker_find_encode(struct params *p, struct task *t) {
     (void)t;
     asked = 0;
     params_set_int2(p, 0, (int16_t)node_self()->number);
@@ -141,7 +141,7 @@ static bool is_in(const PGresult *rows, int64_t txn) {
 
 /* Reports the commit status to the first `asked` lost tasks; rows: NULL if the query failed. Tasks that were
  * lost after the query was sent need another query. */
-static void tell(const PGresult *rows) {
+static void commit_marker_tell(const PGresult *rows) {
     for (; asked > 0; asked--) {
         struct lost_task *l = LIST_ENTRY(list_pop_front(&txns.lost), struct lost_task, node);
 
@@ -150,16 +150,16 @@ static void tell(const PGresult *rows) {
     ask();
 }
 
-static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void commit_marker_find_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
-    tell(rows);
+    commit_marker_tell(rows);
 }
 
-static void find_fail(struct task *t, const struct op_error *err) {
+static void commit_marker_find_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
-    tell(NULL);
+    commit_marker_tell(NULL);
 }
 
 struct op op_find_commits = {
@@ -167,9 +167,9 @@ struct op op_find_commits = {
     .stmt = SQL_FIND_COMMITS,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = find_encode,
-    .done = find_done,
-    .fail = find_fail,
+    .encode = commit_marker_find_encode,
+    .done = commit_marker_find_done,
+    .fail = commit_marker_find_fail,
 };
 
 /* ---- deletion ---- */
@@ -197,20 +197,20 @@ void commit_marker_forget(void) {
         batch_add(&forget);
 }
 
-static void forget_encode(struct params *p, struct task *t) {
+static void commit_marker_forget_encode(struct params *p, struct task *t) {
     (void)t;
     txns.forgotten = first_needed();
     params_set_int2(p, 0, (int16_t)node_self()->number);
     params_set_int8(p, 1, txns.forgotten);
 }
 
-static void forget_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void commit_marker_forget_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     (void)rows;
 }
 
-static void forget_fail(struct task *t, const struct op_error *err) {
+static void commit_marker_forget_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
 }
@@ -220,7 +220,7 @@ struct op op_forget_commits = {
     .stmt = SQL_FORGET_COMMITS,
     .conn = CONN_READ,
     .alone = true,
-    .encode = forget_encode,
-    .done = forget_done,
-    .fail = forget_fail,
+    .encode = commit_marker_forget_encode,
+    .done = commit_marker_forget_done,
+    .fail = commit_marker_forget_fail,
 };

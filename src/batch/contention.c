@@ -40,7 +40,7 @@ bool contention_is(const char *sqlstate) {
     return strcmp(sqlstate, "55P03") == 0;
 }
 
-static void begin(struct op *op) {
+static void contention_begin(struct op *op) {
     if (!op->contention.on)
         contention.contended++;
     op->contention.on = true;
@@ -61,7 +61,7 @@ bool contention_is_over(int64_t *since) {
     return clock_mono() - *since >= config.lock_patience * US_PER_S;
 }
 
-static void give_up(struct task *t) {
+static void contention_give_up(struct task *t) {
     batch_reset(t);
     t->op->fail(t, &contention_error);
 }
@@ -73,7 +73,7 @@ static void wait_behind(struct task *t) {
         return;
     t->group_size = 0;
     if (contention_is_over(&t->blocked_us))
-        give_up(t);
+        contention_give_up(t);
     else
         batch_requeue(t, &t->op->queue);
 }
@@ -98,12 +98,12 @@ static void give_up_queued(struct op *op) {
             batch_requeue(t, next);
     }
     while (!list_empty(&over))
-        give_up(LIST_ENTRY(list_pop_front(&over), struct task, node));
+        contention_give_up(LIST_ENTRY(list_pop_front(&over), struct task, node));
 }
 
 /* ---- attempts ---- */
 
-static bool is_due(const struct op *op, enum conn_kind conn, int64_t now) {
+static bool contention_is_due(const struct op *op, enum conn_kind conn, int64_t now) {
     return op->contention.on && op->conn == conn && !list_empty(&op->queue) &&
            op->contention.resume_us <= now;
 }
@@ -116,7 +116,7 @@ static struct op *next_op(enum conn_kind conn) {
     for (size_t i = 0; i < contention.op_count; i++) {
         size_t at = (contention.conns[conn].next + i) % contention.op_count;
 
-        if (is_due(contention.ops[at], conn, now)) {
+        if (contention_is_due(contention.ops[at], conn, now)) {
             contention.conns[conn].next = at + 1;
             return contention.ops[at];
         }
@@ -136,7 +136,7 @@ static struct params *take_tasks(struct txn *f, struct op *op, size_t most) {
     return p;
 }
 
-static void check(struct txn *f, struct op *op) {
+static void contention_check(struct txn *f, struct op *op) {
     struct params *p = take_tasks(f, op, SIZE_MAX);
 
     f->checks = true;
@@ -160,7 +160,7 @@ void contention_append(struct txn *f) {
     if (op->conn != CONN_READ)
         db_begin(f->db, batch_durability(op->commit));
     if (op->names_jobs)
-        check(f, op);
+        contention_check(f, op);
     else
         attempt(f, op);
 }
@@ -183,7 +183,7 @@ static size_t task_at(struct task *const *tasks, size_t count, size_t row) {
 }
 
 /* Tasks whose jobs are free are sent next, in one statement. The others wait. */
-static void checked(const struct part *part, const PGresult *rows) {
+static void contention_checked(const struct part *part, const PGresult *rows) {
     bool *locked = xcalloc(part->count, sizeof *locked);
     size_t is_free = part->count;
 
@@ -212,7 +212,7 @@ void contention_committed(struct txn *f, PGresult *const *rows) {
 
     contention.conns[op->conn].resume_us = 0;
     if (f->checks) {
-        checked(&f->parts[0], rows[0]);
+        contention_checked(&f->parts[0], rows[0]);
         c->resume_us = op->queued == c->blocked ? clock_mono() + RECHECK_US : 0;
     } else {
         c->fails = 0;
@@ -261,7 +261,7 @@ static void contend(const struct txn *f, const struct part *part) {
     struct op *op = part->op;
     bool is_checked = part->tasks[0]->group_size > 0;
 
-    begin(op);
+    contention_begin(op);
     if (op->names_jobs && f->checks) {
         part_in_front(part);
         pause_conn(op, STEPS_MOST);
@@ -277,7 +277,7 @@ static void contend(const struct txn *f, const struct part *part) {
     end_if_empty(op);
 }
 
-static void send_again(const struct part *part) {
+static void contention_send_again(const struct part *part) {
     for (size_t i = part->count; i-- > 0;)
         batch_send_again(part->tasks[i], false);
 }
@@ -292,6 +292,6 @@ void contention_failed(struct txn *f, size_t statement_failed) {
         if (part->op->commit != COMMIT_ANY && (all || i == statement_failed))
             contend(f, part);
         else
-            send_again(part);
+            contention_send_again(part);
     }
 }

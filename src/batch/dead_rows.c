@@ -28,7 +28,7 @@ static void dead_encode(struct params *p, struct task *t) {
     (void)t;
 }
 
-static void dead_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void dead_rows_dead_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     dead.jobs = row_int8(rows, 0, 0);
@@ -36,7 +36,7 @@ static void dead_done(struct task **tasks, size_t count, const PGresult *rows) {
 }
 
 /* The last numbers remain. */
-static void dead_fail(struct task *t, const struct op_error *err) {
+static void dead_rows_dead_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
 }
@@ -47,6 +47,6 @@ struct op op_dead_rows = {
     .conn = CONN_READ,
     .alone = true,
     .encode = dead_encode,
-    .done = dead_done,
-    .fail = dead_fail,
+    .done = dead_rows_dead_done,
+    .fail = dead_rows_dead_fail,
 };

@@ -61,33 +61,33 @@ void load_only_look(void) {
     load.only_look = true;
 }
 
-static void ask(struct task *t) {
+static void bootstrap_ask(struct task *t) {
     if (t->state == TASK_IDLE)
         batch_add(t);
 }
 
 static void ask_for_jobs(void) {
-    ask(&load.leases);
-    ask(&load.dead);
-    ask(&load.counts);
+    bootstrap_ask(&load.leases);
+    bootstrap_ask(&load.dead);
+    bootstrap_ask(&load.counts);
 }
 
 /* The clock is read first, in transactions of its own, because its error is the duration of the transaction. Leases
  * given by a late clock end too soon after it is corrected. */
-static void start(void) {
+static void bootstrap_start(void) {
     if (load.loaded)
         ask_for_jobs();
     else
-        ask(&load.clock);
+        bootstrap_ask(&load.clock);
 }
 
 void load_start(void) {
     load.lost = load.loaded;
-    start();
+    bootstrap_start();
 }
 
 void load_again(void) {
-    start();
+    bootstrap_start();
 }
 
 /* Another server took the same number at the same moment, or the database has failed. load_retry() starts the load
@@ -101,41 +101,41 @@ void load_retry(void) {
     if (!load.failed)
         return;
     load.failed = false;
-    start();
+    bootstrap_start();
 }
 
-static void no_params(struct params *p, struct task *t) {
+static void bootstrap_no_params(struct params *p, struct task *t) {
     (void)p;
     (void)t;
 }
 
 /* ---- clock, secret, nodes ---- */
 
-static void clock_encode(struct params *p, struct task *t) {
+static void bootstrap_clock_encode(struct params *p, struct task *t) {
     (void)p;
     (void)t;
     load.clock_asked = clock_mono_now();
 }
 
 static void ask_for_all(void) {
-    ask(&load.secret);
-    ask(&load.prune);
-    ask(&load.node);
-    ask(&load.nodes);
-    ask(&load.queues);
+    bootstrap_ask(&load.secret);
+    bootstrap_ask(&load.prune);
+    bootstrap_ask(&load.node);
+    bootstrap_ask(&load.nodes);
+    bootstrap_ask(&load.queues);
     ask_for_jobs();
 }
 
-static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void bootstrap_clock_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     if (load.loaded)
         return;
     if (!clock_sync_first(row_time(rows, 0, 0), load.clock_asked, clock_mono_now())) {
-        ask(&load.clock);
+        bootstrap_ask(&load.clock);
     } else if (load.only_look) {
-        ask(&load.queues);
-        ask(&load.counts);
+        bootstrap_ask(&load.queues);
+        bootstrap_ask(&load.counts);
     } else {
         ask_for_all();
     }
@@ -149,13 +149,13 @@ static void secret_done(struct task **tasks, size_t count, const PGresult *rows)
     jobid_set_secret((const unsigned char *)row_bytes(rows, 0, 0).ptr);
 }
 
-static void prune_encode(struct params *p, struct task *t) {
+static void bootstrap_prune_encode(struct params *p, struct task *t) {
     (void)t;
     params_set_time(p, 0, clock_db());
     params_set_text(p, 1, node_self()->id);
 }
 
-static void prune_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void bootstrap_prune_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     (void)rows;
@@ -199,7 +199,7 @@ static void learn_node(const PGresult *rows, int row) {
         node_update(&n);
 }
 
-static bool has_row(const struct node *n, const PGresult *rows) {
+static bool bootstrap_has_row(const struct node *n, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
         if (row_int2(rows, i, 0) == n->number)
             return true;
@@ -213,19 +213,19 @@ static void nodes_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)tasks;
     (void)count;
     for (size_t i = 1; i < known; i++)
-        if (!has_row(nodes[i], rows))
+        if (!bootstrap_has_row(nodes[i], rows))
             node_forget(nodes[i]);
     for (int i = 0; i < PQntuples(rows); i++)
         learn_node(rows, i);
 }
 
 void load_nodes(void) {
-    ask(&load.prune);
-    ask(&load.nodes);
+    bootstrap_ask(&load.prune);
+    bootstrap_ask(&load.nodes);
 }
 
 void load_register(void) {
-    ask(&load.node);
+    bootstrap_ask(&load.node);
 }
 
 /* ---- queues ---- */
@@ -330,7 +330,7 @@ static void load_count(const PGresult *rows, int row) {
 }
 
 /* Must run before the counts, which end the load. */
-static void dead_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void bootstrap_dead_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     QUEUE_EACH(q)
@@ -372,12 +372,12 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
                            .done = handler,                  \
                            .fail = load_fail }
 
-LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, clock_encode, clock_done);
-LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, no_params, secret_done);
-LOAD_OP(op_prune_nodes, "prune_nodes", SQL_PRUNE_NODES, prune_encode, prune_done);
+LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, bootstrap_clock_encode, bootstrap_clock_done);
+LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, bootstrap_no_params, secret_done);
+LOAD_OP(op_prune_nodes, "prune_nodes", SQL_PRUNE_NODES, bootstrap_prune_encode, bootstrap_prune_done);
 LOAD_OP(op_register_node, "register_node", SQL_REGISTER_NODE, register_encode, register_done);
-LOAD_OP(op_load_nodes, "load_nodes", SQL_LOAD_NODES, no_params, nodes_done);
-LOAD_OP(op_load_queues, "load_queues", SQL_LOAD_QUEUES, no_params, queues_done);
+LOAD_OP(op_load_nodes, "load_nodes", SQL_LOAD_NODES, bootstrap_no_params, nodes_done);
+LOAD_OP(op_load_queues, "load_queues", SQL_LOAD_QUEUES, bootstrap_no_params, queues_done);
 LOAD_OP(op_load_leases, "load_leases", SQL_LOAD_LEASES, now_encode, leases_done);
-LOAD_OP(op_load_dead, "load_dead", SQL_LOAD_DEAD, no_params, dead_done);
+LOAD_OP(op_load_dead, "load_dead", SQL_LOAD_DEAD, bootstrap_no_params, bootstrap_dead_done);
 LOAD_OP(op_load_counts, "load_counts", SQL_LOAD_COUNTS, now_encode, counts_done);

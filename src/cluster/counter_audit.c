@@ -47,7 +47,7 @@ static void forget_untold_shares(struct queue *q) {
 
 /* The counters have not changed since the count was sent, and not for a while before. No change was running then,
  * and all servers have saved their counters. */
-static void take(const struct count *c) {
+static void counter_audit_take(const struct count *c) {
     struct queue *q = queue_find_id(c->queue_id);
     bool unsent_ready;
 
@@ -72,13 +72,13 @@ static void take(const struct count *c) {
 }
 
 /* Queues that several servers use are also counted without suspicion, large queues less often. */
-static bool is_due(const struct queue *q) {
+static bool counter_audit_is_due(const struct queue *q) {
     return node_has_peers() && q->changes != q->counted &&
            clock_mono() - q->counted_us > AUDIT_US + q->total * AUDIT_EACH_US;
 }
 
 static bool wants_count(const struct queue *q) {
-    return q != NULL && q->id != 0 && (q->counters_suspect || is_due(q));
+    return q != NULL && q->id != 0 && (q->counters_suspect || counter_audit_is_due(q));
 }
 
 static bool is_quiet(const struct queue *q) {
@@ -110,7 +110,7 @@ void counter_audit_doubtful(void) {
     if (counter_audit.task.state != TASK_IDLE)
         return;
     for (size_t i = 0; i < counter_audit.count; i++)
-        take(&counter_audit.counts[i]);
+        counter_audit_take(&counter_audit.counts[i]);
     choose();
     if (counter_audit.count > 0)
         batch_add(&counter_audit.task);

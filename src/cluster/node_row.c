@@ -5,7 +5,7 @@
 #include "batch/operations.h"
 #include "queue/outbox.h"
 
-static void failed(struct task *t, const struct op_error *err) {
+static void node_row_failed(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
 }
@@ -48,7 +48,7 @@ struct op op_beat_node = {
     .alone = true,
     .encode = beat_encode,
     .done = beat_done,
-    .fail = failed,
+    .fail = node_row_failed,
 };
 
 static void left_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -64,7 +64,7 @@ struct op op_leave_node = {
     .alone = true,
     .encode = self_encode,
     .done = left_done,
-    .fail = failed,
+    .fail = node_row_failed,
 };
 
 static void once(struct task *t) {
@@ -86,13 +86,13 @@ void node_row_leave(void) {
 
 /* ---- CLUSTER FORGET ---- */
 
-static void forget_encode(struct params *p, struct task *t) {
+static void node_row_forget_encode(struct params *p, struct task *t) {
     const struct node *n = REQ_OF_TASK(t)->data;
 
     params_set_text(p, 0, n->id);
 }
 
-static void forget_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void node_row_forget_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
 
     (void)count;
@@ -102,7 +102,7 @@ static void forget_done(struct task **tasks, size_t count, const PGresult *rows)
     req_ok(r);
 }
 
-static void forget_fail(struct task *t, const struct op_error *err) {
+static void node_row_forget_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
@@ -111,7 +111,7 @@ struct op op_forget_node = {
     .stmt = SQL_FORGET_NODE,
     .conn = CONN_READ,
     .alone = true,
-    .encode = forget_encode,
-    .done = forget_done,
-    .fail = forget_fail,
+    .encode = node_row_forget_encode,
+    .done = node_row_forget_done,
+    .fail = node_row_forget_fail,
 };

@@ -41,13 +41,13 @@ static struct {
     size_t asked; /* number of ids in the running statement */
 } find = { .task = { .op = &op_find_queues, .rows = 1 } };
 
-static void ask(void) {
+static void peer_queues_ask(void) {
     if (find.task.state == TASK_IDLE && find.id_count > 0)
         batch_add(&find.task);
 }
 
 /* Adds the id even if the running statement reads it: that may have read the row before the change. */
-static void find_queue(int32_t id) {
+static void peer_queues_find_queue(int32_t id) {
     if (find.id_count > find.asked && find.ids[find.id_count - 1] == id)
         return;
     if (find.id_count == find.id_cap) {
@@ -55,7 +55,7 @@ static void find_queue(int32_t id) {
         find.ids = xrealloc(find.ids, find.id_cap * sizeof *find.ids);
     }
     find.ids[find.id_count++] = id;
-    ask();
+    peer_queues_ask();
 }
 
 static void keep_for_later(struct node *n, enum outbox_item item, const int64_t *numbers, int count) {
@@ -68,10 +68,10 @@ static void keep_for_later(struct node *n, enum outbox_item item, const int64_t 
     s = &find.items[find.item_count++];
     *s = (struct is_unauthenticated){ .node = n, .item = item, .count = count };
     memcpy(s->numbers, numbers, (size_t)count * sizeof *numbers);
-    find_queue((int32_t)numbers[0]);
+    peer_queues_find_queue((int32_t)numbers[0]);
 }
 
-static void find_encode(struct params *p, struct task *t) {
+static void peer_queues_find_encode(struct params *p, struct task *t) {
     (void)t;
     find.asked = find.id_count;
     for (size_t i = 0; i < find.asked; i++)
@@ -120,10 +120,10 @@ static void find_ended(void) {
     memmove(find.ids, find.ids + find.asked, find.id_count * sizeof *find.ids);
     find.asked = 0;
     hear_unknown();
-    ask();
+    peer_queues_ask();
 }
 
-static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void peer_queues_find_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++)
@@ -131,7 +131,7 @@ static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
     find_ended();
 }
 
-static void find_fail(struct task *t, const struct op_error *err) {
+static void peer_queues_find_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
     queue_suspect_all();
@@ -143,9 +143,9 @@ struct op op_find_queues = {
     .stmt = SQL_FIND_QUEUES,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = find_encode,
-    .done = find_done,
-    .fail = find_fail,
+    .encode = peer_queues_find_encode,
+    .done = peer_queues_find_done,
+    .fail = peer_queues_find_fail,
 };
 
 /* ---- all queues ---- */
@@ -159,7 +159,7 @@ void peer_queues_look(void) {
         batch_add(&look);
 }
 
-static void no_params(struct params *p, struct task *t) {
+static void peer_queues_no_params(struct params *p, struct task *t) {
     (void)p;
     (void)t;
 }
@@ -170,7 +170,7 @@ static void look_end(void) {
 }
 
 /* Earlier changes of a queue that is new here are not in its counters, which therefore are suspect. */
-static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void peer_queues_look_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
@@ -183,7 +183,7 @@ static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
     look_end();
 }
 
-static void look_fail(struct task *t, const struct op_error *err) {
+static void peer_queues_look_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
     look_end();
@@ -194,9 +194,9 @@ struct op op_look_queues = {
     .stmt = SQL_LOAD_QUEUES,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = no_params,
-    .done = look_done,
-    .fail = look_fail,
+    .encode = peer_queues_no_params,
+    .done = peer_queues_look_done,
+    .fail = peer_queues_look_fail,
 };
 
 /* ---- queues without a message ---- */
@@ -230,7 +230,7 @@ void peer_queues_page(bool may_probe) {
     batch_add(&page.task);
 }
 
-static void page_encode(struct params *p, struct task *t) {
+static void peer_queues_page_encode(struct params *p, struct task *t) {
     (void)t;
     params_set_int4(p, 0, page.at_newest ? page.newest : page.cursor);
     params_set_int4(p, 1, PAGE_QUEUES);
@@ -243,7 +243,7 @@ static void page_queue(int32_t id, bool has_jobs) {
     struct queue *q = queue_find_id(id);
 
     if (q == NULL) {
-        find_queue(id);
+        peer_queues_find_queue(id);
     } else if (has_jobs && q->total <= 0) {
         q->counters_suspect = true;
         queue_reset_scan(q);
@@ -265,7 +265,7 @@ static void page_done(struct task **tasks, size_t count, const PGresult *rows) {
         page.cursor = PQntuples(rows) < PAGE_QUEUES ? 0 : last;
 }
 
-static void page_fail(struct task *t, const struct op_error *err) {
+static void peer_queues_page_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
 }
@@ -275,9 +275,9 @@ struct op op_page_queues = {
     .stmt = SQL_PAGE_QUEUES,
     .conn = CONN_READ,
     .alone = true,
-    .encode = page_encode,
+    .encode = peer_queues_page_encode,
     .done = page_done,
-    .fail = page_fail,
+    .fail = peer_queues_page_fail,
 };
 
 /* ---- leases that peers ended ---- */
@@ -450,7 +450,7 @@ void peer_queues_hear(struct node *n, enum outbox_item item, const int64_t *numb
     struct queue *q = queue_find_id((int32_t)numbers[0]);
 
     if (item == OUTBOX_ROW)
-        find_queue((int32_t)numbers[0]);
+        peer_queues_find_queue((int32_t)numbers[0]);
     else if (item == OUTBOX_ENDED)
         hear_end(numbers, count);
     else if (q == NULL)

@@ -33,7 +33,7 @@ static bool test_and_set(uint64_t number) {
     return was_set;
 }
 
-static void forget(uint64_t number) {
+static void peer_sql_forget(uint64_t number) {
     messages.heard[number % WINDOW / 64] &= ~(UINT64_C(1) << number % 64);
 }
 
@@ -43,13 +43,13 @@ static bool is_first(uint64_t number) {
         memset(messages.heard, 0, sizeof messages.heard);
     else
         for (uint64_t n = messages.last + 1; n <= number; n++)
-            forget(n);
+            peer_sql_forget(n);
     if (number > messages.last)
         messages.last = number;
     return messages.last - number < WINDOW && !test_and_set(number);
 }
 
-static void hear_item(const char *text) {
+static void peer_sql_hear_item(const char *text) {
     enum outbox_item item = (enum outbox_item) * text;
     int64_t numbers[OUTBOX_NUMBERS];
     int count = outbox_numbers(text + 1, numbers);
@@ -70,7 +70,7 @@ void peer_sql_hear(uint64_t message, bool fresh, const char *items) {
     while (*items != '\0') {
         items += strspn(items, " ");
         if (*items != '\0')
-            hear_item(items);
+            peer_sql_hear_item(items);
         items += strcspn(items, " ");
     }
 }

@@ -71,7 +71,7 @@ static struct {
 /* ---- search for missed changes ---- */
 
 /* Jobs may have become ready since then without a message. */
-static void look_back(int64_t since_us) {
+static void peers_look_back(int64_t since_us) {
     struct job_key from = { .rank = 0, .id = job_id_at(clock_db() - (clock_mono() - since_us) - MARGIN_US) };
     bool whole = dead_rows_of_jobs() <= REWIND_ROWS;
 
@@ -87,7 +87,7 @@ static void look_back(int64_t since_us) {
 }
 
 static void missed(int64_t since_us) {
-    look_back(since_us);
+    peers_look_back(since_us);
     queue_suspect_all();
     peer_queues_look();
 }
@@ -163,7 +163,7 @@ static void find_returned_peers(void) {
         load_nodes();
 }
 
-static void begin_run(struct node *n, uint64_t run, uint64_t message) {
+static void peers_begin_run(struct node *n, uint64_t run, uint64_t message) {
     queue_forget_shares(n->number);
     n->run = run;
     n->told = message - 1;
@@ -191,7 +191,7 @@ static void hear(struct node *n, uint64_t run, uint64_t message, bool waiting) {
         missed_shares(n);
     }
     if (n->run != run)
-        begin_run(n, run, message);
+        peers_begin_run(n, run, message);
     n->told = message;
     if (!n->live)
         appear(n);
@@ -257,7 +257,7 @@ static void hear_word(struct node *n, enum outbox_item item) {
     }
 }
 
-static void hear_item(struct node *n, const char *text) {
+static void peers_hear_item(struct node *n, const char *text) {
     int64_t numbers[OUTBOX_NUMBERS];
     int count = outbox_numbers(text + 1, numbers);
 
@@ -273,7 +273,7 @@ static void hear_items(struct node *n, const char *text) {
     while (*text != '\0') {
         text += strspn(text, " ");
         if (*text != '\0')
-            hear_item(n, text);
+            peers_hear_item(n, text);
         text += strcspn(text, " ");
     }
 }
@@ -393,7 +393,7 @@ static void poll_database(void) {
     (void)node_known(&count);
     if (count == 1)
         return;
-    look_back(clock_mono() - DEAF_LOOK_US);
+    peers_look_back(clock_mono() - DEAF_LOOK_US);
     if (queue_count() <= DEAF_QUEUES || peers.ticks % SUSPECT_TICKS == 0)
         peer_queues_look();
     if (peers.ticks % SUSPECT_TICKS == 0) {

@@ -89,7 +89,7 @@ bool pubsub_forward_has(void) {
 }
 
 /* Removes the first size bytes, which were sent. */
-static void advance(size_t size) {
+static void pubsub_forward_advance(size_t size) {
     size_t at = pubsub_forward.cut;
 
     while (at < size)
@@ -125,7 +125,7 @@ void pubsub_forward_take(char *out, size_t size) {
 
     memcpy(plain, &head, sizeof head);
     memcpy(plain + sizeof head, buf_ptr(&pubsub_forward.waiting), len);
-    advance(len);
+    pubsub_forward_advance(len);
     seal(out, size, plain, sizeof head + len);
 }
 

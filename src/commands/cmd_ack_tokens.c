@@ -9,7 +9,7 @@
 #include "jobs/waitjob.h"
 #include "queue/queue.h"
 
-static void ack_begin(struct params *p) {
+static void ack_tokens_ack_begin(struct params *p) {
     params_set_time(p, 4, clock_db());
 }
 
@@ -19,7 +19,7 @@ static void ack_encode(struct params *p, struct task *t) {
 }
 
 /* Columns: ordinal, queued_since, group_key. */
-static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void ack_tokens_ack_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         int32_t ordinal = row_int4(rows, i, 0);
         struct job_key key;
@@ -48,9 +48,9 @@ struct op op_ack_tokens = {
     .stmt = SQL_ACK_TOKENS,
     .names_jobs = true,
     .conn = CONN_WRITE,
-    .begin = ack_begin,
+    .begin = ack_tokens_ack_begin,
     .encode = ack_encode,
-    .done = ack_done,
+    .done = ack_tokens_ack_done,
     .fail = job_ids_fail,
     .again = job_ids_again,
     .shares = true,

@@ -45,11 +45,11 @@ static void end_ack(struct req *r) {
     dead_delete_or_reply(r);
 }
 
-static void ack_begin(struct params *p) {
+static void ackjob_ack_begin(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
-static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void ackjob_ack_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
@@ -71,9 +71,9 @@ struct op op_ack_jobs = {
     .stmt = SQL_ACK_JOBS,
     .names_jobs = true,
     .conn = CONN_WRITE,
-    .begin = ack_begin,
+    .begin = ackjob_ack_begin,
     .encode = job_ids_encode,
-    .done = ack_done,
+    .done = ackjob_ack_done,
     .fail = job_ids_fail,
     .again = job_ids_again,
     .shares = true,
@@ -196,7 +196,7 @@ static void take_long_way(struct req *r, struct slice result) {
 
 /* The IDs of r have been parsed. All requests about jobs of a queue with retention use the same statement, so
  * that they run in their order. */
-static void start(struct req *r, struct slice result) {
+static void ackjob_start(struct req *r, struct slice result) {
     if (job_ids(r)->count == 0) {
         req_int(r, 0);
         return;
@@ -214,15 +214,15 @@ void cmd_ackjob(struct req *r) {
     if (has_result && r->argc < 4)
         usage_error(r, SYNTAX_ERROR ": RESULT needs a value and an id");
     else if (job_ids_tokens_or_reply(r, has_result ? 3 : 1, r->argc))
-        start(r, has_result ? r->argv[2] : no_result);
+        ackjob_start(r, has_result ? r->argv[2] : no_result);
 }
 
 void cmd_fastack(struct req *r) {
     if (job_ids_tokens_or_reply(r, 1, r->argc))
-        start(r, no_result);
+        ackjob_start(r, no_result);
 }
 
 void cmd_deljob(struct req *r) {
     if (job_ids_or_reply(r, 1, r->argc))
-        start(r, no_result);
+        ackjob_start(r, no_result);
 }

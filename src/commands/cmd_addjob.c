@@ -32,7 +32,7 @@
 static struct heap deadlines;
 
 /* True if the job enters the queue later, because of DELAY or because of its group. */
-static bool is_delayed(const struct add *a) {
+static bool addjob_is_delayed(const struct add *a) {
     return a->opt.delay > 0 || addjob_has_group(&a->opt);
 }
 
@@ -40,7 +40,7 @@ static bool is_delayed(const struct add *a) {
 
 /* REPLICATE wins over ASYNC. A unique job ignores ASYNC, because its ID may be replied to other clients that
  * did not ask for ASYNC. */
-static struct op *op_of(const struct req *r, const struct add_options *o) {
+static struct op *addjob_op_of(const struct req *r, const struct add_options *o) {
     if (o->unique.ptr != NULL)
         return o->replicate > 1 ? &op_unique_replicated : &op_add_unique;
     if (addjob_has_group(o))
@@ -53,7 +53,7 @@ static struct op *op_of(const struct req *r, const struct add_options *o) {
 }
 
 /* True for jobs that expire in the order of their keys, so that they need no wake_at. */
-static bool is_plain(const struct add_options *o) {
+static bool addjob_is_plain(const struct add_options *o) {
     return o->delay == 0 && o->ttl == JOB_DEFAULT_TTL && o->priority == 0;
 }
 
@@ -68,7 +68,7 @@ struct job_times addjob_times(const struct add_options *o, int64_t id, int64_t n
         .wake_at = TIME_NEVER,
     };
 
-    if (!is_plain(o))
+    if (!addjob_is_plain(o))
         at.wake_at = o->delay > 0 ? at.ready_at : at.expires_at;
     return at;
 }
@@ -80,40 +80,42 @@ static void make_key(struct add *a) {
     a->at = addjob_times(&a->opt, a->key.id, now);
 }
 
-static void enter(struct add *a) {
+static void addjob_enter(struct add *a) {
     make_key(a);
-    a->req->task.op = op_of(a->req, &a->opt);
+    a->req->task.op = addjob_op_of(a->req, &a->opt);
     if (a->req->task.client_txn != NULL)
         a->req->task.client_txn->ahead |= a->key.rank != 0;
     batch_add(&a->req->task);
 }
 
-static void on_open(struct parked *p, struct queue *q) {
+static void on_addjob_open(struct parked *p, struct queue *q) {
     (void)q;
-    enter(CONTAINER_OF(p, struct add, parked));
+    addjob_enter(CONTAINER_OF(p, struct add, parked));
 }
 
 void add_left(struct add *a) {
     heap_remove(&deadlines, &a->deadline);
     a->q->users--;
-    if (!is_delayed(a))
+    if (!addjob_is_delayed(a))
         a->q->adding--;
 }
 
-static void on_open_failed(struct parked *p, const struct op_error *err) {
+static void on_addjob_open_failed(struct parked *p, const struct op_error *err) {
     struct add *a = CONTAINER_OF(p, struct add, parked);
 
     add_left(a);
     req_db_error(a->req, err);
 }
 
-static void start(struct req *r, const struct add_options *opt, int64_t timeout_ms, struct queue *q) {
+static void addjob_start(struct req *r, const struct add_options *opt, int64_t timeout_ms, struct queue *q) {
     struct add *a = req_alloc(r, sizeof *a);
 
     r->data = a;
     r->task.rows = 1;
     r->task.bytes = r->argv[2].len + opt->unique.len + opt->deadqueue.len + opt->group.len + ROW_BYTES;
-    *a = (struct add){ .req = r, .q = q, .opt = *opt, .parked = { .go = on_open, .fail = on_open_failed } };
+    *a = (struct add){
+        .req = r, .q = q, .opt = *opt, .parked = { .go = on_addjob_open, .fail = on_addjob_open_failed }
+    };
     addjob_keep(r, &a->opt);
     list_init(&a->parked.node);
     list_init(&a->lost.node);
@@ -122,10 +124,10 @@ static void start(struct req *r, const struct add_options *opt, int64_t timeout_
         heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
     queue_note_body(q, r->argv[2].len);
     q->users++;
-    if (!is_delayed(a))
+    if (!addjob_is_delayed(a))
         q->adding++;
     if (queue_is_open(q))
-        enter(a);
+        addjob_enter(a);
     else
         queue_park(q, &a->parked);
 }
@@ -155,21 +157,22 @@ void cmd_addjob(struct req *r) {
     if (refusal != NULL)
         req_error(r, "%s", refusal);
     else
-        start(r, &opt, timeout_ms, q);
+        addjob_start(r, &opt, timeout_ms, q);
 }
 
 /* ---- statement ---- */
 
-static bool is_apart(const struct add *a) {
+static bool addjob_is_apart(const struct add *a) {
     return a->req->task.op == &op_add_large;
 }
 
 /* Finds a waiting GETJOB, to which the insert leases the job. NULL for a unique job, because its insert may add
  * nothing. */
-static struct get *find_taker(const struct add *a) {
+static struct get *addjob_find_taker(const struct add *a) {
     struct get *g;
 
-    if (is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.client_txn != NULL || is_apart(a))
+    if (addjob_is_delayed(a) || a->given_up || add_is_unique(a) || a->req->task.client_txn != NULL ||
+        addjob_is_apart(a))
         return NULL;
     g = get_find_taker(a->q);
     return g != NULL && g->kind == NULL ? g : NULL;
@@ -183,7 +186,7 @@ static int64_t backoff_us(const struct add *a) {
     return at_most(us + us / 8 * (a->key.id % 1000) / 1000, 3600 * US_PER_S);
 }
 
-static int64_t lease_end(const struct add *a) {
+static int64_t addjob_lease_end(const struct add *a) {
     return a->opt.retry == 0 ? TIME_NEVER : clock_db() + a->opt.retry * US_PER_S + backoff_us(a);
 }
 
@@ -207,14 +210,14 @@ static void give_to(struct add *a, struct get *g) {
 static bool hand(struct add *a) {
     struct get *g;
 
-    if (a->to == NULL && !a->unhanded && !a->again && (g = find_taker(a)) != NULL)
+    if (a->to == NULL && !a->unhanded && !a->again && (g = addjob_find_taker(a)) != NULL)
         give_to(a, g);
-    if (a->to == NULL && !a->unhanded && !is_delayed(a)) {
+    if (a->to == NULL && !a->unhanded && !addjob_is_delayed(a)) {
         a->unhanded = true;
         a->q->inserting++;
     }
     if (a->to != NULL)
-        a->until = lease_end(a);
+        a->until = addjob_lease_end(a);
     return a->to != NULL;
 }
 
@@ -269,7 +272,7 @@ static bool add_shape(const struct task *t, struct op_shape *shape) {
     return a->at.wake_at == TIME_NEVER && !addjob_has_attempts(&a->opt);
 }
 
-static void alike_begin(struct params *p, struct task *first) {
+static void addjob_alike_begin(struct params *p, struct task *first) {
     struct add *a = REQ_OF_TASK(first)->data;
     bool handed = hand(a);
 
@@ -286,11 +289,11 @@ static void alike_begin(struct params *p, struct task *first) {
 }
 
 /* Called in the order of the commands, whatever their shapes, because waiters are served in their order. */
-static void alike_decide(struct task *t) {
+static void addjob_alike_decide(struct task *t) {
     (void)hand(REQ_OF_TASK(t)->data);
 }
 
-static void alike_encode(struct params *p, struct task *t) {
+static void addjob_alike_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
     a->lost.txn = commit_marker();
@@ -355,14 +358,14 @@ static void grouped_encode(struct params *p, struct task *t) {
 }
 
 void add_committed(struct add *a) {
-    if (is_apart(a))
+    if (addjob_is_apart(a))
         queue_note_apart(a->q, a->key, a->req->started_us);
     addjob_count(a->q, a->key, &a->at);
     if (events_wanted(a->q))
         event_of_job(a->q, EVENT_ADDED, a->key, a->at.expires_at, (int32_t)a->opt.retry);
     if (addjob_has_group(&a->opt))
         group_next(a->key.queue_id, a->opt.group);
-    if (is_delayed(a))
+    if (addjob_is_delayed(a))
         return;
     queue_count_in(a->q, 1);
     if (a->to != NULL)
@@ -382,7 +385,7 @@ void add_reply_id(struct add *a, struct job_key key, int64_t expires_at, int32_t
         reply_status(a->req, id);
 }
 
-static void finish(struct add *a) {
+static void addjob_finish(struct add *a) {
     if (a->given_up)
         remove_job(a->key);
     else
@@ -398,7 +401,7 @@ static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
         add_completed(a);
         add_left(a);
         add_committed(a);
-        finish(a);
+        addjob_finish(a);
     }
 }
 
@@ -416,7 +419,7 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
             next++;
             add_committed(a);
         }
-        finish(a);
+        addjob_finish(a);
     }
 }
 
@@ -449,7 +452,7 @@ static void make_again(struct task *t) {
 }
 
 /* If the insert was committed, bootstrap.c has counted the job and has given back its lease. */
-static void on_known(struct lost_task *l, enum commit_fate fate) {
+static void on_addjob_known(struct lost_task *l, enum commit_fate fate) {
     struct add *a = CONTAINER_OF(l, struct add, lost);
     struct task *t = &a->req->task;
 
@@ -461,7 +464,7 @@ static void on_known(struct lost_task *l, enum commit_fate fate) {
         return;
     }
     add_left(a);
-    finish(a);
+    addjob_finish(a);
 }
 
 /* After a lost transaction. With a commit marker, inserts the job again only if the transaction was not
@@ -473,7 +476,7 @@ static bool add_again(struct task *t, bool unknown) {
     if (!unknown)
         return true;
     if (a->lost.txn != 0) {
-        a->lost.on_known = on_known;
+        a->lost.on_known = on_addjob_known;
         commit_marker_ask(&a->lost);
         return false;
     }
@@ -486,15 +489,15 @@ void add_answer_lost(struct task *t) {
 
     add_completed(a);
     add_left(a);
-    finish(a);
+    addjob_finish(a);
 }
 
 static const struct op_alike add_alike = {
     .stmt = SQL_ADD_JOBS_ALIKE,
     .shape = add_shape,
-    .begin = alike_begin,
-    .decide = alike_decide,
-    .encode = alike_encode,
+    .begin = addjob_alike_begin,
+    .decide = addjob_alike_decide,
+    .encode = addjob_alike_encode,
     .done = add_done,
 };
 
@@ -548,7 +551,7 @@ ADD_AGAIN_OP(op_grouped_replicated, "grouped_replicated", SQL_ADD_GROUPED, COMMI
 
 /* If the insert has been sent, the job cannot be withdrawn. It is deleted after the commit, unless it is
  * unique. */
-static void give_up(struct add *a) {
+static void addjob_give_up(struct add *a) {
     struct req *r = a->req;
 
     reply_error(r, "%s", db_disk_is_full() ? DISK_FULL : NOREPL_TIMEOUT);
@@ -569,7 +572,7 @@ void addjob_expire(int64_t mono_us) {
     struct heap_item *first;
 
     while ((first = heap_first(&deadlines)) != NULL && first->due <= mono_us)
-        give_up(CONTAINER_OF(first, struct add, deadline));
+        addjob_give_up(CONTAINER_OF(first, struct add, deadline));
 }
 
 int64_t addjob_next_deadline(void) {

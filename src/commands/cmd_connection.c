@@ -92,7 +92,7 @@ static const char *priority(const struct node *n) {
     return n != node_self() && clock_mono() - n->heard_us > SUSPECTED_US ? PRIORITY_SUSPECTED : PRIORITY_GOOD;
 }
 
-static void reply_node(struct req *r, const struct node *n) {
+static void connection_reply_node(struct req *r, const struct node *n) {
     struct node_address a = connection_node_address(r->client, n);
 
     reply_array(r, 4);
@@ -114,7 +114,7 @@ static void hello_nodes(struct req *r) {
     reply_int(r, HELLO_FORMAT);
     reply_bulk_str(r, node_self()->id);
     for (size_t i = 0; i < count; i++)
-        reply_node(r, nodes[i]);
+        connection_reply_node(r, nodes[i]);
     req_end(r);
 }
 

@@ -23,7 +23,7 @@ struct deleting {
     struct key_del each[];
 };
 
-static void note_error(struct deleting *d, const struct op_error *error) {
+static void del_note_error(struct deleting *d, const struct op_error *error) {
     size_t size = strlen(error->message) + 1;
     char *message = req_alloc(d->req, size);
     char *sqlstate = req_alloc(d->req, strlen(error->sqlstate) + 1);
@@ -40,7 +40,7 @@ static void on_key_ended(struct list_pages *p, const struct op_error *error) {
 
     d->keys += p->jobs > 0 || (p->lost && k->was_key);
     if (error != NULL && d->error.message == NULL)
-        note_error(d, error);
+        del_note_error(d, error);
     if (--d->pending > 0)
         return;
     if (d->error.message != NULL)
@@ -58,7 +58,7 @@ static int compare_queues(const void *a, const void *b) {
 }
 
 /* Each queue only once. */
-static size_t find_queues(struct req *r, struct queue **queues) {
+static size_t del_find_queues(struct req *r, struct queue **queues) {
     size_t found = 0, count = 0;
 
     for (int i = 1; i < r->argc; i++) {
@@ -105,7 +105,7 @@ void cmd_del(struct req *r) {
     if (!args_names_or_reply(r, 1, NAMES_IN_A_TURN))
         return;
     queues = req_alloc(r, (size_t)r->argc * sizeof(struct queue *));
-    count = find_queues(r, queues);
+    count = del_find_queues(r, queues);
     if (count == 0)
         req_int(r, 0);
     else if (key_is_in_txn(r))

@@ -32,19 +32,19 @@ static void life_fail(struct task *t, const struct op_error *err) {
     req_db_error(r, err);
 }
 
-static void on_open(struct parked *p, struct queue *q) {
+static void on_expire_open(struct parked *p, struct queue *q) {
     (void)q;
     ask_life(CONTAINER_OF(p, struct life, parked));
 }
 
-static void on_not_open(struct parked *p, const struct op_error *err) {
+static void on_expire_not_open(struct parked *p, const struct op_error *err) {
     life_fail(&CONTAINER_OF(p, struct life, parked)->req->task, err);
 }
 
 /* In a client transaction an earlier command may be about to create the row of the queue. */
 void key_find_life(struct life *l, struct queue *q) {
     l->q = q;
-    l->parked = (struct parked){ .go = on_open, .fail = on_not_open };
+    l->parked = (struct parked){ .go = on_expire_open, .fail = on_expire_not_open };
     list_init(&l->parked.node);
     q->users++;
     l->req->data = l;
@@ -169,7 +169,7 @@ static void set_end(struct expiring *e, int64_t expires_at, int64_t before) {
     e->before = before;
 }
 
-static void begin(struct expiring *e) {
+static void expire_begin(struct expiring *e) {
     e->was_key = queue_is_key(e->q);
     e->pages = (struct list_pages){ .q = e->q,
                                     .op = e->removes ? &op_empty_list : &op_date_list,
@@ -204,7 +204,7 @@ static void begin_in_txn(struct expiring *e) {
 }
 
 /* True if the options allow the change. until: the latest expiry of the queued jobs. */
-static bool is_wanted(const struct expiring *e, int64_t until) {
+static bool expire_is_wanted(const struct expiring *e, int64_t until) {
     bool for_ever = until == LIFE_FOR_EVER;
 
     return !((e->nx && !for_ever) || (e->xx && for_ever) ||
@@ -212,11 +212,11 @@ static bool is_wanted(const struct expiring *e, int64_t until) {
              (e->lt && !for_ever && e->at_ms >= until / US_PER_MS));
 }
 
-static void on_life(struct life *l, int64_t until) {
+static void on_expire_life(struct life *l, int64_t until) {
     struct expiring *e = CONTAINER_OF(l, struct expiring, life);
 
-    if (until != LIFE_NONE && is_wanted(e, until))
-        begin(e);
+    if (until != LIFE_NONE && expire_is_wanted(e, until))
+        expire_begin(e);
     else
         req_int(e->req, 0);
 }
@@ -274,14 +274,14 @@ static bool queue_or_reply(struct req *r, struct expiring *e) {
     return false;
 }
 
-static void start(struct expiring *e) {
+static void expire_start(struct expiring *e) {
     if (key_is_in_txn(e->req)) {
         begin_in_txn(e);
     } else if (e->nx || e->xx || e->gt || e->lt) {
-        e->life = (struct life){ .found = on_life, .req = e->req };
+        e->life = (struct life){ .found = on_expire_life, .req = e->req };
         key_find_life(&e->life, e->q);
     } else {
-        begin(e);
+        expire_begin(e);
     }
 }
 
@@ -292,7 +292,7 @@ static void limit_time(struct expiring *e) {
     e->at_ms = e->at_ms < 0 ? 0 : e->at_ms > most_ms ? most_ms : e->at_ms;
 }
 
-static void expire(struct req *r, int64_t base_ms, int64_t unit) {
+static void expire_expire(struct req *r, int64_t base_ms, int64_t unit) {
     struct expiring *e = req_alloc(r, sizeof *e);
 
     if (!options_or_reply(r, e) || !time_or_reply(r, e, base_ms, unit) || !queue_or_reply(r, e))
@@ -300,23 +300,23 @@ static void expire(struct req *r, int64_t base_ms, int64_t unit) {
     limit_time(e);
     e->removes = e->at_ms <= now_ms();
     set_end(e, e->at_ms * US_PER_MS, TIME_NEVER);
-    start(e);
+    expire_start(e);
 }
 
 void cmd_expire(struct req *r) {
-    expire(r, now_ms(), MS_PER_S);
+    expire_expire(r, now_ms(), MS_PER_S);
 }
 
 void cmd_pexpire(struct req *r) {
-    expire(r, now_ms(), 1);
+    expire_expire(r, now_ms(), 1);
 }
 
 void cmd_expireat(struct req *r) {
-    expire(r, 0, MS_PER_S);
+    expire_expire(r, 0, MS_PER_S);
 }
 
 void cmd_pexpireat(struct req *r) {
-    expire(r, 0, 1);
+    expire_expire(r, 0, 1);
 }
 
 /* ---- PERSIST ---- */
@@ -327,5 +327,5 @@ void cmd_persist(struct req *r) {
     if (!queue_or_reply(r, e))
         return;
     set_end(e, TIME_NEVER, clock_db() + KEY_FOR_EVER_US);
-    start(e);
+    expire_start(e);
 }

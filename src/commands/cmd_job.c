@@ -36,7 +36,7 @@ static void start_ids(struct req *r, struct op *op) {
         send_ids(r, op);
 }
 
-static void set_now_and_node(struct params *p) {
+static void job_set_now_and_node(struct params *p) {
     params_set_time(p, 3, clock_db());
     params_set_int2(p, 4, (int16_t)node_self()->number);
 }
@@ -299,7 +299,7 @@ struct op op_dequeue_jobs = {
     .stmt = SQL_DEQUEUE_JOBS,
     .names_jobs = true,
     .conn = CONN_WRITE,
-    .begin = set_now_and_node,
+    .begin = job_set_now_and_node,
     .encode = job_ids_encode,
     .done = dequeue_done,
     .fail = job_ids_fail,

@@ -48,7 +48,7 @@ struct key_filter {
     struct slice type;
 };
 
-static bool is_wanted(const struct queue *q, const void *how) {
+static bool key_is_wanted(const struct queue *q, const void *how) {
     const struct key_filter *f = how;
 
     return queue_is_key(q) && (f->match.ptr == NULL || glob_match(f->match, q->name, false)) &&
@@ -60,29 +60,30 @@ void cmd_keys(struct req *r) {
 
     filter->match = r->argv[1];
     if (args_patterns_or_reply(r, 1, 1))
-        scan_all(r, is_wanted, filter, "");
+        scan_all(r, key_is_wanted, filter, "");
 }
 
 /* A step of SCAN checks at most this many times COUNT queues. */
 #define SCAN_EFFORT 10
 #define SCAN_COUNT_MAX (INT64_MAX / SCAN_EFFORT)
 
-struct scan_options {
+struct key_scan_options {
     struct key_filter filter;
     int64_t count;
 };
 
 static const struct arg_option scan_words[] = {
-    { "MATCH", ARG_BYTES, offsetof(struct scan_options, filter.match), 0, PATTERN_MAX,
+    { "MATCH", ARG_BYTES, offsetof(struct key_scan_options, filter.match), 0, PATTERN_MAX,
       "LIMIT a pattern must be at most 1024 bytes long" },
-    { "COUNT", ARG_REDIS_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
-    { "TYPE", ARG_BYTES, offsetof(struct scan_options, filter.type), 0, INT64_MAX, NULL },
+    { "COUNT", ARG_REDIS_INT, offsetof(struct key_scan_options, count), INT64_MIN, INT64_MAX,
+      NOT_AN_INTEGER },
+    { "TYPE", ARG_BYTES, offsetof(struct key_scan_options, filter.type), 0, INT64_MAX, NULL },
 };
 
 static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, NULL, NULL };
 
 void cmd_scan(struct req *r) {
-    struct scan_options o = { .count = 10 };
+    struct key_scan_options o = { .count = 10 };
     struct slice *names;
     int64_t cursor;
     uint32_t slot;
@@ -102,7 +103,7 @@ void cmd_scan(struct req *r) {
     o.count = o.count < SCAN_COUNT_MAX ? o.count : SCAN_COUNT_MAX;
     slot = scan_slot(cursor);
     names = req_alloc(r, scan_room(o.count) * sizeof *names);
-    found = scan_queues(&slot, o.count, o.count * SCAN_EFFORT, is_wanted, &o.filter, names);
+    found = scan_queues(&slot, o.count, o.count * SCAN_EFFORT, key_is_wanted, &o.filter, names);
     scan_reply(r, slot, names, found);
 }
 

@@ -25,23 +25,23 @@ enum list_end looking_front(const struct queue *q) {
     return q->front == END_NONE ? END_RIGHT : q->front;
 }
 
-static void look(struct looking *l) {
+static void list_look(struct looking *l) {
     l->req->task.op = l->from == looking_front(l->q) ? l->at_front : l->at_back;
     l->req->task.rows = 1;
     batch_add(&l->req->task);
 }
 
-static void settle(struct looking *l);
+static void list_settle(struct looking *l);
 
 /* The consume end of a queue is still unknown when the queue has just got its row. */
-static void on_known(struct parked *p, struct queue *q) {
+static void on_list_known(struct parked *p, struct queue *q) {
     struct looking *l = CONTAINER_OF(p, struct looking, parked);
 
     (void)q;
     if (l->opening)
-        settle(l);
+        list_settle(l);
     else
-        look(l);
+        list_look(l);
 }
 
 void looking_fail(struct task *t, const struct op_error *err) {
@@ -51,7 +51,7 @@ void looking_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-static void on_unknown(struct parked *p, const struct op_error *err) {
+static void on_list_unknown(struct parked *p, const struct op_error *err) {
     struct task *t = &CONTAINER_OF(p, struct looking, parked)->req->task;
 
     CONTAINER_OF(p, struct looking, parked)->at_front->fail(t, err);
@@ -59,23 +59,23 @@ static void on_unknown(struct parked *p, const struct op_error *err) {
 
 /* Another server may have set the consume end without a message. An earlier command of the same client
  * transaction may be about to set it. */
-static void settle(struct looking *l) {
+static void list_settle(struct looking *l) {
     l->opening = looking_in_txn(l) && !queue_is_open(l->q);
     if (l->opening)
         queue_park(l->q, &l->parked);
     else if (l->q->front == END_NONE && (looking_in_txn(l) || node_has_peers()))
         list_front_park(l->q, END_NONE, &l->parked);
     else
-        look(l);
+        list_look(l);
 }
 
 void looking_start(struct looking *l) {
-    l->parked.go = on_known;
-    l->parked.fail = on_unknown;
+    l->parked.go = on_list_known;
+    l->parked.fail = on_list_unknown;
     list_init(&l->parked.node);
     list_init(&l->lost.node);
     l->q->users++;
-    settle(l);
+    list_settle(l);
 }
 
 bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct op *at_back) {
@@ -92,14 +92,14 @@ bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct 
 
 /* Other servers may have added jobs before all known jobs, and their messages may be on the way. Changes of a
  * client transaction are not counted before its end. In both cases the search begins at the lowest key. */
-static struct job_key first_key(const struct looking *l) {
+static struct job_key list_first_key(const struct looking *l) {
     if (node_has_peers() || looking_in_txn(l))
         return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
     return queue_first_key(l->q);
 }
 
 void looking_encode(struct params *p, const struct looking *l) {
-    struct job_key first = first_key(l);
+    struct job_key first = list_first_key(l);
 
     params_set_int4(p, 0, first.queue_id);
     params_set_int2(p, 1, first.rank);
@@ -136,7 +136,7 @@ static void end_unknown(struct looking *l) {
 }
 
 /* After a commit, bootstrap.c has counted the changes. */
-static void on_fate(struct lost_task *lost, enum commit_fate fate) {
+static void on_list_fate(struct lost_task *lost, enum commit_fate fate) {
     struct looking *l = CONTAINER_OF(lost, struct looking, lost);
     struct task *t = &l->req->task;
 
@@ -154,7 +154,7 @@ bool looking_again(struct task *t, bool unknown) {
 
     if (!unknown)
         return true;
-    l->lost.on_known = on_fate;
+    l->lost.on_known = on_list_fate;
     if (l->lost.txn != 0)
         commit_marker_ask(&l->lost);
     else
@@ -194,9 +194,9 @@ static void set_number(struct params *p, int col, int64_t value) {
         params_set_int8(p, col, value);
 }
 
-static void list_encode(struct params *p, struct task *t) {
+static void list_list_encode(struct params *p, struct task *t) {
     struct range *g = REQ_OF_TASK(t)->data;
-    struct job_key first = first_key(&g->look);
+    struct job_key first = list_first_key(&g->look);
 
     if (job_key_before(first, g->page.after))
         first = g->page.after;
@@ -221,7 +221,7 @@ static int64_t skipped(const struct range *g, int64_t found) {
 }
 
 /* Columns: size, rank, id, body. */
-static struct slice element(const struct range *g, const PGresult *rows, int row) {
+static struct slice list_element(const struct range *g, const PGresult *rows, int row) {
     struct slice body = row_bytes(rows, row, 3);
 
     queue_note_body(g->look.q, body.len);
@@ -241,12 +241,12 @@ static void reply_whole(struct range *g, const PGresult *rows) {
     else if (!g->one)
         reply_array(r, (size_t)n);
     for (int i = 0; i < n; i++)
-        reply_bulk(r, element(g, rows, g->turned ? n - 1 - i : from + i));
+        reply_bulk(r, list_element(g, rows, g->turned ? n - 1 - i : from + i));
     req_end(r);
 }
 
-static void add_element(struct page *p, const PGresult *rows, int i) {
-    reply_bulk(p->req, element(p->req->data, rows, i));
+static void list_add_element(struct page *p, const PGresult *rows, int i) {
+    reply_bulk(p->req, list_element(p->req->data, rows, i));
 }
 
 /* Finds one element by its index from the right. */
@@ -255,7 +255,7 @@ static void find_place(struct range *g, enum range_step step, int64_t place) {
     g->look.from = END_RIGHT;
     g->offset = place;
     g->page.wanted = 1;
-    look(&g->look);
+    list_look(&g->look);
 }
 
 static void read_pages(struct range *g, int64_t offset) {
@@ -264,7 +264,7 @@ static void read_pages(struct range *g, int64_t offset) {
     g->page.backwards = looking_front(g->look.q) != END_LEFT;
     g->offset = offset;
     g->page.wanted = g->limit < 0 ? INT64_MAX : g->limit;
-    look(&g->look);
+    list_look(&g->look);
 }
 
 /* drop > 0: the range ends before the element with this index from the right. */
@@ -334,7 +334,7 @@ static bool is_whole(const struct range *g, const PGresult *rows) {
     return PQntuples(rows) >= g->page.wanted || page_is_last(rows, g->page.rows, g->page.bytes);
 }
 
-static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void list_list_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct range *g = REQ_OF_TASK(tasks[0])->data;
     struct queue *q = g->look.q;
 
@@ -343,7 +343,7 @@ static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
         place_found(g, rows);
     } else if (g->step == RANGE_PAGES) {
         g->offset = 0;
-        if (page_take(&g->page, rows, 1, add_element))
+        if (page_take(&g->page, rows, 1, list_add_element))
             batch_add(tasks[0]);
         else
             q->users--;
@@ -358,7 +358,7 @@ static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
     }
 }
 
-static void list_fail(struct task *t, const struct op_error *err) {
+static void list_list_fail(struct task *t, const struct op_error *err) {
     struct range *g = REQ_OF_TASK(t)->data;
 
     page_free(&g->page);
@@ -374,8 +374,8 @@ static void list_fail(struct task *t, const struct op_error *err) {
                            .done = end,                           \
                            .fail = failure }
 
-READ_OP(op_list_first, "list_first", SQL_LIST_FIRST, list_encode, list_done, list_fail);
-READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_encode, list_done, list_fail);
+READ_OP(op_list_first, "list_first", SQL_LIST_FIRST, list_list_encode, list_list_done, list_list_fail);
+READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_list_encode, list_list_done, list_list_fail);
 
 static void range_start(struct range *g) {
     page_init(&g->page, g->look.req, g->look.q, g->limit < 0 ? INT64_MAX : g->limit);
@@ -450,7 +450,7 @@ void cmd_lindex(struct req *r) {
 
 /* ---- LPOS ---- */
 
-struct finding {
+struct list_finding {
     struct looking look;
     int64_t rank;   /* number of the match, from 1 on; less than 0: from the right */
     int64_t count;  /* number of matches to reply, 0: all; less than 0: one, not as an array */
@@ -462,17 +462,18 @@ struct finding {
     "start from the end of the list"
 
 static const struct arg_option find_words[] = {
-    { "RANK", ARG_REDIS_INT, offsetof(struct finding, rank), -INT64_MAX, INT64_MAX, NOT_AN_INTEGER },
-    { "COUNT", ARG_REDIS_INT, offsetof(struct finding, count), 0, INT64_MAX, "ERR COUNT can't be negative" },
-    { "MAXLEN", ARG_REDIS_INT, offsetof(struct finding, maxlen), 0, INT64_MAX,
+    { "RANK", ARG_REDIS_INT, offsetof(struct list_finding, rank), -INT64_MAX, INT64_MAX, NOT_AN_INTEGER },
+    { "COUNT", ARG_REDIS_INT, offsetof(struct list_finding, count), 0, INT64_MAX,
+      "ERR COUNT can't be negative" },
+    { "MAXLEN", ARG_REDIS_INT, offsetof(struct list_finding, maxlen), 0, INT64_MAX,
       "ERR MAXLEN can't be negative" },
 };
 
 static const struct arg_spec find_spec = { find_words, LENGTH(find_words), NULL, NULL, NULL };
 
-static void find_encode(struct params *p, struct task *t) {
+static void list_find_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
-    const struct finding *f = r->data;
+    const struct list_finding *f = r->data;
 
     looking_encode(p, &f->look);
     set_number(p, 3, f->maxlen == 0 ? -1 : f->maxlen);
@@ -484,23 +485,23 @@ static void find_encode(struct params *p, struct task *t) {
 }
 
 /* Columns: place, total. */
-static int64_t index_at(const struct finding *f, const PGresult *rows, int row) {
+static int64_t index_at(const struct list_finding *f, const PGresult *rows, int row) {
     int64_t place = row_int8(rows, row, 0);
 
     return f->rank < 0 ? row_int8(rows, row, 1) - 1 - place : place;
 }
 
 static void find_nothing(struct req *r) {
-    if (((const struct finding *)r->data)->count < 0)
+    if (((const struct list_finding *)r->data)->count < 0)
         reply_null_bulk(r);
     else
         reply_array(r, 0);
     req_end(r);
 }
 
-static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void list_find_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
-    const struct finding *f = r->data;
+    const struct list_finding *f = r->data;
     int n = PQntuples(rows);
 
     (void)count;
@@ -516,11 +517,11 @@ static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
     req_end(r);
 }
 
-READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, find_encode, find_done, looking_fail);
-READ_OP(op_find_last, "find_last", SQL_FIND_LAST, find_encode, find_done, looking_fail);
+READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, list_find_encode, list_find_done, looking_fail);
+READ_OP(op_find_last, "find_last", SQL_FIND_LAST, list_find_encode, list_find_done, looking_fail);
 
 void cmd_lpos(struct req *r) {
-    struct finding *f = req_alloc(r, sizeof *f);
+    struct list_finding *f = req_alloc(r, sizeof *f);
     bool there = looking_init(&f->look, r, &op_find_first, &op_find_last);
     int end;
 

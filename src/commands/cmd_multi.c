@@ -37,7 +37,7 @@ static bool joins(const struct req *r) {
 /* ---- end ---- */
 
 /* e is in the memory of its request. */
-static void end(struct exec *e) {
+static void multi_end(struct exec *e) {
     struct req *r = e->req;
 
     if (e->client != NULL)
@@ -53,12 +53,12 @@ static void end_with_replies(struct exec *e) {
     reply_array(e->req, e->count);
     for (size_t i = 0; i < e->count; i++)
         buf_append(reply_buf(e->req), buf_ptr(&e->reqs[i]->own), buf_len(&e->reqs[i]->own));
-    end(e);
+    multi_end(e);
 }
 
 static void end_with_error(struct exec *e) {
     reply_error(e->req, "%.*s", (int)buf_len(&e->error), buf_ptr(&e->error));
-    end(e);
+    multi_end(e);
 }
 
 /* ---- execution in order ---- */
@@ -80,7 +80,7 @@ static void run_command(struct exec *e, struct req *r) {
 
 /* Ends the commands in their order, as far as their replies are known. Runs commands without statements
  * between them. Ends e after the last command. */
-static void advance(struct exec *e) {
+static void multi_advance(struct exec *e) {
     if (e->advancing)
         return;
     e->advancing = true;
@@ -100,7 +100,7 @@ static void advance(struct exec *e) {
 
 /* ---- transaction ---- */
 
-static void fail(struct exec *e) {
+static void multi_fail(struct exec *e) {
     e->phase = EXEC_FAILED;
 }
 
@@ -114,13 +114,13 @@ static void refused(struct exec *e, const struct op_error *error) {
             &e->error,
             "DBERR nothing of the transaction was done, because the database refused it: %s (SQLSTATE %s)",
             error->message, error->sqlstate);
-    fail(e);
+    multi_fail(e);
 }
 
 static void unknown(struct exec *e) {
     buf_printf(&e->error,
                "UNKNOWN the connection to the database was lost: the transaction was done, or nothing of it");
-    fail(e);
+    multi_fail(e);
 }
 
 static void on_client_txn_end(struct client_txn *b, enum client_txn_end how, const struct op_error *error) {
@@ -132,7 +132,7 @@ static void on_client_txn_end(struct client_txn *b, enum client_txn_end how, con
         unknown(e);
     } else {
         e->phase = EXEC_ENDING;
-        advance(e);
+        multi_advance(e);
     }
 }
 
@@ -172,7 +172,7 @@ static void prepared(struct exec *e) {
     collect_tasks(e);
     check_size(e);
     if (buf_len(&e->error) > 0) {
-        fail(e);
+        multi_fail(e);
         if (e->live == 0)
             end_with_error(e);
         else
@@ -182,11 +182,11 @@ static void prepared(struct exec *e) {
         client_txn_send(&e->client_txn);
     } else {
         e->phase = EXEC_ENDING;
-        advance(e);
+        multi_advance(e);
     }
 }
 
-static void settle(struct exec *e) {
+static void multi_settle(struct exec *e) {
     if (e->started && e->live == e->joined)
         prepared(e);
 }
@@ -195,7 +195,7 @@ static void on_joined(struct client_txn *b) {
     struct exec *e = CONTAINER_OF(b, struct exec, client_txn);
 
     e->joined++;
-    settle(e);
+    multi_settle(e);
 }
 
 /* The reply of a refused command is an error: "-CODE text" and a line end. */
@@ -205,7 +205,7 @@ static void note_refusal(struct exec *e, const struct req *r) {
                    buf_ptr(&r->own) + 1);
 }
 
-static void on_end(struct req *r) {
+static void on_multi_end(struct req *r) {
     struct exec *e = r->exec;
 
     e->live--;
@@ -213,11 +213,11 @@ static void on_end(struct req *r) {
     switch (e->phase) {
     case EXEC_PREPARING:
         note_refusal(e, r);
-        settle(e);
+        multi_settle(e);
         break;
     case EXEC_SENT:
     case EXEC_ENDING:
-        advance(e);
+        multi_advance(e);
         break;
     case EXEC_FAILED:
         if (e->live == 0)
@@ -226,12 +226,12 @@ static void on_end(struct req *r) {
     }
 }
 
-static void prepare(struct exec *e) {
+static void multi_prepare(struct exec *e) {
     for (size_t i = 0; i < e->count; i++) {
         struct req *r = e->reqs[i];
 
         r->exec = e;
-        r->on_end = on_end;
+        r->on_end = on_multi_end;
         r->proto = e->req->proto;
         if (!joins(r))
             continue;
@@ -241,10 +241,10 @@ static void prepare(struct exec *e) {
         command_run(e->client, r);
     }
     e->started = true;
-    settle(e);
+    multi_settle(e);
 }
 
-static void start(struct req *r, struct multi *m) {
+static void multi_start(struct req *r, struct multi *m) {
     struct exec *e = req_alloc(r, sizeof *e);
 
     *e = (struct exec){ .req = r,
@@ -254,7 +254,7 @@ static void start(struct req *r, struct multi *m) {
                         .client_txn = { .on_joined = on_joined, .on_end = on_client_txn_end } };
     free(m);
     r->client->exec = e;
-    prepare(e);
+    multi_prepare(e);
 }
 
 void cmd_exec(struct req *r) {
@@ -266,7 +266,7 @@ void cmd_exec(struct req *r) {
     }
     r->client->multi = NULL;
     if (!m->spoiled) {
-        start(r, m);
+        multi_start(r, m);
         return;
     }
     multi_free(m);

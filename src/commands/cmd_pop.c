@@ -73,29 +73,29 @@ static void deliver(struct get *g, const struct job *jobs, size_t count) {
     t->form->some(g->req, jobs, count);
 }
 
-static void reply_nothing(struct get *g) {
+static void pop_reply_nothing(struct get *g) {
     ((const struct taking *)g->own)->form->none(g->req);
 }
 
-static void ended(struct get *g) {
+static void pop_ended(struct get *g) {
     const struct taking *t = g->own;
 
     if (t->pop.to != NULL)
         t->pop.to->users--;
 }
 
-static const struct get_kind pop_kind = { pop_plan, deliver, reply_nothing, ended };
+static const struct get_kind pop_kind = { pop_plan, deliver, pop_reply_nothing, pop_ended };
 
 /* ---- start ---- */
 
-static void begin(struct taking *t);
+static void pop_begin(struct taking *t);
 
-static void on_known(struct parked *p, struct queue *q) {
+static void on_pop_known(struct parked *p, struct queue *q) {
     (void)q;
-    begin(CONTAINER_OF(p, struct taking, parked));
+    pop_begin(CONTAINER_OF(p, struct taking, parked));
 }
 
-static void on_unknown(struct parked *p, const struct op_error *err) {
+static void on_pop_unknown(struct parked *p, const struct op_error *err) {
     struct req *r = CONTAINER_OF(p, struct taking, parked)->req;
 
     if (r->client != NULL)
@@ -124,7 +124,7 @@ static bool needs_front(struct queue *q) {
     return may_have(q) && q->front == END_NONE;
 }
 
-/* True if the target list has a row, and its consume end is known. False: begin() runs again later. */
+/* True if the target list has a row, and its consume end is known. False: pop_begin() runs again later. */
 static bool has_target(struct taking *t) {
     struct queue *to = queue_get(t->to);
 
@@ -140,7 +140,7 @@ static bool has_target(struct taking *t) {
     return true;
 }
 
-static void start(struct taking *t) {
+static void pop_start(struct taking *t) {
     struct get_source *sources = req_alloc(t->req, t->key_count * sizeof *sources);
     struct get *g;
 
@@ -159,7 +159,7 @@ static void start(struct taking *t) {
     get_begin(g);
 }
 
-static void begin(struct taking *t) {
+static void pop_begin(struct taking *t) {
     struct queue *q;
 
     if (t->req->task.client_txn != NULL) {
@@ -179,7 +179,7 @@ static void begin(struct taking *t) {
         return;
     q = t->blocks ? NULL : first_with(t, needs_front);
     if (q == NULL)
-        start(t);
+        pop_start(t);
     else
         list_front_park(q, t->pop.from, &t->parked);
 }
@@ -210,13 +210,13 @@ static struct taking *taking_new(struct req *r, const struct pop_form *form, enu
                           .keys = r->argv + 1,
                           .key_count = 1,
                           .count = 1,
-                          .parked = { .go = on_known, .fail = on_unknown } };
+                          .parked = { .go = on_pop_known, .fail = on_pop_unknown } };
     list_init(&t->parked.node);
     return t;
 }
 
 /* Parses seconds with a fraction; 0: no timeout. */
-static bool take_timeout(struct taking *t, int at) {
+static bool pop_take_timeout(struct taking *t, int at) {
     struct slice word = t->req->argv[at];
     char text[TIMEOUT_MAX], *end;
     long double seconds;
@@ -265,7 +265,7 @@ static void reply_whether(struct req *r, bool is_there) {
     req_end(r);
 }
 
-static void on_life(struct life *l, int64_t until) {
+static void on_pop_life(struct life *l, int64_t until) {
     reply_whether(l->req, until != LIFE_NONE);
 }
 
@@ -280,7 +280,7 @@ static void pop_none(struct req *r) {
         return;
     }
     l = req_alloc(r, sizeof *l);
-    *l = (struct life){ .found = on_life, .req = r };
+    *l = (struct life){ .found = on_pop_life, .req = r };
     key_find_life(l, q);
 }
 
@@ -297,7 +297,7 @@ static void pop(struct req *r, enum list_end from) {
     else if (r->argc == 3 && (!parse_int_strict(r->argv[2], &t->count) || t->count < 0))
         usage_invalid(r, 2, NOT_POSITIVE);
     else if (t->count > 0)
-        begin(t);
+        pop_begin(t);
     else
         pop_none(r);
 }
@@ -314,8 +314,8 @@ static void blocking_pop(struct req *r, enum list_end from) {
     struct taking *t = taking_new(r, &named, from);
 
     t->key_count = (size_t)r->argc - 2;
-    if (args_sources_or_reply(r, t->key_count) && take_timeout(t, r->argc - 1))
-        begin(t);
+    if (args_sources_or_reply(r, t->key_count) && pop_take_timeout(t, r->argc - 1))
+        pop_begin(t);
 }
 
 void cmd_blpop(struct req *r) {
@@ -367,14 +367,14 @@ void cmd_lmpop(struct req *r) {
     struct taking *t = taking_new(r, &named_many, END_NONE);
 
     if (take_many(t, 1))
-        begin(t);
+        pop_begin(t);
 }
 
 void cmd_blmpop(struct req *r) {
     struct taking *t = taking_new(r, &named_many, END_NONE);
 
-    if (take_timeout(t, 1) && take_many(t, 2))
-        begin(t);
+    if (pop_take_timeout(t, 1) && take_many(t, 2))
+        pop_begin(t);
 }
 
 /* ---- RPOPLPUSH, LMOVE ---- */
@@ -389,14 +389,14 @@ static struct taking *move_new(struct req *r, const struct pop_form *form, enum 
 }
 
 void cmd_rpoplpush(struct req *r) {
-    begin(move_new(r, &one, END_RIGHT, END_LEFT));
+    pop_begin(move_new(r, &one, END_RIGHT, END_LEFT));
 }
 
 void cmd_brpoplpush(struct req *r) {
     struct taking *t = move_new(r, &one_at_last, END_RIGHT, END_LEFT);
 
-    if (take_timeout(t, 3))
-        begin(t);
+    if (pop_take_timeout(t, 3))
+        pop_begin(t);
 }
 
 static bool take_ends(struct taking *t) {
@@ -407,12 +407,12 @@ void cmd_lmove(struct req *r) {
     struct taking *t = move_new(r, &one, END_NONE, END_NONE);
 
     if (take_ends(t))
-        begin(t);
+        pop_begin(t);
 }
 
 void cmd_blmove(struct req *r) {
     struct taking *t = move_new(r, &one_at_last, END_NONE, END_NONE);
 
-    if (take_ends(t) && take_timeout(t, 5))
-        begin(t);
+    if (take_ends(t) && pop_take_timeout(t, 5))
+        pop_begin(t);
 }

@@ -21,7 +21,7 @@ static void reply_listening(struct req *r, const char *what, const struct slice 
 }
 
 /* A subscribe or unsubscribe command in progress. It may have a million names, so it runs in pieces. */
-struct change {
+struct pubsub_change {
     struct long_work work;
     struct req *req;
     enum pubsub_kind kind;
@@ -31,39 +31,39 @@ struct change {
 };
 
 /* False if the command must end, or must wait until the client has read its replies. Sets ends for the first. */
-static bool may_go_on(struct change *ch, bool *ends) {
+static bool pubsub_may_go_on(struct pubsub_change *ch, bool *ends) {
     *ends = client_has_gone(ch->req->client);
     return !*ends && client_takes_more(ch->req->client, &ch->work);
 }
 
-static bool ended(struct req *r) {
+static bool pubsub_ended(struct req *r) {
     req_end(r);
     return false;
 }
 
 static bool apply_some(struct long_work *w) {
-    struct change *ch = CONTAINER_OF(w, struct change, work);
+    struct pubsub_change *ch = CONTAINER_OF(w, struct pubsub_change, work);
     struct req *r = ch->req;
     bool ends;
 
-    if (!may_go_on(ch, &ends))
-        return ends ? ended(r) : true;
+    if (!pubsub_may_go_on(ch, &ends))
+        return ends ? pubsub_ended(r) : true;
     for (int left = LONG_WORK_NAMES; left > 0 && ch->next < r->argc; left--, ch->next++) {
         (void)ch->apply(r->client, ch->kind, r->argv[ch->next]);
         reply_listening(r, ch->what, &r->argv[ch->next]);
     }
-    return ch->next < r->argc || ended(r);
+    return ch->next < r->argc || pubsub_ended(r);
 }
 
-static struct change *change_new(struct req *r, enum pubsub_kind kind, const char *what) {
-    struct change *ch = req_alloc(r, sizeof *ch);
+static struct pubsub_change *change_new(struct req *r, enum pubsub_kind kind, const char *what) {
+    struct pubsub_change *ch = req_alloc(r, sizeof *ch);
 
-    *ch = (struct change){ .req = r, .kind = kind, .what = what, .next = 1 };
+    *ch = (struct pubsub_change){ .req = r, .kind = kind, .what = what, .next = 1 };
     return ch;
 }
 
 static void listen_to(struct req *r, enum pubsub_kind kind, const char *what) {
-    struct change *ch = change_new(r, kind, what);
+    struct pubsub_change *ch = change_new(r, kind, what);
 
     ch->apply = pubsub_subscribe;
     long_work_begin(&ch->work, apply_some);
@@ -79,20 +79,20 @@ static void stop_any(struct req *r, enum pubsub_kind kind, const char *what, con
 }
 
 static bool stop_some(struct long_work *w) {
-    struct change *ch = CONTAINER_OF(w, struct change, work);
+    struct pubsub_change *ch = CONTAINER_OF(w, struct pubsub_change, work);
     struct req *r = ch->req;
     const struct slice *any;
     bool ends;
 
-    if (!may_go_on(ch, &ends))
-        return ends ? ended(r) : true;
+    if (!pubsub_may_go_on(ch, &ends))
+        return ends ? pubsub_ended(r) : true;
     for (int left = LONG_WORK_NAMES; left > 0 && (any = pubsub_any(r->client, ch->kind)) != NULL; left--)
         stop_any(r, ch->kind, ch->what, any);
-    return pubsub_any(r->client, ch->kind) != NULL || ended(r);
+    return pubsub_any(r->client, ch->kind) != NULL || pubsub_ended(r);
 }
 
 static void stop_listening(struct req *r, enum pubsub_kind kind, const char *what) {
-    struct change *ch = change_new(r, kind, what);
+    struct pubsub_change *ch = change_new(r, kind, what);
 
     ch->apply = pubsub_unsubscribe;
     if (r->argc == 1 && pubsub_any(r->client, kind) == NULL) {
@@ -165,7 +165,7 @@ struct channels {
     size_t count;
 };
 
-static bool is_wanted(const struct req *r, struct slice name) {
+static bool pubsub_is_wanted(const struct req *r, struct slice name) {
     return r->argc < 3 || glob_match(r->argv[2], name, false);
 }
 
@@ -174,7 +174,7 @@ static bool channels_end(struct channels *ch) {
     reply_array(ch->req, ch->count);
     buf_append(reply_buf(ch->req), buf_ptr(&ch->found), buf_len(&ch->found));
     buf_free(&ch->found);
-    return ended(ch->req);
+    return pubsub_ended(ch->req);
 }
 
 static bool list_some_channels(struct long_work *w) {
@@ -187,7 +187,7 @@ static bool list_some_channels(struct long_work *w) {
         name = client_has_gone(ch->req->client) ? NULL : pubsub_walk_next(&ch->walk);
         if (name == NULL)
             return channels_end(ch);
-        if (!is_wanted(ch->req, *name))
+        if (!pubsub_is_wanted(ch->req, *name))
             continue;
         resp_bulk(&ch->found, *name);
         ch->count++;

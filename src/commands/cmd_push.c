@@ -45,7 +45,7 @@ struct push {
 
 /* Finds a waiting list command that takes all elements. If only some were handed off and the insert of the others
  * failed, the command would be half done. Elements accepted before and not inserted yet go first. */
-static struct get *find_taker(const struct push *p) {
+static struct get *push_find_taker(const struct push *p) {
     struct get *g;
 
     if (p->req->task.client_txn != NULL || p->q->adding > 0)
@@ -59,7 +59,7 @@ static struct get *find_taker(const struct push *p) {
 
 /* The element goes to the client without a row. If the client disconnects before the reply is sent, the element
  * is inserted as a job. */
-static struct job element(const struct push *p, struct slice body) {
+static struct job push_element(const struct push *p, struct slice body) {
     struct job job = {
         .q = p->q,
         .expires_at = clock_db() + p->opt.ttl * US_PER_S,
@@ -73,7 +73,7 @@ static struct job element(const struct push *p, struct slice body) {
 }
 
 /* As in Redis, all elements are in the list before the first one is popped. */
-static struct slice take_value(struct push *p, enum list_end from) {
+static struct slice push_take_value(struct push *p, enum list_end from) {
     p->count--;
     return from == p->end ? p->values[p->count] : *p->values++;
 }
@@ -89,7 +89,7 @@ static void hand_to(struct push *p, struct get *g) {
     struct job *jobs = req_alloc(p->req, count * sizeof *jobs);
 
     for (size_t i = 0; i < count; i++)
-        jobs[i] = element(p, take_value(p, from));
+        jobs[i] = push_element(p, push_take_value(p, from));
     stats.jobs_added += count;
     stats.handoffs += count;
     queue_count_in(p->q, (int64_t)count);
@@ -124,35 +124,35 @@ static void make_ids(struct push *p) {
         p->ids[i] = p->at_front ? pop_front_id() : -pop_front_id();
 }
 
-static struct op *op_of(const struct push *p) {
+static struct op *push_op_of(const struct push *p) {
     if (p->if_any)
         return &op_push_if_any;
     return p->req->large && p->req->task.client_txn == NULL ? &op_push_large : &op_push;
 }
 
-static void enter(struct push *p) {
+static void push_enter(struct push *p) {
     struct task *t = &p->req->task;
 
     p->at_front = p->end == p->q->front;
     make_ids(p);
-    t->op = op_of(p);
+    t->op = push_op_of(p);
     if (t->client_txn != NULL)
         t->client_txn->ahead |= p->at_front;
     batch_add(t);
 }
 
-static void go_on(struct push *p) {
+static void push_go_on(struct push *p) {
     if (!queue_is_open(p->q))
         queue_park(p->q, &p->parked);
     else if (p->q->front == END_NONE)
         list_front_park(p->q, list_other_end(p->end), &p->parked);
     else
-        enter(p);
+        push_enter(p);
 }
 
 static void on_known_queue(struct parked *parked, struct queue *q) {
     (void)q;
-    go_on(CONTAINER_OF(parked, struct push, parked));
+    push_go_on(CONTAINER_OF(parked, struct push, parked));
 }
 
 static void landed(struct push *p) {
@@ -164,7 +164,7 @@ static void landed(struct push *p) {
     p->place = 0;
 }
 
-static void left(struct push *p) {
+static void push_left(struct push *p) {
     p->q->users--;
     p->q->adding -= (int64_t)p->count;
 }
@@ -172,11 +172,11 @@ static void left(struct push *p) {
 static void on_unknown_queue(struct parked *parked, const struct op_error *err) {
     struct push *p = CONTAINER_OF(parked, struct push, parked);
 
-    left(p);
+    push_left(p);
     req_db_error(p->req, err);
 }
 
-static void start(struct push *p) {
+static void push_start(struct push *p) {
     struct req *r = p->req;
 
     p->parked.go = on_known_queue;
@@ -191,12 +191,12 @@ static void start(struct push *p) {
         queue_note_body(p->q, p->values[i].len);
     p->q->users++;
     p->q->adding += (int64_t)p->count;
-    go_on(p);
+    push_go_on(p);
 }
 
 /* ---- statement ---- */
 
-static bool is_apart(const struct push *p) {
+static bool push_is_apart(const struct push *p) {
     return p->req->task.op == &op_push_large;
 }
 
@@ -205,18 +205,18 @@ static void take_place(struct push *p) {
         return;
     p->sent = true;
     p->q->inserting += (int64_t)p->count;
-    if (!is_apart(p))
+    if (!push_is_apart(p))
         p->place = p->q->pushes_sent += (int64_t)p->count;
 }
 
 /* Gives the pushes of a transaction their places in the order of the requests, as their replies are. */
-static void alike_decide(struct task *t) {
+static void push_alike_decide(struct task *t) {
     take_place(REQ_OF_TASK(t)->data);
 }
 
 /* In a client transaction the IDs are made here, in the order of the commands. The consume ends of queues become
  * known in any order. */
-static void note_sent(struct push *p, struct task *t) {
+static void push_note_sent(struct push *p, struct task *t) {
     if (t->client_txn != NULL)
         make_ids(p);
     take_place(p);
@@ -226,7 +226,7 @@ static void note_sent(struct push *p, struct task *t) {
 static void push_encode(struct params *params, struct task *t) {
     struct push *p = REQ_OF_TASK(t)->data;
 
-    note_sent(p, t);
+    push_note_sent(p, t);
     for (size_t i = 0; i < p->count; i++) {
         struct job_times at = times_of(p, i);
 
@@ -252,7 +252,7 @@ static bool push_shape(const struct task *t, struct op_shape *shape) {
     return !p->at_front && !has_own_end(p) && !addjob_has_attempts(&p->opt);
 }
 
-static void alike_begin(struct params *params, struct task *first) {
+static void push_alike_begin(struct params *params, struct task *first) {
     const struct push *p = REQ_OF_TASK(first)->data;
 
     params_set_int4(params, 2, p->q->id);
@@ -264,10 +264,10 @@ static void alike_begin(struct params *params, struct task *first) {
     params_set_null(params, 8);
 }
 
-static void alike_encode(struct params *params, struct task *t) {
+static void push_alike_encode(struct params *params, struct task *t) {
     struct push *p = REQ_OF_TASK(t)->data;
 
-    note_sent(p, t);
+    push_note_sent(p, t);
     for (size_t i = 0; i < p->count; i++) {
         params_int8(params, 0, p->ids[i]);
         params_bytea(params, 1, p->values[i]);
@@ -293,7 +293,7 @@ static void count_added(struct push *p, size_t i) {
     queue_job_returned(p->q, key_of(p, i));
 }
 
-static struct job_key first_key(const struct push *p) {
+static struct job_key push_first_key(const struct push *p) {
     return key_of(p, p->at_front ? p->count - 1 : 0);
 }
 
@@ -304,14 +304,14 @@ static int64_t uncounted_before(const struct push *p) {
 }
 
 /* added: the jobs to count. 0 after a lost first try, because bootstrap.c has counted its jobs. */
-static void finish(struct push *p, size_t added) {
+static void push_finish(struct push *p, size_t added) {
     int64_t uncounted = uncounted_before(p);
     int64_t len;
 
     landed(p);
-    left(p);
-    if (added > 0 && is_apart(p))
-        queue_note_apart(p->q, first_key(p), p->req->started_us);
+    push_left(p);
+    if (added > 0 && push_is_apart(p))
+        queue_note_apart(p->q, push_first_key(p), p->req->started_us);
     if (added > 0)
         queue_count_in(p->q, (int64_t)added);
     for (size_t i = 0; i < added; i++)
@@ -322,7 +322,7 @@ static void finish(struct push *p, size_t added) {
 
 static void not_pushed(struct push *p) {
     landed(p);
-    left(p);
+    push_left(p);
     req_int(p->req, 0);
 }
 
@@ -331,7 +331,7 @@ static void alike_done(struct task **tasks, size_t count, const PGresult *rows) 
     for (size_t i = 0; i < count; i++) {
         struct push *p = REQ_OF_TASK(tasks[i])->data;
 
-        finish(p, p->count);
+        push_finish(p, p->count);
     }
 }
 
@@ -346,7 +346,7 @@ static void push_done(struct task **tasks, size_t count, const PGresult *rows) {
         if (added)
             next += (int)p->count;
         if (added || !p->if_any)
-            finish(p, added ? p->count : 0);
+            push_finish(p, added ? p->count : 0);
         else
             not_pushed(p);
     }
@@ -356,18 +356,18 @@ static void push_fail(struct task *t, const struct op_error *err) {
     struct push *p = REQ_OF_TASK(t)->data;
 
     landed(p);
-    left(p);
+    push_left(p);
     req_db_error(p->req, err);
 }
 
-static void on_known(struct lost_task *l, enum commit_fate fate) {
+static void on_push_known(struct lost_task *l, enum commit_fate fate) {
     struct push *p = CONTAINER_OF(l, struct push, lost);
 
     l->txn = 0;
     if (fate == COMMIT_UNKNOWN)
         p->req->task.op = &op_push_again;
     if (fate == COMMIT_DONE)
-        finish(p, 0);
+        push_finish(p, 0);
     else
         batch_add(&p->req->task);
 }
@@ -382,7 +382,7 @@ static bool push_again(struct task *t, bool unknown) {
         t->op = &op_push_again;
         return true;
     }
-    p->lost.on_known = on_known;
+    p->lost.on_known = on_push_known;
     commit_marker_ask(&p->lost);
     return false;
 }
@@ -392,7 +392,7 @@ static void push_answer_lost(struct task *t) {
     struct push *p = REQ_OF_TASK(t)->data;
 
     queue_reset_scan(p->q);
-    finish(p, 0);
+    push_finish(p, 0);
 }
 
 static void if_any_begin(struct params *p) {
@@ -404,16 +404,16 @@ static void if_any_answer_lost(struct task *t) {
 
     queue_reset_scan(p->q);
     landed(p);
-    left(p);
+    push_left(p);
     req_answer_lost(p->req);
 }
 
 static const struct op_alike push_alike = {
     .stmt = SQL_ADD_JOBS_ALIKE,
     .shape = push_shape,
-    .begin = alike_begin,
-    .decide = alike_decide,
-    .encode = alike_encode,
+    .begin = push_alike_begin,
+    .decide = push_alike_decide,
+    .encode = push_alike_encode,
     .done = alike_done,
 };
 
@@ -476,7 +476,7 @@ static struct add_options options_of(const struct queue *q) {
     return o;
 }
 
-static void push(struct req *r, enum list_end end, bool if_any) {
+static void push_push(struct req *r, enum list_end end, bool if_any) {
     struct push *p = req_alloc(r, sizeof *p);
     struct queue *q = queue_get(r->argv[1]);
     const char *refusal;
@@ -497,9 +497,9 @@ static void push(struct req *r, enum list_end end, bool if_any) {
         req_error(r, "%s", refusal);
         return;
     }
-    g = find_taker(p);
+    g = push_find_taker(p);
     if (g == NULL) {
-        start(p);
+        push_start(p);
         return;
     }
     hand_to(p, g);
@@ -507,11 +507,11 @@ static void push(struct req *r, enum list_end end, bool if_any) {
 }
 
 void cmd_lpush(struct req *r) {
-    push(r, END_LEFT, false);
+    push_push(r, END_LEFT, false);
 }
 
 void cmd_rpush(struct req *r) {
-    push(r, END_RIGHT, false);
+    push_push(r, END_RIGHT, false);
 }
 
 static void push_if_there(struct req *r, enum list_end end) {
@@ -519,7 +519,7 @@ static void push_if_there(struct req *r, enum list_end end) {
     bool in_txn = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->opening);
 
     if (in_txn || queue_is_key(q))
-        push(r, end, in_txn);
+        push_push(r, end, in_txn);
     else
         req_int(r, 0);
 }

@@ -106,7 +106,7 @@ static struct qconfig *qconfig_new(struct req *r) {
     return c;
 }
 
-static void start(struct qconfig *c, struct op *op, uint32_t rows) {
+static void qconfig_start(struct qconfig *c, struct op *op, uint32_t rows) {
     c->q = queue_get(c->req->argv[1]);
     c->q->users++;
     c->req->task.op = op;
@@ -142,7 +142,7 @@ static bool take_or_reply(struct qconfig *c, int at) {
     return true;
 }
 
-static void set(struct req *r) {
+static void qconfig_set(struct req *r) {
     struct qconfig *c = qconfig_new(r);
     uint32_t rows = 0;
 
@@ -155,7 +155,7 @@ static void set(struct req *r) {
             return;
     for (int i = 0; i < SETTING_COUNT; i++)
         rows += c->is_set[i];
-    start(c, &op_set_settings, rows + c->sets_deadqueue);
+    qconfig_start(c, &op_set_settings, rows + c->sets_deadqueue);
 }
 
 static void reset(struct req *r) {
@@ -166,13 +166,13 @@ static void reset(struct req *r) {
     else if (q == NULL && !node_has_peers()) /* a peer may have created the queue just now */
         req_ok(r);
     else
-        start(qconfig_new(r), &op_reset_settings, 1);
+        qconfig_start(qconfig_new(r), &op_reset_settings, 1);
 }
 
 static const struct {
     const char *word;
     void (*handler)(struct req *r);
-} words[] = { { "GET", get }, { "SET", set }, { "RESET", reset } };
+} words[] = { { "GET", get }, { "SET", qconfig_set }, { "RESET", reset } };
 
 void cmd_qconfig(struct req *r) {
     if (r->argc == 2) {
@@ -190,7 +190,7 @@ void cmd_qconfig(struct req *r) {
 
 /* ---- statements ---- */
 
-static void set_encode(struct params *p, struct task *t) {
+static void qconfig_set_encode(struct params *p, struct task *t) {
     const struct qconfig *c = REQ_OF_TASK(t)->data;
 
     for (int i = 0; i < SETTING_COUNT; i++) {
@@ -213,7 +213,7 @@ static void reset_encode(struct params *p, struct task *t) {
     params_int4(p, 0, c->q->id);
 }
 
-static void end(struct qconfig *c) {
+static void qconfig_end(struct qconfig *c) {
     c->q->users--;
     c->q->used_us = clock_mono();
     outbox_row(c->q->id);
@@ -221,7 +221,7 @@ static void end(struct qconfig *c) {
 }
 
 /* Columns: stored, cyclic. If both are false, a peer has just set a dead queue, and the statement is sent again. */
-static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void qconfig_set_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     struct qconfig *c = REQ_OF_TASK(tasks[0])->data;
 
@@ -239,7 +239,7 @@ static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < SETTING_COUNT; i++)
         if (c->is_set[i])
             settings_put(c->q, (enum setting)i, c->values[i]);
-    end(c);
+    qconfig_end(c);
 }
 
 static void reset_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -248,7 +248,7 @@ static void reset_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)count;
     (void)rows;
     settings_clear(c->q);
-    end(c);
+    qconfig_end(c);
 }
 
 static void qconfig_fail(struct task *t, const struct op_error *err) {
@@ -268,5 +268,5 @@ static void qconfig_fail(struct task *t, const struct op_error *err) {
                            .done = handler,                      \
                            .fail = qconfig_fail }
 
-SETTINGS_OP(op_set_settings, "set_settings", SQL_SET_SETTINGS, set_encode, set_done);
+SETTINGS_OP(op_set_settings, "set_settings", SQL_SET_SETTINGS, qconfig_set_encode, qconfig_set_done);
 SETTINGS_OP(op_reset_settings, "reset_settings", SQL_RESET_SETTINGS, reset_encode, reset_done);

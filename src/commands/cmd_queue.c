@@ -33,7 +33,7 @@ struct get_options {
     int64_t count;
 };
 
-static bool take_timeout(struct req *r, int *at, void *out) {
+static bool queue_take_timeout(struct req *r, int *at, void *out) {
     struct get_options *o = out;
 
     if (!slice_is(r->argv[*at], "TIMEOUT")) {
@@ -59,7 +59,7 @@ static const struct arg_option get_words[] = {
       "ERR COUNT must be a number greater than zero" },
 };
 
-static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", NULL, take_timeout };
+static const struct arg_spec get_spec = { get_words, LENGTH(get_words), "FROM", NULL, queue_take_timeout };
 
 static struct slice unescaped(struct req *r, struct slice name) {
     char *plain = req_alloc(r, name.len);
@@ -162,7 +162,7 @@ static const char *pause_name(unsigned pause) {
     return names[pause & (PAUSE_IN | PAUSE_OUT)];
 }
 
-static void pair_int(struct req *r, const char *name, int64_t value) {
+static void queue_pair_int(struct req *r, const char *name, int64_t value) {
     reply_bulk_str(r, name);
     reply_int(r, value);
 }
@@ -174,24 +174,24 @@ static void reply_stat(struct req *r, struct queue *q) {
     reply_array(r, (q->limited || per_group ? 28 : 22) + kept);
     reply_bulk_str(r, "name");
     reply_bulk(r, q->name);
-    pair_int(r, "len", queue_len(q));
-    pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
-    pair_int(r, "idle", (clock_mono() - q->used_us) / US_PER_S);
-    pair_int(r, "blocked", q->waiter_count + globs_waiters(q));
+    queue_pair_int(r, "len", queue_len(q));
+    queue_pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
+    queue_pair_int(r, "idle", (clock_mono() - q->used_us) / US_PER_S);
+    queue_pair_int(r, "blocked", q->waiter_count + globs_waiters(q));
     reply_bulk_str(r, "import-from");
     reply_array(r, 0);
-    pair_int(r, "import-rate", 0);
-    pair_int(r, "jobs-in", q->jobs_in);
-    pair_int(r, "jobs-out", q->jobs_out);
+    queue_pair_int(r, "import-rate", 0);
+    queue_pair_int(r, "jobs-in", q->jobs_in);
+    queue_pair_int(r, "jobs-out", q->jobs_out);
     reply_bulk_str(r, "pause");
     reply_bulk_str(r, pause_name(q->pause));
-    pair_int(r, "dead", q->dead > 0 ? q->dead : 0);
+    queue_pair_int(r, "dead", q->dead > 0 ? q->dead : 0);
     if (!q->limited && !per_group)
         return;
-    pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
-    pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
+    queue_pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
+    queue_pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
     if (per_group)
-        pair_int(r, "per-group", 1);
+        queue_pair_int(r, "per-group", 1);
 }
 
 /* The last fields of QSTAT. */
@@ -199,7 +199,7 @@ static void reply_retention(struct req *r, const struct queue *q) {
     int64_t seconds = setting_in_force(q, SETTING_RETENTION);
 
     if (seconds > 0)
-        pair_int(r, "retention", seconds);
+        queue_pair_int(r, "retention", seconds);
 }
 
 /* The database counts the running jobs of a limited queue. */
@@ -242,7 +242,7 @@ static void running_done(struct task **tasks, size_t count, const PGresult *rows
         q->users--;
         reply_stat(r, q);
         if (q->limited)
-            pair_int(r, "running", row_int8(rows, (int)i, 1));
+            queue_pair_int(r, "running", row_int8(rows, (int)i, 1));
         reply_retention(r, q);
         req_end(r);
     }
@@ -267,7 +267,7 @@ struct op op_running_jobs = {
 
 /* ---- QSCAN ---- */
 
-struct scan_options {
+struct queue_scan_options {
     int64_t count;
     int64_t minlen;
     int64_t maxlen;
@@ -282,7 +282,7 @@ struct scan_options {
 #define SCAN_EFFORT 10
 
 static bool take_cursor(struct req *r, int *at, void *out) {
-    struct scan_options *o = out;
+    struct queue_scan_options *o = out;
 
     if (!parse_int_disque(r->argv[*at], &o->cursor)) {
         usage_invalid(r, *at, SCAN_ERROR);
@@ -298,18 +298,18 @@ static bool take_cursor(struct req *r, int *at, void *out) {
 }
 
 static const struct arg_option scan_words[] = {
-    { "COUNT", ARG_INT, offsetof(struct scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
-    { "MINLEN", ARG_INT, offsetof(struct scan_options, minlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
-    { "MAXLEN", ARG_INT, offsetof(struct scan_options, maxlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
-    { "IMPORTRATE", ARG_INT, offsetof(struct scan_options, importrate), INT64_MIN, INT64_MAX,
+    { "COUNT", ARG_INT, offsetof(struct queue_scan_options, count), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "MINLEN", ARG_INT, offsetof(struct queue_scan_options, minlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "MAXLEN", ARG_INT, offsetof(struct queue_scan_options, maxlen), INT64_MIN, INT64_MAX, NOT_AN_INTEGER },
+    { "IMPORTRATE", ARG_INT, offsetof(struct queue_scan_options, importrate), INT64_MIN, INT64_MAX,
       NOT_AN_INTEGER },
-    { "BUSYLOOP", ARG_FLAG, offsetof(struct scan_options, busyloop), 0, 0, NULL },
+    { "BUSYLOOP", ARG_FLAG, offsetof(struct queue_scan_options, busyloop), 0, 0, NULL },
 };
 
 static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, SCAN_ERROR, take_cursor };
 
-static bool is_wanted(const struct queue *q, const void *how) {
-    const struct scan_options *o = how;
+static bool queue_is_wanted(const struct queue *q, const void *how) {
+    const struct queue_scan_options *o = how;
 
     return q->shown && !q->hidden && (o->minlen < 0 || q->len >= o->minlen) &&
            (o->maxlen < 0 || q->len <= o->maxlen) && o->importrate <= 0;
@@ -320,7 +320,7 @@ static int64_t at_least_one(int64_t count) {
 }
 
 void cmd_qscan(struct req *r) {
-    struct scan_options o = { .count = 100, .minlen = -1, .maxlen = -1 };
+    struct queue_scan_options o = { .count = 100, .minlen = -1, .maxlen = -1 };
     struct slice *names;
     int64_t effort;
     uint32_t slot;
@@ -331,16 +331,16 @@ void cmd_qscan(struct req *r) {
         return;
     slot = scan_slot(o.cursor);
     if (o.busyloop && slot == 0) {
-        struct scan_options *all = req_alloc(r, sizeof *all);
+        struct queue_scan_options *all = req_alloc(r, sizeof *all);
 
         *all = o;
-        scan_all(r, is_wanted, all, "*2\r\n$1\r\n0\r\n");
+        scan_all(r, queue_is_wanted, all, "*2\r\n$1\r\n0\r\n");
         return;
     }
     o.count = at_least_one(o.count);
     effort = o.count < INT64_MAX / SCAN_EFFORT ? o.count * SCAN_EFFORT : INT64_MAX;
     names = req_alloc(r, scan_room(o.count) * sizeof *names);
-    found = scan_queues(&slot, o.count, effort, is_wanted, &o, names);
+    found = scan_queues(&slot, o.count, effort, queue_is_wanted, &o, names);
     scan_reply(r, slot, names, found);
 }
 

@@ -36,7 +36,7 @@ static void show_begin(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
-static void show_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void read_show_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
@@ -61,7 +61,7 @@ struct op op_show_jobs = {
     .conn = CONN_READ,
     .begin = show_begin,
     .encode = job_ids_encode,
-    .done = show_done,
+    .done = read_show_done,
     .fail = read_fail,
 };
 
@@ -249,7 +249,7 @@ static bool take_state(struct req *r, struct job_scan *s, int at) {
     return false;
 }
 
-static bool take_reply(struct req *r, struct job_scan *s, int at) {
+static bool read_take_reply(struct req *r, struct job_scan *s, int at) {
     s->whole = slice_is(r->argv[at], "all");
     if (s->whole || slice_is(r->argv[at], "id"))
         return true;
@@ -276,7 +276,7 @@ static bool take_other(struct req *r, int *at, void *out) {
 
     if ((state || slice_is(word, "REPLY")) && *at + 1 < r->argc) {
         *at += 2;
-        return state ? take_state(r, out, *at - 1) : take_reply(r, out, *at - 1);
+        return state ? take_state(r, out, *at - 1) : read_take_reply(r, out, *at - 1);
     }
     (*at)++;
     return take_scan_cursor(r, out, *at - 1);
@@ -397,7 +397,7 @@ static void scan_encode(struct params *p, struct task *t) {
 }
 
 /* Builds the reply of a job in the request's buffer, and moves it to s->found. */
-static void add_found(struct req *r, struct job_scan *s, const struct job_view *v) {
+static void read_add_found(struct req *r, struct job_scan *s, const struct job_view *v) {
     struct buf *out = reply_buf(r);
     size_t before = buf_len(out);
 
@@ -431,7 +431,7 @@ static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
 
         s->after = v.key;
         if (state_matches(s, &v))
-            add_found(r, s, &v);
+            read_add_found(r, s, &v);
     }
     if (!more) {
         s->stage++;

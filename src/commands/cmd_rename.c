@@ -44,14 +44,14 @@ static void no_such_key(struct req *r) {
     req_error(r, "ERR no such key");
 }
 
-static void left(struct renaming *n) {
+static void rename_left(struct renaming *n) {
     queue_end_scan(&n->walk);
     n->from->users--;
     n->to->users--;
 }
 
 static void reply(struct renaming *n) {
-    left(n);
+    rename_left(n);
     if (n->only_new)
         req_int(n->req, 1);
     else
@@ -66,7 +66,7 @@ static bool has_other_front(const struct renaming *n) {
 }
 
 static void too_many(struct renaming *n) {
-    left(n);
+    rename_left(n);
     req_error(n->req, "LIMIT no more than %d jobs of both lists together can be renamed at once",
               RENAME_MOST);
 }
@@ -75,7 +75,7 @@ static void move(struct renaming *n) {
     struct req *r = n->req;
 
     if ((n->to->pause & PAUSE_IN) || queue_is_shut(n->from)) {
-        left(n);
+        rename_left(n);
         req_error(r, "PAUSED Queue paused, try later");
         return;
     }
@@ -127,40 +127,40 @@ static bool waits(struct renaming *n) {
     }
 }
 
-static void go_on(struct renaming *n) {
+static void rename_go_on(struct renaming *n) {
     for (; n->step < STEP_MOVE; n->step++, n->asked = false)
         if (waits(n))
             return;
     move(n);
 }
 
-static void on_known(struct parked *p, struct queue *q) {
+static void on_rename_known(struct parked *p, struct queue *q) {
     (void)q;
-    go_on(CONTAINER_OF(p, struct renaming, parked));
+    rename_go_on(CONTAINER_OF(p, struct renaming, parked));
 }
 
-static void on_unknown(struct parked *p, const struct op_error *err) {
+static void on_rename_unknown(struct parked *p, const struct op_error *err) {
     struct renaming *n = CONTAINER_OF(p, struct renaming, parked);
 
-    left(n);
+    rename_left(n);
     req_db_error(n->req, err);
 }
 
-static void start(struct req *r, struct queue *from) {
+static void rename_start(struct req *r, struct queue *from) {
     struct renaming *n = req_alloc(r, sizeof *n);
 
     *n = (struct renaming){ .req = r,
                             .from = from,
                             .to = queue_get(r->argv[2]),
                             .only_new = r->cmd->handler == cmd_renamenx,
-                            .parked = { .go = on_known, .fail = on_unknown } };
+                            .parked = { .go = on_rename_known, .fail = on_rename_unknown } };
     list_init(&n->parked.node);
     list_init(&n->lost.node);
     list_init(&n->walk.node);
     r->data = n;
     n->from->users++;
     n->to->users++;
-    go_on(n);
+    rename_go_on(n);
 }
 
 static void reply_same(struct req *r, bool is_there) {
@@ -172,7 +172,7 @@ static void reply_same(struct req *r, bool is_there) {
         req_ok(r);
 }
 
-static void on_life(struct life *l, int64_t until) {
+static void on_rename_life(struct life *l, int64_t until) {
     reply_same(l->req, until != LIFE_NONE);
 }
 
@@ -180,7 +180,7 @@ static void on_life(struct life *l, int64_t until) {
 static void rename_same(struct req *r, struct queue *q) {
     struct life *l = req_alloc(r, sizeof *l);
 
-    *l = (struct life){ .found = on_life, .req = r };
+    *l = (struct life){ .found = on_rename_life, .req = r };
     if (key_is_in_txn(r))
         key_find_life(l, q);
     else
@@ -196,7 +196,7 @@ void cmd_rename(struct req *r) {
     else if (slice_equal(r->argv[1], r->argv[2]))
         rename_same(r, from);
     else
-        start(r, from);
+        rename_start(r, from);
 }
 
 void cmd_renamenx(struct req *r) {
@@ -241,7 +241,7 @@ static void read_moved(struct renaming *n, struct job_key key, const PGresult *r
         n->first = to;
 }
 
-static void read_job(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
+static void rename_read_job(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
     if (key.queue_id == n->from->id)
         read_moved(n, key, rows, row);
     else
@@ -250,7 +250,7 @@ static void read_job(struct renaming *n, struct job_key key, const PGresult *row
 
 /* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key, wake_at, outcome. The number of a job is
  * unique, so its key can be removed from both queues. */
-static enum outcome read_rows(struct renaming *n, const PGresult *rows) {
+static enum outcome rename_read_rows(struct renaming *n, const PGresult *rows) {
     struct job_key *keys = xmalloc((size_t)PQntuples(rows) * sizeof *keys);
     enum outcome outcome = RENAME_NO_SOURCE;
     size_t count = 0;
@@ -262,7 +262,7 @@ static enum outcome read_rows(struct renaming *n, const PGresult *rows) {
             continue;
         }
         keys[count] = (struct job_key){ row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
-        read_job(n, keys[count++], rows, i);
+        rename_read_job(n, keys[count++], rows, i);
     }
     queue_remove_all_returned(n->from, keys, count);
     queue_remove_all_returned(n->to, keys, count);
@@ -270,12 +270,12 @@ static enum outcome read_rows(struct renaming *n, const PGresult *rows) {
     return outcome;
 }
 
-static void refuse(struct renaming *n, enum outcome outcome) {
+static void rename_refuse(struct renaming *n, enum outcome outcome) {
     if (outcome == RENAME_TOO_MANY) {
         too_many(n);
         return;
     }
-    left(n);
+    rename_left(n);
     if (outcome == RENAME_TARGET_IS_THERE)
         req_int(n->req, 0);
     else
@@ -284,11 +284,11 @@ static void refuse(struct renaming *n, enum outcome outcome) {
 
 static void rename_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct renaming *n = REQ_OF_TASK(tasks[0])->data;
-    enum outcome outcome = read_rows(n, rows);
+    enum outcome outcome = rename_read_rows(n, rows);
 
     (void)count;
     if (outcome != RENAME_DONE) {
-        refuse(n, outcome);
+        rename_refuse(n, outcome);
         return;
     }
     claim_walked(n->from, &n->walk, NULL, true);
@@ -301,19 +301,19 @@ static void rename_done(struct task **tasks, size_t count, const PGresult *rows)
 static void rename_fail(struct task *t, const struct op_error *err) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    left(n);
+    rename_left(n);
     req_db_error(n->req, err);
 }
 
 /* ---- lost result ---- */
 
-static void nobody_knows(struct renaming *n) {
-    left(n);
+static void rename_end_unknown(struct renaming *n) {
+    rename_left(n);
     req_error(n->req, "UNKNOWN the connection to the database was lost: the command may have been done");
 }
 
 /* If it was committed, bootstrap.c has counted the moved jobs. */
-static void on_fate(struct lost_task *l, enum commit_fate fate) {
+static void on_rename_fate(struct lost_task *l, enum commit_fate fate) {
     struct renaming *n = CONTAINER_OF(l, struct renaming, lost);
 
     if (fate == COMMIT_DONE)
@@ -321,7 +321,7 @@ static void on_fate(struct lost_task *l, enum commit_fate fate) {
     else if (fate == COMMIT_UNDONE)
         batch_add(&n->req->task);
     else
-        nobody_knows(n);
+        rename_end_unknown(n);
 }
 
 /* The statement must not run twice. The second run would remove the jobs that the first run moved. */
@@ -332,17 +332,17 @@ static bool rename_again(struct task *t, bool unknown) {
     if (!unknown)
         return true;
     if (n->lost.txn == 0) {
-        nobody_knows(n);
+        rename_end_unknown(n);
         return false;
     }
-    n->lost.on_known = on_fate;
+    n->lost.on_known = on_rename_fate;
     commit_marker_ask(&n->lost);
     return false;
 }
 
 /* op.answer_lost: the client transaction was committed. */
 static void rename_answer_lost(struct task *t) {
-    left(REQ_OF_TASK(t)->data);
+    rename_left(REQ_OF_TASK(t)->data);
     req_answer_lost(REQ_OF_TASK(t));
 }
 

@@ -112,7 +112,7 @@ static void entered(struct job_key from, int16_t rank) {
 
 /* Columns: ordinal, is_moved, is_queued, expires_at, retry, wake_at. If a lost first try moved the job, the other
  * servers get the message now. */
-static void read_row(struct task **tasks, size_t count, const PGresult *rows, int row) {
+static void reprioritize_read_row(struct task **tasks, size_t count, const PGresult *rows, int row) {
     size_t at;
     struct job_key key;
     struct req *r = job_ids_find_at(tasks, count, row_int4(rows, row, 0), &at);
@@ -129,7 +129,7 @@ static void read_row(struct task **tasks, size_t count, const PGresult *rows, in
 
 static void rerank_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
-        read_row(tasks, count, rows, i);
+        reprioritize_read_row(tasks, count, rows, i);
     for (size_t i = 0; i < count; i++)
         reply_ids(REQ_OF_TASK(tasks[i]));
 }

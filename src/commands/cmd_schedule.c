@@ -38,7 +38,7 @@ static const char *const missed_names[] = {
 static const char *const words[] = { "RETRY",    "TTL",      "DELAY",   "MAXLEN",
                                      "PRIORITY", "ATTEMPTS", "BACKOFF", "DEADQUEUE" };
 
-static bool is_taken(const struct arg_option *o) {
+static bool schedule_is_taken(const struct arg_option *o) {
     for (size_t i = 0; i < LENGTH(words); i++)
         if (strcmp(o->word, words[i]) == 0)
             return true;
@@ -73,7 +73,7 @@ static const struct arg_spec *spec(void) {
     static struct arg_spec spec = { options, 0, NULL, NULL, take_missed };
 
     for (size_t i = 0; i < addjob_spec.count && spec.count < LENGTH(words); i++)
-        if (is_taken(&addjob_spec.options[i]))
+        if (schedule_is_taken(&addjob_spec.options[i]))
             options[spec.count++] = addjob_spec.options[i];
     return &spec;
 }
@@ -146,7 +146,7 @@ static void put_done(struct task **tasks, size_t count, const PGresult *rows) {
         req_ok(REQ_OF_TASK(tasks[i]));
 }
 
-static void fail(struct task *t, const struct op_error *err) {
+static void schedule_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
@@ -158,7 +158,7 @@ struct op op_put_schedule = {
     .alone = true,
     .encode = put_encode,
     .done = put_done,
-    .fail = fail,
+    .fail = schedule_fail,
 };
 
 /* ---- UNSCHEDULE ---- */
@@ -170,11 +170,11 @@ void cmd_unschedule(struct req *r) {
     batch_add(&r->task);
 }
 
-static void drop_encode(struct params *p, struct task *t) {
+static void schedule_drop_encode(struct params *p, struct task *t) {
     params_bytea(p, 0, REQ_OF_TASK(t)->argv[1]);
 }
 
-static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void schedule_drop_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     req_int(REQ_OF_TASK(tasks[0]), PQntuples(rows));
 }
@@ -184,9 +184,9 @@ struct op op_drop_schedule = {
     .stmt = SQL_DROP_SCHEDULE,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = drop_encode,
-    .done = drop_done,
-    .fail = fail,
+    .encode = schedule_drop_encode,
+    .done = schedule_drop_done,
+    .fail = schedule_fail,
 };
 
 /* ---- SCHEDULES ---- */
@@ -197,7 +197,7 @@ void cmd_schedules(struct req *r) {
     batch_add(&r->task);
 }
 
-static void list_encode(struct params *p, struct task *t) {
+static void schedule_list_encode(struct params *p, struct task *t) {
     (void)p;
     (void)t;
 }
@@ -229,7 +229,7 @@ static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     reply_seconds(r, "last", row_null(rows, row, 5) ? TIME_NEVER : row_time(rows, row, 5));
 }
 
-static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void schedule_list_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
 
     (void)count;
@@ -244,7 +244,7 @@ struct op op_list_schedules = {
     .stmt = SQL_LIST_SCHEDULES,
     .conn = CONN_READ,
     .alone = true,
-    .encode = list_encode,
-    .done = list_done,
-    .fail = fail,
+    .encode = schedule_list_encode,
+    .done = schedule_list_done,
+    .fail = schedule_fail,
 };

@@ -27,7 +27,7 @@ void cmd_evalsha_ro(struct req *r) {
 
 /* ---- SCRIPT ---- */
 
-static void load(struct req *r) {
+static void script_load(struct req *r) {
     const char *sha1 = script_sha1_or_reply(r, r->argv[2]);
 
     if (sha1 != NULL)
@@ -43,7 +43,7 @@ static void exists(struct req *r) {
 }
 
 /* FLUSH has no effect, because known scripts stay known. */
-static void flush(struct req *r) {
+static void script_flush(struct req *r) {
     if (r->argc == 3 && !slice_is(r->argv[2], "async") && !slice_is(r->argv[2], "sync"))
         usage_error(r, "ERR SCRIPT FLUSH only support SYNC|ASYNC option");
     else
@@ -56,9 +56,9 @@ static void kill_script(struct req *r) {
 
 void cmd_script(struct req *r) {
     static const struct subcommand members[] = {
-        { "LOAD", 1, 1, load },
+        { "LOAD", 1, 1, script_load },
         { "EXISTS", 1, -1, exists },
-        { "FLUSH", 0, 1, flush },
+        { "FLUSH", 0, 1, script_flush },
         { "KILL", 0, 0, kill_script },
     };
 

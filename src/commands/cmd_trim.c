@@ -11,7 +11,7 @@
 #include "queue/outbox.h"
 #include "queue/queue_iter.h"
 
-static void changed(struct task *t) {
+static void trim_changed(struct task *t) {
     const struct looking *l = REQ_OF_TASK(t)->data;
 
     l->q->users--;
@@ -27,7 +27,7 @@ struct setting_one {
     int64_t index;
 };
 
-static void set_encode(struct params *p, struct task *t) {
+static void trim_set_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
     struct setting_one *s = r->data;
     bool from_front = (s->index < 0 ? END_RIGHT : END_LEFT) == looking_front(s->look.q);
@@ -41,14 +41,14 @@ static void set_encode(struct params *p, struct task *t) {
 
 /* Columns: rank, id, is_set. A claim at the same time may have skipped the locked row, so all servers get its key
  * again. */
-static void set_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void trim_set_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
     const struct queue *q = ((const struct looking *)r->data)->q;
 
     (void)count;
     if (PQntuples(rows) > 0 && row_bool(rows, 0, 2)) {
         outbox_returned((struct job_key){ q->id, row_int2(rows, 0, 0), row_int8(rows, 0, 1) });
-        changed(tasks[0]);
+        trim_changed(tasks[0]);
     } else if (PQntuples(rows) > 0 && r->exec == NULL) {
         /* Another session has taken the job. The next try finds the element that is there now. */
         batch_add(tasks[0]);
@@ -63,11 +63,11 @@ struct op op_set_element = {
     .stmt = SQL_SET_ELEMENT,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = set_encode,
-    .done = set_done,
+    .encode = trim_set_encode,
+    .done = trim_set_done,
     .fail = looking_fail,
     .again = looking_again,
-    .answer_lost = changed,
+    .answer_lost = trim_changed,
 };
 
 /* Jobs that a peer pushed may not be counted yet. */
@@ -111,15 +111,15 @@ static bool only_keeps(const struct trimming *t) {
 }
 
 /* The numbers of the ends in trim_list.sql. */
-static int16_t number_of(const struct queue *q, enum list_end end) {
+static int16_t trim_number_of(const struct queue *q, enum list_end end) {
     return end == looking_front(q) ? 1 : 2;
 }
 
 /* The statement removes the elements between this end of the list and the index. */
 static void encode_cut(struct params *p, const struct trimming *t, enum list_end cut, int64_t index) {
     params_int8(p, 4, index < 0 ? -index - 1 : index);
-    params_int2(p, 5, number_of(t->look.q, index < 0 ? END_RIGHT : END_LEFT));
-    params_int2(p, 6, number_of(t->look.q, cut));
+    params_int2(p, 5, trim_number_of(t->look.q, index < 0 ? END_RIGHT : END_LEFT));
+    params_int2(p, 6, trim_number_of(t->look.q, cut));
 }
 
 static void trim_encode(struct params *p, struct task *task) {
@@ -139,7 +139,7 @@ static void trim_encode(struct params *p, struct task *task) {
         encode_cut(p, t, END_RIGHT, t->stop);
 }
 
-static void leave(struct trimming *t) {
+static void trim_leave(struct trimming *t) {
     queue_end_scan(&t->walk);
     if (t->look.q->trim == t)
         t->look.q->trim = NULL;
@@ -149,10 +149,10 @@ static void all_trimmed(struct task *task) {
     struct trimming *t = REQ_OF_TASK(task)->data;
     struct list *node;
 
-    leave(t);
+    trim_leave(t);
     while ((node = list_pop_front(&t->joined)) != NULL)
-        changed(&LIST_ENTRY(node, struct trimming, node)->look.req->task);
-    changed(task);
+        trim_changed(&LIST_ENTRY(node, struct trimming, node)->look.req->task);
+    trim_changed(task);
 }
 
 /* Columns: those of looking_count_gone(), is_first. No ready job is left before the kept elements. */
@@ -177,7 +177,7 @@ static void trim_fail(struct task *task, const struct op_error *err) {
     struct trimming *t = REQ_OF_TASK(task)->data;
     struct list *node;
 
-    leave(t);
+    trim_leave(t);
     while ((node = list_pop_front(&t->joined)) != NULL)
         looking_fail(&LIST_ENTRY(node, struct trimming, node)->look.req->task, err);
     looking_fail(task, err);
@@ -187,7 +187,7 @@ static void trim_fail(struct task *task, const struct op_error *err) {
 static bool trim_again(struct task *task, bool unknown) {
     struct trimming *t = REQ_OF_TASK(task)->data;
 
-    leave(t);
+    trim_leave(t);
     return only_keeps(t) || looking_again(task, unknown);
 }
 
@@ -215,7 +215,7 @@ static bool has_nothing_to_cut(const struct trimming *t) {
 }
 
 /* Many clients keep a list short, each after its own push. One trim is enough for all. */
-static bool join(struct trimming *t) {
+static bool trim_join(struct trimming *t) {
     struct trimming *first = t->look.q->trim;
 
     if (first == NULL || first->start != t->start || first->stop != t->stop || t->look.req->exec != NULL)
@@ -240,7 +240,7 @@ void cmd_ltrim(struct req *r) {
     list_init(&t->walk.node);
     list_init(&t->joined);
     list_init(&t->node);
-    if (join(t))
+    if (trim_join(t))
         return;
     if (only_keeps(t) && r->exec == NULL)
         t->look.q->trim = t;

@@ -58,26 +58,26 @@ static struct job_wait *wait_of(const struct req *r) {
     return job_ids(r)->own;
 }
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t waitjob_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
 /* ---- requests by job ---- */
 
-static struct awaited *find(int64_t id) {
+static struct awaited *waitjob_find(int64_t id) {
     struct awaited *a;
 
     HASH_FIND(hh, waits.jobs, &id, sizeof id, a);
     return a;
 }
 
-static void forget(struct awaited *a) {
+static void waitjob_forget(struct awaited *a) {
     HASH_DEL(waits.jobs, a);
     free(a);
 }
 
-static void join(struct job_wait *w) {
-    struct awaited *a = find(w->key.id);
+static void waitjob_join(struct job_wait *w) {
+    struct awaited *a = waitjob_find(w->key.id);
 
     if (a == NULL) {
         a = xcalloc(1, sizeof *a);
@@ -88,12 +88,12 @@ static void join(struct job_wait *w) {
     list_push_back(&a->waits, &w->of_job);
 }
 
-static void leave(struct job_wait *w) {
-    struct awaited *a = find(w->key.id);
+static void waitjob_leave(struct job_wait *w) {
+    struct awaited *a = waitjob_find(w->key.id);
 
     list_remove(&w->of_job);
     if (a != NULL && list_empty(&a->waits))
-        forget(a);
+        waitjob_forget(a);
     heap_remove(&waits.due, &w->due);
     w->client->wait = NULL;
     w->client->blocked = false;
@@ -105,38 +105,38 @@ static void leave(struct job_wait *w) {
 /* ---- replies ---- */
 
 /* The reply is complete. A statement in progress ends later, without a reply. */
-static void end(struct job_wait *w) {
-    leave(w);
+static void waitjob_end(struct job_wait *w) {
+    waitjob_leave(w);
     if (w->looking)
         client_detach(w->req);
     else
         req_end(w->req);
 }
 
-static void end_with(struct job_wait *w, const char *state, struct slice result) {
+static void waitjob_end_with(struct job_wait *w, const char *state, struct slice result) {
     reply_array(w->req, 2);
     reply_bulk_str(w->req, state);
     if (result.ptr != NULL)
         reply_bulk(w->req, result);
     else
         reply_null_bulk(w->req);
-    end(w);
+    waitjob_end(w);
 }
 
 static void end_empty(struct job_wait *w) {
     reply_null_array(w->req);
-    end(w);
+    waitjob_end(w);
 }
 
 /* The job does not exist, and is not retained. */
 static void end_gone(struct job_wait *w) {
     if (w->told == JOB_DONE || w->told == JOB_KEPT) {
-        end_with(w, "done", nothing);
+        waitjob_end_with(w, "done", nothing);
     } else if (w->seen || w->told != 0) {
-        end_with(w, "gone", nothing);
+        waitjob_end_with(w, "gone", nothing);
     } else {
         reply_error(w->req, "NOJOB Job not known: it never existed, or it has ended and is not retained.");
-        end(w);
+        waitjob_end(w);
     }
 }
 
@@ -149,7 +149,7 @@ static void ask_others(void) {
     outbox_note(OUTBOX_AWAITS);
 }
 
-static void look(struct job_wait *w) {
+static void waitjob_look(struct job_wait *w) {
     w->looking = true;
     w->look_again = false;
     heap_set(&waits.due, &w->due, w->deadline_us);
@@ -158,15 +158,15 @@ static void look(struct job_wait *w) {
 }
 
 static void rest(struct job_wait *w) {
-    heap_set(&waits.due, &w->due, least(clock_mono() + w->pause_us, w->deadline_us));
-    w->pause_us = least(2 * w->pause_us, LAST_PAUSE_US);
+    heap_set(&waits.due, &w->due, waitjob_least(clock_mono() + w->pause_us, w->deadline_us));
+    w->pause_us = waitjob_least(2 * w->pause_us, LAST_PAUSE_US);
 }
 
-static void still_there(struct job_wait *w) {
+static void waitjob_still_there(struct job_wait *w) {
     waits.blocked += !w->seen;
     w->client->blocked = w->seen = true;
     if (w->look_again)
-        look(w);
+        waitjob_look(w);
     else
         rest(w);
 }
@@ -181,27 +181,27 @@ static void looked(struct job_wait *w, const PGresult *rows, int row) {
     if (w->client == NULL) {
         req_end(w->req);
     } else if (!row_null(rows, row, 2)) {
-        end_with(w, "done", row_null(rows, row, 4) ? nothing : row_bytes(rows, row, 4));
+        waitjob_end_with(w, "done", row_null(rows, row, 4) ? nothing : row_bytes(rows, row, 4));
     } else if (row_bool(rows, row, 5)) {
-        end_with(w, "dead", row_null(rows, row, 6) ? nothing : row_bytes(rows, row, 6));
+        waitjob_end_with(w, "dead", row_null(rows, row, 6) ? nothing : row_bytes(rows, row, 6));
     } else if (!row_bool(rows, row, 1)) {
         end_gone(w);
     } else {
-        still_there(w);
+        waitjob_still_there(w);
     }
 }
 
-static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void waitjob_look_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++)
         looked(wait_of(REQ_OF_TASK(tasks[row_int4(rows, i, 0) - 1])), rows, i);
 }
 
-static void look_fail(struct task *t, const struct op_error *err) {
+static void waitjob_look_fail(struct task *t, const struct op_error *err) {
     struct job_wait *w = wait_of(REQ_OF_TASK(t));
 
     if (w->client != NULL)
-        leave(w);
+        waitjob_leave(w);
     req_db_error(w->req, err);
 }
 
@@ -211,8 +211,8 @@ struct op op_look_jobs = {
     .conn = CONN_READ,
     .begin = look_begin,
     .encode = job_ids_encode,
-    .done = look_done,
-    .fail = look_fail,
+    .done = waitjob_look_done,
+    .fail = waitjob_look_fail,
 };
 
 /* ---- messages ---- */
@@ -222,20 +222,20 @@ bool waitjob_is_asked(void) {
 }
 
 /* result: of a retained job. NULL if it is not known here. */
-static void tell(struct job_wait *w, enum job_end_kind how, const struct slice *result) {
+static void waitjob_tell(struct job_wait *w, enum job_end_kind how, const struct slice *result) {
     w->told = how;
     if (w->looking)
         w->look_again = true;
     else if (how == JOB_DEAD || (how == JOB_KEPT && result == NULL))
-        look(w);
+        waitjob_look(w);
     else if (how == JOB_KEPT)
-        end_with(w, "done", *result);
+        waitjob_end_with(w, "done", *result);
     else
         end_gone(w);
 }
 
 static void tell_all(int64_t id, enum job_end_kind how, const struct slice *result) {
-    struct awaited *a = find(id);
+    struct awaited *a = waitjob_find(id);
     struct list told;
     struct list *node;
 
@@ -243,12 +243,12 @@ static void tell_all(int64_t id, enum job_end_kind how, const struct slice *resu
         return;
     list_init(&told);
     list_splice_back(&told, &a->waits);
-    forget(a);
+    waitjob_forget(a);
     while ((node = list_pop_front(&told)) != NULL) {
         struct job_wait *w = LIST_ENTRY(node, struct job_wait, of_job);
 
-        join(w);
-        tell(w, how, result);
+        waitjob_join(w);
+        waitjob_tell(w, how, result);
     }
 }
 
@@ -278,7 +278,7 @@ void waitjob_client_gone(struct client *c) {
 
     if (w == NULL)
         return;
-    leave(w);
+    waitjob_leave(w);
     if (!w->looking)
         req_end(w->req);
 }
@@ -290,7 +290,7 @@ bool waitjob_unblock(struct client *c, bool error) {
         return false;
     if (error) {
         reply_error(w->req, WAITERS_UNBLOCKED);
-        end(w);
+        waitjob_end(w);
     } else {
         end_empty(w);
     }
@@ -314,7 +314,7 @@ static void look_soon(struct job_wait *w) {
     if (w->looking)
         w->look_again = true;
     else
-        look(w);
+        waitjob_look(w);
 }
 
 void waitjob_look_all(void) {
@@ -334,7 +334,7 @@ void waitjob_turn(int64_t mono_us) {
         if (w->deadline_us <= mono_us)
             end_empty(w);
         else
-            look(w);
+            waitjob_look(w);
     }
 }
 
@@ -346,7 +346,7 @@ int64_t waitjob_next_due(void) {
 
 /* ---- command ---- */
 
-static void start(struct req *r, int64_t timeout_ms) {
+static void waitjob_start(struct req *r, int64_t timeout_ms) {
     struct job_wait *w = req_alloc(r, sizeof *w);
 
     *w = (struct job_wait){ .req = r, .client = r->client, .key = job_ids(r)->keys[0] };
@@ -356,8 +356,8 @@ static void start(struct req *r, int64_t timeout_ms) {
     r->task.op = &op_look_jobs;
     r->client->wait = w;
     waits.count++;
-    join(w);
-    look(w);
+    waitjob_join(w);
+    waitjob_look(w);
 }
 
 void cmd_waitjob(struct req *r) {
@@ -378,5 +378,5 @@ void cmd_waitjob(struct req *r) {
     if (job_ids(r)->count == 0)
         req_error(r, "NOJOB Job not known: it never existed, or it has ended and is not retained.");
     else
-        start(r, limited_timeout(timeout_ms));
+        waitjob_start(r, limited_timeout(timeout_ms));
 }

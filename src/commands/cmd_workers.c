@@ -48,7 +48,7 @@ void cmd_workers(struct req *r) {
     batch_add(&r->task);
 }
 
-static void list_encode(struct params *p, struct task *t) {
+static void workers_list_encode(struct params *p, struct task *t) {
     const struct listing *l = REQ_OF_TASK(t)->data;
 
     params_set_int4(p, 0, l->from);
@@ -56,7 +56,7 @@ static void list_encode(struct params *p, struct task *t) {
     params_set_time(p, 2, clock_db());
 }
 
-static void reply_node(struct req *r, uint16_t number) {
+static void workers_reply_node(struct req *r, uint16_t number) {
     const struct node *n = node_by_number(number);
 
     reply_bulk_str(r, "node");
@@ -66,7 +66,7 @@ static void reply_node(struct req *r, uint16_t number) {
 /* Columns: owner, worker, queue, jobs, until. */
 static void reply_worker(struct req *r, const PGresult *rows, int row) {
     reply_array(r, 10);
-    reply_node(r, (uint16_t)row_int2(rows, row, 0));
+    workers_reply_node(r, (uint16_t)row_int2(rows, row, 0));
     reply_bulk_str(r, "worker");
     reply_bulk(r, row_null(rows, row, 1) ? SLICE("") : row_bytes(rows, row, 1));
     reply_bulk_str(r, "queue");
@@ -80,7 +80,7 @@ static void reply_worker(struct req *r, const PGresult *rows, int row) {
         reply_int(r, (row_time(rows, row, 4) - clock_db()) / US_PER_MS);
 }
 
-static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void workers_list_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
 
     (void)count;
@@ -90,7 +90,7 @@ static void list_done(struct task **tasks, size_t count, const PGresult *rows) {
     req_end(r);
 }
 
-static void list_fail(struct task *t, const struct op_error *err) {
+static void workers_list_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
@@ -99,9 +99,9 @@ struct op op_list_workers = {
     .stmt = SQL_LIST_WORKERS,
     .conn = CONN_READ,
     .alone = true,
-    .encode = list_encode,
-    .done = list_done,
-    .fail = list_fail,
+    .encode = workers_list_encode,
+    .done = workers_list_done,
+    .fail = workers_list_fail,
 };
 
 /* ---- RELEASE ---- */
@@ -115,7 +115,7 @@ struct held_job {
 };
 
 /* The search begins with jobs whose worker names only this server knows. Then it reads the rows, page by page. */
-struct release {
+struct workers_release {
     struct req *r;
     struct slice worker; /* ptr NULL: any worker */
     struct slice node;   /* ptr NULL: any node */
@@ -129,15 +129,15 @@ struct release {
 };
 
 static const struct arg_option release_words[] = {
-    { "WORKER", ARG_BYTES, offsetof(struct release, worker), 0, INT64_MAX, NULL },
-    { "NODE", ARG_BYTES, offsetof(struct release, node), 0, INT64_MAX, NULL },
+    { "WORKER", ARG_BYTES, offsetof(struct workers_release, worker), 0, INT64_MAX, NULL },
+    { "NODE", ARG_BYTES, offsetof(struct workers_release, node), 0, INT64_MAX, NULL },
 };
 
 static const struct arg_spec release_spec = {
     release_words, LENGTH(release_words), NULL, NULL, NULL,
 };
 
-static void add_found(struct release *l, struct job_key key, int64_t until) {
+static void workers_add_found(struct workers_release *l, struct job_key key, int64_t until) {
     if (l->count == l->cap) {
         l->cap = l->cap == 0 ? 64 : l->cap * 2;
         l->found = xrealloc(l->found, l->cap * sizeof *l->found);
@@ -145,14 +145,14 @@ static void add_found(struct release *l, struct job_key key, int64_t until) {
     l->found[l->count++] = (struct held_job){ key, until };
 }
 
-static void release_end(struct release *l) {
+static void release_end(struct workers_release *l) {
     struct req *r = l->r;
 
     free(l->found);
     req_int(r, l->released);
 }
 
-static void release_next(struct release *l) {
+static void release_next(struct workers_release *l) {
     struct req *r = l->r;
 
     if (l->count == 0 && l->searched) {
@@ -167,10 +167,10 @@ static void release_next(struct release *l) {
 
 static void see_unwritten(void *arg, struct job_key key, int64_t row_until_us, const char *name) {
     (void)name;
-    add_found(arg, key, row_until_us);
+    workers_add_found(arg, key, row_until_us);
 }
 
-static bool find_node(struct release *l) {
+static bool find_node(struct workers_release *l) {
     if (slice_is(l->node, SQL_NODE))
         return true;
     for (uint16_t n = 1; n <= NODE_MAX_NUMBER; n++) {
@@ -184,7 +184,7 @@ static bool find_node(struct release *l) {
     return false;
 }
 
-static void look_here(struct release *l) {
+static void look_here(struct workers_release *l) {
     char *name = l->worker.ptr == NULL ? NULL : slice_dup(l->worker);
 
     if (l->node.ptr == NULL || l->number == node_self()->number)
@@ -198,7 +198,7 @@ static bool is_worker_name(struct slice name) {
            utf8_is_valid(name);
 }
 
-static const char *release_refusal(struct release *l) {
+static const char *release_refusal(struct workers_release *l) {
     if (l->worker.ptr == NULL && l->node.ptr == NULL)
         return "ERR RELEASE needs WORKER name, NODE id, or both";
     if (l->worker.ptr != NULL && !is_worker_name(l->worker))
@@ -209,7 +209,7 @@ static const char *release_refusal(struct release *l) {
 }
 
 void cmd_release(struct req *r) {
-    struct release *l = req_alloc(r, sizeof *l);
+    struct workers_release *l = req_alloc(r, sizeof *l);
     const char *refusal;
     int end;
 
@@ -227,8 +227,8 @@ void cmd_release(struct req *r) {
     release_next(l);
 }
 
-static void find_encode(struct params *p, struct task *t) {
-    const struct release *l = REQ_OF_TASK(t)->data;
+static void workers_find_encode(struct params *p, struct task *t) {
+    const struct workers_release *l = REQ_OF_TASK(t)->data;
 
     params_set_int4(p, 0, l->after.queue_id);
     params_set_int2(p, 1, l->after.rank);
@@ -250,21 +250,21 @@ static void find_encode(struct params *p, struct task *t) {
 }
 
 /* Columns: queue_id, rank, id, until. */
-static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct release *l = REQ_OF_TASK(tasks[0])->data;
+static void workers_find_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct workers_release *l = REQ_OF_TASK(tasks[0])->data;
     int n = PQntuples(rows);
 
     (void)count;
     for (int i = 0; i < n; i++) {
         l->after = (struct job_key){ row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
-        add_found(l, l->after, row_time(rows, i, 3));
+        workers_add_found(l, l->after, row_time(rows, i, 3));
     }
     l->searched = n < PAGE;
     release_next(l);
 }
 
-static void release_fail(struct task *t, const struct op_error *err) {
-    struct release *l = REQ_OF_TASK(t)->data;
+static void workers_release_fail(struct task *t, const struct op_error *err) {
+    struct workers_release *l = REQ_OF_TASK(t)->data;
 
     free(l->found);
     req_db_error(l->r, err);
@@ -275,17 +275,17 @@ struct op op_find_held = {
     .stmt = SQL_FIND_HELD,
     .conn = CONN_READ,
     .alone = true,
-    .encode = find_encode,
-    .done = find_done,
-    .fail = release_fail,
+    .encode = workers_find_encode,
+    .done = workers_find_done,
+    .fail = workers_release_fail,
 };
 
 static void release_begin(struct params *p) {
     params_set_time(p, 4, clock_db());
 }
 
-static void release_encode(struct params *p, struct task *t) {
-    const struct release *l = REQ_OF_TASK(t)->data;
+static void workers_release_encode(struct params *p, struct task *t) {
+    const struct workers_release *l = REQ_OF_TASK(t)->data;
 
     for (size_t i = 0; i < l->count; i++) {
         const struct held_job *job = &l->found[i];
@@ -298,23 +298,23 @@ static void release_encode(struct params *p, struct task *t) {
 }
 
 /* The request whose task has the row. */
-static struct release *release_of(struct task **tasks, size_t count, size_t row) {
+static struct workers_release *release_of(struct task **tasks, size_t count, size_t row) {
     while (count > 1 && tasks[count - 1]->first_row > row)
         count--;
     return REQ_OF_TASK(tasks[count - 1])->data;
 }
 
-static void release_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void workers_release_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         size_t row = (size_t)row_int4(rows, i, 0) - 1;
-        struct release *l = release_of(tasks, count, row);
+        struct workers_release *l = release_of(tasks, count, row);
         const struct held_job *job = &l->found[row - l->r->task.first_row];
 
         l->released++;
         job_put_back(job->key, job->until, row_bool(rows, i, 1));
     }
     for (size_t i = 0; i < count; i++) {
-        struct release *l = REQ_OF_TASK(tasks[i])->data;
+        struct workers_release *l = REQ_OF_TASK(tasks[i])->data;
 
         l->count = 0;
         release_next(l);
@@ -327,7 +327,7 @@ struct op op_release_held = {
     .names_jobs = true,
     .conn = CONN_WRITE,
     .begin = release_begin,
-    .encode = release_encode,
-    .done = release_done,
-    .fail = release_fail,
+    .encode = workers_release_encode,
+    .done = workers_release_done,
+    .fail = workers_release_fail,
 };

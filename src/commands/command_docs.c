@@ -164,7 +164,7 @@ static void mark_multiple(struct parser *p) {
         previous(p)->multiple = true;
 }
 
-static bool is_literal(struct slice word) {
+static bool command_docs_is_literal(struct slice word) {
     bool upper = false;
 
     for (size_t i = 0; i < word.len; i++) {
@@ -227,14 +227,14 @@ static void add_word(struct parser *p, struct slice word) {
         mark_multiple(p);
     else if (memchr(word.ptr, '|', word.len) != NULL)
         add_choice(p, word);
-    else if (is_literal(word))
+    else if (command_docs_is_literal(word))
         chain_add(p, &innermost(p)->items, new_literal(p, word));
     else
         value_place(p, value_type(word))->name = word;
 }
 
 /* Parses the next token of text. Returns the text after it. */
-static const char *step(struct parser *p, const char *text) {
+static const char *command_docs_step(struct parser *p, const char *text) {
     size_t len;
 
     if (*text == ' ')
@@ -260,7 +260,7 @@ bool doc_parse(const char *synopsis, struct doc *doc) {
     chain_init(&p.frames[0].items);
     chain_init(&p.frames[0].alternatives);
     while (*synopsis != '\0' && !p.failed)
-        synopsis = step(&p, synopsis);
+        synopsis = command_docs_step(&p, synopsis);
     if (p.failed || p.depth != 0)
         return false;
     top = p.frames[0].items;

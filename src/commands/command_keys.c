@@ -101,7 +101,7 @@ static bool read_numkeys(struct finder *f) {
     return f->place < f->argc && parse_int_strict(f->argv[f->place++], &f->numkeys) && f->numkeys > 0;
 }
 
-static void take_keys(struct finder *f, const struct doc_arg *a) {
+static void command_keys_take_keys(struct finder *f, const struct doc_arg *a) {
     int64_t count = a->multiple ? f->argc - f->place - required_after(f->doc, a) : 1;
 
     if (f->numkeys > 0)
@@ -111,7 +111,7 @@ static void take_keys(struct finder *f, const struct doc_arg *a) {
 }
 
 /* False if the keys after a cannot be found. */
-static bool step(struct finder *f, const struct doc_arg *a) {
+static bool command_keys_step(struct finder *f, const struct doc_arg *a) {
     bool key = is_key(a, f->numkeys > 0);
 
     if (a->optional && !key) {
@@ -126,7 +126,7 @@ static bool step(struct finder *f, const struct doc_arg *a) {
     if (is_count_of_keys(a))
         return read_numkeys(f);
     if (key) {
-        take_keys(f, a);
+        command_keys_take_keys(f, a);
         return true;
     }
     f->place++;
@@ -140,7 +140,8 @@ int command_find_keys(const struct command *cmd, int argc, const struct slice *a
 
     if (!doc_parse(cmd->args, &doc) || doc.children == 0)
         return 0;
-    for (const struct doc_arg *a = arg_at(&doc, doc.first); a != NULL && step(&f, a); a = next_arg(&doc, a))
+    for (const struct doc_arg *a = arg_at(&doc, doc.first); a != NULL && command_keys_step(&f, a);
+         a = next_arg(&doc, a))
         continue;
     return f.found;
 }

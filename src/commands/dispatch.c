@@ -214,14 +214,14 @@ struct run {
 
 static struct run *runs;
 
-static void finish(struct req *r) {
+static void dispatch_finish(struct req *r) {
     r->done = true;
     if (r->failed)
         command_stats(r->cmd)->failed++;
     r->owner_on_end(r);
 }
 
-static void on_end(struct req *r) {
+static void on_dispatch_end(struct req *r) {
     for (struct run *run = runs; run != NULL; run = run->outer) {
         if (run->r == r) {
             run->ended = true;
@@ -229,7 +229,7 @@ static void on_end(struct req *r) {
             return;
         }
     }
-    finish(r);
+    dispatch_finish(r);
 }
 
 /* From the last argument on, because earlier arguments tell which later arguments are secret. */
@@ -264,7 +264,7 @@ void command_run(struct client *c, struct req *r) {
     monitor_feed(c, r);
     c->last_cmd = r->cmd;
     r->owner_on_end = r->on_end;
-    r->on_end = on_end;
+    r->on_end = on_dispatch_end;
     r->started_us = clock_mono();
     runs = &self;
     start = clock_mono_now();
@@ -278,7 +278,7 @@ void command_run(struct client *c, struct req *r) {
     note_latency(r->cmd, usec);
     note_slow(c, r, usec, self.ended);
     if (self.ended)
-        finish(r);
+        dispatch_finish(r);
 }
 
 /* A web page can make a browser send a form to this port. The lines of the form would run as commands. Browsers
@@ -296,7 +296,7 @@ static struct slice nearest_command(struct slice name) {
     return s.nearest;
 }
 
-static void reply_unknown(struct client *c, struct req *r) {
+static void dispatch_reply_unknown(struct client *c, struct req *r) {
     static struct log_kind http;
     const struct refused *refused = refused_find(r->argv[0]);
     struct slice nearest;
@@ -335,7 +335,7 @@ bool command_names_fit_or_reply(struct req *r, const struct command *cmd) {
 }
 
 /* Replies an error if r cannot run at all. False if r can run. */
-static bool refuse(struct client *c, struct req *r) {
+static bool dispatch_refuse(struct client *c, struct req *r) {
     if (!command_arity_fits(r->cmd, r->argc))
         usage_reply_arity(r);
     else if (!(r->cmd->flags & CMD_NOAUTH) && !command_authenticated(c))
@@ -355,7 +355,7 @@ static bool refuse(struct client *c, struct req *r) {
 }
 
 /* Applies the current settings of the connection to r. */
-static void prepare(const struct client *c, struct req *r) {
+static void dispatch_prepare(const struct client *c, struct req *r) {
     r->cmd = command_lookup(r->argv[0]);
     r->proto = c->proto;
     r->silent = c->reply_mode != REPLY_ON;
@@ -364,7 +364,7 @@ static void prepare(const struct client *c, struct req *r) {
 }
 
 /* Called when the request is not offered again. */
-static void take(struct client *c) {
+static void dispatch_take(struct client *c) {
     if (c->reply_mode == REPLY_SKIP_NEXT)
         c->reply_mode = REPLY_ON;
     c->last_active_us = clock_mono();
@@ -376,13 +376,13 @@ static bool is_paused(const struct req *r) {
 }
 
 bool command_exec(struct client *c, struct req *r) {
-    prepare(c, r);
+    dispatch_prepare(c, r);
     if (r->cmd == NULL)
-        reply_unknown(c, r);
-    else if (!refuse(c, r)) {
+        dispatch_reply_unknown(c, r);
+    else if (!dispatch_refuse(c, r)) {
         if (!command_may_start(c, r) || is_paused(r))
             return false;
-        take(c);
+        dispatch_take(c);
         if (multi_takes(c, r))
             req_end(r);
         else
@@ -390,7 +390,7 @@ bool command_exec(struct client *c, struct req *r) {
         return true;
     }
     multi_spoil(c);
-    take(c);
+    dispatch_take(c);
     req_end(r);
     return true;
 }

@@ -38,7 +38,7 @@ int multi_queued(const struct client *c) {
     return c->multi == NULL ? -1 : (int)c->multi->count;
 }
 
-static size_t size_of(const struct req *r) {
+static size_t multi_size_of(const struct req *r) {
     size_t bytes = sizeof *r + (size_t)r->argc * sizeof *r->argv;
 
     for (int i = 0; i < r->argc; i++)
@@ -60,19 +60,19 @@ static const char *refusal(const struct multi *m, const struct req *r) {
         return "ERR this command cannot be part of a transaction: send it before MULTI or after EXEC";
     if (m->count == COMMANDS_MAX)
         return "LIMIT too many commands in one transaction: 20000 are allowed";
-    if (m->bytes + size_of(r) > config.client_query_buffer_limit)
+    if (m->bytes + multi_size_of(r) > config.client_query_buffer_limit)
         return "LIMIT the transaction is larger than client-query-buffer-limit";
     return NULL;
 }
 
-static void keep(struct multi *m, struct req *r) {
+static void multi_keep(struct multi *m, struct req *r) {
     struct req *kept;
 
     if (m->count == m->cap) {
         m->cap = m->cap == 0 ? 8 : m->cap * 2;
         m->reqs = xrealloc(m->reqs, m->cap * sizeof *m->reqs);
     }
-    m->bytes += size_of(r);
+    m->bytes += multi_size_of(r);
     kept = req_new(r->argc, r->argv, buf_len(&r->body) > 0 ? &r->body : NULL, NULL);
     kept->cmd = r->cmd;
     kept->none_is_empty = r->none_is_empty;
@@ -102,7 +102,7 @@ static bool keep_or_reply(struct multi *m, struct req *r) {
     r->cmd = cmd;
     why = refusal(m, r);
     if (why == NULL)
-        keep(m, r);
+        multi_keep(m, r);
     else
         reply_error(r, "%s", why);
     return why == NULL;

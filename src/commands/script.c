@@ -104,7 +104,7 @@ static void find_missing(struct slice text, struct names *names) {
     }
 }
 
-static void refuse(struct req *r, struct slice text) {
+static void script_refuse(struct req *r, struct slice text) {
     struct names names = { .count = 0 };
     struct buf list = { 0 };
 
@@ -143,7 +143,7 @@ static const struct script *script_or_reply(struct req *r) {
     const struct script *s = by_text ? find_text(r->argv[1]) : find_sha1(r->argv[1]);
 
     if (s == NULL && by_text)
-        refuse(r, r->argv[1]);
+        script_refuse(r, r->argv[1]);
     else if (s == NULL)
         reply_error(r, NOSCRIPT);
     return s;
@@ -183,7 +183,7 @@ const char *script_sha1_or_reply(struct req *r, struct slice text) {
     const struct script *s = find_text(text);
 
     if (s == NULL)
-        refuse(r, text);
+        script_refuse(r, text);
     return s == NULL ? NULL : s->sha1;
 }
 

@@ -22,14 +22,14 @@ bool subcommand_find(struct req *r, const struct subcommand *table, size_t count
     return false;
 }
 
-static bool is_member(const struct req *r, const struct subcommand *table, size_t count) {
+static bool subcommand_is_member(const struct req *r, const struct subcommand *table, size_t count) {
     for (size_t i = 0; i < count && r->argc > 1; i++)
         if (slice_is(r->argv[1], table[i].name))
             return true;
     return false;
 }
 
-static void reply_unknown(struct req *r) {
+static void subcommand_reply_unknown(struct req *r) {
     struct slice nearest = usage_nearest_member(r);
     const char *shown = log_escape(r->argv[1], NAME_SHOWN);
 
@@ -47,9 +47,9 @@ void subcommand_run(struct req *r, const struct subcommand *table, size_t count)
         usage_help(r);
         return;
     }
-    if (r->argc < 2 || is_member(r, table, count))
+    if (r->argc < 2 || subcommand_is_member(r, table, count))
         usage_reply_arity(r);
     else
-        reply_unknown(r);
+        subcommand_reply_unknown(r);
     req_end(r);
 }

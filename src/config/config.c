@@ -81,7 +81,7 @@ static const struct config_option options[] = {
 #undef SECTION
 };
 
-static void *field_of(struct config *c, const struct config_option *o) {
+static void *config_field_of(struct config *c, const struct config_option *o) {
     return (char *)c + o->offset;
 }
 
@@ -103,7 +103,7 @@ const struct config_option *config_find(struct slice name) {
 }
 
 bool config_apply(struct config *c, const struct config_option *o, struct slice text) {
-    return o->kind->parse(o, text, field_of(c, o));
+    return o->kind->parse(o, text, config_field_of(c, o));
 }
 
 char *config_text(const struct config *c, const struct config_option *o) {
@@ -137,7 +137,7 @@ void config_init(struct config *c) {
 void config_free(struct config *c) {
     for (size_t i = 0; i < LENGTH(options); i++) {
         if (options[i].kind->owns_string)
-            free(*(char **)field_of(c, &options[i]));
+            free(*(char **)config_field_of(c, &options[i]));
     }
     memset(c, 0, sizeof(*c));
 }
@@ -208,7 +208,7 @@ const char *config_suggestion(struct slice name) {
     return text;
 }
 
-struct change {
+struct config_change {
     const struct config_option *option;
     char *before;
 };
@@ -217,7 +217,7 @@ static int echo_len(struct slice s) {
     return (int)(s.len < ECHO_MAX ? s.len : ECHO_MAX);
 }
 
-static bool set_one(const struct slice *pair, struct change *change, char *err, size_t err_size) {
+static bool set_one(const struct slice *pair, struct config_change *change, char *err, size_t err_size) {
     const struct config_option *o = config_find(pair[0]);
     if (!o) {
         snprintf(err, err_size, "Unsupported CONFIG parameter: %.*s%s", echo_len(pair[0]), pair[0].ptr,
@@ -239,11 +239,11 @@ static bool set_one(const struct slice *pair, struct change *change, char *err, 
         free(before);
         return false;
     }
-    *change = (struct change){ .option = o, .before = before };
+    *change = (struct config_change){ .option = o, .before = before };
     return true;
 }
 
-static void announce(const struct change *change) {
+static void announce(const struct config_change *change) {
     const struct config_option *o = change->option;
     char *now = config_text(&config, o);
     if (strcmp(now, change->before) != 0) {
@@ -255,7 +255,7 @@ static void announce(const struct change *change) {
 }
 
 bool config_set_all(const struct slice *pairs, size_t count, char *err, size_t err_size) {
-    struct change *changes = xcalloc(count, sizeof(*changes));
+    struct config_change *changes = xcalloc(count, sizeof(*changes));
     size_t done = 0;
     while (done < count && set_one(pairs + 2 * done, &changes[done], err, err_size))
         done++;

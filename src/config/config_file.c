@@ -45,8 +45,8 @@ struct slice config_join_words(const struct slice *words, size_t count, struct b
     return (struct slice){ buf_ptr(b) + before, buf_len(b) - before };
 }
 
-static void refuse(const struct config_option *o, const struct slice *value, const char *where, char *err,
-                   size_t err_size) {
+static void config_file_refuse(const struct config_option *o, const struct slice *value, const char *where,
+                               char *err, size_t err_size) {
     struct buf allowed = { 0 };
 
     config_allowed(o, &allowed);
@@ -74,13 +74,13 @@ bool config_apply_words(const struct slice *words, size_t count, const char *whe
         return false;
     }
     if (count < 2 || (count > 2 && !o->kind->many_words)) {
-        refuse(o, NULL, where, err, err_size);
+        config_file_refuse(o, NULL, where, err, err_size);
         return false;
     }
     value = config_join_words(words + 1, count - 1, &joined);
     ok = config_apply(&config, o, value);
     if (!ok)
-        refuse(o, &value, where, err, err_size);
+        config_file_refuse(o, &value, where, err, err_size);
     buf_free(&joined);
     return ok;
 }

@@ -28,19 +28,19 @@ static bool name_value(const struct config_name *names, struct slice text, int *
     return false;
 }
 
-static bool is_blank(char c) {
+static bool config_kind_is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
 /* Removes the next word from the front of rest. False if there is none. */
-static bool next_word(struct slice *rest, struct slice *word) {
-    while (rest->len > 0 && is_blank(*rest->ptr)) {
+static bool config_kind_next_word(struct slice *rest, struct slice *word) {
+    while (rest->len > 0 && config_kind_is_blank(*rest->ptr)) {
         rest->ptr++;
         rest->len--;
     }
     word->ptr = rest->ptr;
     word->len = 0;
-    while (rest->len > 0 && !is_blank(*rest->ptr)) {
+    while (rest->len > 0 && !config_kind_is_blank(*rest->ptr)) {
         rest->ptr++;
         rest->len--;
         word->len++;
@@ -78,7 +78,7 @@ const struct config_kind config_kind_BOOL = {
 
 /* Integers */
 
-static bool parse_int(const struct config_option *o, struct slice text, void *field) {
+static bool config_kind_parse_int(const struct config_option *o, struct slice text, void *field) {
     int64_t value;
     if (!parse_int_strict(text, &value) || value < o->min || value > o->max)
         return false;
@@ -99,7 +99,7 @@ static void allowed_int(const struct config_option *o, struct buf *out) {
 }
 
 const struct config_kind config_kind_INT = {
-    .parse = parse_int,
+    .parse = config_kind_parse_int,
     .write = write_int,
     .show = write_int,
     .allowed = allowed_int,
@@ -108,7 +108,7 @@ const struct config_kind config_kind_INT = {
 static bool parse_keepalive(const struct config_option *o, struct slice text, void *field) {
     bool yes;
     if (!parse_bool(o, text, &yes))
-        return parse_int(o, text, field);
+        return config_kind_parse_int(o, text, field);
     *(int *)field = yes ? DEFAULT_KEEPALIVE : 0;
     return true;
 }
@@ -321,7 +321,7 @@ const struct config_kind config_kind_WORDS = {
     .allowed = allowed_string,
 };
 
-static bool is_address(struct slice word) {
+static bool config_kind_is_address(struct slice word) {
     if (word.ptr[0] == '-')
         word = (struct slice){ word.ptr + 1, word.len - 1 };
     if (word.len == 0 || word.len > MAX_ADDRESS)
@@ -338,8 +338,8 @@ static bool parse_addresses(const struct config_option *o, struct slice text, vo
     (void)o;
     struct slice rest = text, word;
     int count = 0;
-    while (next_word(&rest, &word)) {
-        if (++count > MAX_ADDRESSES || !is_address(word))
+    while (config_kind_next_word(&rest, &word)) {
+        if (++count > MAX_ADDRESSES || !config_kind_is_address(word))
             return false;
     }
     if (count == 0)
@@ -430,7 +430,8 @@ const struct config_kind config_kind_CONNINFO = {
 static bool parse_limit(struct slice *rest, struct output_limit *limit) {
     struct slice hard, soft, seconds;
     int64_t hard_size, soft_size, soft_seconds;
-    if (!next_word(rest, &hard) || !next_word(rest, &soft) || !next_word(rest, &seconds))
+    if (!config_kind_next_word(rest, &hard) || !config_kind_next_word(rest, &soft) ||
+        !config_kind_next_word(rest, &seconds))
         return false;
     if (!parse_size(hard, &hard_size) || !parse_size(soft, &soft_size))
         return false;
@@ -442,13 +443,13 @@ static bool parse_limit(struct slice *rest, struct output_limit *limit) {
     return true;
 }
 
-static bool parse_limits(const struct config_option *o, struct slice text, void *field) {
+static bool config_kind_parse_limits(const struct config_option *o, struct slice text, void *field) {
     (void)o;
     struct output_limit limits[OUTPUT_CLASS_COUNT];
     memcpy(limits, field, sizeof(limits));
     struct slice word;
     int count = 0, class;
-    while (next_word(&text, &word)) {
+    while (config_kind_next_word(&text, &word)) {
         if (!name_value(output_classes, word, &class) || !parse_limit(&text, &limits[class]))
             return false;
         count++;
@@ -488,7 +489,7 @@ static void allowed_limits(const struct config_option *o, struct buf *out) {
 
 const struct config_kind config_kind_LIMITS = {
     .many_words = true,
-    .parse = parse_limits,
+    .parse = config_kind_parse_limits,
     .write = write_limits,
     .show = show_limits,
     .allowed = allowed_limits,

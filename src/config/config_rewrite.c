@@ -147,7 +147,7 @@ static bool copy_owner(int fd) {
     return fchmod(fd, old.st_mode & 07777) == 0;
 }
 
-static bool write_all(int fd, const struct buf *b) {
+static bool config_rewrite_write_all(int fd, const struct buf *b) {
     size_t done = 0;
 
     while (done < buf_len(b)) {
@@ -175,7 +175,7 @@ static bool sync_directory(void) {
 static bool replace_file(const struct buf *content) {
     char *temporary = xasprintf("%s.XXXXXX", config_file());
     int fd = mkostemp(temporary, O_CLOEXEC);
-    bool ok = fd >= 0 && copy_owner(fd) && write_all(fd, content) && fsync(fd) == 0;
+    bool ok = fd >= 0 && copy_owner(fd) && config_rewrite_write_all(fd, content) && fsync(fd) == 0;
 
     if (ok)
         ok = rename(temporary, config_file()) == 0 && sync_directory();

@@ -43,7 +43,7 @@ static void unique_encode(struct params *p, struct task *t) {
 
 /* ---- result: first the rows of taken keys by ordinal, then the rows of added jobs by id ---- */
 
-static bool has_row(const PGresult *rows, int row, int32_t ordinal) {
+static bool add_unique_has_row(const PGresult *rows, int row, int32_t ordinal) {
     return row < PQntuples(rows) && row_int4(rows, row, 0) == ordinal;
 }
 
@@ -123,7 +123,7 @@ static void try_again(struct add *a) {
 /* The result has neither the job nor a holder of its key. If another session took the key while the statement ran,
  * the next try finds that session's job. A further try finds nothing if the request was given up, if the job has
  * expired, or if its insert was committed: the job may have been acknowledged since. */
-static void not_seen(struct add *a) {
+static void add_unique_not_seen(struct add *a) {
     if (!a->given_up && !a->settled && a->at.expires_at > clock_db()) {
         try_again(a);
         return;
@@ -141,12 +141,12 @@ static void unique_done(struct task **tasks, size_t count, const PGresult *rows)
         struct add *a = REQ_OF_TASK(tasks[i])->data;
 
         add_completed(a);
-        if (has_row(rows, held, (int32_t)i + 1))
+        if (add_unique_has_row(rows, held, (int32_t)i + 1))
             taken(a, rows, held++);
         else if (is_added(a, rows, first))
             added(a);
         else
-            not_seen(a);
+            add_unique_not_seen(a);
     }
 }
 
@@ -160,12 +160,12 @@ static void unique_fail(struct task *t, const struct op_error *err) {
         return;
     }
     add_completed(a);
-    not_seen(a);
+    add_unique_not_seen(a);
 }
 
 /* If the first try was committed, the next statement finds the job by its key. It does not if another server has
  * delivered the job and it was acknowledged. */
-static void on_known(struct lost_task *l, enum commit_fate fate) {
+static void on_add_unique_known(struct lost_task *l, enum commit_fate fate) {
     struct add *a = CONTAINER_OF(l, struct add, lost);
 
     l->txn = 0;
@@ -179,7 +179,7 @@ static bool unique_again(struct task *t, bool unknown) {
 
     add_completed(a);
     if (unknown && a->lost.txn != 0) {
-        a->lost.on_known = on_known;
+        a->lost.on_known = on_add_unique_known;
         commit_marker_ask(&a->lost);
         return false;
     }
@@ -192,7 +192,7 @@ static void unique_answer_lost(struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
     add_completed(a);
-    on_known(&a->lost, COMMIT_DONE);
+    on_add_unique_known(&a->lost, COMMIT_DONE);
 }
 
 #define UNIQUE_OP(variable, text, how)              \
@@ -213,20 +213,20 @@ UNIQUE_OP(op_unique_replicated, "add_unique_replicated", COMMIT_REPLICATED);
 
 /* ---- expired keys ---- */
 
-static void prune_encode(struct params *p, struct task *t) {
+static void add_unique_prune_encode(struct params *p, struct task *t) {
     (void)t;
     params_set_time(p, 0, clock_db());
     params_set_int4(p, 1, PRUNE_LIMIT);
 }
 
-static void prune_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void add_unique_prune_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     (void)rows;
 }
 
 /* Ignore the error: an expired key has no effect, and the next run removes it. */
-static void prune_fail(struct task *t, const struct op_error *err) {
+static void add_unique_prune_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
 }
@@ -236,9 +236,9 @@ struct op op_prune_keys = {
     .stmt = SQL_PRUNE_KEYS,
     .conn = CONN_READ,
     .alone = true,
-    .encode = prune_encode,
-    .done = prune_done,
-    .fail = prune_fail,
+    .encode = add_unique_prune_encode,
+    .done = add_unique_prune_done,
+    .fail = add_unique_prune_fail,
 };
 
 void add_unique_prune(void) {

@@ -32,14 +32,14 @@ void list_pages_begin(struct list_pages *p) {
     batch_add(&p->task);
 }
 
-static void end(struct list_pages *p, const struct op_error *error) {
+static void bulk_end(struct list_pages *p, const struct op_error *error) {
     p->q->users--;
     p->ended(p, error);
 }
 
 /* ---- all kinds of pages ---- */
 
-static void page_encode(struct params *params, struct task *t) {
+static void bulk_page_encode(struct params *params, struct task *t) {
     const struct list_pages *p = pages_of(t);
 
     params_set_int4(params, 0, p->q->id);
@@ -74,16 +74,16 @@ static bool is_last(const PGresult *rows) {
     return PQntuples(rows) < PAGE;
 }
 
-static void go_on(struct list_pages *p, const PGresult *rows) {
+static void bulk_go_on(struct list_pages *p, const PGresult *rows) {
     if (is_last(rows))
-        end(p, NULL);
+        bulk_end(p, NULL);
     else
         batch_add(&p->task);
 }
 
-static void page_fail(struct task *t, const struct op_error *error) {
+static void bulk_page_fail(struct task *t, const struct op_error *error) {
     queue_end_scan(&pages_of(t)->walk);
-    end(pages_of(t), error);
+    bulk_end(pages_of(t), error);
 }
 
 /* A repeated page does not change a job twice. bootstrap.c reads the counters again. */
@@ -110,11 +110,11 @@ static void empty_encode(struct params *params, struct task *t) {
     struct list_pages *p = pages_of(t);
 
     claim_note_scan(p->q, &p->walk);
-    page_encode(params, t);
+    bulk_page_encode(params, t);
 }
 
 /* Moves the scan position. Does nothing if that position was before this page: ready jobs may be in between. */
-static void learn(struct list_pages *p, struct job_key from, bool is_only, const PGresult *rows) {
+static void bulk_learn(struct list_pages *p, struct job_key from, bool is_only, const PGresult *rows) {
     bool last = is_last(rows);
 
     if (!job_key_before(p->walk.start, from))
@@ -143,8 +143,8 @@ static void empty_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)count;
     count_deleted(p, rows);
     read_keys(p, rows);
-    learn(p, from, is_only, rows);
-    go_on(p, rows);
+    bulk_learn(p, from, is_only, rows);
+    bulk_go_on(p, rows);
 }
 
 struct op op_empty_list = {
@@ -154,7 +154,7 @@ struct op op_empty_list = {
     .alone = true,
     .encode = empty_encode,
     .done = empty_done,
-    .fail = page_fail,
+    .fail = bulk_page_fail,
     .again = page_again,
 };
 
@@ -163,7 +163,7 @@ struct op op_empty_list = {
 static void date_encode(struct params *params, struct task *t) {
     const struct list_pages *p = pages_of(t);
 
-    page_encode(params, t);
+    bulk_page_encode(params, t);
     params_set_time(params, 7, p->expires_at);
     if (p->wake_at == TIME_NEVER)
         params_set_null(params, 8);
@@ -179,7 +179,7 @@ static void date_done(struct task **tasks, size_t count, const PGresult *rows) {
     if (PQntuples(rows) > 0 && p->wake_at != TIME_NEVER)
         expiry_wake_at(p->wake_at);
     read_keys(p, rows);
-    go_on(p, rows);
+    bulk_go_on(p, rows);
 }
 
 struct op op_date_list = {
@@ -189,6 +189,6 @@ struct op op_date_list = {
     .alone = true,
     .encode = date_encode,
     .done = date_done,
-    .fail = page_fail,
+    .fail = bulk_page_fail,
     .again = page_again,
 };

@@ -9,7 +9,7 @@
 #include "jobs/bulk.h"
 #include "jobs/expire.h"
 
-static void leave(struct key_in_txn *k) {
+static void bulk_in_txn_leave(struct key_in_txn *k) {
     for (size_t i = 0; i < k->count; i++)
         k->queues[i]->users--;
 }
@@ -38,22 +38,22 @@ static void open_all(struct key_in_txn *k) {
     batch_add(&k->req->task);
 }
 
-static void on_open(struct parked *p, struct queue *q) {
+static void on_bulk_in_txn_open(struct parked *p, struct queue *q) {
     (void)q;
     open_all(CONTAINER_OF(p, struct key_in_txn, parked));
 }
 
-static void on_not_open(struct parked *p, const struct op_error *err) {
+static void on_bulk_in_txn_not_open(struct parked *p, const struct op_error *err) {
     struct key_in_txn *k = CONTAINER_OF(p, struct key_in_txn, parked);
 
-    leave(k);
+    bulk_in_txn_leave(k);
     req_db_error(k->req, err);
 }
 
 void key_in_txn(struct req *r, struct key_in_txn *k) {
     k->req = r;
     k->opened = 0;
-    k->parked = (struct parked){ .go = on_open, .fail = on_not_open };
+    k->parked = (struct parked){ .go = on_bulk_in_txn_open, .fail = on_bulk_in_txn_not_open };
     list_init(&k->parked.node);
     r->data = k;
     if (are_too_many(k)) {
@@ -94,7 +94,7 @@ static void end_encode(struct params *p, struct task *t) {
         params_set_time(p, 8, k->wake_at);
 }
 
-static size_t place_of(const struct key_in_txn *k, int32_t queue_id) {
+static size_t bulk_in_txn_place_of(const struct key_in_txn *k, int32_t queue_id) {
     const struct queue key = { .id = queue_id }, *wanted = &key;
     struct queue **found = bsearch(&wanted, k->queues, k->count, sizeof(struct queue *), compare_ids);
 
@@ -102,7 +102,7 @@ static size_t place_of(const struct key_in_txn *k, int32_t queue_id) {
 }
 
 /* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key. */
-static struct job_key read_job(const struct key_in_txn *k, const PGresult *rows, int row) {
+static struct job_key bulk_in_txn_read_job(const struct key_in_txn *k, const PGresult *rows, int row) {
     struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
 
     if (k->removes)
@@ -120,8 +120,8 @@ static void end_done(struct task **tasks, size_t count, const PGresult *rows) {
 
     (void)count;
     for (size_t i = 0; i < n; i++) {
-        keys[i] = read_job(k, rows, (int)i);
-        is_found[place_of(k, keys[i].queue_id)] = true;
+        keys[i] = bulk_in_txn_read_job(k, rows, (int)i);
+        is_found[bulk_in_txn_place_of(k, keys[i].queue_id)] = true;
     }
     /* Job ids are unique over all queues, so each queue gets the keys of all. */
     for (size_t i = 0; i < k->count; i++) {
@@ -131,17 +131,17 @@ static void end_done(struct task **tasks, size_t count, const PGresult *rows) {
     }
     free(is_found);
     free(keys);
-    leave(k);
+    bulk_in_txn_leave(k);
     req_int(k->req, (int64_t)queues_found);
 }
 
 static void end_fail(struct task *t, const struct op_error *err) {
-    leave(REQ_OF_TASK(t)->data);
+    bulk_in_txn_leave(REQ_OF_TASK(t)->data);
     req_db_error(REQ_OF_TASK(t), err);
 }
 
 static void end_answer_lost(struct task *t) {
-    leave(REQ_OF_TASK(t)->data);
+    bulk_in_txn_leave(REQ_OF_TASK(t)->data);
     req_answer_lost(REQ_OF_TASK(t));
 }
 

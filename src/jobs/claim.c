@@ -63,7 +63,7 @@ static void add_slot(struct claim *c, struct slot s) {
     c->slots[c->slot_count++] = s;
 }
 
-static void plan_row(struct queue *q, struct get *g) {
+static void claim_plan_row(struct queue *q, struct get *g) {
     if (q->plan == NULL) {
         q->plan = claim_new(q);
         planned_queues++;
@@ -103,7 +103,7 @@ static void plan_waiting(struct queue *q) {
         return;
     }
     get_claim(g);
-    plan_row(q, g);
+    claim_plan_row(q, g);
     if (has_more(q))
         queue_signal(q);
 }
@@ -120,7 +120,7 @@ static bool plan_from(struct get *g, struct get_source from) {
         glob_served(from.glob, q);
     if (q == NULL || !has_more(q) || !(g->places == 0 || claim_has_room(q)))
         return false;
-    plan_row(q, g);
+    claim_plan_row(q, g);
     return true;
 }
 
@@ -258,7 +258,7 @@ void claim_plan(void) {
 
 /* ---- results ---- */
 
-static int compare_rows(const void *a, const void *b) {
+static int claim_compare_rows(const void *a, const void *b) {
     const struct job *x = a, *y = b;
 
     return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
@@ -311,7 +311,7 @@ static bool is_spent(const struct job *job) {
 void claim_deal(struct claim *c) {
     size_t dealt = 0;
 
-    qsort(c->rows, c->row_count, sizeof *c->rows, compare_rows);
+    qsort(c->rows, c->row_count, sizeof *c->rows, claim_compare_rows);
     for (size_t i = 0; i < c->row_count; i++) {
         if (is_spent(&c->rows[i])) {
             dead_letter_job(c->rows[i].key, NULL, NULL);
@@ -447,7 +447,7 @@ static void walk_encode(struct params *p, struct task *t) {
     claim_begin_walk(p, CONTAINER_OF(t, struct claim, task));
 }
 
-static void set_now_and_node(struct params *p) {
+static void claim_set_now_and_node(struct params *p) {
     params_set_time(p, 3, clock_db());
     params_set_int2(p, 4, (int16_t)node_self()->number);
 }
@@ -469,7 +469,7 @@ static void keys_encode(struct params *p, struct task *t) {
 /* ---- retry and errors ---- */
 
 /* Restores the state of the queue from before the plan. */
-static void give_up(struct claim *c, bool unknown) {
+static void claim_give_up(struct claim *c, bool unknown) {
     struct queue *q = c->q;
 
     for (size_t i = 0; i < c->key_count; i++)
@@ -486,7 +486,7 @@ static void give_up(struct claim *c, bool unknown) {
 bool claim_again(struct task *t, bool unknown) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
-    give_up(c, unknown);
+    claim_give_up(c, unknown);
     for (size_t i = 0; i < c->slot_count; i++)
         slot_ended(c->slots[i]);
     claim_free(c);
@@ -496,7 +496,7 @@ bool claim_again(struct task *t, bool unknown) {
 void claim_fail(struct task *t, const struct op_error *err) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
-    give_up(c, false);
+    claim_give_up(c, false);
     for (size_t i = 0; i < c->slot_count; i++) {
         get_refuse(c->slots[i].get, err);
         slot_ended(c->slots[i]);
@@ -509,7 +509,7 @@ struct op op_claim_keys = {
     .takes = true,
     .stmt = SQL_CLAIM_KEYS,
     .conn = CONN_WRITE,
-    .begin = set_now_and_node,
+    .begin = claim_set_now_and_node,
     .encode = keys_encode,
     .done = keys_done,
     .fail = claim_fail,
@@ -531,14 +531,14 @@ struct op op_claim_walk = {
 
 /* ---- putting back ---- */
 
-struct release {
+struct claim_release {
     struct task task;
     struct job_key key;
     int64_t until; /* end of the lease in the row: a later delivery has another */
 };
 
 static void release(struct job_key key, int64_t until) {
-    struct release *r = xcalloc(1, sizeof *r);
+    struct claim_release *r = xcalloc(1, sizeof *r);
 
     r->key = key;
     r->until = until;
@@ -570,16 +570,16 @@ void claim_release_unsent(struct client *c) {
     }
 }
 
-static void release_encode(struct params *p, struct task *t) {
-    const struct release *r = CONTAINER_OF(t, struct release, task);
+static void claim_release_encode(struct params *p, struct task *t) {
+    const struct claim_release *r = CONTAINER_OF(t, struct claim_release, task);
 
     encode_key(p, r->key);
     params_time(p, 5, r->until);
 }
 
-static void release_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void claim_release_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct release *r = CONTAINER_OF(tasks[row_int4(rows, i, 0) - 1], struct release, task);
+        struct claim_release *r = CONTAINER_OF(tasks[row_int4(rows, i, 0) - 1], struct claim_release, task);
         struct queue *q = queue_find_id(r->key.queue_id);
 
         lease_remove(r->key.id);
@@ -588,7 +588,7 @@ static void release_done(struct task **tasks, size_t count, const PGresult *rows
             queue_job_returned(q, r->key);
     }
     for (size_t i = 0; i < count; i++) {
-        struct release *r = CONTAINER_OF(tasks[i], struct release, task);
+        struct claim_release *r = CONTAINER_OF(tasks[i], struct claim_release, task);
 
         lease_unhold(r->key.id);
         free(r);
@@ -596,8 +596,8 @@ static void release_done(struct task **tasks, size_t count, const PGresult *rows
 }
 
 /* The lease goes on, and ends by itself. */
-static void release_fail(struct task *t, const struct op_error *err) {
-    struct release *r = CONTAINER_OF(t, struct release, task);
+static void claim_release_fail(struct task *t, const struct op_error *err) {
+    struct claim_release *r = CONTAINER_OF(t, struct claim_release, task);
 
     (void)err;
     lease_unhold(r->key.id);
@@ -609,8 +609,8 @@ struct op op_release = {
     .stmt = SQL_RELEASE_JOBS,
     .names_jobs = true,
     .conn = CONN_WRITE,
-    .begin = set_now_and_node,
-    .encode = release_encode,
-    .done = release_done,
-    .fail = release_fail,
+    .begin = claim_set_now_and_node,
+    .encode = claim_release_encode,
+    .done = claim_release_done,
+    .fail = claim_release_fail,
 };

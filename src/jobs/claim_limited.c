@@ -11,7 +11,7 @@
 /* Columns after those of a job. */
 enum { COL_WALKED = 9, COL_ROOM, COL_SOON, COL_WAIT_MS };
 
-static void take_keys(struct claim *c) {
+static void claim_limited_take_keys(struct claim *c) {
     struct queue *q = c->q;
     size_t most = q->redelivery_count < c->slot_count ? q->redelivery_count : c->slot_count;
     struct job_key key;
@@ -24,14 +24,14 @@ static void take_keys(struct claim *c) {
 }
 
 void claim_limited(struct claim *c) {
-    take_keys(c);
+    claim_limited_take_keys(c);
     c->q->claiming += (int64_t)c->slot_count;
     c->task.op = &op_claim_limited;
     c->task.rows = 1;
     batch_add(&c->task);
 }
 
-static void limited_encode(struct params *p, struct task *t) {
+static void claim_limited_limited_encode(struct params *p, struct task *t) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
     claim_begin_walk(p, c);
@@ -68,7 +68,7 @@ struct brought {
     int32_t count;
 };
 
-static struct brought read_rows(struct claim *c, const PGresult *rows) {
+static struct brought claim_limited_read_rows(struct claim *c, const PGresult *rows) {
     struct brought b = { .count = 0 };
     int n = PQntuples(rows);
 
@@ -91,10 +91,10 @@ static void note_full(struct claim *c, const PGresult *rows) {
     limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, COL_SOON));
 }
 
-static void limited_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void claim_limited_limited_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct claim *c = CONTAINER_OF(tasks[0], struct claim, task);
     struct queue *q = c->q;
-    struct brought walked = read_rows(c, rows);
+    struct brought walked = claim_limited_read_rows(c, rows);
     bool to_the_end = row_int4(rows, 0, COL_ROOM) > walked.count;
 
     (void)count;
@@ -121,8 +121,8 @@ struct op op_claim_limited = {
     .conn = CONN_WRITE,
     .alone = true,
     .most = 100,
-    .encode = limited_encode,
-    .done = limited_done,
+    .encode = claim_limited_limited_encode,
+    .done = claim_limited_limited_done,
     .fail = claim_fail,
     .again = claim_again,
 };

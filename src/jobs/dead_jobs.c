@@ -38,7 +38,7 @@ static void look_among_dead(struct req *r, struct op *op) {
     batch_add(&r->task);
 }
 
-static void set_now(struct params *p) {
+static void dead_jobs_set_now(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
@@ -47,7 +47,7 @@ static void reply_hits(struct task **tasks, size_t count) {
         job_ids_end(REQ_OF_TASK(tasks[i]));
 }
 
-static void dead_fail(struct task *t, const struct op_error *err) {
+static void dead_jobs_dead_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
@@ -89,10 +89,10 @@ struct op op_revive_jobs = {
     .name = "revive_jobs",
     .stmt = SQL_REVIVE_JOBS,
     .conn = CONN_WRITE,
-    .begin = set_now,
+    .begin = dead_jobs_set_now,
     .encode = job_ids_encode,
     .done = revive_done,
-    .fail = dead_fail,
+    .fail = dead_jobs_dead_fail,
     .again = revive_again,
 };
 
@@ -128,7 +128,7 @@ struct op op_delete_dead = {
     .conn = CONN_WRITE,
     .encode = delete_encode,
     .done = delete_done,
-    .fail = dead_fail,
+    .fail = dead_jobs_dead_fail,
 };
 
 void dead_delete_or_reply(struct req *r) {
@@ -194,7 +194,7 @@ static void revive_queue_done(struct task **tasks, size_t count, const PGresult 
 
 static void revive_queue_fail(struct task *t, const struct op_error *err) {
     ((struct revive *)REQ_OF_TASK(t)->data)->q->users--;
-    dead_fail(t, err);
+    dead_jobs_dead_fail(t, err);
 }
 
 struct op op_revive_queue = {

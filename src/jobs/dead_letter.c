@@ -29,8 +29,8 @@ struct dead_letter {
     int64_t expires_at;
 };
 
-static void on_open(struct parked *p, struct queue *q);
-static void on_open_failed(struct parked *p, const struct op_error *err);
+static void on_dead_letter_open(struct parked *p, struct queue *q);
+static void on_dead_letter_open_failed(struct parked *p, const struct op_error *err);
 
 void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
     struct dead_letter *b = xcalloc(1, sizeof *b);
@@ -38,7 +38,7 @@ void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
     b->key = key;
     b->ended = ended;
     b->arg = arg;
-    b->parked = (struct parked){ .go = on_open, .fail = on_open_failed };
+    b->parked = (struct parked){ .go = on_dead_letter_open, .fail = on_dead_letter_open_failed };
     b->task.op = &op_dead_letter_jobs;
     b->task.rows = 1;
     list_init(&b->task.node);
@@ -46,7 +46,7 @@ void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
     batch_add(&b->task);
 }
 
-static void end(struct dead_letter *b) {
+static void dead_letter_end(struct dead_letter *b) {
     if (b->to != NULL)
         b->to->users--;
     if (b->ended != NULL)
@@ -60,30 +60,30 @@ static void try_later(struct dead_letter *b) {
         lease_add(b->key, clock_db() + AGAIN_US);
         lease_set_last(b->key.id);
     }
-    end(b);
+    dead_letter_end(b);
 }
 
 /* ---- dead-letter queue ---- */
 
-static void enter(struct dead_letter *b, struct queue *q) {
+static void dead_letter_enter(struct dead_letter *b, struct queue *q) {
     queue_count_total(q, 1);
     queue_count_in(q, 1);
     queue_job_ready(q, (struct job_key){ q->id, b->key.rank, b->key.id });
     expiry_wake_at(b->expires_at);
 }
 
-static void on_open(struct parked *p, struct queue *q) {
+static void on_dead_letter_open(struct parked *p, struct queue *q) {
     struct dead_letter *b = CONTAINER_OF(p, struct dead_letter, parked);
 
     if (b->moved) {
-        enter(b, q);
-        end(b);
+        dead_letter_enter(b, q);
+        dead_letter_end(b);
     } else {
         batch_add(&b->task);
     }
 }
 
-static void on_open_failed(struct parked *p, const struct op_error *err) {
+static void on_dead_letter_open_failed(struct parked *p, const struct op_error *err) {
     (void)err;
     try_later(CONTAINER_OF(p, struct dead_letter, parked));
 }
@@ -133,7 +133,7 @@ static void dead_lettered(struct dead_letter *b, const PGresult *rows, int row) 
 
     if (row_null(rows, row, 1)) {
         count_death(b->key, rows, row);
-        end(b);
+        dead_letter_end(b);
         return;
     }
     if (row_null(rows, row, 2)) {
@@ -148,8 +148,8 @@ static void dead_lettered(struct dead_letter *b, const PGresult *rows, int row) 
         open_queue(b, row_bytes(rows, row, 1));
         return;
     }
-    enter(b, q);
-    end(b);
+    dead_letter_enter(b, q);
+    dead_letter_end(b);
 }
 
 /* The rows are in no order. A job without a row is not exhausted, or another server has moved it. */
@@ -164,7 +164,7 @@ static void dead_letter_done(struct task **tasks, size_t count, const PGresult *
     }
     for (size_t i = 0; i < count; i++)
         if (!found[i])
-            end(CONTAINER_OF(tasks[i], struct dead_letter, task));
+            dead_letter_end(CONTAINER_OF(tasks[i], struct dead_letter, task));
     free(found);
 }
 

@@ -65,7 +65,7 @@ int64_t expiry_next_wake(void) {
 }
 
 /* Sets the beginning of this search back by LATE_US, if the last time was LOOK_BACK_US ago. */
-static void look_back(void) {
+static void expire_look_back(void) {
     int64_t now = clock_db();
 
     if (now - LOOK_BACK_US < wake.looked_back)
@@ -82,7 +82,7 @@ void expiry_wake(void) {
     wake.more = false;
     wake.failed = false;
     wake.next_at = TIME_NEVER;
-    look_back();
+    expire_look_back();
     batch_add(&wake.expired);
     batch_add(&wake.due);
     batch_add(&wake.next);
@@ -150,13 +150,13 @@ static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
     wake.more |= PQntuples(rows) >= LIMIT;
 }
 
-static void next_encode(struct params *p, struct task *t) {
+static void expire_next_encode(struct params *p, struct task *t) {
     (void)t;
     params_set_time(p, 0, wake.from);
 }
 
 /* The next search begins at the first row that is left, so that it does not pass over the dead rows of this one. */
-static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void expire_next_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     if (PQntuples(rows) > 0)
@@ -203,8 +203,8 @@ struct op op_wake_next = {
     .stmt = SQL_WAKE_NEXT,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = next_encode,
-    .done = next_done,
+    .encode = expire_next_encode,
+    .done = expire_next_done,
     .fail = wake_fail,
 };
 

@@ -22,7 +22,7 @@ void admin_flush_all(struct req *r) {
         batch_add(&unpause);
 }
 
-static void no_params(struct params *p, struct task *t) {
+static void flush_all_no_params(struct params *p, struct task *t) {
     (void)p;
     (void)t;
 }
@@ -56,7 +56,7 @@ struct op op_flush_all = {
     .stmt = SQL_FLUSH_ALL,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = no_params,
+    .encode = flush_all_no_params,
     .done = flush_done,
     .fail = flush_fail,
 };
@@ -77,7 +77,7 @@ struct op op_unpause_all = {
     .stmt = SQL_UNPAUSE_ALL,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = no_params,
+    .encode = flush_all_no_params,
     .done = unpause_done,
     .fail = unpause_fail,
 };

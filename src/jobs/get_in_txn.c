@@ -35,7 +35,7 @@ static struct in_txn *in_txn_of(const struct task *t) {
     return CONTAINER_OF(t, const struct req, task)->data;
 }
 
-static struct queue *find_queue(struct req *r, struct slice name) {
+static struct queue *get_in_txn_find_queue(struct req *r, struct slice name) {
     char *plain;
 
     if (!glob_is_special(name))
@@ -55,13 +55,13 @@ void get_in_txn(struct req *r, int first, int64_t count, unsigned form) {
             req_error(r, "ERR GETJOB in a transaction takes names of queues, no patterns");
             return;
         }
-        if (find_queue(r, r->argv[i])->limited) {
+        if (get_in_txn_find_queue(r, r->argv[i])->limited) {
             req_error(r, "ERR GETJOB in a transaction takes no jobs from queues with limits");
             return;
         }
     }
     for (size_t i = 0; i < most; i++) {
-        g->queues[i] = find_queue(r, r->argv[first + (int)i]);
+        g->queues[i] = get_in_txn_find_queue(r, r->argv[first + (int)i]);
         queue_show(g->queues[i]);
         g->queues[i]->users++;
     }
@@ -127,7 +127,7 @@ static void in_txn_encode(struct params *p, struct task *t) {
 
 /* ---- result ---- */
 
-static int compare(const void *a, const void *b) {
+static int get_in_txn_compare(const void *a, const void *b) {
     const struct found *x = a, *y = b;
 
     if (x->ordinal != y->ordinal)
@@ -135,7 +135,7 @@ static int compare(const void *a, const void *b) {
     return job_key_before(x->job.key, y->job.key) ? -1 : job_key_before(y->job.key, x->job.key);
 }
 
-static struct found read_row(const struct in_txn *g, const PGresult *rows, int row) {
+static struct found get_in_txn_read_row(const struct in_txn *g, const PGresult *rows, int row) {
     int32_t ordinal = row_int4(rows, row, 0);
 
     return (struct found){
@@ -154,7 +154,7 @@ static struct found read_row(const struct in_txn *g, const PGresult *rows, int r
 }
 
 /* Updates the counters as claim.c does. */
-static void take(const struct job *job) {
+static void get_in_txn_take(const struct job *job) {
     if (!lease_replace(job->key.id))
         queue_count_len(job->q, -1);
     queue_forget_returned(job->q, job->key);
@@ -165,11 +165,11 @@ static struct job *take_rows(const struct in_txn *g, const PGresult *rows, size_
     struct job *jobs = xmalloc((count + 1) * sizeof *jobs);
 
     for (size_t i = 0; i < count; i++)
-        found[i] = read_row(g, rows, (int)i);
-    qsort(found, count, sizeof *found, compare);
+        found[i] = get_in_txn_read_row(g, rows, (int)i);
+    qsort(found, count, sizeof *found, get_in_txn_compare);
     for (size_t i = 0; i < count; i++) {
         jobs[i] = found[i].job;
-        take(&jobs[i]);
+        get_in_txn_take(&jobs[i]);
     }
     free(found);
     stats.claims++;
@@ -183,7 +183,7 @@ static void leave_queues(const struct in_txn *g) {
         g->queues[i]->users--;
 }
 
-static void give(struct req *r, const struct job *jobs, size_t count, unsigned form) {
+static void get_in_txn_give(struct req *r, const struct job *jobs, size_t count, unsigned form) {
     if (r->client != NULL && r->client->state != CLIENT_DEAD && count > 0) {
         jobs_deliver(r, r->client, jobs, count, form);
         return;
@@ -200,19 +200,19 @@ static void in_txn_done(struct task **tasks, size_t count, const PGresult *rows)
     struct job *jobs = take_rows(g, rows, found);
 
     (void)count;
-    give(r, jobs, found, g->form);
+    get_in_txn_give(r, jobs, found, g->form);
     free(jobs);
     leave_queues(g);
     req_end(r);
 }
 
-static void in_txn_fail(struct task *t, const struct op_error *err) {
+static void get_in_txn_in_txn_fail(struct task *t, const struct op_error *err) {
     leave_queues(in_txn_of(t));
     req_db_error(REQ_OF_TASK(t), err);
 }
 
 /* No client got the jobs. bootstrap.c finds their leases and puts the jobs back. */
-static void in_txn_answer_lost(struct task *t) {
+static void get_in_txn_in_txn_answer_lost(struct task *t) {
     struct req *r = REQ_OF_TASK(t);
 
     leave_queues(r->data);
@@ -227,6 +227,6 @@ struct op op_claim_in_txn = {
     .alone = true,
     .encode = in_txn_encode,
     .done = in_txn_done,
-    .fail = in_txn_fail,
-    .answer_lost = in_txn_answer_lost,
+    .fail = get_in_txn_in_txn_fail,
+    .answer_lost = get_in_txn_in_txn_answer_lost,
 };

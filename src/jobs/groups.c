@@ -75,7 +75,7 @@ static void next_begin(struct params *p) {
     params_set_time(p, 2, clock_db());
 }
 
-static void next_encode(struct params *p, struct task *t) {
+static void groups_next_encode(struct params *p, struct task *t) {
     const struct next *n = CONTAINER_OF(t, struct next, task);
 
     params_int4(p, 0, queue_of(n));
@@ -114,7 +114,7 @@ static void next_row(struct next *n, const PGresult *rows, int row) {
         n->wait_us = row_int4(rows, row, 3) * US_PER_MS;
 }
 
-static void next_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void groups_next_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
         next_row(CONTAINER_OF(tasks[row_int4(rows, i, 0) - 1], struct next, task), rows, i);
     for (size_t i = 0; i < count; i++) {
@@ -159,20 +159,20 @@ struct op op_next_in_groups = {
     .stmt = SQL_NEXT_IN_GROUPS,
     .conn = CONN_WRITE,
     .begin = next_begin,
-    .encode = next_encode,
-    .done = next_done,
+    .encode = groups_next_encode,
+    .done = groups_next_done,
     .fail = next_fail,
 };
 
 /* ---- groups of jobs that SQL functions report ---- */
 
-struct named {
+struct groups_named {
     struct task task;
     struct job_key key;
 };
 
 void group_of(struct job_key key) {
-    struct named *n = xcalloc(1, sizeof *n);
+    struct groups_named *n = xcalloc(1, sizeof *n);
 
     n->key = key;
     n->task.op = &op_find_groups;
@@ -181,35 +181,35 @@ void group_of(struct job_key key) {
     batch_add(&n->task);
 }
 
-static void find_encode(struct params *p, struct task *t) {
-    struct job_key key = CONTAINER_OF(t, struct named, task)->key;
+static void groups_find_encode(struct params *p, struct task *t) {
+    struct job_key key = CONTAINER_OF(t, struct groups_named, task)->key;
 
     params_int4(p, 0, key.queue_id);
     params_int2(p, 1, key.rank);
     params_int8(p, 2, key.id);
 }
 
-static void find_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void groups_find_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
         if (!row_null(rows, i, 1))
             group_next(row_int4(rows, i, 0), row_bytes(rows, i, 1));
     for (size_t i = 0; i < count; i++)
-        free(CONTAINER_OF(tasks[i], struct named, task));
+        free(CONTAINER_OF(tasks[i], struct groups_named, task));
 }
 
 /* groups_look() finds the groups. */
-static void find_fail(struct task *t, const struct op_error *err) {
+static void groups_find_fail(struct task *t, const struct op_error *err) {
     (void)err;
-    free(CONTAINER_OF(t, struct named, task));
+    free(CONTAINER_OF(t, struct groups_named, task));
 }
 
 struct op op_find_groups = {
     .name = "find_groups",
     .stmt = SQL_FIND_GROUPS,
     .conn = CONN_WRITE,
-    .encode = find_encode,
-    .done = find_done,
-    .fail = find_fail,
+    .encode = groups_find_encode,
+    .done = groups_find_done,
+    .fail = groups_find_fail,
 };
 
 /* ---- stuck groups ---- */
@@ -227,7 +227,7 @@ void groups_look(void) {
     batch_add(&look.task);
 }
 
-static void look_encode(struct params *p, struct task *t) {
+static void groups_look_encode(struct params *p, struct task *t) {
     (void)t;
     params_set_time(p, 0, clock_db());
     params_set_int4(p, 1, LOOK_LIMIT);
@@ -237,7 +237,7 @@ static void look_ended(void) {
     look.next_us = clock_mono() + (clock_mono() - look.asked_us) * LOOK_SHARE;
 }
 
-static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void groups_look_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++)
@@ -245,7 +245,7 @@ static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
     look_ended();
 }
 
-static void look_fail(struct task *t, const struct op_error *err) {
+static void groups_look_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
     look_ended();
@@ -256,9 +256,9 @@ struct op op_stuck_groups = {
     .stmt = SQL_STUCK_GROUPS,
     .conn = CONN_READ,
     .alone = true,
-    .encode = look_encode,
-    .done = look_done,
-    .fail = look_fail,
+    .encode = groups_look_encode,
+    .done = groups_look_done,
+    .fail = groups_look_fail,
 };
 
 /* ---- unused groups ---- */
@@ -270,19 +270,19 @@ void groups_prune(void) {
         batch_add(&prune);
 }
 
-static void prune_encode(struct params *p, struct task *t) {
+static void groups_prune_encode(struct params *p, struct task *t) {
     (void)t;
     params_set_time(p, 0, clock_db() - UNUSED_US);
     params_set_int4(p, 1, LOOK_LIMIT);
 }
 
-static void prune_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void groups_prune_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     (void)rows;
 }
 
-static void prune_fail(struct task *t, const struct op_error *err) {
+static void groups_prune_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
 }
@@ -292,7 +292,7 @@ struct op op_prune_groups = {
     .stmt = SQL_PRUNE_GROUPS,
     .conn = CONN_READ,
     .alone = true,
-    .encode = prune_encode,
-    .done = prune_done,
-    .fail = prune_fail,
+    .encode = groups_prune_encode,
+    .done = groups_prune_done,
+    .fail = groups_prune_fail,
 };

@@ -12,7 +12,7 @@
 #define ATTEMPTS_FIELDS 5
 #define FINISHED_FIELDS 6
 
-static struct slice bytes_or_none(const PGresult *rows, int row, int col) {
+static struct slice job_view_bytes_or_none(const PGresult *rows, int row, int col) {
     struct slice none = { 0 };
 
     return row_null(rows, row, col) ? none : row_bytes(rows, row, col);
@@ -30,8 +30,8 @@ static void read_attempts(struct job_view *v, const PGresult *rows, int row, int
     v->deliveries = row_int4(rows, row, col);
     v->attempts = int_or_zero(rows, row, col + 1);
     v->backoff = int_or_zero(rows, row, col + 2);
-    v->deadqueue = bytes_or_none(rows, row, col + 3);
-    v->error = bytes_or_none(rows, row, col + 4);
+    v->deadqueue = job_view_bytes_or_none(rows, row, col + 3);
+    v->error = job_view_bytes_or_none(rows, row, col + 4);
     v->died_at = row_null(rows, row, col + 5) ? 0 : row_time(rows, row, col + 5);
 }
 
@@ -52,8 +52,8 @@ struct job_view job_view_read(const PGresult *rows, int row, int col) {
 
     if (PQnfields(rows) > col + 13) {
         read_attempts(&v, rows, row, col + 13);
-        v.unique_key = bytes_or_none(rows, row, col + 19);
-        v.group_key = bytes_or_none(rows, row, col + 20);
+        v.unique_key = job_view_bytes_or_none(rows, row, col + 19);
+        v.group_key = job_view_bytes_or_none(rows, row, col + 20);
     }
     return v;
 }
@@ -73,9 +73,9 @@ struct job_view job_view_read_finished(const PGresult *rows, int row, int col) {
         .extras = row_int4(rows, row, col + 10),
         .replicate = row_int2(rows, row, col + 11),
         .worker = row_bytes(rows, row, col + 12),
-        .error = bytes_or_none(rows, row, col + 13),
-        .result = bytes_or_none(rows, row, col + 14),
-        .body = bytes_or_none(rows, row, col + 15),
+        .error = job_view_bytes_or_none(rows, row, col + 13),
+        .result = job_view_bytes_or_none(rows, row, col + 14),
+        .body = job_view_bytes_or_none(rows, row, col + 15),
     };
 }
 
@@ -143,7 +143,7 @@ static int64_t awake_within(const struct job_view *v, int64_t requeue_ms) {
     return awake < latest ? awake : latest;
 }
 
-static void pair_int(struct req *r, const char *name, int64_t value) {
+static void job_view_pair_int(struct req *r, const char *name, int64_t value) {
     reply_bulk_str(r, name);
     reply_int(r, value);
 }
@@ -193,13 +193,13 @@ static void pair_bytes(struct req *r, const char *name, struct slice value) {
 static void reply_attempts(struct req *r, const struct job_view *v) {
     if (!v->has_attempts)
         return;
-    pair_int(r, "deliveries", v->deliveries);
-    pair_int(r, "attempts", v->attempts);
-    pair_int(r, "backoff", v->backoff);
+    job_view_pair_int(r, "deliveries", v->deliveries);
+    job_view_pair_int(r, "attempts", v->attempts);
+    job_view_pair_int(r, "backoff", v->backoff);
     pair_bytes(r, "deadqueue", v->deadqueue);
     pair_bytes(r, "error", v->error);
     if (v->died_at != 0)
-        pair_int(r, "died-at", v->died_at / US_PER_S);
+        job_view_pair_int(r, "died-at", v->died_at / US_PER_S);
 }
 
 static void reply_keys(struct req *r, const struct job_view *v) {
@@ -210,9 +210,9 @@ static void reply_keys(struct req *r, const struct job_view *v) {
 }
 
 static void reply_finished(struct req *r, const struct job_view *v) {
-    pair_int(r, "deliveries", v->deliveries);
-    pair_int(r, "finished-at", v->finished_at / US_PER_MS);
-    pair_int(r, "kept-for", at_least_zero(v->keep_until - clock_db() + US_PER_S - 1) / US_PER_S);
+    job_view_pair_int(r, "deliveries", v->deliveries);
+    job_view_pair_int(r, "finished-at", v->finished_at / US_PER_MS);
+    job_view_pair_int(r, "kept-for", at_least_zero(v->keep_until - clock_db() + US_PER_S - 1) / US_PER_S);
     pair_bytes(r, "worker", v->worker);
     pair_bytes(r, "error", v->error);
     pair_bytes(r, "result", v->result);
@@ -237,19 +237,19 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     reply_bulk(r, queue_name(v));
     reply_bulk_str(r, "state");
     reply_bulk_str(r, state_name(v));
-    pair_int(r, "repl", v->replicate);
-    pair_int(r, "ttl", at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
-    pair_int(r, "ctime", created_ms * 1000000 + job_id_counter(v->key.id));
-    pair_int(r, "delay", v->delay);
-    pair_int(r, "retry", v->retry);
-    pair_int(r, "nacks", v->nacks);
+    job_view_pair_int(r, "repl", v->replicate);
+    job_view_pair_int(r, "ttl", at_least_zero(v->expires_at - clock_db() + US_PER_S - 1) / US_PER_S);
+    job_view_pair_int(r, "ctime", created_ms * 1000000 + job_id_counter(v->key.id));
+    job_view_pair_int(r, "delay", v->delay);
+    job_view_pair_int(r, "retry", v->retry);
+    job_view_pair_int(r, "nacks", v->nacks);
     /* The row notes an ended lease only at the next delivery, so this adds it. */
-    pair_int(r, "additional-deliveries", v->extras + (queued && v->owned));
+    job_view_pair_int(r, "additional-deliveries", v->extras + (queued && v->owned));
     reply_nodes(r, v);
     reply_times(r, v);
     reply_bulk_str(r, "body");
     reply_bulk(r, v->body);
-    pair_int(r, "priority", -v->key.rank);
+    job_view_pair_int(r, "priority", -v->key.rank);
     reply_attempts(r, v);
     reply_keys(r, v);
     if (v->finished)

@@ -61,8 +61,8 @@ static void note(struct page *p, const PGresult *result, int col) {
     p->wanted -= last + 1;
 }
 
-static void add_all(struct page *p, const PGresult *result,
-                    void (*add)(struct page *p, const PGresult *result, int i)) {
+static void page_add_all(struct page *p, const PGresult *result,
+                         void (*add)(struct page *p, const PGresult *result, int i)) {
     struct buf *out = p->req->out;
     int n = PQntuples(result);
 
@@ -123,7 +123,7 @@ bool page_take(struct page *p, const PGresult *result, int col,
         return false;
     }
     begin_found(p);
-    add_all(p, result, add);
+    page_add_all(p, result, add);
     req_hold(p->req, p->found.cap);
     if (is_last || req_is_orphan(p->req)) {
         reply_found(p);

@@ -80,7 +80,7 @@ static struct pop_claim *claim_of(struct queue *q, unsigned kind) {
     return c;
 }
 
-static void plan_row(struct pop_claim *c, struct get *g) {
+static void pop_plan_row(struct pop_claim *c, struct get *g) {
     if (c->slot_count == c->cap) {
         c->cap = c->cap == 0 ? 8 : c->cap * 2;
         c->slots = xrealloc(c->slots, c->cap * sizeof *c->slots);
@@ -145,7 +145,7 @@ size_t pop_plan(struct get *g, struct queue *q) {
     c = claim_of(q, kind);
     coming = q->adding;
     do
-        plan_row(c, g);
+        pop_plan_row(c, g);
     while (++rows < (size_t)g->count && (may_find(q) || coming-- > 0) && claim_has_room(q));
     return rows;
 }
@@ -153,7 +153,7 @@ size_t pop_plan(struct get *g, struct queue *q) {
 /* ---- parameters ---- */
 
 /* The scan position, or a key before it if a redelivery key is smaller. */
-static struct job_key first_key(const struct pop_claim *c) {
+static struct job_key pop_first_key(const struct pop_claim *c) {
     struct job_key first = c->q->scan_position;
 
     for (size_t i = 0; i < c->key_count; i++) {
@@ -184,7 +184,7 @@ static void encode_places(struct params *p, int col, struct pop_claim *c) {
 }
 
 static void first_encode_key(struct params *p, struct pop_claim *c) {
-    struct job_key first = first_key(c);
+    struct job_key first = pop_first_key(c);
 
     c->q->pops[c->kind] = NULL;
     claim_note_scan(c->q, &c->walk);
@@ -223,7 +223,7 @@ static void encode_no_places(struct params *p, int col, const struct pop_claim *
     }
 }
 
-static void limited_encode(struct params *p, struct task *t) {
+static void pop_limited_encode(struct params *p, struct task *t) {
     struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
 
     first_encode_key(p, c);
@@ -237,7 +237,7 @@ static void limited_encode(struct params *p, struct task *t) {
 
 /* ---- the end of a claim ---- */
 
-static void claim_free(struct pop_claim *c) {
+static void pop_claim_free(struct pop_claim *c) {
     queue_end_scan(&c->walk);
     free(c->slots);
     free(c->keys);
@@ -282,7 +282,7 @@ static void forget_returned(struct pop_claim *c) {
 }
 
 /* Updates the scan position. A scan from the last end tells nothing about it, unless the scan reached the first job. */
-static void learn(struct pop_claim *c) {
+static void pop_learn(struct pop_claim *c) {
     forget_returned(c);
     return_unseen(c);
     if (!(c->kind & POP_LAST) || !has_all(c))
@@ -298,30 +298,31 @@ static void end_claim(struct pop_claim *c) {
     end_slots(c);
     if (queue_budget(q) > 0)
         queue_signal(q);
-    claim_free(c);
+    pop_claim_free(c);
 }
 
 /* ---- pops ---- */
 
-static int compare_rows(const void *a, const void *b) {
+static int pop_compare_rows(const void *a, const void *b) {
     const struct job *x = a, *y = b;
 
     return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
 }
 
-static int compare_backwards(const void *a, const void *b) {
-    return compare_rows(b, a);
+static int pop_compare_backwards(const void *a, const void *b) {
+    return pop_compare_rows(b, a);
 }
 
-static void read_rows(struct pop_claim *c, const PGresult *rows, int n) {
+static void pop_read_rows(struct pop_claim *c, const PGresult *rows, int n) {
     c->row_count = (size_t)n;
     c->rows = xmalloc((c->row_count + 1) * sizeof *c->rows);
     for (int i = 0; i < n; i++)
         c->rows[i] = popped_read(rows, i, c->q);
-    qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
+    qsort(c->rows, c->row_count, sizeof *c->rows,
+          c->kind & POP_LAST ? pop_compare_backwards : pop_compare_rows);
 }
 
-static void give(struct pop_slot s, const struct job *job) {
+static void pop_give(struct pop_slot s, const struct job *job) {
     if (s.get->client != NULL)
         s.get->jobs[s.place] = *job;
     else
@@ -329,15 +330,15 @@ static void give(struct pop_slot s, const struct job *job) {
 }
 
 static void pop_rows(struct pop_claim *c, const PGresult *rows, int n) {
-    read_rows(c, rows, n);
-    learn(c);
+    pop_read_rows(c, rows, n);
+    pop_learn(c);
     for (size_t i = 0; i < c->row_count; i++) {
         popped_count_gone(&c->rows[i]);
-        give(c->slots[i], &c->rows[i]);
+        pop_give(c->slots[i], &c->rows[i]);
     }
 }
 
-static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void pop_pop_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
 
     (void)count;
@@ -427,8 +428,9 @@ static void move_rows(struct pop_claim *c, const PGresult *rows, int n,
         moved[i] = read(rows, i, c->q);
         depart(c, &moved[i]);
     }
-    qsort(c->rows, c->row_count, sizeof *c->rows, c->kind & POP_LAST ? compare_backwards : compare_rows);
-    learn(c);
+    qsort(c->rows, c->row_count, sizeof *c->rows,
+          c->kind & POP_LAST ? pop_compare_backwards : pop_compare_rows);
+    pop_learn(c);
     /* Signals this queue first: its waiting requests are older than those that wait for the moved jobs. */
     if (queue_budget(c->q) > 0)
         queue_signal(c->q);
@@ -440,7 +442,7 @@ static void move_rows(struct pop_claim *c, const PGresult *rows, int n,
     free(moved);
 }
 
-static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void pop_move_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
 
     (void)count;
@@ -451,7 +453,7 @@ static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
 
 /* ---- queues with limits ---- */
 
-static void limited_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void pop_limited_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
     int n = row_null(rows, 0, 0) ? 0 : PQntuples(rows);
     int32_t wait_ms = row_null(rows, 0, LIMITED_WAIT_MS) ? 0 : row_int4(rows, 0, LIMITED_WAIT_MS);
@@ -472,28 +474,28 @@ static void limited_done(struct task **tasks, size_t count, const PGresult *rows
 /* ---- retry and errors ---- */
 
 /* A move that may have been committed changed both queues: scan both from the beginning. */
-static void forget_all(struct pop_claim *c) {
+static void pop_forget_all(struct pop_claim *c) {
     queue_reset_scan(c->q);
     for (size_t i = 0; i < c->slot_count && (c->kind & POP_MOVES); i++)
         queue_reset_scan(((const struct pop *)c->slots[i].get->own)->to);
 }
 
-static void give_up(struct pop_claim *c, bool unknown) {
+static void pop_give_up(struct pop_claim *c, bool unknown) {
     if (c->q->pops[c->kind] == c)
         c->q->pops[c->kind] = NULL;
     for (size_t i = 0; i < c->key_count; i++)
         queue_return_key(c->q, c->keys[i]);
     if (unknown)
-        forget_all(c);
+        pop_forget_all(c);
     else
         queue_scan_from(c->q, c->q->scan_position);
     queue_signal(c->q);
     end_slots(c);
-    claim_free(c);
+    pop_claim_free(c);
 }
 
 static bool pop_again(struct task *t, bool unknown) {
-    give_up(CONTAINER_OF(t, struct pop_claim, task), unknown);
+    pop_give_up(CONTAINER_OF(t, struct pop_claim, task), unknown);
     return false;
 }
 
@@ -502,7 +504,7 @@ static void pop_fail(struct task *t, const struct op_error *err) {
 
     for (size_t i = 0; i < c->slot_count; i++)
         get_refuse(c->slots[i].get, err);
-    give_up(c, false);
+    pop_give_up(c, false);
 }
 
 #define POP_OP(variable, text, statement, encoder, end) \
@@ -517,8 +519,8 @@ static void pop_fail(struct task *t, const struct op_error *err) {
                            .fail = pop_fail,            \
                            .again = pop_again }
 
-POP_OP(op_pop_first, "pop_first", SQL_POP_FIRST, first_encode, pop_done);
-POP_OP(op_pop_last, "pop_last", SQL_POP_LAST, last_encode, pop_done);
-POP_OP(op_move_first, "move_first", SQL_MOVE_FIRST, first_encode, move_done);
-POP_OP(op_move_last, "move_last", SQL_MOVE_LAST, last_encode, move_done);
-POP_OP(op_pop_limited, "pop_limited", SQL_POP_LIMITED, limited_encode, limited_done);
+POP_OP(op_pop_first, "pop_first", SQL_POP_FIRST, first_encode, pop_pop_done);
+POP_OP(op_pop_last, "pop_last", SQL_POP_LAST, last_encode, pop_pop_done);
+POP_OP(op_move_first, "move_first", SQL_MOVE_FIRST, first_encode, pop_move_done);
+POP_OP(op_move_last, "move_last", SQL_MOVE_LAST, last_encode, pop_move_done);
+POP_OP(op_pop_limited, "pop_limited", SQL_POP_LIMITED, pop_limited_encode, pop_limited_done);

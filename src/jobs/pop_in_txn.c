@@ -21,7 +21,7 @@ static struct taking *taking_of(const struct task *t) {
 
 /* ---- queues ---- */
 
-static void each_queue(const struct taking *t, int64_t users) {
+static void pop_in_txn_each_queue(const struct taking *t, int64_t users) {
     for (size_t i = 0; i < t->key_count; i++)
         if (t->queues[i] != NULL)
             t->queues[i]->users += users;
@@ -30,7 +30,7 @@ static void each_queue(const struct taking *t, int64_t users) {
 }
 
 /* A queue without a row has no elements, unless an earlier command of the transaction creates the row. */
-static bool find_queues(struct taking *t) {
+static bool pop_in_txn_find_queues(struct taking *t) {
     bool some = false;
 
     t->queues = req_alloc(t->req, t->key_count * sizeof(struct queue *));
@@ -48,7 +48,7 @@ static bool find_queues(struct taking *t) {
 }
 
 /* The consume end of the first queue decides which statement runs. */
-static void join(struct taking *t) {
+static void pop_in_txn_join(struct taking *t) {
     struct task *task = &t->req->task;
 
     task->op = &op_pop_in_txn;
@@ -61,7 +61,7 @@ static void join(struct taking *t) {
 }
 
 /* False if t was parked: it waits until the queue has its row, and its consume end is known. */
-static bool is_known(struct taking *t, struct queue *q, enum list_end wish) {
+static bool pop_in_txn_is_known(struct taking *t, struct queue *q, enum list_end wish) {
     if (!queue_is_open(q))
         queue_park(q, &t->parked);
     else if (q->front == END_NONE)
@@ -71,29 +71,29 @@ static bool is_known(struct taking *t, struct queue *q, enum list_end wish) {
     return false;
 }
 
-static void settle(struct taking *t) {
-    if (t->pop.to != NULL && !is_known(t, t->pop.to, list_other_end(t->pop.to_end)))
+static void pop_in_txn_settle(struct taking *t) {
+    if (t->pop.to != NULL && !pop_in_txn_is_known(t, t->pop.to, list_other_end(t->pop.to_end)))
         return;
     for (size_t i = 0; i < t->key_count; i++)
-        if (t->queues[i] != NULL && !is_known(t, t->queues[i], t->pop.from))
+        if (t->queues[i] != NULL && !pop_in_txn_is_known(t, t->queues[i], t->pop.from))
             return;
-    join(t);
+    pop_in_txn_join(t);
 }
 
-static void on_known(struct parked *p, struct queue *q) {
+static void on_pop_in_txn_known(struct parked *p, struct queue *q) {
     (void)q;
-    settle(CONTAINER_OF(p, struct taking, parked));
+    pop_in_txn_settle(CONTAINER_OF(p, struct taking, parked));
 }
 
-static void on_unknown(struct parked *p, const struct op_error *err) {
+static void on_pop_in_txn_unknown(struct parked *p, const struct op_error *err) {
     struct taking *t = CONTAINER_OF(p, struct taking, parked);
 
-    each_queue(t, -1);
+    pop_in_txn_each_queue(t, -1);
     req_db_error(t->req, err);
 }
 
 /* The statements of a client transaction do not apply limits. GETJOB in a transaction refuses such queues, too. */
-static bool is_limited(const struct taking *t) {
+static bool pop_in_txn_is_limited(const struct taking *t) {
     for (size_t i = 0; i < t->key_count; i++) {
         const struct queue *q = queue_find(t->keys[i]);
 
@@ -104,20 +104,20 @@ static bool is_limited(const struct taking *t) {
 }
 
 void pop_in_txn(struct taking *t) {
-    if (is_limited(t)) {
+    if (pop_in_txn_is_limited(t)) {
         req_error(t->req, "ERR in a transaction nothing is popped from queues with limits");
         return;
     }
     t->req->data = t;
-    t->parked.go = on_known;
-    t->parked.fail = on_unknown;
-    if (!find_queues(t)) {
+    t->parked.go = on_pop_in_txn_known;
+    t->parked.fail = on_pop_in_txn_unknown;
+    if (!pop_in_txn_find_queues(t)) {
         t->form->none(t->req);
         req_end(t->req);
         return;
     }
-    each_queue(t, 1);
-    settle(t);
+    pop_in_txn_each_queue(t, 1);
+    pop_in_txn_settle(t);
 }
 
 /* ---- statements ---- */
@@ -198,12 +198,12 @@ static void count_claim(size_t rows) {
     stats.claims_empty += rows == 0;
 }
 
-static void end_with(struct taking *t, const struct job *jobs, size_t count) {
+static void pop_in_txn_end_with(struct taking *t, const struct job *jobs, size_t count) {
     if (count > 0)
         t->form->some(t->req, jobs, count);
     else
         t->form->none(t->req);
-    each_queue(t, -1);
+    pop_in_txn_each_queue(t, -1);
     req_end(t->req);
 }
 
@@ -217,17 +217,17 @@ static void keep_or_put_back(const struct taking *t, const struct job *job) {
         popped_put_back(job);
 }
 
-static int compare_keys(const void *a, const void *b) {
+static int pop_in_txn_compare_keys(const void *a, const void *b) {
     const struct job *x = a, *y = b;
 
     return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
 }
 
-static int compare_backwards(const void *a, const void *b) {
-    return compare_keys(b, a);
+static int pop_in_txn_compare_backwards(const void *a, const void *b) {
+    return pop_in_txn_compare_keys(b, a);
 }
 
-static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct taking *t = taking_of(tasks[0]);
     size_t found = (size_t)PQntuples(rows);
     struct job *jobs = xmalloc((found + 1) * sizeof *jobs);
@@ -236,17 +236,18 @@ static void pop_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < found; i++)
         jobs[i] = popped_read(rows, (int)i, t->queues[row_int4(rows, (int)i, POPPED_COLUMNS) - 1]);
     if (found > 0)
-        qsort(jobs, found, sizeof *jobs, t->pop.from == jobs[0].q->front ? compare_keys : compare_backwards);
+        qsort(jobs, found, sizeof *jobs,
+              t->pop.from == jobs[0].q->front ? pop_in_txn_compare_keys : pop_in_txn_compare_backwards);
     count_gone(jobs, found);
     for (size_t i = 0; i < found; i++)
         keep_or_put_back(t, &jobs[i]);
     count_claim(found);
-    end_with(t, jobs, found);
+    pop_in_txn_end_with(t, jobs, found);
     free(jobs);
 }
 
 /* Columns of move_first.sql. The job stays where it was moved to, even if the client has gone. */
-static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void pop_in_txn_move_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct taking *t = taking_of(tasks[0]);
     bool found = PQntuples(rows) > 0;
     struct moved_job m = { .ordinal = 0 };
@@ -258,16 +259,16 @@ static void move_done(struct task **tasks, size_t count, const PGresult *rows) {
         pop_arrived(&t->pop, t->to_id, &m);
     }
     count_claim(found);
-    end_with(t, &m.job, found);
+    pop_in_txn_end_with(t, &m.job, found);
 }
 
-static void in_txn_fail(struct task *task, const struct op_error *err) {
-    each_queue(taking_of(task), -1);
+static void pop_in_txn_in_txn_fail(struct task *task, const struct op_error *err) {
+    pop_in_txn_each_queue(taking_of(task), -1);
     req_db_error(REQ_OF_TASK(task), err);
 }
 
 /* The committed statement has taken or moved the elements: scan the queues from the beginning. */
-static void in_txn_answer_lost(struct task *task) {
+static void pop_in_txn_in_txn_answer_lost(struct task *task) {
     struct taking *t = taking_of(task);
 
     for (size_t i = 0; i < t->key_count; i++)
@@ -275,7 +276,7 @@ static void in_txn_answer_lost(struct task *task) {
             queue_reset_scan(t->queues[i]);
     if (t->pop.to != NULL)
         queue_reset_scan(t->pop.to);
-    each_queue(t, -1);
+    pop_in_txn_each_queue(t, -1);
     req_answer_lost(t->req);
 }
 
@@ -286,9 +287,9 @@ static void in_txn_answer_lost(struct task *task) {
                            .alone = true,                  \
                            .encode = encoder,              \
                            .done = end,                    \
-                           .fail = in_txn_fail,            \
-                           .answer_lost = in_txn_answer_lost }
+                           .fail = pop_in_txn_in_txn_fail, \
+                           .answer_lost = pop_in_txn_in_txn_answer_lost }
 
-IN_TXN_OP(op_pop_in_txn, "pop_in_txn", SQL_POP_IN_ORDER, pop_encode, pop_done);
-IN_TXN_OP(op_move_first_in_txn, "move_first_in_txn", SQL_MOVE_FIRST, move_first_encode, move_done);
-IN_TXN_OP(op_move_last_in_txn, "move_last_in_txn", SQL_MOVE_LAST, move_last_encode, move_done);
+IN_TXN_OP(op_pop_in_txn, "pop_in_txn", SQL_POP_IN_ORDER, pop_encode, pop_in_txn_pop_done);
+IN_TXN_OP(op_move_first_in_txn, "move_first_in_txn", SQL_MOVE_FIRST, move_first_encode, pop_in_txn_move_done);
+IN_TXN_OP(op_move_last_in_txn, "move_last_in_txn", SQL_MOVE_LAST, move_last_encode, pop_in_txn_move_done);

@@ -12,7 +12,7 @@
 #include "jobs/job_view.h"
 #include "queue/lease.h"
 
-static void set_now(struct params *p) {
+static void retained_set_now(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
@@ -23,13 +23,13 @@ void finished_recall(struct req *r) {
     batch_add(&r->task);
 }
 
-struct place {
+struct retained_place {
     int64_t id;
     size_t at;
 };
 
 static int compare_places(const void *a, const void *b) {
-    const struct place *x = a, *y = b;
+    const struct retained_place *x = a, *y = b;
 
     if (x->id != y->id)
         return x->id < y->id ? -1 : 1;
@@ -38,11 +38,11 @@ static int compare_places(const void *a, const void *b) {
 
 /* Marks each ID that an earlier argument named too. The caller frees the result. */
 static bool *find_repeated(const struct job_ids *ids) {
-    struct place *places = xmalloc(ids->count * sizeof *places);
+    struct retained_place *places = xmalloc(ids->count * sizeof *places);
     bool *repeated = xcalloc(ids->count, sizeof *repeated);
 
     for (size_t at = 0; at < ids->count; at++)
-        places[at] = (struct place){ ids->keys[at].id, at };
+        places[at] = (struct retained_place){ ids->keys[at].id, at };
     qsort(places, ids->count, sizeof *places, compare_places);
     for (size_t i = 1; i < ids->count; i++)
         repeated[places[i].at] = places[i].id == places[i - 1].id;
@@ -83,7 +83,7 @@ struct op op_recall = {
     .name = "recall",
     .stmt = SQL_LOOK_JOBS,
     .conn = CONN_READ,
-    .begin = set_now,
+    .begin = retained_set_now,
     .encode = job_ids_encode,
     .done = recall_done,
     .fail = job_ids_fail,
@@ -96,7 +96,7 @@ void finished_show(struct req *r) {
     batch_add(&r->task);
 }
 
-static void show_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void retained_show_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
@@ -123,9 +123,9 @@ struct op op_show_finished = {
     .name = "show_finished",
     .stmt = SQL_SHOW_FINISHED,
     .conn = CONN_READ,
-    .begin = set_now,
+    .begin = retained_set_now,
     .encode = job_ids_encode,
-    .done = show_done,
+    .done = retained_show_done,
     .fail = show_fail,
 };
 
@@ -152,7 +152,7 @@ static void over_done(struct task **tasks, size_t count, const PGresult *rows) {
         batch_add(&empty);
 }
 
-static void no_params(struct params *p, struct task *t) {
+static void retained_no_params(struct params *p, struct task *t) {
     (void)p;
     (void)t;
 }
@@ -185,7 +185,7 @@ struct op op_empty_finished = {
     .stmt = SQL_EMPTY_FINISHED,
     .conn = CONN_READ,
     .alone = true,
-    .encode = no_params,
+    .encode = retained_no_params,
     .done = emptied,
     .fail = not_now,
 };

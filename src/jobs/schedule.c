@@ -60,7 +60,7 @@ struct firing {
 
 /* ---- times ---- */
 
-static void look_at(int64_t us) {
+static void schedule_look_at(int64_t us) {
     if (us < look.next_at)
         look.next_at = us;
 }
@@ -129,7 +129,7 @@ static void plan(struct firing *f, const struct cron_expr *e, enum schedule_miss
 
 /* ---- firing ---- */
 
-static bool is_delayed(const struct firing *f) {
+static bool schedule_is_delayed(const struct firing *f) {
     return f->opt.delay > 0;
 }
 
@@ -142,14 +142,14 @@ static void make_jobs(struct firing *f) {
 
         j->key = addjob_key(f->q, &f->opt, now);
         j->at = addjob_times(&f->opt, j->key.id, now);
-        f->q->adding += !is_delayed(f);
+        f->q->adding += !schedule_is_delayed(f);
     }
     if (f->count == 0)
         f->last = TIME_NEVER;
     f->task.rows = f->count > 0 ? (uint32_t)f->count : 1;
 }
 
-static void enter(struct parked *p, struct queue *q) {
+static void schedule_enter(struct parked *p, struct queue *q) {
     struct firing *f = CONTAINER_OF(p, struct firing, parked);
 
     (void)q;
@@ -157,22 +157,22 @@ static void enter(struct parked *p, struct queue *q) {
     batch_add(&f->task);
 }
 
-static void end(struct firing *f) {
-    if (!is_delayed(f))
+static void schedule_end(struct firing *f) {
+    if (!schedule_is_delayed(f))
         f->q->adding -= (int64_t)f->count;
     f->q->users--;
     look.firing--;
     free(f);
 }
 
-static void give_up(struct firing *f, const struct op_error *err) {
+static void schedule_give_up(struct firing *f, const struct op_error *err) {
     log_warning("schedule", "cannot fire: %s (SQLSTATE %s); trying again", err->message, err->sqlstate);
-    look_at(clock_db() + RETRY_US);
-    end(f);
+    schedule_look_at(clock_db() + RETRY_US);
+    schedule_end(f);
 }
 
-static void on_open_failed(struct parked *p, const struct op_error *err) {
-    give_up(CONTAINER_OF(p, struct firing, parked), err);
+static void on_schedule_open_failed(struct parked *p, const struct op_error *err) {
+    schedule_give_up(CONTAINER_OF(p, struct firing, parked), err);
 }
 
 /* A row that other software wrote may have any number. */
@@ -186,7 +186,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     struct firing *f = xcalloc(1, sizeof *f + most * sizeof *f->jobs);
 
     f->task.op = &op_fire_schedules;
-    f->parked = (struct parked){ .go = enter, .fail = on_open_failed };
+    f->parked = (struct parked){ .go = schedule_enter, .fail = on_schedule_open_failed };
     list_init(&f->task.node);
     list_init(&f->parked.node);
     f->id = row_int8(rows, row, 0);
@@ -202,7 +202,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     f->q->users++;
     look.firing++;
     if (queue_is_open(f->q))
-        enter(&f->parked, f->q);
+        schedule_enter(&f->parked, f->q);
     else
         queue_park(f->q, &f->parked);
 }
@@ -257,10 +257,10 @@ static void fire_encode(struct params *p, struct task *t) {
     }
 }
 
-static void committed(struct firing *f, const struct fired *j) {
+static void schedule_committed(struct firing *f, const struct fired *j) {
     stats.schedules_fired++;
     addjob_count(f->q, j->key, &j->at);
-    if (is_delayed(f))
+    if (schedule_is_delayed(f))
         return;
     queue_count_in(f->q, 1);
     queue_job_ready(f->q, j->key);
@@ -279,16 +279,16 @@ static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
             if (next < PQntuples(rows) && row_int8(rows, next, 0) == f->jobs[k].key.id) {
                 next++;
                 mine = true;
-                committed(f, &f->jobs[k]);
+                schedule_committed(f, &f->jobs[k]);
             }
         }
-        look_at(mine ? f->next : clock_db() + LOCKED_US);
-        end(f);
+        schedule_look_at(mine ? f->next : clock_db() + LOCKED_US);
+        schedule_end(f);
     }
 }
 
 static void fire_fail(struct task *t, const struct op_error *err) {
-    give_up(CONTAINER_OF(t, struct firing, task), err);
+    schedule_give_up(CONTAINER_OF(t, struct firing, task), err);
 }
 
 /* A second try after a lost connection does nothing if the first was committed. */
@@ -303,7 +303,7 @@ struct op op_fire_schedules = {
 
 /* ---- polls ---- */
 
-static void look_encode(struct params *p, struct task *t) {
+static void schedule_look_encode(struct params *p, struct task *t) {
     (void)t;
     look.now = clock_db();
     look.next_at = look.now + LOOK_US;
@@ -318,7 +318,7 @@ static void remember_from(const PGresult *rows) {
     look.from = (first < look.now ? first : look.now) - LATE_US;
 }
 
-static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void schedule_look_done(struct task **tasks, size_t count, const PGresult *rows) {
     int row = 0;
 
     (void)tasks;
@@ -327,16 +327,16 @@ static void look_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (; row < PQntuples(rows) && row_time(rows, row, 2) <= look.now; row++)
         fire_if_readable(rows, row);
     if (row < PQntuples(rows))
-        look_at(row_time(rows, row, 2));
+        schedule_look_at(row_time(rows, row, 2));
     else if (row == LIMIT)
-        look_at(look.now + LOCKED_US);
+        schedule_look_at(look.now + LOCKED_US);
 }
 
-static void look_fail(struct task *t, const struct op_error *err) {
+static void schedule_look_fail(struct task *t, const struct op_error *err) {
     (void)t;
     log_warning("schedule", "cannot look for what is due: %s (SQLSTATE %s); trying again", err->message,
                 err->sqlstate);
-    look_at(clock_db() + RETRY_US);
+    schedule_look_at(clock_db() + RETRY_US);
 }
 
 struct op op_due_schedules = {
@@ -344,7 +344,7 @@ struct op op_due_schedules = {
     .stmt = SQL_DUE_SCHEDULES,
     .conn = CONN_READ,
     .alone = true,
-    .encode = look_encode,
-    .done = look_done,
-    .fail = look_fail,
+    .encode = schedule_look_encode,
+    .done = schedule_look_done,
+    .fail = schedule_look_fail,
 };

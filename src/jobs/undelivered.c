@@ -83,7 +83,7 @@ static struct slice copy_bytes(struct slice bytes) {
     return (struct slice){ xmemdup(bytes.ptr, bytes.len), bytes.len };
 }
 
-static struct slice bytes_or_none(const PGresult *rows, int row, int col) {
+static struct slice undelivered_bytes_or_none(const PGresult *rows, int row, int col) {
     return row_null(rows, row, col) ? (struct slice){ NULL, 0 } : copy_bytes(row_bytes(rows, row, col));
 }
 
@@ -91,12 +91,12 @@ static struct rest read_rest(const PGresult *rows, int row) {
     return (struct rest){
         .attempts = int_or_none(rows, row, ROW_ATTEMPTS),
         .backoff = int_or_none(rows, row, ROW_BACKOFF),
-        .deadqueue = bytes_or_none(rows, row, ROW_DEADQUEUE),
-        .error = bytes_or_none(rows, row, ROW_ERROR),
-        .unique_key = bytes_or_none(rows, row, ROW_UNIQUE_KEY),
+        .deadqueue = undelivered_bytes_or_none(rows, row, ROW_DEADQUEUE),
+        .error = undelivered_bytes_or_none(rows, row, ROW_ERROR),
+        .unique_key = undelivered_bytes_or_none(rows, row, ROW_UNIQUE_KEY),
         .unique_until =
             row_null(rows, row, ROW_UNIQUE_UNTIL) ? TIME_NEVER : row_time(rows, row, ROW_UNIQUE_UNTIL),
-        .group_key = bytes_or_none(rows, row, ROW_GROUP_KEY),
+        .group_key = undelivered_bytes_or_none(rows, row, ROW_GROUP_KEY),
     };
 }
 
@@ -122,7 +122,7 @@ void popped_count_gone(const struct job *job) {
 
 /* ---- copies ---- */
 
-static size_t size_of(const struct popped *p) {
+static size_t undelivered_size_of(const struct popped *p) {
     return sizeof *p + p->job.body.len + p->rest.deadqueue.len + p->rest.error.len + p->rest.unique_key.len +
            p->rest.group_key.len;
 }
@@ -136,7 +136,7 @@ static struct popped *copy_of(const struct job *job) {
     p->rest = job->rows != NULL ? read_rest(job->rows, job->row) : rest_of(job->q);
     p->job.rows = NULL;
     p->job.q->users++;
-    p->bytes = size_of(p);
+    p->bytes = undelivered_size_of(p);
     memory_change(NULL, MEMORY_UNSENT, 0, p->bytes);
     return p;
 }

@@ -14,7 +14,7 @@
 #define PAGE 100
 #define MOST_PAGES 2
 
-struct named {
+struct worker_names_named {
     struct job_key key;
     int64_t row_until_us;
     char name[WORKER_NAME_MAX + 1];
@@ -23,12 +23,12 @@ struct named {
 struct naming {
     struct task task;
     size_t count;
-    struct named jobs[PAGE];
+    struct worker_names_named jobs[PAGE];
 };
 
 static void see(void *arg, struct job_key key, int64_t row_until_us, const char *name) {
     struct naming *n = arg;
-    struct named *job = &n->jobs[n->count++];
+    struct worker_names_named *job = &n->jobs[n->count++];
 
     job->key = key;
     job->row_until_us = row_until_us;
@@ -65,7 +65,7 @@ static void name_encode(struct params *p, struct task *t) {
     const struct naming *n = CONTAINER_OF(t, struct naming, task);
 
     for (size_t i = 0; i < n->count; i++) {
-        const struct named *job = &n->jobs[i];
+        const struct worker_names_named *job = &n->jobs[i];
 
         params_int4(p, 0, job->key.queue_id);
         params_int2(p, 1, job->key.rank);

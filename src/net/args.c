@@ -5,26 +5,26 @@
 
 #include "base/match.h"
 
-static const struct arg_option *find(const struct arg_spec *spec, struct slice word) {
+static const struct arg_option *args_find(const struct arg_spec *spec, struct slice word) {
     for (size_t i = 0; i < spec->count; i++)
         if (slice_is(word, spec->options[i].word))
             return &spec->options[i];
     return NULL;
 }
 
-static bool parse_int(const struct arg_option *o, struct slice word, int64_t *value) {
+static bool args_parse_int(const struct arg_option *o, struct slice word, int64_t *value) {
     return o->kind == ARG_REDIS_INT ? parse_int_strict(word, value) : parse_int_disque(word, value);
 }
 
 /* Writes the value of o to field. False if it is out of range. */
-static bool read_value(const struct arg_option *o, struct slice word, char *field) {
+static bool args_read_value(const struct arg_option *o, struct slice word, char *field) {
     int64_t value;
 
     if (o->kind == ARG_BYTES) {
         memcpy(field, &word, sizeof word);
         return (int64_t)word.len >= o->min && (int64_t)word.len <= o->max;
     }
-    if (!parse_int(o, word, &value) || value < o->min || value > o->max)
+    if (!args_parse_int(o, word, &value) || value < o->min || value > o->max)
         return false;
     memcpy(field, &value, sizeof value);
     return true;
@@ -32,11 +32,11 @@ static bool read_value(const struct arg_option *o, struct slice word, char *fiel
 
 bool args_is_option(const struct arg_spec *spec, struct slice word) {
     /* No option begins with a digit, and most words do. */
-    return word.len > 0 && word.ptr[0] > '9' && find(spec, word) != NULL;
+    return word.len > 0 && word.ptr[0] > '9' && args_find(spec, word) != NULL;
 }
 
 /* Takes the option at *at. False if it has replied an error. */
-static bool take(struct req *r, int *at, const struct arg_option *o, void *out) {
+static bool args_take(struct req *r, int *at, const struct arg_option *o, void *out) {
     char *field = (char *)out + o->offset;
 
     if (o->kind == ARG_FLAG) {
@@ -48,7 +48,7 @@ static bool take(struct req *r, int *at, const struct arg_option *o, void *out) 
         usage_no_value(r, *at);
         return false;
     }
-    if (!read_value(o, r->argv[*at + 1], field)) {
+    if (!args_read_value(o, r->argv[*at + 1], field)) {
         usage_invalid(r, *at + 1, o->error);
         return false;
     }
@@ -67,10 +67,10 @@ bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, v
     int at = from;
 
     while (at < r->argc && !(spec->stop != NULL && slice_is(r->argv[at], spec->stop))) {
-        const struct arg_option *o = find(spec, r->argv[at]);
+        const struct arg_option *o = args_find(spec, r->argv[at]);
 
         if (o != NULL) {
-            if (!take(r, &at, o, out))
+            if (!args_take(r, &at, o, out))
                 return false;
         } else if (spec->stop != NULL && *spec->stop == '\0') {
             break;

@@ -161,17 +161,17 @@ static struct client *client_new(int fd, bool unix_socket) {
     return c;
 }
 
-static bool is_limited(const struct client *c) {
+static bool client_is_limited(const struct client *c) {
     return config.requirepass[0] != '\0' && !c->authenticated;
 }
 
 /* Disconnects the oldest client that has not authenticated, so that such clients cannot keep out others. */
-static bool make_room(void) {
+static bool client_make_room(void) {
     while (!list_empty(&clients.unauthenticated)) {
         struct client *c =
             LIST_ENTRY(list_pop_front(&clients.unauthenticated), struct client, in_unauthenticated);
 
-        if (c->state == CLIENT_DEAD || !is_limited(c))
+        if (c->state == CLIENT_DEAD || !client_is_limited(c))
             continue;
         client_kill(c, "not authenticated, and maxclients is reached");
         return true;
@@ -198,7 +198,7 @@ static bool has_too_many(int fd, bool unix_socket) {
     return count >= config.maxclients_per_address;
 }
 
-static void refuse(int fd, const char *error) {
+static void client_refuse(int fd, const char *error) {
     ssize_t ignored = write(fd, error, strlen(error));
 
     (void)ignored;
@@ -209,18 +209,19 @@ static void refuse(int fd, const char *error) {
 void client_accept(int fd, bool unix_socket) {
     struct client *c;
 
-    if ((clients.count >= (size_t)config.maxclients && !make_room()) || files_are_few(fd)) {
-        refuse(fd, "-ERR max number of clients reached\r\n");
+    if ((clients.count >= (size_t)config.maxclients && !client_make_room()) || files_are_few(fd)) {
+        client_refuse(fd, "-ERR max number of clients reached\r\n");
         return;
     }
     if (has_too_many(fd, unix_socket)) {
-        refuse(fd, "-ERR max number of clients of one address reached\r\n");
+        client_refuse(fd, "-ERR max number of clients of one address reached\r\n");
         return;
     }
     if (config.protected_mode && config.requirepass[0] == '\0' && !unix_socket && !socket_is_local(fd)) {
-        refuse(fd,
-               "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
-               "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n");
+        client_refuse(
+            fd,
+            "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
+            "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n");
         return;
     }
     socket_tune(fd, unix_socket);
@@ -229,7 +230,7 @@ void client_accept(int fd, bool unix_socket) {
     event_assign(&c->read_event, clients.base, fd, EV_READ | EV_PERSIST, on_readable, c);
     event_assign(&c->write_event, clients.base, fd, EV_WRITE | EV_PERSIST, on_writable, c);
     event_add(&c->read_event, NULL);
-    if (is_limited(c))
+    if (client_is_limited(c))
         list_push_back(&clients.unauthenticated, &c->in_unauthenticated);
     log_debug(client_ident(c), "accepted");
 }
@@ -353,7 +354,7 @@ static void promote_head(struct client *c) {
     head->out = &c->out;
 }
 
-static void pop_done(struct client *c) {
+static void client_pop_done(struct client *c) {
     while (!list_empty(&c->reqs)) {
         struct req *head = LIST_ENTRY(c->reqs.next, struct req, in_client);
 
@@ -372,7 +373,7 @@ static void on_request_end(struct req *r) {
     if (r->client == NULL)
         req_free(r);
     else
-        pop_done(r->client);
+        client_pop_done(r->client);
 }
 
 void client_detach(struct req *r) {
@@ -396,7 +397,7 @@ void client_detach(struct req *r) {
     req_settle(shadow);
     list_insert_before(&r->in_client, &shadow->in_client);
     orphan(r);
-    pop_done(c);
+    client_pop_done(c);
 }
 
 static void start_request(struct client *c, struct req *r) {
@@ -408,8 +409,8 @@ static void start_request(struct client *c, struct req *r) {
     promote_head(c);
 }
 
-static struct resp_limits parse_limits(const struct client *c) {
-    if (is_limited(c))
+static struct resp_limits client_parse_limits(const struct client *c) {
+    if (client_is_limited(c))
         return (struct resp_limits){ RESP_UNAUTH_MAX_ARGS, RESP_UNAUTH_MAX_BULK };
     return (struct resp_limits){ RESP_MAX_ARGS, config.proto_max_bulk_len };
 }
@@ -481,7 +482,7 @@ static bool may_take(const struct client *c) {
 
 /* False if there is no complete command, or if it must wait. */
 static bool take_next(struct client *c) {
-    struct resp_limits limits = parse_limits(c);
+    struct resp_limits limits = client_parse_limits(c);
     enum resp_status status = resp_next(&c->parser, &c->in, &limits);
 
     if (status == RESP_ERROR)
@@ -506,7 +507,7 @@ static void process_input(struct client *c) {
 /* ---- reading ---- */
 
 static size_t input_limit(const struct client *c) {
-    return is_limited(c) ? UNAUTH_INPUT : config.client_query_buffer_limit;
+    return client_is_limited(c) ? UNAUTH_INPUT : config.client_query_buffer_limit;
 }
 
 /* Reads the client, or only watches it for its end. */
@@ -522,7 +523,7 @@ static void read_or_watch(struct client *c, bool read) {
 static bool reads_on(const struct client *c) {
     bool busy = c->held != NULL || !list_empty(&c->in_ready) || !may_take(c);
 
-    return !busy || buf_len(&c->in) < (is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT);
+    return !busy || buf_len(&c->in) < (client_is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT);
 }
 
 /* The client will send no more. Its commands are still executed and answered, as `printf ... | nc` needs.
@@ -548,7 +549,7 @@ static void after_eof(struct client *c) {
 
 static ssize_t read_some(struct client *c) {
     size_t wanted = resp_wanted(&c->parser, &c->in);
-    size_t least = is_limited(c) ? UNAUTH_READ_BYTES : READ_BYTES;
+    size_t least = client_is_limited(c) ? UNAUTH_READ_BYTES : READ_BYTES;
     size_t room = wanted > least ? wanted : least;
     ssize_t got = read(c->fd, buf_reserve(&c->in, room), room);
 
@@ -664,7 +665,7 @@ static bool over_output_limit(struct client *c) {
     int64_t soft_us = limit->soft_seconds * US_PER_S;
     size_t len = client_unwritten(c);
 
-    if (is_limited(c) && len > UNAUTH_OUTPUT)
+    if (client_is_limited(c) && len > UNAUTH_OUTPUT)
         return true;
     if (limit->hard > 0 && len > limit->hard && (gets_messages(c) || stalls_for(c, STALL_US)))
         return true;
@@ -713,7 +714,7 @@ static ssize_t send_some(const struct client *c) {
     return len == 0 ? 0 : send(c->fd, buf_ptr(&c->out), len, MSG_NOSIGNAL);
 }
 
-static void note_sent(struct client *c, size_t bytes) {
+static void client_note_sent(struct client *c, size_t bytes) {
     size_t ahead = bytes < c->ahead.len ? bytes : c->ahead.len;
 
     output_consume(&c->ahead, ahead);
@@ -734,7 +735,7 @@ static void write_out(struct client *c) {
         return;
     }
     if (sent > 0)
-        note_sent(c, (size_t)sent);
+        client_note_sent(c, (size_t)sent);
     if (client_unwritten(c) > 0 && c->stalled_us == 0)
         c->stalled_us = clock_mono();
     if (client_unwritten(c) == 0) {
@@ -811,7 +812,7 @@ static void check_mute(struct client *c) {
 
 /* After RESET a client must authenticate again, and its time starts then. */
 static bool owes_password_too_long(struct client *c) {
-    if (!is_limited(c) || config.auth_timeout == 0)
+    if (!client_is_limited(c) || config.auth_timeout == 0)
         c->unauthenticated_us = 0;
     else if (c->unauthenticated_us == 0)
         c->unauthenticated_us = clock_mono();

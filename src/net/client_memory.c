@@ -61,7 +61,7 @@ static bool goes_before(const struct candidate *a, const struct candidate *b) {
 }
 
 /* Inserts c into the first EVICT_MOST candidates, in order of eviction. */
-static size_t insert(struct candidate *all, size_t count, struct candidate c) {
+static size_t client_memory_insert(struct candidate *all, size_t count, struct candidate c) {
     size_t at = count < EVICT_MOST ? count++ : EVICT_MOST;
 
     while (at > 0 && goes_before(&c, &all[at - 1])) {
@@ -83,7 +83,7 @@ static size_t find_candidates(struct candidate *all) {
             struct client *c = LIST_ENTRY(node, struct client, in_state);
 
             if (c->share.total >= EVICT_LEAST && freed_by(c) >= EVICT_LEAST)
-                count = insert(all, count, (struct candidate){ c, freed_by(c) });
+                count = client_memory_insert(all, count, (struct candidate){ c, freed_by(c) });
         }
     }
     return count;

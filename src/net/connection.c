@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "net/args.h"
 
-static bool is_plain(struct slice name) {
+static bool connection_is_plain(struct slice name) {
     for (size_t i = 0; i < name.len; i++) {
         if (name.ptr[i] < '!' || name.ptr[i] > '~')
             return false;
@@ -18,7 +18,7 @@ static bool is_plain(struct slice name) {
 bool connection_name_or_reply(struct req *r, const char *what, struct slice name) {
     if (!args_fit_or_reply(r, what, name, LABEL_MAX_BYTES))
         return false;
-    if (is_plain(name))
+    if (connection_is_plain(name))
         return true;
     req_error(r, "ERR %s cannot contain spaces, newlines or special characters.", what);
     return false;

@@ -89,7 +89,7 @@ static void leave_topic(enum pubsub_kind kind, struct topic *t) {
     free(t);
 }
 
-static struct subscription *find(const struct client *c, struct topic *t) {
+static struct subscription *pubsub_find(const struct client *c, struct topic *t) {
     struct subscription_key key = { c->pubsub, t };
     struct subscription *s;
 
@@ -100,7 +100,7 @@ static struct subscription *find(const struct client *c, struct topic *t) {
 }
 
 /* The memory of a subscription. Each subscriber counts the whole topic. */
-static size_t size_of(const struct topic *t) {
+static size_t pubsub_size_of(const struct topic *t) {
     return sizeof(struct subscription) + sizeof *t + t->name.len;
 }
 
@@ -114,13 +114,13 @@ static void attach(struct client *c) {
 
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name) {
     struct topic *t = get_topic(kind, name);
-    struct subscription *s = find(c, t);
+    struct subscription *s = pubsub_find(c, t);
 
     if (s != NULL)
         return false;
     if (c->pubsub == NULL)
         attach(c);
-    memory_change(&c->share, MEMORY_SUBSCRIPTIONS, 0, size_of(t));
+    memory_change(&c->share, MEMORY_SUBSCRIPTIONS, 0, pubsub_size_of(t));
     s = xcalloc(1, sizeof *s);
     s->key = (struct subscription_key){ c->pubsub, t };
     t->count++;
@@ -131,11 +131,11 @@ bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct slice name
     return true;
 }
 
-static void drop(enum pubsub_kind kind, struct subscription *s) {
+static void pubsub_drop(enum pubsub_kind kind, struct subscription *s) {
     struct pubsub *p = s->key.of;
 
-    memory_change(p->client != NULL ? &p->client->share : NULL, MEMORY_SUBSCRIPTIONS, size_of(s->key.topic),
-                  0);
+    memory_change(p->client != NULL ? &p->client->share : NULL, MEMORY_SUBSCRIPTIONS,
+                  pubsub_size_of(s->key.topic), 0);
     PARTS_DELETE(hh, subscriptions, s);
     list_remove(&s->in_client);
     p->counts[kind]--;
@@ -165,11 +165,11 @@ static void detach(struct pubsub *p) {
 }
 
 bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct slice name) {
-    struct subscription *s = find(c, find_topic(kind, name));
+    struct subscription *s = pubsub_find(c, find_topic(kind, name));
 
     if (s == NULL)
         return false;
-    drop(kind, s);
+    pubsub_drop(kind, s);
     if (any_of(c->pubsub, &kind) == NULL) {
         struct pubsub *p = c->pubsub;
 
@@ -191,7 +191,7 @@ static bool drop_some(struct long_work *w) {
     enum pubsub_kind kind;
 
     for (int left = LONG_WORK_NAMES; left > 0 && (s = any_of(p, &kind)) != NULL; left--)
-        drop(kind, s);
+        pubsub_drop(kind, s);
     if (any_of(p, &kind) != NULL)
         return true;
     free(p);
@@ -223,8 +223,8 @@ struct form {
     struct message *shared; /* NULL: the message is short */
 };
 
-static void make(struct buf *out, int proto, const struct topic *pattern, struct slice channel,
-                 struct slice message) {
+static void pubsub_make(struct buf *out, int proto, const struct topic *pattern, struct slice channel,
+                        struct slice message) {
     resp_push(out, pattern != NULL ? 4 : 3, proto);
     resp_bulk_str(out, pattern != NULL ? "pmessage" : "message");
     if (pattern != NULL)
@@ -233,14 +233,14 @@ static void make(struct buf *out, int proto, const struct topic *pattern, struct
     resp_bulk(out, message);
 }
 
-static void push(struct client *c, const struct form *f) {
+static void pubsub_push(struct client *c, const struct form *f) {
     if (f->shared != NULL)
         client_push_shared(c, f->shared);
     else
         client_push(c, buf_ptr(&f->bytes), buf_len(&f->bytes));
 }
 
-static void finish(struct form *f) {
+static void pubsub_finish(struct form *f) {
     f->made = true;
     if (buf_len(&f->bytes) >= SHARED_BYTES)
         f->shared = message_new((struct slice){ buf_ptr(&f->bytes), buf_len(&f->bytes) });
@@ -264,10 +264,10 @@ static size_t deliver_to(struct topic *t, bool pattern, struct slice channel, st
             continue;
         form = &forms[c->proto == 3];
         if (!form->made) {
-            make(&form->bytes, c->proto, pattern ? t : NULL, channel, message);
-            finish(form);
+            pubsub_make(&form->bytes, c->proto, pattern ? t : NULL, channel, message);
+            pubsub_finish(form);
         }
-        push(c, form);
+        pubsub_push(c, form);
         count++;
     }
     form_free(&forms[0]);

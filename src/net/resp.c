@@ -21,7 +21,7 @@ enum step {
     STEP_FAIL,
 };
 
-static enum step fail(struct resp_parser *p, const char *what) {
+static enum step resp_fail(struct resp_parser *p, const char *what) {
     snprintf(p->error, sizeof(p->error), "Protocol error: %s", what);
     p->failed = true;
     return STEP_FAIL;
@@ -76,7 +76,7 @@ static enum step find_line_end(struct resp_parser *p, const struct buf *in, char
         return STEP_NEXT;
     }
     p->searched = window;
-    return have > RESP_MAX_INLINE ? fail(p, too_big) : STEP_MORE;
+    return have > RESP_MAX_INLINE ? resp_fail(p, too_big) : STEP_MORE;
 }
 
 /*
@@ -110,7 +110,7 @@ static enum step read_args_header(struct resp_parser *p, struct buf *in, const s
     if (step != STEP_NEXT)
         return step;
     if (!parse_int_strict(digits, &count) || (count > 0 && (uint64_t)count > limits->max_args))
-        return fail(p, "invalid multibulk length");
+        return resp_fail(p, "invalid multibulk length");
     if (count <= 0) {
         drop_empty(p, in, p->scanned);
     } else {
@@ -126,7 +126,7 @@ static enum step fail_expected_bulk(struct resp_parser *p, char got) {
     bool breaks = got == '\r' || got == '\n' || got == '\0';
 
     what[sizeof(what) - 3] = breaks ? ' ' : got;
-    return fail(p, what);
+    return resp_fail(p, what);
 }
 
 static enum step read_bulk_header(struct resp_parser *p, const struct buf *in,
@@ -141,7 +141,7 @@ static enum step read_bulk_header(struct resp_parser *p, const struct buf *in,
     if (first != '$')
         return fail_expected_bulk(p, first);
     if (!parse_int_strict(digits, &len) || len < 0 || (uint64_t)len > limits->max_bulk)
-        return fail(p, "invalid bulk length");
+        return resp_fail(p, "invalid bulk length");
     p->bulk_len = len;
     return STEP_NEXT;
 }
@@ -170,11 +170,11 @@ static enum step split_words(struct resp_parser *p, char *line, size_t end,
         if (word.len == 0)
             continue;
         if ((size_t)p->argc == limits->max_args)
-            return fail(p, "too big inline request");
+            return resp_fail(p, "too big inline request");
         add_arg(p, (size_t)(word.ptr - line), word.len);
     }
     if (found == WORD_UNBALANCED)
-        return fail(p, "unbalanced quotes in request");
+        return resp_fail(p, "unbalanced quotes in request");
     return p->argc > 0 ? STEP_DONE : STEP_NEXT;
 }
 

@@ -85,7 +85,7 @@ static void on_accept_error(struct evconnlistener *l, void *arg) {
     pause_all(ACCEPT_AGAIN_US);
 }
 
-static bool fail(char *err, size_t size, const char *where, const char *advice) {
+static bool sockets_fail(char *err, size_t size, const char *where, const char *advice) {
     snprintf(err, size, "cannot listen on %s: %s%s", where, strerror(errno),
              errno == EADDRINUSE ? advice : "");
     return false;
@@ -135,13 +135,13 @@ static bool listen_tcp(const char *host, char *err, size_t err_size) {
     snprintf(where, sizeof where, "%s port %s", host, port);
     if (getaddrinfo(name, port, &hints, &found) != 0) {
         errno = EADDRNOTAVAIL;
-        return fail(err, err_size, where, "");
+        return sockets_fail(err, err_size, where, "");
     }
     for (struct addrinfo *ai = found; ai != NULL && !ok && sockets.count < MAX_LISTENERS; ai = ai->ai_next)
         ok = listen_at(ai);
     if (!ok)
-        fail(err, err_size, where,
-             "; another server uses it: choose another with --port, such as --port 7712");
+        sockets_fail(err, err_size, where,
+                     "; another server uses it: choose another with --port, such as --port 7712");
     freeaddrinfo(found);
     return ok;
 }
@@ -171,7 +171,7 @@ static bool check_unix(const char *path, char *err, size_t err_size) {
     errno = ENAMETOOLONG;
     ok = strlen(path) < sizeof((struct sockaddr_un *)0)->sun_path && access(dirname(copy), W_OK | X_OK) == 0;
     free(copy);
-    return ok || fail(err, err_size, path, "");
+    return ok || sockets_fail(err, err_size, path, "");
 }
 
 bool sockets_check(char *err, size_t err_size) {
@@ -187,7 +187,7 @@ static bool listen_unix(const char *path, char *err, size_t err_size) {
 
     if (strlen(path) >= sizeof sa.sun_path) {
         errno = ENAMETOOLONG;
-        return fail(err, err_size, path, "");
+        return sockets_fail(err, err_size, path, "");
     }
     strcpy(sa.sun_path, path);
     unlink(path);
@@ -195,7 +195,7 @@ static bool listen_unix(const char *path, char *err, size_t err_size) {
         chmod(path, (mode_t)config.unixsocketperm) == 0 && listen(fd, config.tcp_backlog) == 0 &&
         add_listener(fd))
         return true;
-    fail(err, err_size, path, "");
+    sockets_fail(err, err_size, path, "");
     if (fd >= 0)
         close(fd);
     return false;
@@ -228,7 +228,7 @@ void sockets_stop_listening(void) {
         unlink(config.unixsocket);
 }
 
-static void write_name(const struct sockaddr_storage *sa, char *out, size_t size) {
+static void sockets_write_name(const struct sockaddr_storage *sa, char *out, size_t size) {
     char ip[INET6_ADDRSTRLEN] = "";
 
     if (sa->ss_family == AF_INET6) {
@@ -254,10 +254,10 @@ void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size) 
         return;
     }
     if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0)
-        write_name(&sa, peer, size);
+        sockets_write_name(&sa, peer, size);
     len = sizeof sa;
     if (getsockname(fd, (struct sockaddr *)&sa, &len) == 0)
-        write_name(&sa, own, size);
+        sockets_write_name(&sa, own, size);
 }
 
 bool socket_is_local(int fd) {

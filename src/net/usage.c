@@ -65,7 +65,7 @@ static bool next_alternative(struct slice *rest, struct slice *part) {
 }
 
 /* Takes the next word; blanks, brackets and bars end words. */
-static bool next_word(struct slice *rest, struct slice *word) {
+static bool usage_next_word(struct slice *rest, struct slice *word) {
     size_t from = 0, to;
 
     while (from < rest->len && strchr(" []|", rest->ptr[from]) != NULL)
@@ -78,7 +78,7 @@ static bool next_word(struct slice *rest, struct slice *word) {
     return to > from;
 }
 
-static bool is_literal(struct slice word) {
+static bool usage_is_literal(struct slice word) {
     for (size_t i = 0; i < word.len; i++)
         if (islower((unsigned char)word.ptr[i]))
             return false;
@@ -89,8 +89,8 @@ static bool is_literal(struct slice word) {
 static bool is_family(const struct command *cmd) {
     struct slice rest = synopsis(cmd), word;
 
-    return (cmd->arity == -2 || cmd->args[0] == '[') && next_word(&rest, &word) && is_literal(word) &&
-           strstr(cmd->args, " | ") != NULL;
+    return (cmd->arity == -2 || cmd->args[0] == '[') && usage_next_word(&rest, &word) &&
+           usage_is_literal(word) && strstr(cmd->args, " | ") != NULL;
 }
 
 static bool same_word(struct slice a, struct slice b) {
@@ -98,12 +98,12 @@ static bool same_word(struct slice a, struct slice b) {
 }
 
 /* "GET pattern" is the member GET; "A|B key" are the members A and B. */
-static bool is_member(struct slice part, struct slice name) {
+static bool usage_is_member(struct slice part, struct slice name) {
     const char *end = memchr(part.ptr, ' ', part.len);
     struct slice names = { part.ptr, end == NULL ? part.len : (size_t)(end - part.ptr) };
     struct slice word;
 
-    while (next_word(&names, &word))
+    while (usage_next_word(&names, &word))
         if (same_word(word, name))
             return true;
     return false;
@@ -116,16 +116,16 @@ static struct slice synopsis_of(const struct req *r) {
     if (!is_family(r->cmd) || r->argc < 2)
         return slice_str(r->cmd->args);
     while (next_alternative(&rest, &part))
-        if (is_member(part, r->argv[1]))
+        if (usage_is_member(part, r->argv[1]))
             return part;
     return all;
 }
 
 /* ---- errors ---- */
 
-static void append(char *text, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void usage_append(char *text, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static void append(char *text, const char *fmt, ...) {
+static void usage_append(char *text, const char *fmt, ...) {
     size_t len = strlen(text);
     va_list args;
 
@@ -140,8 +140,8 @@ static void append_synopsis(char *text, const struct req *r) {
     if (r->cmd == NULL)
         return;
     args = synopsis_of(r);
-    append(text, "%s Usage: %s%s%.*s", text[strlen(text) - 1] == '?' ? "" : ".", usage_name(r->cmd),
-           args.len > 0 ? " " : "", (int)args.len, args.ptr);
+    usage_append(text, "%s Usage: %s%s%.*s", text[strlen(text) - 1] == '?' ? "" : ".", usage_name(r->cmd),
+                 args.len > 0 ? " " : "", (int)args.len, args.ptr);
 }
 
 static void reply_with_synopsis(struct req *r, const char *fmt, va_list args) {
@@ -175,8 +175,8 @@ static struct slice nearest_literal(const struct req *r, struct slice word) {
     struct spelling s;
 
     spelling_init(&s, word);
-    while (next_word(&rest, &candidate))
-        if (is_literal(candidate))
+    while (usage_next_word(&rest, &candidate))
+        if (usage_is_literal(candidate))
             spelling_offer(&s, candidate);
     return s.nearest;
 }
@@ -211,11 +211,11 @@ static struct slice name_of(const struct req *r, int at) {
     struct slice rest = synopsis_of(r), fixed = fixed_part(rest), word, name = SLICE("");
     int place = 0;
 
-    while (next_word(&rest, &word))
-        if (is_literal(word) && at > 1 && same_word(word, r->argv[at - 1]))
+    while (usage_next_word(&rest, &word))
+        if (usage_is_literal(word) && at > 1 && same_word(word, r->argv[at - 1]))
             return word;
-    while (next_word(&fixed, &word))
-        if (++place == at && !is_literal(word))
+    while (usage_next_word(&fixed, &word))
+        if (++place == at && !usage_is_literal(word))
             name = word;
     return name;
 }
@@ -253,7 +253,7 @@ struct slice usage_nearest_member(const struct req *r) {
         const char *end = memchr(part.ptr, ' ', part.len);
 
         names = (struct slice){ part.ptr, end == NULL ? part.len : (size_t)(end - part.ptr) };
-        while (next_word(&names, &word))
+        while (usage_next_word(&names, &word))
             spelling_offer(&s, word);
     }
     return s.nearest;

@@ -29,7 +29,7 @@ struct db db;
 
 static void conn_step(struct db_conn *conn, short what);
 static void stir(struct db_conn *conn);
-static void go_on(struct db_conn *conn);
+static void db_go_on(struct db_conn *conn);
 
 static const char *const state_names[] = {
 #define X(id, name) name,
@@ -81,7 +81,7 @@ static void remember_error(const char *text) {
 
 /* ---- events ---- */
 
-static void on_io(evutil_socket_t fd, short what, void *arg) {
+static void on_db_io(evutil_socket_t fd, short what, void *arg) {
     struct db_conn *conn = arg;
 
     (void)fd;
@@ -95,7 +95,7 @@ void conn_watch(struct db_conn *conn, bool write) {
 
     if (conn->io_event != NULL)
         event_free(conn->io_event);
-    conn->io_event = event_new(db.base, PQsocket(conn->pg), what, on_io, conn);
+    conn->io_event = event_new(db.base, PQsocket(conn->pg), what, on_db_io, conn);
     conn->want_write = write;
     event_add(conn->io_event, NULL);
 }
@@ -123,7 +123,7 @@ static void count_unflushed(struct db_conn *conn, size_t bytes) {
     conn->unflushed = bytes;
 }
 
-static void disconnect(struct db_conn *conn) {
+static void db_disconnect(struct db_conn *conn) {
     if (conn->io_event != NULL) {
         event_free(conn->io_event);
         conn->io_event = NULL;
@@ -235,7 +235,7 @@ static void end_connection(struct db_conn *conn, const char *why, bool broken) {
     log_line(was_up || conn->backoff_us > PATIENCE_US ? LOG_WARNING_ : LOG_VERBOSE_, conn_who(conn),
              "%s while %s: %s; next try in %d ms", was_up ? "connection lost" : "cannot connect",
              db_state_name(conn->state), db.last_error, (int)(delay / US_PER_MS));
-    disconnect(conn);
+    db_disconnect(conn);
     conn->state = DB_DOWN;
     conn_arm_timer(conn, delay);
     if (all_tried)
@@ -256,7 +256,7 @@ void conn_broken(struct db_conn *conn) {
     char why[512];
 
     if (conn->state == DB_CHECKING && pooler_lost(&conn->pooler)) {
-        disconnect(conn);
+        db_disconnect(conn);
         conn_connect(conn);
         return;
     }
@@ -301,7 +301,7 @@ static bool session_waits(const PGresult *res) {
     return PQgetisnull(res, 0, 0) || PQgetvalue(res, 0, 0)[0] == 't';
 }
 
-static void on_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
+static void on_db_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
     struct db_conn *conn = arg;
     bool waits = outcome == PROBE_ANSWER && session_waits(res);
 
@@ -337,7 +337,7 @@ static void look_after(struct db_conn *conn) {
         beat(conn);
     else
         probe_start(&conn->probe, db.base, session_connect(conn->host, "probe"), sql_probe,
-                    session_name(conn->name).text, on_looked, conn);
+                    session_name(conn->name).text, on_db_looked, conn);
 }
 
 /* CONN_LARGE may connect only after CONN_WRITE is ready, because CONN_WRITE terminates the older sessions of both. */
@@ -345,7 +345,7 @@ static bool conn_may_connect(const struct db_conn *conn) {
     return conn->kind != CONN_LARGE || place_partner(conn)->state >= DB_READY;
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg) {
+static void on_db_timer(evutil_socket_t fd, short what, void *arg) {
     struct db_conn *conn = arg;
 
     (void)fd;
@@ -386,7 +386,7 @@ void conn_ready(struct db_conn *conn) {
                db.server_version % 10000, hosts_count() > 1 ? " at " : "",
                hosts_count() > 1 ? hosts_name(conn->host) : "");
     db.hooks->on_ready(conn);
-    go_on(conn);
+    db_go_on(conn);
 }
 
 /* ---- end of a transaction ---- */
@@ -397,7 +397,7 @@ bool result_is_error(const PGresult *res) {
     return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
 }
 
-static void note_error(struct db_txn *f, const PGresult *res) {
+static void db_note_error(struct db_txn *f, const PGresult *res) {
     const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
@@ -444,7 +444,7 @@ static void send_fence(struct db_conn *conn) {
 }
 
 /* Sends a fence if one is wanted. Without a fence, reports the transactions whose results are complete. */
-static void go_on(struct db_conn *conn) {
+static void db_go_on(struct db_conn *conn) {
     if (conn->fence == FENCE_WANTED)
         send_fence(conn);
     while (conn->fence == FENCE_NONE && conn->arrived > 0)
@@ -466,7 +466,7 @@ static void fence_result(struct db_conn *conn, PGresult *res) {
 static void fence_done(struct db_conn *conn) {
     conn->fence = conn->wait_cancelled ? FENCE_WANTED : FENCE_NONE;
     conn->wait_cancelled = false;
-    go_on(conn);
+    db_go_on(conn);
 }
 
 /* ---- results ---- */
@@ -489,7 +489,7 @@ static void txn_arrived(struct db_conn *conn, const struct db_txn *f) {
     }
     conn->wait_cancelled = false;
     conn->arrived++;
-    go_on(conn);
+    db_go_on(conn);
 }
 
 /* Does the session not know the prepared statement (26000)? Then a pooler has assigned another session. */
@@ -512,7 +512,7 @@ static void txn_result(struct db_conn *conn, struct db_txn *f, PGresult *res) {
     bool lost = is_another_session(res);
 
     if (res != NULL && result_is_error(res))
-        note_error(f, res);
+        db_note_error(f, res);
     if (res != NULL && !f->sets_durability && f->collected < f->sent)
         collect(f, res);
     else
@@ -651,7 +651,7 @@ struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
     conn->name = name;
     conn->kind = kind;
     conn->backoff_us = BACKOFF_FIRST_US;
-    conn->retry_event = event_new(db.base, -1, 0, on_timer, conn);
+    conn->retry_event = event_new(db.base, -1, 0, on_db_timer, conn);
     place_add(conn);
     conn_connect(conn);
     return conn;
@@ -659,7 +659,7 @@ struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
 
 void db_conn_free(struct db_conn *conn) {
     place_remove(conn);
-    disconnect(conn);
+    db_disconnect(conn);
     for (size_t i = 0; i < DB_MAX_TXNS; i++)
         txn_clear(&conn->txns[i]);
     event_free(conn->retry_event);

@@ -34,7 +34,7 @@ static void on_notice(void *arg, const PGresult *res) {
                 text != NULL ? text : "");
 }
 
-static int64_t patience(void) {
+static int64_t db_connect_patience(void) {
     if (hosts_timeout_us() > 0)
         return hosts_timeout_us();
     return hosts_count() > 1 ? HOST_TIMEOUT_US : CONNECT_TIMEOUT_US;
@@ -49,11 +49,11 @@ void conn_connect(struct db_conn *conn) {
         return;
     }
     PQsetNoticeReceiver(conn->pg, on_notice, conn);
-    conn_arm_timer(conn, patience());
+    conn_arm_timer(conn, db_connect_patience());
     conn_watch(conn, true);
 }
 
-static bool is_waiting(const struct db_conn *conn) {
+static bool db_connect_is_waiting(const struct db_conn *conn) {
     return conn->state == DB_CHECKING && pooler_waits(&conn->pooler);
 }
 
@@ -148,7 +148,7 @@ static void identify_done(struct db_conn *conn) {
 }
 
 static void check_step(struct db_conn *conn) {
-    conn_arm_timer(conn, patience());
+    conn_arm_timer(conn, db_connect_patience());
     switch (pooler_next(&conn->pooler, PQbackendPID(conn->pg), conn->step_result)) {
     case POOLER_SEND:
         step_send(conn, sql_pooler, 1, conn->pooler.values);
@@ -175,7 +175,7 @@ static void connected(struct db_conn *conn) {
     check_step(conn);
 }
 
-static void connecting_step(struct db_conn *conn) {
+static void db_connect_connecting_step(struct db_conn *conn) {
     switch (PQconnectPoll(conn->pg)) {
     case PGRES_POLLING_READING:
         conn_watch(conn, false);
@@ -216,7 +216,7 @@ static bool is_fatal(const struct db_conn *conn, const PGresult *res) {
 /* A text with several statements gives several results; the last one counts. While the pooler check waits, no statement
  * was sent. An error of the ending session is then not taken for a result. */
 static void step_results(struct db_conn *conn) {
-    while (!is_waiting(conn) && !PQisBusy(conn->pg)) {
+    while (!db_connect_is_waiting(conn) && !PQisBusy(conn->pg)) {
         PGresult *res = PQgetResult(conn->pg);
 
         if (res == NULL) {
@@ -270,7 +270,7 @@ static void preparing_step(struct db_conn *conn) {
 
 void conn_connect_step(struct db_conn *conn) {
     if (conn->state == DB_CONNECTING) {
-        connecting_step(conn);
+        db_connect_connecting_step(conn);
         return;
     }
     if (!PQconsumeInput(conn->pg) || !conn_send_all(conn))
@@ -282,7 +282,7 @@ void conn_connect_step(struct db_conn *conn) {
 }
 
 void conn_connect_timer(struct db_conn *conn) {
-    if (is_waiting(conn))
+    if (db_connect_is_waiting(conn))
         check_step(conn);
     else
         conn_down(conn, "no answer in time");

@@ -23,7 +23,7 @@ enum {
     STEP_DONE
 };
 
-static enum migrate_status ask(struct migrate *m, const char *text, int step) {
+static enum migrate_status migrate_ask(struct migrate *m, const char *text, int step) {
     m->text = text;
     m->count = 0;
     m->step = step;
@@ -64,8 +64,8 @@ static bool read_versions(struct migrate *m, const PGresult *applied) {
 
 static enum migrate_status apply_or_finish(struct migrate *m) {
     if (m->next < sql_migration_count)
-        return ask(m, sql_migrations[m->next].text, STEP_RECORD);
-    return ask(m, sql_migrate_api, STEP_API);
+        return migrate_ask(m, sql_migrations[m->next].text, STEP_RECORD);
+    return migrate_ask(m, sql_migrate_api, STEP_API);
 }
 
 static void make_digest(struct migrate *m) {
@@ -93,12 +93,12 @@ static bool is_newest(const struct migrate *m, const PGresult *known) {
 static enum migrate_status make_api(struct migrate *m, const PGresult *known) {
     make_digest(m);
     if (m->next == m->first && is_newest(m, known))
-        return ask(m, sql_migrate_foreign, STEP_CLOSE);
-    return ask(m, sql_api, STEP_API_RECORD);
+        return migrate_ask(m, sql_migrate_foreign, STEP_CLOSE);
+    return migrate_ask(m, sql_api, STEP_API_RECORD);
 }
 
 static enum migrate_status record_api(struct migrate *m) {
-    ask(m, sql_migrate_api_record, STEP_FOREIGN);
+    migrate_ask(m, sql_migrate_api_record, STEP_FOREIGN);
     snprintf(m->version, sizeof m->version, "%d", sql_api_version);
     m->values[0] = m->digest;
     m->values[1] = m->version;
@@ -111,7 +111,7 @@ static enum migrate_status record(struct migrate *m) {
 
     log_notice("migrate", "applied migration %s%s", applied->name,
                applied->breaking ? ": older servers cannot run on it" : "");
-    ask(m, sql_migrate_record, STEP_APPLY);
+    migrate_ask(m, sql_migrate_record, STEP_APPLY);
     snprintf(m->version, sizeof m->version, "%d", applied->version);
     m->values[0] = m->version;
     m->values[1] = applied->name;
@@ -123,13 +123,13 @@ static enum migrate_status record(struct migrate *m) {
 enum migrate_status migrate_next(struct migrate *m, const PGresult *last) {
     switch (m->step) {
     case STEP_OPEN:
-        return ask(m, sql_migrate_open, STEP_OPENED);
+        return migrate_ask(m, sql_migrate_open, STEP_OPENED);
     case STEP_OPENED:
-        return ask(m, sql_migrate_trust, STEP_TRUSTED);
+        return migrate_ask(m, sql_migrate_trust, STEP_TRUSTED);
     case STEP_TRUSTED:
         if (!is_trusted(m, last))
             return MIGRATE_DISTRUST;
-        return ask(m, sql_migrate_versions, STEP_VERSIONS);
+        return migrate_ask(m, sql_migrate_versions, STEP_VERSIONS);
     case STEP_VERSIONS:
         if (!read_versions(m, last))
             return MIGRATE_REFUSE;
@@ -144,11 +144,11 @@ enum migrate_status migrate_next(struct migrate *m, const PGresult *last) {
     case STEP_API_RECORD:
         return record_api(m);
     case STEP_FOREIGN:
-        return ask(m, sql_migrate_foreign, STEP_CLOSE);
+        return migrate_ask(m, sql_migrate_foreign, STEP_CLOSE);
     case STEP_CLOSE:
         if (!is_trusted(m, last))
             return MIGRATE_DISTRUST;
-        return ask(m, sql_migrate_close, STEP_DONE);
+        return migrate_ask(m, sql_migrate_close, STEP_DONE);
     default:
         return MIGRATE_DONE;
     }

@@ -43,12 +43,12 @@ static struct {
     int failures;   /* since the channel was up */
 } channel;
 
-static void on_io(evutil_socket_t fd, short what, void *arg);
+static void on_notify_bus_io(evutil_socket_t fd, short what, void *arg);
 
-static void watch(short what) {
+static void notify_bus_watch(short what) {
     if (channel.io != NULL)
         event_free(channel.io);
-    channel.io = event_new(channel.base, PQsocket(channel.conn), what | EV_PERSIST, on_io, NULL);
+    channel.io = event_new(channel.base, PQsocket(channel.conn), what | EV_PERSIST, on_notify_bus_io, NULL);
     event_add(channel.io, NULL);
 }
 
@@ -58,7 +58,7 @@ static void arm(int64_t us) {
     event_add(channel.timer, &tv);
 }
 
-static void disconnect(void) {
+static void notify_bus_disconnect(void) {
     if (channel.io != NULL)
         event_free(channel.io);
     channel.io = NULL;
@@ -83,7 +83,7 @@ static void down(const char *why) {
                     "servers that share the database now poll it once a second for each other's jobs; "
                     "LISTEN needs a session of its own, so a pooler must use session mode");
     channel.failures++;
-    disconnect();
+    notify_bus_disconnect();
     arm(RETRY_US);
 }
 
@@ -99,19 +99,19 @@ static void connect_channel(void) {
         broken();
         return;
     }
-    watch(EV_WRITE);
+    notify_bus_watch(EV_WRITE);
     arm(PATIENCE_US);
 }
 
 /* ---- steps ---- */
 
-static void connecting_step(void) {
+static void notify_bus_connecting_step(void) {
     switch (PQconnectPoll(channel.conn)) {
     case PGRES_POLLING_READING:
-        watch(EV_READ);
+        notify_bus_watch(EV_READ);
         return;
     case PGRES_POLLING_WRITING:
-        watch(EV_WRITE);
+        notify_bus_watch(EV_WRITE);
         return;
     case PGRES_POLLING_OK:
         break;
@@ -119,7 +119,7 @@ static void connecting_step(void) {
         broken();
         return;
     }
-    watch(EV_READ);
+    notify_bus_watch(EV_READ);
     channel.state = NOTIFY_BUS_LISTENING;
     if (PQsendQuery(channel.conn, sql_listen) != 1)
         broken();
@@ -165,12 +165,12 @@ static void take_results(void) {
     }
 }
 
-static void on_io(evutil_socket_t fd, short what, void *arg) {
+static void on_notify_bus_io(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
     if (channel.state == CHANNEL_CONNECTING) {
-        connecting_step();
+        notify_bus_connecting_step();
         return;
     }
     if (PQconsumeInput(channel.conn) != 1) {
@@ -183,7 +183,7 @@ static void on_io(evutil_socket_t fd, short what, void *arg) {
 }
 
 /* Runs once a second while the connection is up. */
-static void on_timer(evutil_socket_t fd, short what, void *arg) {
+static void on_notify_bus_timer(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
@@ -204,14 +204,14 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
 void notify_bus_start(struct event_base *base, const struct notify_bus_hooks *hooks) {
     channel.base = base;
     channel.hooks = hooks;
-    channel.timer = evtimer_new(base, on_timer, NULL);
+    channel.timer = evtimer_new(base, on_notify_bus_timer, NULL);
     connect_channel();
 }
 
 void notify_bus_stop(void) {
     if (channel.base == NULL)
         return;
-    disconnect();
+    notify_bus_disconnect();
     event_free(channel.timer);
     channel.base = NULL;
 }

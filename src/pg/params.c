@@ -75,7 +75,7 @@ static struct param *array_column(struct params *p, int col, Oid elem) {
 }
 
 /* Appends an element's length and returns the room for its len bytes. */
-static char *element(struct params *p, int col, Oid elem, size_t len) {
+static char *params_element(struct params *p, int col, Oid elem, size_t len) {
     struct param *c = array_column(p, col, elem);
     char *at = buf_reserve(&c->bytes, len + 4);
 
@@ -88,23 +88,23 @@ static char *element(struct params *p, int col, Oid elem, size_t len) {
 void params_int2(struct params *p, int col, int16_t value) {
     uint16_t wire = htobe16((uint16_t)value);
 
-    memcpy(element(p, col, PARAM_INT2, sizeof wire), &wire, sizeof wire);
+    memcpy(params_element(p, col, PARAM_INT2, sizeof wire), &wire, sizeof wire);
 }
 
 void params_int4(struct params *p, int col, int32_t value) {
-    put_int4(element(p, col, OID_INT4, 4), value);
+    put_int4(params_element(p, col, OID_INT4, 4), value);
 }
 
 void params_int8(struct params *p, int col, int64_t value) {
-    put_int8(element(p, col, OID_INT8, 8), value);
+    put_int8(params_element(p, col, OID_INT8, 8), value);
 }
 
 void params_time(struct params *p, int col, int64_t us) {
-    put_int8(element(p, col, PARAM_TIME, 8), to_pg_time(us));
+    put_int8(params_element(p, col, PARAM_TIME, 8), to_pg_time(us));
 }
 
 void params_bytea(struct params *p, int col, struct slice value) {
-    char *at = element(p, col, OID_BYTEA, value.len);
+    char *at = params_element(p, col, OID_BYTEA, value.len);
 
     if (value.len > 0) /* memcpy() must not get NULL, not even for 0 bytes */
         memcpy(at, value.ptr, value.len);

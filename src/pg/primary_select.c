@@ -48,7 +48,7 @@ static bool read_identity(const PGresult *res, struct identity *out) {
     return true;
 }
 
-static bool is_strange(const struct identity *id) {
+static bool primary_select_is_strange(const struct identity *id) {
     return place.newest.timeline > 0 && strcmp(id->system, place.newest.system) != 0;
 }
 
@@ -58,7 +58,7 @@ static const char *objection(const struct identity *id) {
 
     if (id->standby)
         return "it is a standby";
-    if (is_strange(id)) {
+    if (primary_select_is_strange(id)) {
         snprintf(
             why, sizeof why,
             "it is another database cluster: its system identifier is %s, that of the one in use is %s; if "
@@ -96,7 +96,7 @@ static void gather(size_t host, long long timeline, const struct db_conn *but) {
     }
 }
 
-static void learn(const struct identity *id, size_t host) {
+static void primary_select_learn(const struct identity *id, size_t host) {
     if (place.newest.timeline > 0 && id->timeline > place.newest.timeline) {
         log_warning("db", "%s was promoted: timeline %lld follows %lld", hosts_name(host), id->timeline,
                     place.newest.timeline);
@@ -105,7 +105,7 @@ static void learn(const struct identity *id, size_t host) {
     place.newest = *id;
 }
 
-static void refuse(struct db_conn *conn, const char *objection) {
+static void primary_select_refuse(struct db_conn *conn, const char *objection) {
     char why[400];
 
     snprintf(why, sizeof why, "%s is refused: %s", hosts_name(conn->host), objection);
@@ -126,13 +126,13 @@ static void look_in(int64_t us) {
 
 static void look_at_next(void);
 
-static void on_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
+static void on_primary_select_looked(void *arg, enum probe_outcome outcome, const PGresult *res) {
     struct identity id;
 
     (void)arg;
     if (outcome == PROBE_ANSWER && read_identity(res, &id) && objection(&id) == NULL &&
         id.timeline > place.newest.timeline) {
-        learn(&id, place.looked_at);
+        primary_select_learn(&id, place.looked_at);
         gather(place.looked_at, id.timeline, NULL);
         look_in(LOOK_US);
         return;
@@ -146,7 +146,7 @@ static void look_at_next(void) {
         look_in(LOOK_US);
     else
         probe_start(&place.probe, db.base, session_connect(place.looked_at, "scout"), sql_identify, "",
-                    on_looked, NULL);
+                    on_primary_select_looked, NULL);
 }
 
 /* Probes are needed only while a connection is open. Closed connections try the hosts in turn. */
@@ -160,7 +160,7 @@ static bool is_worth_a_look(void) {
     return connected && (hanging || place.looks++ % CALM_LOOKS == 0);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg) {
+static void on_primary_select_timer(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     (void)arg;
@@ -176,7 +176,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
 
 void place_init(const char *conninfo) {
     hosts_init(conninfo);
-    place.timer = event_new(db.base, -1, 0, on_timer, NULL);
+    place.timer = event_new(db.base, -1, 0, on_primary_select_timer, NULL);
 }
 
 void place_add(struct db_conn *conn) {
@@ -226,12 +226,12 @@ bool place_accept(struct db_conn *conn, const PGresult *identity) {
     if (!read_identity(identity, &id))
         return true;
     if (objection(&id) != NULL) {
-        refuse(conn, objection(&id));
+        primary_select_refuse(conn, objection(&id));
         return false;
     }
     conn->tried = 0;
     conn->timeline = id.timeline;
-    learn(&id, conn->host);
+    primary_select_learn(&id, conn->host);
     gather(conn->host, id.timeline, conn);
     place.refusal[0] = '\0';
     place.looks = 0;

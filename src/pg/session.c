@@ -15,7 +15,7 @@ struct session_name session_name(const char *what) {
 }
 
 /* Appends an option. libpq uses the last value of a repeated keyword. */
-static void set(struct host_options *o, size_t *count, const char *key, const char *value) {
+static void session_set(struct host_options *o, size_t *count, const char *key, const char *value) {
     o->keys[*count] = key;
     o->values[(*count)++] = value;
     o->keys[*count] = o->values[*count] = NULL;
@@ -25,10 +25,10 @@ static void set(struct host_options *o, size_t *count, const char *key, const ch
 static size_t defaults(struct host_options *o) {
     size_t count = 0;
 
-    set(o, &count, "keepalives_idle", "5");
-    set(o, &count, "keepalives_interval", "3");
-    set(o, &count, "keepalives_count", "3");
-    set(o, &count, "tcp_user_timeout", "10000");
+    session_set(o, &count, "keepalives_idle", "5");
+    session_set(o, &count, "keepalives_interval", "3");
+    session_set(o, &count, "keepalives_count", "3");
+    session_set(o, &count, "tcp_user_timeout", "10000");
     return count;
 }
 
@@ -46,9 +46,9 @@ PGconn *session_connect(size_t host, const char *what) {
 
     hosts_options(host, &given);
     for (size_t i = 0; given.keys[i] != NULL && count < HOSTS_OPTIONS - 3; i++)
-        set(&all, &count, given.keys[i], given.values[i]);
-    set(&all, &count, "application_name", name.text);
-    set(&all, &count, "client_encoding", "SQL_ASCII");
+        session_set(&all, &count, given.keys[i], given.values[i]);
+    session_set(&all, &count, "application_name", name.text);
+    session_set(&all, &count, "client_encoding", "SQL_ASCII");
     conn = PQconnectStartParams(all.keys, all.values, 0);
     if (conn == NULL)
         log_fatal("memory", "out of memory while connecting to the database");

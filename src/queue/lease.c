@@ -31,7 +31,7 @@ static uint64_t review;
 static struct lease *unwritten;
 static uint64_t seconds;
 
-static struct lease *find(int64_t id) {
+static struct lease *lease_find(int64_t id) {
     struct lease *l;
 
     HASH_FIND(hh, leases, &id, sizeof id, l);
@@ -44,7 +44,7 @@ static void forget_worker(struct lease *l) {
     l->worker = NULL;
 }
 
-static void append(struct lease *l) {
+static void lease_append(struct lease *l) {
     l->second = seconds;
     HASH_ADD(hh, leases, key.id, sizeof l->key.id, l);
     if (unwritten == NULL)
@@ -52,7 +52,7 @@ static void append(struct lease *l) {
 }
 
 static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until_us, uint16_t owner) {
-    struct lease *l = find(key.id);
+    struct lease *l = lease_find(key.id);
 
     if (until_us == INT64_MAX) {
         lease_remove(key.id);
@@ -61,7 +61,7 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
     if (l == NULL) {
         l = pool_take_zeroed(sizeof *l);
         l->key = key;
-        append(l);
+        lease_append(l);
     }
     /* If the same lease is loaded again, it keeps its worker, whose name is not in the row yet. */
     if (l->row_until_us != row_until_us)
@@ -92,7 +92,7 @@ static void move_to_end(struct lease *l) {
     if (unwritten == l)
         unwritten = l->hh.next;
     HASH_DEL(leases, l);
-    append(l);
+    lease_append(l);
 }
 
 void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, struct worker *to) {
@@ -107,13 +107,13 @@ void lease_give(struct job_key key, int64_t until_us, int64_t row_until_us, stru
 }
 
 void lease_set_last(int64_t id) {
-    struct lease *l = find(id);
+    struct lease *l = lease_find(id);
 
     if (l != NULL)
         l->last = true;
 }
 
-static void drop(struct lease *l) {
+static void lease_drop(struct lease *l) {
     if (unwritten == l)
         unwritten = l->hh.next;
     forget_worker(l);
@@ -123,21 +123,21 @@ static void drop(struct lease *l) {
 }
 
 bool lease_remove(int64_t id) {
-    struct lease *l = find(id);
+    struct lease *l = lease_find(id);
 
     if (l == NULL)
         return false;
-    drop(l);
+    lease_drop(l);
     return true;
 }
 
 bool lease_remove_row(int64_t id, int64_t row_until_us, int64_t *other_us) {
-    struct lease *l = find(id);
+    struct lease *l = lease_find(id);
     bool same = l != NULL && l->row_until_us == row_until_us;
 
     *other_us = l == NULL || same ? 0 : l->row_until_us;
     if (l != NULL)
-        drop(l);
+        lease_drop(l);
     return same;
 }
 
@@ -187,22 +187,22 @@ static void remember(int64_t id, int64_t row_until_us, enum lease_past what) {
 }
 
 bool lease_replace(int64_t id) {
-    struct lease *l = find(id);
+    struct lease *l = lease_find(id);
 
     if (l == NULL)
         return false;
     remember(id, l->row_until_us, LEASE_REPLACED);
-    drop(l);
+    lease_drop(l);
     return true;
 }
 
 enum lease_past lease_revoke(int64_t id, int64_t row_until_us) {
-    struct lease *l = find(id);
+    struct lease *l = lease_find(id);
     enum lease_past what = LEASE_UNKNOWN;
     struct past_lease *p;
 
     if (l != NULL && l->row_until_us == row_until_us) {
-        drop(l);
+        lease_drop(l);
         return LEASE_HELD;
     }
     p = find_past(id, row_until_us);
@@ -214,7 +214,7 @@ enum lease_past lease_revoke(int64_t id, int64_t row_until_us) {
 }
 
 bool lease_known(int64_t id) {
-    return find(id) != NULL;
+    return lease_find(id) != NULL;
 }
 
 /* ---- names of workers ---- */
@@ -223,11 +223,11 @@ void lease_second(void) {
     seconds++;
 }
 
-static bool is_due(const struct lease *l) {
+static bool lease_is_due(const struct lease *l) {
     return seconds - l->second >= 2;
 }
 
-static size_t write_name(struct lease *l, lease_see *see, void *arg) {
+static size_t lease_write_name(struct lease *l, lease_see *see, void *arg) {
     if (l->worker == NULL)
         return 0;
     see(arg, l->key, l->row_until_us, worker_name(l->worker));
@@ -239,13 +239,13 @@ size_t lease_write_names(size_t most, lease_see *see, void *arg) {
     size_t count = 0;
     struct lease *l;
 
-    for (; count < most && unwritten != NULL && is_due(unwritten); unwritten = unwritten->hh.next)
-        count += write_name(unwritten, see, arg);
+    for (; count < most && unwritten != NULL && lease_is_due(unwritten); unwritten = unwritten->hh.next)
+        count += lease_write_name(unwritten, see, arg);
     if (!workers_have_gone())
         return count;
     for (l = unwritten; count < most && l != NULL; l = l->hh.next)
         if (l->worker != NULL && worker_is_gone(l->worker))
-            count += write_name(l, see, arg);
+            count += lease_write_name(l, see, arg);
     if (l == NULL)
         workers_were_seen();
     return count;
@@ -258,7 +258,7 @@ void lease_each_unwritten(const char *name, lease_see *see, void *arg) {
 }
 
 void lease_hold(int64_t id) {
-    struct lease *l = find(id);
+    struct lease *l = lease_find(id);
 
     if (l == NULL)
         return;
@@ -267,7 +267,7 @@ void lease_hold(int64_t id) {
 }
 
 void lease_unhold(int64_t id) {
-    struct lease *l = find(id);
+    struct lease *l = lease_find(id);
 
     if (l != NULL && l->holds > 0 && --l->holds == 0)
         heap_set(&ends, &l->end, l->until_us);
@@ -281,7 +281,7 @@ bool lease_take_ended(int64_t now_us, struct lease_end *end) {
         return false;
     l = CONTAINER_OF(first, struct lease, end);
     *end = (struct lease_end){ l->key, l->row_until_us, l->owner, l->last };
-    drop(l);
+    lease_drop(l);
     return true;
 }
 
@@ -304,7 +304,7 @@ void lease_review_end(void) {
 
     HASH_ITER(hh, leases, l, next) {
         if (l->told != review)
-            drop(l);
+            lease_drop(l);
     }
 }
 
@@ -316,5 +316,5 @@ void lease_clear(void) {
     struct lease *l, *next;
 
     HASH_ITER(hh, leases, l, next)
-        drop(l);
+        lease_drop(l);
 }

@@ -43,7 +43,7 @@ static void fronts_encode(struct params *p, struct task *task) {
         params_int2(p, 1, (int16_t)t->wish);
 }
 
-static void end(struct front_task *t, const struct op_error *err) {
+static void list_orientation_end(struct front_task *t, const struct op_error *err) {
     struct queue *q = t->q;
     struct list parked;
     struct list *node;
@@ -77,12 +77,12 @@ static void fronts_done(struct task **tasks, size_t count, const PGresult *rows)
         /* The row of the queue was deleted while the statement ran: use our own choice. */
         if (t->q->front == END_NONE)
             t->q->front = t->wish;
-        end(t, NULL);
+        list_orientation_end(t, NULL);
     }
 }
 
 static void fronts_fail(struct task *t, const struct op_error *err) {
-    end(CONTAINER_OF(t, struct front_task, task), err);
+    list_orientation_end(CONTAINER_OF(t, struct front_task, task), err);
 }
 
 struct op op_find_fronts = {

@@ -49,7 +49,7 @@ static void forget_untold(struct queue *q) {
     q->unsent_ready_count = 0;
 }
 
-static void forget_all(void) {
+static void outbox_forget_all(void) {
     struct list *node;
 
     while ((node = list_pop_front(&outbox.changed)) != NULL)
@@ -70,7 +70,7 @@ void outbox_set_shared(bool shared) {
     if (shared)
         add_shares();
     else
-        forget_all();
+        outbox_forget_all();
 }
 
 void outbox_changed(struct queue *q) {
@@ -155,7 +155,7 @@ static bool is_left_over(struct queue *q) {
     return !queue_is_awaited(q) && q->claiming == 0;
 }
 
-static bool is_taken(const struct queue *q) {
+static bool outbox_is_taken(const struct queue *q) {
     return !q->behind && q->redelivery_count == 0 && q->claiming == 0;
 }
 
@@ -165,7 +165,7 @@ static bool has_left_over(void) {
     LIST_EACH_SAFE(node, &outbox.unsent_ready) {
         struct queue *q = LIST_ENTRY(node, struct queue, in_unsent_ready);
 
-        if (is_taken(q))
+        if (outbox_is_taken(q))
             forget_untold(q);
         else
             found |= is_left_over(q);
@@ -184,7 +184,7 @@ struct text {
     size_t len;
 };
 
-static bool has_room(const struct text *t) {
+static bool outbox_has_room(const struct text *t) {
     return t->size - t->len > ITEM_BYTES;
 }
 
@@ -200,7 +200,7 @@ static void put_ready(struct text *t, const struct queue *q) {
                                (long long)q->unsent_ready_count);
 }
 
-static void put_job(struct text *t, const struct job_item *j) {
+static void outbox_put_job(struct text *t, const struct job_item *j) {
     t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d", j->item, j->key.queue_id);
     if (j->item != OUTBOX_ROW && j->item != OUTBOX_UNCOUNTED)
         t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, ",%d,%lld", j->key.rank,
@@ -218,8 +218,8 @@ static void put_said(struct text *t) {
 static void put_jobs(struct text *t) {
     size_t count = 0;
 
-    while (count < outbox.job_count && has_room(t))
-        put_job(t, &outbox.jobs[count++]);
+    while (count < outbox.job_count && outbox_has_room(t))
+        outbox_put_job(t, &outbox.jobs[count++]);
     outbox.job_count -= count;
     if (outbox.job_count > 0)
         memmove(outbox.jobs, outbox.jobs + count, outbox.job_count * sizeof *outbox.jobs);
@@ -229,7 +229,7 @@ static void put_left_over(struct text *t) {
     LIST_EACH_SAFE(node, &outbox.unsent_ready) {
         struct queue *q = LIST_ENTRY(node, struct queue, in_unsent_ready);
 
-        if (!has_room(t) || !is_left_over(q))
+        if (!outbox_has_room(t) || !is_left_over(q))
             continue;
         put_ready(t, q);
         forget_untold(q);
@@ -239,7 +239,7 @@ static void put_left_over(struct text *t) {
 static void put_room(struct text *t) {
     struct list *node;
 
-    while (has_room(t) && (node = list_pop_front(&outbox.room)) != NULL)
+    while (outbox_has_room(t) && (node = list_pop_front(&outbox.room)) != NULL)
         t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d", OUTBOX_ROOM,
                                    LIST_ENTRY(node, struct queue, in_room)->id);
 }
@@ -247,7 +247,7 @@ static void put_room(struct text *t) {
 static void put_shares(struct text *t) {
     struct list *node;
 
-    while (has_room(t) && (node = list_pop_front(&outbox.changed)) != NULL)
+    while (outbox_has_room(t) && (node = list_pop_front(&outbox.changed)) != NULL)
         put_share(t, LIST_ENTRY(node, struct queue, in_outbox));
 }
 
@@ -261,7 +261,7 @@ size_t outbox_take(char *out, size_t size) {
     put_room(&t);
     put_left_over(&t);
     put_shares(&t);
-    if (outbox.tell_all && list_empty(&outbox.changed) && has_room(&t)) {
+    if (outbox.tell_all && list_empty(&outbox.changed) && outbox_has_room(&t)) {
         outbox.tell_all = false;
         t.len += (size_t)snprintf(out + t.len, size - t.len, " %c", OUTBOX_SENT_ALL);
     }

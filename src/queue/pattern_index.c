@@ -47,7 +47,7 @@ size_t globs_count(void) {
 
 /* ---- sets of bits ---- */
 
-static void set_bit(uint64_t *words, uint32_t bit, bool on) {
+static void pattern_index_set_bit(uint64_t *words, uint32_t bit, bool on) {
     uint64_t mask = UINT64_C(1) << bit % BITS;
 
     words[bit / BITS] = on ? words[bit / BITS] | mask : words[bit / BITS] & ~mask;
@@ -68,7 +68,7 @@ static uint32_t common_bit(const uint64_t *a, const uint64_t *b, uint32_t from, 
     return to;
 }
 
-static void make_room(uint64_t **words, uint32_t *count, uint32_t bit) {
+static void pattern_index_make_room(uint64_t **words, uint32_t *count, uint32_t bit) {
     uint32_t wanted = *count == 0 ? 4 : *count;
 
     while (wanted * BITS <= bit)
@@ -109,36 +109,36 @@ size_t glob_unescape(struct slice name, char *out) {
 
 /* ---- matches ---- */
 
-static void compare(struct glob *g, struct queue *q) {
+static void pattern_index_compare(struct glob *g, struct queue *q) {
     bool fits = !q->hidden && glob_match(g->text, q->name, false);
 
     if (q->patterns == NULL)
         q->patterns = xcalloc(GLOB_WORDS, sizeof *q->patterns);
-    make_room(&g->queues, &g->words, q->slot);
-    set_bit(g->queues, q->slot, fits);
-    set_bit(q->patterns, g->slot, fits);
+    pattern_index_make_room(&g->queues, &g->words, q->slot);
+    pattern_index_set_bit(g->queues, q->slot, fits);
+    pattern_index_set_bit(q->patterns, g->slot, fits);
 }
 
 static void set_ready(const struct queue *q) {
-    make_room(&patterns.ready, &patterns.words, q->slot);
-    set_bit(patterns.ready, q->slot, true);
+    pattern_index_make_room(&patterns.ready, &patterns.words, q->slot);
+    pattern_index_set_bit(patterns.ready, q->slot, true);
 }
 
 /* Compares the name of a queue with all patterns, once. That is done when the queue has jobs or its waiters
  * are requested, and not when a command names it. */
-static void meet(struct queue *q) {
+static void pattern_index_meet(struct queue *q) {
     struct glob *g, *next;
 
     if (q->met)
         return;
     q->met = true;
     HASH_ITER(by_text, patterns.by_text, g, next) {
-        compare(g, q);
+        pattern_index_compare(g, q);
     }
 }
 
 void globs_note(struct queue *q) {
-    meet(q);
+    pattern_index_meet(q);
     if (patterns.by_text != NULL)
         set_ready(q);
 }
@@ -147,11 +147,11 @@ void globs_part(struct queue *q) {
     struct glob *g, *next;
 
     HASH_ITER(by_text, patterns.by_text, g, next) {
-        make_room(&g->queues, &g->words, q->slot);
-        set_bit(g->queues, q->slot, false);
+        pattern_index_make_room(&g->queues, &g->words, q->slot);
+        pattern_index_set_bit(g->queues, q->slot, false);
     }
     if (q->slot / BITS < patterns.words)
-        set_bit(patterns.ready, q->slot, false);
+        pattern_index_set_bit(patterns.ready, q->slot, false);
     free(q->patterns);
 }
 
@@ -171,7 +171,7 @@ static void glob_free(struct glob *g) {
 
 /* A free index. If there is none, it frees the pattern that has been unused for longest. PATTERNS_MAX: all are
  * in use. */
-static uint32_t free_slot(void) {
+static uint32_t pattern_index_free_slot(void) {
     while (patterns.first_free < PATTERNS_MAX && patterns.slots[patterns.first_free] != NULL)
         patterns.first_free++;
     if (patterns.first_free == PATTERNS_MAX && !list_empty(&patterns.idle))
@@ -190,14 +190,14 @@ static bool settle_some(struct glob *g) {
         left--;
         if (q == NULL || !q->met)
             continue;
-        compare(g, q);
+        pattern_index_compare(g, q);
         set_ready(q);
         left -= (int64_t)(q->name.len / NAME_BYTES);
     }
     return g->compared < queue_slots();
 }
 
-static bool settle(struct long_work *w) {
+static bool pattern_index_settle(struct long_work *w) {
     struct glob *g;
 
     (void)w;
@@ -218,11 +218,11 @@ static void begin_settling(struct glob *g) {
     if (patterns.works)
         return;
     patterns.works = true;
-    long_work_begin(&patterns.work, settle);
+    long_work_begin(&patterns.work, pattern_index_settle);
 }
 
 static struct glob *glob_new(struct slice text) {
-    uint32_t slot = free_slot();
+    uint32_t slot = pattern_index_free_slot();
     struct glob *g;
 
     if (slot == PATTERNS_MAX)
@@ -283,7 +283,7 @@ static struct queue *find_between(const struct glob *g, uint32_t from, uint32_t 
         if (accept(q))
             return q;
         if (queue_budget(q) <= 0 && q->claiming == 0)
-            set_bit(patterns.ready, from, false);
+            pattern_index_set_bit(patterns.ready, from, false);
         from++;
     }
     return NULL;
@@ -302,7 +302,7 @@ void glob_served(struct glob *g, const struct queue *q) {
 /* ---- waiters ---- */
 
 void pattern_set_waiting(struct glob *g, bool waiting) {
-    set_bit(patterns.waiting, g->slot, waiting);
+    pattern_index_set_bit(patterns.waiting, g->slot, waiting);
     patterns.waiting_count = waiting ? patterns.waiting_count + 1 : patterns.waiting_count - 1;
 }
 
@@ -311,7 +311,7 @@ struct glob *patterns_next_waiting(struct queue *q, uint32_t *from) {
 
     if (patterns.waiting_count == 0)
         return NULL;
-    meet(q);
+    pattern_index_meet(q);
     if (q->patterns == NULL)
         return NULL;
     bit = common_bit(q->patterns, patterns.waiting, *from, PATTERNS_MAX);

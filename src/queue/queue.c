@@ -62,7 +62,7 @@ struct queue *queue_find_id(int32_t id) {
     return q;
 }
 
-static uint32_t free_slot(void) {
+static uint32_t queue_free_slot(void) {
     while (queues.first_free < queues.slot_count && queues.slots[queues.first_free] != NULL)
         queues.first_free++;
     if (queues.first_free < queues.slot_count)
@@ -147,7 +147,7 @@ static struct queue *queue_new(struct slice name) {
     list_init(&q->in_room);
     list_init(&q->in_paused);
     list_init(&q->in_rowless);
-    q->slot = free_slot();
+    q->slot = queue_free_slot();
     queues.slots[q->slot] = q;
     PARTS_ADD(by_name, queues.by_name, q->name.ptr, q->name.len, q);
     queues.count++;
@@ -296,7 +296,7 @@ size_t queue_keys(void) {
 
 /* ---- redelivery keys ---- */
 
-static void sift_up(struct job_key *heap, size_t at) {
+static void queue_sift_up(struct job_key *heap, size_t at) {
     while (at > 0 && job_key_before(heap[at], heap[(at - 1) / 2])) {
         struct job_key parent = heap[(at - 1) / 2];
 
@@ -306,7 +306,7 @@ static void sift_up(struct job_key *heap, size_t at) {
     }
 }
 
-static void sift_down(struct job_key *heap, size_t count, size_t at) {
+static void queue_sift_down(struct job_key *heap, size_t count, size_t at) {
     for (;;) {
         size_t least = at;
 
@@ -338,14 +338,14 @@ void queue_return_key(struct queue *q, struct job_key key) {
         q->returned = xrealloc(q->returned, q->redelivery_cap * sizeof *q->returned);
     }
     q->returned[q->redelivery_count] = key;
-    sift_up(q->returned, q->redelivery_count++);
+    queue_sift_up(q->returned, q->redelivery_count++);
     if (q->redelivery_count == RETURNED_MAX)
         walk_from_first_returned(q);
 }
 
 static void pop_returned(struct queue *q) {
     q->returned[0] = q->returned[--q->redelivery_count];
-    sift_down(q->returned, q->redelivery_count, 0);
+    queue_sift_down(q->returned, q->redelivery_count, 0);
 }
 
 /* A key after the scan position is not taken while a scan is needed. The scan may find jobs of a higher
@@ -371,12 +371,12 @@ void queue_remove_returned(struct queue *q, struct job_key key) {
     if (at == q->redelivery_count)
         return;
     q->returned[at] = q->returned[--q->redelivery_count];
-    sift_down(q->returned, q->redelivery_count, at);
+    queue_sift_down(q->returned, q->redelivery_count, at);
     if (at < q->redelivery_count)
-        sift_up(q->returned, at);
+        queue_sift_up(q->returned, at);
 }
 
-static int compare_keys(const void *a, const void *b) {
+static int queue_compare_keys(const void *a, const void *b) {
     const struct job_key *x = a, *y = b;
 
     return job_key_before(*x, *y) ? -1 : job_key_before(*y, *x);
@@ -387,16 +387,16 @@ void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t cou
 
     if (q->redelivery_count == 0 || count == 0)
         return;
-    qsort(keys, count, sizeof *keys, compare_keys);
+    qsort(keys, count, sizeof *keys, queue_compare_keys);
     if (job_key_before(keys[count - 1], q->returned[0]))
         return;
     for (size_t i = 0; i < q->redelivery_count; i++) {
         struct job_key key = q->returned[i];
 
-        if (bsearch(&key, keys, count, sizeof *keys, compare_keys) != NULL)
+        if (bsearch(&key, keys, count, sizeof *keys, queue_compare_keys) != NULL)
             continue;
         q->returned[kept] = key;
-        sift_up(q->returned, kept++);
+        queue_sift_up(q->returned, kept++);
     }
     q->redelivery_count = kept;
 }
@@ -602,13 +602,13 @@ struct list *queue_paused_in(void) {
 
 /* ---- counters ---- */
 
-static void changed(struct queue *q) {
+static void queue_changed(struct queue *q) {
     q->changes++;
     q->changed_us = clock_mono();
 }
 
 static void own_changed(struct queue *q) {
-    changed(q);
+    queue_changed(q);
     outbox_changed(q);
 }
 
@@ -715,7 +715,7 @@ void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share,
     if (share.jobs_in != known->jobs_in || share.jobs_out != known->jobs_out)
         q->used_us = clock_mono();
     *known = share;
-    changed(q);
+    queue_changed(q);
 }
 
 void queue_forget_share(struct queue *q, uint16_t node) {
@@ -739,7 +739,7 @@ void queue_suspect_all(void) {
 
 void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
     set_counts(q, len, total, q->dead);
-    changed(q);
+    queue_changed(q);
     q->counted = q->changes;
     note_counted(q);
 }

@@ -125,7 +125,7 @@ static void drop_begin(struct params *p) {
     params_set_text(p, 1, node_self()->id);
 }
 
-static void drop_encode(struct params *p, struct task *t) {
+static void queue_store_drop_encode(struct params *p, struct task *t) {
     params_int4(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->id);
 }
 
@@ -143,7 +143,7 @@ static void dropped(struct queue *q) {
     }
 }
 
-static void drop_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void queue_store_drop_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct queue *q = queue_find_id(row_int4(rows, i, 0));
 
@@ -173,8 +173,8 @@ struct op op_drop_queues = {
     .stmt = SQL_DROP_QUEUES,
     .conn = CONN_WRITE,
     .begin = drop_begin,
-    .encode = drop_encode,
-    .done = drop_done,
+    .encode = queue_store_drop_encode,
+    .done = queue_store_drop_done,
     .fail = drop_fail,
 };
 

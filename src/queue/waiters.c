@@ -114,7 +114,7 @@ static struct get *get_of(struct list *node) {
 
 /* Inserts w by arrival. New requests go to the end. A request whose claim found nothing returns to its old
  * place, which is nearly always the front. */
-static void insert(struct list *waiters_of, struct wait *w) {
+static void waiters_insert(struct list *waiters_of, struct wait *w) {
     struct list *first = waiters_of->next;
     struct list *before = waiters_of;
 
@@ -127,7 +127,7 @@ static void insert(struct list *waiters_of, struct wait *w) {
 
 static void join_queue(struct wait *w, struct queue *q) {
     if (q->joined_by != w->get->arrival) {
-        insert(&q->waiters, w);
+        waiters_insert(&q->waiters, w);
         q->joined_by = w->get->arrival;
         q->waiter_count++;
     }
@@ -144,7 +144,7 @@ static bool signal_only(struct queue *q) {
 
 static void join_glob(struct wait *w, struct glob *glob) {
     if (glob->joined_by != w->get->arrival) {
-        insert(&glob->waiters, w);
+        waiters_insert(&glob->waiters, w);
         glob->joined_by = w->get->arrival;
         if (glob->waiter_count++ == 0)
             pattern_set_waiting(glob, true);
@@ -257,7 +257,7 @@ static struct get *earlier(struct get *g, struct list *waiters_of) {
 }
 
 /* The first waiter by name or by pattern. Patterns do not count if the row of the queue is being deleted. */
-static struct get *first_waiting(struct queue *q) {
+static struct get *waiters_first_waiting(struct queue *q) {
     struct get *g = earlier(NULL, &q->waiters);
     struct glob *glob;
     uint32_t from = 0;
@@ -272,7 +272,7 @@ static struct get *first_waiting(struct queue *q) {
 struct get *get_first_waiting(struct queue *q) {
     struct get *g;
 
-    while ((g = first_waiting(q)) != NULL) {
+    while ((g = waiters_first_waiting(q)) != NULL) {
         if (g->client->state != CLIENT_DEAD)
             return g;
         waiters_client_gone(g->client);
@@ -326,7 +326,7 @@ void get_end(struct get *g) {
     req_end(r);
 }
 
-static void reply_nothing(struct get *g) {
+static void waiters_reply_nothing(struct get *g) {
     if (g->kind != NULL)
         g->kind->reply_nothing(g);
     else
@@ -334,7 +334,7 @@ static void reply_nothing(struct get *g) {
 }
 
 void get_end_empty(struct get *g) {
-    reply_nothing(g);
+    waiters_reply_nothing(g);
     get_end(g);
 }
 
@@ -347,7 +347,7 @@ static void reply_unblocked(struct get *g, bool error) {
     if (error)
         reply_error(g->req, WAITERS_UNBLOCKED);
     else
-        reply_nothing(g);
+        waiters_reply_nothing(g);
 }
 
 static void end_unblocked(struct get *g, bool error) {
@@ -391,7 +391,7 @@ void get_note_unsent(struct client *c, struct delivery d) {
 }
 
 /* The lease of the row began when the statement was built. The lease of the client begins now. */
-static int64_t lease_end(const struct job *job) {
+static int64_t waiters_lease_end(const struct job *job) {
     return job->retry == 0 ? INT64_MAX : clock_db() + job->lease_us;
 }
 
@@ -403,7 +403,7 @@ void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_
     reply_array(r, count);
     for (size_t i = 0; i < count; i++) {
         reply_job(r, &jobs[i], form);
-        lease_give(jobs[i].key, lease_end(&jobs[i]), jobs[i].ready_at, worker);
+        lease_give(jobs[i].key, waiters_lease_end(&jobs[i]), jobs[i].ready_at, worker);
         if (jobs[i].last)
             lease_set_last(jobs[i].key.id);
         queue_count_out(jobs[i].q, 1);
@@ -550,7 +550,7 @@ void waiters_expire(int64_t mono_us) {
             continue;
         }
         abandon(g);
-        reply_nothing(g);
+        waiters_reply_nothing(g);
         client_detach(g->req);
     }
 }

@@ -159,7 +159,7 @@ static struct {
     bool known;
 } ask = { .task = { .op = &op_clock, .rows = 1 } };
 
-static void clock_encode(struct params *p, struct task *t) {
+static void maintenance_clock_encode(struct params *p, struct task *t) {
     (void)p;
     (void)t;
     ask.asked_mono = clock_mono_now();
@@ -168,7 +168,7 @@ static void clock_encode(struct params *p, struct task *t) {
 /* A quick answer was given about half-way between query and now. A slow answer may have been given at any time, so now
  * is used. The estimate may then be late, but it is never early, so that no lease ends too soon. A slow answer is used
  * only for the first estimate, or if it moves the estimate forward. */
-static void clock_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void maintenance_clock_done(struct task **tasks, size_t count, const PGresult *rows) {
     int64_t now = clock_mono_now();
     bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
     int64_t moment = slow ? now : ask.asked_mono + (now - ask.asked_mono) / 2;
@@ -199,8 +199,8 @@ struct op op_clock = {
     .stmt = SQL_CLOCK,
     .conn = CONN_READ,
     .alone = true,
-    .encode = clock_encode,
-    .done = clock_done,
+    .encode = maintenance_clock_encode,
+    .done = maintenance_clock_done,
     .fail = clock_fail,
 };
 
@@ -329,18 +329,22 @@ void cron_turn(void) {
     groups_turn();
 }
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t maintenance_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
 int64_t cron_wait(void) {
-    int64_t mono = least(least(least(cron.next_tick, add_unique_next_turn()),
-                               least(waiters_next_deadline(), waitjob_next_due())),
-                         least(least(addjob_next_deadline(), limits_next_turn()),
-                               least(health_next_due(), least(groups_next_turn(), peers_next_due())))) -
-                   clock_mono();
-    int64_t db = least(least(lease_next_end(), expiry_next_wake()), schedule_next_turn());
-    int64_t wait = load_is_under_way() || db == INT64_MAX ? mono : least(mono, db - clock_db());
+    int64_t mono =
+        maintenance_least(
+            maintenance_least(maintenance_least(cron.next_tick, add_unique_next_turn()),
+                              maintenance_least(waiters_next_deadline(), waitjob_next_due())),
+            maintenance_least(maintenance_least(addjob_next_deadline(), limits_next_turn()),
+                              maintenance_least(health_next_due(),
+                                                maintenance_least(groups_next_turn(), peers_next_due())))) -
+        clock_mono();
+    int64_t db =
+        maintenance_least(maintenance_least(lease_next_end(), expiry_next_wake()), schedule_next_turn());
+    int64_t wait = load_is_under_way() || db == INT64_MAX ? mono : maintenance_least(mono, db - clock_db());
 
     return wait > 0 ? wait : 0;
 }

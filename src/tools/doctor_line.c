@@ -19,7 +19,7 @@
 #define START_US (60 * US_PER_S)
 #define PAUSE_US (100 * US_PER_MS)
 
-static bool refuse(const char *why) {
+static bool doctor_line_refuse(const char *why) {
     fprintf(stderr, "pgdisque: %s\n", why);
     return false;
 }
@@ -29,7 +29,7 @@ bool doctor_line_asked(int argc, char **argv) {
 }
 
 /* Reads the arguments after "doctor". All except --lines are arguments of the server. */
-static bool read_words(int argc, char **argv, bool *lines, enum config_action *action) {
+static bool doctor_line_read_words(int argc, char **argv, bool *lines, enum config_action *action) {
     char **rest = xcalloc((size_t)argc, sizeof *rest);
     int count = 1;
     char err[512];
@@ -44,7 +44,7 @@ static bool read_words(int argc, char **argv, bool *lines, enum config_action *a
     }
     good = config_parse_args(count, rest, action, err, sizeof err);
     free(rest);
-    return good || refuse(err);
+    return good || doctor_line_refuse(err);
 }
 
 /* ---- embedded Postgres ---- */
@@ -79,11 +79,11 @@ static char *private_postgres(struct event_base *base) {
         return running;
     if (!exists) {
         snprintf(err, sizeof err, "there is no private Postgres in %s, and no option database", config.dir);
-        refuse(err);
+        doctor_line_refuse(err);
         return NULL;
     }
     if (!embedded_start(base, err, sizeof err)) {
-        refuse(err);
+        doctor_line_refuse(err);
         return NULL;
     }
     wait_for_postgres(base, embedded_conninfo());
@@ -92,11 +92,11 @@ static char *private_postgres(struct event_base *base) {
 
 /* ---- the run ---- */
 
-static void on_end(void *arg) {
+static void on_doctor_line_end(void *arg) {
     event_base_loopbreak(arg);
 }
 
-static int tell(const struct findings *f, bool lines) {
+static int doctor_line_tell(const struct findings *f, bool lines) {
     struct buf text = { 0 };
 
     (lines ? findings_lines : findings_text)(f, &text);
@@ -107,7 +107,7 @@ static int tell(const struct findings *f, bool lines) {
     return findings_of(f, SEVERITY_WARNING) > 0;
 }
 
-static int look(struct event_base *base, bool lines) {
+static int doctor_line_look(struct event_base *base, bool lines) {
     char *conninfo = config.database[0] != '\0' ? xstrdup(config.database) : private_postgres(base);
     struct doctor doctor = { 0 };
     int status;
@@ -117,9 +117,9 @@ static int look(struct event_base *base, bool lines) {
     hosts_init(conninfo);
     free(conninfo);
     doctor_init(base);
-    doctor_start(&doctor, 0, on_end, base);
+    doctor_start(&doctor, 0, on_doctor_line_end, base);
     event_base_dispatch(base);
-    status = tell(&doctor.findings, lines);
+    status = doctor_line_tell(&doctor.findings, lines);
     doctor_stop(&doctor);
     embedded_stop();
     return status;
@@ -131,7 +131,7 @@ int doctor_line(int argc, char **argv) {
     bool lines = false;
     int status;
 
-    if (!read_words(argc, argv, &lines, &action))
+    if (!doctor_line_read_words(argc, argv, &lines, &action))
         return 2;
     if (action == CONFIG_HELP) {
         config_help(stdout);
@@ -140,7 +140,7 @@ int doctor_line(int argc, char **argv) {
     log_set_level(LOG_WARNING_);
     signal(SIGPIPE, SIG_IGN);
     base = event_base_new();
-    status = look(base, lines);
+    status = doctor_line_look(base, lines);
     event_base_free(base);
     return status;
 }

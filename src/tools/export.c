@@ -16,38 +16,38 @@
 /* The shape of a job in QPEEK's reply: queue, ID and body are the first elements. */
 #define JOB "[sssa*]"
 
-struct place {
+struct export_place {
     char *list;  /* the list in Redis */
     char *aside; /* the separate queue in pgdisque, and the notes in Redis: a set of the IDs of pushed jobs */
 };
 
-static bool stop(struct export *x, const char *who, const char *what) {
+static bool export_stop(struct export *x, const char *who, const char *what) {
     snprintf(x->err, sizeof x->err, "%s: %s", who, what);
     return false;
 }
 
 static bool is_well(struct export *x) {
     if (x->from.err[0] != '\0')
-        return stop(x, "pgdisque", x->from.err);
-    return x->to.err[0] == '\0' || stop(x, "Redis", x->to.err);
+        return export_stop(x, "pgdisque", x->from.err);
+    return x->to.err[0] == '\0' || export_stop(x, "Redis", x->to.err);
 }
 
 static struct slice text_of(const redisReply *r) {
     return (struct slice){ r->str, r->len };
 }
 
-static struct place place_of(const struct export *x, const char *name) {
-    return (struct place){ xasprintf("%s%s", x->key_prefix, name), xasprintf(ASIDE "%s", name) };
+static struct export_place export_place_of(const struct export *x, const char *name) {
+    return (struct export_place){ xasprintf("%s%s", x->key_prefix, name), xasprintf(ASIDE "%s", name) };
 }
 
-static void place_free(struct place *p) {
+static void place_free(struct export_place *p) {
     free(p->list);
     free(p->aside);
 }
 
 /* Takes a reply. NULL with a sentence in err if any of the pipelines has an error. */
-static redisReply *take_reply(struct export *x, struct redis_pipe *pipe, const char *command,
-                              const char *shape) {
+static redisReply *export_take_reply(struct export *x, struct redis_pipe *pipe, const char *command,
+                                     const char *shape) {
     redisReply *r = redis_pipe_take(pipe, command, shape);
 
     if (is_well(x))
@@ -71,11 +71,11 @@ static int64_t take_moved(struct export *x, struct redis_pipe *mover, int64_t co
         moved += r->type == REDIS_REPLY_STRING;
         freeReplyObject(r);
     }
-    return mover->err[0] == '\0' || stop(x, "pgdisque", mover->err) ? moved : -1;
+    return mover->err[0] == '\0' || export_stop(x, "pgdisque", mover->err) ? moved : -1;
 }
 
 /* Sends all commands of the pipeline without waiting for replies. */
-static void flush(struct redis_pipe *mover) {
+static void export_flush(struct redis_pipe *mover) {
     int done = 0;
 
     while (!done && redisBufferWrite(mover->c, &done) == REDIS_OK)
@@ -85,7 +85,7 @@ static void flush(struct redis_pipe *mover) {
 /* Moves a batch to the separate queue and returns the number of moved jobs, or -1. The separate queue is paused OUT, so
  * that consumers with patterns get no job of the batch. The jobs keep their order, although several connections move
  * them. */
-static int64_t move_aside(struct export *x, const char *name, const struct place *p) {
+static int64_t move_aside(struct export *x, const char *name, const struct export_place *p) {
     const char *end = x->left ? "LEFT" : "RIGHT", *other = x->left ? "RIGHT" : "LEFT";
     int movers = x->batch < EXPORT_MOVERS ? (int)x->batch : EXPORT_MOVERS;
     int64_t each = x->batch / movers, moved = 0;
@@ -97,7 +97,7 @@ static int64_t move_aside(struct export *x, const char *name, const struct place
     for (int i = 0; i < movers; i++) {
         for (int64_t j = 0; j < each; j++)
             redis_pipe_put(&x->movers[i], "LMOVE %s %s %s %s", name, p->aside, end, other);
-        flush(&x->movers[i]);
+        export_flush(&x->movers[i]);
     }
     for (int i = 0; i < movers && moved >= 0; i++) {
         int64_t here = take_moved(x, &x->movers[i], each);
@@ -123,18 +123,19 @@ static bool is_list(struct export *x, const char *key) {
     bool good;
 
     redis_pipe_put(&x->to, "TYPE %s", key);
-    r = take_reply(x, &x->to, "TYPE", "s");
+    r = export_take_reply(x, &x->to, "TYPE", "s");
     if (r == NULL)
         return false;
     good = strcmp(r->str, "list") == 0 || strcmp(r->str, "none") == 0 ||
-           stop(x, key, "this is a key of another type");
+           export_stop(x, key, "this is a key of another type");
     freeReplyObject(r);
     return good;
 }
 
 /* Pushes the jobs that have no note, and adds their notes. False after an error, or if EXEC replies nil because the
  * notes have changed. */
-static bool push(struct export *x, const struct place *p, const redisReply *jobs, const redisReply *notes) {
+static bool export_push(struct export *x, const struct export_place *p, const redisReply *jobs,
+                        const redisReply *notes) {
     int64_t pushed = 0;
     redisReply *r;
     bool done;
@@ -151,10 +152,10 @@ static bool push(struct export *x, const struct place *p, const redisReply *jobs
     }
     redis_pipe_put(&x->to, "EXEC");
     redis_pipe_skip(&x->to, 1 + 2 * (size_t)pushed);
-    r = take_reply(x, &x->to, "EXEC", "[a*]?");
+    r = export_take_reply(x, &x->to, "EXEC", "[a*]?");
     done = r != NULL && r->type == REDIS_REPLY_ARRAY;
     for (size_t i = 0; done && i < r->elements; i++)
-        done = r->element[i]->type != REDIS_REPLY_ERROR || stop(x, p->list, r->element[i]->str);
+        done = r->element[i]->type != REDIS_REPLY_ERROR || export_stop(x, p->list, r->element[i]->str);
     if (done)
         x->moved += pushed;
     if (r != NULL)
@@ -162,7 +163,7 @@ static bool push(struct export *x, const struct place *p, const redisReply *jobs
     return done;
 }
 
-static void put_ids(struct redis_pipe *pipe, struct slice command, const struct place *p,
+static void put_ids(struct redis_pipe *pipe, struct slice command, const struct export_place *p,
                     const redisReply *jobs) {
     struct slice *words = xcalloc(jobs->elements + 2, sizeof *words);
     size_t count = 0;
@@ -177,24 +178,24 @@ static void put_ids(struct redis_pipe *pipe, struct slice command, const struct 
     free(words);
 }
 
-static bool delete_jobs(struct export *x, const struct place *p, const redisReply *jobs) {
+static bool delete_jobs(struct export *x, const struct export_place *p, const redisReply *jobs) {
     put_ids(&x->from, SLICE("DELJOB"), NULL, jobs);
     if (is_well(x))
         put_ids(&x->to, SLICE("SREM"), p, jobs);
     return is_well(x);
 }
 
-static bool push_noted(struct export *x, const struct place *p, const redisReply *notes, bool *some) {
+static bool push_noted(struct export *x, const struct export_place *p, const redisReply *notes, bool *some) {
     redisReply *jobs;
     bool good;
 
     redis_pipe_put(&x->from, "QPEEK %s %lld", p->aside, (long long)x->batch);
-    jobs = take_reply(x, &x->from, "QPEEK", "[" JOB "*]");
+    jobs = export_take_reply(x, &x->from, "QPEEK", "[" JOB "*]");
     if (jobs == NULL)
         return false;
     *some = jobs->elements > 0;
     if (*some) {
-        good = is_list(x, p->list) && push(x, p, jobs, notes) && delete_jobs(x, p, jobs);
+        good = is_list(x, p->list) && export_push(x, p, jobs, notes) && delete_jobs(x, p, jobs);
     } else {
         /* EXEC deletes nothing if another export has changed the notes since WATCH. */
         redis_pipe_put(&x->to, "MULTI");
@@ -209,14 +210,14 @@ static bool push_noted(struct export *x, const struct place *p, const redisReply
 
 /* Watches the notes while it reads the jobs. If another export deletes jobs at the same time, the jobs are gone or the
  * notes have changed. Notes are deleted when the separate queue is empty. */
-static bool push_all(struct export *x, const struct place *p, bool *some) {
+static bool push_all(struct export *x, const struct export_place *p, bool *some) {
     redisReply *notes;
     bool good;
 
     redis_pipe_put(&x->to, "WATCH %s", p->aside);
     redis_pipe_put(&x->to, "SMEMBERS %s", p->aside);
     redis_pipe_skip(&x->to, 1);
-    notes = take_reply(x, &x->to, "SMEMBERS", "[s*]");
+    notes = export_take_reply(x, &x->to, "SMEMBERS", "[s*]");
     if (notes == NULL)
         return false;
     good = push_noted(x, p, notes, some);
@@ -225,7 +226,7 @@ static bool push_all(struct export *x, const struct place *p, bool *some) {
 }
 
 bool export_batch(struct export *x, const char *name) {
-    struct place p = place_of(x, name);
+    struct export_place p = export_place_of(x, name);
     int64_t moved = move_aside(x, name, &p);
     bool some = false;
 
@@ -247,7 +248,7 @@ bool export_end(struct export *x) {
 
 /* ---- search for queues ---- */
 
-static void add_name(char ***names, size_t *count, const char *name) {
+static void export_add_name(char ***names, size_t *count, const char *name) {
     for (size_t i = 0; i < *count; i++) {
         if (strcmp((*names)[i], name) == 0)
             return;
@@ -266,7 +267,7 @@ static void add_fitting(const redisReply *found, const char *pattern, char ***na
         if (strncmp(name, ASIDE, aside) == 0)
             name += aside;
         if (glob_match(slice_str(pattern), slice_str(name), false))
-            add_name(names, count, name);
+            export_add_name(names, count, name);
     }
 }
 
@@ -274,14 +275,14 @@ bool export_find(struct export *x, const char *pattern, char ***names, size_t *c
     char cursor[CURSOR_SIZE] = "0";
 
     if (strpbrk(pattern, "*?[\\") == NULL) {
-        add_name(names, count, pattern);
+        export_add_name(names, count, pattern);
         return true;
     }
     do {
         redisReply *r;
 
         redis_pipe_put(&x->from, "QSCAN %s COUNT " PAGE, cursor);
-        r = take_reply(x, &x->from, "QSCAN", "[s[s*]]");
+        r = export_take_reply(x, &x->from, "QSCAN", "[s[s*]]");
         if (r == NULL)
             return false;
         snprintf(cursor, sizeof cursor, "%s", r->element[0]->str);
@@ -291,7 +292,7 @@ bool export_find(struct export *x, const char *pattern, char ***names, size_t *c
     return true;
 }
 
-static int64_t take_number(struct export *x) {
+static int64_t export_take_number(struct export *x) {
     int64_t number = redis_pipe_take_size(&x->from, "LLEN");
 
     return is_well(x) ? number : -1;
@@ -302,8 +303,8 @@ int64_t export_length(struct export *x, const char *name) {
 
     redis_pipe_put(&x->from, "LLEN %s", name);
     redis_pipe_put(&x->from, "LLEN " ASIDE "%s", name);
-    here = take_number(x);
-    aside = take_number(x);
+    here = export_take_number(x);
+    aside = export_take_number(x);
     return here < 0 || aside < 0 ? -1 : here + aside;
 }
 
@@ -321,7 +322,7 @@ static double field(const redisReply *job, const char *name) {
 }
 
 /* Is the job in its delay? A leased job differs: the end of its lease is not the end of its delay. */
-static bool is_delayed(const redisReply *job, double now_ms, bool *soon) {
+static bool export_is_delayed(const redisReply *job, double now_ms, bool *soon) {
     double due = field(job, "ctime") / 1e6 + field(job, "delay") * 1e3;
     double back = now_ms + field(job, "next-requeue-within");
 
@@ -329,16 +330,16 @@ static bool is_delayed(const redisReply *job, double now_ms, bool *soon) {
     return field(job, "delay") > 0 && fabs(due - back) < TOLERANCE_MS;
 }
 
-static bool look_at(struct export *x, const redisReply *job, double now_ms, bool queue_delayed,
-                    struct export_rest *rest) {
+static bool export_look_at(struct export *x, const redisReply *job, double now_ms, bool queue_delayed,
+                           struct export_rest *rest) {
     const char *state = redis_reply_text(job, "state"), *id = redis_reply_text(job, "id");
     bool soon;
 
     if (state == NULL || id == NULL)
-        return stop(x, "pgdisque", "unexpected reply to JSCAN");
+        return export_stop(x, "pgdisque", "unexpected reply to JSCAN");
     if (strcmp(state, "queued") == 0)
         rest->queued++;
-    else if (!is_delayed(job, now_ms, &soon))
+    else if (!export_is_delayed(job, now_ms, &soon))
         rest->given_out++;
     else if (!queue_delayed || soon)
         rest->delayed++;
@@ -354,7 +355,7 @@ static double now_of(struct export *x) {
     double now_ms = 0;
 
     redis_pipe_put(&x->from, "TIME");
-    r = take_reply(x, &x->from, "TIME", "[ss]");
+    r = export_take_reply(x, &x->from, "TIME", "[ss]");
     if (r != NULL) {
         now_ms = strtod(r->element[0]->str, NULL) * 1e3 + strtod(r->element[1]->str, NULL) / 1e3;
         freeReplyObject(r);
@@ -372,12 +373,12 @@ bool export_look(struct export *x, const char *name, bool queue_delayed, struct 
         redisReply *r;
 
         redis_pipe_put(&x->from, "JSCAN %s COUNT " PAGE " QUEUE %s REPLY ALL", cursor, name);
-        r = take_reply(x, &x->from, "JSCAN", "[s[[(sa)*]*]]");
+        r = export_take_reply(x, &x->from, "JSCAN", "[s[[(sa)*]*]]");
         if (r == NULL)
             return false;
         snprintf(cursor, sizeof cursor, "%s", r->element[0]->str);
         for (size_t i = 0; i < r->element[1]->elements && good; i++)
-            good = look_at(x, r->element[1]->element[i], now_ms, queue_delayed, rest);
+            good = export_look_at(x, r->element[1]->element[i], now_ms, queue_delayed, rest);
         freeReplyObject(r);
     } while (good && strcmp(cursor, "0") != 0);
     return good && is_well(x);

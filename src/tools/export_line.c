@@ -14,7 +14,7 @@
 #define DEFAULT_BATCH 500
 #define FOLLOW_PAUSE_US (200 * US_PER_MS)
 
-struct words {
+struct export_line_words {
     char *from, *key_prefix, *pop;
     int64_t batch;
     bool delayed, follow, dry_run, help;
@@ -24,7 +24,7 @@ struct words {
     size_t count;
 };
 
-static bool refuse(const char *why, const char *what) {
+static bool export_line_refuse(const char *why, const char *what) {
     return line_refuse("export", why, what);
 }
 
@@ -41,7 +41,7 @@ static const char usage[] =
     "  --follow               continue with new jobs until SIGINT or SIGTERM\n"
     "  --dry-run              only count the jobs\n";
 
-static bool read_words(int argc, char **argv, struct words *w) {
+static bool export_line_read_words(int argc, char **argv, struct export_line_words *w) {
     const struct line_option options[] = {
         { .name = "--from", .text = &w->from },
         { .name = "--queue", .list = w->queues, .listed = &w->count },
@@ -59,22 +59,24 @@ static bool read_words(int argc, char **argv, struct words *w) {
     if (w->help)
         return true;
     if (w->named == 0)
-        return refuse("the address redis://host:port/db is missing; see --help", "");
+        return export_line_refuse("the address redis://host:port/db is missing; see --help", "");
     if (w->named > 1)
-        return refuse("queues are named by --queue", w->names[1]);
+        return export_line_refuse("queues are named by --queue", w->names[1]);
     if (w->count == 0)
-        return refuse("the option --queue is missing", "");
+        return export_line_refuse("the option --queue is missing", "");
     if (strcmp(w->pop, "right") != 0 && strcmp(w->pop, "left") != 0)
-        return refuse("--pop must be right or left", w->pop);
+        return export_line_refuse("--pop must be right or left", w->pop);
     return true;
 }
 
 /* ---- queues ---- */
 
 /* A step for each queue that matches; false after an error. */
-typedef bool with_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name);
+typedef bool with_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
+                        const char *name);
 
-static bool each_queue(struct export *x, const struct words *w, struct line_progress *p, with_queue *with) {
+static bool export_line_each_queue(struct export *x, const struct export_line_words *w,
+                                   struct line_progress *p, with_queue *with) {
     char **names = NULL;
     size_t count = 0;
     bool good = true;
@@ -89,7 +91,8 @@ static bool each_queue(struct export *x, const struct words *w, struct line_prog
     return good;
 }
 
-static bool count_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name) {
+static bool count_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
+                        const char *name) {
     int64_t length = export_length(x, name);
 
     if (w->dry_run && length >= 0)
@@ -98,7 +101,8 @@ static bool count_queue(struct export *x, const struct words *w, struct line_pro
     return length >= 0;
 }
 
-static bool move_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name) {
+static bool move_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
+                       const char *name) {
     int64_t before = x->moved;
     struct export_rest rest;
 
@@ -117,7 +121,7 @@ static bool move_queue(struct export *x, const struct words *w, struct line_prog
 
 /* ---- jobs that stay ---- */
 
-static void tell_rest(struct export *x, const struct words *w, const char *name, int64_t count,
+static void tell_rest(struct export *x, const struct export_line_words *w, const char *name, int64_t count,
                       const char *what) {
     if (count > 0)
         printf("%lld jobs of %s %s: they are %s\n", (long long)count, name,
@@ -125,7 +129,8 @@ static void tell_rest(struct export *x, const struct words *w, const char *name,
     x->stays += count;
 }
 
-static bool tell_queue(struct export *x, const struct words *w, struct line_progress *p, const char *name) {
+static bool tell_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
+                       const char *name) {
     struct export_rest rest;
 
     (void)p;
@@ -143,13 +148,13 @@ static bool tell_queue(struct export *x, const struct words *w, struct line_prog
 
 /* ---- the run ---- */
 
-static bool run(struct export *x, const struct words *w, struct line_progress *p) {
-    if (!each_queue(x, w, p, count_queue))
+static bool export_line_run(struct export *x, const struct export_line_words *w, struct line_progress *p) {
+    if (!export_line_each_queue(x, w, p, count_queue))
         return false;
     while (!w->dry_run && !line_ended()) {
         int64_t before = x->moved;
 
-        if (!each_queue(x, w, p, move_queue))
+        if (!export_line_each_queue(x, w, p, move_queue))
             return false;
         if (!w->follow)
             break;
@@ -159,18 +164,18 @@ static bool run(struct export *x, const struct words *w, struct line_progress *p
     return true;
 }
 
-static int work(struct export *x, const struct words *w) {
+static int export_line_work(struct export *x, const struct export_line_words *w) {
     struct line_progress p;
     bool good;
 
     line_progress_begin(&p);
-    good = run(x, w, &p);
+    good = export_line_run(x, w, &p);
     line_progress_clear(&p);
     if (!w->dry_run)
         printf("%lld jobs moved\n", (long long)x->moved);
-    good = good && each_queue(x, w, &p, tell_queue);
+    good = good && export_line_each_queue(x, w, &p, tell_queue);
     if (!good) {
-        refuse(x->err, "");
+        export_line_refuse(x->err, "");
         if (x->begun)
             fprintf(stderr,
                     "Jobs that were taken and not yet pushed may be in queues pgdisque:export:*. Run the "
@@ -178,13 +183,13 @@ static int work(struct export *x, const struct words *w) {
         return 2;
     }
     if (line_ended() && !w->follow) {
-        refuse("it was interrupted; run it again for the rest", "");
+        export_line_refuse("it was interrupted; run it again for the rest", "");
         return 2;
     }
     return x->stays > 0 && !w->dry_run;
 }
 
-static bool connect_all(struct export *x, const struct words *w) {
+static bool connect_all(struct export *x, const struct export_line_words *w) {
     x->to.c = line_connect("export", w->names[0], 6379);
     if (x->to.c == NULL)
         return false;
@@ -199,9 +204,9 @@ static bool connect_all(struct export *x, const struct words *w) {
     return true;
 }
 
-static int export_with(const struct words *w) {
+static int export_with(const struct export_line_words *w) {
     struct export x = { .key_prefix = w->key_prefix, .batch = w->batch, .left = strcmp(w->pop, "left") == 0 };
-    int status = connect_all(&x, w) ? work(&x, w) : 2;
+    int status = connect_all(&x, w) ? export_line_work(&x, w) : 2;
 
     for (size_t i = 0; i < EXPORT_MOVERS; i++)
         redisFree(x.movers[i].c);
@@ -215,13 +220,15 @@ bool export_line_asked(int argc, char **argv) {
 }
 
 int export_line(int argc, char **argv) {
-    struct words w = { .from = "127.0.0.1:7711", .key_prefix = "", .pop = "right", .batch = DEFAULT_BATCH };
+    struct export_line_words w = {
+        .from = "127.0.0.1:7711", .key_prefix = "", .pop = "right", .batch = DEFAULT_BATCH
+    };
     int status = 2;
 
     w.names = xcalloc((size_t)argc, sizeof *w.names);
     w.queues = xcalloc((size_t)argc, sizeof *w.queues);
     line_signals();
-    if (read_words(argc, argv, &w)) {
+    if (export_line_read_words(argc, argv, &w)) {
         if (w.help)
             fputs(usage, stdout);
         status = w.help ? 0 : export_with(&w);

@@ -43,7 +43,7 @@ static redisContext *reach(void) {
 }
 
 /* The last reply; NULL if the connection was lost. */
-static redisReply *ask(redisContext *c) {
+static redisReply *health_line_ask(redisContext *c) {
     redisReply *r;
 
     if (config.requirepass[0] != '\0') {
@@ -55,7 +55,7 @@ static redisReply *ask(redisContext *c) {
     return redisCommand(c, "HEALTH");
 }
 
-static int tell(const redisContext *c, const redisReply *r) {
+static int health_line_tell(const redisContext *c, const redisReply *r) {
     if (r != NULL && r->type == REDIS_REPLY_INTEGER) {
         printf("healthy: a job went through in %lld ms\n", r->integer);
         return 0;
@@ -64,7 +64,7 @@ static int tell(const redisContext *c, const redisReply *r) {
     return 1;
 }
 
-static int look(void) {
+static int health_line_look(void) {
     redisContext *c = reach();
     redisReply *r = NULL;
     int status;
@@ -72,8 +72,8 @@ static int look(void) {
     if (c == NULL)
         return 1;
     if (c->err == 0)
-        r = ask(c);
-    status = tell(c, r);
+        r = health_line_ask(c);
+    status = health_line_tell(c, r);
     freeReplyObject(r);
     redisFree(c);
     return status;
@@ -92,5 +92,5 @@ int health_line(int argc, char **argv) {
         return 0;
     }
     signal(SIGPIPE, SIG_IGN);
-    return look();
+    return health_line_look();
 }

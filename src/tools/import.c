@@ -31,13 +31,13 @@ struct in_hand {
     int64_t now_s;
 };
 
-static bool stop(struct import *im, const char *who, const char *what) {
+static bool import_stop(struct import *im, const char *who, const char *what) {
     snprintf(im->err, sizeof im->err, "%s: %s", who, what);
     return false;
 }
 
 static bool redis_is_well(struct import *im) {
-    return im->from.err[0] == '\0' || stop(im, "Redis", im->from.err);
+    return im->from.err[0] == '\0' || import_stop(im, "Redis", im->from.err);
 }
 
 static void name_keys(const struct import *im, const struct import_source *s, struct import_keys *k) {
@@ -46,7 +46,7 @@ static void name_keys(const struct import *im, const struct import_source *s, st
     k->refused = xasprintf("%s:refused", k->side);
 }
 
-static void drop(struct in_hand *h) {
+static void import_drop(struct in_hand *h) {
     free(h->keys.side);
     free(h->keys.mark);
     free(h->keys.refused);
@@ -74,7 +74,7 @@ static bool unpack(struct import *im, const struct import_source *s, const redis
     for (size_t at = 0, step; at < list->elements; at += step) {
         step = s->shape->unpack(list->element + at, list->elements - at, &h->elements[h->count++]);
         if (step == 0)
-            return stop(im, h->keys.side, "this is not a list that an import has made");
+            return import_stop(im, h->keys.side, "this is not a list that an import has made");
     }
     h->bad = xcalloc(h->count + 1, sizeof *h->bad);
     if (im->kind->hashes != NULL) {
@@ -86,7 +86,7 @@ static bool unpack(struct import *im, const struct import_source *s, const redis
 
 /* Reads mark and elements in one transaction, so that the elements belong to the ID. Leaves h->id empty if there is no
  * batch. */
-static bool look(struct import *im, const struct import_source *s, struct in_hand *h) {
+static bool import_look(struct import *im, const struct import_source *s, struct in_hand *h) {
     const redisReply *mark, *list;
 
     redis_pipe_put(&im->from, "UNWATCH");
@@ -102,15 +102,15 @@ static bool look(struct import *im, const struct import_source *s, struct in_han
     mark = h->reply->element[0];
     list = h->reply->element[1];
     if (!redis_reply_fits(list, "[s*]"))
-        return stop(im, h->keys.side, "this is not a list that an import has made");
+        return import_stop(im, h->keys.side, "this is not a list that an import has made");
     if (redis_reply_fits(mark, "n"))
         return true;
     if (!redis_reply_fits(mark, "s") || mark->len < IMPORT_ID_LEN)
-        return stop(im, h->keys.mark, "this key was not written by an import");
+        return import_stop(im, h->keys.mark, "this key was not written by an import");
     memcpy(h->id, mark->str, IMPORT_ID_LEN);
     h->begun = true;
     if (memcmp(h->id, im->ended, IMPORT_ID_LEN) == 0)
-        return stop(im, h->keys.side, "this batch was removed and is still there");
+        return import_stop(im, h->keys.side, "this batch was removed and is still there");
     h->prefix = xstrdup(mark->str + IMPORT_ID_LEN);
     h->now_s = strtoll(h->reply->element[2]->element[0]->str, NULL, 10);
     return unpack(im, s, list, h);
@@ -118,9 +118,9 @@ static bool look(struct import *im, const struct import_source *s, struct in_han
 
 /* Takes a batch that an earlier import has left, or else a new one. If another import takes the source's elements
  * first, the next try reads that batch. */
-static bool take(struct import *im, const struct import_source *s, struct in_hand *h) {
+static bool import_take(struct import *im, const struct import_source *s, struct in_hand *h) {
     for (int i = 0; i < TAKE_TRIES; i++) {
-        if (!look(im, s, h))
+        if (!import_look(im, s, h))
             return false;
         if (h->id[0] != '\0')
             return true;
@@ -133,7 +133,7 @@ static bool take(struct import *im, const struct import_source *s, struct in_han
         if (h->dry)
             return true;
     }
-    return stop(im, h->keys.side, "no batch could be put here");
+    return import_stop(im, h->keys.side, "no batch could be put here");
 }
 
 /* ---- add jobs ---- */
@@ -151,8 +151,8 @@ static void count_one(struct import *im, const char *queue) {
     im->moved++;
 }
 
-static void put_job(struct import *im, const struct in_hand *h, size_t i, const struct import_task *task,
-                    const char *queue) {
+static void import_put_job(struct import *im, const struct in_hand *h, size_t i,
+                           const struct import_task *task, const char *queue) {
     char key[IMPORT_ID_LEN + 32], ttl[24], delay[24], keep[16], attempts[24], priority[24];
     struct slice words[17] = { SLICE("ADDJOB"), slice_str(queue), task->body, SLICE("0"), SLICE("TTL") };
     size_t n = 13;
@@ -191,7 +191,7 @@ static int64_t delay_of(const struct in_hand *h, const struct import_element *e)
 }
 
 /* The server closes the connection after a larger argument, and refuses a longer name. */
-static bool fits(const struct import *im, const struct import_task *task, const char *queue) {
+static bool import_fits(const struct import *im, const struct import_task *task, const char *queue) {
     return task->body.len <= (size_t)im->body_max && strlen(queue) <= NAME_LEN_MAX;
 }
 
@@ -217,8 +217,8 @@ static char *add_one(struct import *im, const struct import_source *s, const str
         task.queue = slice_str(s->queue);
     if (!e->hangs && !e->odd && im->kind->read(im, e, &task)) {
         queue = xasprintf("%s%.*s", h->prefix, (int)task.queue.len, task.queue.ptr);
-        if (fits(im, &task, queue))
-            put_job(im, h, i, &task, queue);
+        if (import_fits(im, &task, queue))
+            import_put_job(im, h, i, &task, queue);
         else
             queue = too_large(im, s, &task, queue);
     }
@@ -226,7 +226,7 @@ static char *add_one(struct import *im, const struct import_source *s, const str
     return queue;
 }
 
-static bool add_all(struct import *im, const struct import_source *s, struct in_hand *h) {
+static bool import_add_all(struct import *im, const struct import_source *s, struct in_hand *h) {
     char **queues = xcalloc(h->count + 1, sizeof *queues);
 
     for (size_t i = 0; i < h->count; i++) {
@@ -248,13 +248,13 @@ static bool add_all(struct import *im, const struct import_source *s, struct in_
         free(queues[i]);
     }
     free(queues);
-    return im->to.err[0] == '\0' || stop(im, "pgdisque", im->to.err);
+    return im->to.err[0] == '\0' || import_stop(im, "pgdisque", im->to.err);
 }
 
 /* ---- end of a batch ---- */
 
 /* Does the batch still exist? Another import may have ended it. WATCH keeps the answer valid until EXEC. */
-static bool still_there(struct import *im, const struct in_hand *h) {
+static bool import_still_there(struct import *im, const struct in_hand *h) {
     redisReply *r;
     bool same;
 
@@ -269,10 +269,10 @@ static bool still_there(struct import *im, const struct in_hand *h) {
     return same;
 }
 
-static bool end(struct import *im, const struct import_source *s, const struct in_hand *h) {
+static bool import_end(struct import *im, const struct import_source *s, const struct in_hand *h) {
     size_t queued = 3;
 
-    if (!still_there(im, h)) {
+    if (!import_still_there(im, h)) {
         redis_pipe_put(&im->from, "UNWATCH");
         redis_pipe_skip(&im->from, 1);
         return redis_is_well(im);
@@ -305,7 +305,7 @@ int64_t import_begun(struct import *im, const struct import_source *s) {
     else
         redis_pipe_put(&im->from, "EXISTS %s", h.keys.mark);
     begun = import_take_length(im, s, "EXISTS");
-    drop(&h);
+    import_drop(&h);
     return begun;
 }
 
@@ -316,10 +316,10 @@ bool import_ask_limits(struct import *im) {
     redis_pipe_put(&im->to, "CONFIG GET proto-max-bulk-len");
     r = redis_pipe_take(&im->to, "CONFIG GET", "[ss]");
     if (r == NULL)
-        return stop(im, "pgdisque", im->to.err);
+        return import_stop(im, "pgdisque", im->to.err);
     good = parse_int_strict(import_slice(r->element[1]), &im->body_max) && im->body_max > 0;
     freeReplyObject(r);
-    return good || stop(im, "pgdisque", "unexpected reply to CONFIG GET");
+    return good || import_stop(im, "pgdisque", "unexpected reply to CONFIG GET");
 }
 
 int64_t import_batch(struct import *im, const struct import_source *s) {
@@ -327,14 +327,14 @@ int64_t import_batch(struct import *im, const struct import_source *s) {
     int64_t moved = -1;
 
     name_keys(im, s, &h.keys);
-    if (take(im, s, &h)) {
+    if (import_take(im, s, &h)) {
         if (h.dry)
             moved = 0;
-        else if (add_all(im, s, &h) && end(im, s, &h))
+        else if (import_add_all(im, s, &h) && import_end(im, s, &h))
             moved = (int64_t)h.count;
     }
     im->begun = moved < 0 && h.begun;
-    drop(&h);
+    import_drop(&h);
     return moved;
 }
 

@@ -10,7 +10,7 @@
 #include "base/json_make.h"
 #include "tools/import_shape.h"
 
-static struct slice field_of(const struct import_element *e, const char *name) {
+static struct slice import_hash_field_of(const struct import_element *e, const char *name) {
     for (size_t i = 0; i + 1 < e->strings; i += 2) {
         if (slice_equal(import_slice(e->fields[i]), slice_str(name)))
             return import_slice(e->fields[i + 1]);
@@ -18,7 +18,7 @@ static struct slice field_of(const struct import_element *e, const char *name) {
     return (struct slice){ NULL, 0 };
 }
 
-static int64_t number_of(struct slice text, int64_t otherwise) {
+static int64_t import_hash_number_of(struct slice text, int64_t otherwise) {
     int64_t number;
 
     return text.ptr != NULL && parse_int_strict(text, &number) && number >= 0 ? number : otherwise;
@@ -159,10 +159,10 @@ static bool is_binary(struct slice name) {
 }
 
 static bool read_rq(const struct import *im, const struct import_element *e, struct import_task *task) {
-    int64_t retries = number_of(field_of(e, "retries_left"), -1);
+    int64_t retries = import_hash_number_of(import_hash_field_of(e, "retries_left"), -1);
 
     (void)im;
-    if (field_of(e, "data").ptr == NULL)
+    if (import_hash_field_of(e, "data").ptr == NULL)
         return false;
     json_begin(&task->made);
     if (!json_add_text(&task->made, SLICE("id"), e->text))
@@ -229,20 +229,20 @@ static bool find_bull(struct import *im, char **names, size_t count, struct impo
 }
 
 static bool add_raw(const struct import_element *e, struct import_task *task, const char *name) {
-    struct slice value = field_of(e, name);
+    struct slice value = import_hash_field_of(e, name);
 
     return json_add_value(&task->made, slice_str(name), value.ptr == NULL ? SLICE("null") : value);
 }
 
 /* The remaining attempts; 0 if the job has no limit. The option attempts counts all attempts. */
 static int64_t bull_attempts(const struct import_element *e, struct slice opts) {
-    struct slice field, made = field_of(e, "atm");
+    struct slice field, made = import_hash_field_of(e, "atm");
     int64_t attempts, done;
 
     if (json_field(opts, "attempts", &field) != JSON_FOUND)
         return 0;
-    attempts = number_of(field, 0);
-    done = number_of(made.ptr != NULL ? made : field_of(e, "attemptsMade"), 0);
+    attempts = import_hash_number_of(field, 0);
+    done = import_hash_number_of(made.ptr != NULL ? made : import_hash_field_of(e, "attemptsMade"), 0);
     if (attempts < 1 || attempts > 1000000)
         return 0;
     return done < attempts ? attempts - done : 1;
@@ -250,7 +250,7 @@ static int64_t bull_attempts(const struct import_element *e, struct slice opts) 
 
 /* Is the timestamp valid? Jobs of Bull before version 3 have none. */
 static bool has_time(const struct import_element *e) {
-    struct slice time = field_of(e, "timestamp");
+    struct slice time = import_hash_field_of(e, "timestamp");
 
     return time.ptr == NULL || json_kind_of(time) == JSON_NUMBER;
 }
@@ -258,17 +258,18 @@ static bool has_time(const struct import_element *e) {
 /* In Bull a job without priority comes before priority 1, and 1 before 2. Repeated jobs are refused, because each run
  * adds the next one. Children are refused, because their parents wait for them. */
 static bool read_bull(const struct import *im, const struct import_element *e, struct import_task *task) {
-    int64_t priority = number_of(field_of(e, "priority"), 0);
-    struct slice opts = field_of(e, "opts");
+    int64_t priority = import_hash_number_of(import_hash_field_of(e, "priority"), 0);
+    struct slice opts = import_hash_field_of(e, "opts");
 
     (void)im;
-    if (field_of(e, "data").ptr == NULL || json_kind_of(opts) != JSON_OBJECT || !has_time(e) ||
-        field_of(e, "parentKey").ptr != NULL || (e->text.len > 7 && memcmp(e->text.ptr, "repeat:", 7) == 0))
+    if (import_hash_field_of(e, "data").ptr == NULL || json_kind_of(opts) != JSON_OBJECT || !has_time(e) ||
+        import_hash_field_of(e, "parentKey").ptr != NULL ||
+        (e->text.len > 7 && memcmp(e->text.ptr, "repeat:", 7) == 0))
         return false;
     json_begin(&task->made);
     if (!json_add_text(&task->made, SLICE("id"), e->text) ||
-        !json_add_text(&task->made, SLICE("name"), field_of(e, "name")) || !add_raw(e, task, "data") ||
-        !add_raw(e, task, "opts") || !add_raw(e, task, "timestamp"))
+        !json_add_text(&task->made, SLICE("name"), import_hash_field_of(e, "name")) ||
+        !add_raw(e, task, "data") || !add_raw(e, task, "opts") || !add_raw(e, task, "timestamp"))
         return false;
     body_is_made(task);
     task->attempts = bull_attempts(e, opts);

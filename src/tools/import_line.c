@@ -18,7 +18,7 @@
 /* An entry that a consumer has held for this time counts as abandoned. */
 #define DEFAULT_IDLE_S 60
 
-struct words {
+struct import_line_words {
     char *from, *to, *kind, *prefix, *key_prefix, *pop, *group, *field;
     int64_t ttl, batch, idle, attempts;
     bool follow, dry_run, help;
@@ -26,7 +26,7 @@ struct words {
     size_t count;
 };
 
-static bool refuse(const char *why, const char *what) {
+static bool import_line_refuse(const char *why, const char *what) {
     return line_refuse("import", why, what);
 }
 
@@ -59,7 +59,7 @@ static const char usage[] =
 
 /* ---- options ---- */
 
-static bool read_words(int argc, char **argv, struct words *w) {
+static bool import_line_read_words(int argc, char **argv, struct import_line_words *w) {
     const struct line_option options[] = {
         { .name = "--to", .text = &w->to },
         { .name = "--kind", .text = &w->kind },
@@ -82,21 +82,21 @@ static bool read_words(int argc, char **argv, struct words *w) {
     if (w->help)
         return true;
     if (w->count == 0)
-        return refuse("the address redis://host:port/db is missing; see --help", "");
+        return import_line_refuse("the address redis://host:port/db is missing; see --help", "");
     w->from = w->names[0];
     if (strcmp(w->pop, "right") != 0 && strcmp(w->pop, "left") != 0)
-        return refuse("--pop must be right or left", w->pop);
+        return import_line_refuse("--pop must be right or left", w->pop);
     return true;
 }
 
-static bool choose_kind(const struct words *w, struct import *im) {
+static bool choose_kind(const struct import_line_words *w, struct import *im) {
     im->kind = import_kind(w->kind);
     if (im->kind == NULL)
-        return refuse("there is no such kind of tasks; --help lists the kinds", w->kind);
+        return import_line_refuse("there is no such kind of tasks; --help lists the kinds", w->kind);
     if (im->kind->needs_names && w->count == 1)
-        return refuse("lists or queues must be named, and the names are missing", "");
+        return import_line_refuse("lists or queues must be named, and the names are missing", "");
     if (im->kind == &import_streams && w->group == NULL)
-        return refuse("the option --group is missing; it names the consumer group", "");
+        return import_line_refuse("the option --group is missing; it names the consumer group", "");
     im->stream = (struct import_stream_words){ w->group, w->field, w->idle, w->attempts };
     im->prefix = w->prefix;
     im->key_prefix = w->key_prefix;
@@ -142,7 +142,7 @@ static int64_t move_all(struct import *im, const struct import_source *sources, 
 
 /* Adds the elements under these names, or all if there are no names, to the total. Returns more than 0 if something was
  * found, or -1. A batch of an earlier run and tasks that workers hold count as found. */
-static int64_t count_names(struct import *im, const struct words *w, char **names, size_t named,
+static int64_t count_names(struct import *im, const struct import_line_words *w, char **names, size_t named,
                            struct line_progress *p) {
     struct import_source *sources = NULL;
     size_t count = 0;
@@ -164,7 +164,7 @@ static int64_t count_names(struct import *im, const struct words *w, char **name
 }
 
 /* Reports names without tasks, because they may be misspelt. With --follow their tasks may come later. */
-static bool count_all(struct import *im, const struct words *w, struct line_progress *p) {
+static bool count_all(struct import *im, const struct import_line_words *w, struct line_progress *p) {
     if (w->count == 1)
         return count_names(im, w, NULL, 0, p) >= 0;
     for (size_t i = 1; i < w->count; i++) {
@@ -173,7 +173,7 @@ static bool count_all(struct import *im, const struct words *w, struct line_prog
         if (found < 0)
             return false;
         if (found == 0 && !w->follow) {
-            refuse("nothing was found under this name", w->names[i]);
+            import_line_refuse("nothing was found under this name", w->names[i]);
             im->missing++;
         }
     }
@@ -181,7 +181,7 @@ static bool count_all(struct import *im, const struct words *w, struct line_prog
 }
 
 /* Moves all tasks once, or with --follow repeatedly. Each round searches for new queues. */
-static bool run(struct import *im, const struct words *w, struct line_progress *p) {
+static bool import_line_run(struct import *im, const struct import_line_words *w, struct line_progress *p) {
     int64_t moved = 0;
 
     if (!count_all(im, w, p))
@@ -203,17 +203,17 @@ static bool run(struct import *im, const struct words *w, struct line_progress *
     return true;
 }
 
-static int work(struct import *im, const struct words *w) {
+static int import_line_work(struct import *im, const struct import_line_words *w) {
     struct line_progress p;
     bool good;
 
     line_progress_begin(&p);
-    good = run(im, w, &p);
+    good = import_line_run(im, w, &p);
 
     if (!w->dry_run)
         tell_sum(im, &p);
     if (!good) {
-        refuse(im->err, "");
+        import_line_refuse(im->err, "");
         if (im->begun)
             fprintf(stderr,
                     "A batch that was taken and not yet added may be in Redis, in pgdisque:import:%s:*. "
@@ -222,13 +222,13 @@ static int work(struct import *im, const struct words *w) {
         return 2;
     }
     if (line_ended() && !w->follow) {
-        refuse("it was interrupted; run it again for the rest", "");
+        import_line_refuse("it was interrupted; run it again for the rest", "");
         return 2;
     }
     return im->refused > 0 ? 1 : im->missing > 0 ? 3 : 0;
 }
 
-static int import_with(const struct words *w) {
+static int import_with(const struct import_line_words *w) {
     struct import im = { 0 };
     int status = 2;
 
@@ -237,9 +237,9 @@ static int import_with(const struct words *w) {
         if (im.from.c != NULL && !w->dry_run)
             im.to.c = line_connect("import", w->to, 7711);
         if (im.to.c != NULL && !import_ask_limits(&im))
-            refuse(im.err, "");
+            import_line_refuse(im.err, "");
         else if (im.from.c != NULL && (w->dry_run || im.to.c != NULL))
-            status = work(&im, w);
+            status = import_line_work(&im, w);
     }
     import_free(&im);
     return status;
@@ -250,21 +250,21 @@ bool import_line_asked(int argc, char **argv) {
 }
 
 int import_line(int argc, char **argv) {
-    struct words w = { .to = "127.0.0.1:7711",
-                       .kind = "list",
-                       .prefix = "",
-                       .key_prefix = "",
-                       .pop = "right",
-                       .idle = DEFAULT_IDLE_S,
-                       .ttl = DEFAULT_TTL_S,
-                       .batch = DEFAULT_BATCH };
+    struct import_line_words w = { .to = "127.0.0.1:7711",
+                                   .kind = "list",
+                                   .prefix = "",
+                                   .key_prefix = "",
+                                   .pop = "right",
+                                   .idle = DEFAULT_IDLE_S,
+                                   .ttl = DEFAULT_TTL_S,
+                                   .batch = DEFAULT_BATCH };
     int status = 2;
 
     w.names = xcalloc((size_t)argc, sizeof *w.names);
     line_signals();
     if (sodium_init() < 0)
-        refuse("no random numbers", "");
-    else if (read_words(argc, argv, &w)) {
+        import_line_refuse("no random numbers", "");
+    else if (import_line_read_words(argc, argv, &w)) {
         if (w.help)
             fputs(usage, stdout);
         status = w.help ? 0 : import_with(&w);

@@ -38,7 +38,7 @@ static bool marked(struct import *im, const struct import_keys *k) {
     return redis_pipe_take_size(&im->from, "EXISTS") != 0;
 }
 
-static void begin(struct import *im, const struct import_keys *k) {
+static void import_shapes_begin(struct import *im, const struct import_keys *k) {
     char *mark = import_new_mark(im);
 
     redis_pipe_put(&im->from, "MULTI");
@@ -79,7 +79,7 @@ static bool list_take(struct import *im, const struct import_source *s, const st
     if (length <= 0)
         return false;
     count = (size_t)(length < im->batch ? length : im->batch);
-    begin(im, k);
+    import_shapes_begin(im, k);
     for (size_t i = 0; i < count; i++)
         redis_pipe_put(&im->from, "LMOVE %s %s %s RIGHT", s->key, k->side, s->left ? "LEFT" : "RIGHT");
     commit(im, count);
@@ -211,7 +211,7 @@ static void put_aside(struct import *im, const struct import_source *s, const st
         push[i + 3] = import_slice(members->element[i]);
         rem[i / 2 + 2] = import_slice(members->element[i]);
     }
-    begin(im, k);
+    import_shapes_begin(im, k);
     redis_pipe_put_slices(&im->from, push, members->elements + 2);
     redis_pipe_put_slices(&im->from, rem, members->elements / 2 + 2);
     commit(im, 2);

@@ -189,13 +189,13 @@ static bool stream_find(struct import *im, char **names, size_t count, struct im
     return true;
 }
 
-static bool is_name(const struct import_element *e, size_t i, struct slice name) {
+static bool import_stream_is_name(const struct import_element *e, size_t i, struct slice name) {
     return slice_equal(import_slice(e->fields[i]), name);
 }
 
 static bool one_field(const struct import_element *e, struct slice name, struct slice *body) {
     for (size_t i = 0; i + 1 < e->strings; i += 2) {
-        if (is_name(e, i, name)) {
+        if (import_stream_is_name(e, i, name)) {
             *body = import_slice(e->fields[i + 1]);
             return true;
         }
@@ -210,7 +210,7 @@ static bool all_fields(const struct import_element *e, struct import_task *task)
         struct slice name = import_slice(e->fields[i]);
 
         for (size_t j = 0; j < i; j += 2) {
-            if (is_name(e, j, name))
+            if (import_stream_is_name(e, j, name))
                 return false;
         }
         if (!json_add_text(&task->made, name, import_slice(e->fields[i + 1])))

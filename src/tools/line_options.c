@@ -11,7 +11,7 @@ bool line_refuse(const char *subcommand, const char *why, const char *what) {
     return false;
 }
 
-static bool take_number(const char *subcommand, const struct line_option *o, const char *text) {
+static bool line_options_take_number(const char *subcommand, const struct line_option *o, const char *text) {
     char why[120];
 
     if (parse_int_strict(slice_str(text), o->number) && *o->number >= o->min && *o->number <= o->max)
@@ -40,7 +40,7 @@ static bool take_option(int argc, char **argv, int *at, const struct line_option
         return line_refuse(argv[1], "a value is missing", argv[*at]);
     *at += 1;
     if (o->number != NULL)
-        return take_number(argv[1], o, argv[*at]);
+        return line_options_take_number(argv[1], o, argv[*at]);
     if (o->list != NULL)
         o->list[(*o->listed)++] = argv[*at];
     else

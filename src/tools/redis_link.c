@@ -22,7 +22,7 @@ static int hex_digit(char c) {
 }
 
 /* Decodes the percent signs in a part of a URL. The caller frees the result. */
-static char *unescape(const char *from, const char *end) {
+static char *redis_link_unescape(const char *from, const char *end) {
     char *text = slice_dup((struct slice){ from, (size_t)(end - from) }), *to = text;
 
     for (const char *at = text; *at != '\0'; at++) {
@@ -50,11 +50,11 @@ static void read_login(const char *from, const char *end, struct redis_address *
     const char *colon = memchr(from, ':', (size_t)(end - from));
 
     if (colon == NULL)
-        out->password = unescape(from, end);
+        out->password = redis_link_unescape(from, end);
     else {
         if (colon > from)
-            out->user = unescape(from, colon);
-        out->password = unescape(colon + 1, end);
+            out->user = redis_link_unescape(from, colon);
+        out->password = redis_link_unescape(colon + 1, end);
     }
 }
 
@@ -71,9 +71,9 @@ static bool read_host(const char *from, const char *end, struct redis_address *o
     if (port < end && !number_between(port + 1, (size_t)(end - port - 1), 65535, &out->port))
         return false;
     if (port - from > 2 && *from == '[' && port[-1] == ']')
-        out->host = unescape(from + 1, port - 1);
+        out->host = redis_link_unescape(from + 1, port - 1);
     else
-        out->host = unescape(from, port);
+        out->host = redis_link_unescape(from, port);
     return *out->host != '\0';
 }
 

@@ -382,7 +382,7 @@ static bool take_ownership(const struct pgdir *d, const struct pgproc *p, char *
                        d->path, p->user, strerror(errno));
 }
 
-static bool write_all(int fd, const char *text, size_t len) {
+static bool datadir_write_all(int fd, const char *text, size_t len) {
     while (len) {
         ssize_t n = TEMP_FAILURE_RETRY(write(fd, text, len));
 
@@ -401,7 +401,7 @@ static bool write_new(const struct pgdir *d, const struct pgproc *p, const char 
 
     if (fd < 0)
         return false;
-    ok = write_all(fd, text, strlen(text)) && (!p->change_user || fchown(fd, p->uid, p->gid) == 0);
+    ok = datadir_write_all(fd, text, strlen(text)) && (!p->change_user || fchown(fd, p->uid, p->gid) == 0);
     close(fd);
     return ok;
 }

@@ -152,7 +152,7 @@ static void free_event(struct event **event) {
     *event = NULL;
 }
 
-static void forget_all(void) {
+static void postmaster_forget_all(void) {
     free_event(&embedded.on_child);
     free_event(&embedded.on_restart);
     free_event(&embedded.on_minute);
@@ -162,7 +162,7 @@ static void forget_all(void) {
     embedded.conninfo = NULL;
 }
 
-static bool prepare(char *err, size_t err_size) {
+static bool postmaster_prepare(char *err, size_t err_size) {
     int major;
 
     return pgdir_open(&embedded.dir, err, err_size) && pgproc_choose_user(&embedded.proc, err, err_size) &&
@@ -182,12 +182,12 @@ static bool watch_children(struct event_base *base) {
            evsignal_add(embedded.on_child, NULL) == 0 && event_add(embedded.on_minute, &minute) == 0;
 }
 
-static bool start(struct event_base *base, char *err, size_t err_size) {
+static bool postmaster_start(struct event_base *base, char *err, size_t err_size) {
     char *dir;
 
     if (!watch_children(base))
         return pgproc_fail(err, err_size, "cannot watch for the end of child processes");
-    if (!prepare(err, err_size))
+    if (!postmaster_prepare(err, err_size))
         return false;
     dir = socket_dir();
     embedded.conninfo = make_conninfo(dir);
@@ -200,9 +200,9 @@ static bool start(struct event_base *base, char *err, size_t err_size) {
 }
 
 bool embedded_start(struct event_base *base, char *err, size_t err_size) {
-    if (start(base, err, err_size))
+    if (postmaster_start(base, err, err_size))
         return true;
-    forget_all();
+    postmaster_forget_all();
     return false;
 }
 
@@ -263,5 +263,5 @@ void embedded_stop(void) {
         log_notice("postgres", "process %d has ended", (int)embedded.pid);
         embedded.pid = 0;
     }
-    forget_all();
+    postmaster_forget_all();
 }
