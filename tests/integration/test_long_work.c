@@ -374,7 +374,7 @@ static void test_names_are_forgotten(void **state) {
     wire_close(&w);
     EVENTUALLY(info_number(c, "registered_queues") < 20000);
     expect(c, ":1", "QLEN named-0-1");
-    expect(c, "nil", "QSTAT named-1-1");
+    expect(c, "nil", "QSTAT named-200-1");
     get_job(c, "named-0-1", "x");
 }
 
