@@ -11,9 +11,9 @@
 #define CLASSES 16
 /* Under a sanitizer each block is freed at once, so that the sanitizer detects its later use. */
 #ifdef __SANITIZE_ADDRESS__
-#define KEEP_BLOCKS 0
+static const unsigned keep_blocks = 0;
 #else
-#define KEEP_BLOCKS 512
+static const unsigned keep_blocks = 512;
 #endif
 
 struct kept {
@@ -51,7 +51,7 @@ void pool_give(void *block, size_t size) {
     size_t class = class_of(size);
     struct kept *kept = block;
 
-    if (class >= CLASSES || classes[class].count >= KEEP_BLOCKS) {
+    if (class >= CLASSES || classes[class].count >= keep_blocks) {
         free(block);
         return;
     }
