@@ -113,8 +113,8 @@ $$;
 
 -- Extends the leases of jobs by their retry times, or by the given seconds. Returns the number of jobs. Skips
 -- jobs with retry 0, and jobs with less than half of their time to live left. ID:token as for ack_jobs. In a
--- queue with max-active a job needs a slot, as in working_jobs.sql. A job without a free slot is unchanged. The
--- slots stay locked until the transaction ends.
+-- queue with max-active a job needs a slot, as in working_limited.sql. A job without a free slot is unchanged.
+-- The slots stay locked until the transaction ends.
 drop function if exists pgdisque.working(text[], text);
 
 create or replace function pgdisque.working(

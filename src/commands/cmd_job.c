@@ -388,17 +388,26 @@ static void working_done(struct task **tasks, size_t count, const PGresult *rows
     }
 }
 
-struct op op_working_jobs = {
-    .name = "working_jobs",
-    .stmt = SQL_WORKING_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = working_begin,
-    .encode = working_encode,
-    .done = working_done,
-    .fail = job_ids_fail,
-    .answer_lost = job_ids_leased,
-};
+#define WORKING_OP(variable, text, statement)        \
+    struct op variable = { .name = text,             \
+                           .stmt = statement,        \
+                           .names_jobs = true,       \
+                           .conn = CONN_WRITE,       \
+                           .begin = working_begin,   \
+                           .encode = working_encode, \
+                           .done = working_done,     \
+                           .fail = job_ids_fail,     \
+                           .answer_lost = job_ids_leased }
+
+WORKING_OP(op_working_jobs, "working_jobs", SQL_WORKING_JOBS);
+WORKING_OP(op_working_limited, "working_limited", SQL_WORKING_LIMITED);
+
+/* Only a job of a queue with limits may need a slot. A queue that this server does not know may have limits. */
+static struct op *working_op(struct job_key key) {
+    const struct queue *q = queue_find_id(key.queue_id);
+
+    return q == NULL || q->limited ? &op_working_limited : &op_working_jobs;
+}
 
 void cmd_working(struct req *r) {
     int64_t seconds = NO_SECONDS;
@@ -419,6 +428,6 @@ void cmd_working(struct req *r) {
         return;
     }
     job_ids_hold(r);
-    r->task.op = &op_working_jobs;
+    r->task.op = working_op(job_ids(r)->keys[0]);
     batch_add(&r->task);
 }

@@ -180,7 +180,7 @@
           .params = { POP("2"), "f", TAKE_2 },                                                               \
           .rows = POPPED("3", "1", "13:00:00 ") "2 f -",                                                     \
           .left = "" },                                                                                      \
-        { SQL_WORKING_JOBS,                                                                                  \
+        { SQL_WORKING_LIMITED,                                                                               \
           "takes free slots, for a job that is named twice as well; where none is left, nothing is done",    \
           .jobs = TWO_RUNNING "; 1/0/5 ready=12:00:30; 1/0/6",                                               \
           .setup = MAX_ACTIVE("4"),                                                                          \
@@ -192,7 +192,7 @@
                   "1/0/3 ready=12:01:00 owner=9; 1/0/4 ready=12:01:00 owner=9; 1/0/5 ready=12:00:30; 1/0/6", \
           .query = SLOTS,                                                                                    \
           .found = "1:1:0 2:2:0 3:3:1 4:4:1" },                                                              \
-        { SQL_WORKING_JOBS,                                                                                  \
+        { SQL_WORKING_LIMITED,                                                                               \
           "a job keeps its slot after its lease, and beyond a lower limit during its lease",                 \
           .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3",            \
           .setup = MAX_ACTIVE("1"),                                                                          \
@@ -204,7 +204,7 @@
                   "1/0/3",                                                                                   \
           .query = SLOTS,                                                                                    \
           .found = "1:1:0 2:2:0" },                                                                          \
-        { SQL_WORKING_JOBS,                                                                                  \
+        { SQL_WORKING_LIMITED,                                                                               \
           "a job whose lease has ended beyond a lower limit takes another slot",                             \
           .jobs = "1/0/2 deliveries=1 owner=3",                                                              \
           .setup = MAX_ACTIVE("1"),                                                                          \
@@ -213,13 +213,13 @@
           .left = "1/0/2 ready=12:01:00 deliveries=1 extras=1 owner=9",                                      \
           .query = SLOTS,                                                                                    \
           .found = "1:2:1 2:2:0" },                                                                          \
-        { SQL_WORKING_JOBS,                                                                                  \
+        { SQL_WORKING_LIMITED,                                                                               \
           "takes no slot while a job runs beyond a lower limit",                                             \
           .jobs = "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3",                                        \
           .setup = MAX_ACTIVE("1"),                                                                          \
           .params = { "{1}", "{0}", "{3}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
           .rows = "1 60 11:00:00 f t 11:00:00 f t" },                                                        \
-        { SQL_WORKING_JOBS,                                                                                  \
+        { SQL_WORKING_LIMITED,                                                                               \
           "needs no slot where each group has its own limit",                                                \
           .jobs = "1/0/3",                                                                                   \
           .setup = MAX_ACTIVE("2") "; insert into pgdisque.queue_setting values (1, 'per-group', '1')",      \

@@ -151,7 +151,8 @@ static const struct planned planned[] = {
     { SQL_WAKE_DUE, HOT, "now(), now(), 100, '{1}'" },
     { SQL_WAKE_EXPIRED, HOT, "now(), now(), 100" },
     { SQL_WAKE_NEXT, HOT, "now()" },
-    { SQL_WORKING_JOBS, HOT | SORTS, KEYS ", '{now,now}', '{5,null}', now(), 1, '{}', '{}'" },
+    { SQL_WORKING_JOBS, HOT, KEYS ", '{now,now}', '{5,null}', now(), 1, '{}', '{}'" },
+    { SQL_WORKING_LIMITED, HOT | SORTS, KEYS ", '{now,now}', '{5,null}', now(), 1, '{}', '{}'" },
 };
 
 #define PLANNED (sizeof(planned) / sizeof(planned[0]))

@@ -34,8 +34,7 @@ static void prepare_case(const struct stmt_case *c) {
         same_text(sql(conn, "%s", c->setup), "", "setup");
 }
 
-static void run_case(void **state) {
-    const struct stmt_case *c = *state;
+static void check_case(const struct stmt_case *c) {
     const char *rows;
     char *before;
 
@@ -49,6 +48,23 @@ static void run_case(void **state) {
     if (c->query)
         same_text(sql(conn, "%s", c->query), c->found, c->query);
     free(before);
+}
+
+static void run_case(void **state) {
+    check_case(*state);
+}
+
+/* In queues without limits both statements of WORKING do the same. */
+static void working_limited_passes_the_cases_of_working_jobs(void **state) {
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        struct stmt_case c = *case_at(i);
+
+        if (c.stmt != SQL_WORKING_JOBS)
+            continue;
+        c.stmt = SQL_WORKING_LIMITED;
+        check_case(&c);
+    }
 }
 
 static void every_statement_has_a_case(void **state) {
@@ -141,11 +157,12 @@ static int open_database(void **state) {
 
 int main(void) {
     static char names[CASES][160];
-    static struct CMUnitTest tests[CASES + 4] = {
+    static struct CMUnitTest tests[CASES + 5] = {
         [CASES] = cmocka_unit_test(every_statement_has_a_case),
         [CASES + 1] = cmocka_unit_test(every_header_names_all_parameters),
         [CASES + 2] = cmocka_unit_test_setup(clock_goes_on, open_database),
         [CASES + 3] = cmocka_unit_test(settings_of_a_session_hold),
+        [CASES + 4] = cmocka_unit_test_setup(working_limited_passes_the_cases_of_working_jobs, open_database),
     };
     int failed;
 
