@@ -55,12 +55,9 @@ begin
 end
 $$;
 
--- The result type of a function cannot be replaced. An earlier version had no tokens.
-drop function if exists pgdisque.api_keys(text[]);
-
 -- The keys in IDs, in the order of the IDs, and their tokens: 0 is none. An ID that this database did not make
 -- has no row.
-create function pgdisque.api_keys(ids text[])
+create or replace function pgdisque.api_keys(ids text[])
 returns table (ordinal bigint, queue_id integer, rank smallint, id bigint, token bigint)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare

@@ -289,30 +289,6 @@ begin
 end
 $$;
 
--- Earlier versions had fewer parameters. A call must match one function only.
-drop function if exists
-    pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),
-    pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text, text),
-    pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text, text),
-    pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text, text),
-    pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text, text),
-    pgdisque.api_insert(
-        bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer, integer, integer, bytea, bytea),
-    pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean, integer, integer, text),
-    pgdisque.add_job(text, text, integer, integer, integer, integer, boolean, integer, integer, text),
-    pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text),
-    pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean, integer, integer, text),
-    pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean, integer, integer, text),
-    pgdisque.api_insert(
-        bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer, integer, integer, bytea),
-    pgdisque.api_tell_added(bigint, bigint, integer, boolean, timestamptz, integer, integer, integer),
-    pgdisque.add_job(text, bytea, integer, integer, integer, integer, boolean),
-    pgdisque.add_job(text, text, integer, integer, integer, integer, boolean),
-    pgdisque.add_jobs(text, bytea[], integer, integer, integer, integer, boolean),
-    pgdisque.add_jobs(text, text[], integer, integer, integer, integer, boolean),
-    pgdisque.api_add(text, bytea[], integer, integer, integer, integer, boolean),
-    pgdisque.api_insert(bigint[], bytea[], integer, timestamptz, integer, integer, integer, integer);
-
 -- Adds a job, or several jobs, and returns the IDs. unique_key: while a job with that key exists in the queue,
 -- or for unique_for seconds, no job is added and the ID of that job is returned. unique_keys: a key per job, or
 -- null. wake false: servers are informed by wake() only, and this transaction does not take the lock of NOTIFY.

@@ -78,20 +78,6 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
         'pgdisque.cursor_' || queue_id, rank || ',' || id || ',' || extract(epoch from full_at), false)
 $$;
 
--- An earlier version had no tokens, and the columns of a function cannot be replaced.
-do $$
-begin
-    if exists (
-        select
-        from pg_catalog.pg_proc as p
-        where p.oid = to_regprocedure('pgdisque.get_jobs(text, integer, text)')
-          and 'token' <> all (p.proargnames)
-    ) then
-        drop function pgdisque.get_jobs(text, integer, text);
-    end if;
-end
-$$;
-
 -- Takes jobs for a worker, with leases of their retry times. A rollback puts them back at once. A call
 -- continues at the scan position of the session's last call. At intervals it scans the queue from the
 -- beginning, for redelivered jobs. A full scan at each call would pass over all dead rows.

@@ -49,9 +49,6 @@ begin
 end
 $$;
 
--- An earlier version had neither delay nor error. A call must match one function only.
-drop function if exists pgdisque.nack_jobs(text[]);
-
 -- Queues jobs again that are leased or delayed, and counts a NACK. Returns their number. delay: seconds,
 -- instead of the back-off. error: shown in the views. Jobs with retry 0 are at most once, and are not queued
 -- again. ID:token as for ack_jobs.
@@ -115,8 +112,6 @@ $$;
 -- jobs with retry 0, and jobs with less than half of their time to live left. ID:token as for ack_jobs. In a
 -- queue with max-active a job needs a slot, as in working_limited.sql. A job without a free slot is unchanged.
 -- The slots stay locked until the transaction ends.
-drop function if exists pgdisque.working(text[], text);
-
 create or replace function pgdisque.working(
     ids text[], worker text default null, seconds integer default null
 ) returns integer

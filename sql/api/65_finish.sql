@@ -22,9 +22,6 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
         ) as n)
 $$;
 
--- An earlier version had no result.
-drop function if exists pgdisque.ack_jobs(text[]);
-
 -- Deletes jobs in any state, and returns their number. An ID may have a token: ID:token. It is skipped if the
 -- job was put back or delivered again since the token was given. Jobs are retained as their queue's retention
 -- says, and for a minute if there is a result. finish_jobs.sql describes the tables.

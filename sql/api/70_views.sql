@@ -99,8 +99,3 @@ where j.owner is not null
   and j.expires_at > clock_timestamp()
 group by j.owner, j.worker, q.name;
 
--- Earlier versions of the views used them.
-drop function if exists
-    pgdisque.job_id(integer, smallint, bigint, timestamptz, integer),
-    pgdisque.api_siphash(bytea, bytea),
-    pgdisque.api_plus(bigint, bigint);

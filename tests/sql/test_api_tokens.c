@@ -47,22 +47,6 @@ static void what_is_no_token_is_refused(void **state) {
     assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s:123456789012345678'])", id), "0");
 }
 
-/* Of an older version, with other columns. */
-static void functions_that_have_changed_are_replaced(void **state) {
-    (void)state;
-    done(a,
-         "drop function pgdisque.get_jobs(text, integer, text), pgdisque.api_keys(text[]);"
-         "create function pgdisque.get_jobs(queue text, count integer default 1, worker text default null) "
-         "returns table (id text) language sql as $$ select 'x' $$;"
-         "create function pgdisque.api_keys(ids text[]) returns table (id bigint) language sql as $$ "
-         "select 1::bigint $$; update pgdisque.api set digest = 'older'");
-    assert_null(migrate(a));
-    done(a, "select pgdisque.add_job('q', 'x')");
-    does(a, "1", "select token from pgdisque.get_jobs('q')");
-    does(a, "error 42501", "set role pgdisque_producer; select pgdisque.get_jobs('q')");
-    done(a, "reset role");
-}
-
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
 
 int main(void) {
@@ -70,7 +54,6 @@ int main(void) {
         TEST(stale_tokens_do_nothing),
         TEST(a_token_outlives_its_lease),
         TEST(what_is_no_token_is_refused),
-        TEST(functions_that_have_changed_are_replaced),
     };
 
     return run_sql_suite("api_tokens", tests, sizeof(tests) / sizeof(tests[0]));
