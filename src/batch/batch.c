@@ -144,6 +144,11 @@ void batch_dequeue(struct task *t) {
     t->state = TASK_IDLE;
 }
 
+void batch_fail(struct task *t, const struct op_error *error) {
+    if (t->op->fail != NULL)
+        t->op->fail(t, error);
+}
+
 void batch_reset(struct task *t) {
     t->state = TASK_IDLE;
     t->group_size = 0;
@@ -237,7 +242,8 @@ bool batch_has_room(const struct txn *f, const struct params *p, const struct ta
 void batch_encode(struct txn *f, struct params *p, struct task *t,
                   void (*encode_task)(struct params *p, struct task *t)) {
     t->first_row = p->rows;
-    encode_task(p, t);
+    if (encode_task != NULL)
+        encode_task(p, t);
     p->rows += t->rows;
     p->bytes += t->bytes;
     batch_append_task(f, t);
@@ -620,7 +626,7 @@ static void fail_too_large(void) {
         struct task *t = LIST_ENTRY(node, struct task, node);
 
         batch_reset(t);
-        t->op->fail(t, &error);
+        batch_fail(t, &error);
     }
 }
 
@@ -650,7 +656,8 @@ const struct op_error batch_lost_error = {
 void batch_part_done(const struct part *part, const PGresult *rows) {
     for (size_t i = 0; i < part->count; i++)
         batch_reset(part->tasks[i]);
-    part->done(part->tasks, part->count, rows);
+    if (part->done != NULL)
+        part->done(part->tasks, part->count, rows);
 }
 
 static void batch_committed(struct txn *f, const struct db_result *result) {
@@ -695,7 +702,7 @@ static void batch_note_lost(const struct txn *f, struct task *t, size_t group_si
     t->lost_alone += alone;
     if (batch_lost_too_often(t->op->name, t->lost_alone)) {
         batch_reset(t);
-        t->op->fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
+        batch_fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
         return;
     }
     t->unsettled = true;
@@ -768,7 +775,7 @@ static void failed_task(struct task *t, size_t group_size, const struct op_error
     t->state = TASK_IDLE;
     if (!transient && (group_size <= 1 || strcmp(error->sqlstate, OP_DISK_FULL) == 0)) {
         batch_reset(t);
-        t->op->fail(t, error);
+        batch_fail(t, error);
         return;
     }
     if (!transient)

@@ -72,6 +72,8 @@ void batch_requeue(struct task *t, struct list *before);
 void batch_dequeue(struct task *t);
 /* Makes t idle, and clears its failures and losses. */
 void batch_reset(struct task *t);
+/* Ends t by the fail() of its operation, if that has one. */
+void batch_fail(struct task *t, const struct op_error *error);
 /* True if a repetition may succeed: errors of classes 40, 55 and 57. */
 bool batch_is_transient(const char *sqlstate);
 /* Adds change to the number of queued tasks of client transactions. */

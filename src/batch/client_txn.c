@@ -135,7 +135,7 @@ static void fail_all(const struct client_txn *b, const struct op_error *error) {
 
     for (size_t i = 0; i < count; i++) {
         client_txn_leave(tasks[i]);
-        tasks[i]->op->fail(tasks[i], error);
+        batch_fail(tasks[i], error);
     }
 }
 
@@ -263,7 +263,7 @@ static void answers_lost(struct client_txn *b) {
         if (t->op->answer_lost != NULL)
             t->op->answer_lost(t);
         else
-            t->op->fail(t, &error);
+            batch_fail(t, &error);
     }
 }
 

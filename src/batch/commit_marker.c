@@ -204,23 +204,10 @@ static void commit_marker_forget_encode(struct params *p, struct task *t) {
     params_set_int8(p, 1, txns.forgotten);
 }
 
-static void commit_marker_forget_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
-    (void)rows;
-}
-
-static void commit_marker_forget_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_forget_commits = {
     .name = "forget_commits",
     .stmt = SQL_FORGET_COMMITS,
     .conn = CONN_READ,
     .alone = true,
     .encode = commit_marker_forget_encode,
-    .done = commit_marker_forget_done,
-    .fail = commit_marker_forget_fail,
 };

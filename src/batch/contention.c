@@ -63,7 +63,7 @@ bool contention_is_over(int64_t *since) {
 
 static void contention_give_up(struct task *t) {
     batch_reset(t);
-    t->op->fail(t, &contention_error);
+    batch_fail(t, &contention_error);
 }
 
 /* Queues t behind the other tasks of its operation, or fails it after lock-patience. */

@@ -23,11 +23,6 @@ int64_t dead_rows_of_counters(void) {
     return dead.counters;
 }
 
-static void dead_encode(struct params *p, struct task *t) {
-    (void)p;
-    (void)t;
-}
-
 static void dead_rows_dead_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
@@ -35,18 +30,10 @@ static void dead_rows_dead_done(struct task **tasks, size_t count, const PGresul
     dead.counters = row_int8(rows, 0, 1);
 }
 
-/* The last numbers remain. */
-static void dead_rows_dead_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_dead_rows = {
     .name = "dead_rows",
     .stmt = SQL_DEAD_ROWS,
     .conn = CONN_READ,
     .alone = true,
-    .encode = dead_encode,
     .done = dead_rows_dead_done,
-    .fail = dead_rows_dead_fail,
 };

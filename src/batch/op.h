@@ -91,12 +91,12 @@ struct op {
     const struct op_alike *alike; /* may be NULL */
     /* Sets the scalar parameters. May be NULL. */
     void (*begin)(struct params *p);
-    /* Appends the rows of t, at least one, to the parameters of the statement. */
+    /* Appends the rows of t, at least one, to the parameters of the statement. NULL: it has no arrays. */
     void (*encode)(struct params *p, struct task *t);
-    /* The transaction is committed. rows: the result of the statement, for its tasks[count] in the order of
+    /* May be NULL. The transaction is committed. rows: the result of the statement, for its tasks[count] in the order of
      * encoding. All results of a transaction live until the done() of its last statement has returned. */
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
-    /* The task will not be repeated. It is not committed. After OP_LOST, or in a client transaction whose
+    /* May be NULL. The task will not be repeated. It is not committed. After OP_LOST, or in a client transaction whose
      * outcome or result is lost, that is unknown. */
     void (*fail)(struct task *t, const struct op_error *err);
     /* The transaction failed or was lost. Prepares t for being sent again; it may change t->op. unknown: the

@@ -40,11 +40,6 @@ int standbys_count(void) {
     return count > 0 ? count : 0;
 }
 
-static void standbys_encode(struct params *p, struct task *t) {
-    (void)p;
-    (void)t;
-}
-
 static void standbys_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
@@ -53,20 +48,12 @@ static void standbys_done(struct task **tasks, size_t count, const PGresult *row
     standbys.fsync = row_bool(rows, 0, 2);
 }
 
-/* The last numbers remain. */
-static void standbys_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_standbys = {
     .name = "standbys",
     .stmt = SQL_STANDBYS,
     .conn = CONN_READ,
     .alone = true,
-    .encode = standbys_encode,
     .done = standbys_done,
-    .fail = standbys_fail,
 };
 
 /* ---- INFO ---- */

@@ -104,11 +104,6 @@ void load_retry(void) {
     bootstrap_start();
 }
 
-static void bootstrap_no_params(struct params *p, struct task *t) {
-    (void)p;
-    (void)t;
-}
-
 /* ---- clock, secret, nodes ---- */
 
 static void bootstrap_clock_encode(struct params *p, struct task *t) {
@@ -153,12 +148,6 @@ static void bootstrap_prune_encode(struct params *p, struct task *t) {
     (void)t;
     params_set_time(p, 0, clock_db());
     params_set_text(p, 1, node_self()->id);
-}
-
-static void bootstrap_prune_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
-    (void)rows;
 }
 
 static void register_encode(struct params *p, struct task *t) {
@@ -373,11 +362,11 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
                            .fail = load_fail }
 
 LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, bootstrap_clock_encode, bootstrap_clock_done);
-LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, bootstrap_no_params, secret_done);
-LOAD_OP(op_prune_nodes, "prune_nodes", SQL_PRUNE_NODES, bootstrap_prune_encode, bootstrap_prune_done);
+LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, NULL, secret_done);
+LOAD_OP(op_prune_nodes, "prune_nodes", SQL_PRUNE_NODES, bootstrap_prune_encode, NULL);
 LOAD_OP(op_register_node, "register_node", SQL_REGISTER_NODE, register_encode, register_done);
-LOAD_OP(op_load_nodes, "load_nodes", SQL_LOAD_NODES, bootstrap_no_params, nodes_done);
-LOAD_OP(op_load_queues, "load_queues", SQL_LOAD_QUEUES, bootstrap_no_params, queues_done);
+LOAD_OP(op_load_nodes, "load_nodes", SQL_LOAD_NODES, NULL, nodes_done);
+LOAD_OP(op_load_queues, "load_queues", SQL_LOAD_QUEUES, NULL, queues_done);
 LOAD_OP(op_load_leases, "load_leases", SQL_LOAD_LEASES, now_encode, leases_done);
-LOAD_OP(op_load_dead, "load_dead", SQL_LOAD_DEAD, bootstrap_no_params, bootstrap_dead_done);
+LOAD_OP(op_load_dead, "load_dead", SQL_LOAD_DEAD, NULL, bootstrap_dead_done);
 LOAD_OP(op_load_counts, "load_counts", SQL_LOAD_COUNTS, now_encode, counts_done);

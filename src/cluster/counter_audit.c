@@ -139,11 +139,6 @@ static void count_done(struct task **tasks, size_t count, const PGresult *rows) 
     }
 }
 
-static void count_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_count_queues = {
     .name = "count_queues",
     .stmt = SQL_COUNT_QUEUES,
@@ -151,5 +146,4 @@ struct op op_count_queues = {
     .alone = true,
     .encode = count_encode,
     .done = count_done,
-    .fail = count_fail,
 };

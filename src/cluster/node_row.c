@@ -5,11 +5,6 @@
 #include "batch/operations.h"
 #include "queue/outbox.h"
 
-static void node_row_failed(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 static void self_encode(struct params *p, struct task *t) {
     (void)t;
     params_set_text(p, 0, node_self()->id);
@@ -48,14 +43,7 @@ struct op op_beat_node = {
     .alone = true,
     .encode = beat_encode,
     .done = beat_done,
-    .fail = node_row_failed,
 };
-
-static void left_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
-    (void)rows;
-}
 
 struct op op_leave_node = {
     .name = "leave_node",
@@ -63,8 +51,6 @@ struct op op_leave_node = {
     .conn = CONN_READ,
     .alone = true,
     .encode = self_encode,
-    .done = left_done,
-    .fail = node_row_failed,
 };
 
 static void once(struct task *t) {

@@ -159,11 +159,6 @@ void peer_queues_look(void) {
         batch_add(&look);
 }
 
-static void peer_queues_no_params(struct params *p, struct task *t) {
-    (void)p;
-    (void)t;
-}
-
 static void look_end(void) {
     if (look_again)
         peer_queues_look();
@@ -194,7 +189,6 @@ struct op op_look_queues = {
     .stmt = SQL_LOAD_QUEUES,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = peer_queues_no_params,
     .done = peer_queues_look_done,
     .fail = peer_queues_look_fail,
 };
@@ -265,11 +259,6 @@ static void page_done(struct task **tasks, size_t count, const PGresult *rows) {
         page.cursor = PQntuples(rows) < PAGE_QUEUES ? 0 : last;
 }
 
-static void peer_queues_page_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_page_queues = {
     .name = "page_queues",
     .stmt = SQL_PAGE_QUEUES,
@@ -277,7 +266,6 @@ struct op op_page_queues = {
     .alone = true,
     .encode = peer_queues_page_encode,
     .done = page_done,
-    .fail = peer_queues_page_fail,
 };
 
 /* ---- leases that peers ended ---- */

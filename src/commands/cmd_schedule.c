@@ -197,11 +197,6 @@ void cmd_schedules(struct req *r) {
     batch_add(&r->task);
 }
 
-static void schedule_list_encode(struct params *p, struct task *t) {
-    (void)p;
-    (void)t;
-}
-
 static void reply_seconds(struct req *r, const char *name, int64_t us) {
     reply_bulk_str(r, name);
     if (us == TIME_NEVER)
@@ -244,7 +239,6 @@ struct op op_list_schedules = {
     .stmt = SQL_LIST_SCHEDULES,
     .conn = CONN_READ,
     .alone = true,
-    .encode = schedule_list_encode,
     .done = schedule_list_done,
     .fail = schedule_fail,
 };

@@ -219,26 +219,12 @@ static void add_unique_prune_encode(struct params *p, struct task *t) {
     params_set_int4(p, 1, PRUNE_LIMIT);
 }
 
-static void add_unique_prune_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
-    (void)rows;
-}
-
-/* Ignore the error: an expired key has no effect, and the next run removes it. */
-static void add_unique_prune_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_prune_keys = {
     .name = "prune_keys",
     .stmt = SQL_PRUNE_KEYS,
     .conn = CONN_READ,
     .alone = true,
     .encode = add_unique_prune_encode,
-    .done = add_unique_prune_done,
-    .fail = add_unique_prune_fail,
 };
 
 void add_unique_prune(void) {

@@ -22,11 +22,6 @@ void admin_flush_all(struct req *r) {
         batch_add(&unpause);
 }
 
-static void flush_all_no_params(struct params *p, struct task *t) {
-    (void)p;
-    (void)t;
-}
-
 void admin_flushed(void) {
     log_warning("admin", "all jobs were removed by a client");
     lease_clear();
@@ -56,28 +51,13 @@ struct op op_flush_all = {
     .stmt = SQL_FLUSH_ALL,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = flush_all_no_params,
     .done = flush_done,
     .fail = flush_fail,
 };
-
-static void unpause_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
-    (void)rows;
-}
-
-static void unpause_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
 
 struct op op_unpause_all = {
     .name = "unpause_all",
     .stmt = SQL_UNPAUSE_ALL,
     .conn = CONN_WRITE,
     .alone = true,
-    .encode = flush_all_no_params,
-    .done = unpause_done,
-    .fail = unpause_fail,
 };

@@ -276,23 +276,10 @@ static void groups_prune_encode(struct params *p, struct task *t) {
     params_set_int4(p, 1, LOOK_LIMIT);
 }
 
-static void groups_prune_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
-    (void)rows;
-}
-
-static void groups_prune_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_prune_groups = {
     .name = "prune_groups",
     .stmt = SQL_PRUNE_GROUPS,
     .conn = CONN_READ,
     .alone = true,
     .encode = groups_prune_encode,
-    .done = groups_prune_done,
-    .fail = groups_prune_fail,
 };

@@ -152,23 +152,6 @@ static void over_done(struct task **tasks, size_t count, const PGresult *rows) {
         batch_add(&empty);
 }
 
-static void retained_no_params(struct params *p, struct task *t) {
-    (void)p;
-    (void)t;
-}
-
-static void emptied(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
-    (void)rows;
-}
-
-/* Ignore the error: the next second tries again. */
-static void not_now(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_over_finished = {
     .name = "over_finished",
     .stmt = SQL_OVER_FINISHED,
@@ -176,7 +159,6 @@ struct op op_over_finished = {
     .alone = true,
     .encode = over_encode,
     .done = over_done,
-    .fail = not_now,
 };
 
 /* Must be the last statement of its transaction, because of its locks. */
@@ -185,7 +167,4 @@ struct op op_empty_finished = {
     .stmt = SQL_EMPTY_FINISHED,
     .conn = CONN_READ,
     .alone = true,
-    .encode = retained_no_params,
-    .done = emptied,
-    .fail = not_now,
 };

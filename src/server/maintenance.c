@@ -189,11 +189,6 @@ static void maintenance_clock_done(struct task **tasks, size_t count, const PGre
     clock_sync_db(row_time(rows, 0, 0), moment);
 }
 
-static void clock_fail(struct task *t, const struct op_error *err) {
-    (void)t;
-    (void)err;
-}
-
 struct op op_clock = {
     .name = "clock",
     .stmt = SQL_CLOCK,
@@ -201,7 +196,6 @@ struct op op_clock = {
     .alone = true,
     .encode = maintenance_clock_encode,
     .done = maintenance_clock_done,
-    .fail = clock_fail,
 };
 
 static void ask_clock(void) {
