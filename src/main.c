@@ -111,7 +111,7 @@ static void on_client_close(struct client *c) {
     pubsub_unsubscribe_all(c);
     /* The first two put back deliveries. deliveries_forget() must come after them. */
     claim_release_unsent(c);
-    popped_put_back_unsent(c);
+    undelivered_put_back_unsent(c);
     deliveries_forget(c);
     worker_leave(c);
     monitor_stop(c);

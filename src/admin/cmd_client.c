@@ -422,7 +422,7 @@ static void client_unblock(struct req *r) {
     }
     c = id > 0 ? client_by_id((uint64_t)id) : NULL;
     req_int(r, c != NULL &&
-                   (waiters_unblock(c, error) || taking_unblock(c, error) || waitjob_unblock(c, error)));
+                   (waiters_unblock(c, error) || list_take_unblock(c, error) || waitjob_unblock(c, error)));
 }
 
 /* The other subcommands of Redis (TRACKING, CACHING, MAINT_NOTIFICATIONS, ...) must be errors. After an OK,

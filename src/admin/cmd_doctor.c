@@ -9,7 +9,7 @@
 #include "pg/db.h"
 #include "pg/notify_bus.h"
 
-struct doctor_patient {
+struct doctor_waiter {
     struct list node;
     struct req *r;
     void (*tell)(const struct findings *f, struct buf *out);
@@ -19,8 +19,8 @@ struct doctor_patient {
 static struct {
     struct doctor doctor;
     bool runs;
-    struct list patients;
-} ward = { .patients = { &ward.patients, &ward.patients } };
+    struct list waiters;
+} ward = { .waiters = { &ward.waiters, &ward.waiters } };
 
 /* A pooler in the wrong mode breaks the session of LISTEN first. */
 static void look_at_channel(struct findings *f) {
@@ -52,8 +52,8 @@ static void on_doctor_end(void *arg) {
     (void)arg;
     look_at_channel(f);
     look_at_files(f);
-    while ((node = list_pop_front(&ward.patients)) != NULL) {
-        struct doctor_patient *p = LIST_ENTRY(node, struct doctor_patient, node);
+    while ((node = list_pop_front(&ward.waiters)) != NULL) {
+        struct doctor_waiter *p = LIST_ENTRY(node, struct doctor_waiter, node);
         struct buf text = { 0 };
 
         p->tell(f, &text);
@@ -65,7 +65,7 @@ static void on_doctor_end(void *arg) {
 
 void cmd_doctor(struct req *r) {
     bool lines = r->argc == 2 && slice_is(r->argv[1], "lines");
-    struct doctor_patient *p;
+    struct doctor_waiter *p;
 
     if (r->argc > 2 || (r->argc == 2 && !lines && !slice_is(r->argv[1], "text"))) {
         usage_unexpected(r, lines ? 2 : 1);
@@ -74,7 +74,7 @@ void cmd_doctor(struct req *r) {
     p = req_alloc(r, sizeof *p);
     p->r = r;
     p->tell = lines ? findings_lines : findings_text;
-    list_push_back(&ward.patients, &p->node);
+    list_push_back(&ward.waiters, &p->node);
     if (ward.runs)
         return;
     ward.runs = true;

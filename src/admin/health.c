@@ -21,7 +21,7 @@
 #define TAKEN "ERR the job was added, but another client took it from the queue " QUEUE_HIDDEN
 
 /* A HEALTH request that waits for the end of a run. */
-struct health_patient {
+struct health_waiter {
     struct list node;
     struct heap_item deadline; /* clock_mono() */
     struct req *r;
@@ -38,17 +38,17 @@ static struct {
     struct queue *q;    /* queue of the test job, from the insert to the end */
     bool taken;
     bool unsure; /* the result of the claim was lost: the job may have been taken */
-} ward = { .next = { &ward.next, &ward.next }, .now = { &ward.now, &ward.now } };
+} health = { .next = { &health.next, &health.next }, .now = { &health.now, &health.now } };
 
 /* ---- end of a run ---- */
 
-static void dismiss(struct health_patient *p) {
+static void dismiss(struct health_waiter *p) {
     list_remove(&p->node);
-    heap_remove(&ward.deadlines, &p->deadline);
+    heap_remove(&health.deadlines, &p->deadline);
 }
 
 /* error: the text of the error reply without the minus. Length 0: success. */
-static void answer(struct health_patient *p, struct slice error) {
+static void answer(struct health_waiter *p, struct slice error) {
     struct req *r = p->r;
 
     dismiss(p);
@@ -60,12 +60,12 @@ static void answer(struct health_patient *p, struct slice error) {
 
 /* A request that arrives during a run belongs to the next run. */
 static void end_run(struct slice error) {
-    while (!list_empty(&ward.now))
-        answer(LIST_ENTRY(ward.now.next, struct health_patient, node), error);
-    if (ward.q != NULL)
-        ward.q->users--;
-    ward.q = NULL;
-    ward.runs = false;
+    while (!list_empty(&health.now))
+        answer(LIST_ENTRY(health.now.next, struct health_waiter, node), error);
+    if (health.q != NULL)
+        health.q->users--;
+    health.q = NULL;
+    health.runs = false;
 }
 
 /* For a refused request of the server itself. Its reply is "-CODE text" and a line end. */
@@ -78,7 +78,7 @@ static void end_refused(const struct req *r) {
 static void on_acked(struct req *r) {
     if (r->failed)
         end_refused(r);
-    else if (!ward.taken && !ward.unsure)
+    else if (!health.taken && !health.unsure)
         end_run(SLICE(TAKEN));
     else
         end_run((struct slice){ "", 0 });
@@ -88,7 +88,7 @@ static void on_acked(struct req *r) {
 static void ack(void) {
     struct req *r = req_new(0, NULL, NULL, on_acked);
 
-    job_ids_set(r, ward.key);
+    job_ids_set(r, health.key);
     r->task.op = &op_ack_jobs;
     batch_add(&r->task);
 }
@@ -102,20 +102,20 @@ static void claim_begin(struct params *p) {
 
 static void claim_encode(struct params *p, struct task *t) {
     (void)t;
-    params_int4(p, 0, ward.key.queue_id);
-    params_int2(p, 1, ward.key.rank);
-    params_int8(p, 2, ward.key.id);
+    params_int4(p, 0, health.key.queue_id);
+    params_int2(p, 1, health.key.rank);
+    params_int8(p, 2, health.key.id);
 }
 
 static void claim_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
-    ward.taken = PQntuples(rows) > 0;
-    if (ward.taken) {
-        if (!lease_replace(ward.key.id))
-            queue_count_len(ward.q, -1);
-        queue_remove_returned(ward.q, ward.key);
-        queue_count_out(ward.q, 1);
+    health.taken = PQntuples(rows) > 0;
+    if (health.taken) {
+        if (!lease_replace(health.key.id))
+            queue_count_len(health.q, -1);
+        queue_remove_returned(health.q, health.key);
+        queue_count_out(health.q, 1);
         stats.jobs_delivered++;
     }
     ack();
@@ -133,7 +133,7 @@ static void health_claim_fail(struct task *t, const struct op_error *err) {
 /* A claim that is sent again cannot take the job twice, because of RETRY 0. */
 static bool health_claim_again(struct task *t, bool unknown) {
     (void)t;
-    ward.unsure |= unknown;
+    health.unsure |= unknown;
     return true;
 }
 
@@ -150,9 +150,9 @@ struct op op_health_claim = {
 };
 
 static void claim(void) {
-    ward.claim = (struct task){ .op = &op_health_claim, .rows = 1 };
-    list_init(&ward.claim.node);
-    batch_add(&ward.claim);
+    health.claim = (struct task){ .op = &op_health_claim, .rows = 1 };
+    list_init(&health.claim.node);
+    batch_add(&health.claim);
 }
 
 /* ---- add ---- */
@@ -163,9 +163,9 @@ static void on_added(struct req *r) {
     } else {
         const struct add *a = r->data;
 
-        ward.key = a->key;
-        ward.q = a->q;
-        ward.q->users++;
+        health.key = a->key;
+        health.q = a->q;
+        health.q->users++;
         claim();
     }
     req_free(r);
@@ -177,9 +177,9 @@ static void health_begin_run(void) {
                                    SLICE("TTL"),    SLICE(TTL_S) };
     struct req *r = req_new(LENGTH(words), words, NULL, on_added);
 
-    ward.runs = true;
-    ward.taken = ward.unsure = false;
-    list_splice_back(&ward.now, &ward.next);
+    health.runs = true;
+    health.taken = health.unsure = false;
+    list_splice_back(&health.now, &health.next);
     r->cmd = command_lookup(words[0]);
     cmd_addjob(r);
 }
@@ -187,25 +187,25 @@ static void health_begin_run(void) {
 /* ---- the command ---- */
 
 static const struct arg_option health_words[] = {
-    { "TIMEOUT", ARG_INT, offsetof(struct health_patient, timeout_ms), 1, INT32_MAX,
+    { "TIMEOUT", ARG_INT, offsetof(struct health_waiter, timeout_ms), 1, INT32_MAX,
       "ERR TIMEOUT must be a number of milliseconds greater than zero" },
 };
 
 static const struct arg_spec health_spec = { health_words, LENGTH(health_words), NULL, NULL, NULL };
 
 void cmd_health(struct req *r) {
-    struct health_patient *p = req_alloc(r, sizeof *p);
+    struct health_waiter *p = req_alloc(r, sizeof *p);
     int end;
 
     p->r = r;
     p->timeout_ms = TIMEOUT_MS;
     if (!args_parse_or_reply(r, 1, &health_spec, p, &end))
         return;
-    list_push_back(&ward.next, &p->node);
-    heap_set(&ward.deadlines, &p->deadline, clock_mono() + p->timeout_ms * US_PER_MS);
+    list_push_back(&health.next, &p->node);
+    heap_set(&health.deadlines, &p->deadline, clock_mono() + p->timeout_ms * US_PER_MS);
 }
 
-static void health_give_up(struct health_patient *p) {
+static void health_give_up(struct health_waiter *p) {
     struct req *r = p->r;
     int64_t ms = p->timeout_ms;
 
@@ -219,16 +219,16 @@ static void health_give_up(struct health_patient *p) {
 void health_turn(int64_t mono_us) {
     struct heap_item *first;
 
-    while ((first = heap_first(&ward.deadlines)) != NULL && first->due <= mono_us)
-        health_give_up(CONTAINER_OF(first, struct health_patient, deadline));
-    if (!ward.runs && !list_empty(&ward.next))
+    while ((first = heap_first(&health.deadlines)) != NULL && first->due <= mono_us)
+        health_give_up(CONTAINER_OF(first, struct health_waiter, deadline));
+    if (!health.runs && !list_empty(&health.next))
         health_begin_run();
 }
 
 int64_t health_next_due(void) {
-    const struct heap_item *first = heap_first(&ward.deadlines);
+    const struct heap_item *first = heap_first(&health.deadlines);
 
-    if (!ward.runs && !list_empty(&ward.next))
+    if (!health.runs && !list_empty(&health.next))
         return 0;
     return first == NULL ? INT64_MAX : first->due;
 }

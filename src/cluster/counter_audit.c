@@ -67,7 +67,7 @@ static void counter_audit_take(const struct count *c) {
     q->counters_suspect = false;
     stats.recounts++;
     /* Jobs without a message may be anywhere in the queue: scan it from the beginning. */
-    if (unsent_ready || (q->len > 0 && !q->behind && q->redelivery_count == 0))
+    if (unsent_ready || (q->len > 0 && !q->may_have_more && q->redelivery_count == 0))
         queue_reset_scan(q);
 }
 

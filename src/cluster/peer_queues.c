@@ -83,7 +83,7 @@ static void meet_queue(const PGresult *rows, int row) {
     struct queue *q = queue_get(row_bytes(rows, row, 1));
 
     if (q->id == 0)
-        q->behind = q->counters_suspect = true;
+        q->may_have_more = q->counters_suspect = true;
     if (q->id != row_int4(rows, row, 0))
         queue_set_id(q, row_int4(rows, row, 0));
     queue_set_pause(q, (unsigned)row_int2(rows, row, 2));

@@ -88,9 +88,9 @@ static void addjob_enter(struct add *a) {
     batch_add(&a->req->task);
 }
 
-static void on_addjob_open(struct parked *p, struct queue *q) {
+static void on_addjob_open(struct row_waiter *p, struct queue *q) {
     (void)q;
-    addjob_enter(CONTAINER_OF(p, struct add, parked));
+    addjob_enter(CONTAINER_OF(p, struct add, row_waiter));
 }
 
 void add_left(struct add *a) {
@@ -100,8 +100,8 @@ void add_left(struct add *a) {
         a->q->adding--;
 }
 
-static void on_addjob_open_failed(struct parked *p, const struct op_error *err) {
-    struct add *a = CONTAINER_OF(p, struct add, parked);
+static void on_addjob_open_failed(struct row_waiter *p, const struct op_error *err) {
+    struct add *a = CONTAINER_OF(p, struct add, row_waiter);
 
     add_left(a);
     req_db_error(a->req, err);
@@ -114,10 +114,10 @@ static void addjob_start(struct req *r, const struct add_options *opt, int64_t t
     r->task.rows = 1;
     r->task.bytes = r->argv[2].len + opt->unique.len + opt->deadqueue.len + opt->group.len + ROW_BYTES;
     *a = (struct add){
-        .req = r, .q = q, .opt = *opt, .parked = { .go = on_addjob_open, .fail = on_addjob_open_failed }
+        .req = r, .q = q, .opt = *opt, .row_waiter = { .go = on_addjob_open, .fail = on_addjob_open_failed }
     };
     addjob_keep(r, &a->opt);
-    list_init(&a->parked.node);
+    list_init(&a->row_waiter.node);
     list_init(&a->lost.node);
     /* In a client transaction ms-timeout has no effect, because a job cannot be withdrawn from it. */
     if (timeout_ms > 0 && r->task.client_txn == NULL)
@@ -129,7 +129,7 @@ static void addjob_start(struct req *r, const struct add_options *opt, int64_t t
     if (queue_is_open(q))
         addjob_enter(a);
     else
-        queue_park(q, &a->parked);
+        queue_wait_for_row(q, &a->row_waiter);
 }
 
 void cmd_addjob(struct req *r) {
@@ -563,7 +563,7 @@ static void addjob_give_up(struct add *a) {
         return;
     }
     batch_cancel(&r->task);
-    list_remove(&a->parked.node);
+    list_remove(&a->row_waiter.node);
     add_left(a);
     req_end(r);
 }

@@ -32,24 +32,24 @@ static void life_fail(struct task *t, const struct op_error *err) {
     req_db_error(r, err);
 }
 
-static void on_expire_open(struct parked *p, struct queue *q) {
+static void on_expire_open(struct row_waiter *p, struct queue *q) {
     (void)q;
-    ask_life(CONTAINER_OF(p, struct life, parked));
+    ask_life(CONTAINER_OF(p, struct life, row_waiter));
 }
 
-static void on_expire_not_open(struct parked *p, const struct op_error *err) {
-    life_fail(&CONTAINER_OF(p, struct life, parked)->req->task, err);
+static void on_expire_not_open(struct row_waiter *p, const struct op_error *err) {
+    life_fail(&CONTAINER_OF(p, struct life, row_waiter)->req->task, err);
 }
 
 /* In a client transaction an earlier command may be about to create the row of the queue. */
 void key_find_life(struct life *l, struct queue *q) {
     l->q = q;
-    l->parked = (struct parked){ .go = on_expire_open, .fail = on_expire_not_open };
-    list_init(&l->parked.node);
+    l->row_waiter = (struct row_waiter){ .go = on_expire_open, .fail = on_expire_not_open };
+    list_init(&l->row_waiter.node);
     q->users++;
     l->req->data = l;
     if (key_is_in_txn(l->req) && !queue_is_open(q))
-        queue_park(q, &l->parked);
+        queue_wait_for_row(q, &l->row_waiter);
     else
         ask_life(l);
 }

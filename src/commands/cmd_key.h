@@ -17,7 +17,7 @@ struct life {
     struct req *req;
     /* Private. */
     struct queue *q;
-    struct parked parked;
+    struct row_waiter row_waiter;
 };
 
 /* Finds the latest time at which a queued job of q expires, and calls l->found(). key_may_exist(q) must be

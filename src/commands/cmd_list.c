@@ -21,21 +21,21 @@ void cmd_llen(struct req *r) {
 
 /* ---- shared ---- */
 
-enum list_end looking_front(const struct queue *q) {
+enum list_end list_read_front(const struct queue *q) {
     return q->front == END_NONE ? END_RIGHT : q->front;
 }
 
-static void list_look(struct looking *l) {
-    l->req->task.op = l->from == looking_front(l->q) ? l->at_front : l->at_back;
+static void list_look(struct list_read *l) {
+    l->req->task.op = l->from == list_read_front(l->q) ? l->at_front : l->at_back;
     l->req->task.rows = 1;
     batch_add(&l->req->task);
 }
 
-static void list_settle(struct looking *l);
+static void list_settle(struct list_read *l);
 
 /* The consume end of a queue is still unknown when the queue has just got its row. */
-static void on_list_known(struct parked *p, struct queue *q) {
-    struct looking *l = CONTAINER_OF(p, struct looking, parked);
+static void on_list_known(struct row_waiter *p, struct queue *q) {
+    struct list_read *l = CONTAINER_OF(p, struct list_read, row_waiter);
 
     (void)q;
     if (l->opening)
@@ -44,41 +44,41 @@ static void on_list_known(struct parked *p, struct queue *q) {
         list_look(l);
 }
 
-void looking_fail(struct task *t, const struct op_error *err) {
-    struct looking *l = REQ_OF_TASK(t)->data;
+void list_read_fail(struct task *t, const struct op_error *err) {
+    struct list_read *l = REQ_OF_TASK(t)->data;
 
     l->q->users--;
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-static void on_list_unknown(struct parked *p, const struct op_error *err) {
-    struct task *t = &CONTAINER_OF(p, struct looking, parked)->req->task;
+static void on_list_unknown(struct row_waiter *p, const struct op_error *err) {
+    struct task *t = &CONTAINER_OF(p, struct list_read, row_waiter)->req->task;
 
-    CONTAINER_OF(p, struct looking, parked)->at_front->fail(t, err);
+    CONTAINER_OF(p, struct list_read, row_waiter)->at_front->fail(t, err);
 }
 
 /* Another server may have set the consume end without a message. An earlier command of the same client
  * transaction may be about to set it. */
-static void list_settle(struct looking *l) {
-    l->opening = looking_in_txn(l) && !queue_is_open(l->q);
+static void list_settle(struct list_read *l) {
+    l->opening = list_read_in_txn(l) && !queue_is_open(l->q);
     if (l->opening)
-        queue_park(l->q, &l->parked);
-    else if (l->q->front == END_NONE && (looking_in_txn(l) || node_has_peers()))
-        list_front_park(l->q, END_NONE, &l->parked);
+        queue_wait_for_row(l->q, &l->row_waiter);
+    else if (l->q->front == END_NONE && (list_read_in_txn(l) || node_has_peers()))
+        list_front_wait(l->q, END_NONE, &l->row_waiter);
     else
         list_look(l);
 }
 
-void looking_start(struct looking *l) {
-    l->parked.go = on_list_known;
-    l->parked.fail = on_list_unknown;
-    list_init(&l->parked.node);
+void list_read_start(struct list_read *l) {
+    l->row_waiter.go = on_list_known;
+    l->row_waiter.fail = on_list_unknown;
+    list_init(&l->row_waiter.node);
     list_init(&l->lost.node);
     l->q->users++;
     list_settle(l);
 }
 
-bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct op *at_back) {
+bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, struct op *at_back) {
     struct queue *q = queue_find(r->argv[1]);
 
     l->req = r;
@@ -92,13 +92,13 @@ bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct 
 
 /* Other servers may have added jobs before all known jobs, and their messages may be on the way. Changes of a
  * client transaction are not counted before its end. In both cases the search begins at the lowest key. */
-static struct job_key list_first_key(const struct looking *l) {
-    if (node_has_peers() || looking_in_txn(l))
+static struct job_key list_first_key(const struct list_read *l) {
+    if (node_has_peers() || list_read_in_txn(l))
         return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
     return queue_first_key(l->q);
 }
 
-void looking_encode(struct params *p, const struct looking *l) {
+void list_read_encode(struct params *p, const struct list_read *l) {
     struct job_key first = list_first_key(l);
 
     params_set_int4(p, 0, first.queue_id);
@@ -108,28 +108,28 @@ void looking_encode(struct params *p, const struct looking *l) {
 
 /* ---- changes ---- */
 
-void looking_encode_change(struct params *p, struct looking *l) {
+void list_read_encode_change(struct params *p, struct list_read *l) {
     l->lost.txn = commit_marker_always();
-    looking_encode(p, l);
+    list_read_encode(p, l);
 }
 
-struct job_key looking_key(const struct looking *l, const PGresult *rows, int row) {
+struct job_key list_read_key(const struct list_read *l, const PGresult *rows, int row) {
     return (struct job_key){ l->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
 }
 
-void looking_count_gone(const struct looking *l, const PGresult *rows) {
+void list_read_count_gone(const struct list_read *l, const PGresult *rows) {
     size_t count = (size_t)PQntuples(rows);
     struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
 
     for (size_t i = 0; i < count; i++) {
-        keys[i] = looking_key(l, rows, (int)i);
+        keys[i] = list_read_key(l, rows, (int)i);
         list_job_deleted(keys[i], rows, (int)i, 2);
     }
     queue_remove_all_returned(l->q, keys, count);
     free(keys);
 }
 
-static void end_unknown(struct looking *l) {
+static void end_unknown(struct list_read *l) {
     l->q->users--;
     req_error(l->req,
               "UNKNOWN the connection to the database was lost: the command was done, or nothing of it");
@@ -137,7 +137,7 @@ static void end_unknown(struct looking *l) {
 
 /* After a commit, bootstrap.c has counted the changes. */
 static void on_list_fate(struct lost_task *lost, enum commit_fate fate) {
-    struct looking *l = CONTAINER_OF(lost, struct looking, lost);
+    struct list_read *l = CONTAINER_OF(lost, struct list_read, lost);
     struct task *t = &l->req->task;
 
     if (fate == COMMIT_UNDONE)
@@ -149,8 +149,8 @@ static void on_list_fate(struct lost_task *lost, enum commit_fate fate) {
 }
 
 /* The transaction of a suspect has no commit marker. */
-bool looking_again(struct task *t, bool unknown) {
-    struct looking *l = REQ_OF_TASK(t)->data;
+bool list_read_again(struct task *t, bool unknown) {
+    struct list_read *l = REQ_OF_TASK(t)->data;
 
     if (!unknown)
         return true;
@@ -174,7 +174,7 @@ enum range_step {
 };
 
 struct range {
-    struct looking look;
+    struct list_read look;
     struct page page;
     enum range_step step;
     int64_t start; /* index of the first element from the right, from 0; less than 0: already found */
@@ -261,7 +261,7 @@ static void find_place(struct range *g, enum range_step step, int64_t place) {
 static void read_pages(struct range *g, int64_t offset) {
     g->step = RANGE_PAGES;
     g->look.from = END_LEFT;
-    g->page.backwards = looking_front(g->look.q) != END_LEFT;
+    g->page.backwards = list_read_front(g->look.q) != END_LEFT;
     g->offset = offset;
     g->page.wanted = g->limit < 0 ? INT64_MAX : g->limit;
     list_look(&g->look);
@@ -291,7 +291,7 @@ static void begin_pages(struct range *g) {
 
 /* The range begins with this element, so the bound is the key before it. */
 static void set_start(struct range *g, struct job_key key) {
-    if (looking_front(g->look.q) == END_LEFT) {
+    if (list_read_front(g->look.q) == END_LEFT) {
         key.id--;
         g->page.after = key;
     } else {
@@ -301,7 +301,7 @@ static void set_start(struct range *g, struct job_key key) {
 }
 
 static void set_stop(struct range *g, struct job_key key) {
-    if (looking_front(g->look.q) == END_LEFT)
+    if (list_read_front(g->look.q) == END_LEFT)
         g->page.until = key;
     else
         g->page.after = key;
@@ -362,7 +362,7 @@ static void list_list_fail(struct task *t, const struct op_error *err) {
     struct range *g = REQ_OF_TASK(t)->data;
 
     page_free(&g->page);
-    looking_fail(t, err);
+    list_read_fail(t, err);
 }
 
 #define READ_OP(variable, text, statement, encoder, end, failure) \
@@ -379,7 +379,7 @@ READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_list_encode, list_list_do
 
 static void range_start(struct range *g) {
     page_init(&g->page, g->look.req, g->look.q, g->limit < 0 ? INT64_MAX : g->limit);
-    looking_start(&g->look);
+    list_read_start(&g->look);
 }
 
 /* Counts from the left, unless both indexes count from the right. If only the last index counts from the
@@ -409,7 +409,7 @@ int64_t list_index(int64_t index) {
 
 void cmd_lrange(struct req *r) {
     struct range *g = req_alloc(r, sizeof *g);
-    bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
+    bool there = list_read_init(&g->look, r, &op_list_first, &op_list_last);
     int64_t first, last;
 
     if (!args_integer_or_reply(r, 2, &first) || !args_integer_or_reply(r, 3, &last))
@@ -417,7 +417,7 @@ void cmd_lrange(struct req *r) {
     first = list_index(first);
     last = list_index(last);
     /* The range depends on the length, because one index counts from the left and the other from the right. */
-    if (there && first < 0 && last >= 0 && !looking_in_txn(&g->look))
+    if (there && first < 0 && last >= 0 && !list_read_in_txn(&g->look))
         first = first + queue_len(g->look.q) > 0 ? first + queue_len(g->look.q) : 0;
     if (!there || ((first < 0) == (last < 0) && last < first)) {
         reply_array(r, 0);
@@ -433,10 +433,10 @@ void cmd_lrange(struct req *r) {
 
 void cmd_lindex(struct req *r) {
     struct range *g = req_alloc(r, sizeof *g);
-    bool there = looking_init(&g->look, r, &op_list_first, &op_list_last);
+    bool there = list_read_init(&g->look, r, &op_list_first, &op_list_last);
     int64_t index;
 
-    if (!there || (!looking_in_txn(&g->look) && !queue_is_key(g->look.q))) {
+    if (!there || (!list_read_in_txn(&g->look) && !queue_is_key(g->look.q))) {
         reply_null_bulk(r);
         req_end(r);
         return;
@@ -451,7 +451,7 @@ void cmd_lindex(struct req *r) {
 /* ---- LPOS ---- */
 
 struct list_finding {
-    struct looking look;
+    struct list_read look;
     int64_t rank;   /* number of the match, from 1 on; less than 0: from the right */
     int64_t count;  /* number of matches to reply, 0: all; less than 0: one, not as an array */
     int64_t maxlen; /* number of elements to compare; 0: all */
@@ -475,7 +475,7 @@ static void list_find_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
     const struct list_finding *f = r->data;
 
-    looking_encode(p, &f->look);
+    list_read_encode(p, &f->look);
     set_number(p, 3, f->maxlen == 0 ? -1 : f->maxlen);
     params_set_time(p, 4, clock_db());
     params_bytea(p, 5, r->argv[2]);
@@ -517,12 +517,12 @@ static void list_find_done(struct task **tasks, size_t count, const PGresult *ro
     req_end(r);
 }
 
-READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, list_find_encode, list_find_done, looking_fail);
-READ_OP(op_find_last, "find_last", SQL_FIND_LAST, list_find_encode, list_find_done, looking_fail);
+READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, list_find_encode, list_find_done, list_read_fail);
+READ_OP(op_find_last, "find_last", SQL_FIND_LAST, list_find_encode, list_find_done, list_read_fail);
 
 void cmd_lpos(struct req *r) {
     struct list_finding *f = req_alloc(r, sizeof *f);
-    bool there = looking_init(&f->look, r, &op_find_first, &op_find_last);
+    bool there = list_read_init(&f->look, r, &op_find_first, &op_find_last);
     int end;
 
     f->rank = 1;
@@ -538,13 +538,13 @@ void cmd_lpos(struct req *r) {
         return;
     }
     f->look.from = f->rank < 0 ? END_RIGHT : END_LEFT;
-    looking_start(&f->look);
+    list_read_start(&f->look);
 }
 
 /* ---- LREM ---- */
 
 struct removal {
-    struct looking look;
+    struct list_read look;
     int32_t limit;
 };
 
@@ -552,7 +552,7 @@ static void remove_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
     struct removal *m = r->data;
 
-    looking_encode_change(p, &m->look);
+    list_read_encode_change(p, &m->look);
     params_set_int4(p, 3, m->limit);
     params_set_time(p, 4, clock_db());
     params_bytea(p, 5, r->argv[3]);
@@ -560,30 +560,30 @@ static void remove_encode(struct params *p, struct task *t) {
 
 static void remove_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
-    const struct looking *l = r->data;
+    const struct list_read *l = r->data;
 
     (void)count;
-    looking_count_gone(l, rows);
+    list_read_count_gone(l, rows);
     l->q->users--;
     req_int(r, PQntuples(rows));
 }
 
 static void remove_answer_lost(struct task *t) {
-    const struct looking *l = REQ_OF_TASK(t)->data;
+    const struct list_read *l = REQ_OF_TASK(t)->data;
 
     l->q->users--;
     req_error(l->req, LIST_LOST);
 }
 
-#define REMOVE_OP(variable, text, statement)        \
-    struct op variable = { .name = text,            \
-                           .stmt = statement,       \
-                           .conn = CONN_WRITE,      \
-                           .alone = true,           \
-                           .encode = remove_encode, \
-                           .done = remove_done,     \
-                           .fail = looking_fail,    \
-                           .again = looking_again,  \
+#define REMOVE_OP(variable, text, statement)         \
+    struct op variable = { .name = text,             \
+                           .stmt = statement,        \
+                           .conn = CONN_WRITE,       \
+                           .alone = true,            \
+                           .encode = remove_encode,  \
+                           .done = remove_done,      \
+                           .fail = list_read_fail,   \
+                           .again = list_read_again, \
                            .answer_lost = remove_answer_lost }
 
 REMOVE_OP(op_remove_first, "remove_first", SQL_REMOVE_FIRST);
@@ -591,7 +591,7 @@ REMOVE_OP(op_remove_last, "remove_last", SQL_REMOVE_LAST);
 
 void cmd_lrem(struct req *r) {
     struct removal *m = req_alloc(r, sizeof *m);
-    bool there = looking_init(&m->look, r, &op_remove_first, &op_remove_last);
+    bool there = list_read_init(&m->look, r, &op_remove_first, &op_remove_last);
     int64_t count;
 
     if (!args_integer_or_reply(r, 2, &count))
@@ -603,5 +603,5 @@ void cmd_lrem(struct req *r) {
     count = list_index(count);
     m->look.from = count < 0 ? END_RIGHT : END_LEFT;
     m->limit = (int32_t)(count == 0 ? INT32_MAX : count < 0 ? -count : count);
-    looking_start(&m->look);
+    list_read_start(&m->look);
 }

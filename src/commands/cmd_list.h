@@ -12,9 +12,9 @@
 
 /* A list command that searches the list. It is the first member of the struct that the request's data points
  * to. */
-struct looking {
+struct list_read {
     struct req *req;
-    struct parked parked; /* waits until the consume end is known */
+    struct row_waiter row_waiter; /* waits until the consume end is known */
     struct queue *q;
     bool opening;          /* waits until the queue has a row */
     struct op *at_front;   /* operation that begins at the consume end */
@@ -24,29 +24,29 @@ struct looking {
 };
 
 /* True between MULTI and EXEC. The result then depends on the earlier statements of the client transaction. */
-static inline bool looking_in_txn(const struct looking *l) {
+static inline bool list_read_in_txn(const struct list_read *l) {
     return l->req->task.client_txn != NULL;
 }
 
 /* False if the queue has no row, and will have none when the statement begins. Sets r->data to l. */
-bool looking_init(struct looking *l, struct req *r, struct op *at_front, struct op *at_back);
+bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, struct op *at_back);
 /* Sends the request's task once the consume end of the list is known. */
-void looking_start(struct looking *l);
+void list_read_start(struct list_read *l);
 /* The consume end. END_RIGHT if no list command has used the queue, as after an LPUSH. */
-enum list_end looking_front(const struct queue *q);
+enum list_end list_read_front(const struct queue *q);
 
 /* Sets the first parameters: the queue, and the key behind which its jobs are. */
-void looking_encode(struct params *p, const struct looking *l);
+void list_read_encode(struct params *p, const struct list_read *l);
 /* The same for a change. It also asks for a commit marker for the transaction. */
-void looking_encode_change(struct params *p, struct looking *l);
+void list_read_encode_change(struct params *p, struct list_read *l);
 /* Subtracts removed jobs from the counters. Columns of rows: rank, id, ready_at, expires_at, retry,
  * group_key. */
-void looking_count_gone(const struct looking *l, const PGresult *rows);
-struct job_key looking_key(const struct looking *l, const PGresult *rows, int row);
+void list_read_count_gone(const struct list_read *l, const PGresult *rows);
+struct job_key list_read_key(const struct list_read *l, const PGresult *rows, int row);
 
-void looking_fail(struct task *t, const struct op_error *err);
+void list_read_fail(struct task *t, const struct op_error *err);
 /* op.again of a change: finds out whether the lost transaction was committed. */
-bool looking_again(struct task *t, bool unknown);
+bool list_read_again(struct task *t, bool unknown);
 
 /* Limits an index to 32 bits, because no list is longer. */
 int64_t list_index(int64_t index);

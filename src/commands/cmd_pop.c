@@ -66,19 +66,19 @@ static const struct pop_form named = { reply_named_value, reply_null_array };
 static const struct pop_form named_many = { reply_named_values, reply_null_array };
 
 static void deliver(struct get *g, const struct job *jobs, size_t count) {
-    const struct taking *t = g->own;
+    const struct list_take *t = g->own;
 
     for (size_t i = 0; i < count && t->pop.to == NULL; i++)
-        popped_note_unsent(g->client, &jobs[i]);
+        undelivered_note_unsent(g->client, &jobs[i]);
     t->form->some(g->req, jobs, count);
 }
 
 static void pop_reply_nothing(struct get *g) {
-    ((const struct taking *)g->own)->form->none(g->req);
+    ((const struct list_take *)g->own)->form->none(g->req);
 }
 
 static void pop_ended(struct get *g) {
-    const struct taking *t = g->own;
+    const struct list_take *t = g->own;
 
     if (t->pop.to != NULL)
         t->pop.to->users--;
@@ -88,18 +88,18 @@ static const struct get_kind pop_kind = { pop_plan, deliver, pop_reply_nothing, 
 
 /* ---- start ---- */
 
-static void pop_begin(struct taking *t);
+static void pop_begin(struct list_take *t);
 
-static void on_pop_known(struct parked *p, struct queue *q) {
+static void on_pop_known(struct row_waiter *p, struct queue *q) {
     (void)q;
-    pop_begin(CONTAINER_OF(p, struct taking, parked));
+    pop_begin(CONTAINER_OF(p, struct list_take, row_waiter));
 }
 
-static void on_pop_unknown(struct parked *p, const struct op_error *err) {
-    struct req *r = CONTAINER_OF(p, struct taking, parked)->req;
+static void on_pop_unknown(struct row_waiter *p, const struct op_error *err) {
+    struct req *r = CONTAINER_OF(p, struct list_take, row_waiter)->req;
 
     if (r->client != NULL)
-        r->client->taking = NULL;
+        r->client->list_take = NULL;
     req_db_error(r, err);
 }
 
@@ -109,7 +109,7 @@ static bool may_have(struct queue *q) {
     return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claiming > 0 || node_has_peers());
 }
 
-static struct queue *first_with(const struct taking *t, bool (*is)(struct queue *q)) {
+static struct queue *first_with(const struct list_take *t, bool (*is)(struct queue *q)) {
     for (size_t i = 0; i < t->key_count; i++) {
         struct queue *q = queue_find(t->keys[i]);
 
@@ -125,22 +125,22 @@ static bool needs_front(struct queue *q) {
 }
 
 /* True if the target list has a row, and its consume end is known. False: pop_begin() runs again later. */
-static bool has_target(struct taking *t) {
+static bool has_target(struct list_take *t) {
     struct queue *to = queue_get(t->to);
 
     if (!queue_is_open(to)) {
-        queue_park(to, &t->parked);
+        queue_wait_for_row(to, &t->row_waiter);
         return false;
     }
     if (to->front == END_NONE) {
-        list_front_park(to, list_other_end(t->pop.to_end), &t->parked);
+        list_front_wait(to, list_other_end(t->pop.to_end), &t->row_waiter);
         return false;
     }
     t->pop.to = to;
     return true;
 }
 
-static void pop_start(struct taking *t) {
+static void pop_start(struct list_take *t) {
     struct get_source *sources = req_alloc(t->req, t->key_count * sizeof *sources);
     struct get *g;
 
@@ -148,7 +148,7 @@ static void pop_start(struct taking *t) {
         sources[i].q = queue_get(t->keys[i]);
     if (t->pop.to != NULL)
         t->pop.to->users++;
-    t->req->client->taking = NULL;
+    t->req->client->list_take = NULL;
     g = get_new(t->req, sources, t->key_count);
     g->kind = &pop_kind;
     g->own = t;
@@ -159,7 +159,7 @@ static void pop_start(struct taking *t) {
     get_begin(g);
 }
 
-static void pop_begin(struct taking *t) {
+static void pop_begin(struct list_take *t) {
     struct queue *q;
 
     if (t->req->task.client_txn != NULL) {
@@ -169,7 +169,7 @@ static void pop_begin(struct taking *t) {
         return;
     }
     if (t->req->client != NULL)
-        t->req->client->taking = t->blocks ? t : NULL;
+        t->req->client->list_take = t->blocks ? t : NULL;
     if (t->req->client == NULL || (!t->blocks && first_with(t, may_have) == NULL)) {
         t->form->none(t->req);
         req_end(t->req);
@@ -181,16 +181,16 @@ static void pop_begin(struct taking *t) {
     if (q == NULL)
         pop_start(t);
     else
-        list_front_park(q, t->pop.from, &t->parked);
+        list_front_wait(q, t->pop.from, &t->row_waiter);
 }
 
-bool taking_unblock(struct client *c, bool error) {
-    struct taking *t = c->taking;
+bool list_take_unblock(struct client *c, bool error) {
+    struct list_take *t = c->list_take;
 
     if (t == NULL)
         return false;
-    c->taking = NULL;
-    list_remove(&t->parked.node);
+    c->list_take = NULL;
+    list_remove(&t->row_waiter.node);
     if (error)
         reply_error(t->req, WAITERS_UNBLOCKED);
     else
@@ -201,22 +201,22 @@ bool taking_unblock(struct client *c, bool error) {
 
 /* ---- arguments ---- */
 
-static struct taking *taking_new(struct req *r, const struct pop_form *form, enum list_end from) {
-    struct taking *t = req_alloc(r, sizeof *t);
+static struct list_take *list_take_new(struct req *r, const struct pop_form *form, enum list_end from) {
+    struct list_take *t = req_alloc(r, sizeof *t);
 
-    *t = (struct taking){ .req = r,
-                          .form = form,
-                          .pop = { .from = from },
-                          .keys = r->argv + 1,
-                          .key_count = 1,
-                          .count = 1,
-                          .parked = { .go = on_pop_known, .fail = on_pop_unknown } };
-    list_init(&t->parked.node);
+    *t = (struct list_take){ .req = r,
+                             .form = form,
+                             .pop = { .from = from },
+                             .keys = r->argv + 1,
+                             .key_count = 1,
+                             .count = 1,
+                             .row_waiter = { .go = on_pop_known, .fail = on_pop_unknown } };
+    list_init(&t->row_waiter.node);
     return t;
 }
 
 /* Parses seconds with a fraction; 0: no timeout. */
-static bool pop_take_timeout(struct taking *t, int at) {
+static bool pop_take_timeout(struct list_take *t, int at) {
     struct slice word = t->req->argv[at];
     char text[TIMEOUT_MAX], *end;
     long double seconds;
@@ -290,7 +290,7 @@ static void wrong_count(struct req *r) {
 }
 
 static void pop(struct req *r, enum list_end from) {
-    struct taking *t = taking_new(r, r->argc > 2 ? &counted : &one, from);
+    struct list_take *t = list_take_new(r, r->argc > 2 ? &counted : &one, from);
 
     if (r->argc > 3)
         wrong_count(r);
@@ -311,7 +311,7 @@ void cmd_rpop(struct req *r) {
 }
 
 static void blocking_pop(struct req *r, enum list_end from) {
-    struct taking *t = taking_new(r, &named, from);
+    struct list_take *t = list_take_new(r, &named, from);
 
     t->key_count = (size_t)r->argc - 2;
     if (args_sources_or_reply(r, t->key_count) && pop_take_timeout(t, r->argc - 1))
@@ -329,14 +329,14 @@ void cmd_brpop(struct req *r) {
 /* ---- LMPOP, BLMPOP ---- */
 
 static const struct arg_option many_words[] = {
-    { "COUNT", ARG_REDIS_INT, offsetof(struct taking, count), 1, INT64_MAX,
+    { "COUNT", ARG_REDIS_INT, offsetof(struct list_take, count), 1, INT64_MAX,
       "ERR count should be greater than 0" },
 };
 
 static const struct arg_spec many_spec = { many_words, LENGTH(many_words), NULL, NULL, NULL };
 
 /* Parses from argument at on: numkeys key ... LEFT|RIGHT [COUNT count]. */
-static bool take_many(struct taking *t, int at) {
+static bool take_many(struct list_take *t, int at) {
     struct req *r = t->req;
     int64_t keys;
     int end;
@@ -364,14 +364,14 @@ static bool take_many(struct taking *t, int at) {
 }
 
 void cmd_lmpop(struct req *r) {
-    struct taking *t = taking_new(r, &named_many, END_NONE);
+    struct list_take *t = list_take_new(r, &named_many, END_NONE);
 
     if (take_many(t, 1))
         pop_begin(t);
 }
 
 void cmd_blmpop(struct req *r) {
-    struct taking *t = taking_new(r, &named_many, END_NONE);
+    struct list_take *t = list_take_new(r, &named_many, END_NONE);
 
     if (pop_take_timeout(t, 1) && take_many(t, 2))
         pop_begin(t);
@@ -379,9 +379,9 @@ void cmd_blmpop(struct req *r) {
 
 /* ---- RPOPLPUSH, LMOVE ---- */
 
-static struct taking *move_new(struct req *r, const struct pop_form *form, enum list_end from,
-                               enum list_end to_end) {
-    struct taking *t = taking_new(r, form, from);
+static struct list_take *move_new(struct req *r, const struct pop_form *form, enum list_end from,
+                                  enum list_end to_end) {
+    struct list_take *t = list_take_new(r, form, from);
 
     t->pop.to_end = to_end;
     t->to = r->argv[2];
@@ -393,25 +393,25 @@ void cmd_rpoplpush(struct req *r) {
 }
 
 void cmd_brpoplpush(struct req *r) {
-    struct taking *t = move_new(r, &one_at_last, END_RIGHT, END_LEFT);
+    struct list_take *t = move_new(r, &one_at_last, END_RIGHT, END_LEFT);
 
     if (pop_take_timeout(t, 3))
         pop_begin(t);
 }
 
-static bool take_ends(struct taking *t) {
+static bool take_ends(struct list_take *t) {
     return take_end(t->req, 3, &t->pop.from) && take_end(t->req, 4, &t->pop.to_end);
 }
 
 void cmd_lmove(struct req *r) {
-    struct taking *t = move_new(r, &one, END_NONE, END_NONE);
+    struct list_take *t = move_new(r, &one, END_NONE, END_NONE);
 
     if (take_ends(t))
         pop_begin(t);
 }
 
 void cmd_blmove(struct req *r) {
-    struct taking *t = move_new(r, &one_at_last, END_NONE, END_NONE);
+    struct list_take *t = move_new(r, &one_at_last, END_NONE, END_NONE);
 
     if (take_ends(t) && pop_take_timeout(t, 5))
         pop_begin(t);

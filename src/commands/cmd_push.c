@@ -26,7 +26,7 @@
 
 struct push {
     struct req *req;
-    struct parked parked; /* waits until the queue has a row and a consume end */
+    struct row_waiter row_waiter; /* waits until the queue has a row and a consume end */
     struct queue *q;
     enum list_end end;
     struct add_options opt;
@@ -143,16 +143,16 @@ static void push_enter(struct push *p) {
 
 static void push_go_on(struct push *p) {
     if (!queue_is_open(p->q))
-        queue_park(p->q, &p->parked);
+        queue_wait_for_row(p->q, &p->row_waiter);
     else if (p->q->front == END_NONE)
-        list_front_park(p->q, list_other_end(p->end), &p->parked);
+        list_front_wait(p->q, list_other_end(p->end), &p->row_waiter);
     else
         push_enter(p);
 }
 
-static void on_known_queue(struct parked *parked, struct queue *q) {
+static void on_known_queue(struct row_waiter *row_waiter, struct queue *q) {
     (void)q;
-    push_go_on(CONTAINER_OF(parked, struct push, parked));
+    push_go_on(CONTAINER_OF(row_waiter, struct push, row_waiter));
 }
 
 static void landed(struct push *p) {
@@ -169,8 +169,8 @@ static void push_left(struct push *p) {
     p->q->adding -= (int64_t)p->count;
 }
 
-static void on_unknown_queue(struct parked *parked, const struct op_error *err) {
-    struct push *p = CONTAINER_OF(parked, struct push, parked);
+static void on_unknown_queue(struct row_waiter *row_waiter, const struct op_error *err) {
+    struct push *p = CONTAINER_OF(row_waiter, struct push, row_waiter);
 
     push_left(p);
     req_db_error(p->req, err);
@@ -179,9 +179,9 @@ static void on_unknown_queue(struct parked *parked, const struct op_error *err) 
 static void push_start(struct push *p) {
     struct req *r = p->req;
 
-    p->parked.go = on_known_queue;
-    p->parked.fail = on_unknown_queue;
-    list_init(&p->parked.node);
+    p->row_waiter.go = on_known_queue;
+    p->row_waiter.fail = on_unknown_queue;
+    list_init(&p->row_waiter.node);
     list_init(&p->lost.node);
     p->ids = req_alloc(r, p->count * sizeof *p->ids);
     r->task.rows = (uint32_t)p->count;

@@ -19,7 +19,7 @@
 
 struct qconfig {
     struct req *req;
-    struct parked parked; /* waits until the queue has a row */
+    struct row_waiter row_waiter; /* waits until the queue has a row */
     struct queue *q;
     bool is_set[SETTING_COUNT];
     int64_t values[SETTING_COUNT];
@@ -85,13 +85,13 @@ static void get(struct req *r) {
 
 /* ---- SET, RESET ---- */
 
-static void save(struct parked *p, struct queue *q) {
+static void save(struct row_waiter *p, struct queue *q) {
     (void)q;
-    batch_add(&CONTAINER_OF(p, struct qconfig, parked)->req->task);
+    batch_add(&CONTAINER_OF(p, struct qconfig, row_waiter)->req->task);
 }
 
-static void open_failed(struct parked *p, const struct op_error *err) {
-    struct qconfig *c = CONTAINER_OF(p, struct qconfig, parked);
+static void open_failed(struct row_waiter *p, const struct op_error *err) {
+    struct qconfig *c = CONTAINER_OF(p, struct qconfig, row_waiter);
 
     c->q->users--;
     req_db_error(c->req, err);
@@ -100,8 +100,8 @@ static void open_failed(struct parked *p, const struct op_error *err) {
 static struct qconfig *qconfig_new(struct req *r) {
     struct qconfig *c = req_alloc(r, sizeof *c);
 
-    *c = (struct qconfig){ .req = r, .parked = { .go = save, .fail = open_failed } };
-    list_init(&c->parked.node);
+    *c = (struct qconfig){ .req = r, .row_waiter = { .go = save, .fail = open_failed } };
+    list_init(&c->row_waiter.node);
     r->data = c;
     return c;
 }
@@ -112,9 +112,9 @@ static void qconfig_start(struct qconfig *c, struct op *op, uint32_t rows) {
     c->req->task.op = op;
     c->req->task.rows = rows;
     if (queue_is_open(c->q))
-        save(&c->parked, c->q);
+        save(&c->row_waiter, c->q);
     else
-        queue_park(c->q, &c->parked);
+        queue_wait_for_row(c->q, &c->row_waiter);
 }
 
 /* Parses a pair of a name and a value. If a name is repeated, its last value counts. */

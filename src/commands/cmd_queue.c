@@ -348,7 +348,7 @@ void cmd_qscan(struct req *r) {
 
 struct pause {
     struct req *req;
-    struct parked parked;
+    struct row_waiter row_waiter;
     struct queue *q;
     unsigned flags;
     bool counted; /* in q->pausing */
@@ -379,16 +379,16 @@ static bool pause_flags(const struct req *r, unsigned *flags, bool *changes) {
     return true;
 }
 
-static void save_pause(struct parked *p, struct queue *q) {
-    struct pause *pause = CONTAINER_OF(p, struct pause, parked);
+static void save_pause(struct row_waiter *p, struct queue *q) {
+    struct pause *pause = CONTAINER_OF(p, struct pause, row_waiter);
 
     (void)q;
     pause->req->task.op = &op_pause_queues;
     batch_add(&pause->req->task);
 }
 
-static void pause_open_failed(struct parked *p, const struct op_error *err) {
-    struct pause *pause = CONTAINER_OF(p, struct pause, parked);
+static void pause_open_failed(struct row_waiter *p, const struct op_error *err) {
+    struct pause *pause = CONTAINER_OF(p, struct pause, row_waiter);
 
     pause->q->users--;
     req_db_error(pause->req, err);
@@ -398,17 +398,17 @@ static void start_pause(struct req *r, unsigned flags) {
     struct pause *p = req_alloc(r, sizeof *p);
 
     *p = (struct pause){ .req = r,
-                         .parked = { .go = save_pause, .fail = pause_open_failed },
+                         .row_waiter = { .go = save_pause, .fail = pause_open_failed },
                          .q = queue_get(r->argv[1]),
                          .flags = flags };
     p->q->users++;
-    list_init(&p->parked.node);
+    list_init(&p->row_waiter.node);
     r->data = p;
     r->task.rows = 1;
     if (queue_is_open(p->q))
-        save_pause(&p->parked, p->q);
+        save_pause(&p->row_waiter, p->q);
     else
-        queue_park(p->q, &p->parked);
+        queue_wait_for_row(p->q, &p->row_waiter);
 }
 
 void cmd_pause(struct req *r) {

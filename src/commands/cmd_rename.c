@@ -32,7 +32,7 @@ struct renaming {
     enum rename_step step;
     bool asked;   /* the consume end was requested in this step */
     int64_t sign; /* -1: the target has the other consume end, so the order of the jobs is reversed */
-    struct parked parked;
+    struct row_waiter row_waiter;
     struct lost_task lost;
     struct queue_scan walk; /* scan of from */
     /* Set while the result is read. */
@@ -96,7 +96,7 @@ static void move(struct renaming *n) {
 static bool waits_for_row(struct renaming *n, struct queue *q) {
     if (queue_is_open(q))
         return false;
-    queue_park(q, &n->parked);
+    queue_wait_for_row(q, &n->row_waiter);
     return true;
 }
 
@@ -108,7 +108,7 @@ static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end w
     if (q->front != END_NONE || (may_stay && !q->asking_front))
         return false;
     n->asked = true;
-    list_front_park(q, wish, &n->parked);
+    list_front_wait(q, wish, &n->row_waiter);
     return true;
 }
 
@@ -134,13 +134,13 @@ static void rename_go_on(struct renaming *n) {
     move(n);
 }
 
-static void on_rename_known(struct parked *p, struct queue *q) {
+static void on_rename_known(struct row_waiter *p, struct queue *q) {
     (void)q;
-    rename_go_on(CONTAINER_OF(p, struct renaming, parked));
+    rename_go_on(CONTAINER_OF(p, struct renaming, row_waiter));
 }
 
-static void on_rename_unknown(struct parked *p, const struct op_error *err) {
-    struct renaming *n = CONTAINER_OF(p, struct renaming, parked);
+static void on_rename_unknown(struct row_waiter *p, const struct op_error *err) {
+    struct renaming *n = CONTAINER_OF(p, struct renaming, row_waiter);
 
     rename_left(n);
     req_db_error(n->req, err);
@@ -153,8 +153,8 @@ static void rename_start(struct req *r, struct queue *from) {
                             .from = from,
                             .to = queue_get(r->argv[2]),
                             .only_new = r->cmd->handler == cmd_renamenx,
-                            .parked = { .go = on_rename_known, .fail = on_rename_unknown } };
-    list_init(&n->parked.node);
+                            .row_waiter = { .go = on_rename_known, .fail = on_rename_unknown } };
+    list_init(&n->row_waiter.node);
     list_init(&n->lost.node);
     list_init(&n->walk.node);
     r->data = n;

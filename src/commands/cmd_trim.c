@@ -12,7 +12,7 @@
 #include "queue/queue_iter.h"
 
 static void trim_changed(struct task *t) {
-    const struct looking *l = REQ_OF_TASK(t)->data;
+    const struct list_read *l = REQ_OF_TASK(t)->data;
 
     l->q->users--;
     req_ok(l->req);
@@ -23,16 +23,16 @@ static void trim_changed(struct task *t) {
 #define NO_KEY "ERR no such key"
 
 struct setting_one {
-    struct looking look;
+    struct list_read look;
     int64_t index;
 };
 
 static void trim_set_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
     struct setting_one *s = r->data;
-    bool from_front = (s->index < 0 ? END_RIGHT : END_LEFT) == looking_front(s->look.q);
+    bool from_front = (s->index < 0 ? END_RIGHT : END_LEFT) == list_read_front(s->look.q);
 
-    looking_encode_change(p, &s->look);
+    list_read_encode_change(p, &s->look);
     params_set_time(p, 3, clock_db());
     params_set_int8(p, from_front ? 4 : 5, s->index < 0 ? -s->index - 1 : s->index);
     params_set_null(p, from_front ? 5 : 4);
@@ -43,7 +43,7 @@ static void trim_set_encode(struct params *p, struct task *t) {
  * again. */
 static void trim_set_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
-    const struct queue *q = ((const struct looking *)r->data)->q;
+    const struct queue *q = ((const struct list_read *)r->data)->q;
 
     (void)count;
     if (PQntuples(rows) > 0 && row_bool(rows, 0, 2)) {
@@ -53,7 +53,7 @@ static void trim_set_done(struct task **tasks, size_t count, const PGresult *row
         /* Another session has taken the job. The next try finds the element that is there now. */
         batch_add(tasks[0]);
     } else {
-        ((struct looking *)r->data)->q->users--;
+        ((struct list_read *)r->data)->q->users--;
         req_error(r, queue_is_key(q) ? "ERR index out of range" : NO_KEY);
     }
 }
@@ -65,8 +65,8 @@ struct op op_set_element = {
     .alone = true,
     .encode = trim_set_encode,
     .done = trim_set_done,
-    .fail = looking_fail,
-    .again = looking_again,
+    .fail = list_read_fail,
+    .again = list_read_again,
     .answer_lost = trim_changed,
 };
 
@@ -78,9 +78,9 @@ static bool may_have_elements(const struct queue *q) {
 void cmd_lset(struct req *r) {
     struct setting_one *s = req_alloc(r, sizeof *s);
 
-    bool there = looking_init(&s->look, r, &op_set_element, &op_set_element);
+    bool there = list_read_init(&s->look, r, &op_set_element, &op_set_element);
 
-    if (looking_in_txn(&s->look)) {
+    if (list_read_in_txn(&s->look)) {
         /* The statement finds out whether the list exists. */
         s->look.q = queue_get(r->argv[1]);
     } else if (!there || !may_have_elements(s->look.q)) {
@@ -91,13 +91,13 @@ void cmd_lset(struct req *r) {
         return;
     s->index = list_index(s->index);
     r->task.bytes = r->argv[3].len;
-    looking_start(&s->look);
+    list_read_start(&s->look);
 }
 
 /* ---- LTRIM ---- */
 
 struct trimming {
-    struct looking look;
+    struct list_read look;
     int64_t start;
     int64_t stop;
     struct queue_scan walk;
@@ -112,7 +112,7 @@ static bool only_keeps(const struct trimming *t) {
 
 /* The numbers of the ends in trim_list.sql. */
 static int16_t trim_number_of(const struct queue *q, enum list_end end) {
-    return end == looking_front(q) ? 1 : 2;
+    return end == list_read_front(q) ? 1 : 2;
 }
 
 /* The statement removes the elements between this end of the list and the index. */
@@ -129,9 +129,9 @@ static void trim_encode(struct params *p, struct task *task) {
         t->look.q->trim = NULL;
     claim_note_scan(t->look.q, &t->walk);
     if (only_keeps(t))
-        looking_encode(p, &t->look);
+        list_read_encode(p, &t->look);
     else
-        looking_encode_change(p, &t->look);
+        list_read_encode_change(p, &t->look);
     params_set_time(p, 3, clock_db());
     if (t->start != 0)
         encode_cut(p, t, END_LEFT, t->start);
@@ -155,15 +155,15 @@ static void all_trimmed(struct task *task) {
     trim_changed(task);
 }
 
-/* Columns: those of looking_count_gone(), is_first. No ready job is left before the kept elements. */
+/* Columns: those of list_read_count_gone(), is_first. No ready job is left before the kept elements. */
 static void trim_done(struct task **tasks, size_t count, const PGresult *rows) {
     const struct trimming *t = REQ_OF_TASK(tasks[0])->data;
     struct job_key last = { .rank = INT16_MIN, .id = INT64_MIN };
 
     (void)count;
-    looking_count_gone(&t->look, rows);
+    list_read_count_gone(&t->look, rows);
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = looking_key(&t->look, rows, i);
+        struct job_key key = list_read_key(&t->look, rows, i);
 
         if (row_bool(rows, i, 6) && job_key_before(last, key))
             last = key;
@@ -179,8 +179,8 @@ static void trim_fail(struct task *task, const struct op_error *err) {
 
     trim_leave(t);
     while ((node = list_pop_front(&t->joined)) != NULL)
-        looking_fail(&LIST_ENTRY(node, struct trimming, node)->look.req->task, err);
-    looking_fail(task, err);
+        list_read_fail(&LIST_ENTRY(node, struct trimming, node)->look.req->task, err);
+    list_read_fail(task, err);
 }
 
 /* Requests join only a trim that may run twice. */
@@ -188,7 +188,7 @@ static bool trim_again(struct task *task, bool unknown) {
     struct trimming *t = REQ_OF_TASK(task)->data;
 
     trim_leave(t);
-    return only_keeps(t) || looking_again(task, unknown);
+    return only_keeps(t) || list_read_again(task, unknown);
 }
 
 struct op op_trim_list = {
@@ -227,7 +227,7 @@ static bool trim_join(struct trimming *t) {
 
 void cmd_ltrim(struct req *r) {
     struct trimming *t = req_alloc(r, sizeof *t);
-    bool there = looking_init(&t->look, r, &op_trim_list, &op_trim_list);
+    bool there = list_read_init(&t->look, r, &op_trim_list, &op_trim_list);
 
     if (!args_integer_or_reply(r, 2, &t->start) || !args_integer_or_reply(r, 3, &t->stop))
         return;
@@ -244,5 +244,5 @@ void cmd_ltrim(struct req *r) {
         return;
     if (only_keeps(t) && r->exec == NULL)
         t->look.q->trim = t;
-    looking_start(&t->look);
+    list_read_start(&t->look);
 }

@@ -28,7 +28,7 @@ struct job_wait {
     struct req *req;
     struct client *client; /* NULL after the reply, or after the client has disconnected */
     struct job_key key;
-    bool looking;           /* its statement is queued or sent */
+    bool list_read;         /* its statement is queued or sent */
     bool look_again;        /* a message arrived during the statement */
     bool seen;              /* the database had the job */
     enum job_end_kind told; /* the end that a message reported; 0: none */
@@ -107,7 +107,7 @@ static void waitjob_leave(struct job_wait *w) {
 /* The reply is complete. A statement in progress ends later, without a reply. */
 static void waitjob_end(struct job_wait *w) {
     waitjob_leave(w);
-    if (w->looking)
+    if (w->list_read)
         client_detach(w->req);
     else
         req_end(w->req);
@@ -150,7 +150,7 @@ static void ask_others(void) {
 }
 
 static void waitjob_look(struct job_wait *w) {
-    w->looking = true;
+    w->list_read = true;
     w->look_again = false;
     heap_set(&waits.due, &w->due, w->deadline_us);
     ask_others();
@@ -177,7 +177,7 @@ static void look_begin(struct params *p) {
 
 /* Columns: ordinal, lives, finished_at, node, result, is_dead, error. */
 static void looked(struct job_wait *w, const PGresult *rows, int row) {
-    w->looking = false;
+    w->list_read = false;
     if (w->client == NULL) {
         req_end(w->req);
     } else if (!row_null(rows, row, 2)) {
@@ -224,7 +224,7 @@ bool waitjob_is_asked(void) {
 /* result: of a retained job. NULL if it is not known here. */
 static void waitjob_tell(struct job_wait *w, enum job_end_kind how, const struct slice *result) {
     w->told = how;
-    if (w->looking)
+    if (w->list_read)
         w->look_again = true;
     else if (how == JOB_DEAD || (how == JOB_KEPT && result == NULL))
         waitjob_look(w);
@@ -279,7 +279,7 @@ void waitjob_client_gone(struct client *c) {
     if (w == NULL)
         return;
     waitjob_leave(w);
-    if (!w->looking)
+    if (!w->list_read)
         req_end(w->req);
 }
 
@@ -311,7 +311,7 @@ void waitjob_end_all(void) {
 }
 
 static void look_soon(struct job_wait *w) {
-    if (w->looking)
+    if (w->list_read)
         w->look_again = true;
     else
         waitjob_look(w);

@@ -17,8 +17,8 @@
 
 struct add {
     struct req *req;
-    struct parked parked;      /* while the queue has no row, or the key has contention */
-    struct heap_item deadline; /* clock_mono() */
+    struct row_waiter row_waiter; /* while the queue has no row, or the key has contention */
+    struct heap_item deadline;    /* clock_mono() */
     struct queue *q;
     struct add_options opt;
     struct job_key key;

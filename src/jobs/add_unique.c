@@ -95,16 +95,16 @@ static struct list paused = { &paused, &paused };
 
 static void pause_add(struct add *a) {
     a->resume_us = clock_mono() + CONTENTION_PAUSE_US;
-    list_push_back(&paused, &a->parked.node);
+    list_push_back(&paused, &a->row_waiter.node);
 }
 
 int64_t add_unique_next_turn(void) {
-    return list_empty(&paused) ? INT64_MAX : LIST_ENTRY(paused.next, struct add, parked.node)->resume_us;
+    return list_empty(&paused) ? INT64_MAX : LIST_ENTRY(paused.next, struct add, row_waiter.node)->resume_us;
 }
 
 void add_unique_turn(int64_t mono_us) {
     while (add_unique_next_turn() <= mono_us)
-        batch_add(&LIST_ENTRY(list_pop_front(&paused), struct add, parked.node)->req->task);
+        batch_add(&LIST_ENTRY(list_pop_front(&paused), struct add, row_waiter.node)->req->task);
 }
 
 /* Most transactions that take a key have ended by the second try. A transaction of an application may stay open. */

@@ -29,7 +29,7 @@ static bool are_too_many(const struct key_in_txn *k) {
 static void open_all(struct key_in_txn *k) {
     for (; k->opened < k->count; k->opened++) {
         if (!queue_is_open(k->queues[k->opened])) {
-            queue_park(k->queues[k->opened], &k->parked);
+            queue_wait_for_row(k->queues[k->opened], &k->row_waiter);
             return;
         }
     }
@@ -38,13 +38,13 @@ static void open_all(struct key_in_txn *k) {
     batch_add(&k->req->task);
 }
 
-static void on_bulk_in_txn_open(struct parked *p, struct queue *q) {
+static void on_bulk_in_txn_open(struct row_waiter *p, struct queue *q) {
     (void)q;
-    open_all(CONTAINER_OF(p, struct key_in_txn, parked));
+    open_all(CONTAINER_OF(p, struct key_in_txn, row_waiter));
 }
 
-static void on_bulk_in_txn_not_open(struct parked *p, const struct op_error *err) {
-    struct key_in_txn *k = CONTAINER_OF(p, struct key_in_txn, parked);
+static void on_bulk_in_txn_not_open(struct row_waiter *p, const struct op_error *err) {
+    struct key_in_txn *k = CONTAINER_OF(p, struct key_in_txn, row_waiter);
 
     bulk_in_txn_leave(k);
     req_db_error(k->req, err);
@@ -53,8 +53,8 @@ static void on_bulk_in_txn_not_open(struct parked *p, const struct op_error *err
 void key_in_txn(struct req *r, struct key_in_txn *k) {
     k->req = r;
     k->opened = 0;
-    k->parked = (struct parked){ .go = on_bulk_in_txn_open, .fail = on_bulk_in_txn_not_open };
-    list_init(&k->parked.node);
+    k->row_waiter = (struct row_waiter){ .go = on_bulk_in_txn_open, .fail = on_bulk_in_txn_not_open };
+    list_init(&k->row_waiter.node);
     r->data = k;
     if (are_too_many(k)) {
         req_error(r,

@@ -32,7 +32,7 @@ struct key_in_txn {
     /* Private. */
     struct req *req;
     size_t opened;
-    struct parked parked;
+    struct row_waiter row_waiter;
 };
 
 static inline bool key_is_in_txn(const struct req *r) {

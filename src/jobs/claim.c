@@ -345,11 +345,11 @@ void claim_walked(struct queue *q, const struct queue_scan *w, const struct job_
     struct job_key end = { .rank = 0, .id = w->snapshot_end };
 
     if (q->resets != w->resets) {
-        q->behind = true;
+        q->may_have_more = true;
         return;
     }
     if (to_the_end)
-        q->behind = has_heard(w);
+        q->may_have_more = has_heard(w);
     else if (last != NULL)
         end = *last;
     else
@@ -357,7 +357,7 @@ void claim_walked(struct queue *q, const struct queue_scan *w, const struct job_
     if (!job_key_before(end, w->heard)) {
         end = w->heard;
         end.id--;
-        q->behind = true;
+        q->may_have_more = true;
     }
     if (job_key_before(q->scan_position, end))
         q->scan_position = end;

@@ -23,14 +23,14 @@ struct dead_letter {
     void (*ended)(void *arg);
     void *arg;
     /* Used while the dead-letter queue has no row, or no row that is known here. */
-    struct parked parked;
+    struct row_waiter row_waiter;
     struct queue *to;
     bool moved; /* the job is in that queue already */
     int64_t expires_at;
 };
 
-static void on_dead_letter_open(struct parked *p, struct queue *q);
-static void on_dead_letter_open_failed(struct parked *p, const struct op_error *err);
+static void on_dead_letter_open(struct row_waiter *p, struct queue *q);
+static void on_dead_letter_open_failed(struct row_waiter *p, const struct op_error *err);
 
 void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
     struct dead_letter *b = xcalloc(1, sizeof *b);
@@ -38,11 +38,11 @@ void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
     b->key = key;
     b->ended = ended;
     b->arg = arg;
-    b->parked = (struct parked){ .go = on_dead_letter_open, .fail = on_dead_letter_open_failed };
+    b->row_waiter = (struct row_waiter){ .go = on_dead_letter_open, .fail = on_dead_letter_open_failed };
     b->task.op = &op_dead_letter_jobs;
     b->task.rows = 1;
     list_init(&b->task.node);
-    list_init(&b->parked.node);
+    list_init(&b->row_waiter.node);
     batch_add(&b->task);
 }
 
@@ -72,8 +72,8 @@ static void dead_letter_enter(struct dead_letter *b, struct queue *q) {
     expiry_wake_at(b->expires_at);
 }
 
-static void on_dead_letter_open(struct parked *p, struct queue *q) {
-    struct dead_letter *b = CONTAINER_OF(p, struct dead_letter, parked);
+static void on_dead_letter_open(struct row_waiter *p, struct queue *q) {
+    struct dead_letter *b = CONTAINER_OF(p, struct dead_letter, row_waiter);
 
     if (b->moved) {
         dead_letter_enter(b, q);
@@ -83,9 +83,9 @@ static void on_dead_letter_open(struct parked *p, struct queue *q) {
     }
 }
 
-static void on_dead_letter_open_failed(struct parked *p, const struct op_error *err) {
+static void on_dead_letter_open_failed(struct row_waiter *p, const struct op_error *err) {
     (void)err;
-    try_later(CONTAINER_OF(p, struct dead_letter, parked));
+    try_later(CONTAINER_OF(p, struct dead_letter, row_waiter));
 }
 
 static void open_queue(struct dead_letter *b, struct slice name) {
@@ -96,7 +96,7 @@ static void open_queue(struct dead_letter *b, struct slice name) {
     if (queue_is_open(b->to))
         try_later(b);
     else
-        queue_park(b->to, &b->parked);
+        queue_wait_for_row(b->to, &b->row_waiter);
 }
 
 /* ---- statement ---- */

@@ -16,7 +16,7 @@ struct pop_form {
 };
 
 /* A list command that takes elements, as it was parsed. */
-struct taking {
+struct list_take {
     struct pop pop; /* must be the first field: get.own */
     struct req *req;
     const struct pop_form *form;
@@ -26,7 +26,7 @@ struct taking {
     int64_t count;
     bool blocks;
     int64_t deadline; /* clock_mono(); 0: none */
-    struct parked parked;
+    struct row_waiter row_waiter;
     /* Private, for pop_in_txn.c. */
     struct queue **queues;
     int64_t to_id;
@@ -34,6 +34,6 @@ struct taking {
 
 /* CLIENT UNBLOCK: ends the request of c that will wait as soon as the queue has a row and a consume end. False if
  * there is none. */
-bool taking_unblock(struct client *c, bool error);
+bool list_take_unblock(struct client *c, bool error);
 
 #endif

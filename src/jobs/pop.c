@@ -45,7 +45,7 @@ struct pop_claim {
 
 /* Columns of pop_limited.sql after those of pop_first.sql. */
 enum {
-    LIMITED_ORDINAL = POPPED_COLUMNS,
+    LIMITED_ORDINAL = UNDELIVERED_COLUMNS,
     LIMITED_TO_WAKE_AT,
     LIMITED_TO_EXPIRES_AT,
     LIMITED_ROOM,
@@ -96,7 +96,7 @@ static void pop_plan_row(struct pop_claim *c, struct get *g) {
 }
 
 static bool may_find(struct queue *q) {
-    return q->id != 0 && claim_may_find(q) && (q->behind || q->redelivery_count > q->popping_last);
+    return q->id != 0 && claim_may_find(q) && (q->may_have_more || q->redelivery_count > q->popping_last);
 }
 
 /* The statements of a transaction do not run in the order of the waiting requests. A request after one of another
@@ -317,7 +317,7 @@ static void pop_read_rows(struct pop_claim *c, const PGresult *rows, int n) {
     c->row_count = (size_t)n;
     c->rows = xmalloc((c->row_count + 1) * sizeof *c->rows);
     for (int i = 0; i < n; i++)
-        c->rows[i] = popped_read(rows, i, c->q);
+        c->rows[i] = undelivered_read(rows, i, c->q);
     qsort(c->rows, c->row_count, sizeof *c->rows,
           c->kind & POP_LAST ? pop_compare_backwards : pop_compare_rows);
 }
@@ -326,14 +326,14 @@ static void pop_give(struct pop_slot s, const struct job *job) {
     if (s.get->client != NULL)
         s.get->jobs[s.place] = *job;
     else
-        popped_put_back(job);
+        undelivered_put_back(job);
 }
 
 static void pop_rows(struct pop_claim *c, const PGresult *rows, int n) {
     pop_read_rows(c, rows, n);
     pop_learn(c);
     for (size_t i = 0; i < c->row_count; i++) {
-        popped_count_gone(&c->rows[i]);
+        undelivered_count_gone(&c->rows[i]);
         pop_give(c->slots[i], &c->rows[i]);
     }
 }
@@ -386,7 +386,7 @@ struct moved_job pop_read_moved(const PGresult *rows, int i, struct queue *q) {
 static struct moved_job read_moved_limited(const PGresult *rows, int i, struct queue *q) {
     return (struct moved_job){
         .ordinal = row_int4(rows, i, LIMITED_ORDINAL),
-        .job = popped_read(rows, i, q),
+        .job = undelivered_read(rows, i, q),
         .to_wake_at = time_or_never(rows, i, LIMITED_TO_WAKE_AT),
         .to_expires_at = row_time(rows, i, LIMITED_TO_EXPIRES_AT),
     };
@@ -414,7 +414,7 @@ static void depart(struct pop_claim *c, const struct moved_job *m) {
     const struct pop_slot *s = &c->slots[m->ordinal - 1];
 
     c->rows[c->row_count++] = m->job;
-    popped_count_gone(&m->job);
+    undelivered_count_gone(&m->job);
     if (s->get->client != NULL)
         s->get->jobs[s->place] = m->job;
 }

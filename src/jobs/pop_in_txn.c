@@ -15,13 +15,13 @@
 #include "queue/list_orientation.h"
 #include "queue/queue.h"
 
-static struct taking *taking_of(const struct task *t) {
+static struct list_take *list_take_of(const struct task *t) {
     return REQ_OF_TASK(t)->data;
 }
 
 /* ---- queues ---- */
 
-static void pop_in_txn_each_queue(const struct taking *t, int64_t users) {
+static void pop_in_txn_each_queue(const struct list_take *t, int64_t users) {
     for (size_t i = 0; i < t->key_count; i++)
         if (t->queues[i] != NULL)
             t->queues[i]->users += users;
@@ -30,7 +30,7 @@ static void pop_in_txn_each_queue(const struct taking *t, int64_t users) {
 }
 
 /* A queue without a row has no elements, unless an earlier command of the transaction creates the row. */
-static bool pop_in_txn_find_queues(struct taking *t) {
+static bool pop_in_txn_find_queues(struct list_take *t) {
     bool some = false;
 
     t->queues = req_alloc(t->req, t->key_count * sizeof(struct queue *));
@@ -48,7 +48,7 @@ static bool pop_in_txn_find_queues(struct taking *t) {
 }
 
 /* The consume end of the first queue decides which statement runs. */
-static void pop_in_txn_join(struct taking *t) {
+static void pop_in_txn_join(struct list_take *t) {
     struct task *task = &t->req->task;
 
     task->op = &op_pop_in_txn;
@@ -61,17 +61,17 @@ static void pop_in_txn_join(struct taking *t) {
 }
 
 /* False if t was parked: it waits until the queue has its row, and its consume end is known. */
-static bool pop_in_txn_is_known(struct taking *t, struct queue *q, enum list_end wish) {
+static bool pop_in_txn_is_known(struct list_take *t, struct queue *q, enum list_end wish) {
     if (!queue_is_open(q))
-        queue_park(q, &t->parked);
+        queue_wait_for_row(q, &t->row_waiter);
     else if (q->front == END_NONE)
-        list_front_park(q, wish, &t->parked);
+        list_front_wait(q, wish, &t->row_waiter);
     else
         return true;
     return false;
 }
 
-static void pop_in_txn_settle(struct taking *t) {
+static void pop_in_txn_settle(struct list_take *t) {
     if (t->pop.to != NULL && !pop_in_txn_is_known(t, t->pop.to, list_other_end(t->pop.to_end)))
         return;
     for (size_t i = 0; i < t->key_count; i++)
@@ -80,20 +80,20 @@ static void pop_in_txn_settle(struct taking *t) {
     pop_in_txn_join(t);
 }
 
-static void on_pop_in_txn_known(struct parked *p, struct queue *q) {
+static void on_pop_in_txn_known(struct row_waiter *p, struct queue *q) {
     (void)q;
-    pop_in_txn_settle(CONTAINER_OF(p, struct taking, parked));
+    pop_in_txn_settle(CONTAINER_OF(p, struct list_take, row_waiter));
 }
 
-static void on_pop_in_txn_unknown(struct parked *p, const struct op_error *err) {
-    struct taking *t = CONTAINER_OF(p, struct taking, parked);
+static void on_pop_in_txn_unknown(struct row_waiter *p, const struct op_error *err) {
+    struct list_take *t = CONTAINER_OF(p, struct list_take, row_waiter);
 
     pop_in_txn_each_queue(t, -1);
     req_db_error(t->req, err);
 }
 
 /* The statements of a client transaction do not apply limits. GETJOB in a transaction refuses such queues, too. */
-static bool pop_in_txn_is_limited(const struct taking *t) {
+static bool pop_in_txn_is_limited(const struct list_take *t) {
     for (size_t i = 0; i < t->key_count; i++) {
         const struct queue *q = queue_find(t->keys[i]);
 
@@ -103,14 +103,14 @@ static bool pop_in_txn_is_limited(const struct taking *t) {
     return false;
 }
 
-void pop_in_txn(struct taking *t) {
+void pop_in_txn(struct list_take *t) {
     if (pop_in_txn_is_limited(t)) {
         req_error(t->req, "ERR in a transaction nothing is popped from queues with limits");
         return;
     }
     t->req->data = t;
-    t->parked.go = on_pop_in_txn_known;
-    t->parked.fail = on_pop_in_txn_unknown;
+    t->row_waiter.go = on_pop_in_txn_known;
+    t->row_waiter.fail = on_pop_in_txn_unknown;
     if (!pop_in_txn_find_queues(t)) {
         t->form->none(t->req);
         req_end(t->req);
@@ -128,7 +128,7 @@ static int32_t source_id(const struct queue *q) {
 }
 
 static void pop_encode(struct params *p, struct task *task) {
-    const struct taking *t = taking_of(task);
+    const struct list_take *t = list_take_of(task);
     int64_t most = t->count < config.batch_max ? t->count : config.batch_max;
 
     for (size_t i = 0; i < t->key_count; i++) {
@@ -148,14 +148,14 @@ static void pop_encode(struct params *p, struct task *task) {
     params_set_time(p, 5, clock_db());
 }
 
-static void encode_place(struct params *p, int col, struct taking *t) {
+static void encode_place(struct params *p, int col, struct list_take *t) {
     t->to_id = pop_new_id(&t->pop);
     params_int4(p, col, t->pop.to->id);
     params_int8(p, col + 1, t->to_id);
 }
 
 static void move_first_encode(struct params *p, struct task *task) {
-    struct taking *t = taking_of(task);
+    struct list_take *t = list_take_of(task);
     struct job_key first = first_in_txn(t->queues[0], task->client_txn);
 
     params_set_int4(p, 0, source_id(t->queues[0]));
@@ -167,7 +167,7 @@ static void move_first_encode(struct params *p, struct task *task) {
 }
 
 static void move_last_encode(struct params *p, struct task *task) {
-    struct taking *t = taking_of(task);
+    struct list_take *t = list_take_of(task);
 
     params_set_int4(p, 0, source_id(t->queues[0]));
     params_set_int4(p, 1, 1);
@@ -183,7 +183,7 @@ static void count_gone(const struct job *jobs, size_t count) {
 
     for (size_t i = 0; i < count; i++) {
         keys[i] = jobs[i].key;
-        popped_count_gone(&jobs[i]);
+        undelivered_count_gone(&jobs[i]);
         queue_count_out(jobs[i].q, 1);
     }
     if (count > 0)
@@ -198,7 +198,7 @@ static void count_claim(size_t rows) {
     stats.claims_empty += rows == 0;
 }
 
-static void pop_in_txn_end_with(struct taking *t, const struct job *jobs, size_t count) {
+static void pop_in_txn_end_with(struct list_take *t, const struct job *jobs, size_t count) {
     if (count > 0)
         t->form->some(t->req, jobs, count);
     else
@@ -208,13 +208,13 @@ static void pop_in_txn_end_with(struct taking *t, const struct job *jobs, size_t
 }
 
 /* If the client has gone, the job is put back, as outside of a transaction. */
-static void keep_or_put_back(const struct taking *t, const struct job *job) {
+static void keep_or_put_back(const struct list_take *t, const struct job *job) {
     struct client *c = t->req->client;
 
     if (c != NULL && c->state != CLIENT_DEAD)
-        popped_note_unsent(c, job);
+        undelivered_note_unsent(c, job);
     else
-        popped_put_back(job);
+        undelivered_put_back(job);
 }
 
 static int pop_in_txn_compare_keys(const void *a, const void *b) {
@@ -228,13 +228,13 @@ static int pop_in_txn_compare_backwards(const void *a, const void *b) {
 }
 
 static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct taking *t = taking_of(tasks[0]);
+    struct list_take *t = list_take_of(tasks[0]);
     size_t found = (size_t)PQntuples(rows);
     struct job *jobs = xmalloc((found + 1) * sizeof *jobs);
 
     (void)count;
     for (size_t i = 0; i < found; i++)
-        jobs[i] = popped_read(rows, (int)i, t->queues[row_int4(rows, (int)i, POPPED_COLUMNS) - 1]);
+        jobs[i] = undelivered_read(rows, (int)i, t->queues[row_int4(rows, (int)i, UNDELIVERED_COLUMNS) - 1]);
     if (found > 0)
         qsort(jobs, found, sizeof *jobs,
               t->pop.from == jobs[0].q->front ? pop_in_txn_compare_keys : pop_in_txn_compare_backwards);
@@ -248,7 +248,7 @@ static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresul
 
 /* Columns of move_first.sql. The job stays where it was moved to, even if the client has gone. */
 static void pop_in_txn_move_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct taking *t = taking_of(tasks[0]);
+    struct list_take *t = list_take_of(tasks[0]);
     bool found = PQntuples(rows) > 0;
     struct moved_job m = { .ordinal = 0 };
 
@@ -263,13 +263,13 @@ static void pop_in_txn_move_done(struct task **tasks, size_t count, const PGresu
 }
 
 static void pop_in_txn_in_txn_fail(struct task *task, const struct op_error *err) {
-    pop_in_txn_each_queue(taking_of(task), -1);
+    pop_in_txn_each_queue(list_take_of(task), -1);
     req_db_error(REQ_OF_TASK(task), err);
 }
 
 /* The committed statement has taken or moved the elements: scan the queues from the beginning. */
 static void pop_in_txn_in_txn_answer_lost(struct task *task) {
-    struct taking *t = taking_of(task);
+    struct list_take *t = list_take_of(task);
 
     for (size_t i = 0; i < t->key_count; i++)
         if (t->queues[i] != NULL)

@@ -9,6 +9,6 @@
  * do not wait. Their statements find the elements themselves, from the first key that may have a job.
  */
 
-void pop_in_txn(struct taking *t);
+void pop_in_txn(struct list_take *t);
 
 #endif

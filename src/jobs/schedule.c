@@ -45,7 +45,7 @@ struct fired {
 /* A schedule as it was read, and the jobs that its ticks make. */
 struct firing {
     struct task task;
-    struct parked parked; /* while the queue has no row */
+    struct row_waiter row_waiter; /* while the queue has no row */
     struct queue *q;
     int64_t id;
     int64_t revision;
@@ -149,8 +149,8 @@ static void make_jobs(struct firing *f) {
     f->task.rows = f->count > 0 ? (uint32_t)f->count : 1;
 }
 
-static void schedule_enter(struct parked *p, struct queue *q) {
-    struct firing *f = CONTAINER_OF(p, struct firing, parked);
+static void schedule_enter(struct row_waiter *p, struct queue *q) {
+    struct firing *f = CONTAINER_OF(p, struct firing, row_waiter);
 
     (void)q;
     make_jobs(f);
@@ -171,8 +171,8 @@ static void schedule_give_up(struct firing *f, const struct op_error *err) {
     schedule_end(f);
 }
 
-static void on_schedule_open_failed(struct parked *p, const struct op_error *err) {
-    schedule_give_up(CONTAINER_OF(p, struct firing, parked), err);
+static void on_schedule_open_failed(struct row_waiter *p, const struct op_error *err) {
+    schedule_give_up(CONTAINER_OF(p, struct firing, row_waiter), err);
 }
 
 /* A row that other software wrote may have any number. */
@@ -186,9 +186,9 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     struct firing *f = xcalloc(1, sizeof *f + most * sizeof *f->jobs);
 
     f->task.op = &op_fire_schedules;
-    f->parked = (struct parked){ .go = schedule_enter, .fail = on_schedule_open_failed };
+    f->row_waiter = (struct row_waiter){ .go = schedule_enter, .fail = on_schedule_open_failed };
     list_init(&f->task.node);
-    list_init(&f->parked.node);
+    list_init(&f->row_waiter.node);
     f->id = row_int8(rows, row, 0);
     f->revision = row_int8(rows, row, 1);
     f->due = row_time(rows, row, 2);
@@ -202,9 +202,9 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     f->q->users++;
     look.firing++;
     if (queue_is_open(f->q))
-        schedule_enter(&f->parked, f->q);
+        schedule_enter(&f->row_waiter, f->q);
     else
-        queue_park(f->q, &f->parked);
+        queue_wait_for_row(f->q, &f->row_waiter);
 }
 
 /* Another server may have accepted an expression or a time zone that this server does not know. */

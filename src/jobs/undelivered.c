@@ -26,7 +26,7 @@ struct rest {
     struct slice group_key;
 };
 
-struct popped {
+struct undelivered {
     struct task task;
     struct job job;   /* owns its body */
     struct rest rest; /* owns its slices */
@@ -55,9 +55,9 @@ enum {
     ROW_COLUMNS,
 };
 
-_Static_assert(ROW_COLUMNS == POPPED_COLUMNS, "as many as the statements return");
+_Static_assert(ROW_COLUMNS == UNDELIVERED_COLUMNS, "as many as the statements return");
 
-struct job popped_read(const PGresult *rows, int row, struct queue *q) {
+struct job undelivered_read(const PGresult *rows, int row, struct queue *q) {
     queue_note_body(q, (size_t)PQgetlength(rows, row, ROW_BODY));
     return (struct job){
         .q = q,
@@ -114,7 +114,7 @@ static struct rest rest_of(const struct queue *q) {
     };
 }
 
-void popped_count_gone(const struct job *job) {
+void undelivered_count_gone(const struct job *job) {
     job_ended(&(struct job_end){
         .key = job->key, .queued_since = job->ready_at, .group = job->group, .how = JOB_DELETED });
     events_of_taken(job->q, job->key, job->expires_at, job->retry);
@@ -122,13 +122,13 @@ void popped_count_gone(const struct job *job) {
 
 /* ---- copies ---- */
 
-static size_t undelivered_size_of(const struct popped *p) {
+static size_t undelivered_size_of(const struct undelivered *p) {
     return sizeof *p + p->job.body.len + p->rest.deadqueue.len + p->rest.error.len + p->rest.unique_key.len +
            p->rest.group_key.len;
 }
 
-static struct popped *copy_of(const struct job *job) {
-    struct popped *p = xcalloc(1, sizeof *p);
+static struct undelivered *copy_of(const struct job *job) {
+    struct undelivered *p = xcalloc(1, sizeof *p);
 
     p->job = *job;
     p->job.body = copy_bytes(job->body);
@@ -141,7 +141,7 @@ static struct popped *copy_of(const struct job *job) {
     return p;
 }
 
-static void copy_free(struct popped *p) {
+static void copy_free(struct undelivered *p) {
     p->job.q->users--;
     memory_change(NULL, MEMORY_UNSENT, p->bytes, 0);
     free((char *)p->job.body.ptr);
@@ -152,8 +152,8 @@ static void copy_free(struct popped *p) {
     free(p);
 }
 
-void popped_note_unsent(struct client *c, const struct job *job) {
-    struct popped *p = copy_of(job);
+void undelivered_note_unsent(struct client *c, const struct job *job) {
+    struct undelivered *p = copy_of(job);
 
     memory_join(&c->share, MEMORY_UNSENT, p->bytes);
     get_note_unsent(c, (struct delivery){ .key = job->key, .copy = p });
@@ -169,7 +169,7 @@ void deliveries_forget(struct client *c) {
 
 /* ---- putting back ---- */
 
-static void put_back(struct popped *p) {
+static void put_back(struct undelivered *p) {
     p->task.op = &op_put_back;
     p->task.rows = 1;
     p->task.bytes = p->job.body.len;
@@ -177,11 +177,11 @@ static void put_back(struct popped *p) {
     batch_add(&p->task);
 }
 
-void popped_put_back(const struct job *job) {
+void undelivered_put_back(const struct job *job) {
     put_back(copy_of(job));
 }
 
-void popped_put_back_unsent(struct client *c) {
+void undelivered_put_back_unsent(struct client *c) {
     for (size_t i = 0; i < c->unsent_count; i++) {
         struct delivery *d = &c->unsent[i];
 
@@ -220,8 +220,8 @@ static void encode_rest(struct params *p, const struct rest *rest) {
 }
 
 static void put_back_encode(struct params *p, struct task *t) {
-    const struct popped *popped = CONTAINER_OF(t, struct popped, task);
-    const struct job *job = &popped->job;
+    const struct undelivered *undelivered = CONTAINER_OF(t, struct undelivered, task);
+    const struct job *job = &undelivered->job;
 
     params_int8(p, 0, job->key.id);
     params_time(p, 1, clock_db());
@@ -234,7 +234,7 @@ static void put_back_encode(struct params *p, struct task *t) {
     params_int4(p, 8, job->deliveries);
     params_int4(p, 9, job->nacks);
     params_int4(p, 10, job->extras);
-    encode_rest(p, &popped->rest);
+    encode_rest(p, &undelivered->rest);
 }
 
 static void put_back_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -252,7 +252,7 @@ static void put_back_done(struct task **tasks, size_t count, const PGresult *row
             group_next(key.queue_id, row_bytes(rows, i, 3));
     }
     for (size_t i = 0; i < count; i++) {
-        struct popped *p = CONTAINER_OF(tasks[i], struct popped, task);
+        struct undelivered *p = CONTAINER_OF(tasks[i], struct undelivered, task);
 
         expiry_wake_at(p->job.expires_at);
         if (events_wanted(p->job.q))
@@ -264,7 +264,7 @@ static void put_back_done(struct task **tasks, size_t count, const PGresult *row
 /* If another job has taken the unique key, the job is put back without it. On other errors the element is lost, as
  * it would be in Redis. */
 static void put_back_fail(struct task *t, const struct op_error *err) {
-    struct popped *p = CONTAINER_OF(t, struct popped, task);
+    struct undelivered *p = CONTAINER_OF(t, struct undelivered, task);
 
     /* SQLSTATE 55P03, lock not available. Try again, because the element exists nowhere else. */
     if (strcmp(err->sqlstate, "55P03") == 0) {

@@ -12,21 +12,21 @@
  * queue without a row, has no old key.
  */
 
-#define POPPED_COLUMNS 16
+#define UNDELIVERED_COLUMNS 16
 /* Reads a row of pop_first.sql or a similar statement, with the columns body and so on. The job points into the
  * result. */
-struct job popped_read(const PGresult *rows, int row, struct queue *q);
+struct job undelivered_read(const PGresult *rows, int row, struct queue *q);
 /* A job has left its queue by a committed pop or move: updates counters, peers and events, and starts the next job
  * in its group. */
-void popped_count_gone(const struct job *job);
+void undelivered_count_gone(const struct job *job);
 /* The next reply has this job. */
-void popped_note_unsent(struct client *c, const struct job *job);
+void undelivered_note_unsent(struct client *c, const struct job *job);
 /* Forgets all deliveries to c, of GETJOB and of lists: c has received them, or they were put back. */
 void deliveries_forget(struct client *c);
 /* For a closed client: puts back the list elements that c has certainly not received. For GETJOB,
  * claim_release_unsent() does that. */
-void popped_put_back_unsent(struct client *c);
+void undelivered_put_back_unsent(struct client *c);
 /* Puts back a job whose client had gone before the reply was made. */
-void popped_put_back(const struct job *job);
+void undelivered_put_back(const struct job *job);
 
 #endif

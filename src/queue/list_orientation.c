@@ -28,8 +28,8 @@ void list_front_ask(struct queue *q, enum list_end wish) {
     batch_add(&t->task);
 }
 
-void list_front_park(struct queue *q, enum list_end wish, struct parked *p) {
-    list_push_back(&q->front_parked, &p->node);
+void list_front_wait(struct queue *q, enum list_end wish, struct row_waiter *p) {
+    list_push_back(&q->front_waiters, &p->node);
     list_front_ask(q, wish);
 }
 
@@ -45,14 +45,14 @@ static void fronts_encode(struct params *p, struct task *task) {
 
 static void list_orientation_end(struct front_task *t, const struct op_error *err) {
     struct queue *q = t->q;
-    struct list parked;
+    struct list waiting;
     struct list *node;
 
     q->asking_front = false;
-    list_init(&parked);
-    list_splice_back(&parked, &q->front_parked);
-    while ((node = list_pop_front(&parked)) != NULL) {
-        struct parked *p = LIST_ENTRY(node, struct parked, node);
+    list_init(&waiting);
+    list_splice_back(&waiting, &q->front_waiters);
+    while ((node = list_pop_front(&waiting)) != NULL) {
+        struct row_waiter *p = LIST_ENTRY(node, struct row_waiter, node);
 
         if (err != NULL)
             p->fail(p, err);

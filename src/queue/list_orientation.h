@@ -21,6 +21,6 @@ static inline enum list_end list_other_end(enum list_end end) {
 void list_front_ask(struct queue *q, enum list_end wish);
 /* The same, and calls p->go after that. q->front is still END_NONE then if wish is END_NONE and the end is
  * not set. */
-void list_front_park(struct queue *q, enum list_end wish, struct parked *p);
+void list_front_wait(struct queue *q, enum list_end wish, struct row_waiter *p);
 
 #endif

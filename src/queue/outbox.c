@@ -156,7 +156,7 @@ static bool is_left_over(struct queue *q) {
 }
 
 static bool outbox_is_taken(const struct queue *q) {
-    return !q->behind && q->redelivery_count == 0 && q->claiming == 0;
+    return !q->may_have_more && q->redelivery_count == 0 && q->claiming == 0;
 }
 
 static bool has_left_over(void) {

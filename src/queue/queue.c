@@ -100,7 +100,7 @@ static void remove_rowless(struct queue *q) {
 
 bool queue_is_unused(const struct queue *q) {
     return q->total == 0 && q->dead == 0 && q->users == 0 && q->pause == 0 && q->settings == NULL &&
-           q->claiming == 0 && !q->opening && list_empty(&q->parked) && list_empty(&q->in_dirty);
+           q->claiming == 0 && !q->opening && list_empty(&q->row_waiters) && list_empty(&q->in_dirty);
 }
 
 void queue_unwait(struct queue *q) {
@@ -139,8 +139,8 @@ static struct queue *queue_new(struct slice name) {
     list_init(&q->in_dirty);
     list_init(&q->in_ready);
     list_init(&q->waiters);
-    list_init(&q->parked);
-    list_init(&q->front_parked);
+    list_init(&q->row_waiters);
+    list_init(&q->front_waiters);
     list_init(&q->walks);
     list_init(&q->in_outbox);
     list_init(&q->in_unsent_ready);
@@ -259,7 +259,7 @@ void queue_clear(void) {
         q->saved_in = q->own.jobs_in;
         q->saved_out = q->own.jobs_out;
         q->redelivery_count = 0;
-        q->behind = false;
+        q->may_have_more = false;
         q->served = 0;
         q->front = END_NONE;
         q->created_us = clock_db();
@@ -351,7 +351,7 @@ static void pop_returned(struct queue *q) {
 /* A key after the scan position is not taken while a scan is needed. The scan may find jobs of a higher
  * priority. */
 bool queue_take_returned(struct queue *q, struct job_key *key) {
-    if (q->redelivery_count == 0 || (q->behind && job_key_before(q->scan_position, q->returned[0])))
+    if (q->redelivery_count == 0 || (q->may_have_more && job_key_before(q->scan_position, q->returned[0])))
         return false;
     *key = q->returned[0];
     pop_returned(q);
@@ -456,7 +456,7 @@ int64_t queue_budget(const struct queue *q) {
 
     if (queue_is_shut(q) || q->full)
         return 0;
-    if (q->behind) {
+    if (q->may_have_more) {
         walk = q->len - returned - q->claiming;
         if (q->counters_suspect && walk < DOUBTFUL_BUDGET - q->claiming)
             walk = DOUBTFUL_BUDGET - q->claiming;
@@ -494,9 +494,9 @@ static void note_ready(struct queue *q, struct job_key key) {
     q->ranked |= key.rank != 0;
     /* No ready job is between the scan position and key. But jobs that were handed off since the last claim
      * may have left millions of dead rows there. */
-    if (!q->behind)
+    if (!q->may_have_more)
         q->scan_position = (struct job_key){ q->id, key.rank, key.id - 1 };
-    q->behind = true;
+    q->may_have_more = true;
     queue_signal(q);
 }
 
@@ -540,14 +540,14 @@ void queue_heard_ready(struct queue *q, struct job_key key) {
 void queue_heard_returned(struct queue *q, struct job_key key) {
     note_heard(q, key);
     limits_heard_room(q);
-    if (!q->behind || !job_key_before(q->scan_position, key))
+    if (!q->may_have_more || !job_key_before(q->scan_position, key))
         note_returned(q, key);
 }
 
 void queue_scan_from(struct queue *q, struct job_key key) {
     if (job_key_before(key, q->scan_position))
         q->scan_position = key;
-    q->behind = true;
+    q->may_have_more = true;
     q->resets++;
     queue_signal(q);
 }
@@ -568,13 +568,13 @@ void queue_reset_scan(struct queue *q) {
 void queue_scan_after(struct queue *q, struct job_key key) {
     q->redelivery_count = 0;
     q->scan_position = key;
-    q->behind = q->len > 0;
+    q->may_have_more = q->len > 0;
     q->resets++;
     queue_signal(q);
 }
 
 bool queue_misses_jobs(const struct queue *q) {
-    return q->len > 0 && !q->behind && q->redelivery_count == 0 && q->claiming == 0;
+    return q->len > 0 && !q->may_have_more && q->redelivery_count == 0 && q->claiming == 0;
 }
 
 struct job_key queue_first_key(const struct queue *q) {

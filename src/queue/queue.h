@@ -109,7 +109,7 @@ struct queue {
 
     /* Claiming. */
     struct job_key scan_position; /* the scan position */
-    bool behind;                  /* there may be ready jobs after the scan position */
+    bool may_have_more;           /* there may be ready jobs after the scan position */
     uint64_t resets;          /* how often the scan position was set; scans sent before that do not move it */
     struct job_key *returned; /* redelivery keys, a binary heap by job_key_before() */
     size_t redelivery_count;
@@ -148,12 +148,12 @@ struct queue {
     /* List commands; list_orientation.h. */
     enum list_end front; /* the consume end */
     bool asking_front;
-    struct trimming *trim;    /* queued trim that equal requests join; cmd_trim.c */
-    struct list front_parked; /* struct parked: requests that wait for the consume end */
+    struct trimming *trim;     /* queued trim that equal requests join; cmd_trim.c */
+    struct list front_waiters; /* struct row_waiter: requests that wait for the consume end */
 
     /* The row in the database. */
-    struct list parked; /* struct parked: requests that wait for the id */
-    bool opening;       /* the row is being inserted or deleted */
+    struct list row_waiters; /* struct row_waiter: requests that wait for the id */
+    bool opening;            /* the row is being inserted or deleted */
 
     int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired */
 };

@@ -33,20 +33,20 @@ static void start_opening(struct queue *q) {
     batch_add(&task_new(q, &op_open_queues)->task);
 }
 
-void queue_park(struct queue *q, struct parked *p) {
-    list_push_back(&q->parked, &p->node);
+void queue_wait_for_row(struct queue *q, struct row_waiter *p) {
+    list_push_back(&q->row_waiters, &p->node);
     if (!q->opening)
         start_opening(q);
 }
 
-static void unpark(struct queue *q, const struct op_error *err) {
-    struct list parked;
+static void end_row_waiters(struct queue *q, const struct op_error *err) {
+    struct list waiting;
     struct list *node;
 
-    list_init(&parked);
-    list_splice_back(&parked, &q->parked);
-    while ((node = list_pop_front(&parked)) != NULL) {
-        struct parked *p = LIST_ENTRY(node, struct parked, node);
+    list_init(&waiting);
+    list_splice_back(&waiting, &q->row_waiters);
+    while ((node = list_pop_front(&waiting)) != NULL) {
+        struct row_waiter *p = LIST_ENTRY(node, struct row_waiter, node);
 
         if (err != NULL)
             p->fail(p, err);
@@ -69,7 +69,7 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, 2));
         /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
          * id was unknown. */
-        q->behind |= node_has_peers();
+        q->may_have_more |= node_has_peers();
         queue_signal(q);
     }
     for (size_t i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
         t->q->opening = false;
         some_unopened |= t->q->id == 0;
         if (t->q->id != 0)
-            unpark(t->q, NULL);
+            end_row_waiters(t->q, NULL);
         free(t);
     }
 }
@@ -88,7 +88,7 @@ void queue_open_again(void) {
         return;
     some_unopened = false;
     QUEUE_EACH(q) {
-        if (!q->opening && !list_empty(&q->parked))
+        if (!q->opening && !list_empty(&q->row_waiters))
             start_opening(q);
     }
 }
@@ -97,7 +97,7 @@ static void open_fail(struct task *task, const struct op_error *err) {
     struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
 
     t->q->opening = false;
-    unpark(t->q, err);
+    end_row_waiters(t->q, err);
     free(t);
 }
 
@@ -134,9 +134,9 @@ static void queue_store_drop_encode(struct params *p, struct task *t) {
 static void dropped(struct queue *q) {
     q->opening = false;
     if (q->id != 0) {
-        unpark(q, NULL);
+        end_row_waiters(q, NULL);
         queue_signal(q);
-    } else if (!list_empty(&q->parked)) {
+    } else if (!list_empty(&q->row_waiters)) {
         start_opening(q);
     } else if (q->users == 0) {
         queue_drop(q);
@@ -163,7 +163,7 @@ static void drop_fail(struct task *task, const struct op_error *err) {
 
     (void)err;
     t->q->opening = false;
-    unpark(t->q, NULL);
+    end_row_waiters(t->q, NULL);
     queue_signal(t->q);
     free(t);
 }

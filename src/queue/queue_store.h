@@ -8,12 +8,12 @@
  * been unused for long. This module also saves the counters. */
 
 /* A request that waits for the id of a queue. */
-struct parked {
+struct row_waiter {
     struct list node;
     /* Called when the queue has its id. p is in no list then. */
-    void (*go)(struct parked *p, struct queue *q);
+    void (*go)(struct row_waiter *p, struct queue *q);
     /* Called when the row could not be inserted. */
-    void (*fail)(struct parked *p, const struct op_error *err);
+    void (*fail)(struct row_waiter *p, const struct op_error *err);
 };
 
 static inline bool queue_is_open(const struct queue *q) {
@@ -21,7 +21,7 @@ static inline bool queue_is_open(const struct queue *q) {
 }
 
 /* Calls p->go when the queue has its row. Only for a queue that is not open. */
-void queue_park(struct queue *q, struct parked *p);
+void queue_wait_for_row(struct queue *q, struct row_waiter *p);
 /* Opens queues again whose row another session was inserting. Called ten times a second. */
 void queue_open_again(void);
 /* Saves the changes of the counters of some thousand queues. True if there may be more. */

@@ -215,7 +215,7 @@ static bool is_claimed(struct queue *q) {
 static void look_anyway(const struct get *g) {
     for (size_t i = 0; i < g->wait_count; i++)
         if (g->waits[i].from.q != NULL)
-            g->waits[i].from.q->behind |= g->waits[i].from.q->id != 0;
+            g->waits[i].from.q->may_have_more |= g->waits[i].from.q->id != 0;
 }
 
 static bool is_settled(const struct get *g) {
@@ -481,7 +481,7 @@ static void abandon(struct get *g) {
 }
 
 bool waiters_has(const struct client *c) {
-    return c->taking != NULL || (c->get != NULL && !c->get->nohang);
+    return c->list_take != NULL || (c->get != NULL && !c->get->nohang);
 }
 
 void waiters_client_gone(struct client *c) {

@@ -112,9 +112,9 @@ struct get {
 /* A delivery whose reply is not written to the socket yet. The client has a list of them, client.h. */
 struct delivery {
     struct job_key key;
-    int64_t until;       /* end of the lease */
-    struct popped *copy; /* copy of a job that was removed; undelivered.h */
-    uint64_t offset;     /* position in the client's output at or before the start of the reply */
+    int64_t until;            /* end of the lease */
+    struct undelivered *copy; /* copy of a job that was removed; undelivered.h */
+    uint64_t offset;          /* position in the client's output at or before the start of the reply */
 };
 
 void waiters_init(void);

@@ -217,7 +217,7 @@ static void test_all_is_taken_once(void **state) {
 }
 
 /* Also of what comes at the same moment, when nobody knows whether there is something. */
-static void test_nothing_is_popped_by_zero(void **state) {
+static void test_nothing_is_undelivered_by_zero(void **state) {
     struct wire w;
 
     (void)state;
@@ -395,7 +395,7 @@ int main(void) {
         TEST(test_ends_settled_at_once),
         TEST(test_waiting_elsewhere),
         TEST(test_all_is_taken_once),
-        TEST(test_nothing_is_popped_by_zero),
+        TEST(test_nothing_is_undelivered_by_zero),
         TEST(test_moves_between_servers),
         TEST(test_kept_short_by_all),
         TEST(test_set_elsewhere),

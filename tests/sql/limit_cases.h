@@ -1,7 +1,7 @@
 #ifndef LIMIT_CASES_H
 #define POP(limit) "1", FIRST, limit, NOW
 #define TAKE_2 "{0,0}", "{0,0}"
-#define POPPED(id, place, wake) \
+#define UNDELIVERED(id, place, wake) \
     "0 " id " 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - - " place " " wake "13:00:00 "
 #define NO_POP "- - - - - - - - - - - - - - - - - - - "
 
@@ -139,7 +139,7 @@
           .jobs = TWO_RUNNING "; 1/0/5 wake=13:00:00",                                                       \
           .setup = MAX_ACTIVE("3"),                                                                          \
           .params = { POP("2"), "f", TAKE_2 },                                                               \
-          .rows = POPPED("3", "1", "13:00:00 ") "2 f -; " POPPED("4", "2", "13:00:00 ") "2 f -",             \
+          .rows = UNDELIVERED("3", "1", "13:00:00 ") "2 f -; " UNDELIVERED("4", "2", "13:00:00 ") "2 f -",   \
           .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "   \
                   "1/0/5 wake=13:00:00" },                                                                   \
         { SQL_POP_LIMITED,          "nothing, while as many run as may", .jobs = TWO_RUNNING,                \
@@ -156,7 +156,7 @@
           .jobs = TWO_RUNNING,                                                                               \
           .setup = MAX_ACTIVE("3"),                                                                          \
           .params = { POP("2"), "t", "{2,1}", "{9,-8}" },                                                    \
-          .rows = POPPED("3", "2", "13:00:00 ") "2 f -; " POPPED("4", "1", "- ") "2 f -",                    \
+          .rows = UNDELIVERED("3", "2", "13:00:00 ") "2 f -; " UNDELIVERED("4", "1", "- ") "2 f -",          \
           .left = "1/0/-8 ready=12:00:00 wake=13:00:00; 1/0/1 ready=12:00:30 deliveries=1 owner=3; "         \
                   "1/0/2 ready=12:00:30 deliveries=1 owner=3; 2/0/9 ready=12:00:00" },                       \
         { SQL_POP_LIMITED,                                                                                   \
@@ -164,7 +164,7 @@
           .jobs = "1/0/3; 1/0/4; 1/0/5",                                                                     \
           .setup = RATE("10", "1"),                                                                          \
           .params = { POP("2"), "f", TAKE_2 },                                                               \
-          .rows = POPPED("3", "1", "13:00:00 ") "1 f 100",                                                   \
+          .rows = UNDELIVERED("3", "1", "13:00:00 ") "1 f 100",                                              \
           .left = "1/0/4; 1/0/5",                                                                            \
           .query = "select tokens from pgdisque.bucket",                                                     \
           .found = "0" },                                                                                    \
@@ -178,7 +178,7 @@
           "the limit has gone",                                                                              \
           .jobs = "1/0/3",                                                                                   \
           .params = { POP("2"), "f", TAKE_2 },                                                               \
-          .rows = POPPED("3", "1", "13:00:00 ") "2 f -",                                                     \
+          .rows = UNDELIVERED("3", "1", "13:00:00 ") "2 f -",                                                \
           .left = "" },                                                                                      \
         { SQL_WORKING_LIMITED,                                                                               \
           "takes free slots, for a job that is named twice as well; where none is left, nothing is done",    \

@@ -18,7 +18,7 @@
     "1/0/5 expires=12:00:00; "
 /* Of attempts, backoff, deadqueue, error, unique_key, unique_until, group_key. */
 #define NONE "- - - - - - -"
-#define POPPED_D "0 6 11:00:00 13:00:00 60 1 3 \"d\" 2 " NONE
+#define UNDELIVERED_D "0 6 11:00:00 13:00:00 60 1 3 \"d\" 2 " NONE
 #define LEFT_BEHIND \
     "id leased_at own_expires_at owner queue_id ready_at slot unique_key unique_until worker | 0"
 #define OWN_ENDS                                                                                          \
@@ -54,7 +54,7 @@
           .params = { "1", FIRST, "100", NOW },                                                              \
           .rows = "-2 9 11:00:00 13:00:00 60 0 0 \"a\" 0 " NONE                                              \
                   "; 0 -4 11:00:00 13:00:00 60 0 0 \"b\" 0 " NONE "; "                                       \
-                  "0 1 11:00:00 13:00:00 0 0 0 \"c\" 0 " NONE "; " POPPED_D,                                 \
+                  "0 1 11:00:00 13:00:00 0 0 0 \"c\" 0 " NONE "; " UNDELIVERED_D,                            \
           .left = NOT_IN_A_LIST "2/0/7" },                                                                   \
         { SQL_POP_FIRST,                                                                                     \
           "behind a key, as many as the limit",                                                              \
@@ -67,7 +67,7 @@
           "from the other end, as many as the limit",                                                        \
           .jobs = IN_A_LIST,                                                                                 \
           .params = { "1", "2", NOW },                                                                       \
-          .rows = "0 1 11:00:00 13:00:00 0 0 0 \"c\" 0 " NONE "; " POPPED_D,                                 \
+          .rows = "0 1 11:00:00 13:00:00 0 0 0 \"c\" 0 " NONE "; " UNDELIVERED_D,                            \
           .left = "1/-2/9 body=a; 1/0/-4 body=b; " NOT_IN_A_LIST "2/0/7" },                                  \
         { SQL_POP_FIRST,                                                                                     \
           "with all that it has",                                                                            \

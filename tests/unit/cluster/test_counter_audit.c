@@ -147,7 +147,7 @@ static void test_jobs_that_nobody_knew(void **state) {
     assert_int_equal(ask(), 1);
     answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
     assert_int_equal(queue_budget(q), 3);
     assert_int_equal(q->resets, 1);
 }
@@ -161,7 +161,7 @@ static void test_an_empty_queue_is_not_walked(void **state) {
     answer((const struct row[]){ { 1, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
     assert_int_equal(q->len, 0);
-    assert_false(q->behind);
+    assert_false(q->may_have_more);
 }
 
 /* What was under way when it was counted makes the count worthless. */

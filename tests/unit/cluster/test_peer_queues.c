@@ -53,7 +53,7 @@ static void test_ready_jobs(void **state) {
     (void)state;
     introduce();
     hear("a7,0,101,1");
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
     assert_int_equal(q->scan_position.id, 100);
     hear("a7,-1,50,1");
     assert_int_equal(q->redelivery_count, 1);
@@ -185,7 +185,7 @@ static void test_outbox_of_a_new_queue_waits_for_its_row(void **state) {
     assert_ptr_equal(queue_find_id(9), q);
     assert_int_equal(q->len, 2);
     assert_int_equal(q->total, 2);
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
     assert_true(queue_budget(q) > 0);
     assert_null(queue_find_id(8));
 }
@@ -205,7 +205,7 @@ static void test_a_queue_that_has_no_row_here(void **state) {
     set_queue_row(rows, 0, 9, "nine", PAUSE_OUT);
     fake_commit(fake_hot(), &rows);
     assert_int_equal(q->id, 9);
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
     assert_int_equal(q->pause, PAUSE_OUT);
     assert_true(q->shown);
     assert_int_equal(queue_budget(q), 0);
@@ -326,7 +326,7 @@ static void test_rows_are_read_when_something_was_missed(void **state) {
     fake_commit(fake_hot(), &rows);
     assert_int_equal(queue_named("q8")->pause, PAUSE_IN);
     assert_false(queue_named("q8")->counters_suspect);
-    assert_true(queue_find_id(9)->counters_suspect && queue_find_id(9)->behind);
+    assert_true(queue_find_id(9)->counters_suspect && queue_find_id(9)->may_have_more);
     assert_non_null(sent(fake_hot(), SQL_LOAD_QUEUES));
     fake_fail(fake_hot(), 0, "22000");
     answer_all();

@@ -234,7 +234,7 @@ static void test_is_silent(void **state) {
     peers_tick();
     assert_false(node()->live);
     assert_false(node()->left);
-    assert_true(q->counters_suspect && q->behind);
+    assert_true(q->counters_suspect && q->may_have_more);
     assert_false(node_has_peers());
     assert_true(peers_adopts(other));
     hear("");
@@ -340,7 +340,7 @@ static void test_starts_again(void **state) {
     (void)state;
     introduce();
     hear("q7,1,2,3,4,0 b");
-    q->counters_suspect = q->behind = false;
+    q->counters_suspect = q->may_have_more = false;
     run++;
     message = 0;
     hear("h q7,1,1,1,0,0");
@@ -361,7 +361,7 @@ static void test_dies_and_starts_again(void **state) {
     run++;
     message = 0;
     hear("h");
-    assert_true(q->counters_suspect && q->behind);
+    assert_true(q->counters_suspect && q->may_have_more);
     assert_true(node()->live && node()->synced);
 }
 
@@ -387,13 +387,13 @@ static void test_a_message_is_missing(void **state) {
     (void)state;
     introduce();
     hear("");
-    assert_false(q->counters_suspect || q->behind);
+    assert_false(q->counters_suspect || q->may_have_more);
     message++;
     hear("");
-    assert_true(q->counters_suspect && q->behind);
-    q->counters_suspect = q->behind = false;
+    assert_true(q->counters_suspect && q->may_have_more);
+    q->counters_suspect = q->may_have_more = false;
     hear("");
-    assert_false(q->counters_suspect || q->behind);
+    assert_false(q->counters_suspect || q->may_have_more);
 }
 
 /* It is in the count of the database by then, and is told late. */
@@ -427,8 +427,8 @@ static void test_doubts(void **state) {
     (void)state;
     introduce();
     hear("z");
-    assert_true(q->counters_suspect && q->behind);
-    q->counters_suspect = q->behind = false;
+    assert_true(q->counters_suspect && q->may_have_more);
+    q->counters_suspect = q->may_have_more = false;
     peers_announce_unknown();
     assert_true(q->counters_suspect);
     assert_string_equal(tell(), " z");
@@ -449,7 +449,7 @@ static void test_hears_again(void **state) {
     (void)state;
     introduce();
     channel.hooks->on_up();
-    assert_true(q->counters_suspect && q->behind);
+    assert_true(q->counters_suspect && q->may_have_more);
     assert_false(node()->synced);
     assert_string_equal(tell(), " w");
 }
@@ -482,7 +482,7 @@ static void test_deaf(void **state) {
     give_row();
     channel.up = false;
     tick_a_second();
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
     answer_all();
     for (int i = 0; i < 10; i++) {
         tick_a_second();

@@ -46,7 +46,7 @@ static int start(void **state) {
     q->front = END_RIGHT;
     queue_count_total(q, 20);
     queue_count_len(q, 20);
-    q->behind = true;
+    q->may_have_more = true;
     return 0;
 }
 

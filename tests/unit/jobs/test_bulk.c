@@ -52,7 +52,7 @@ static int start(void **state) {
     (void)queue_named("q2");
     queue_count_total(q, 3000);
     queue_count_len(q, 3000);
-    q->behind = true;
+    q->may_have_more = true;
     return 0;
 }
 
@@ -139,7 +139,7 @@ static void test_pages_end_where_the_list_did(void **state) {
     assert_replied(":1");
     assert_int_equal(queue_len(q), 100);
     assert_int_equal(q->scan_position.id, 2900);
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
 }
 
 static void test_all_is_gone(void **state) {
@@ -151,7 +151,7 @@ static void test_all_is_gone(void **state) {
     command(&del, "q1", NULL);
     commit_page(8, 2, 1, 3);
     assert_replied(":1");
-    assert_false(q->behind);
+    assert_false(q->may_have_more);
     assert_int_equal(q->redelivery_count, 1);
     assert_int_equal(q->returned[0].id, 3);
 }
@@ -166,7 +166,7 @@ static void test_what_came_back_meanwhile(void **state) {
     commit_page(8, PAGE, 1, 5000);
     commit_page(8, 0, 0, 0);
     assert_replied(":1");
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
     assert_true(job_key_before(q->scan_position, (struct job_key){ q->id, -5, 1 }));
 }
 
@@ -253,10 +253,10 @@ static void test_what_comes_is_looked_for(void **state) {
     commit_renamed(from->id, to->id);
     assert_replied("+OK");
     assert_int_equal(queue_len(from), 2998);
-    assert_false(from->behind);
+    assert_false(from->may_have_more);
     assert_int_equal(queue_len(to), 2);
     assert_int_equal(to->total, 2);
-    assert_true(to->behind);
+    assert_true(to->may_have_more);
     assert_int_equal(to->scan_position.id, 3);
 }
 

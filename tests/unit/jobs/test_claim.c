@@ -83,7 +83,7 @@ static void test_short_walk(void **state) {
     fake_fly();
     assert_replies("1:q1=0,q1=1");
     assert_true(scan_position("q1").id == job_id_last() && scan_position("q1").rank == 0);
-    assert_false(queue_named("q1")->behind);
+    assert_false(queue_named("q1")->may_have_more);
     assert_int_equal(queue_budget(queue_named("q1")), 0);
 }
 

@@ -48,7 +48,7 @@ static void test_returned_behind_the_frontier_and_alone(void **state) {
     ask_for(1, "q1", 1);
     fake_fly_all();
     q->scan_position = (struct job_key){ .rank = -9 };
-    q->behind = false;
+    q->may_have_more = false;
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 1);
     fake_fly_all();
@@ -72,7 +72,7 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
     q->len++;
     hear(q, other->key);
     fake_commit(fake_hot(), rows);
-    assert_true(job_key_before(q->scan_position, other->key) && q->behind);
+    assert_true(job_key_before(q->scan_position, other->key) && q->may_have_more);
     q->len = 1;
     ask_for(2, "q1", 1);
     fake_fly_all();

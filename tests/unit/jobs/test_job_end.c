@@ -129,13 +129,13 @@ static void test_dead(void **state) {
     assert_group_goes_on();
 }
 
-static void test_popped(void **state) {
+static void test_undelivered(void **state) {
     const struct job job = { .q = queue_named("q1"),
                              .key = { queue_named("q1")->id, 0, 7 },
                              .group = slice_str("group") };
 
     (void)state;
-    popped_count_gone(&job);
+    undelivered_count_gone(&job);
     assert_told();
     assert_group_goes_on();
 }
@@ -158,7 +158,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_expired, start, stop),
         cmocka_unit_test_setup_teardown(test_expired_in_order, start, stop),
         cmocka_unit_test_setup_teardown(test_dead, start, stop),
-        cmocka_unit_test_setup_teardown(test_popped, start, stop),
+        cmocka_unit_test_setup_teardown(test_undelivered, start, stop),
         cmocka_unit_test_setup_teardown(test_deleted, start, stop),
     };
 

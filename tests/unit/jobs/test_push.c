@@ -109,7 +109,7 @@ static const struct fake_statement *sent(size_t i) {
 /* A claim that was full leaves behind that there may be more. */
 static void test_claim_of_what_is_pushed(void **state) {
     (void)state;
-    q->behind = true;
+    q->may_have_more = true;
     wait_for(1, 3);
     push(cmd_rpush, 6);
     batch_flush();
@@ -122,7 +122,7 @@ static void test_claim_of_what_is_pushed(void **state) {
 
 static void test_claim_of_all_that_is_pushed(void **state) {
     (void)state;
-    q->behind = true;
+    q->may_have_more = true;
     wait_for(1, 100);
     push(cmd_rpush, 2);
     push(cmd_lpush, 2);
@@ -133,7 +133,7 @@ static void test_claim_of_all_that_is_pushed(void **state) {
 
 static void test_look_where_nothing_is_pushed(void **state) {
     (void)state;
-    q->behind = true;
+    q->may_have_more = true;
     wait_for(1, 100);
     batch_flush();
     assert_int_equal(fake_scalar(sent(0), POP_COUNT), 1);
@@ -166,9 +166,9 @@ static void test_unblock_before_the_row(void **state) {
     begin_move();
     batch_flush();
     assert_int_equal(sent(0)->stmt, SQL_OPEN_QUEUES);
-    assert_true(taking_unblock(&getters[1].client, true));
+    assert_true(list_take_unblock(&getters[1].client, true));
     assert_pushed("-UNBLOCKED");
-    assert_false(taking_unblock(&getters[1].client, true));
+    assert_false(list_take_unblock(&getters[1].client, true));
     open_queue();
     assert_null(getters[1].client.get);
     assert_false(waiters_has(&getters[1].client));
@@ -181,7 +181,7 @@ static void test_unblock_before_the_front(void **state) {
     open_queue();
     batch_flush();
     assert_int_equal(sent(0)->stmt, SQL_FIND_FRONTS);
-    assert_true(taking_unblock(&getters[1].client, false));
+    assert_true(list_take_unblock(&getters[1].client, false));
     assert_pushed("*-1");
     fake_commit_empty(fake_hot());
     assert_null(getters[1].client.get);

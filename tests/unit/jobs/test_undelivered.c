@@ -59,7 +59,7 @@ static struct client *client_with_group(bool has_rest, const char *group) {
     struct job job;
 
     PQclear(result);
-    result = fake_rows(POPPED_COLUMNS);
+    result = fake_rows(UNDELIVERED_COLUMNS);
     for (int col = 0; col < ROW_BODY; col++)
         fake_set_int(result, 0, col, sizes[col], col == 1 ? 77 : 0);
     fake_set_bytes(result, 0, ROW_BODY, slice_str("body"));
@@ -73,8 +73,8 @@ static struct client *client_with_group(bool has_rest, const char *group) {
     }
     if (group != NULL)
         fake_set_bytes(result, 0, ROW_GROUP, slice_str(group));
-    job = popped_read(result, 0, queue_named("q1"));
-    popped_note_unsent(c, &job);
+    job = undelivered_read(result, 0, queue_named("q1"));
+    undelivered_note_unsent(c, &job);
     return c;
 }
 
@@ -107,7 +107,7 @@ static void land(void) {
 
 static void test_put_back_as_it_was(void **state) {
     (void)state;
-    popped_put_back_unsent(client_with(true));
+    undelivered_put_back_unsent(client_with(true));
     assert_put_back("key");
     assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_ATTEMPTS, 0), 5);
     assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_BACKOFF, 0), 6);
@@ -120,7 +120,7 @@ static void test_put_back_as_it_was(void **state) {
 
 static void test_a_plain_one(void **state) {
     (void)state;
-    popped_put_back_unsent(client_with(false));
+    undelivered_put_back_unsent(client_with(false));
     assert_put_back(NULL);
     for (int col = BACK_ATTEMPTS; col < BACK_KEY; col++)
         assert_true(is_text(col, NULL));
@@ -129,7 +129,7 @@ static void test_a_plain_one(void **state) {
 
 static void test_its_key_is_somebody_elses(void **state) {
     (void)state;
-    popped_put_back_unsent(client_with(true));
+    undelivered_put_back_unsent(client_with(true));
     assert_put_back("key");
     fake_fail(fake_hot(), 0, "23505");
     assert_put_back(NULL);
@@ -140,7 +140,7 @@ static void test_its_key_is_somebody_elses(void **state) {
 
 static void test_refused_for_good(void **state) {
     (void)state;
-    popped_put_back_unsent(client_with(true));
+    undelivered_put_back_unsent(client_with(true));
     assert_put_back("key");
     fake_fail(fake_hot(), 0, "23514");
     batch_flush();
@@ -151,7 +151,7 @@ static void test_refused_for_good(void **state) {
 /* It is put back where it is not there yet: twice is once. */
 static void test_a_lost_txn(void **state) {
     (void)state;
-    popped_put_back_unsent(client_with(true));
+    undelivered_put_back_unsent(client_with(true));
     assert_put_back("key");
     fake_lose(fake_hot());
     fake_hot()->state = DB_READY;
@@ -165,7 +165,7 @@ static void test_one_of_a_group(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(4) };
 
     (void)state;
-    popped_put_back_unsent(client_with_group(true, "group"));
+    undelivered_put_back_unsent(client_with_group(true, "group"));
     assert_put_back("key");
     assert_true(is_text(BACK_GROUP, "group"));
     fake_set_int(rows[0], 0, 0, 4, 1);
@@ -186,11 +186,11 @@ static void test_what_was_written_is_not_put_back(void **state) {
 
     (void)state;
     c->bytes_out += 10;
-    popped_put_back_unsent(c);
+    undelivered_put_back_unsent(c);
     assert_true(batch_idle());
     c = client_with(true);
     deliveries_forget(c);
-    popped_put_back_unsent(c);
+    undelivered_put_back_unsent(c);
     assert_true(batch_idle());
 }
 

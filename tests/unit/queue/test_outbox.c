@@ -177,7 +177,7 @@ static void test_ready_and_taken(void **state) {
     queue_job_ready(q, key_of(7, 0, 50));
     take(sizeof told);
     queue_job_ready(q, key_of(7, 0, 51));
-    q->behind = false;
+    q->may_have_more = false;
     assert_has(true, false);
     assert_told(" q7,2,0,0,0,0");
     /* The count of those that were taken does not go with the next. */

@@ -64,13 +64,13 @@ static int stop(void **state) {
 static struct queue *ready_queue(const char *name) {
     struct queue *q = queue_get(slice_str(name));
 
-    q->behind = true;
+    q->may_have_more = true;
     queue_signal(q);
     return q;
 }
 
 static void empty(struct queue *q) {
-    q->behind = false;
+    q->may_have_more = false;
 }
 
 static bool has_budget(struct queue *q) {
@@ -157,7 +157,7 @@ static void test_queues_that_go_empty(void **state) {
     (void)state;
     empty(q);
     assert_next(g, "none");
-    q->behind = true;
+    q->may_have_more = true;
     assert_next(g, "none");
     queue_signal(q);
     assert_next(g, "a");
@@ -165,9 +165,9 @@ static void test_queues_that_go_empty(void **state) {
     q->claiming = 1;
     assert_null(pattern_find(g, nothing));
     q->claiming = 0;
-    q->behind = true;
+    q->may_have_more = true;
     assert_next(g, "a");
-    q->behind = false;
+    q->may_have_more = false;
     pattern_leave(g);
 }
 

@@ -229,7 +229,7 @@ static void test_job_returned(void **state) {
     queue_job_returned(q, key_of(-1, 9));
     assert_int_equal(q->len, 2);
     assert_int_equal(queue_budget(q), 2);
-    assert_false(q->behind);
+    assert_false(q->may_have_more);
     assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-1, 9)));
     assert_int_equal(q->len, 2);
     queue_return_key(q, key);
@@ -260,7 +260,7 @@ static void test_too_many_returned(void **state) {
     count = overflow(q);
     least = key_of(0, 1000000 - count + 1);
     assert_true(job_key_before(q->scan_position, least));
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
     assert_int_equal(queue_budget(q), count);
     assert_false(queue_take_returned(q, &key));
     assert_true(job_key_before(queue_first_key(q), least));
@@ -276,7 +276,7 @@ static void test_too_many_returned_behind_the_frontier(void **state) {
     q->scan_position = key_of(-3, 5);
     overflow(q);
     assert_true(same_key(q->scan_position, key_of(-3, 5)));
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
 }
 
 /* ---- the scan position ---- */
@@ -287,7 +287,7 @@ static void test_ready_behind_the_frontier(void **state) {
     (void)state;
     assert_int_equal(queue_budget(q), 0);
     queue_job_ready(q, key_of(0, 101));
-    assert_true(q->behind && same_key(q->scan_position, key_of(0, 100)));
+    assert_true(q->may_have_more && same_key(q->scan_position, key_of(0, 100)));
     queue_job_ready(q, key_of(0, 102));
     queue_job_ready(q, key_of(1, 3));
     assert_true(same_key(q->scan_position, key_of(0, 100)));
@@ -305,7 +305,7 @@ static void test_ready_at_or_before_the_frontier(void **state) {
     queue_job_ready(q, key_of(0, 100));
     queue_job_ready(q, key_of(0, 99));
     queue_job_ready(q, key_of(-5, 200));
-    assert_false(q->behind);
+    assert_false(q->may_have_more);
     assert_int_equal(q->len, 3);
     assert_int_equal(queue_budget(q), 3);
     assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-5, 200)));
@@ -334,7 +334,7 @@ static void test_budget(void **state) {
     assert_int_equal(queue_budget(q), 0);
     queue_set_pause(q, 0);
     q->claiming = 0;
-    q->behind = false;
+    q->may_have_more = false;
     assert_int_equal(queue_budget(q), 3);
 }
 
@@ -343,7 +343,7 @@ static void test_budget_of_a_wrong_count(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->behind = true;
+    q->may_have_more = true;
     assert_int_equal(queue_budget(q), 1);
     q->claiming = 1;
     assert_int_equal(queue_budget(q), 0);
@@ -378,7 +378,7 @@ static void test_walk_from(void **state) {
     list_push_back(&q->waiters, &waiter);
     queue_scan_from(q, key_of(0, 200));
     assert_true(same_key(q->scan_position, key_of(0, 100)));
-    assert_true(q->behind);
+    assert_true(q->may_have_more);
     queue_scan_from(q, key_of(-1, 500));
     assert_true(same_key(q->scan_position, key_of(-1, 500)));
     assert_int_equal(q->redelivery_count, 1);
@@ -394,7 +394,7 @@ static void test_walk_after(void **state) {
     queue_scan_after(q, key_of(0, 200));
     assert_true(same_key(q->scan_position, key_of(0, 200)));
     assert_int_equal(q->redelivery_count, 0);
-    assert_true(q->behind && !queue_misses_jobs(q));
+    assert_true(q->may_have_more && !queue_misses_jobs(q));
     assert_int_equal(q->resets, 1);
     q->len = 0;
     queue_scan_after(q, key_of(0, 100));

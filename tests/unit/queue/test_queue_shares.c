@@ -231,7 +231,7 @@ static void test_many_others(void **state) {
 static void test_heard_ready(void **state) {
     (void)state;
     queue_heard_ready(q, key_of(0, 101));
-    assert_true(q->behind && same_key(q->scan_position, key_of(0, 100)));
+    assert_true(q->may_have_more && same_key(q->scan_position, key_of(0, 100)));
     queue_heard_ready(q, key_of(-1, 50));
     assert_int_equal(q->redelivery_count, 1);
     assert_counts(0, 0, 0, 0);
@@ -243,7 +243,7 @@ static void test_heard_returned(void **state) {
     q->scan_position = key_of(0, 100);
     queue_heard_returned(q, key_of(0, 200));
     assert_int_equal(q->redelivery_count, 1);
-    q->behind = true;
+    q->may_have_more = true;
     /* The walk finds the one, but not the other. */
     queue_heard_returned(q, key_of(0, 300));
     assert_int_equal(q->redelivery_count, 1);
@@ -274,7 +274,7 @@ static void test_doubtful_budget(void **state) {
     int64_t budget;
 
     (void)state;
-    q->behind = true;
+    q->may_have_more = true;
     assert_int_equal(queue_budget(q), 1);
     q->counters_suspect = true;
     budget = queue_budget(q);
@@ -286,7 +286,7 @@ static void test_doubtful_budget(void **state) {
     q->claiming = 0;
     q->len = 100000;
     assert_int_equal(queue_budget(q), 100000);
-    q->behind = false;
+    q->may_have_more = false;
     assert_int_equal(queue_budget(q), 0);
 }
 
