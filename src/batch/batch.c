@@ -509,13 +509,13 @@ static void build_other(struct txn *f) {
         batch_companions(f);
 }
 
-/* Unsettled tasks are first in the queue of their operation. A task that waits for a lock of another session
- * does not hold back other tasks. An unsettled task that takes jobs does not either, because it would hold
- * back itself. */
+/* Unsettled tasks are first in the queue of their operation. An operation with contention does not hold back
+ * other tasks, because another session decides when it ends. A read does not either, because it changes nothing and its connection may be
+ * down for long. Nor does an unsettled task that takes jobs, because it would hold back itself. */
 static bool has_unsettled(const struct op *op) {
     const struct task *t = list_empty(&op->queue) ? NULL : LIST_ENTRY(op->queue.next, struct task, node);
 
-    return t != NULL && t->unsettled && t->blocked_us == 0 && !op->takes;
+    return t != NULL && op->conn == CONN_WRITE && t->unsettled && !op->contention.on && !op->takes;
 }
 
 static bool op_unsettled(void) {

@@ -356,6 +356,24 @@ static void test_takes_wait_for_lost(void **state) {
     op_c.takes = false;
 }
 
+/* The connection for reads may be down for long. */
+static void test_takes_do_not_wait_for_reads(void **state) {
+    (void)state;
+    op_c.takes = true;
+    add(&s[1]);
+    batch_flush();
+    fake_lose(fake_db.conns[SIDE]);
+    add(&c[1]);
+    batch_flush();
+    assert_txn(HOT, "c1");
+    commit(HOT);
+    fake_db.conns[SIDE]->state = DB_READY;
+    batch_flush();
+    commit(SIDE);
+    assert_all_ended();
+    op_c.takes = false;
+}
+
 static void test_lost_and_given_up(void **state) {
     (void)state;
     for (int i = 1; i <= 3; i++)
@@ -698,6 +716,7 @@ int main(void) {
         TEST(test_lost),
         TEST(test_lost_twice),
         TEST(test_takes_wait_for_lost),
+        TEST(test_takes_do_not_wait_for_reads),
         TEST(test_lost_and_given_up),
         TEST(test_failed_and_given_up),
         TEST(test_lost_for_long),
