@@ -303,19 +303,41 @@ static pid_t hot_session(void) {
     return pid;
 }
 
+static bool is_idle(pid_t pid) {
+    return postgres_number(server.database, text_of("select count(*) from pg_stat_activity where pid = %d "
+                                                    "and state = 'idle'",
+                                                    (int)pid)) == 1;
+}
+
+/* Stops the session on the hot connection between two statements. The server leaves a session at work alone. */
+static pid_t stop_hot_session(void) {
+    for (int tries = 0; tries < 100; tries++) {
+        pid_t pid = hot_session();
+
+        assert_true(pid > 0 && kill(pid, SIGSTOP) == 0);
+        if (is_idle(pid))
+            return pid;
+        kill(pid, SIGCONT);
+    }
+    fail_msg("the session is never idle");
+    return 0;
+}
+
 static void test_deaf_connection_with_a_job_under_way(void **state) {
     redisContext *c = client_open();
     long long before = info_number(c, "db_disconnects");
     struct wire w;
     struct value *v;
-    pid_t pid = hot_session();
+    pid_t pid;
 
     (void)state;
     raw_open(&w);
-    assert_true(pid > 0 && kill(pid, SIGSTOP) == 0);
+    pid = stop_hot_session();
     wire_words(&w, "ADDJOB", "deaf", "x", "0", NULL);
-    if (!WAIT_UNTIL(info_number(c, "db_disconnects") > before, DEAF_MS))
+    if (!WAIT_UNTIL(info_number(c, "db_disconnects") > before, DEAF_MS)) {
+        kill(pid, SIGCONT);
         fail_msg("not noticed");
+    }
     assert_int_equal(wire_pending(&w), 0);
     /* Until it has ended nobody knows what it does with what it has received. */
     kill(pid, SIGCONT);
@@ -332,12 +354,13 @@ static void test_deaf_connection_with_a_job_under_way(void **state) {
 static void test_deaf_connection_of_an_idle_server(void **state) {
     redisContext *c = client_open();
     long long before = info_number(c, "db_disconnects");
-    pid_t pid = hot_session();
+    pid_t pid = stop_hot_session();
 
     (void)state;
-    assert_true(pid > 0 && kill(pid, SIGSTOP) == 0);
-    if (!WAIT_UNTIL(info_number(c, "db_disconnects") > before, DEAF_MS))
+    if (!WAIT_UNTIL(info_number(c, "db_disconnects") > before, DEAF_MS)) {
+        kill(pid, SIGCONT);
         fail_msg("not noticed");
+    }
     kill(pid, SIGCONT);
     EVENTUALLY(hot_session() != 0 && hot_session() != pid);
     add_job(c, "heartbeat", "x", "");
