@@ -1,4 +1,4 @@
--- What bench/loop begins with: so many queues, each with a job like the first one.
+-- Makes the queues of bench/loop, each with a copy of the first job.
 begin;
 insert into pgdisque.queue (name) select convert_to('queue' || n, 'UTF8') from generate_series(0, :count - 1) as n;
 insert into pgdisque.job (id, ready_at, expires_at, queue_id, retry, body)

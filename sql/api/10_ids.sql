@@ -1,5 +1,5 @@
 --! version 2
--- Job IDs, in the format of jobid.c.
+-- Job IDs, in the format of job_key.c.
 
 set local search_path = pg_catalog, pg_temp;
 

@@ -534,7 +534,7 @@ static bool suspects_unsettled(void) {
 }
 
 /* Kinds with no queued tasks lose their turn. Tasks of lost transactions are sent before all others. Between
- * a change that may have been committed and its repetition, no job is taken and nothing is read. */
+ * a change that may have been committed and its repetition, no job is taken. */
 static void build(struct txn *f) {
     f->part_count = f->task_count = 0;
     f->bytes = 0;

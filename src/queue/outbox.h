@@ -28,7 +28,7 @@
     X(OUTBOX_FLUSHED, 'f', "all jobs were deleted")                                                        \
     X(OUTBOX_SUSPECT, 'z', "notifications may be wrong or missing: read the database again")               \
     X(OUTBOX_ENDED, 'y', "queue,rank,id,how: the job ended, as enum job_end_kind says")                    \
-    X(OUTBOX_AWAITS, 'i', "clients wait for the ends of jobs: send NEWS_ENDED for a while")                \
+    X(OUTBOX_AWAITS, 'i', "clients wait for the ends of jobs: send OUTBOX_ENDED for a while")              \
     X(OUTBOX_JOIN, 'h', "this server has just started: its counter shares begin at zero")                  \
     X(OUTBOX_REQUEST, 'w', "all peers are asked for all their counter shares")                             \
     X(OUTBOX_SENT_ALL, 'e', "all counter shares were sent")                                                \
@@ -53,7 +53,7 @@ enum { OUTBOX_LETTERS = 0 OUTBOX_ITEMS(X) };
 #undef X
 #define X(id, letter, doc) +1
 _Static_assert(__builtin_popcount(OUTBOX_LETTERS) == OUTBOX_ITEMS(X),
-               "two items of NEWS_ITEMS have the same letter");
+               "two items of OUTBOX_ITEMS have the same letter");
 #undef X
 
 #define OUTBOX_NUMBERS 6
