@@ -464,6 +464,8 @@ static void fence_result(struct db_conn *conn, PGresult *res) {
 }
 
 static void fence_done(struct db_conn *conn) {
+    if (conn->wait_cancelled)
+        stats.standby_waits_cancelled++;
     conn->fence = conn->wait_cancelled ? FENCE_WANTED : FENCE_NONE;
     conn->wait_cancelled = false;
     db_go_on(conn);

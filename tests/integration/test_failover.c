@@ -192,9 +192,7 @@ static void test_killed(void **state) {
 
 /* It lives, and takes what it is sent; but no standby hears of it any more, so that no commit ends. */
 static void cut_off_primary(void) {
-    pid_t sender = walsender(&primary);
-
-    assert_true(sender > 0 && kill(sender, SIGSTOP) == 0);
+    walsender_stop(&primary);
     for (int i = 0; i < ADDERS; i++)
         step(i);
     standby_promote(&standby);
@@ -240,15 +238,13 @@ static void test_left_although_it_answers(void **state) {
  * are found after the next start. */
 static void test_queue_that_got_lost(void **state) {
     redisContext *c;
-    pid_t sender;
 
     (void)state;
     start_pair(false);
     c = client_open_on(&mover);
     add_job(c, "old", "a", "");
     standby_catches_up(&primary);
-    sender = walsender(&primary);
-    assert_true(sender > 0 && kill(sender, SIGSTOP) == 0);
+    walsender_stop(&primary);
     add_job(c, "new", "lost", "");
     postgres_stop(&primary, true);
     standby_promote(&standby);

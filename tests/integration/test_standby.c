@@ -146,12 +146,12 @@ static void test_replicate_while_the_standby_is_away(void **state) {
 /* It is connected, and does not answer. Whatever is configured, who asks for it waits for it. */
 static void late_standby(const char *durability) {
     redisContext *g = client_open_on(&guarded);
-    pid_t sender = walsender(&primary);
+    pid_t sender;
     const char *queue = text_of("late-%s", durability);
 
     expect(g, "+OK", "CONFIG SET durability %s", durability);
     add_job(g, queue, "first", "");
-    assert_true(sender > 0 && kill(sender, SIGSTOP) == 0);
+    sender = walsender_stop(&primary);
     expect(g, TOO_LATE, "ADDJOB %s second 300 REPLICATE 2", queue);
     kill(sender, SIGCONT);
     add_job(g, queue, "third", "REPLICATE 2");
@@ -251,8 +251,7 @@ static void hold(struct held *h, const char *queue) {
     raw_open_on(&h->patient, &guarded);
     raw_open_on(&h->hasty, &guarded);
     add_job(h->c, queue, "first", "");
-    h->sender = walsender(&primary);
-    assert_true(h->sender > 0 && kill(h->sender, SIGSTOP) == 0);
+    h->sender = walsender_stop(&primary);
     wire_words(&h->patient, "ADDJOB", queue, "patient", "0", NULL);
 }
 
@@ -277,7 +276,7 @@ static void test_cancelled_wait_is_no_answer(void **state) {
     hold(&h, "cancelled");
     before = info_number(h.c, "standby_waits_cancelled");
     to_waiting_session("pg_cancel_backend");
-    EVENTUALLY(info_number(h.c, "standby_waits_cancelled") == before + 1);
+    EVENTUALLY(info_number(h.c, "standby_waits_cancelled") > before);
     /* It waits again: that may be cancelled, too. */
     to_waiting_session("pg_cancel_backend");
     to_waiting_session("pg_cancel_backend");

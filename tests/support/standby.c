@@ -24,7 +24,34 @@ void primary_start(struct postgres *primary) {
 }
 
 pid_t walsender(struct postgres *primary) {
-    return (pid_t)postgres_number(admin(primary), "select coalesce(max(pid), 0) from pg_stat_replication");
+    return (pid_t)postgres_number(admin(primary), "select coalesce(max(pid), 0) from pg_stat_replication"
+                                                  " where state = 'streaming'"
+                                                  " and application_name = '" STANDBY_NAME "'");
+}
+
+/* The state in /proc/PID/stat follows the name of the program in brackets. */
+static bool is_stopped(pid_t pid) {
+    char path[PATH_SIZE], line[256] = "";
+    const char *state;
+    FILE *f;
+
+    path_join(path, "/proc/%d/stat", (int)pid);
+    f = fopen(path, "r");
+    if (f == NULL)
+        return false;
+    state = fgets(line, sizeof line, f) == NULL ? NULL : strrchr(line, ')');
+    fclose(f);
+    return state != NULL && strncmp(state, ") T", 3) == 0;
+}
+
+pid_t walsender_stop(struct postgres *primary) {
+    pid_t sender = walsender(primary);
+
+    if (sender <= 0 || kill(sender, SIGSTOP) != 0)
+        die("no process sends WAL to the standby");
+    if (!WAIT_UNTIL(is_stopped(sender), STREAM_MS))
+        die("the process that sends WAL does not stop");
+    return sender;
 }
 
 bool primary_streams(struct postgres *primary) {

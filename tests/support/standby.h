@@ -20,7 +20,10 @@ bool primary_streams(struct postgres *primary);
 /* Returns when the standby shows all that the primary has committed. */
 void standby_catches_up(struct postgres *primary);
 
-/* The process on the primary that sends to the standby; 0: there is none. */
+/* The process on the primary that sends to the standby; 0: none does. */
 pid_t walsender(struct postgres *primary);
+
+/* Returns after the process has stopped. Until SIGCONT, commits wait for the standby. */
+pid_t walsender_stop(struct postgres *primary);
 
 #endif
