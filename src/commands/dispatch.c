@@ -9,11 +9,11 @@
 #include "base/spelling.h"
 #include "base/stats.h"
 #include "base/turn.h"
-#include "cluster/bootstrap.h"
 #include "commands/monitor.h"
 #include "commands/multi.h"
 #include "commands/refused.h"
 #include "config/config.h"
+#include "jobs/bootstrap.h"
 #include "net/args.h"
 #include "net/usage.h"
 

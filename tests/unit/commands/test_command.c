@@ -9,12 +9,12 @@
 #include <cmocka.h>
 #include "admin/info.h"
 #include "base/slowlog.h"
-#include "cluster/bootstrap.h"
 #include "commands/command_docs.h"
 #include "commands/dispatch.h"
 #include "commands/monitor.h"
 #include "commands/refused.h"
 #include "config/config.h"
+#include "jobs/bootstrap.h"
 #include "net/usage.h"
 
 /* In place of the handlers and of the connections: what was called, with which request. */

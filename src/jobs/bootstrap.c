@@ -1,5 +1,5 @@
 /* Loads the state of the database, at start and after a lost connection. */
-#include "cluster/bootstrap.h"
+#include "jobs/bootstrap.h"
 
 #include <stdio.h>
 #include <string.h>
