@@ -47,7 +47,7 @@ INCLUDES = -Isrc -Ibuild $(PKG_CFLAGS)
 COMPILE = $(CC) $(STD) $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE $(NEAR) $(INCLUDES)
 LINK = $(CC) $(CFLAGS) $(HARDEN) $(LDFLAGS) -pie -Wl,-z,relro,-z,now
 
-SQL := $(sort $(wildcard sql/*.sql sql/api/*.sql sql/queries/*.sql sql/doctor/*.sql sql/migrations/*.sql)) \
+SQL := $(sort $(wildcard sql/*.sql sql/*/*.sql)) \
        $(wildcard conf/embedded-postgresql.conf)
 SRC := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 # An archive of all objects except main. A test that defines its own db.c does not link the archive's db.o.
@@ -220,7 +220,7 @@ build/version.h: FORCE
 	PGDISQUE_GIT_SHA1 "$(GIT_SHA1)"\n#define PGDISQUE_GIT_DIRTY $(GIT_DIRTY))
 
 # The directories are prerequisites, because their times change when a file is added or removed.
-build/sql_gen.stamp: src/pg/sql_gen.sh $(SQL) $(wildcard sql sql/api sql/queries sql/doctor sql/migrations conf)
+build/sql_gen.stamp: src/pg/sql_gen.sh src/pg/sql_parts.awk $(SQL) $(wildcard sql sql/* conf)
 	$(Q)src/pg/sql_gen.sh build
 	@touch $@
 

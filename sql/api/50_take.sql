@@ -41,10 +41,7 @@ begin
             where r.queue_id = api_claim.queue_id
               and (r.rank, r.id) > (from_rank::smallint, from_id)
               and (r.rank, r.id) <= (to_rank::smallint, to_id)
-              and r.ready_at <= taken_at
-              and r.expires_at > taken_at
-              and r.wake_at is distinct from r.ready_at
-              and (r.deliveries >= r.attempts) is not true
+              and {{queued(r, taken_at)}}
             order by r.rank, r.id
             limit count
             for update skip locked

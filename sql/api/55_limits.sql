@@ -141,10 +141,7 @@ begin
         where r.queue_id = api_claim_slots.queue_id
           and (r.rank, r.id) > (from_rank::smallint, from_id)
           and (r.rank, r.id) <= (to_rank::smallint, to_id)
-          and r.ready_at <= clock_timestamp()
-          and r.expires_at > clock_timestamp()
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries >= r.attempts) is not true
+          and {{queued(r, clock_timestamp())}}
         limit api_claim_slots.count
     ) as c;
     slots := pgdisque.api_free_slots(queue_id, most, api_claim_slots.count);

@@ -72,10 +72,7 @@ select
     (select count(*) from pgdisque.job as j where j.queue_id = q.id and j.expires_at > clock_timestamp()) as jobs,
     (select count(*) from pgdisque.job as j
      where j.queue_id = q.id
-       and j.expires_at > clock_timestamp()
-       and j.ready_at <= clock_timestamp()
-       and j.wake_at is distinct from j.ready_at
-       and (j.deliveries >= j.attempts) is not true) as queued
+       and {{queued(j, clock_timestamp())}}) as queued
 from pgdisque.queue as q
 left join pgdisque.queue_counter as c on c.queue_id = q.id;
 

@@ -14,10 +14,7 @@ with taken as materialized (
         from pgdisque.job as r
         where r.queue_id = k.queue_id
           and (r.rank, r.id) > (k.rank, k.id)
-          and r.ready_at <= $5::timestamptz
-          and r.expires_at > $5::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries >= r.attempts) is not true
+          and {{queued(r, $5::timestamptz)}}
         order by r.rank, r.id
         limit $4::integer
         for update skip locked

@@ -127,10 +127,7 @@ walked as materialized (
     from pgdisque.job as r
     where r.queue_id = $1::integer
       and (r.rank, r.id) > ($2::smallint, $3::bigint)
-      and r.ready_at <= $5::timestamptz
-      and r.expires_at > $5::timestamptz
-      and (r.deliveries >= r.attempts) is not true
-      and r.wake_at is distinct from r.ready_at
+      and {{queued(r, $5::timestamptz)}}
       and coalesce(r.slot <> all (array(
           select s.n from slots as s where s.is_open and s.is_held and not s.is_running)), true)
       and (r.rank, r.id) <> all (select k.rank, k.id from returned as k)

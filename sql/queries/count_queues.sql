@@ -11,9 +11,7 @@ cross join lateral (
     select
         count(*) as jobs,
         count(*) filter (
-            where j.ready_at <= $2::timestamptz
-              and j.wake_at is distinct from j.ready_at
-              and (j.deliveries >= j.attempts) is not true
+            where {{counted(j, $2::timestamptz)}}
         ) as queued
     from pgdisque.job as j
     where j.queue_id = k.queue_id

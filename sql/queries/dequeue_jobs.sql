@@ -7,10 +7,7 @@ with old as materialized (
     select k.ordinal, j.queue_id, j.rank, j.id, j.ready_at
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
-    where j.ready_at <= $4::timestamptz
-      and j.expires_at > $4::timestamptz
-      and j.wake_at is distinct from j.ready_at
-      and (j.deliveries >= j.attempts) is not true
+    where {{queued(j, $4::timestamptz)}}
     for update of j
 )
 update pgdisque.job as j

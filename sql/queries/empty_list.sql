@@ -20,10 +20,7 @@ where j.ctid = any (array(
     where r.queue_id = $1::integer
       and (r.rank, r.id) > ($2::smallint, $3::bigint)
       and (r.rank, r.id) <= ($4::smallint, $5::bigint)
-      and r.ready_at <= $7::timestamptz
-      and r.expires_at > $7::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $7::timestamptz)}}
     order by r.rank, r.id
     limit $6::integer
     for update skip locked

@@ -14,20 +14,15 @@ with life as materialized (
                 select true
                 from pgdisque.job as r
                 where r.queue_id = k.queue_id
-                  and r.ready_at <= $2::timestamptz
+                  and {{queued(r, $2::timestamptz)}}
                   and r.expires_at > $3::timestamptz
-                  and r.wake_at is distinct from r.ready_at
-                  and (r.deliveries < r.attempts) is not false
                 limit 1
             ) then 'infinity'
             else (
                 select max(r.expires_at)
                 from pgdisque.job as r
                 where r.queue_id = k.queue_id
-                  and r.ready_at <= $2::timestamptz
-                  and r.expires_at > $2::timestamptz
-                  and r.wake_at is distinct from r.ready_at
-                  and (r.deliveries < r.attempts) is not false
+                  and {{queued(r, $2::timestamptz)}}
             )
         end as until
     from unnest($1::integer[]) as k (queue_id)
@@ -40,10 +35,7 @@ target as materialized (
         from life as l
         where l.until between $4::timestamptz and $5::timestamptz
     ))
-      and r.ready_at <= $2::timestamptz
-      and r.expires_at > $2::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $2::timestamptz)}}
       and ($6::boolean or r.expires_at <= $7::timestamptz)
     order by r.queue_id, r.rank, r.id
     for update skip locked

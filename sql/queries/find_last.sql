@@ -11,10 +11,7 @@ select
         from pgdisque.job as r
         where r.queue_id = $1::integer
           and (r.rank, r.id) > ($2::smallint, $3::bigint)
-          and r.ready_at <= $5::timestamptz
-          and r.expires_at > $5::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $5::timestamptz)}}
     ) end as total
 from (
     select
@@ -23,10 +20,7 @@ from (
     from pgdisque.job as r
     where r.queue_id = $1::integer
       and (r.rank, r.id) > ($2::smallint, $3::bigint)
-      and r.ready_at <= $5::timestamptz
-      and r.expires_at > $5::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $5::timestamptz)}}
     order by r.rank desc, r.id desc
     limit $4::bigint
 ) as p

@@ -15,10 +15,7 @@ from (
         where r.queue_id = $1::integer
           and (r.rank, r.id) > ($2::smallint, $3::bigint)
           and (r.rank, r.id) < ($7::smallint, $8::bigint)
-          and r.ready_at <= $6::timestamptz
-          and r.expires_at > $6::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $6::timestamptz)}}
         order by r.rank desc, r.id desc
         limit $5::bigint
         offset $4::bigint

@@ -8,18 +8,13 @@ select
             select
             from pgdisque.job as r
             where r.queue_id = $1::integer
-              and r.ready_at <= $2::timestamptz
+              and {{queued(r, $2::timestamptz)}}
               and r.expires_at > $3::timestamptz
-              and r.wake_at is distinct from r.ready_at
-              and (r.deliveries < r.attempts) is not false
         ) then 'infinity'
         else (
             select max(r.expires_at)
             from pgdisque.job as r
             where r.queue_id = $1::integer
-              and r.ready_at <= $2::timestamptz
-              and r.expires_at > $2::timestamptz
-              and r.wake_at is distinct from r.ready_at
-              and (r.deliveries < r.attempts) is not false
+              and {{queued(r, $2::timestamptz)}}
         )
     end as expires_at

@@ -8,20 +8,14 @@ select
     j.queue_id + 0 as queue_id,
     count(*) as jobs,
     count(*) filter (
-        where j.ready_at <= $1::timestamptz
-          and j.wake_at is distinct from j.ready_at
-          and (j.deliveries >= j.attempts) is not true
+        where {{counted(j, $1::timestamptz)}}
     ) as queued,
     min(j.id) filter (where j.wake_at is null) as oldest_id,
     min(j.rank) filter (
-        where j.ready_at <= $1::timestamptz
-          and j.wake_at is distinct from j.ready_at
-          and (j.deliveries >= j.attempts) is not true
+        where {{counted(j, $1::timestamptz)}}
     ) as first_rank,
     min(j.id) filter (
-        where j.ready_at <= $1::timestamptz
-          and j.wake_at is distinct from j.ready_at
-          and (j.deliveries >= j.attempts) is not true
+        where {{counted(j, $1::timestamptz)}}
     ) as first_id
 from pgdisque.job as j
 group by j.queue_id + 0

@@ -15,10 +15,7 @@ with found as (
         from pgdisque.job as r
         where r.queue_id = $1::integer
           and (r.rank, r.id) > ($2::smallint, $3::bigint)
-          and r.ready_at <= $5::timestamptz
-          and r.expires_at > $5::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $5::timestamptz)}}
         order by r.rank, r.id
         limit $4::integer
         for update skip locked

@@ -16,10 +16,7 @@ with list as materialized (
         from pgdisque.job as r
         where r.queue_id = l.queue_id
           and (r.rank, r.id) > (l.rank, l.id)
-          and r.ready_at <= $6::timestamptz
-          and r.expires_at > $6::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $6::timestamptz)}}
         order by r.rank, r.id
         limit 1
         for update skip locked
@@ -35,10 +32,7 @@ taken as materialized (
         where not l.is_last
           and r.queue_id = l.queue_id
           and (r.rank, r.id) > (l.rank, l.id)
-          and r.ready_at <= $6::timestamptz
-          and r.expires_at > $6::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $6::timestamptz)}}
         order by r.rank, r.id
         limit $5::integer
         for update skip locked
@@ -52,10 +46,7 @@ taken as materialized (
         where l.is_last
           and r.queue_id = l.queue_id
           and (r.rank, r.id) > (l.rank, l.id)
-          and r.ready_at <= $6::timestamptz
-          and r.expires_at > $6::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $6::timestamptz)}}
         order by r.rank desc, r.id desc
         limit $5::integer
         for update skip locked

@@ -10,10 +10,7 @@ where j.ctid = any (array(
     select r.ctid
     from pgdisque.job as r
     where r.queue_id = $1::integer
-      and r.ready_at <= $3::timestamptz
-      and r.expires_at > $3::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $3::timestamptz)}}
     order by r.rank desc, r.id desc
     limit $2::integer
     for update skip locked

@@ -56,10 +56,7 @@ first_ones as materialized (
     where not $6::boolean
       and r.queue_id = $1::integer
       and (r.rank, r.id) > ($2::smallint, $3::bigint)
-      and r.ready_at <= $5::timestamptz
-      and r.expires_at > $5::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $5::timestamptz)}}
     order by r.rank, r.id
     limit (select m.jobs from room as m)
     for update skip locked
@@ -69,10 +66,7 @@ last_ones as materialized (
     from pgdisque.job as r
     where $6::boolean
       and r.queue_id = $1::integer
-      and r.ready_at <= $5::timestamptz
-      and r.expires_at > $5::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $5::timestamptz)}}
     order by r.rank desc, r.id desc
     limit (select m.jobs from room as m)
     for update skip locked

@@ -15,10 +15,7 @@ cross join lateral (
     select
     from pgdisque.job as r
     where r.queue_id = a.queue_id
-      and r.ready_at <= $11::timestamptz
-      and r.expires_at > $11::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $11::timestamptz)}}
     limit 1
 ) as l
 returning id

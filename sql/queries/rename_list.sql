@@ -12,10 +12,7 @@ with source as materialized (
     select r.ctid
     from pgdisque.job as r
     where r.queue_id = $1::integer
-      and r.ready_at <= $6::timestamptz
-      and r.expires_at > $6::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $6::timestamptz)}}
     order by r.rank, r.id
     limit $4::integer + 1
     for update skip locked
@@ -24,10 +21,7 @@ target as materialized (
     select r.ctid
     from pgdisque.job as r
     where r.queue_id = $2::integer
-      and r.ready_at <= $6::timestamptz
-      and r.expires_at > $6::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $6::timestamptz)}}
     order by r.rank, r.id
     limit $4::integer + 1
     for update skip locked

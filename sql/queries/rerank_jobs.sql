@@ -27,7 +27,7 @@ gone as (
       -- A job that another server has just added has no owner. Its ready_at may be in the future, because
       -- clocks differ.
       and (j.ready_at <= $5::timestamptz or j.wake_at = j.ready_at or j.owner is null)
-      and (j.deliveries < j.attempts) is not false
+      and (j.deliveries >= j.attempts) is not true
       and j.group_key is null
     returning w.ordinal, w.to_rank, j.*
 ),

@@ -12,10 +12,7 @@ with place as materialized (
         from pgdisque.job as r
         where r.queue_id = $1::integer
           and (r.rank, r.id) > ($2::smallint, $3::bigint)
-          and r.ready_at <= $4::timestamptz
-          and r.expires_at > $4::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $4::timestamptz)}}
         order by r.rank, r.id
         limit case when $5::bigint is null then 0 else 1 end
         offset $5::bigint
@@ -26,10 +23,7 @@ with place as materialized (
         from pgdisque.job as r
         where r.queue_id = $1::integer
           and (r.rank, r.id) > ($2::smallint, $3::bigint)
-          and r.ready_at <= $4::timestamptz
-          and r.expires_at > $4::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $4::timestamptz)}}
         order by r.rank desc, r.id desc
         limit case when $6::bigint is null then 0 else 1 end
         offset $6::bigint
@@ -40,10 +34,7 @@ with place as materialized (
     where r.queue_id = any (array[p.queue_id])
       and r.rank = p.rank
       and r.id = p.id
-      and r.ready_at <= $4::timestamptz
-      and r.expires_at > $4::timestamptz
-      and r.wake_at is distinct from r.ready_at
-      and (r.deliveries < r.attempts) is not false
+      and {{queued(r, $4::timestamptz)}}
     returning r.*
 ), changed as (
     insert into pgdisque.job

@@ -22,10 +22,7 @@ with cut as materialized (
             from pgdisque.job as r
             where r.queue_id = $1::integer
               and (r.rank, r.id) > ($2::smallint, $3::bigint)
-              and r.ready_at <= $4::timestamptz
-              and r.expires_at > $4::timestamptz
-              and r.wake_at is distinct from r.ready_at
-              and (r.deliveries < r.attempts) is not false
+              and {{queued(r, $4::timestamptz)}}
             order by r.rank, r.id
             limit case when b.counted_from = 1 then 1 else 0 end
             offset b.place
@@ -36,10 +33,7 @@ with cut as materialized (
             from pgdisque.job as r
             where r.queue_id = $1::integer
               and (r.rank, r.id) > ($2::smallint, $3::bigint)
-              and r.ready_at <= $4::timestamptz
-              and r.expires_at > $4::timestamptz
-              and r.wake_at is distinct from r.ready_at
-              and (r.deliveries < r.attempts) is not false
+              and {{queued(r, $4::timestamptz)}}
             order by r.rank desc, r.id desc
             limit case when b.counted_from = 2 then 1 else 0 end
             offset b.place
@@ -58,10 +52,7 @@ where j.ctid = any (array(
         where r.queue_id = $1::integer
           and (r.rank, r.id) > (c.low_rank, c.low_id)
           and (r.rank, r.id) < (c.high_rank, c.high_id)
-          and r.ready_at <= $4::timestamptz
-          and r.expires_at > $4::timestamptz
-          and r.wake_at is distinct from r.ready_at
-          and (r.deliveries < r.attempts) is not false
+          and {{queued(r, $4::timestamptz)}}
         for update skip locked
     ) as r
 ))

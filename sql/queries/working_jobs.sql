@@ -21,9 +21,7 @@ with old as materialized (
                 * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
         end as wait,
         $6::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
-        j.ready_at <= $6::timestamptz
-            and j.wake_at is distinct from j.ready_at
-            and (j.deliveries >= j.attempts) is not true as was_queued,
+        {{counted(j, $6::timestamptz)}} as was_queued,
         coalesce(j.deliveries >= j.attempts, false) as last,
         case when k.seconds is not null or j.backoff is not null then $6::timestamptz end as leased_at
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[], $5::integer[], $8::bigint[], $9::bytea[])

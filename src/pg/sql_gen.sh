@@ -5,10 +5,12 @@
 #
 # A file of the output is replaced only when it changes. Statements come in the
 # order of their files' names; a migration's version is the number it begins with.
+# <output directory>/sql has the files of sql/ with their parts expanded (sql_parts.awk).
 set -eu
 LC_ALL=C
 export LC_ALL
 out=$1
+sql=$out/sql
 
 # The C literal of a file, with one source line for each line. A missing file gives "".
 literal() {
@@ -41,7 +43,7 @@ header() {
 
 /* sql/queries/, one statement a file: sql_texts[SQL_ADD_JOBS] is add_jobs.sql. */
 enum sql_stmt {
-$(files sql/queries | sed -e 's,.*/\(.*\)\.sql$,    SQL_\1\,,' | tr 'a-z' 'A-Z')
+$(files "$sql/queries" | sed -e 's,.*/\(.*\)\.sql$,    SQL_\1\,,' | tr 'a-z' 'A-Z')
     SQL_COUNT
 };
 
@@ -53,7 +55,7 @@ extern const struct sql_text sql_texts[SQL_COUNT];
 
 /* sql/doctor/, the queries of DOCTOR. They are not prepared. */
 enum doctor_stmt {
-$(files sql/doctor | sed -e 's,.*/\(.*\)\.sql$,    DOCTOR_\1\,,' | tr 'a-z' 'A-Z')
+$(files "$sql/doctor" | sed -e 's,.*/\(.*\)\.sql$,    DOCTOR_\1\,,' | tr 'a-z' 'A-Z')
     DOCTOR_COUNT
 };
 extern const struct sql_text doctor_texts[DOCTOR_COUNT];
@@ -113,23 +115,23 @@ indexes() {
 source_file() {
     printf '/* SQL and settings as C strings: made by src/pg/sql_gen.sh */\n#include "sql_gen.h"\n\n'
     echo 'const struct sql_text sql_texts[SQL_COUNT] = {'
-    statements sql/queries
+    statements "$sql/queries"
     printf '};\n\nconst struct sql_text doctor_texts[DOCTOR_COUNT] = {\n'
-    statements sql/doctor
+    statements "$sql/doctor"
     printf '};\n\nconst char sql_indexes[] = "%s";\n' "$(indexes)"
     printf '\nconst struct sql_migration sql_migrations[] = {\n'
-    for file in $(files sql/migrations); do
+    for file in $(files "$sql/migrations"); do
         migration "$file"
     done
-    printf '    { 0, false, "", "" },\n};\nconst int sql_migration_count = %d;\n' "$(files sql/migrations | wc -l)"
+    printf '    { 0, false, "", "" },\n};\nconst int sql_migration_count = %d;\n' "$(files "$sql/migrations" | wc -l)"
     for name in $(texts); do
-        printf '\nconst char sql_%s[] =\n%s;\n' "$name" "$(literal "sql/$name.sql")"
+        printf '\nconst char sql_%s[] =\n%s;\n' "$name" "$(literal "$sql/$name.sql")"
     done
     printf '\nconst char sql_api[] =\n'
-    for file in $(files sql/api); do
+    for file in $(files "$sql/api"); do
         literal "$file"
     done
-    printf ';\nconst int sql_api_version = %s;\n' "$(sed -n 's/^--! version \([0-9]*\)$/\1/p' sql/api/10_*.sql)"
+    printf ';\nconst int sql_api_version = %s;\n' "$(sed -n 's/^--! version \([0-9]*\)$/\1/p' "$sql"/api/10_*.sql)"
     printf '\nconst char embedded_conf[] =\n%s;\n' "$(literal conf/embedded-postgresql.conf)"
 }
 
@@ -137,7 +139,12 @@ replace_if_changed() {
     if cmp -s "$1.new" "$1"; then rm "$1.new"; else mv "$1.new" "$1"; fi
 }
 
-mkdir -p "$out"
+rm -rf "$sql"
+for folder in $(find sql -type d ! -name parts); do
+    mkdir -p "$out/$folder"
+done
+# shellcheck disable=SC2046
+awk -v out="$out" -f src/pg/sql_parts.awk $(files sql | grep -v '^sql/parts/')
 header > "$out/sql_gen.h.new"
 source_file > "$out/sql_gen.c.new"
 replace_if_changed "$out/sql_gen.h"
