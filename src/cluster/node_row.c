@@ -3,7 +3,7 @@
 
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "queue/outbox.h"
+#include "cluster/outbox.h"
 
 static void self_encode(struct params *p, struct task *t) {
     (void)t;

@@ -13,6 +13,7 @@
 #include "jobs/groups.h"
 #include "jobs/waitjob.h"
 #include "queue/lease.h"
+#include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
@@ -360,7 +361,7 @@ static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
 static void hear_uncounted(struct queue *q) {
     q->counters_suspect = true;
     limits_heard_room(q);
-    outbox_changed(q);
+    OBSERVE(counted, q);
 }
 
 /* False if a number is larger than any counter can be. */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 #include "base/node.h"
-#include "queue/outbox.h"
+#include "cluster/outbox.h"
 
 /* Handles messages of peers about queues and jobs, and the reads of the database that these messages require. */
 

@@ -12,6 +12,7 @@
 #include "batch/dead_rows.h"
 #include "cluster/counter_audit.h"
 #include "cluster/node_row.h"
+#include "cluster/outbox.h"
 #include "cluster/peer_queues.h"
 #include "cluster/peer_sql.h"
 #include "cluster/pubsub_forward.h"
@@ -23,7 +24,6 @@
 #include "net/pubsub.h"
 #include "pg/notify_bus.h"
 #include "queue/lease.h"
-#include "queue/outbox.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 

@@ -14,7 +14,7 @@
 #include "net/args.h"
 #include "net/worker.h"
 #include "queue/lease.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
 
@@ -75,13 +75,13 @@ static void requeue_encode(struct params *p, struct task *t) {
 /* If the lease or the delay is another server's, sends that server a message. */
 static void end_lease(struct job_key key, int64_t row_until) {
     if (!queue_end_lease(key, row_until))
-        outbox_lease(OUTBOX_MOVED, key, row_until);
+        OBSERVE(lease_ended, key, row_until, false);
 }
 
 static void requeued(struct queue *q, struct job_key key) {
     if (q == NULL) {
-        outbox_uncounted(key.queue_id);
-        outbox_returned(key);
+        OBSERVE(uncounted, key.queue_id);
+        OBSERVE(returned, key);
         return;
     }
     queue_count_in(q, 1);
@@ -277,7 +277,7 @@ static void leave_queue(struct queue *q, struct job_key key) {
     if (q != NULL)
         queue_count_len(q, -1);
     else
-        outbox_uncounted(key.queue_id);
+        OBSERVE(uncounted, key.queue_id);
 }
 
 static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows) {

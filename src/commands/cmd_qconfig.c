@@ -8,7 +8,7 @@
 #include "commands/cmd_queue.h"
 #include "commands/dispatch.h"
 #include "net/usage.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"
 #include "queue/settings.h"
@@ -216,7 +216,7 @@ static void reset_encode(struct params *p, struct task *t) {
 static void qconfig_end(struct qconfig *c) {
     c->q->users--;
     c->q->used_us = clock_mono();
-    outbox_row(c->q->id);
+    OBSERVE(row_changed, c->q->id);
     req_ok(c->req);
 }
 

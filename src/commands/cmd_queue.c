@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "jobs/get_in_txn.h"
 #include "net/args.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_iter.h"
@@ -458,7 +458,7 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
         queue_show(p->q);
         p->q->used_us = clock_mono();
         queue_signal(p->q);
-        outbox_row(p->q->id);
+        OBSERVE(row_changed, p->q->id);
         reply_status(r, pause_name(p->flags));
         req_end(r);
     }

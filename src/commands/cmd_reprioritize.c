@@ -8,7 +8,7 @@
 #include "jobs/expire.h"
 #include "jobs/id_list.h"
 #include "net/usage.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
@@ -107,7 +107,7 @@ static void entered(struct job_key from, int16_t rank) {
     if (q != NULL)
         queue_job_moved(q, from, to);
     else
-        outbox_returned(to);
+        OBSERVE(returned, to);
 }
 
 /* Columns: ordinal, is_moved, is_queued, expires_at, retry, wake_at. If a lost first try moved the job, the other

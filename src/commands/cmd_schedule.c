@@ -11,7 +11,7 @@
 #include "jobs/add_options.h"
 #include "jobs/schedule.h"
 #include "net/args.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 
 /* About the bytes of a row without the body. */
 #define ROW_BYTES 300
@@ -141,7 +141,7 @@ static void put_encode(struct params *p, struct task *t) {
 static void put_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)rows;
     schedule_look();
-    outbox_note(OUTBOX_SCHEDULES);
+    queue_announced |= ANNOUNCE_SCHEDULES;
     for (size_t i = 0; i < count; i++)
         req_ok(REQ_OF_TASK(tasks[i]));
 }

@@ -8,7 +8,7 @@
 #include "jobs/claim.h"
 #include "net/args.h"
 #include "queue/list_orientation.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/queue_iter.h"
 
 static void trim_changed(struct task *t) {
@@ -47,7 +47,7 @@ static void trim_set_done(struct task **tasks, size_t count, const PGresult *row
 
     (void)count;
     if (PQntuples(rows) > 0 && row_bool(rows, 0, 2)) {
-        outbox_returned((struct job_key){ q->id, row_int2(rows, 0, 0), row_int8(rows, 0, 1) });
+        OBSERVE(returned, (struct job_key){ q->id, row_int2(rows, 0, 0), row_int8(rows, 0, 1) });
         trim_changed(tasks[0]);
     } else if (PQntuples(rows) > 0 && r->exec == NULL) {
         /* Another session has taken the job. The next try finds the element that is there now. */

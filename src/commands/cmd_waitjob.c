@@ -12,7 +12,7 @@
 #include "commands/dispatch.h"
 #include "jobs/id_list.h"
 #include "net/args.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/waiters.h"
 
 /* Peers are asked for messages about ended jobs, at most once per ASK_US. They send messages for ASKED_US. */
@@ -146,7 +146,7 @@ static void ask_others(void) {
     if (clock_mono() < waits.ask_us)
         return;
     waits.ask_us = clock_mono() + ASK_US;
-    outbox_note(OUTBOX_AWAITS);
+    queue_announced |= ANNOUNCE_AWAITS;
 }
 
 static void waitjob_look(struct job_wait *w) {
@@ -255,7 +255,7 @@ static void tell_all(int64_t id, enum job_end_kind how, const struct slice *resu
 void waitjob_ended(struct job_key key, enum job_end_kind how, struct slice result) {
     tell_all(key.id, how, &result);
     if (clock_mono() < waits.asked_until_us)
-        outbox_ended(key, how);
+        OBSERVE(job_ended, key, how);
 }
 
 void waitjob_heard_end(struct job_key key, int64_t number) {

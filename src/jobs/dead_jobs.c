@@ -9,7 +9,7 @@
 #include "jobs/add_options.h"
 #include "jobs/expire.h"
 #include "jobs/id_list.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/queue.h"
 
 /* Jobs of one statement. */
@@ -57,8 +57,8 @@ static void revived(struct queue *q, struct job_key key, int64_t expires_at) {
     stats.jobs_revived++;
     expiry_wake_at(expires_at);
     if (q == NULL) {
-        outbox_uncounted(key.queue_id);
-        outbox_returned(key);
+        OBSERVE(uncounted, key.queue_id);
+        OBSERVE(returned, key);
         return;
     }
     queue_count_dead(q, -1);
@@ -117,7 +117,7 @@ static void delete_done(struct task **tasks, size_t count, const PGresult *rows)
         if (q != NULL)
             queue_count_dead(q, -1);
         else
-            outbox_uncounted(key.queue_id);
+            OBSERVE(uncounted, key.queue_id);
     }
     reply_hits(tasks, count);
 }

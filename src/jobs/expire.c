@@ -10,7 +10,7 @@
 #include "batch/operations.h"
 #include "jobs/job_end.h"
 #include "queue/job_events.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/settings.h"
 
@@ -140,8 +140,8 @@ static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
         if (row_time(rows, i, 3) > wake.now)
             continue;
         if (q == NULL) {
-            outbox_uncounted(key.queue_id);
-            outbox_returned(key);
+            OBSERVE(uncounted, key.queue_id);
+            OBSERVE(returned, key);
             continue;
         }
         queue_count_in(q, 1);

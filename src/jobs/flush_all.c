@@ -8,7 +8,7 @@
 #include "jobs/expire.h"
 #include "jobs/waitjob.h"
 #include "queue/lease.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
 
@@ -38,7 +38,7 @@ static void flush_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)count;
     (void)rows;
     admin_flushed();
-    outbox_note(OUTBOX_FLUSHED);
+    queue_announced |= ANNOUNCE_FLUSHED;
     req_ok(REQ_OF_TASK(tasks[0]));
 }
 

@@ -10,7 +10,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/queue.h"
 
 /* The first try inserts the row of a new group. During a try another session may have locked the row. */
@@ -86,8 +86,8 @@ static void let_go(struct job_key key) {
     struct queue *q = queue_find_id(key.queue_id);
 
     if (q == NULL) {
-        outbox_uncounted(key.queue_id);
-        outbox_returned(key);
+        OBSERVE(uncounted, key.queue_id);
+        OBSERVE(returned, key);
         return;
     }
     queue_count_in(q, 1);

@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "pg/params.h"
 #include "queue/lease.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/pattern_index.h"
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
@@ -230,7 +230,7 @@ void queue_drop(struct queue *q) {
         queues.first_free = q->slot;
     list_remove(&q->in_dirty);
     list_remove(&q->in_ready);
-    outbox_drop(q);
+    OBSERVE(dropped, q);
     limits_drop(q);
     settings_clear(q);
     free(q->peers);
@@ -510,19 +510,19 @@ static void place_ready(struct queue *q, struct job_key key) {
 void queue_job_returned(struct queue *q, struct job_key key) {
     queue_count_len(q, 1);
     note_returned(q, key);
-    outbox_returned(key);
+    OBSERVE(returned, key);
 }
 
 void queue_job_moved(struct queue *q, struct job_key from, struct job_key to) {
     queue_remove_returned(q, from);
     note_returned(q, to);
-    outbox_returned(to);
+    OBSERVE(returned, to);
 }
 
 void queue_job_ready(struct queue *q, struct job_key key) {
     queue_count_len(q, 1);
     place_ready(q, key);
-    outbox_ready(q, key);
+    OBSERVE(ready, q, key, 1);
 }
 
 void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us) {
@@ -556,8 +556,7 @@ void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
     q->ranked |= first.rank != 0;
     queue_count_len(q, count);
     queue_scan_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
-    for (; count > 0; count--)
-        outbox_ready(q, first);
+    OBSERVE(ready, q, first, count);
 }
 
 void queue_reset_scan(struct queue *q) {
@@ -609,7 +608,7 @@ static void queue_changed(struct queue *q) {
 
 static void own_changed(struct queue *q) {
     queue_changed(q);
-    outbox_changed(q);
+    OBSERVE(counted, q);
 }
 
 void queue_count_len(struct queue *q, int64_t change) {
@@ -653,9 +652,9 @@ void queue_count_gone(struct job_key key, int64_t queued_since) {
     bool leased = exhausted ? lease_remove(key.id) : queue_end_lease(key, queued_since);
 
     if (!leased && queued_since > clock_db() && queued_since != TIME_NEVER)
-        outbox_lease(OUTBOX_GONE, key, queued_since);
+        OBSERVE(lease_ended, key, queued_since, true);
     if (q == NULL) {
-        outbox_uncounted(key.queue_id);
+        OBSERVE(uncounted, key.queue_id);
         return;
     }
     queue_count_total(q, -1);

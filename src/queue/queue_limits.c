@@ -2,7 +2,7 @@
 #include "queue/queue_limits.h"
 
 #include "base/clock.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
 #include "queue/settings.h"
 
 /* The first wait for another session's claim. A claim of a peer is committed within milliseconds, but a
@@ -41,7 +41,7 @@ void limits_room(struct queue *q) {
     if (!q->limited)
         return;
     limits_heard_room(q);
-    outbox_room(q);
+    OBSERVE(room, q);
 }
 
 static int64_t next_wait(const struct queue *q) {

@@ -14,13 +14,13 @@
 #include "batch/operations.h"
 #include "cluster/counter_audit.h"
 #include "cluster/node_row.h"
+#include "cluster/outbox.h"
 #include "cluster/peers.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/bootstrap.h"
 #include "pg/notify_bus.h"
 #include "queue/lease.h"
-#include "queue/outbox.h"
 #include "queue/queue.h"
 
 /*

@@ -1,5 +1,5 @@
 /* A server that lives, and tells the others nothing. wraps: outbox_take */
-#include "queue/outbox.h"
+#include "cluster/outbox.h"
 
 size_t __real_outbox_take(char *out, size_t size);
 size_t __wrap_outbox_take(char *out, size_t size);

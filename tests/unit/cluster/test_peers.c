@@ -25,7 +25,7 @@ static void test_takes_no_part_before_it_has_loaded(void **state) {
     answer_all();
     channel.hooks->on_up();
     peers_loaded();
-    assert_string_equal(tell(), " p h w");
+    assert_string_equal(tell(), " h p w");
 }
 
 /* ---- who is believed ---- */

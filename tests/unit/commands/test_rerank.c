@@ -8,11 +8,11 @@
 #include <cmocka.h>
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "cluster/outbox.h"
 #include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/expire.h"
-#include "queue/outbox.h"
 
 /* Columns of rerank_jobs.sql's parameters. */
 enum { JOB_ID = 2, TO_RANK };

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "cluster/outbox.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/bulk.h"
@@ -19,7 +20,6 @@
 #include "jobs/undelivered.h"
 #include "jobs/waitjob.h"
 #include "queue/job_events.h"
-#include "queue/outbox.h"
 
 static struct op *const ops[] = {
     &op_wake_expired,     &op_wake_due,       &op_wake_next, &op_expire_in_order,

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/clock.h"
+#include "cluster/outbox.h"
 #include "queue/lease.h"
-#include "queue/outbox.h"
 #include "queue/queue.h"
 
 static struct queue *q;

@@ -1,11 +1,13 @@
 /* The outbox: collects changes for the peers, and writes the text of notifications. */
-#include "queue/outbox.h"
+#include "cluster/outbox.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
+#include "queue/observer.h"
+#include "queue/queue.h"
 
 /* With more items about jobs than this, they are dropped, and peers read the database again (OUTBOX_SUSPECT). */
 #define JOBS_MAX 10000
@@ -19,14 +21,13 @@ struct job_item {
 };
 
 static struct {
-    bool shared;
     struct list changed;      /* queues whose counter shares have changed */
     struct list unsent_ready; /* queues with ready jobs that peers do not know */
     struct list room;         /* limited queues with a free concurrency slot */
     struct job_item *jobs;
     size_t job_count;
-    char said[32]; /* letters of items without numbers */
-    bool tell_all; /* OUTBOX_SENT_ALL follows after the last counter share */
+    uint32_t notes; /* items without numbers: bits by letter */
+    bool tell_all;  /* OUTBOX_SENT_ALL follows after the last counter share */
 } outbox = { .changed = { &outbox.changed, &outbox.changed },
              .unsent_ready = { &outbox.unsent_ready, &outbox.unsent_ready },
              .room = { &outbox.room, &outbox.room } };
@@ -59,42 +60,29 @@ static void outbox_forget_all(void) {
     while ((node = list_pop_front(&outbox.room)) != NULL)
         list_init(node);
     outbox.job_count = 0;
-    outbox.said[0] = '\0';
+    outbox.notes = queue_announced = 0;
     outbox.tell_all = false;
 }
 
-void outbox_set_shared(bool shared) {
-    if (outbox.shared == shared)
-        return;
-    outbox.shared = shared;
-    if (shared)
-        add_shares();
-    else
-        outbox_forget_all();
-}
-
-void outbox_changed(struct queue *q) {
-    if (outbox.shared && q->id != 0 && list_empty(&q->in_outbox))
+static void outbox_counted(struct queue *q) {
+    if (q->id != 0 && list_empty(&q->in_outbox))
         list_push_back(&outbox.changed, &q->in_outbox);
 }
 
-void outbox_ready(struct queue *q, struct job_key key) {
-    if (!outbox.shared)
-        return;
-    if (q->unsent_ready_count++ == 0 || job_key_before(key, q->unsent_ready))
-        q->unsent_ready = key;
+static void outbox_ready(struct queue *q, struct job_key first, int64_t count) {
+    if (q->unsent_ready_count == 0 || job_key_before(first, q->unsent_ready))
+        q->unsent_ready = first;
+    q->unsent_ready_count += count;
     if (list_empty(&q->in_unsent_ready))
         list_push_back(&outbox.unsent_ready, &q->in_unsent_ready);
 }
 
-void outbox_room(struct queue *q) {
-    if (outbox.shared && list_empty(&q->in_room))
+static void outbox_room(struct queue *q) {
+    if (list_empty(&q->in_room))
         list_push_back(&outbox.room, &q->in_room);
 }
 
 static void add_job(enum outbox_item item, struct job_key key, int64_t until) {
-    if (!outbox.shared)
-        return;
     if (outbox.job_count == JOBS_MAX) {
         outbox.job_count = 0;
         outbox_note(OUTBOX_SUSPECT);
@@ -104,48 +92,63 @@ static void add_job(enum outbox_item item, struct job_key key, int64_t until) {
     outbox.jobs[outbox.job_count++] = (struct job_item){ item, key, until };
 }
 
-void outbox_returned(struct job_key key) {
+static void outbox_returned(struct job_key key) {
     add_job(OUTBOX_RETURNED, key, 0);
 }
 
-void outbox_lease(enum outbox_item item, struct job_key key, int64_t row_until) {
-    add_job(item, key, row_until);
+static void outbox_lease_ended(struct job_key key, int64_t row_until, bool gone) {
+    add_job(gone ? OUTBOX_GONE : OUTBOX_MOVED, key, row_until);
 }
 
 /* Waiters for ends of jobs do not depend on this hint, so it takes at most half of the space. */
-void outbox_ended(struct job_key key, int how) {
+static void outbox_job_ended(struct job_key key, int how) {
     if (outbox.job_count < JOBS_MAX / 2)
         add_job(OUTBOX_ENDED, key, how);
 }
 
-void outbox_row(int32_t queue_id) {
+static void outbox_row_changed(int32_t queue_id) {
     add_job(OUTBOX_ROW, (struct job_key){ .queue_id = queue_id }, 0);
 }
 
-void outbox_uncounted(int32_t queue_id) {
+static void outbox_uncounted(int32_t queue_id) {
     add_job(OUTBOX_UNCOUNTED, (struct job_key){ .queue_id = queue_id }, 0);
 }
 
-/* Each item is in the outbox once. Items are also added before the first peer is known, because OUTBOX_JOIN
- * must be sent. */
-void outbox_note(enum outbox_item item) {
-    size_t len = strlen(outbox.said);
+static void outbox_dropped(struct queue *q) {
+    list_remove(&q->in_outbox);
+    list_remove(&q->in_unsent_ready);
+    list_remove(&q->in_room);
+}
 
-    if (strchr(outbox.said, (char)item) != NULL || len + 1 == sizeof outbox.said)
+static const struct queue_observer observer = {
+    .counted = outbox_counted,
+    .ready = outbox_ready,
+    .returned = outbox_returned,
+    .lease_ended = outbox_lease_ended,
+    .job_ended = outbox_job_ended,
+    .room = outbox_room,
+    .row_changed = outbox_row_changed,
+    .uncounted = outbox_uncounted,
+    .dropped = outbox_dropped,
+};
+
+void outbox_set_shared(bool shared) {
+    if (shared == (queue_observer != NULL))
         return;
-    outbox.said[len] = (char)item;
-    outbox.said[len + 1] = '\0';
+    queue_observer = shared ? &observer : NULL;
+    if (shared)
+        add_shares();
+    else
+        outbox_forget_all();
+}
+
+void outbox_note(enum outbox_item item) {
+    outbox.notes |= 1U << (item - 'a');
 }
 
 void outbox_send_all(void) {
     add_shares();
     outbox.tell_all = true;
-}
-
-void outbox_drop(struct queue *q) {
-    list_remove(&q->in_outbox);
-    list_remove(&q->in_unsent_ready);
-    list_remove(&q->in_room);
 }
 
 /* ---- writing ---- */
@@ -174,7 +177,8 @@ static bool has_left_over(void) {
 }
 
 bool outbox_has(bool *urgent) {
-    *urgent = outbox.job_count > 0 || outbox.said[0] != '\0' || !list_empty(&outbox.room) || has_left_over();
+    *urgent = outbox.job_count > 0 || (outbox.notes | queue_announced) != 0 || !list_empty(&outbox.room) ||
+              has_left_over();
     return *urgent || outbox.tell_all || !list_empty(&outbox.changed);
 }
 
@@ -209,10 +213,21 @@ static void outbox_put_job(struct text *t, const struct job_item *j) {
         t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, ",%lld", (long long)j->until);
 }
 
-static void put_said(struct text *t) {
-    for (const char *c = outbox.said; *c != '\0'; c++)
-        t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c", *c);
-    outbox.said[0] = '\0';
+static void note_announcements(void) {
+    if (queue_announced & ANNOUNCE_FLUSHED)
+        outbox_note(OUTBOX_FLUSHED);
+    if (queue_announced & ANNOUNCE_SCHEDULES)
+        outbox_note(OUTBOX_SCHEDULES);
+    if (queue_announced & ANNOUNCE_AWAITS)
+        outbox_note(OUTBOX_AWAITS);
+    queue_announced = 0;
+}
+
+static void put_notes(struct text *t) {
+    note_announcements();
+    for (char letter = 'a'; outbox.notes != 0; letter++, outbox.notes >>= 1)
+        if (outbox.notes & 1)
+            t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c", letter);
 }
 
 static void put_jobs(struct text *t) {
@@ -256,7 +271,7 @@ size_t outbox_take(char *out, size_t size) {
     struct text t = { out, size, 0 };
 
     out[0] = '\0';
-    put_said(&t);
+    put_notes(&t);
     put_jobs(&t);
     put_room(&t);
     put_left_over(&t);

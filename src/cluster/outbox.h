@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/job_key.h"
-#include "queue/queue.h"
 
 /*
  * The outbox: changes that peers are notified of after the commit, and the text of the notification. While the
@@ -60,31 +58,15 @@ _Static_assert(__builtin_popcount(OUTBOX_LETTERS) == OUTBOX_ITEMS(X),
 /* Parses the numbers, separated by commas, at the start of an item's text. Returns how many there are. */
 int outbox_numbers(const char *text, int64_t numbers[OUTBOX_NUMBERS]);
 
-/* Sets whether there are peers. When the first one appears, the counter shares of all queues are put into
- * the outbox. */
+/* Sets whether there are peers. Only then the outbox observes changes (observer.h). When the first peer appears,
+ * the counter shares of all queues are put into the outbox. */
 void outbox_set_shared(bool shared);
 
-/* Adds the counter share of the queue, which this server has changed. */
-void outbox_changed(struct queue *q);
-/* Adds a job that was committed as ready. Peers are told if no waiter here takes it. */
-void outbox_ready(struct queue *q, struct job_key key);
-/* Adds a limited queue that has a free concurrency slot. */
-void outbox_room(struct queue *q);
-/* Adds a job that became ready again. */
-void outbox_returned(struct job_key key);
-/* Adds OUTBOX_GONE or OUTBOX_MOVED. row_until: the end of the lease in the row before the change. */
-void outbox_lease(enum outbox_item item, struct job_key key, int64_t row_until);
-/* Adds OUTBOX_ENDED. */
-void outbox_ended(struct job_key key, int how);
-void outbox_row(int32_t queue_id);
-/* Adds a queue that is not known here: this server changed its jobs and could not count that. */
-void outbox_uncounted(int32_t queue_id);
-/* Adds an item without numbers. */
+/* Adds an item without numbers. Each of these is in the outbox once. They are also added before the first peer is
+ * known, because OUTBOX_JOIN must be sent. */
 void outbox_note(enum outbox_item item);
 /* Adds the counter shares of all queues, and OUTBOX_SENT_ALL after them. */
 void outbox_send_all(void);
-/* Removes the queue, which is about to be freed. */
-void outbox_drop(struct queue *q);
 
 /* True if the outbox is not empty. *urgent: a waiter of a peer may need an item. */
 bool outbox_has(bool *urgent);

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "cluster/outbox.h"
 #include "pg/notify_bus.h"
-#include "queue/outbox.h"
+#include "queue/observer.h"
+#include "queue/queue.h"
 
 static char told[NOTIFY_TEXT_MAX];
 static struct list waiter; /* whose being there is all that counts */
@@ -76,8 +78,8 @@ static void test_alone(void **state) {
     queue_count_in(q, 1);
     queue_job_ready(q, key_of(7, 0, 5));
     queue_job_returned(q, key_of(7, 0, 4));
-    outbox_lease(OUTBOX_GONE, key_of(7, 0, 3), 9);
-    outbox_row(7);
+    OBSERVE(lease_ended, key_of(7, 0, 3), 9, true);
+    OBSERVE(row_changed, 7);
     assert_has(false, false);
     assert_told("");
 }
@@ -128,10 +130,10 @@ static void test_without_a_row(void **state) {
 
 static void test_jobs(void **state) {
     (void)state;
-    outbox_returned(key_of(7, -3, 5));
-    outbox_lease(OUTBOX_GONE, key_of(8, 0, 6), 1000);
-    outbox_row(9);
-    outbox_lease(OUTBOX_MOVED, key_of(7, 1, INT64_MAX), INT64_MAX);
+    OBSERVE(returned, key_of(7, -3, 5));
+    OBSERVE(lease_ended, key_of(8, 0, 6), 1000, true);
+    OBSERVE(row_changed, 9);
+    OBSERVE(lease_ended, key_of(7, 1, INT64_MAX), INT64_MAX, false);
     assert_has(true, true);
     assert_told(" k7,-3,5 x8,0,6,1000 p9 l7,1,9223372036854775807,9223372036854775807");
     assert_has(false, false);
@@ -190,7 +192,7 @@ static void test_said_once_and_first(void **state) {
 
     (void)state;
     queue_count_total(q, 1);
-    outbox_row(7);
+    OBSERVE(row_changed, 7);
     outbox_note(OUTBOX_JOIN);
     outbox_note(OUTBOX_REQUEST);
     outbox_note(OUTBOX_JOIN);
@@ -223,7 +225,7 @@ static void test_company_has_gone(void **state) {
 
     (void)state;
     queue_job_ready(q, key_of(7, 0, 50));
-    outbox_row(7);
+    OBSERVE(row_changed, 7);
     outbox_note(OUTBOX_SUSPECT);
     outbox_send_all();
     outbox_set_shared(false);
@@ -309,7 +311,7 @@ static void test_more_jobs_than_fit(void **state) {
 
     (void)state;
     for (int64_t id = 0; id < 1000; id++)
-        outbox_returned(key_of(7, 0, id));
+        OBSERVE(returned, key_of(7, 0, id));
     queue_count_total(open_queue(7), 1);
     while (next < 1000) {
         char *save = NULL, *word;
@@ -331,7 +333,7 @@ static void test_far_too_many_jobs(void **state) {
 
     (void)state;
     for (int64_t id = 0; id < 100000; id++)
-        outbox_lease(OUTBOX_GONE, key_of(7, 0, id), 1);
+        OBSERVE(lease_ended, key_of(7, 0, id), 1, true);
     assert_memory_equal(take(sizeof told), " z x", 4);
     while (outbox_has(&urgent)) {
         for (const char *at = told; (at = strchr(at, 'x')) != NULL; at++)
@@ -349,10 +351,10 @@ static void test_the_longest_numbers(void **state) {
 
         q->scan_position.rank = INT16_MIN;
         q->own = (struct queue_share){ INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN };
-        outbox_changed(q);
+        OBSERVE(counted, q);
         queue_heard_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));
         q->unsent_ready_count = INT64_MAX - 1;
-        outbox_ready(q, key_of(q->id, INT16_MIN, INT64_MIN + 1));
+        OBSERVE(ready, q, key_of(q->id, INT16_MIN, INT64_MIN + 1), 1);
     }
     for (size_t size = 150; size < sizeof told; size += 13)
         take(size);
