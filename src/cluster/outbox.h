@@ -25,7 +25,7 @@
     X(OUTBOX_SCHEDULES, 's', "schedules have changed")                                                     \
     X(OUTBOX_FLUSHED, 'f', "all jobs were deleted")                                                        \
     X(OUTBOX_SUSPECT, 'z', "notifications may be wrong or missing: read the database again")               \
-    X(OUTBOX_ENDED, 'y', "queue,rank,id,how: the job ended, as enum job_end_kind says")                    \
+    X(OUTBOX_ENDED, 'y', "queue,rank,id,how: the job ended, as enum job_exit says")                        \
     X(OUTBOX_AWAITS, 'i', "clients wait for the ends of jobs: send OUTBOX_ENDED for a while")              \
     X(OUTBOX_JOIN, 'h', "this server has just started: its counter shares begin at zero")                  \
     X(OUTBOX_REQUEST, 'w', "all peers are asked for all their counter shares")                             \

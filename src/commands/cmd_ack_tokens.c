@@ -1,12 +1,10 @@
 /* ACKJOB with tokens: skips jobs that were delivered again after the token was issued. */
 #include "base/clock.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/dead_jobs.h"
 #include "jobs/id_list.h"
-#include "jobs/job_end.h"
-#include "jobs/waitjob.h"
+#include "jobs/job.h"
 #include "queue/queue.h"
 
 static void ack_tokens_ack_begin(struct params *p) {
@@ -30,12 +28,11 @@ static void ack_tokens_ack_done(struct task **tasks, size_t count, const PGresul
             continue;
         }
         job_ids(r)->hits++;
-        stats.jobs_acked++;
-        job_ids_event(r, EVENT_ACKED, key);
-        job_ended(&(struct job_end){ .key = key,
-                                     .queued_since = row_time(rows, i, 1),
-                                     .group = job_end_group(rows, i, 2),
-                                     .how = JOB_DONE });
+        job_left(&(struct job_row){ .key = key,
+                                    .queued_since = row_time(rows, i, 1),
+                                    .id = job_ids_text(r, key),
+                                    .group = job_group(rows, i, 2) },
+                 JOB_DONE);
     }
     for (size_t i = 0; i < count; i++) {
         job_ids_settle(REQ_OF_TASK(tasks[i]));

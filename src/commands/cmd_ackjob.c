@@ -10,12 +10,10 @@
 #include "commands/dispatch.h"
 #include "jobs/dead_jobs.h"
 #include "jobs/id_list.h"
-#include "jobs/job_end.h"
+#include "jobs/job.h"
 #include "jobs/retained.h"
-#include "jobs/waitjob.h"
 #include "net/args.h"
 #include "net/worker.h"
-#include "queue/job_events.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
 #include "queue/settings.h"
@@ -35,7 +33,7 @@ static struct finish *finish_of(const struct req *r) {
 /* ---- jobs that are not retained ---- */
 
 /* A request of the server itself has no command. */
-static enum job_end_kind end_of(const struct req *r) {
+static enum job_exit exit_of(const struct req *r) {
     return r->cmd == NULL || r->cmd->handler == cmd_deljob ? JOB_DELETED : JOB_DONE;
 }
 
@@ -55,13 +53,12 @@ static void ackjob_ack_done(struct task **tasks, size_t count, const PGresult *r
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
 
         job_ids(r)->hits++;
-        job_ids_event(r, EVENT_ACKED, key);
-        job_ended(&(struct job_end){ .key = key,
-                                     .queued_since = row_time(rows, i, 1),
-                                     .group = job_end_group(rows, i, 2),
-                                     .how = end_of(r) });
+        job_left(&(struct job_row){ .key = key,
+                                    .queued_since = row_time(rows, i, 1),
+                                    .id = job_ids_text(r, key),
+                                    .group = job_group(rows, i, 2) },
+                 exit_of(r));
     }
-    stats.jobs_acked += (uint64_t)PQntuples(rows);
     for (size_t i = 0; i < count; i++)
         end_ack(REQ_OF_TASK(tasks[i]));
 }
@@ -91,7 +88,7 @@ static void finish_begin(struct params *p) {
 static void encode_retention(struct params *p, const struct req *r, int32_t queue_id) {
     const struct queue *q = queue_find_id(queue_id);
 
-    if (end_of(r) == JOB_DELETED)
+    if (exit_of(r) == JOB_DELETED)
         params_int4(p, 4, 0);
     else if (q != NULL)
         params_int4(p, 4, (int32_t)setting_in_force(q, SETTING_RETENTION));
@@ -125,14 +122,13 @@ static void finished(struct task **tasks, size_t count, const PGresult *rows, in
     bool kept = row_bool(rows, row, 2);
 
     job_ids(r)->hits += !(kept && job_ids(r)->unknown);
-    stats.jobs_acked++;
     stats.jobs_kept += kept;
-    job_ids_event(r, EVENT_ACKED, key);
-    job_ended(&(struct job_end){ .key = key,
-                                 .queued_since = row_time(rows, row, 1),
-                                 .group = job_end_group(rows, row, 3),
-                                 .how = kept ? JOB_KEPT : end_of(r),
-                                 .result = finish_of(r)->result });
+    job_left(&(struct job_row){ .key = key,
+                                .queued_since = row_time(rows, row, 1),
+                                .id = job_ids_text(r, key),
+                                .group = job_group(rows, row, 3),
+                                .result = finish_of(r)->result },
+             kept ? JOB_KEPT : exit_of(r));
 }
 
 /* Columns: ordinal, queued_since, is_kept, group_key. */

@@ -13,6 +13,7 @@
 #include "jobs/id_list.h"
 #include "net/args.h"
 #include "net/worker.h"
+#include "queue/job_events.h"
 #include "queue/lease.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
@@ -114,8 +115,10 @@ static void on_dead_lettered(void *arg) {
 /* Columns from col on: wake_at, last. False if the job has not entered its queue, because it is delayed or
  * becomes a dead letter. */
 static bool has_entered(struct req *r, struct job_key key, const PGresult *rows, int row, int col) {
-    if (r->cmd->handler == cmd_nack)
-        job_ids_event(r, EVENT_NACKED, key);
+    struct slice id = job_ids_text(r, key);
+
+    if (r->cmd->handler == cmd_nack && id.ptr != NULL)
+        event_of_id(queue_find_id(key.queue_id), EVENT_NACKED, id);
     if (row_bool(rows, row, col + 1)) {
         job_ids(r)->exhausted++;
         dead_letter_job(key, on_dead_lettered, r);

@@ -14,7 +14,7 @@
 #include "jobs/bulk_in_txn.h"
 #include "jobs/claim.h"
 #include "jobs/expire.h"
-#include "jobs/job_end.h"
+#include "jobs/job.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_iter.h"
@@ -228,11 +228,12 @@ static void read_moved(struct renaming *n, struct job_key key, const PGresult *r
     int64_t expires_at = row_time(rows, row, 4);
     int32_t retry = row_int4(rows, row, 5);
 
-    job_ended(&(struct job_end){ .key = key,
-                                 .queued_since = row_time(rows, row, 3),
-                                 .group = job_end_group(rows, row, 6),
-                                 .how = JOB_DELETED });
-    events_of_taken(n->from, key, expires_at, retry);
+    job_left(&(struct job_row){ .key = key,
+                                .queued_since = row_time(rows, row, 3),
+                                .expires_at = expires_at,
+                                .retry = retry,
+                                .group = job_group(rows, row, 6) },
+             JOB_TAKEN);
     if (events_wanted(n->to))
         event_of_job(n->to, EVENT_ADDED, to, expires_at, retry);
     if (!row_null(rows, row, 7))

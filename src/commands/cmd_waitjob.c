@@ -28,10 +28,10 @@ struct job_wait {
     struct req *req;
     struct client *client; /* NULL after the reply, or after the client has disconnected */
     struct job_key key;
-    bool list_read;         /* its statement is queued or sent */
-    bool look_again;        /* a message arrived during the statement */
-    bool seen;              /* the database had the job */
-    enum job_end_kind told; /* the end that a message reported; 0: none */
+    bool list_read;     /* its statement is queued or sent */
+    bool look_again;    /* a message arrived during the statement */
+    bool seen;          /* the database had the job */
+    enum job_exit told; /* the end that a message reported; 0: none */
     int64_t pause_us;
     int64_t deadline_us; /* clock_mono() */
 };
@@ -222,7 +222,7 @@ bool waitjob_is_asked(void) {
 }
 
 /* result: of a retained job. NULL if it is not known here. */
-static void waitjob_tell(struct job_wait *w, enum job_end_kind how, const struct slice *result) {
+static void waitjob_tell(struct job_wait *w, enum job_exit how, const struct slice *result) {
     w->told = how;
     if (w->list_read)
         w->look_again = true;
@@ -234,7 +234,7 @@ static void waitjob_tell(struct job_wait *w, enum job_end_kind how, const struct
         end_gone(w);
 }
 
-static void tell_all(int64_t id, enum job_end_kind how, const struct slice *result) {
+static void tell_all(int64_t id, enum job_exit how, const struct slice *result) {
     struct awaited *a = waitjob_find(id);
     struct list told;
     struct list *node;
@@ -252,15 +252,15 @@ static void tell_all(int64_t id, enum job_end_kind how, const struct slice *resu
     }
 }
 
-void waitjob_ended(struct job_key key, enum job_end_kind how, struct slice result) {
+void waitjob_ended(struct job_key key, enum job_exit how, struct slice result) {
     tell_all(key.id, how, &result);
     if (clock_mono() < waits.asked_until_us)
         OBSERVE(job_ended, key, how);
 }
 
 void waitjob_heard_end(struct job_key key, int64_t number) {
-    if (number >= JOB_DONE && number <= JOB_DEAD)
-        tell_all(key.id, (enum job_end_kind)number, NULL);
+    if (number >= JOB_DONE && number < JOB_EXITS)
+        tell_all(key.id, (enum job_exit)number, NULL);
 }
 
 void waitjob_heard_asking(void) {

@@ -8,9 +8,7 @@
 #include "batch/operations.h"
 #include "jobs/claim.h"
 #include "jobs/expire.h"
-#include "jobs/job_end.h"
-#include "jobs/waitjob.h"
-#include "queue/job_events.h"
+#include "jobs/job.h"
 
 /* Rows of one statement. If a result has as many, there may be more. */
 #define PAGE 1000
@@ -96,14 +94,12 @@ static bool page_again(struct task *t, bool unknown) {
 /* ---- deleting ---- */
 
 void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col) {
-    const struct queue *q = queue_find_id(key.queue_id);
-
-    job_ended(&(struct job_end){ .key = key,
-                                 .queued_since = row_time(rows, row, col),
-                                 .group = job_end_group(rows, row, col + 3),
-                                 .how = JOB_DELETED });
-    if (events_wanted(q))
-        event_of_job(q, EVENT_ACKED, key, row_time(rows, row, col + 1), row_int4(rows, row, col + 2));
+    job_left(&(struct job_row){ .key = key,
+                                .queued_since = row_time(rows, row, col),
+                                .expires_at = row_time(rows, row, col + 1),
+                                .retry = row_int4(rows, row, col + 2),
+                                .group = job_group(rows, row, col + 3) },
+             JOB_CLEARED);
 }
 
 static void empty_encode(struct params *params, struct task *t) {

@@ -4,12 +4,10 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/expire.h"
-#include "jobs/job_end.h"
-#include "queue/job_events.h"
+#include "jobs/job.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"
@@ -118,13 +116,14 @@ static void count_death(struct job_key key, const PGresult *rows, int row) {
     struct queue *q = queue_find_id(key.queue_id);
     bool kept = row_null(rows, row, 1);
 
-    stats.jobs_dead++;
-    job_ended(&(struct job_end){
-        .key = key, .queued_since = TIME_BEGINNING, .group = job_end_group(rows, row, 6), .how = JOB_DEAD });
+    job_left(&(struct job_row){ .key = key,
+                                .queued_since = TIME_BEGINNING,
+                                .expires_at = row_time(rows, row, 4),
+                                .retry = row_int4(rows, row, 5),
+                                .group = job_group(rows, row, 6) },
+             JOB_DEAD);
     if (q != NULL && kept)
         queue_count_dead(q, 1);
-    if (events_wanted(q))
-        event_of_job(q, EVENT_DEAD, key, row_time(rows, row, 4), row_int4(rows, row, 5));
 }
 
 /* Columns: ordinal, deadqueue, moved_to, expires_at, ended_at, retry, group_key. */

@@ -5,11 +5,9 @@
 
 #include "base/clock.h"
 #include "base/job_key.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "jobs/job_end.h"
-#include "queue/job_events.h"
+#include "jobs/job.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/settings.h"
@@ -100,16 +98,13 @@ static void expired_encode(struct params *p, struct task *t) {
 
 /* Columns: queue_id, rank, id, queued_since, expires_at, retry, group_key. */
 static void expire(const PGresult *rows, int row) {
-    struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
-    const struct queue *q = queue_find_id(key.queue_id);
-
-    stats.jobs_expired++;
-    job_ended(&(struct job_end){ .key = key,
-                                 .queued_since = row_time(rows, row, 3),
-                                 .group = job_end_group(rows, row, 6),
-                                 .how = JOB_DELETED });
-    if (events_wanted(q))
-        event_of_job(q, EVENT_EXPIRED, key, row_time(rows, row, 4), row_int4(rows, row, 5));
+    job_left(
+        &(struct job_row){ .key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) },
+                           .queued_since = row_time(rows, row, 3),
+                           .expires_at = row_time(rows, row, 4),
+                           .retry = row_int4(rows, row, 5),
+                           .group = job_group(rows, row, 6) },
+        JOB_EXPIRED);
 }
 
 static void expired_done(struct task **tasks, size_t count, const PGresult *rows) {

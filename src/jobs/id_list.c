@@ -2,6 +2,7 @@
 #include "jobs/id_list.h"
 
 #include "base/clock.h"
+#include "queue/job_events.h"
 #include "queue/lease.h"
 
 /* Bytes that an ID counts for in task.bytes. Most commands have one ID, and none has many. */
@@ -176,18 +177,16 @@ static bool is_id_of(struct slice text, struct job_key key) {
            found.rank == key.rank;
 }
 
-/* The server's own requests have no IDs as arguments, so they send no event. */
-void job_ids_event(const struct req *r, enum job_event event, struct job_key key) {
+struct slice job_ids_text(const struct req *r, struct job_key key) {
     const struct queue *q = queue_find_id(key.queue_id);
 
     for (int i = 1; events_wanted(q) && i < r->argc; i++) {
         struct slice id = { r->argv[i].ptr, r->argv[i].len < JOBID_LEN ? r->argv[i].len : JOBID_LEN };
 
-        if (is_id_of(id, key)) {
-            event_of_id(q, event, id);
-            return;
-        }
+        if (is_id_of(id, key))
+            return id;
     }
+    return (struct slice){ NULL, 0 };
 }
 
 void job_ids_removed(struct task *t) {

@@ -7,7 +7,6 @@
 #include "base/job_key.h"
 #include "net/request.h"
 #include "pg/params.h"
-#include "queue/job_events.h"
 
 /*
  * Commands about job IDs: ACKJOB, NACK, SHOW ... Their task has a row per ID. The statement returns the ordinals of
@@ -73,8 +72,8 @@ void job_ids_set_stale(struct task **tasks, size_t count, int32_t ordinal);
 bool job_ids_is_stale(const struct job_ids *ids, size_t at);
 /* After a second try: counts the keys that it did not find by the state that the first try left. Unpins the leases. */
 void job_ids_settle(struct req *r);
-/* Sends the event of the job to the listeners. r's client gave its ID. */
-void job_ids_event(const struct req *r, enum job_event event, struct job_key key);
+/* The ID of the job as r's client gave it. ptr NULL: no events of its queue are sent, or r is the server's own. */
+struct slice job_ids_text(const struct req *r, struct job_key key);
 /* Ends the request: replies hits, or -STALE, or -UNKNOWN. */
 void job_ids_end(struct req *r);
 /* job_ids_reply_hits() settles, replies and ends all requests. job_ids_fail() ends a request with the error. */

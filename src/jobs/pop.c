@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "jobs/claim.h"
 #include "jobs/expire.h"
-#include "jobs/job_end.h"
+#include "jobs/job.h"
 #include "jobs/undelivered.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
@@ -376,7 +376,7 @@ struct moved_job pop_read_moved(const PGresult *rows, int i, struct queue *q) {
                  .body = row_bytes(rows, i, MOVED_BODY),
                  .expires_at = row_time(rows, i, MOVED_EXPIRES_AT),
                  .retry = row_int4(rows, i, MOVED_RETRY),
-                 .group = job_end_group(rows, i, MOVED_GROUP) },
+                 .group = job_group(rows, i, MOVED_GROUP) },
         .to_wake_at = time_or_never(rows, i, MOVED_TO_WAKE_AT),
         .to_expires_at = row_time(rows, i, MOVED_TO_EXPIRES_AT),
     };

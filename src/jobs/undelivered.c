@@ -11,7 +11,7 @@
 #include "jobs/add_options.h"
 #include "jobs/expire.h"
 #include "jobs/groups.h"
-#include "jobs/job_end.h"
+#include "jobs/job.h"
 #include "queue/job_events.h"
 #include "queue/queue.h"
 
@@ -68,7 +68,7 @@ struct job undelivered_read(const PGresult *rows, int row, struct queue *q) {
         .nacks = row_int4(rows, row, ROW_NACKS),
         .extras = row_int4(rows, row, ROW_EXTRAS),
         .body = row_bytes(rows, row, ROW_BODY),
-        .group = job_end_group(rows, row, ROW_GROUP_KEY),
+        .group = job_group(rows, row, ROW_GROUP_KEY),
         .deliveries = row_int4(rows, row, ROW_DELIVERIES),
         .rows = rows,
         .row = row,
@@ -115,9 +115,12 @@ static struct rest rest_of(const struct queue *q) {
 }
 
 void undelivered_count_gone(const struct job *job) {
-    job_ended(&(struct job_end){
-        .key = job->key, .queued_since = job->ready_at, .group = job->group, .how = JOB_DELETED });
-    events_of_taken(job->q, job->key, job->expires_at, job->retry);
+    job_left(&(struct job_row){ .key = job->key,
+                                .queued_since = job->ready_at,
+                                .expires_at = job->expires_at,
+                                .retry = job->retry,
+                                .group = job->group },
+             JOB_TAKEN);
 }
 
 /* ---- copies ---- */

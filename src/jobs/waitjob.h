@@ -7,6 +7,7 @@
 #include "base/job_key.h"
 #include "base/util.h"
 #include "batch/op.h"
+#include "jobs/job.h"
 #include "net/client.h"
 
 /*
@@ -14,19 +15,12 @@
  * first, and then polls at intervals. Between the polls, commands of this server report the ends. Other servers
  * report them too, while a client here waits.
  */
-enum job_end_kind {
-    JOB_DONE = 1, /* acknowledged, and deleted */
-    JOB_KEPT,     /* acknowledged, and retained */
-    JOB_DELETED,
-    JOB_DEAD, /* a dead letter, or moved to its dead-letter queue */
-};
-
 /* Does a client wait for the end of a job, here or at a peer? */
 bool waitjob_is_asked(void);
 /* This server ended the job, and the transaction is committed. result: of JOB_KEPT; ptr NULL: none. */
-void waitjob_ended(struct job_key key, enum job_end_kind how, struct slice result);
+void waitjob_ended(struct job_key key, enum job_exit how, struct slice result);
 
-/* A peer or an SQL function reports the end of a job. number: enum job_end_kind. */
+/* A peer or an SQL function reports the end of a job. number: enum job_exit. */
 void waitjob_heard_end(struct job_key key, int64_t number);
 /* Clients of a peer wait. */
 void waitjob_heard_asking(void);

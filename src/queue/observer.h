@@ -21,7 +21,7 @@ struct queue_observer {
     /* A lease or delay that another server may watch has ended early. row_until: its end in the row before the
      * change. gone: the job was deleted. */
     void (*lease_ended)(struct job_key key, int64_t row_until, bool gone);
-    /* The job has ended; how: enum job_end_kind. */
+    /* The job has ended; how: enum job_exit. */
     void (*job_ended)(struct job_key key, int how);
     /* A limited queue has a free concurrency slot. */
     void (*room)(struct queue *q);

@@ -162,5 +162,5 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_deleted, start, stop),
     };
 
-    return cmocka_run_group_tests_name("job_end", tests, group_start, NULL);
+    return cmocka_run_group_tests_name("job", tests, group_start, NULL);
 }
