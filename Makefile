@@ -63,6 +63,8 @@ CONFORMANCE_OBJ := $(call object,tests/conformance/*.c)
 CONFORMANCE := $(if $(CONFORMANCE_OBJ),$(BUILD)/tests/conformance/run)
 FAULT_OBJ := $(call object,tests/fault/*.c)
 FAULT := $(BUILD)/tests/fault/clients $(BUILD)/tests/fault/slow_sync.so
+# A server without src/cluster/. The link fails if base/ to commands/ call a function of the cluster.
+ALONE := $(BUILD)/tests/alone/pgdisque
 FUZZERS := $(call program,tests/fuzz/*.c)
 MUTANTS := $(call program,tests/fault/mutants/*.c)
 BENCH_OBJ := $(filter-out %/floor.o,$(call object,bench/*.c))
@@ -194,7 +196,7 @@ help: ## print this list
 
 # Programs
 
-programs: $(BIN) $(UNIT_TESTS) $(SERVER_TESTS) $(CONFORMANCE) $(BENCH)
+programs: $(BIN) $(ALONE) $(UNIT_TESTS) $(SERVER_TESTS) $(CONFORMANCE) $(BENCH)
 
 fuzzers: $(FUZZERS)
 
@@ -246,6 +248,9 @@ $(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(1) $(PKG_LIBS) -lm
 endef
 
 $(BIN): $(BUILD)/src/main.o $(LIB)
+	$(call link)
+
+$(ALONE): $(BUILD)/src/main.o $(filter-out $(BUILD)/src/cluster/%,$(LIB_OBJ)) $(BUILD)/tests/alone/no_cluster.o
 	$(call link)
 
 # The linker's --wrap options for functions that a program replaces. Its first line names them.
