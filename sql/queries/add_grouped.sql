@@ -1,7 +1,7 @@
 -- Adds jobs of groups. Each job waits for its release (next_in_groups). Existing jobs are left unchanged,
 -- because a first try may have been committed before the connection was lost.
 -- params: as add_jobs, then $15 group_key
--- returns: id of the added jobs, in the order of the parameters
+-- returns: id; the added jobs, in the order of the parameters
 -- index: job_pkey
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body,

@@ -1,6 +1,6 @@
 -- Adds jobs whose first try may have been committed before the connection was lost.
 -- params: as add_jobs
--- returns: id of the added jobs, in the order of the parameters
+-- returns: id; the added jobs, in the order of the parameters
 -- index: job_pkey
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body,

@@ -4,8 +4,8 @@
 -- if another session has just taken the key for a time and its job has gone. It must be repeated then.
 -- params: as add_jobs, then $15 unique_key, $16 unique_until (null: until the job is gone), $17 now, and
 --         $18 group_key (null: none)
--- returns: ordinal, rank, id, expires_at, retry of the jobs that have the taken keys, in the order of the
---          parameters; then the same for the added jobs, with ordinal 0, in the order of their ids
+-- returns: ordinal, rank, id, expires_at, retry; the jobs that have the taken keys, in the order of the
+--          parameters; then the added jobs, with ordinal 0, in the order of their ids
 -- locks: the keys, in their order, until the transaction ends; expired jobs that have the keys; skips locked
 -- rows
 -- index: job_unique, unique_key_pkey

@@ -9,10 +9,11 @@
 -- Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node, $7 queue_id,
 --         $8 rank, $9 id (redelivery keys)
--- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: no limit), walked
---          (it is after the scan position), all null in the only row if no job was leased; room (number of jobs
---          after the scan position that could be leased); soon (another session is changing slots, or has the
---          tokens); wait_ms (time until there are tokens; null: not waiting for tokens)
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: no limit), is_walked
+--          (it is after the scan position), room (number of jobs after the scan position that could be leased),
+--          soon (another session is changing slots, or has the tokens), wait_ms (time until there are tokens;
+--          null: not waiting for tokens); if no job was leased, one row in which the columns before room are
+--          null
 -- locks: the tokens, slots and jobs; skips locked rows
 -- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
 with setting as materialized (

@@ -1,6 +1,6 @@
 -- Deletes the rows of queues that have been empty and unused, unless they got jobs or settings since then.
 -- params: $1 queue_id, $2 id of this server
--- returns: id of the deleted queues
+-- returns: id; the deleted queues
 -- index: queue_pkey, job_pkey, dead_pkey, unique_key_pkey, queue_setting_pkey, queue_counter_pkey,
 -- finished_0_pkey and the same of the other partitions
 with gone as (

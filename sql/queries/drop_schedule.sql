@@ -1,6 +1,6 @@
 -- Deletes schedules: UNSCHEDULE.
 -- params: $1 name
--- returns: a row for each deleted schedule
+-- returns: id; the deleted schedules
 -- locks: the rows
 -- index: schedule_name
 delete from pgdisque.schedule as s

@@ -1,6 +1,6 @@
 -- Finds the jobs that another session has locked. The other jobs stay locked until the transaction ends.
 -- params: $1 queue_id, $2 rank, $3 id
--- returns: ordinal of each job that is locked by another session
+-- returns: ordinal; the jobs that are locked by another session
 -- locks: the rows; skips locked rows
 -- index: job_pkey
 select k.ordinal::integer

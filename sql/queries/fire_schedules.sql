@@ -3,7 +3,7 @@
 -- params: $1 id, $2 revision, $3 next_at (as read), $4 next_at, $5 last_at (null: unchanged); then for a job:
 --         $6 id (null: none), $7 ready_at, $8 expires_at, $9 wake_at, $10 queue_id. A row for each job; the
 --         first five are equal in all rows of a schedule
--- returns: id of the jobs, in the order of the parameters
+-- returns: id; the added jobs, in the order of the parameters
 -- locks: the schedules; skips locked rows
 -- index: schedule_pkey
 with tick as (

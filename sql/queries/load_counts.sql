@@ -1,7 +1,7 @@
 -- Counts the jobs and the ready jobs of each queue: at start, and after a lost connection. Delayed jobs whose
 -- time has come are not counted as ready, because wake_due will count them.
 -- params: $1 now
--- returns: queue_id, jobs, queued, oldest_id (of the jobs that expire in key order; null: none), first_rank and
+-- returns: queue_id, jobs, queued, oldest_id (of the jobs that expire in key order; null: none), first_rank,
 --          first_id (no ready job has a lower rank, or a lower id; null: no job is ready)
 -- index: none. The + 0 prevents one, because reading every row by the index takes ten times as many pages
 select

@@ -4,7 +4,7 @@
 -- Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 rank, $3 id (the key, excluded), $4 limit, $5 now, $6 queue_id, $7 id (arrays: the
 --         new keys, as many as the limit)
--- returns: ordinal of the new key, rank, id, ready_at (before the move), wake_at, body, expires_at (before the
+-- returns: ordinal (of the new key), rank, id, ready_at (before the move), to_wake_at, body, expires_at (before the
 --          move), retry, group_key, to_expires_at
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid

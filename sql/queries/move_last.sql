@@ -1,7 +1,6 @@
 -- Moves the last ready jobs of a queue, as move_first moves the first. Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 limit, $3 now, $4 queue_id, $5 id (arrays: the new keys, as many as the limit)
--- returns: ordinal of the new key, rank, id, ready_at (before the move), wake_at, body, expires_at (before the
---          move), retry, group_key, to_expires_at
+-- returns: as move_first
 -- locks: the rows; skips locked rows
 -- index: job_pkey backwards, then by ctid
 with found as (

@@ -5,9 +5,8 @@
 -- A new group is inserted, and the request must be sent again. The same applies to a group that another session
 -- has just changed, because these changes may not be visible here.
 -- params: $1 queue_id, $2 key, $3 now
--- returns: ordinal of the groups that were handled; rank, id of a released job; and one row of each group with
---          null rank and id, and wait_ms (time until there is a token for the next job; null: not waiting for a
---          token)
+-- returns: ordinal, rank, id, wait_ms; the released jobs, with null wait_ms; then one row of each group that was
+--          handled, with null rank and id, and wait_ms: time until there is a token for the next job, or null
 -- locks: the groups, in the order of their keys when they are inserted; else skips locked rows; the jobs
 -- index: job_group_pkey, queue_setting_pkey, job_pkey, job_in_group
 with wanted as materialized (

@@ -4,11 +4,11 @@
 -- params: $1 queue_id, $2 rank, $3 id (the key after which the scan begins), $4 limit, $5 now, $6 is_last (take
 --         the last jobs; the key is not used), $7 queue_id, $8 id (arrays: the new keys, as many as the limit;
 --         queue_id 0: the job is deleted)
--- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries, attempts, backoff,
---          deadqueue, error, unique_key, unique_until, group_key (as pop_first), ordinal of the new key,
---          wake_at, to_expires_at (of a move, as move_first), all null in the only row if no job was taken; in
---          no order; then room (number of jobs that could be taken), soon (another session has the tokens),
---          wait_ms (time until there is a token; null: not waiting for tokens)
+-- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries, attempts, backoff, deadqueue,
+--          error, unique_key, unique_until, group_key (as pop_first), ordinal (of the new key), to_wake_at,
+--          to_expires_at (of a move, as move_first), room (number of jobs that could be taken), soon (another
+--          session has the tokens), wait_ms (time until there is a token; null: not waiting for tokens); in no
+--          order; if no job was taken, one row in which the columns before room are null
 -- locks: the tokens and the jobs; skips locked rows
 -- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
 with setting as materialized (

@@ -1,6 +1,5 @@
 -- Deletes unique keys whose time is over: ADDJOB UNIQUE ... FOR.
 -- params: $1 now, $2 limit
--- returns: nothing
 -- locks: the rows; skips locked rows
 -- index: unique_key_until, then by ctid
 delete from pgdisque.unique_key as k

@@ -1,7 +1,7 @@
 -- Adds elements in a client transaction to lists that have elements: LPUSHX and RPUSHX. Earlier statements of
 -- the transaction may have pushed or taken elements.
 -- params: as push_jobs, then $11 now
--- returns: id of the added jobs, in the order of the parameters
+-- returns: id; the added jobs, in the order of the parameters
 -- index: job_pkey
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, attempts, backoff, deadqueue, body)

@@ -2,7 +2,7 @@
 -- exist.
 -- params: $1 id, $2 ready_at, $3 expires_at, $4 wake_at, $5 queue_id, $6 retry, $7 attempts, $8 backoff, $9 deadqueue,
 --         $10 body
--- returns: id of the added jobs, in the order of the parameters
+-- returns: id; the added jobs, in the order of the parameters
 -- index: job_pkey
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, attempts, backoff, deadqueue, body)

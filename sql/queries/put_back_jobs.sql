@@ -4,7 +4,7 @@
 --         $9 deliveries, $10 nacks, $11 extras, $12 attempts, $13 backoff, $14 deadqueue, $15 error,
 --         $16 unique_key, $17 unique_until, $18 group_key (not null: the job waits for its release, because another
 --         job of the group may run)
--- returns: queue_id, rank, id, group_key of the inserted jobs
+-- returns: queue_id, rank, id, group_key; the inserted jobs
 -- index: job_pkey
 insert into pgdisque.job
     (id, ready_at, expires_at, wake_at, queue_id, retry, body, rank, deliveries, nacks, extras, attempts, backoff,

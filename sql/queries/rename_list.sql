@@ -3,9 +3,9 @@
 -- Nothing is done if there are no jobs, or if both queues together have more jobs than the limit.
 -- params: $1 from queue_id, $2 to queue_id, $3 sign (-1: the order is reversed), $4 limit, $5 only_new (not if
 --         the target has queued jobs), $6 now
--- returns: for each job that has left a queue: queue_id, rank, id (before the move), ready_at, expires_at,
---          retry, group_key, wake_at (after the move), null; and a row whose other columns are null with
---          outcome: 0 no jobs, 1 moved, 2 too many jobs, 3 the target has jobs
+-- returns: queue_id, rank, id (before the move), ready_at, expires_at, retry, group_key, wake_at (after the
+--          move), outcome; the jobs that have left a queue, with null outcome; then a row whose other columns
+--          are null, with outcome 0 no jobs, 1 moved, 2 too many jobs, 3 the target has jobs
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with source as materialized (

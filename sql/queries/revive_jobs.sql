@@ -1,7 +1,7 @@
 -- Queues dead jobs again, with all their attempts: ENQUEUE. If the time to live is over, it begins again. A job
 -- whose unique key has been taken since then stays dead.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
--- returns: ordinal, expires_at of the revived jobs; in no order
+-- returns: ordinal, expires_at; the revived jobs, in no order
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: dead_pkey
 with found as materialized (

@@ -1,7 +1,7 @@
 -- Reads a page of all jobs in key order: JSCAN.
 -- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 with_body, $7 bytes (further rows
 --         are left off)
--- returns: as peek_first; deliveries, attempts, backoff, deadqueue, error, died_at, unique_key, group_key
+-- returns: as peek_first, deliveries, attempts, backoff, deadqueue, error, died_at, unique_key, group_key
 -- index: job_pkey
 select
     s.size, s.queue_id, s.rank, s.id, s.ready_at, s.expires_at, s.delayed, s.owner, s.retry, s.delay, s.nacks,

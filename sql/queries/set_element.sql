@@ -3,7 +3,7 @@
 -- does not find it by its ctid. It would take its incomplete result for all ready jobs.
 -- params: $1 queue_id, $2 rank, $3 id (no ready job is at or before this key), $4 now, $5 place counted from
 --         the first job, or $6 from the last job (the other is null), $7 body (an array of one)
--- returns: rank, id of the job at that place, is_set; no row if there is no job
+-- returns: rank, id, is_set; the job at that place, or no row
 -- locks: the row, and waits for its lock
 -- index: job_pkey
 with place as materialized (

@@ -1,6 +1,7 @@
 -- Describes retained jobs: SHOW.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
--- returns: ordinal, then as scan_finished
+-- returns: ordinal, queue_id, rank, id, finished_at, keep_until, expires_at, retry, delay, deliveries, nacks,
+--          extras, replicate, worker, error, result, body
 -- index: finished_0_pkey and the same of the other partitions
 select
     k.ordinal::integer, f.queue_id, f.rank, f.id, f.finished_at, f.keep_until, f.expires_at, f.retry, f.delay,

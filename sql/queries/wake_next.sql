@@ -1,6 +1,6 @@
 -- Reads the next wake_at.
 -- params: $1 from (wake_at later than)
--- returns: wake_at, or no row
+-- returns: wake_at; or no row
 -- index: job_wake
 select j.wake_at
 from pgdisque.job as j

@@ -310,7 +310,7 @@ static struct op *scan_op(const struct job_scan *s) {
     if (s->stage == STAGE_FINISHED)
         return &op_scan_finished;
     if (s->stage == STAGE_DEAD)
-        return s->q != NULL ? &op_scan_dead_queue : &op_scan_dead;
+        return s->q != NULL ? &op_scan_queue_dead : &op_scan_dead;
     return s->q != NULL ? &op_scan_queue : &op_scan_jobs;
 }
 
@@ -485,9 +485,9 @@ struct op op_scan_dead = {
     .fail = scan_fail,
 };
 
-struct op op_scan_dead_queue = {
-    .name = "scan_dead_queue",
-    .stmt = SQL_SCAN_DEAD_QUEUE,
+struct op op_scan_queue_dead = {
+    .name = "scan_queue_dead",
+    .stmt = SQL_SCAN_QUEUE_DEAD,
     .conn = CONN_READ,
     .alone = true,
     .encode = scan_encode,

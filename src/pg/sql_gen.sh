@@ -47,9 +47,13 @@ $(files "$sql/queries" | sed -e 's,.*/\(.*\)\.sql$,    SQL_\1\,,' | tr 'a-z' 'A-
     SQL_COUNT
 };
 
+/* The columns of the results, as their headers name them: COL_ADD_UNIQUE_RANK is the column rank of add_unique.sql. */
+$(files "$sql/queries" | xargs awk -f src/pg/sql_columns.awk)
+
 struct sql_text {
     const char *name;
     const char *text;
+    const char *columns; /* of the result, separated by commas */
 };
 extern const struct sql_text sql_texts[SQL_COUNT];
 
@@ -97,12 +101,12 @@ migration() {
     echo '    },'
 }
 
-# Writes the statements of directory $1.
+# Writes the statements of directory $1, and the columns of their results if these are known.
 statements() {
-    for file in $(files "$1"); do
-        printf '    { "%s",\n' "$(basename "$file" .sql)"
-        literal "$file"
-        echo '    },'
+    files "$1" | xargs awk -v names=1 -f src/pg/sql_columns.awk | while read -r name columns; do
+        printf '    { "%s",\n' "$name"
+        literal "$1/$name.sql"
+        printf '    , "%s" },\n' "$columns"
     done
 }
 

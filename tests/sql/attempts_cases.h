@@ -222,7 +222,7 @@ static const struct stmt_case attempts_cases[] = {
       .rows = "257 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 2 2 - - \"e\" 11:00:00 - -; "
               "513 2 -1 3 infinity 13:00:00 f - 60 0 0 0 1 - 0 9 - - - 11:00:00 - -",
       .ordered = true },
-    { SQL_SCAN_DEAD_QUEUE, "pages of one queue",
+    { SQL_SCAN_QUEUE_DEAD, "pages of one queue",
       .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2; 2/0/2 attempts=2; 3/0/1 attempts=2')",
       .params = { "2", "0", "1", "9", "true", "9999" },
       .rows = "257 2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - -", .ordered = true },

@@ -142,7 +142,7 @@ static const struct planned planned[] = {
     { SQL_RUNNING_JOBS, 0, "'{1,2}', now()" },
     { SQL_SAVE_COUNTERS, 0, "'{1}', '{1}', '{1}'" },
     { SQL_SCAN_DEAD, HOT, "1, 0, 5, 10, true, 1000" },
-    { SQL_SCAN_DEAD_QUEUE, HOT, "1, 0, 5, 10, true, 1000" },
+    { SQL_SCAN_QUEUE_DEAD, HOT, "1, 0, 5, 10, true, 1000" },
     { SQL_SCAN_JOBS, HOT, "1, 0, 5, 10, now(), true, 1000" },
     { SQL_SCAN_QUEUE, HOT, "1, 0, 5, 10, now(), true, 1000" },
     { SQL_SET_SETTINGS, 0, "'{1}', '{max-active}', '{5}'" },

@@ -105,6 +105,22 @@ static void every_header_names_all_parameters(void **state) {
     }
 }
 
+/* The C code names columns by the enums that are made of the headers. */
+static void every_header_names_all_columns(void **state) {
+    (void)state;
+    for (int i = 0; i < SQL_COUNT; i++) {
+        PGresult *res = PQdescribePrepared(conn, sql_texts[i].name);
+        char names[1024] = "";
+
+        for (int column = 0; column < PQnfields(res); column++) {
+            strcat(names, column > 0 ? "," : "");
+            strcat(names, PQfname(res, column));
+        }
+        PQclear(res);
+        same_text(names, sql_texts[i].columns, sql_texts[i].name);
+    }
+}
+
 /* Not the time at which its transaction began. */
 static void clock_goes_on(void **state) {
     char *first;
@@ -157,12 +173,13 @@ static int open_database(void **state) {
 
 int main(void) {
     static char names[CASES][160];
-    static struct CMUnitTest tests[CASES + 5] = {
+    static struct CMUnitTest tests[CASES + 6] = {
         [CASES] = cmocka_unit_test(every_statement_has_a_case),
         [CASES + 1] = cmocka_unit_test(every_header_names_all_parameters),
         [CASES + 2] = cmocka_unit_test_setup(clock_goes_on, open_database),
         [CASES + 3] = cmocka_unit_test(settings_of_a_session_hold),
         [CASES + 4] = cmocka_unit_test_setup(working_limited_passes_the_cases_of_working_jobs, open_database),
+        [CASES + 5] = cmocka_unit_test_setup(every_header_names_all_columns, open_database),
     };
     int failed;
 
