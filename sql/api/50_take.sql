@@ -2,15 +2,6 @@
 
 set local search_path = pg_catalog, pg_temp;
 
--- The delay before the next delivery of a job, as in claim_walk.sql.
-create or replace function pgdisque.api_backoff(id bigint, backoff integer, deliveries integer) returns interval
-language sql immutable
-return interval '1 second' * case
-    when backoff is null then 0
-    else least(3600, backoff * 2 ^ least(greatest(deliveries - 1, 0), 12)
-        * (1 + (hashint8(id + deliveries) & 1023) / 8192.0))
-end;
-
 -- Leases up to count ready jobs of a queue between two keys, the first key excluded: claim_walk.sql.
 create or replace function pgdisque.api_claim(
     queue_id integer, from_rank integer, from_id bigint, to_rank integer, to_id bigint, count integer, worker text
@@ -24,17 +15,7 @@ begin
     return query
     with taken as (
         update pgdisque.job as j
-        set ready_at = case
-                when j.retry = 0 then 'infinity'
-                when j.backoff is null or j.deliveries + 1 >= j.attempts then taken_at + j.retry * interval '1 second'
-                else taken_at + j.retry * interval '1 second'
-                    + pgdisque.api_backoff(j.id, j.backoff, j.deliveries + 1)
-            end,
-            leased_at = case when j.backoff is not null then taken_at end,
-            deliveries = j.deliveries + 1,
-            extras = j.extras + case when j.owner is null then 0 else 1 end,
-            owner = 0,
-            worker = api_claim.worker
+        set {{lease(j, taken_at, 0, api_claim.worker)}}
         where j.ctid = any (array(
             select r.ctid
             from pgdisque.job as r

@@ -14,17 +14,7 @@ begin
     return query
     with taken as (
         update pgdisque.job as j
-        set ready_at = case
-                when j.retry = 0 then 'infinity'
-                when j.backoff is null or j.deliveries + 1 >= j.attempts then taken_at + j.retry * interval '1 second'
-                else taken_at + j.retry * interval '1 second'
-                    + pgdisque.api_backoff(j.id, j.backoff, j.deliveries + 1)
-            end,
-            leased_at = case when j.backoff is not null then taken_at end,
-            deliveries = j.deliveries + 1,
-            extras = j.extras + case when j.owner is null then 0 else 1 end,
-            owner = 0,
-            worker = api_claim_again.worker
+        set {{lease(j, taken_at, 0, api_claim_again.worker)}}
         where j.ctid = any (array(
             select r.ctid
             from pgdisque.slot as s

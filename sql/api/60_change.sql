@@ -72,13 +72,7 @@ begin
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry,
             coalesce(j.deliveries >= j.attempts, false) as last,
-            case
-                when j.deliveries >= j.attempts or nack_jobs.delay = 0 then null
-                when nack_jobs.delay is not null or j.backoff is not null then least(
-                    j.expires_at - interval '1 millisecond',
-                    changed_at + coalesce(
-                        nack_jobs.delay * interval '1 second', pgdisque.api_backoff(j.id, j.backoff, j.deliveries)))
-            end as next_at
+            {{delayed_until(j, nack_jobs.delay, changed_at)}} as next_at
         from pgdisque.api_keys(ids) as k
         join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
         where j.ready_at > changed_at
@@ -130,11 +124,10 @@ begin
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry, j.slot, k.token,
             coalesce(j.deliveries >= j.attempts, false) as last,
-            changed_at + coalesce(working.seconds, j.retry) * interval '1 second'
-                + case
-                    when j.deliveries >= j.attempts then interval '0'
-                    else pgdisque.api_backoff(j.id, j.backoff, j.deliveries)
-                end as next_at
+            changed_at + interval '1 second' * (
+                coalesce(working.seconds, j.retry)
+                + {{lease_wait(j, j.deliveries)}}
+            ) as next_at
         from pgdisque.api_keys(ids) as k
         join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
         where j.expires_at > changed_at

@@ -12,9 +12,5 @@ where j.queue_id = any (array[k.queue_id])
   and j.expires_at > $4::timestamptz
 returning
     k.ordinal::integer,
-    case
-        when j.wake_at = j.ready_at then 'infinity'
-        when j.deliveries >= j.attempts and j.ready_at <= $4::timestamptz then '-infinity'
-        else j.ready_at
-    end as queued_since,
+    {{queued_since(j, $4::timestamptz)}} as queued_since,
     j.group_key

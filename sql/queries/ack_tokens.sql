@@ -18,11 +18,7 @@ gone as (
       and k.token in (0, 1::bigint + j.nacks + j.extras)
     returning
         k.ordinal,
-        case
-            when j.wake_at = j.ready_at then 'infinity'
-            when j.deliveries >= j.attempts and j.ready_at <= $5::timestamptz then '-infinity'
-            else j.ready_at
-        end as queued_since,
+        {{queued_since(j, $5::timestamptz)}} as queued_since,
         j.group_key
 )
 select g.ordinal::integer, g.queued_since, g.group_key

@@ -23,20 +23,7 @@ with taken as materialized (
     limit $4::integer
 )
 update pgdisque.job as j
-set ready_at = case
-        when j.retry = 0 then 'infinity'
-        when j.backoff is null or j.deliveries + 1 >= j.attempts then $5::timestamptz + j.retry * interval '1 second'
-        else $5::timestamptz + interval '1 second' * (
-            j.retry
-            + least(3600, j.backoff * 2 ^ least(j.deliveries, 12)
-                * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
-        )
-    end,
-    leased_at = case when j.backoff is not null then $5::timestamptz end,
-    deliveries = j.deliveries + 1,
-    extras = j.extras + case when j.owner is null then 0 else 1 end,
-    owner = $6::smallint,
-    worker = null
+set {{lease(j, $5::timestamptz, $6::smallint, null)}}
 from taken as t
 where j.ctid = t.place
 returning

@@ -6,21 +6,7 @@
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 update pgdisque.job as j
-set ready_at = case
-        when j.deliveries >= j.attempts then j.ready_at
-        when j.retry = 0 then 'infinity'
-        when j.backoff is null or j.deliveries + 1 >= j.attempts then $4::timestamptz + j.retry * interval '1 second'
-        else $4::timestamptz + interval '1 second' * (
-            j.retry
-            + least(3600, j.backoff * 2 ^ least(j.deliveries, 12)
-                * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
-        )
-    end,
-    leased_at = case when j.backoff is not null then $4::timestamptz end,
-    deliveries = j.deliveries + case when j.deliveries >= j.attempts then 0 else 1 end,
-    extras = j.extras + case when j.owner is null or j.deliveries >= j.attempts then 0 else 1 end,
-    owner = case when j.deliveries >= j.attempts then j.owner else $5::smallint end,
-    worker = null
+set {{lease(j, $4::timestamptz, $5::smallint, null)}}
 where j.ctid = any (array(
     select r.ctid
     from unnest($1::integer[], $2::smallint[], $3::bigint[]) as k (queue_id, rank, id)

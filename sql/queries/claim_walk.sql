@@ -9,21 +9,7 @@
 -- index: job_pkey, then by ctid. Only the subquery names the queue. A condition on it in the update as well
 -- lets the planner search all rows of the queue, if the statistics are of an empty table.
 update pgdisque.job as j
-set ready_at = case
-        when j.deliveries >= j.attempts then j.ready_at
-        when j.retry = 0 then 'infinity'
-        when j.backoff is null or j.deliveries + 1 >= j.attempts then $5::timestamptz + j.retry * interval '1 second'
-        else $5::timestamptz + interval '1 second' * (
-            j.retry
-            + least(3600, j.backoff * 2 ^ least(j.deliveries, 12)
-                * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
-        )
-    end,
-    leased_at = case when j.backoff is not null then $5::timestamptz end,
-    deliveries = j.deliveries + case when j.deliveries >= j.attempts then 0 else 1 end,
-    extras = j.extras + case when j.owner is null or j.deliveries >= j.attempts then 0 else 1 end,
-    owner = case when j.deliveries >= j.attempts then j.owner else $6::smallint end,
-    worker = null
+set {{lease(j, $5::timestamptz, $6::smallint, null)}}
 where j.ctid = any (array(
     select r.ctid
     from pgdisque.job as r

@@ -25,6 +25,5 @@ where j.ctid = any (array(
 ))
 returning
     j.queue_id, j.rank, j.id,
-    case when j.deliveries >= j.attempts and j.ready_at <= $6::timestamptz then '-infinity' else j.ready_at end
-        as queued_since,
+    {{queued_since(j, $6::timestamptz)}} as queued_since,
     j.expires_at, j.retry, j.group_key

@@ -60,11 +60,7 @@ kept as (
 )
 select
     t.ordinal::integer,
-    case
-        when t.wake_at = t.ready_at then 'infinity'
-        when t.deliveries >= t.attempts and t.ready_at <= $8::timestamptz then '-infinity'
-        else t.ready_at
-    end as queued_since,
+    {{queued_since(t, $8::timestamptz)}} as queued_since,
     t.seconds is not null as is_kept,
     t.group_key
 from timed as t

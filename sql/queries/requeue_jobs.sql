@@ -14,18 +14,7 @@ with old as materialized (
         k.ordinal, k.nack, k.error, j.queue_id, j.rank, j.id, j.ready_at,
         coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras) as is_stale,
         k.nack = 1 and coalesce(j.deliveries >= j.attempts, false) as last,
-        case
-            when k.nack = 0 or j.deliveries >= j.attempts or k.delay = 0 then null
-            when k.delay is null and j.backoff is null then null
-            else least(
-                j.expires_at - interval '1 millisecond',
-                $7::timestamptz + interval '1 second' * coalesce(
-                    k.delay,
-                    least(3600, j.backoff * 2 ^ least(greatest(j.deliveries - 1, 0), 12)
-                        * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
-                )
-            )
-        end as wake_at
+        case when k.nack = 1 then {{delayed_until(j, k.delay, $7::timestamptz)}} end as wake_at
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $8::bigint[])
         with ordinality as k (queue_id, rank, id, nack, delay, error, token, ordinal)
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id

@@ -16,18 +16,7 @@ with found as materialized (
         coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras) as is_other,
         coalesce(j.deliveries >= j.attempts, false) as last,
         coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') as leased_at,
-        case
-            when k.nack = 0 or j.deliveries >= j.attempts or k.delay = 0 then null
-            when k.delay is null and j.backoff is null then null
-            else least(
-                j.expires_at - interval '1 millisecond',
-                k.first + interval '1 second' * coalesce(
-                    k.delay,
-                    least(3600, j.backoff * 2 ^ least(greatest(j.deliveries - 1, 0), 12)
-                        * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
-                )
-            )
-        end as delayed_until,
+        case when k.nack = 1 then {{delayed_until(j, k.delay, k.first)}} end as delayed_until,
         coalesce(j.owner = $10::smallint, false)
             and coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') between k.first and k.lost
             as is_stray

@@ -15,11 +15,7 @@ with old as materialized (
         coalesce(k.token, 0) <> 0 as has_token,
         coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras) as is_stale,
         case when j.retry > 0 then coalesce(k.seconds, j.retry) else 0 end as lease,
-        case
-            when j.backoff is null or j.deliveries >= j.attempts then 0
-            else least(3600, j.backoff * 2 ^ least(greatest(j.deliveries - 1, 0), 12)
-                * (1 + (hashint8(j.id + j.deliveries) & 1023) / 8192.0))
-        end as wait,
+        {{lease_wait(j, j.deliveries)}} as wait,
         $6::timestamptz - k.created_at > (j.expires_at - k.created_at) / 2 as too_late,
         {{counted(j, $6::timestamptz)}} as was_queued,
         coalesce(j.deliveries >= j.attempts, false) as last,

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sodium.h>
 
+#include "base/clock.h"
+
 #define NODE_BITS 10
 #define COUNTER_BITS 12
 #define COUNTER_MAX ((1 << COUNTER_BITS) - 1)
@@ -71,6 +73,19 @@ uint16_t job_id_node(int64_t id) {
 
 uint16_t job_id_counter(int64_t id) {
     return (uint16_t)(made(id) & COUNTER_MAX);
+}
+
+#define MOST_BACKOFF_S 3600
+#define MOST_DOUBLINGS 12
+#define JITTERS 1009 /* a prime number, so that ids of successive milliseconds have different jitters */
+
+int64_t job_backoff_us(int64_t id, int64_t backoff_s, int32_t deliveries) {
+    int32_t doublings = deliveries - 1 < MOST_DOUBLINGS ? deliveries - 1 : MOST_DOUBLINGS;
+    int64_t us = (backoff_s << doublings) * US_PER_S;
+    int64_t jitter = llabs(id % JITTERS * deliveries) % JITTERS;
+
+    us += us * jitter / (8 * (JITTERS - 1));
+    return us < MOST_BACKOFF_S * US_PER_S ? us : MOST_BACKOFF_S * US_PER_S;
 }
 
 /* ---- Base64: 18 bytes are 24 characters, without padding ---- */

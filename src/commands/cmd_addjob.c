@@ -178,12 +178,8 @@ static struct get *addjob_find_taker(const struct add *a) {
     return g != NULL && g->kind == NULL ? g : NULL;
 }
 
-/* The first back-off. As in the claim statements, up to an eighth is added. Jobs that failed together then come
- * back at different times. */
 static int64_t backoff_us(const struct add *a) {
-    int64_t us = a->opt.attempts == 1 ? 0 : a->opt.backoff * US_PER_S;
-
-    return at_most(us + us / 8 * (a->key.id % 1000) / 1000, 3600 * US_PER_S);
+    return a->opt.attempts == 1 ? 0 : job_backoff_us(a->key.id, a->opt.backoff, 1);
 }
 
 static int64_t addjob_lease_end(const struct add *a) {
