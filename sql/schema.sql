@@ -877,6 +877,7 @@ CREATE TABLE pgdisque.schedule (
     backoff integer,
     priority smallint NOT NULL,
     missed smallint NOT NULL,
+    has_tick boolean DEFAULT true NOT NULL,
     cron text NOT NULL,
     name bytea NOT NULL,
     queue bytea NOT NULL,

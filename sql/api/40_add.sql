@@ -43,12 +43,39 @@ declare
             then 'ERR ATTEMPTS, BACKOFF and DEADQUEUE need a RETRY greater than 0: a job with RETRY 0 never comes back'
         when deadqueue is not null and attempts = 0
             then 'ERR DEADQUEUE needs ATTEMPTS: without a limit no job is ever dead'
+        when length(deadqueue) > 65536 then 'ERR DEADQUEUE must be at most 65536 bytes long'
         when deadqueue = queue then 'ERR DEADQUEUE must be another queue than the job''s own'
     end;
 begin
     if wrong is not null then
         raise exception '%', wrong using errcode = 'invalid_parameter_value';
     end if;
+end
+$$;
+
+-- Replaces options that were not given by the settings of the queue, and checks all of them, as addjob_settle() and
+-- addjob_conflict(). 0 and null mean none.
+create or replace function pgdisque.api_settle(
+    queue text, queue_id integer, delay integer, priority integer, inout retry integer, inout ttl integer,
+    inout attempts integer, inout backoff integer, inout deadqueue bytea
+)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+    ttl := coalesce(ttl, pgdisque.api_setting(queue_id, 'ttl'), 86400);
+    retry := coalesce(retry, pgdisque.api_setting(queue_id, 'retry'), greatest(1, least(300, ttl / 10)));
+    perform pgdisque.api_refuse(delay, retry, ttl, priority);
+    if retry > 0 then
+        attempts := coalesce(attempts, pgdisque.api_setting(queue_id, 'attempts'));
+        backoff := coalesce(backoff, pgdisque.api_setting(queue_id, 'backoff'));
+        if attempts > 0 and deadqueue is null then
+            select nullif(s.value, '') into deadqueue
+            from pgdisque.queue_setting as s
+            where s.queue_id = api_settle.queue_id
+              and s.name = 'deadqueue';
+        end if;
+    end if;
+    perform pgdisque.api_refuse_attempts(
+        convert_to(queue, 'UTF8'), retry, coalesce(attempts, 0), coalesce(backoff, 0), deadqueue);
 end
 $$;
 
@@ -181,7 +208,7 @@ declare
     group_bytes constant bytea := convert_to(group_key, 'UTF8');
     added_at constant timestamptz := clock_timestamp();
     place record;
-    grave bytea := convert_to(deadqueue, 'UTF8');
+    settled record;
     key constant bytea := convert_to(unique_key, 'UTF8');
     key_until constant timestamptz := added_at + unique_for * interval '1 second';
     holder text;
@@ -206,21 +233,10 @@ begin
     if place.pause & 1 <> 0 then
         raise exception 'PAUSED Queue paused in input, try later' using errcode = 'object_not_in_prerequisite_state';
     end if;
-    ttl := coalesce(ttl, pgdisque.api_setting(place.queue_id, 'ttl'), 86400);
-    retry := coalesce(retry, pgdisque.api_setting(place.queue_id, 'retry'), greatest(1, least(300, ttl / 10)));
-    perform pgdisque.api_refuse(delay, retry, ttl, priority);
-    if retry > 0 then
-        attempts := coalesce(attempts, pgdisque.api_setting(place.queue_id, 'attempts'));
-        backoff := coalesce(backoff, pgdisque.api_setting(place.queue_id, 'backoff'));
-        if attempts > 0 and grave is null then
-            select nullif(s.value, '') into grave
-            from pgdisque.queue_setting as s
-            where s.queue_id = place.queue_id
-              and s.name = 'deadqueue';
-        end if;
-    end if;
-    perform pgdisque.api_refuse_attempts(
-        convert_to(queue, 'UTF8'), retry, coalesce(attempts, 0), coalesce(backoff, 0), grave);
+    settled := pgdisque.api_settle(
+        queue, place.queue_id, delay, priority, retry, ttl, attempts, backoff, convert_to(deadqueue, 'UTF8'));
+    retry := settled.retry;
+    ttl := settled.ttl;
     if key is not null then
         holder := pgdisque.api_take_key(place.queue_id, key, secret);
         if holder is not null then
@@ -230,8 +246,8 @@ begin
     end if;
     ids := array(select pgdisque.api_new_id() from generate_series(1, cardinality(bodies)) order by 1);
     perform pgdisque.api_insert(
-        ids, bodies, place.queue_id, added_at, delay, retry, ttl, priority, attempts, backoff, grave, group_bytes,
-        key, key_until);
+        ids, bodies, place.queue_id, added_at, delay, retry, ttl, priority, settled.attempts, settled.backoff,
+        settled.deadqueue, group_bytes, key, key_until);
     if key_until is not null then
         insert into pgdisque.unique_key as k (id, expires_at, until, queue_id, retry, rank, key)
         values (

@@ -1,4 +1,4 @@
--- Queues and waiting jobs, for operators: PAUSE, QCONFIG, REVIVE, REPRIORITIZE and UNSCHEDULE.
+-- Queues and waiting jobs, for operators: PAUSE, QCONFIG, REVIVE and REPRIORITIZE.
 
 set local search_path = pg_catalog, pg_temp;
 
@@ -256,18 +256,5 @@ begin
         return next;
     end loop;
     perform pgdisque.api_tell(items);
-end
-$$;
-
--- Ends a schedule. Returns false if there is no schedule with that name.
-create or replace function pgdisque.unschedule(name text) returns boolean
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
-begin
-    delete from pgdisque.schedule as s where sha256(s.name) = sha256(convert_to(unschedule.name, 'UTF8'));
-    if found then
-        perform pgdisque.api_tell(array['s']);
-        return true;
-    end if;
-    return false;
 end
 $$;

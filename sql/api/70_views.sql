@@ -76,6 +76,19 @@ select
 from pgdisque.queue as q
 left join pgdisque.queue_counter as c on c.queue_id = q.id;
 
+-- next_at is null until a server has computed the first tick of a schedule that schedule() made.
+create or replace view pgdisque.schedules as
+select
+    pgdisque.queue_name(s.name) as name,
+    s.cron,
+    pgdisque.queue_name(s.queue) as queue,
+    (array['skip', 'once', 'all'])[s.missed + 1] as missed,
+    case when s.has_tick then s.next_at end as next_at,
+    s.last_at, s.priority, s.retry, s.ttl, s.delay, s.maxlen, s.attempts, s.backoff,
+    pgdisque.queue_name(s.deadqueue) as deadqueue,
+    s.body
+from pgdisque.schedule as s;
+
 create or replace view pgdisque.nodes as
 select n.number, n.id, n.addr, n.port, n.started_at, n.seen_at, n.leaving, n.left_at
 from pgdisque.node as n;

@@ -42,7 +42,8 @@ begin
                 ' pgdisque.api_node(bigint), pgdisque.api_round(bytea, integer, bytea, bit, bit),'
                 ' pgdisque.api_id(bytea, text, integer, smallint, bigint, timestamptz, integer), pgdisque.job(text)'
                 ' to pgdisque_reader;'
-                'grant select on pgdisque.jobs, pgdisque.dead, pgdisque.done, pgdisque.queues, pgdisque.nodes, pgdisque.workers to pgdisque_reader'
+                'grant select on pgdisque.jobs, pgdisque.dead, pgdisque.done, pgdisque.queues, pgdisque.nodes, pgdisque.workers,'
+                ' pgdisque.schedules to pgdisque_reader'
             else
                 'grant select, insert, update, delete, truncate on all tables in schema pgdisque to pgdisque_server;'
                 'grant usage, select, update on all sequences in schema pgdisque to pgdisque_server'

@@ -241,6 +241,8 @@ create table pgdisque.schedule (
     priority  smallint not null,
     -- Ticks that passed while no server ran: 0 skip, 1 fire once, 2 fire all.
     missed    smallint not null,
+    -- False: schedule() in SQL made the row, next_at is the time of that, and a server computes the first tick.
+    has_tick  boolean not null default true,
     cron      text not null,
     name      bytea not null,
     queue     bytea not null,

@@ -26,6 +26,7 @@ mine as (
 moved as (
     update pgdisque.schedule as s
     set next_at = t.then_at,
+        has_tick = true,
         last_at = coalesce(t.last_at, s.last_at)
     from tick as t
     where s.id = t.schedule_id

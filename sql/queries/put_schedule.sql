@@ -28,4 +28,5 @@ set cron = excluded.cron,
     backoff = excluded.backoff,
     deadqueue = excluded.deadqueue,
     next_at = case when s.cron = excluded.cron then s.next_at else excluded.next_at end,
+    has_tick = s.has_tick or s.cron <> excluded.cron,
     revision = s.revision + 1

@@ -197,12 +197,12 @@ void cmd_schedules(struct req *r) {
     batch_add(&r->task);
 }
 
-static void reply_seconds(struct req *r, const char *name, int64_t us) {
+static void reply_seconds(struct req *r, const char *name, const PGresult *rows, int row, int col) {
     reply_bulk_str(r, name);
-    if (us == TIME_NEVER)
+    if (row_null(rows, row, col) || row_time(rows, row, col) == TIME_NEVER)
         reply_null_bulk(r);
     else
-        reply_int(r, us / US_PER_S);
+        reply_int(r, row_time(rows, row, col) / US_PER_S);
 }
 
 /* A row that another program wrote may have any number. */
@@ -220,8 +220,8 @@ static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     }
     reply_bulk_str(r, "missed");
     reply_bulk_str(r, missed_name(row_int2(rows, row, 3)));
-    reply_seconds(r, "next", row_time(rows, row, 4));
-    reply_seconds(r, "last", row_null(rows, row, 5) ? TIME_NEVER : row_time(rows, row, 5));
+    reply_seconds(r, "next", rows, row, 4);
+    reply_seconds(r, "last", rows, row, 5);
 }
 
 static void schedule_list_done(struct task **tasks, size_t count, const PGresult *rows) {

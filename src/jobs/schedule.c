@@ -49,7 +49,7 @@ struct firing {
     struct queue *q;
     int64_t id;
     int64_t revision;
-    int64_t due;
+    int64_t due; /* next_at as it was read */
     int64_t next;
     int64_t last; /* last tick that makes a job; TIME_NEVER: none */
     struct add_options opt;
@@ -106,24 +106,37 @@ static int64_t last_of(const struct cron_expr *e, enum schedule_missed missed, i
     return tick <= now ? tick : TIME_NEVER;
 }
 
-static void plan_all(struct firing *f, const struct cron_expr *e, int64_t now) {
-    int64_t tick = f->due;
+static void plan_all(struct firing *f, const struct cron_expr *e, int64_t first, int64_t now) {
+    int64_t tick = first;
 
     for (f->ticks = 0; tick <= now && f->ticks < SCHEDULE_CATCH_UP; f->ticks++) {
         f->last = tick;
-        tick = next_tick(e, f->due / US_PER_S, tick / US_PER_S);
+        tick = next_tick(e, first / US_PER_S, tick / US_PER_S);
     }
 }
 
-static void plan(struct firing *f, const struct cron_expr *e, enum schedule_missed missed, int64_t now) {
-    zone_enter(e->zone);
-    f->next = next_tick(e, f->due / US_PER_S, now / US_PER_S);
+/* Plans the ticks from the time first on. */
+static void plan(struct firing *f, const struct cron_expr *e, enum schedule_missed missed, int64_t first,
+                 int64_t now) {
+    f->last = TIME_NEVER;
+    f->next = first > now ? first : next_tick(e, first / US_PER_S, now / US_PER_S);
+    if (first > now)
+        return;
     if (missed == MISSED_ALL) {
-        plan_all(f, e, now);
+        plan_all(f, e, first, now);
     } else {
-        f->last = last_of(e, missed, f->due / US_PER_S, now);
+        f->last = last_of(e, missed, first / US_PER_S, now);
         f->ticks = f->last != TIME_NEVER;
     }
+}
+
+/* A schedule that SQL made has no tick yet: its first tick is the next one after next_at. */
+static void plan_row(struct firing *f, const struct cron_expr *e, enum schedule_missed missed,
+                     bool has_tick) {
+    int64_t due_s = f->due / US_PER_S;
+
+    zone_enter(e->zone);
+    plan(f, e, missed, has_tick ? f->due : next_tick(e, due_s, due_s), look.now);
     zone_leave();
 }
 
@@ -197,7 +210,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     f->opt.delay = row_int4(rows, row, 8);
     f->opt.maxlen = row_null(rows, row, 9) ? 0 : row_int8(rows, row, 9);
     f->opt.priority = row_int2(rows, row, 10);
-    plan(f, e, missed, look.now);
+    plan_row(f, e, missed, row_bool(rows, row, 11));
     f->q = queue_get(row_bytes(rows, row, 4));
     f->q->users++;
     look.firing++;

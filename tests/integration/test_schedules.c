@@ -160,6 +160,41 @@ static void test_said_again(void **state) {
     end_schedule();
 }
 
+/* SQL makes the row, and a server computes the first tick. */
+static void test_made_by_sql(void **state) {
+    struct wire w;
+
+    (void)state;
+    wait_at(C, &w, "by SQL");
+    free(postgres_query(server.database,
+                        "select pgdisque.schedule('s', '@every 1s', 'by SQL', 'x', missed => 'all')"));
+    EVENTUALLY(wire_pending(&w) > 0);
+    EVENTUALLY(schedule_field("has_tick::integer") == 1);
+    EVENTUALLY(jobs_of("by SQL") >= 3);
+    end_schedule();
+    wire_close(&w);
+}
+
+/* The row of a schedule that SQL made while no server ran. Its ticks count from the time of the row on. */
+static void test_made_by_sql_without_a_server(void **state) {
+    (void)state;
+    kill_all();
+    free(postgres_query(server.database,
+                        "select pgdisque.schedule('s', '@every 1h', 'absent', 'x', missed => 'all');"
+                        "update pgdisque.schedule set next_at = next_at - interval '7210 s'"));
+    server_resume(group_size[A]);
+    EVENTUALLY(schedule_field("has_tick::integer") == 1);
+    assert_int_equal(jobs_of("absent"), 2);
+    assert_int_equal(schedule_field("(next_at > now() and next_at <= now() + interval '1h')::integer"), 1);
+    company_part(NULL);
+    company_gather(NULL);
+    end_schedule();
+    free(postgres_query(server.database, "select pgdisque.schedule('s', '@yearly', 'absent', 'x')"));
+    EVENTUALLY(schedule_field("has_tick::integer") == 1);
+    assert_int_equal(jobs_of("absent"), 2);
+    end_schedule();
+}
+
 /* More than one look brings. */
 static void test_many_at_once(void **state) {
     (void)state;
@@ -180,8 +215,10 @@ static void test_many_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_fired_once_for_all), TEST(test_who_fires_is_killed), TEST(test_connections_break),
-        TEST(test_missed_ticks),       TEST(test_said_again),          TEST(test_many_at_once),
+        TEST(test_fired_once_for_all), TEST(test_who_fires_is_killed),
+        TEST(test_connections_break),  TEST(test_missed_ticks),
+        TEST(test_said_again),         TEST(test_many_at_once),
+        TEST(test_made_by_sql),        TEST(test_made_by_sql_without_a_server),
     };
 
     return RUN_SUITE("schedules", tests);

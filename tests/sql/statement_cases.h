@@ -45,6 +45,10 @@
     "insert into pgdisque.schedule (name, next_at, cron, queue, body, missed, retry, ttl, delay, priority) " \
     "values (" name ", " next_at ", '0 0 * * *', 'q', 'x', 1, 60, 3600, 0, 0)"
 #define A_SCHEDULE SCHEDULE_OF("'a'", "'2030-01-01 12:00+00'")
+#define NO_TICK "update pgdisque.schedule set has_tick = false"
+#define TICKS                                                                                        \
+    "select string_agg(((next_at at time zone 'UTC')::time, has_tick)::text, ' ' order by id) from " \
+    "pgdisque.schedule"
 #define SCHEDULES                                                                                         \
     "select string_agg((id, revision, (next_at at time zone 'UTC')::time, last_at, maxlen, retry, ttl, "  \
     "delay, priority, missed, "                                                                           \
@@ -526,6 +530,17 @@ static const struct stmt_case cases[] = {
       .params = { "{a}", "{0 * * * *}", "{q}", "{x}", "{1}", "{60}", "{3600}", "{0}", "{0}", "{0}",
                   "{@18:00:00}", "{0}", "{0}", "{\"\"}" },
       .query = SCHEDULES, .found = "(1,2,18:00:00,,,60,3600,0,0,1,\"0 * * * *\",a,q,x)" },
+    { SQL_PUT_SCHEDULE, "schedules of SQL: the first tick is still to be computed, unless the times change",
+      .setup = A_SCHEDULE "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'") "; " NO_TICK,
+      .params = { "{a,b}", "{0 0 * * *,0 * * * *}", "{q,q}", "{x,x}", "{1,1}", "{60,60}", "{3600,3600}",
+                  "{0,0}", "{0,0}", "{0,0}", "{@18:00:00,@18:00:00}", "{0,0}", "{0,0}", "{\"\",\"\"}" },
+      .query = TICKS, .found = "(12:00:00,f) (18:00:00,t)" },
+    { SQL_LIST_SCHEDULES, "no next tick", .setup = A_SCHEDULE "; " NO_TICK,
+      .rows = "\"a\" 0 0 * * * \"q\" 1 - -" },
+    { SQL_FIRE_SCHEDULES, "the first tick is computed", .setup = A_SCHEDULE "; " NO_TICK,
+      .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{NULL}", "{NULL}", "{NULL}", "{NULL}",
+                  "{NULL}", "{0}" },
+      .query = TICKS, .found = "(13:00:00,t)" },
     { SQL_DROP_SCHEDULE, "if there is one", .setup = A_SCHEDULE, .params = { "{b,a}" }, .rows = "1",
       .query = SCHEDULES, .found = "-" },
     { SQL_LIST_SCHEDULES, "by their names",
@@ -536,7 +551,8 @@ static const struct stmt_case cases[] = {
           SCHEDULE_OF("'c'", "'2030-01-01 13:00+00'") "; " SCHEDULE_OF("'b'", "'2030-01-01 11:00+00'") "; " //
       A_SCHEDULE "; " SCHEDULE_OF("'d'", "'2030-01-01 14:00+00'"),
       .params = { "@11:30:00", "2" },
-      .rows = "3 1 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0; 1 1 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0",
+      .rows =
+          "3 1 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t; 1 1 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t",
       .ordered = true },
     { SQL_FIRE_SCHEDULES, "several jobs of one, none of another", .jobs = "1/0/1",
       .setup = A_SCHEDULE "; " SCHEDULE_OF(

@@ -294,15 +294,6 @@ static void waiting_jobs_get_another_priority(void **state) {
     does(a, "0", "select count(*) from pgdisque.reprioritize(" IDS("body = '2'") ", 5)");
 }
 
-static void schedules_are_ended(void **state) {
-    (void)state;
-    done(a, "insert into pgdisque.schedule (next_at, retry, ttl, delay, priority, missed, cron, name, queue, "
-            "body) "
-            "values (now(), 1, 1, 0, 0, 0, '* * * * *', 's', 'q', 'x')");
-    does(a, "t", "select pgdisque.unschedule('s')");
-    does(a, "f", "select pgdisque.unschedule('s')");
-}
-
 #define TEST(test) cmocka_unit_test_setup_teardown(test, fresh, settle)
 
 int main(void) {
@@ -322,7 +313,6 @@ int main(void) {
         TEST(settings_of_queues),
         TEST(dead_jobs_are_revived),
         TEST(waiting_jobs_get_another_priority),
-        TEST(schedules_are_ended),
     };
 
     return run_sql_suite("api_queues", tests, sizeof(tests) / sizeof(tests[0]));

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "base/cron_expr.h"
 #include "base/timezone.h"
+#include "cron_cases.h"
 #include "random.h"
 
 /* ---- notation ---- */
@@ -142,50 +143,16 @@ static void test_every_keeps_its_beat(void **state) {
     assert_int_equal(cron_next(&e, 1000, 990, utc), 1000);
 }
 
-static void test_errors_name_the_field(void **state) {
+static void test_errors(void **state) {
     (void)state;
-    refused("60 * * * *", "the field minute is wrong: '60'");
-    refused("60 * * * * *", "the field second is wrong: '60'");
-    refused("* 24 * * *", "the field hour is wrong: '24'");
-    refused("* * 0 * *", "the field day of month is wrong: '0'");
-    refused("* * 32 * *", "the field day of month is wrong: '32'");
-    refused("* * * 13 *", "the field month is wrong: '13'");
-    refused("* * * foo *", "the field month is wrong: 'foo'");
-    refused("* * * * 8", "the field day of week is wrong: '8'");
-    refused("* * * * jan", "the field day of week is wrong: 'jan'");
-    refused("* * 30 feb *", "there is no such day in month: 'feb'");
-    refused("* * 31 4,6,9,11 *", "there is no such day in month");
+    for (size_t i = 0; i < LENGTH(cron_refused); i++)
+        refused(cron_refused[i].text, cron_refused[i].error);
 }
 
-static void test_broken_texts(void **state) {
-    static const char *const minutes[] = { "-",     "1-",  "-1",  "5-1", ",",     "1,",   ",1",
-                                           "1,,2",  "*/0", "*/",  "/5",  "1/x",   "**",   "*-5",
-                                           "1-2-3", "+1",  "0x1", "1.5", "00001", "1/-1", "1-*" };
-
+static void test_accepted(void **state) {
     (void)state;
-    for (size_t i = 0; i < LENGTH(minutes); i++) {
-        char text[40];
-
-        snprintf(text, sizeof text, "%s * * * *", minutes[i]);
-        refused(text, "the field minute is wrong");
-    }
-    refused("", "5 fields");
-    refused("   ", "5 fields");
-    refused("* * * *", "5 fields");
-    refused("* * * * * * *", "5 fields");
-    refused("@often", "no such shorthand");
-    refused("@daily x", "no such shorthand");
-    refused("@every", "@every takes");
-    refused("@every 0s", "@every takes");
-    refused("@every 5", "@every takes");
-    refused("@every s", "@every takes");
-    refused("@every 5x", "@every takes");
-    refused("@every -5s", "@every takes");
-    refused("@every 5s 6s", "@every takes");
-    refused("@every 99999999999999s", "@every takes");
-    refused("TZ= * * * * *", "time zone");
-    refused("TZ=Europe/Berlin", "5 fields");
-    refused("* * * *\n*", "no text");
+    for (size_t i = 0; i < LENGTH(cron_accepted); i++)
+        parsed(cron_accepted[i]);
 }
 
 static void test_zone_is_read(void **state) {
@@ -339,8 +306,8 @@ int main(void) {
         cmocka_unit_test(test_days),
         cmocka_unit_test(test_shorthands),
         cmocka_unit_test(test_every_keeps_its_beat),
-        cmocka_unit_test(test_errors_name_the_field),
-        cmocka_unit_test(test_broken_texts),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_zone_is_read),
         cmocka_unit_test(test_a_time_left_out_is_at_the_end_of_the_gap),
         cmocka_unit_test(test_a_time_that_comes_twice_is_one),
