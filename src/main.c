@@ -138,11 +138,7 @@ static void on_conn_ready(struct db_conn *conn) {
     schedule_look();
 }
 
-static void on_conn_down(struct db_conn *conn) {
-    (void)conn;
-}
-
-static const struct db_hooks db_hooks = { on_conn_ready, on_conn_down, embedded_trouble };
+static const struct db_hooks db_hooks = { on_conn_ready, embedded_trouble };
 
 /* ---- stopping ---- */
 

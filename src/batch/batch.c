@@ -87,6 +87,7 @@ void batch_stop(void) {
             free(conn->txns[(conn->oldest + k) % DB_MAX_TXNS].tasks);
         db_conn_free(conn->db);
     }
+    db_stop();
 }
 
 /* The first operation at or after that place whose queue has tasks, or NULL. Several transactions are built

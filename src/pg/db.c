@@ -209,10 +209,15 @@ static void note_trouble(void) {
         db_note_cause(text);
 }
 
+/* The other connection for writes, or NULL. */
+static struct db_conn *write_partner(const struct db_conn *conn) {
+    return conn->kind == CONN_READ ? NULL : db.conns[conn->kind == CONN_WRITE ? CONN_LARGE : CONN_WRITE];
+}
+
 /* Closes the other connection for writes. Before CONN_WRITE reports the changes of a lost transaction, a fence must
  * commit. */
 static void take_partner_down(const struct db_conn *conn, const struct db_txn *lost) {
-    struct db_conn *partner = place_partner(conn);
+    struct db_conn *partner = write_partner(conn);
 
     if (partner == NULL || partner->state == DB_DOWN)
         return;
@@ -244,7 +249,6 @@ static void end_connection(struct db_conn *conn, const char *why, bool broken) {
     if (!was_up)
         return;
     stats.db_disconnects++;
-    db.hooks->on_down(conn);
     take_partner_down(conn, lost);
 }
 
@@ -342,7 +346,7 @@ static void look_after(struct db_conn *conn) {
 
 /* CONN_LARGE may connect only after CONN_WRITE is ready, because CONN_WRITE terminates the older sessions of both. */
 static bool conn_may_connect(const struct db_conn *conn) {
-    return conn->kind != CONN_LARGE || place_partner(conn)->state >= DB_READY;
+    return conn->kind != CONN_LARGE || db.conns[CONN_WRITE]->state >= DB_READY;
 }
 
 static void on_db_timer(evutil_socket_t fd, short what, void *arg) {
@@ -371,6 +375,14 @@ static void widen_socket(const struct db_conn *conn) {
         (void)setsockopt(PQsocket(conn->pg), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
+/* Commands fail until CONN_WRITE is ready, so its error is kept until then. */
+static void forget_error(void) {
+    if (db.conns[CONN_WRITE]->state < DB_READY)
+        return;
+    db.last_error[0] = db.cause[0] = '\0';
+    db.disk_is_full = false;
+}
+
 void conn_ready(struct db_conn *conn) {
     conn->state = DB_READY;
     db.was_ready = true;
@@ -379,8 +391,7 @@ void conn_ready(struct db_conn *conn) {
     stir(conn);
     conn_arm_timer(conn, QUIET_US);
     conn->backoff_us = BACKOFF_FIRST_US;
-    db.last_error[0] = db.cause[0] = '\0';
-    db.disk_is_full = false;
+    forget_error();
     stats.db_connects++;
     log_notice(conn_who(conn), "connected to PostgreSQL %d.%d%s%s", db.server_version / 10000,
                db.server_version % 10000, hosts_count() > 1 ? " at " : "",
@@ -647,6 +658,10 @@ void db_init(struct event_base *base, const char *conninfo, const struct db_hook
     place_init(conninfo);
 }
 
+void db_stop(void) {
+    place_stop();
+}
+
 struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
     struct db_conn *conn = xcalloc(1, sizeof *conn);
 
@@ -654,13 +669,13 @@ struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
     conn->kind = kind;
     conn->backoff_us = BACKOFF_FIRST_US;
     conn->retry_event = event_new(db.base, -1, 0, on_db_timer, conn);
-    place_add(conn);
+    db.conns[kind] = conn;
     conn_connect(conn);
     return conn;
 }
 
 void db_conn_free(struct db_conn *conn) {
-    place_remove(conn);
+    db.conns[conn->kind] = NULL;
     db_disconnect(conn);
     for (size_t i = 0; i < DB_MAX_TXNS; i++)
         txn_clear(&conn->txns[i]);

@@ -147,7 +147,6 @@ struct db_conn {
 
 struct db_hooks {
     void (*on_ready)(struct db_conn *conn); /* connected and prepared */
-    void (*on_down)(struct db_conn *conn);  /* after on_completed() of each lost transaction */
     /* A problem of this machine that keeps the database from working, such as a full disk; NULL: none is known. The
      * hook may be NULL. */
     const char *(*trouble)(void);
@@ -157,6 +156,9 @@ struct db_hooks {
  * there, and transactions without a result are lost. A former primary is refused. The application_name of each session
  * contains this server's ID. A new session terminates an older session with the same name. */
 void db_init(struct event_base *base, const char *conninfo, const struct db_hooks *hooks);
+/* Call it when all connections are freed. */
+void db_stop(void);
+/* At most one connection of each kind. CONN_WRITE is the first one. */
 struct db_conn *db_conn_new(const char *name, enum conn_kind kind);
 void db_conn_free(struct db_conn *conn);
 

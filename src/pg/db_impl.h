@@ -10,6 +10,7 @@
 extern struct db {
     struct event_base *base;
     const struct db_hooks *hooks;
+    struct db_conn *conns[CONN_KINDS]; /* NULL: not opened */
     int server_version;
     char last_error[768];
     char cause[512];   /* the cause of the outage; "" if unknown */
@@ -18,6 +19,10 @@ extern struct db {
     bool was_ready;    /* a connection was ready since the start */
 } db;
 
+#define DB_EACH_CONN(conn)                           \
+    for (int kind_ = 0; kind_ < CONN_KINDS; kind_++) \
+        for (struct db_conn *conn = db.conns[kind_]; conn != NULL; conn = NULL)
+
 /* The subject of log lines, such as "database writes". */
 const char *conn_who(const struct db_conn *conn);
 /* Waits for readable bytes; with write also until the socket takes bytes. */
@@ -25,8 +30,7 @@ void conn_watch(struct db_conn *conn, bool write);
 void conn_arm_timer(struct db_conn *conn, int64_t us);
 /* Flushes libpq's buffer as far as the socket takes it. False if the connection is broken. */
 bool conn_send_all(struct db_conn *conn) MUST_CHECK;
-/* Closes the connection, reports its transactions as lost, and calls on_down(). The connection is opened again after
- * the back-off. */
+/* Closes the connection and reports its transactions as lost. The connection is opened again after the back-off. */
 void conn_down(struct db_conn *conn, const char *why);
 /* Like conn_down(), for a connection that libpq found broken. The reason is libpq's message. */
 void conn_broken(struct db_conn *conn);
@@ -39,10 +43,7 @@ bool conn_hangs(const struct db_conn *conn);
 
 /* The selection of the host. All connections use the same primary, the one with the highest timeline. */
 void place_init(const char *conninfo);
-void place_add(struct db_conn *conn);
-void place_remove(struct db_conn *conn);
-/* The connection that is closed together with this connection, or NULL. */
-struct db_conn *place_partner(const struct db_conn *conn);
+void place_stop(void);
 /* Sets connection->host to the host for the next try. */
 void place_choose(struct db_conn *conn);
 /* The try has failed: moves to the next host. True if all hosts were tried since a host was accepted. */

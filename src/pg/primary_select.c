@@ -9,7 +9,6 @@
 #include "pg/db_impl.h"
 #include "pg/session.h"
 
-#define CONNS_MAX 8
 /* The time between two rounds of probes of the other hosts. While all connections get results, only every second round
  * is made. */
 #define LOOK_US (3 * US_PER_S)
@@ -25,8 +24,6 @@ struct identity {
 };
 
 static struct {
-    struct db_conn *conns[CONNS_MAX];
-    size_t count;
     struct identity newest; /* the primary with the highest timeline; timeline 0: no primary was seen */
     size_t host;            /* the host of that primary */
     bool promoted;          /* since the last db_was_promoted() */
@@ -85,9 +82,7 @@ static void gather(size_t host, long long timeline, const struct db_conn *but) {
 
     place.host = host;
     snprintf(why, sizeof why, "the primary is %s, on timeline %lld", hosts_name(host), timeline);
-    for (size_t i = 0; i < place.count; i++) {
-        struct db_conn *conn = place.conns[i];
-
+    DB_EACH_CONN(conn) {
         if (conn == but || (conn->host == host && (!is_accepted(conn) || conn->timeline == timeline)))
             continue;
         if (conn->state != DB_DOWN)
@@ -153,9 +148,9 @@ static void look_at_next(void) {
 static bool is_worth_a_look(void) {
     bool connected = false, hanging = false;
 
-    for (size_t i = 0; i < place.count; i++) {
-        connected = connected || is_accepted(place.conns[i]);
-        hanging = hanging || conn_hangs(place.conns[i]);
+    DB_EACH_CONN(conn) {
+        connected = connected || is_accepted(conn);
+        hanging = hanging || conn_hangs(conn);
     }
     return connected && (hanging || place.looks++ % CALM_LOOKS == 0);
 }
@@ -177,41 +172,19 @@ static void on_primary_select_timer(evutil_socket_t fd, short what, void *arg) {
 void place_init(const char *conninfo) {
     hosts_init(conninfo);
     place.timer = event_new(db.base, -1, 0, on_primary_select_timer, NULL);
-}
-
-void place_add(struct db_conn *conn) {
-    if (place.count == CONNS_MAX)
-        log_fatal("db", "too many lanes");
-    place.conns[place.count++] = conn;
     look_in(LOOK_US);
 }
 
-void place_remove(struct db_conn *conn) {
-    size_t i = 0;
-
-    while (place.conns[i] != conn)
-        i++;
-    place.conns[i] = place.conns[--place.count];
-    if (place.count > 0)
-        return;
+void place_stop(void) {
     probe_stop(&place.probe);
     event_free(place.timer);
 }
 
-struct db_conn *place_partner(const struct db_conn *conn) {
-    enum conn_kind kind = conn->kind == CONN_WRITE ? CONN_LARGE : CONN_WRITE;
-
-    for (size_t i = 0; i < place.count && conn->kind != CONN_READ; i++)
-        if (place.conns[i]->kind == kind)
-            return place.conns[i];
-    return NULL;
-}
-
 void place_choose(struct db_conn *conn) {
     conn->timeline = 0;
-    for (size_t i = 0; i < place.count; i++)
-        if (is_accepted(place.conns[i]))
-            conn->host = place.host;
+    DB_EACH_CONN(other)
+    if (is_accepted(other))
+        conn->host = place.host;
 }
 
 bool place_next(struct db_conn *conn) {
