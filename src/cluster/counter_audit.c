@@ -37,11 +37,11 @@ static struct {
 /* The count of the database includes peers whose contributions have not arrived yet. Their old contributions
  * are dropped, so that they are not added twice. */
 static void forget_untold_shares(struct queue *q) {
-    for (size_t i = q->peer_count; i-- > 0;) {
-        const struct node *n = node_by_number(q->peers[i].node);
+    for (size_t i = q->counters.peer_count; i-- > 0;) {
+        const struct node *n = node_by_number(q->counters.peers[i].node);
 
         if (n == NULL || !n->synced)
-            queue_forget_share(q, q->peers[i].node);
+            queue_forget_share(q, q->counters.peers[i].node);
     }
 }
 
@@ -51,38 +51,39 @@ static void counter_audit_take(const struct count *c) {
     struct queue *q = queue_find_id(c->queue_id);
     bool unsent_ready;
 
-    if (q == NULL || !c->known || q->changes != c->changes)
+    if (q == NULL || !c->known || q->counters.changes != c->changes)
         return;
-    unsent_ready = c->len > q->len;
-    if (!q->counters_suspect && (q->len != c->len || q->total != c->total))
+    unsent_ready = c->len > q->counters.len;
+    if (!q->counters.suspect && (q->counters.len != c->len || q->counters.total != c->total))
         log_verbose("recount", "queue %d: %lld of %lld jobs queued, not %lld of %lld", q->id,
-                    (long long)c->len, (long long)c->total, (long long)q->len, (long long)q->total);
+                    (long long)c->len, (long long)c->total, (long long)q->counters.len,
+                    (long long)q->counters.total);
     forget_untold_shares(q);
     queue_set_counts(q, c->len, c->total);
     queue_set_dead(q, c->dead);
-    q->jobs_in = c->jobs_in + q->own.jobs_in - q->saved_in;
-    q->jobs_out = c->jobs_out + q->own.jobs_out - q->saved_out;
-    if (q->len > 0 || q->jobs_in > 0 || q->jobs_out > 0)
+    q->counters.jobs_in = c->jobs_in + q->counters.own.jobs_in - q->counters.saved_in;
+    q->counters.jobs_out = c->jobs_out + q->counters.own.jobs_out - q->counters.saved_out;
+    if (q->counters.len > 0 || q->counters.jobs_in > 0 || q->counters.jobs_out > 0)
         queue_show(q);
-    q->counters_suspect = false;
+    q->counters.suspect = false;
     stats.recounts++;
     /* Jobs without a message may be anywhere in the queue: scan it from the beginning. */
-    if (unsent_ready || (q->len > 0 && !q->may_have_more && q->redelivery_count == 0))
+    if (unsent_ready || (q->counters.len > 0 && !q->scan.may_have_more && q->scan.key_count == 0))
         queue_reset_scan(q);
 }
 
 /* Queues that several servers use are also counted without suspicion, large queues less often. */
 static bool counter_audit_is_due(const struct queue *q) {
-    return node_has_peers() && q->changes != q->counted &&
-           clock_mono() - q->counted_us > AUDIT_US + q->total * AUDIT_EACH_US;
+    return node_has_peers() && q->counters.changes != q->counters.counted &&
+           clock_mono() - q->counters.counted_us > AUDIT_US + q->counters.total * AUDIT_EACH_US;
 }
 
 static bool wants_count(const struct queue *q) {
-    return q != NULL && q->id != 0 && (q->counters_suspect || counter_audit_is_due(q));
+    return q != NULL && q->id != 0 && (q->counters.suspect || counter_audit_is_due(q));
 }
 
 static bool is_quiet(const struct queue *q) {
-    return clock_mono() - q->changed_us >= QUIET_US && list_empty(&q->in_dirty);
+    return clock_mono() - q->counters.changed_us >= QUIET_US && list_empty(&q->counters.in_dirty);
 }
 
 bool counter_audit_is_pending(void) {
@@ -102,7 +103,7 @@ static void choose(void) {
         counter_audit.pending = true;
         if (is_quiet(q))
             counter_audit.counts[counter_audit.count++] =
-                (struct count){ .queue_id = q->id, .changes = q->changes };
+                (struct count){ .queue_id = q->id, .changes = q->counters.changes };
     }
 }
 

@@ -35,19 +35,20 @@ static struct {
 /* ---- collecting ---- */
 
 static bool has_share(const struct queue *q) {
-    return (q->own.len | q->own.total | q->own.jobs_in | q->own.jobs_out | q->own.dead) != 0;
+    return (q->counters.own.len | q->counters.own.total | q->counters.own.jobs_in | q->counters.own.jobs_out |
+            q->counters.own.dead) != 0;
 }
 
 static void add_shares(void) {
     QUEUE_EACH(q) {
-        if (has_share(q) && q->id != 0 && list_empty(&q->in_outbox))
-            list_push_back(&outbox.changed, &q->in_outbox);
+        if (has_share(q) && q->id != 0 && list_empty(&q->outbox.in_changed))
+            list_push_back(&outbox.changed, &q->outbox.in_changed);
     }
 }
 
 static void forget_untold(struct queue *q) {
-    list_remove(&q->in_unsent_ready);
-    q->unsent_ready_count = 0;
+    list_remove(&q->outbox.in_ready);
+    q->outbox.ready_count = 0;
 }
 
 static void outbox_forget_all(void) {
@@ -56,7 +57,7 @@ static void outbox_forget_all(void) {
     while ((node = list_pop_front(&outbox.changed)) != NULL)
         list_init(node);
     while (!list_empty(&outbox.unsent_ready))
-        forget_untold(LIST_ENTRY(outbox.unsent_ready.next, struct queue, in_unsent_ready));
+        forget_untold(LIST_ENTRY(outbox.unsent_ready.next, struct queue, outbox.in_ready));
     while ((node = list_pop_front(&outbox.room)) != NULL)
         list_init(node);
     outbox.job_count = 0;
@@ -65,21 +66,21 @@ static void outbox_forget_all(void) {
 }
 
 static void outbox_counted(struct queue *q) {
-    if (q->id != 0 && list_empty(&q->in_outbox))
-        list_push_back(&outbox.changed, &q->in_outbox);
+    if (q->id != 0 && list_empty(&q->outbox.in_changed))
+        list_push_back(&outbox.changed, &q->outbox.in_changed);
 }
 
 static void outbox_ready(struct queue *q, struct job_key first, int64_t count) {
-    if (q->unsent_ready_count == 0 || job_key_before(first, q->unsent_ready))
-        q->unsent_ready = first;
-    q->unsent_ready_count += count;
-    if (list_empty(&q->in_unsent_ready))
-        list_push_back(&outbox.unsent_ready, &q->in_unsent_ready);
+    if (q->outbox.ready_count == 0 || job_key_before(first, q->outbox.ready))
+        q->outbox.ready = first;
+    q->outbox.ready_count += count;
+    if (list_empty(&q->outbox.in_ready))
+        list_push_back(&outbox.unsent_ready, &q->outbox.in_ready);
 }
 
 static void outbox_room(struct queue *q) {
-    if (list_empty(&q->in_room))
-        list_push_back(&outbox.room, &q->in_room);
+    if (list_empty(&q->outbox.in_room))
+        list_push_back(&outbox.room, &q->outbox.in_room);
 }
 
 static void add_job(enum outbox_item item, struct job_key key, int64_t until) {
@@ -115,9 +116,9 @@ static void outbox_uncounted(int32_t queue_id) {
 }
 
 static void outbox_dropped(struct queue *q) {
-    list_remove(&q->in_outbox);
-    list_remove(&q->in_unsent_ready);
-    list_remove(&q->in_room);
+    list_remove(&q->outbox.in_changed);
+    list_remove(&q->outbox.in_ready);
+    list_remove(&q->outbox.in_room);
 }
 
 static const struct queue_observer observer = {
@@ -155,18 +156,18 @@ void outbox_send_all(void) {
 
 /* True if the ready jobs are left for peers. If a request waits here, it is about to claim the job. */
 static bool is_left_over(struct queue *q) {
-    return !queue_is_awaited(q) && q->claiming == 0;
+    return !queue_is_awaited(q) && q->claims.rows == 0;
 }
 
 static bool outbox_is_taken(const struct queue *q) {
-    return !q->may_have_more && q->redelivery_count == 0 && q->claiming == 0;
+    return !q->scan.may_have_more && q->scan.key_count == 0 && q->claims.rows == 0;
 }
 
 static bool has_left_over(void) {
     bool found = false;
 
     LIST_EACH_SAFE(node, &outbox.unsent_ready) {
-        struct queue *q = LIST_ENTRY(node, struct queue, in_unsent_ready);
+        struct queue *q = LIST_ENTRY(node, struct queue, outbox.in_ready);
 
         if (outbox_is_taken(q))
             forget_untold(q);
@@ -194,14 +195,15 @@ static bool outbox_has_room(const struct text *t) {
 
 static void put_share(struct text *t, const struct queue *q) {
     t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%lld,%lld,%lld,%lld,%lld",
-                               OUTBOX_SHARE, q->id, (long long)q->own.len, (long long)q->own.total,
-                               (long long)q->own.jobs_in, (long long)q->own.jobs_out, (long long)q->own.dead);
+                               OUTBOX_SHARE, q->id, (long long)q->counters.own.len,
+                               (long long)q->counters.own.total, (long long)q->counters.own.jobs_in,
+                               (long long)q->counters.own.jobs_out, (long long)q->counters.own.dead);
 }
 
 static void put_ready(struct text *t, const struct queue *q) {
     t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d,%d,%lld,%lld", OUTBOX_READY, q->id,
-                               q->unsent_ready.rank, (long long)q->unsent_ready.id,
-                               (long long)q->unsent_ready_count);
+                               q->outbox.ready.rank, (long long)q->outbox.ready.id,
+                               (long long)q->outbox.ready_count);
 }
 
 static void outbox_put_job(struct text *t, const struct job_item *j) {
@@ -242,7 +244,7 @@ static void put_jobs(struct text *t) {
 
 static void put_left_over(struct text *t) {
     LIST_EACH_SAFE(node, &outbox.unsent_ready) {
-        struct queue *q = LIST_ENTRY(node, struct queue, in_unsent_ready);
+        struct queue *q = LIST_ENTRY(node, struct queue, outbox.in_ready);
 
         if (!outbox_has_room(t) || !is_left_over(q))
             continue;
@@ -256,14 +258,14 @@ static void put_room(struct text *t) {
 
     while (outbox_has_room(t) && (node = list_pop_front(&outbox.room)) != NULL)
         t->len += (size_t)snprintf(t->out + t->len, t->size - t->len, " %c%d", OUTBOX_ROOM,
-                                   LIST_ENTRY(node, struct queue, in_room)->id);
+                                   LIST_ENTRY(node, struct queue, outbox.in_room)->id);
 }
 
 static void put_shares(struct text *t) {
     struct list *node;
 
     while (outbox_has_room(t) && (node = list_pop_front(&outbox.changed)) != NULL)
-        put_share(t, LIST_ENTRY(node, struct queue, in_outbox));
+        put_share(t, LIST_ENTRY(node, struct queue, outbox.in_changed));
 }
 
 /* Items without numbers come first, because they tell how to interpret the others. */

@@ -84,7 +84,7 @@ static void meet_queue(const PGresult *rows, int row) {
     struct queue *q = queue_get(row_bytes(rows, row, 1));
 
     if (q->id == 0)
-        q->may_have_more = q->counters_suspect = true;
+        q->scan.may_have_more = q->counters.suspect = true;
     if (q->id != row_int4(rows, row, 0))
         queue_set_id(q, row_int4(rows, row, 0));
     queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
@@ -174,7 +174,7 @@ static void peer_queues_look_done(struct task **tasks, size_t count, const PGres
 
         meet_queue(rows, i);
         if (!known)
-            queue_find_id(row_int4(rows, i, 0))->counters_suspect = true;
+            queue_find_id(row_int4(rows, i, 0))->counters.suspect = true;
     }
     look_end();
 }
@@ -239,8 +239,8 @@ static void page_queue(int32_t id, bool has_jobs) {
 
     if (q == NULL) {
         peer_queues_find_queue(id);
-    } else if (has_jobs && q->total <= 0) {
-        q->counters_suspect = true;
+    } else if (has_jobs && q->counters.total <= 0) {
+        q->counters.suspect = true;
         queue_reset_scan(q);
     }
 }
@@ -349,7 +349,7 @@ struct op op_inherit_leases = {
 /* ---- items ---- */
 
 static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
-    if (count == 1 || job_key_before(q->scan_position, first)) {
+    if (count == 1 || job_key_before(q->scan.position, first)) {
         queue_heard_ready(q, first);
     } else {
         first.id--;
@@ -359,7 +359,7 @@ static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
 
 /* Sends this server's share, so that the other server learns of the queue. */
 static void hear_uncounted(struct queue *q) {
-    q->counters_suspect = true;
+    q->counters.suspect = true;
     limits_heard_room(q);
     OBSERVE(counted, q);
 }
@@ -377,7 +377,7 @@ static bool are_counts(const int64_t *change, int count) {
  * stay as read. */
 static void hear_counted(struct queue *q, const struct node *n, const int64_t change[4]) {
     if (!n->live || !n->synced)
-        q->counters_suspect = true;
+        q->counters.suspect = true;
     if (!n->live || !node_is_leader())
         return;
     queue_count_in(q, change[2]);
@@ -402,7 +402,7 @@ static void hear_sql(struct queue *q, const struct node *n, enum outbox_item ite
     } else if (item == OUTBOX_GROUP && count == 3 && node_is_leader()) {
         group_of(key);
     } else if (item == OUTBOX_POLL) {
-        q->counters_suspect = true;
+        q->counters.suspect = true;
         queue_reset_scan(q);
     }
 }

@@ -79,7 +79,7 @@ static void peers_look_back(int64_t since_us) {
         if (q->id == 0)
             continue;
         /* Jobs with a priority have keys before those of all other jobs. */
-        if (whole || q->ranked)
+        if (whole || q->scan.ranked)
             queue_reset_scan(q);
         else
             queue_scan_from(q, from);

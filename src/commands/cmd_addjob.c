@@ -97,7 +97,7 @@ void add_left(struct add *a) {
     heap_remove(&deadlines, &a->deadline);
     a->q->users--;
     if (!addjob_is_delayed(a))
-        a->q->adding--;
+        a->q->adds.accepted--;
 }
 
 static void on_addjob_open_failed(struct row_waiter *p, const struct op_error *err) {
@@ -125,7 +125,7 @@ static void addjob_start(struct req *r, const struct add_options *opt, int64_t t
     queue_note_body(q, r->argv[2].len);
     q->users++;
     if (!addjob_is_delayed(a))
-        q->adding++;
+        q->adds.accepted++;
     if (queue_is_open(q))
         addjob_enter(a);
     else
@@ -210,7 +210,7 @@ static bool hand(struct add *a) {
         give_to(a, g);
     if (a->to == NULL && !a->unhanded && !addjob_is_delayed(a)) {
         a->unhanded = true;
-        a->q->inserting++;
+        a->q->adds.sent++;
     }
     if (a->to != NULL)
         a->until = addjob_lease_end(a);
@@ -332,14 +332,14 @@ static void hand_over(struct add *a) {
 }
 
 void add_completed(struct add *a) {
-    a->q->inserting -= a->unhanded;
+    a->q->adds.sent -= a->unhanded;
     a->unhanded = false;
 }
 
 void addjob_count(struct queue *q, struct job_key key, const struct job_times *at) {
     stats.jobs_added++;
     /* In an empty queue no job before this one can expire. */
-    if (q->total == 0 || key.id <= q->swept_id)
+    if (q->counters.total == 0 || key.id <= q->swept_id)
         q->swept_id = key.id - 1;
     queue_count_total(q, 1);
     if (at->wake_at != TIME_NEVER)

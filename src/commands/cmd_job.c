@@ -409,7 +409,7 @@ WORKING_OP(op_working_limited, "working_limited", SQL_WORKING_LIMITED);
 static struct op *working_op(struct job_key key) {
     const struct queue *q = queue_find_id(key.queue_id);
 
-    return q == NULL || q->limited ? &op_working_limited : &op_working_jobs;
+    return q == NULL || q->limits.limited ? &op_working_limited : &op_working_jobs;
 }
 
 void cmd_working(struct req *r) {

@@ -152,7 +152,7 @@ static void memory_usage(struct req *r) {
     else if (r->argc == 5 && !parse_int_strict(r->argv[4], &samples))
         usage_invalid(r, 4, NOT_AN_INTEGER);
     else if (q != NULL)
-        req_int(r, (int64_t)(sizeof *q + q->name.len + q->redelivery_cap * sizeof *q->returned));
+        req_int(r, (int64_t)(sizeof *q + q->name.len + q->scan.key_cap * sizeof *q->scan.keys));
     else {
         reply_null_bulk(r);
         req_end(r);
@@ -195,7 +195,7 @@ static void object_idletime(struct req *r) {
     const struct queue *q = find_object_or_reply(r);
 
     if (q != NULL)
-        req_int(r, (clock_mono() - q->used_us) / US_PER_S);
+        req_int(r, (clock_mono() - q->counters.used_us) / US_PER_S);
 }
 
 static void object_freq(struct req *r) {

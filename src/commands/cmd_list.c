@@ -22,7 +22,7 @@ void cmd_llen(struct req *r) {
 /* ---- shared ---- */
 
 enum list_end list_read_front(const struct queue *q) {
-    return q->front == END_NONE ? END_RIGHT : q->front;
+    return q->list.front == END_NONE ? END_RIGHT : q->list.front;
 }
 
 static void list_look(struct list_read *l) {
@@ -63,7 +63,7 @@ static void list_settle(struct list_read *l) {
     l->opening = list_read_in_txn(l) && !queue_is_open(l->q);
     if (l->opening)
         queue_wait_for_row(l->q, &l->row_waiter);
-    else if (l->q->front == END_NONE && (list_read_in_txn(l) || node_has_peers()))
+    else if (l->q->list.front == END_NONE && (list_read_in_txn(l) || node_has_peers()))
         list_front_wait(l->q, END_NONE, &l->row_waiter);
     else
         list_look(l);

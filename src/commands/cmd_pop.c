@@ -106,7 +106,7 @@ static void on_pop_unknown(struct row_waiter *p, const struct op_error *err) {
 /* True if the list may have elements. With peers the result is always true, because their messages about new jobs
  * may be on the way. */
 static bool may_have(struct queue *q) {
-    return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claiming > 0 || node_has_peers());
+    return q != NULL && q->id != 0 && (queue_budget(q) > 0 || q->claims.rows > 0 || node_has_peers());
 }
 
 static struct queue *first_with(const struct list_take *t, bool (*is)(struct queue *q)) {
@@ -121,7 +121,7 @@ static struct queue *first_with(const struct list_take *t, bool (*is)(struct que
 
 /* A command that does not wait must know the consume end of the list before it takes elements. */
 static bool needs_front(struct queue *q) {
-    return may_have(q) && q->front == END_NONE;
+    return may_have(q) && q->list.front == END_NONE;
 }
 
 /* True if the target list has a row, and its consume end is known. False: pop_begin() runs again later. */
@@ -132,7 +132,7 @@ static bool has_target(struct list_take *t) {
         queue_wait_for_row(to, &t->row_waiter);
         return false;
     }
-    if (to->front == END_NONE) {
+    if (to->list.front == END_NONE) {
         list_front_wait(to, list_other_end(t->pop.to_end), &t->row_waiter);
         return false;
     }

@@ -48,7 +48,7 @@ struct push {
 static struct get *push_find_taker(const struct push *p) {
     struct get *g;
 
-    if (p->req->task.client_txn != NULL || p->q->adding > 0)
+    if (p->req->task.client_txn != NULL || p->q->adds.accepted > 0)
         return NULL;
     g = get_find_taker(p->q);
     return g != NULL && g->kind != NULL && g->count >= (int64_t)p->count &&
@@ -133,7 +133,7 @@ static struct op *push_op_of(const struct push *p) {
 static void push_enter(struct push *p) {
     struct task *t = &p->req->task;
 
-    p->at_front = p->end == p->q->front;
+    p->at_front = p->end == p->q->list.front;
     make_ids(p);
     t->op = push_op_of(p);
     if (t->client_txn != NULL)
@@ -144,7 +144,7 @@ static void push_enter(struct push *p) {
 static void push_go_on(struct push *p) {
     if (!queue_is_open(p->q))
         queue_wait_for_row(p->q, &p->row_waiter);
-    else if (p->q->front == END_NONE)
+    else if (p->q->list.front == END_NONE)
         list_front_wait(p->q, list_other_end(p->end), &p->row_waiter);
     else
         push_enter(p);
@@ -157,16 +157,16 @@ static void on_known_queue(struct row_waiter *row_waiter, struct queue *q) {
 
 static void landed(struct push *p) {
     if (p->sent)
-        p->q->inserting -= (int64_t)p->count;
+        p->q->adds.sent -= (int64_t)p->count;
     if (p->place > 0)
-        p->q->pushes_ended += (int64_t)p->count;
+        p->q->adds.pushes_ended += (int64_t)p->count;
     p->sent = false;
     p->place = 0;
 }
 
 static void push_left(struct push *p) {
     p->q->users--;
-    p->q->adding -= (int64_t)p->count;
+    p->q->adds.accepted -= (int64_t)p->count;
 }
 
 static void on_unknown_queue(struct row_waiter *row_waiter, const struct op_error *err) {
@@ -190,7 +190,7 @@ static void push_start(struct push *p) {
     for (size_t i = 0; i < p->count; i++)
         queue_note_body(p->q, p->values[i].len);
     p->q->users++;
-    p->q->adding += (int64_t)p->count;
+    p->q->adds.accepted += (int64_t)p->count;
     push_go_on(p);
 }
 
@@ -204,9 +204,9 @@ static void take_place(struct push *p) {
     if (p->sent)
         return;
     p->sent = true;
-    p->q->inserting += (int64_t)p->count;
+    p->q->adds.sent += (int64_t)p->count;
     if (!push_is_apart(p))
-        p->place = p->q->pushes_sent += (int64_t)p->count;
+        p->place = p->q->adds.pushes_sent += (int64_t)p->count;
 }
 
 /* Gives the pushes of a transaction their places in the order of the requests, as their replies are. */
@@ -300,7 +300,7 @@ static struct job_key push_first_key(const struct push *p) {
 /* The number of elements of earlier requests that are not counted yet. Negative: elements of later requests are
  * counted already. */
 static int64_t uncounted_before(const struct push *p) {
-    return p->place > 0 ? p->place - (int64_t)p->count - p->q->pushes_ended : 0;
+    return p->place > 0 ? p->place - (int64_t)p->count - p->q->adds.pushes_ended : 0;
 }
 
 /* added: the jobs to count. 0 after a lost first try, because bootstrap.c has counted its jobs. */
@@ -516,7 +516,7 @@ void cmd_rpush(struct req *r) {
 
 static void push_if_there(struct req *r, enum list_end end) {
     const struct queue *q = queue_find(r->argv[1]);
-    bool in_txn = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->opening);
+    bool in_txn = r->task.client_txn != NULL && q != NULL && (q->id != 0 || q->row.opening);
 
     if (in_txn || queue_is_key(q))
         push_push(r, end, in_txn);

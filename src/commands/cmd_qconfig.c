@@ -215,7 +215,7 @@ static void reset_encode(struct params *p, struct task *t) {
 
 static void qconfig_end(struct qconfig *c) {
     c->q->users--;
-    c->q->used_us = clock_mono();
+    c->q->counters.used_us = clock_mono();
     OBSERVE(row_changed, c->q->id);
     req_ok(c->req);
 }

@@ -171,22 +171,22 @@ static void reply_stat(struct req *r, struct queue *q) {
     bool per_group = limits_are_per_group(q);
     size_t kept = setting_in_force(q, SETTING_RETENTION) > 0 ? 2 : 0;
 
-    reply_array(r, (q->limited || per_group ? 28 : 22) + kept);
+    reply_array(r, (q->limits.limited || per_group ? 28 : 22) + kept);
     reply_bulk_str(r, "name");
     reply_bulk(r, q->name);
     queue_pair_int(r, "len", queue_len(q));
     queue_pair_int(r, "age", (clock_db() - q->created_us) / US_PER_S);
-    queue_pair_int(r, "idle", (clock_mono() - q->used_us) / US_PER_S);
-    queue_pair_int(r, "blocked", q->waiter_count + globs_waiters(q));
+    queue_pair_int(r, "idle", (clock_mono() - q->counters.used_us) / US_PER_S);
+    queue_pair_int(r, "blocked", q->waiting.count + globs_waiters(q));
     reply_bulk_str(r, "import-from");
     reply_array(r, 0);
     queue_pair_int(r, "import-rate", 0);
-    queue_pair_int(r, "jobs-in", q->jobs_in);
-    queue_pair_int(r, "jobs-out", q->jobs_out);
+    queue_pair_int(r, "jobs-in", q->counters.jobs_in);
+    queue_pair_int(r, "jobs-out", q->counters.jobs_out);
     reply_bulk_str(r, "pause");
     reply_bulk_str(r, pause_name(q->pause));
-    queue_pair_int(r, "dead", q->dead > 0 ? q->dead : 0);
-    if (!q->limited && !per_group)
+    queue_pair_int(r, "dead", q->counters.dead > 0 ? q->counters.dead : 0);
+    if (!q->limits.limited && !per_group)
         return;
     queue_pair_int(r, "max-active", setting_in_force(q, SETTING_MAX_ACTIVE));
     queue_pair_int(r, "rate", setting_in_force(q, SETTING_RATE));
@@ -211,7 +211,7 @@ void cmd_qstat(struct req *r) {
         req_end(r);
         return;
     }
-    if (q->limited) {
+    if (q->limits.limited) {
         q->users++;
         r->data = q;
         r->task.op = &op_running_jobs;
@@ -241,7 +241,7 @@ static void running_done(struct task **tasks, size_t count, const PGresult *rows
 
         q->users--;
         reply_stat(r, q);
-        if (q->limited)
+        if (q->limits.limited)
             queue_pair_int(r, "running", row_int8(rows, (int)i, 1));
         reply_retention(r, q);
         req_end(r);
@@ -311,8 +311,8 @@ static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL,
 static bool queue_is_wanted(const struct queue *q, const void *how) {
     const struct queue_scan_options *o = how;
 
-    return q->shown && !q->hidden && (o->minlen < 0 || q->len >= o->minlen) &&
-           (o->maxlen < 0 || q->len <= o->maxlen) && o->importrate <= 0;
+    return q->shown && !q->hidden && (o->minlen < 0 || q->counters.len >= o->minlen) &&
+           (o->maxlen < 0 || q->counters.len <= o->maxlen) && o->importrate <= 0;
 }
 
 static int64_t at_least_one(int64_t count) {
@@ -456,7 +456,7 @@ static void pause_done(struct task **tasks, size_t count, const PGresult *rows) 
         pause_end(p);
         queue_set_pause(p->q, p->flags);
         queue_show(p->q);
-        p->q->used_us = clock_mono();
+        p->q->counters.used_us = clock_mono();
         queue_signal(p->q);
         OBSERVE(row_changed, p->q->id);
         reply_status(r, pause_name(p->flags));

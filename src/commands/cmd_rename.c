@@ -62,7 +62,8 @@ static void reply(struct renaming *n) {
 
 /* A queue that no list command has used keeps the order in which GETJOB takes its jobs. */
 static bool has_other_front(const struct renaming *n) {
-    return n->from->front != END_NONE && n->to->front != END_NONE && n->from->front != n->to->front;
+    return n->from->list.front != END_NONE && n->to->list.front != END_NONE &&
+           n->from->list.front != n->to->list.front;
 }
 
 static void too_many(struct renaming *n) {
@@ -105,7 +106,7 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
 static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
     bool may_stay = wish == END_NONE && (n->asked || (!key_is_in_txn(n->req) && !node_has_peers()));
 
-    if (q->front != END_NONE || (may_stay && !q->asking_front))
+    if (q->list.front != END_NONE || (may_stay && !q->list.asking))
         return false;
     n->asked = true;
     list_front_wait(q, wish, &n->row_waiter);
@@ -123,7 +124,7 @@ static bool waits(struct renaming *n) {
     case STEP_FRONT:
         return waits_for_front(n, n->from, END_NONE);
     default:
-        return waits_for_front(n, n->to, n->from->front);
+        return waits_for_front(n, n->to, n->from->list.front);
     }
 }
 

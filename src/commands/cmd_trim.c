@@ -125,8 +125,8 @@ static void encode_cut(struct params *p, const struct trimming *t, enum list_end
 static void trim_encode(struct params *p, struct task *task) {
     struct trimming *t = REQ_OF_TASK(task)->data;
 
-    if (t->look.q->trim == t)
-        t->look.q->trim = NULL;
+    if (t->look.q->list.trim == t)
+        t->look.q->list.trim = NULL;
     claim_note_scan(t->look.q, &t->walk);
     if (only_keeps(t))
         list_read_encode(p, &t->look);
@@ -141,8 +141,8 @@ static void trim_encode(struct params *p, struct task *task) {
 
 static void trim_leave(struct trimming *t) {
     queue_end_scan(&t->walk);
-    if (t->look.q->trim == t)
-        t->look.q->trim = NULL;
+    if (t->look.q->list.trim == t)
+        t->look.q->list.trim = NULL;
 }
 
 static void all_trimmed(struct task *task) {
@@ -209,14 +209,14 @@ static bool has_nothing_to_cut(const struct trimming *t) {
 
     if (t->start == 0 && t->stop == -1)
         return true;
-    if (node_has_peers() || t->look.q->counters_suspect || t->look.req->exec != NULL)
+    if (node_has_peers() || t->look.q->counters.suspect || t->look.req->exec != NULL)
         return false;
     return only_keeps(t) && (t->start == 0 || -t->start >= len) && (t->stop == -1 || t->stop + 1 >= len);
 }
 
 /* Many clients keep a list short, each after its own push. One trim is enough for all. */
 static bool trim_join(struct trimming *t) {
-    struct trimming *first = t->look.q->trim;
+    struct trimming *first = t->look.q->list.trim;
 
     if (first == NULL || first->start != t->start || first->stop != t->stop || t->look.req->exec != NULL)
         return false;
@@ -243,6 +243,6 @@ void cmd_ltrim(struct req *r) {
     if (trim_join(t))
         return;
     if (only_keeps(t) && r->exec == NULL)
-        t->look.q->trim = t;
+        t->look.q->list.trim = t;
     list_read_start(&t->look);
 }

@@ -225,9 +225,9 @@ static void load_queue(const PGresult *rows, int row) {
     queue_set_id(q, row_int4(rows, row, 0));
     queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
     q->created_us = row_time(rows, row, 3);
-    q->jobs_in = row_int8(rows, row, 6);
-    q->jobs_out = row_int8(rows, row, 7);
-    if (q->pause != 0 || q->jobs_in > 0)
+    q->counters.jobs_in = row_int8(rows, row, 6);
+    q->counters.jobs_out = row_int8(rows, row, 7);
+    if (q->pause != 0 || q->counters.jobs_in > 0)
         queue_show(q);
     settings_read(q, rows, row, 4);
 }
@@ -310,11 +310,11 @@ static void load_count(const PGresult *rows, int row) {
     }
     queue_set_counts(q, row_int8(rows, row, 2), row_int8(rows, row, 1));
     q->swept_id = row_null(rows, row, 3) ? job_id_at(clock_db()) : row_int8(rows, row, 3) - 1;
-    if (q->len > 0)
+    if (q->counters.len > 0)
         queue_show(q);
-    q->ranked |= q->len > 0 && row_int2(rows, row, 4) != 0;
+    q->scan.ranked |= q->counters.len > 0 && row_int2(rows, row, 4) != 0;
     /* The scan does not begin at the first key of the queue, where millions of dead rows may be. */
-    if (q->len > 0)
+    if (q->counters.len > 0)
         queue_scan_after(q, (struct job_key){ q->id, row_int2(rows, row, 4), row_int8(rows, row, 5) - 1 });
 }
 

@@ -21,7 +21,7 @@ static bool are_too_many(const struct key_in_txn *k) {
     int64_t jobs = 0;
 
     for (size_t i = 0; i < k->count; i++)
-        jobs += k->queues[i]->total;
+        jobs += k->queues[i]->counters.total;
     return jobs > KEY_IN_TXN_MOST;
 }
 

@@ -42,7 +42,7 @@ void claim_count_job(const struct queue *q) {
 /* ---- planning ---- */
 
 static int64_t planned_rows(const struct queue *q) {
-    return q->plan == NULL ? 0 : (int64_t)q->plan->slot_count;
+    return q->claims.plan == NULL ? 0 : (int64_t)q->claims.plan->slot_count;
 }
 
 static struct claim *claim_new(struct queue *q) {
@@ -64,14 +64,14 @@ static void add_slot(struct claim *c, struct slot s) {
 }
 
 static void claim_plan_row(struct queue *q, struct get *g) {
-    if (q->plan == NULL) {
-        q->plan = claim_new(q);
+    if (q->claims.plan == NULL) {
+        q->claims.plan = claim_new(q);
         planned_queues++;
-        list_push_back(&planned, &q->plan->in_plan);
+        list_push_back(&planned, &q->claims.plan->in_plan);
     }
     planned_total++;
     claim_count_job(q);
-    add_slot(q->plan, (struct slot){ g, get_add_place(g) });
+    add_slot(q->claims.plan, (struct slot){ g, get_add_place(g) });
 }
 
 static bool has_more(struct queue *q) {
@@ -110,7 +110,7 @@ static void plan_waiting(struct queue *q) {
 
 /* Filter for patterns: the queues that match a pattern take turns over all requests. */
 static bool is_open_for_more(struct queue *q) {
-    return !q->opening && has_more(q);
+    return !q->row.opening && has_more(q);
 }
 
 static bool plan_from(struct get *g, struct get_source from) {
@@ -129,7 +129,7 @@ static bool may_serve(const struct wait *w) {
 }
 
 static uint64_t *served(const struct wait *w) {
-    return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
+    return w->from.q != NULL ? &w->from.q->claims.served : &w->from.glob->served;
 }
 
 /* A queue that is empty now keeps its place in the rotation. */
@@ -181,12 +181,12 @@ static void plan_fresh(struct get *g) {
 /* Jobs with redelivery keys are before the scan position, so a claim by key fills the first slots with them. */
 static void split_keys(struct claim *walk) {
     struct queue *q = walk->q;
-    size_t most = q->redelivery_count < walk->slot_count ? q->redelivery_count : walk->slot_count;
+    size_t most = q->scan.key_count < walk->slot_count ? q->scan.key_count : walk->slot_count;
     size_t count = 0;
     struct job_key key;
     struct claim *keys;
 
-    if ((q->keys_claim != NULL && q->keys_claim->task.state == TASK_QUEUED) || most == 0 ||
+    if ((q->claims.by_keys != NULL && q->claims.by_keys->task.state == TASK_QUEUED) || most == 0 ||
         !queue_take_returned(q, &key))
         return;
     keys = claim_new(q);
@@ -198,8 +198,8 @@ static void split_keys(struct claim *walk) {
     walk->slot_count -= count;
     for (size_t i = 0; i < walk->slot_count; i++)
         walk->slots[i] = walk->slots[i + count];
-    q->keys_claim = keys;
-    q->claiming += (int64_t)count;
+    q->claims.by_keys = keys;
+    q->claims.rows += (int64_t)count;
     keys->key_count = count;
     keys->task.op = &op_claim_keys;
     keys->task.rows = (uint32_t)count;
@@ -215,8 +215,8 @@ void claim_free(struct claim *c) {
 }
 
 static void send_planned(struct claim *walk) {
-    walk->q->plan = NULL;
-    if (walk->q->limited) {
+    walk->q->claims.plan = NULL;
+    if (walk->q->limits.limited) {
         claim_limited(walk);
         return;
     }
@@ -225,7 +225,7 @@ static void send_planned(struct claim *walk) {
         claim_free(walk);
         return;
     }
-    walk->q->claiming += (int64_t)walk->slot_count;
+    walk->q->claims.rows += (int64_t)walk->slot_count;
     walk->task.op = &op_claim_walk;
     walk->task.rows = 1;
     batch_add(&walk->task);
@@ -344,12 +344,12 @@ static bool has_heard(const struct queue_scan *w) {
 void claim_walked(struct queue *q, const struct queue_scan *w, const struct job_key *last, bool to_the_end) {
     struct job_key end = { .rank = 0, .id = w->snapshot_end };
 
-    if (q->resets != w->resets) {
-        q->may_have_more = true;
+    if (q->scan.resets != w->resets) {
+        q->scan.may_have_more = true;
         return;
     }
     if (to_the_end)
-        q->may_have_more = has_heard(w);
+        q->scan.may_have_more = has_heard(w);
     else if (last != NULL)
         end = *last;
     else
@@ -357,10 +357,10 @@ void claim_walked(struct queue *q, const struct queue_scan *w, const struct job_
     if (!job_key_before(end, w->heard)) {
         end = w->heard;
         end.id--;
-        q->may_have_more = true;
+        q->scan.may_have_more = true;
     }
-    if (job_key_before(q->scan_position, end))
-        q->scan_position = end;
+    if (job_key_before(q->scan.position, end))
+        q->scan.position = end;
 }
 
 void claim_advance(struct claim *c, const struct job *last, bool to_the_end) {
@@ -375,7 +375,7 @@ static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
     c->rows = xmalloc(((size_t)n + 1) * sizeof *c->rows);
     for (int i = 0; i < n; i++)
         claim_read_row(c, rows, i, 0);
-    c->q->claiming -= (int64_t)c->slot_count;
+    c->q->claims.rows -= (int64_t)c->slot_count;
     claim_deal(c);
     for (int i = 0; i < n; i++)
         queue_forget_returned(c->q, c->rows[i].key);
@@ -385,8 +385,8 @@ static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
 }
 
 static void forget_keys_claim(const struct claim *c) {
-    if (c->q->keys_claim == c)
-        c->q->keys_claim = NULL;
+    if (c->q->claims.by_keys == c)
+        c->q->claims.by_keys = NULL;
 }
 
 static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -394,20 +394,20 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
         struct claim *c = CONTAINER_OF(tasks[i], struct claim, task);
 
         c->rows = xmalloc(c->slot_count * sizeof *c->rows);
-        c->q->landing = c;
+        c->q->claims.landing = c;
     }
     for (int i = 0; i < PQntuples(rows); i++) {
         struct queue *q = queue_find_id(row_int4(rows, i, 0));
 
-        if (q != NULL && q->landing != NULL)
-            claim_read_row(q->landing, rows, i, 1);
+        if (q != NULL && q->claims.landing != NULL)
+            claim_read_row(q->claims.landing, rows, i, 1);
     }
     for (size_t i = 0; i < count; i++) {
         struct claim *c = CONTAINER_OF(tasks[i], struct claim, task);
 
-        c->q->landing = NULL;
+        c->q->claims.landing = NULL;
         forget_keys_claim(c);
-        c->q->claiming -= (int64_t)c->slot_count;
+        c->q->claims.rows -= (int64_t)c->slot_count;
         claim_deal(c);
         after_claim(c->q);
         claim_free(c);
@@ -434,10 +434,10 @@ void claim_note_scan(struct queue *q, struct queue_scan *w) {
 void claim_begin_walk(struct params *p, struct claim *c) {
     claim_note_scan(c->q, &c->walk);
     c->sent_us = clock_db();
-    c->rooms = c->q->rooms;
+    c->rooms = c->q->limits.rooms;
     params_set_int4(p, 0, c->q->id);
-    params_set_int2(p, 1, c->q->scan_position.rank);
-    params_set_int8(p, 2, c->q->scan_position.id);
+    params_set_int2(p, 1, c->q->scan.position.rank);
+    params_set_int8(p, 2, c->q->scan.position.id);
     params_set_int4(p, 3, (int32_t)c->slot_count);
     params_set_time(p, 4, clock_db());
     params_set_int2(p, 5, (int16_t)node_self()->number);
@@ -476,7 +476,7 @@ static void claim_give_up(struct claim *c, bool unknown) {
         queue_return_key(q, c->keys[i]);
     forget_keys_claim(c);
     queue_signal(q);
-    q->claiming -= (int64_t)c->slot_count;
+    q->claims.rows -= (int64_t)c->slot_count;
     if (unknown)
         queue_reset_scan(q);
     else if (c->task.op != &op_claim_keys)

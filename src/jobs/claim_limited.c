@@ -13,7 +13,7 @@ enum { COL_WALKED = 9, COL_ROOM, COL_SOON, COL_WAIT_MS };
 
 static void claim_limited_take_keys(struct claim *c) {
     struct queue *q = c->q;
-    size_t most = q->redelivery_count < c->slot_count ? q->redelivery_count : c->slot_count;
+    size_t most = q->scan.key_count < c->slot_count ? q->scan.key_count : c->slot_count;
     struct job_key key;
 
     if (most == 0)
@@ -25,7 +25,7 @@ static void claim_limited_take_keys(struct claim *c) {
 
 void claim_limited(struct claim *c) {
     claim_limited_take_keys(c);
-    c->q->claiming += (int64_t)c->slot_count;
+    c->q->claims.rows += (int64_t)c->slot_count;
     c->task.op = &op_claim_limited;
     c->task.rows = 1;
     batch_add(&c->task);
@@ -98,7 +98,7 @@ static void claim_limited_limited_done(struct task **tasks, size_t count, const 
     bool to_the_end = row_int4(rows, 0, COL_ROOM) > walked.count;
 
     (void)count;
-    q->claiming -= (int64_t)c->slot_count;
+    q->claims.rows -= (int64_t)c->slot_count;
     if (!to_the_end)
         return_keys(c);
     if (!to_the_end && c->row_count < c->slot_count)

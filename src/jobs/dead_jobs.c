@@ -20,7 +20,7 @@ static bool may_be_dead(const struct job_ids *ids) {
     for (size_t i = 0; i < ids->count; i++) {
         const struct queue *q = queue_find_id(ids->keys[i].queue_id);
 
-        if (q != NULL && q->dead > 0)
+        if (q != NULL && q->counters.dead > 0)
             return true;
     }
     return node_has_peers();

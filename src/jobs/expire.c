@@ -239,7 +239,7 @@ void expiry_in_order(void) {
     for (uint32_t left = looks(); left > 0 && sweeps < SWEEP_QUEUES; left--) {
         struct queue *q = queue_at(next_slot++ % queue_slots());
 
-        if (q != NULL && q->id != 0 && q->total > 0 && q->swept_id < sweep_to)
+        if (q != NULL && q->id != 0 && q->counters.total > 0 && q->swept_id < sweep_to)
             sweep_queue(q);
     }
 }

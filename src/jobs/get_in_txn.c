@@ -55,7 +55,7 @@ void get_in_txn(struct req *r, int first, int64_t count, unsigned form) {
             req_error(r, "ERR GETJOB in a transaction takes names of queues, no patterns");
             return;
         }
-        if (get_in_txn_find_queue(r, r->argv[i])->limited) {
+        if (get_in_txn_find_queue(r, r->argv[i])->limits.limited) {
             req_error(r, "ERR GETJOB in a transaction takes no jobs from queues with limits");
             return;
         }

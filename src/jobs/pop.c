@@ -64,7 +64,7 @@ static struct op *const ops[POP_KINDS] = {
 
 /* Returns the claim of the transaction that is being built, or a new one. Pops of one kind share a claim. */
 static struct pop_claim *claim_of(struct queue *q, unsigned kind) {
-    struct pop_claim *c = q->pops[kind];
+    struct pop_claim *c = q->claims.pops[kind];
 
     if (c != NULL)
         return c;
@@ -73,9 +73,9 @@ static struct pop_claim *claim_of(struct queue *q, unsigned kind) {
     c->kind = kind;
     list_init(&c->task.node);
     list_init(&c->walk.node);
-    c->task.op = q->limited ? &op_pop_limited : ops[kind];
+    c->task.op = q->limits.limited ? &op_pop_limited : ops[kind];
     c->task.rows = 1;
-    q->pops[kind] = c;
+    q->claims.pops[kind] = c;
     batch_add(&c->task);
     return c;
 }
@@ -87,23 +87,24 @@ static void pop_plan_row(struct pop_claim *c, struct get *g) {
         c->keys = xrealloc(c->keys, c->cap * sizeof *c->keys);
     }
     c->slots[c->slot_count++] = (struct pop_slot){ .get = g, .place = get_add_place(g) };
-    c->q->claiming++;
+    c->q->claims.rows++;
     claim_count_job(c->q);
     if (c->kind & POP_LAST)
-        c->q->popping_last++;
+        c->q->claims.last_rows++;
     else if (queue_take_returned(c->q, &c->keys[c->key_count]))
         c->key_count++;
 }
 
 static bool may_find(struct queue *q) {
-    return q->id != 0 && claim_may_find(q) && (q->may_have_more || q->redelivery_count > q->popping_last);
+    return q->id != 0 && claim_may_find(q) &&
+           (q->scan.may_have_more || q->scan.key_count > q->claims.last_rows);
 }
 
 /* The statements of a transaction do not run in the order of the waiting requests. A request after one of another
  * kind therefore waits for the next transaction. */
 static bool is_joined(const struct queue *q, unsigned kind) {
     for (unsigned other = 0; other < POP_KINDS; other++)
-        if (other != kind && q->pops[other] != NULL)
+        if (other != kind && q->claims.pops[other] != NULL)
             return false;
     return true;
 }
@@ -112,9 +113,9 @@ static bool is_joined(const struct queue *q, unsigned kind) {
 static bool may_pop(struct queue *q, const struct pop *p) {
     if (!may_find(q))
         return false;
-    if (q->front == END_NONE)
+    if (q->list.front == END_NONE)
         list_front_ask(q, p->from);
-    return q->front != END_NONE;
+    return q->list.front != END_NONE;
 }
 
 static struct queue *first_source(const struct get *g) {
@@ -138,12 +139,12 @@ size_t pop_plan(struct get *g, struct queue *q) {
         q = first_source(g);
     if (q == NULL || !may_pop(q, p))
         return 0;
-    kind = (p->from != q->front ? POP_LAST : 0) | (p->to != NULL ? POP_MOVES : 0);
+    kind = (p->from != q->list.front ? POP_LAST : 0) | (p->to != NULL ? POP_MOVES : 0);
     if (!fresh && !is_joined(q, kind))
         return 0;
     get_claim(g);
     c = claim_of(q, kind);
-    coming = q->adding;
+    coming = q->adds.accepted;
     do
         pop_plan_row(c, g);
     while (++rows < (size_t)g->count && (may_find(q) || coming-- > 0) && claim_has_room(q));
@@ -154,7 +155,7 @@ size_t pop_plan(struct get *g, struct queue *q) {
 
 /* The scan position, or a key before it if a redelivery key is smaller. */
 static struct job_key pop_first_key(const struct pop_claim *c) {
-    struct job_key first = c->q->scan_position;
+    struct job_key first = c->q->scan.position;
 
     for (size_t i = 0; i < c->key_count; i++) {
         if (!job_key_before(first, c->keys[i])) {
@@ -170,7 +171,7 @@ int64_t pop_front_id(void) {
 }
 
 int64_t pop_new_id(const struct pop *p) {
-    return p->to_end == p->to->front ? pop_front_id() : -pop_front_id();
+    return p->to_end == p->to->list.front ? pop_front_id() : -pop_front_id();
 }
 
 static void encode_places(struct params *p, int col, struct pop_claim *c) {
@@ -186,7 +187,7 @@ static void encode_places(struct params *p, int col, struct pop_claim *c) {
 static void first_encode_key(struct params *p, struct pop_claim *c) {
     struct job_key first = pop_first_key(c);
 
-    c->q->pops[c->kind] = NULL;
+    c->q->claims.pops[c->kind] = NULL;
     claim_note_scan(c->q, &c->walk);
     params_set_int4(p, 0, c->q->id);
     params_set_int2(p, 1, first.rank);
@@ -206,7 +207,7 @@ static void first_encode(struct params *p, struct task *t) {
 static void last_encode(struct params *p, struct task *t) {
     struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
 
-    c->q->pops[c->kind] = NULL;
+    c->q->claims.pops[c->kind] = NULL;
     claim_note_scan(c->q, &c->walk);
     params_set_int4(p, 0, c->q->id);
     params_set_int4(p, 1, (int32_t)c->slot_count);
@@ -227,7 +228,7 @@ static void pop_limited_encode(struct params *p, struct task *t) {
     struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
 
     first_encode_key(p, c);
-    c->rooms = c->q->rooms;
+    c->rooms = c->q->limits.rooms;
     params_set_bool(p, 5, (c->kind & POP_LAST) != 0);
     if (c->kind & POP_MOVES)
         encode_places(p, 6, c);
@@ -247,9 +248,9 @@ static void pop_claim_free(struct pop_claim *c) {
 
 /* A request can own several slots. It may be freed when its last slot ends, so it must not be touched afterwards. */
 static void end_slots(struct pop_claim *c) {
-    c->q->claiming -= (int64_t)c->slot_count;
+    c->q->claims.rows -= (int64_t)c->slot_count;
     if (c->kind & POP_LAST)
-        c->q->popping_last -= c->slot_count;
+        c->q->claims.last_rows -= c->slot_count;
     for (size_t i = 0; i < c->slot_count; i++) {
         struct get *g = c->slots[i].get;
 
@@ -481,14 +482,14 @@ static void pop_forget_all(struct pop_claim *c) {
 }
 
 static void pop_give_up(struct pop_claim *c, bool unknown) {
-    if (c->q->pops[c->kind] == c)
-        c->q->pops[c->kind] = NULL;
+    if (c->q->claims.pops[c->kind] == c)
+        c->q->claims.pops[c->kind] = NULL;
     for (size_t i = 0; i < c->key_count; i++)
         queue_return_key(c->q, c->keys[i]);
     if (unknown)
         pop_forget_all(c);
     else
-        queue_scan_from(c->q, c->q->scan_position);
+        queue_scan_from(c->q, c->q->scan.position);
     queue_signal(c->q);
     end_slots(c);
     pop_claim_free(c);

@@ -37,7 +37,7 @@ static bool pop_in_txn_find_queues(struct list_take *t) {
     for (size_t i = 0; i < t->key_count; i++) {
         struct queue *q = queue_find(t->keys[i]);
 
-        if (q == NULL || (q->id == 0 && !q->opening))
+        if (q == NULL || (q->id == 0 && !q->row.opening))
             continue;
         t->queues[i] = q;
         some = true;
@@ -53,8 +53,8 @@ static void pop_in_txn_join(struct list_take *t) {
 
     task->op = &op_pop_in_txn;
     if (t->pop.to != NULL) {
-        task->op = t->pop.from == t->queues[0]->front ? &op_move_first_in_txn : &op_move_last_in_txn;
-        task->client_txn->ahead |= t->pop.to_end == t->pop.to->front;
+        task->op = t->pop.from == t->queues[0]->list.front ? &op_move_first_in_txn : &op_move_last_in_txn;
+        task->client_txn->ahead |= t->pop.to_end == t->pop.to->list.front;
     }
     task->rows = 1;
     batch_add(task);
@@ -64,7 +64,7 @@ static void pop_in_txn_join(struct list_take *t) {
 static bool pop_in_txn_is_known(struct list_take *t, struct queue *q, enum list_end wish) {
     if (!queue_is_open(q))
         queue_wait_for_row(q, &t->row_waiter);
-    else if (q->front == END_NONE)
+    else if (q->list.front == END_NONE)
         list_front_wait(q, wish, &t->row_waiter);
     else
         return true;
@@ -97,7 +97,7 @@ static bool pop_in_txn_is_limited(const struct list_take *t) {
     for (size_t i = 0; i < t->key_count; i++) {
         const struct queue *q = queue_find(t->keys[i]);
 
-        if (q != NULL && q->limited)
+        if (q != NULL && q->limits.limited)
             return true;
     }
     return false;
@@ -142,7 +142,7 @@ static void pop_encode(struct params *p, struct task *task) {
         params_int4(p, 0, source_id(q));
         params_int2(p, 1, first.rank);
         params_int8(p, 2, first.id);
-        params_int2(p, 3, q != NULL && t->pop.from != q->front);
+        params_int2(p, 3, q != NULL && t->pop.from != q->list.front);
     }
     params_set_int4(p, 4, (int32_t)most);
     params_set_time(p, 5, clock_db());
@@ -237,7 +237,7 @@ static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresul
         jobs[i] = undelivered_read(rows, (int)i, t->queues[row_int4(rows, (int)i, UNDELIVERED_COLUMNS) - 1]);
     if (found > 0)
         qsort(jobs, found, sizeof *jobs,
-              t->pop.from == jobs[0].q->front ? pop_in_txn_compare_keys : pop_in_txn_compare_backwards);
+              t->pop.from == jobs[0].q->list.front ? pop_in_txn_compare_keys : pop_in_txn_compare_backwards);
     count_gone(jobs, found);
     for (size_t i = 0; i < found; i++)
         keep_or_put_back(t, &jobs[i]);

@@ -155,7 +155,7 @@ static void make_jobs(struct firing *f) {
 
         j->key = addjob_key(f->q, &f->opt, now);
         j->at = addjob_times(&f->opt, j->key.id, now);
-        f->q->adding += !schedule_is_delayed(f);
+        f->q->adds.accepted += !schedule_is_delayed(f);
     }
     if (f->count == 0)
         f->last = TIME_NEVER;
@@ -172,7 +172,7 @@ static void schedule_enter(struct row_waiter *p, struct queue *q) {
 
 static void schedule_end(struct firing *f) {
     if (!schedule_is_delayed(f))
-        f->q->adding -= (int64_t)f->count;
+        f->q->adds.accepted -= (int64_t)f->count;
     f->q->users--;
     look.firing--;
     free(f);

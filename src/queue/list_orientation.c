@@ -15,7 +15,7 @@ struct front_task {
 void list_front_ask(struct queue *q, enum list_end wish) {
     struct front_task *t;
 
-    if (q->asking_front)
+    if (q->list.asking)
         return;
     t = xcalloc(1, sizeof *t);
     t->q = q;
@@ -23,13 +23,13 @@ void list_front_ask(struct queue *q, enum list_end wish) {
     t->task.op = &op_find_fronts;
     t->task.rows = 1;
     list_init(&t->task.node);
-    q->asking_front = true;
+    q->list.asking = true;
     q->users++;
     batch_add(&t->task);
 }
 
 void list_front_wait(struct queue *q, enum list_end wish, struct row_waiter *p) {
-    list_push_back(&q->front_waiters, &p->node);
+    list_push_back(&q->list.waiters, &p->node);
     list_front_ask(q, wish);
 }
 
@@ -48,9 +48,9 @@ static void list_orientation_end(struct front_task *t, const struct op_error *er
     struct list waiting;
     struct list *node;
 
-    q->asking_front = false;
+    q->list.asking = false;
     list_init(&waiting);
-    list_splice_back(&waiting, &q->front_waiters);
+    list_splice_back(&waiting, &q->list.waiters);
     while ((node = list_pop_front(&waiting)) != NULL) {
         struct row_waiter *p = LIST_ENTRY(node, struct row_waiter, node);
 
@@ -69,14 +69,14 @@ static void fronts_done(struct task **tasks, size_t count, const PGresult *rows)
         struct queue *q = queue_find_id(row_int4(rows, i, 0));
 
         if (q != NULL && !row_null(rows, i, 1))
-            q->front = (enum list_end)row_int2(rows, i, 1);
+            q->list.front = (enum list_end)row_int2(rows, i, 1);
     }
     for (size_t i = 0; i < count; i++) {
         struct front_task *t = CONTAINER_OF(tasks[i], struct front_task, task);
 
         /* The row of the queue was deleted while the statement ran: use our own choice. */
-        if (t->q->front == END_NONE)
-            t->q->front = t->wish;
+        if (t->q->list.front == END_NONE)
+            t->q->list.front = t->wish;
         list_orientation_end(t, NULL);
     }
 }

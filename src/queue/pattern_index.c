@@ -112,11 +112,11 @@ size_t glob_unescape(struct slice name, char *out) {
 static void pattern_index_compare(struct glob *g, struct queue *q) {
     bool fits = !q->hidden && glob_match(g->text, q->name, false);
 
-    if (q->patterns == NULL)
-        q->patterns = xcalloc(GLOB_WORDS, sizeof *q->patterns);
+    if (q->matches.patterns == NULL)
+        q->matches.patterns = xcalloc(GLOB_WORDS, sizeof *q->matches.patterns);
     pattern_index_make_room(&g->queues, &g->words, q->slot);
     pattern_index_set_bit(g->queues, q->slot, fits);
-    pattern_index_set_bit(q->patterns, g->slot, fits);
+    pattern_index_set_bit(q->matches.patterns, g->slot, fits);
 }
 
 static void set_ready(const struct queue *q) {
@@ -129,9 +129,9 @@ static void set_ready(const struct queue *q) {
 static void pattern_index_meet(struct queue *q) {
     struct glob *g, *next;
 
-    if (q->met)
+    if (q->matches.met)
         return;
-    q->met = true;
+    q->matches.met = true;
     HASH_ITER(by_text, patterns.by_text, g, next) {
         pattern_index_compare(g, q);
     }
@@ -152,7 +152,7 @@ void globs_part(struct queue *q) {
     }
     if (q->slot / BITS < patterns.words)
         pattern_index_set_bit(patterns.ready, q->slot, false);
-    free(q->patterns);
+    free(q->matches.patterns);
 }
 
 /* ---- life of patterns ---- */
@@ -188,7 +188,7 @@ static bool settle_some(struct glob *g) {
         struct queue *q = queue_at(g->compared);
 
         left--;
-        if (q == NULL || !q->met)
+        if (q == NULL || !q->matches.met)
             continue;
         pattern_index_compare(g, q);
         set_ready(q);
@@ -282,7 +282,7 @@ static struct queue *find_between(const struct glob *g, uint32_t from, uint32_t 
 
         if (accept(q))
             return q;
-        if (queue_budget(q) <= 0 && q->claiming == 0)
+        if (queue_budget(q) <= 0 && q->claims.rows == 0)
             pattern_index_set_bit(patterns.ready, from, false);
         from++;
     }
@@ -312,9 +312,9 @@ struct glob *patterns_next_waiting(struct queue *q, uint32_t *from) {
     if (patterns.waiting_count == 0)
         return NULL;
     pattern_index_meet(q);
-    if (q->patterns == NULL)
+    if (q->matches.patterns == NULL)
         return NULL;
-    bit = common_bit(q->patterns, patterns.waiting, *from, PATTERNS_MAX);
+    bit = common_bit(q->matches.patterns, patterns.waiting, *from, PATTERNS_MAX);
     *from = bit + 1;
     return bit < PATTERNS_MAX ? patterns.slots[bit] : NULL;
 }

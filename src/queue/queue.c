@@ -99,8 +99,9 @@ static void remove_rowless(struct queue *q) {
 }
 
 bool queue_is_unused(const struct queue *q) {
-    return q->total == 0 && q->dead == 0 && q->users == 0 && q->pause == 0 && q->settings == NULL &&
-           q->claiming == 0 && !q->opening && list_empty(&q->row_waiters) && list_empty(&q->in_dirty);
+    return q->counters.total == 0 && q->counters.dead == 0 && q->users == 0 && q->pause == 0 &&
+           q->settings == NULL && q->claims.rows == 0 && !q->row.opening && list_empty(&q->row.waiters) &&
+           list_empty(&q->counters.in_dirty);
 }
 
 void queue_unwait(struct queue *q) {
@@ -133,18 +134,18 @@ static struct queue *queue_new(struct slice name) {
 
     q->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
     q->hidden = slice_equal(q->name, SLICE(QUEUE_HIDDEN));
-    q->scan_position = beginning;
+    q->scan.position = beginning;
     q->created_us = clock_db();
-    q->used_us = clock_mono();
-    list_init(&q->in_dirty);
+    q->counters.used_us = clock_mono();
+    list_init(&q->counters.in_dirty);
     list_init(&q->in_ready);
-    list_init(&q->waiters);
-    list_init(&q->row_waiters);
-    list_init(&q->front_waiters);
-    list_init(&q->walks);
-    list_init(&q->in_outbox);
-    list_init(&q->in_unsent_ready);
-    list_init(&q->in_room);
+    list_init(&q->waiting.list);
+    list_init(&q->row.waiters);
+    list_init(&q->list.waiters);
+    list_init(&q->scan.sent);
+    list_init(&q->outbox.in_changed);
+    list_init(&q->outbox.in_ready);
+    list_init(&q->outbox.in_room);
     list_init(&q->in_paused);
     list_init(&q->in_rowless);
     q->slot = queue_free_slot();
@@ -170,7 +171,7 @@ void queue_set_id(struct queue *q, int32_t id) {
         return;
     if (q->id != 0)
         PARTS_DELETE(by_id, queues.by_id, q);
-    q->front = END_NONE;
+    q->list.front = END_NONE;
     q->id = id;
     if (id == 0) {
         add_rowless(q);
@@ -182,10 +183,10 @@ void queue_set_id(struct queue *q, int32_t id) {
 
 static void set_len(struct queue *q, int64_t len) {
     if (!q->hidden) {
-        queues.keys -= q->len > 0;
+        queues.keys -= q->counters.len > 0;
         queues.keys += len > 0;
     }
-    q->len = len;
+    q->counters.len = len;
 }
 
 static void set_shown(struct queue *q, bool shown) {
@@ -201,13 +202,13 @@ void queue_show(struct queue *q) {
 }
 
 static void set_total(struct queue *q, int64_t total) {
-    queues.total += total - q->total;
-    q->total = total;
+    queues.total += total - q->counters.total;
+    q->counters.total = total;
 }
 
 static void set_dead(struct queue *q, int64_t dead) {
-    queues.dead += dead - q->dead;
-    q->dead = dead;
+    queues.dead += dead - q->counters.dead;
+    q->counters.dead = dead;
 }
 
 static void set_counts(struct queue *q, int64_t len, int64_t total, int64_t dead) {
@@ -228,40 +229,40 @@ void queue_drop(struct queue *q) {
     queues.slots[q->slot] = NULL;
     if (q->slot < queues.first_free)
         queues.first_free = q->slot;
-    list_remove(&q->in_dirty);
+    list_remove(&q->counters.in_dirty);
     list_remove(&q->in_ready);
     OBSERVE(dropped, q);
     limits_drop(q);
     settings_clear(q);
-    free(q->peers);
-    free(q->returned);
+    free(q->counters.peers);
+    free(q->scan.keys);
     free((char *)q->name.ptr);
     free(q);
 }
 
 /* The audit may lack jobs that CONN_LARGE committed in the same time, or the counters include them twice. */
 static void note_counted(struct queue *q) {
-    q->counted_us = clock_mono();
-    q->counters_suspect |= q->landed_apart;
-    q->landed_apart = false;
+    q->counters.counted_us = clock_mono();
+    q->counters.suspect |= q->counters.landed_apart;
+    q->counters.landed_apart = false;
 }
 
 /* The rows and the ids remain, because sent statements may use the ids. Unused queues are forgotten later. */
 void queue_clear(void) {
     QUEUE_EACH(q) {
-        list_remove(&q->in_dirty);
+        list_remove(&q->counters.in_dirty);
         queue_set_pause(q, 0);
         settings_clear(q);
-        set_shown(q, !list_empty(&q->waiters));
+        set_shown(q, !list_empty(&q->waiting.list));
         set_counts(q, 0, 0, 0);
         note_counted(q);
-        q->jobs_in = q->jobs_out = 0;
-        q->saved_in = q->own.jobs_in;
-        q->saved_out = q->own.jobs_out;
-        q->redelivery_count = 0;
-        q->may_have_more = false;
-        q->served = 0;
-        q->front = END_NONE;
+        q->counters.jobs_in = q->counters.jobs_out = 0;
+        q->counters.saved_in = q->counters.own.jobs_in;
+        q->counters.saved_out = q->counters.own.jobs_out;
+        q->scan.key_count = 0;
+        q->scan.may_have_more = false;
+        q->claims.served = 0;
+        q->list.front = END_NONE;
         q->created_us = clock_db();
     }
 }
@@ -325,55 +326,56 @@ static void queue_sift_down(struct job_key *heap, size_t count, size_t at) {
 
 /* Drops the redelivery keys and scans from the first of them: all their jobs are at or after it. */
 static void walk_from_first_returned(struct queue *q) {
-    struct job_key before = q->returned[0];
+    struct job_key before = q->scan.keys[0];
 
     before.id--;
-    q->redelivery_count = 0;
+    q->scan.key_count = 0;
     queue_scan_from(q, before);
 }
 
 void queue_return_key(struct queue *q, struct job_key key) {
-    if (q->redelivery_count == q->redelivery_cap) {
-        q->redelivery_cap = q->redelivery_cap == 0 ? 16 : q->redelivery_cap * 2;
-        q->returned = xrealloc(q->returned, q->redelivery_cap * sizeof *q->returned);
+    if (q->scan.key_count == q->scan.key_cap) {
+        q->scan.key_cap = q->scan.key_cap == 0 ? 16 : q->scan.key_cap * 2;
+        q->scan.keys = xrealloc(q->scan.keys, q->scan.key_cap * sizeof *q->scan.keys);
     }
-    q->returned[q->redelivery_count] = key;
-    queue_sift_up(q->returned, q->redelivery_count++);
-    if (q->redelivery_count == RETURNED_MAX)
+    q->scan.keys[q->scan.key_count] = key;
+    queue_sift_up(q->scan.keys, q->scan.key_count++);
+    if (q->scan.key_count == RETURNED_MAX)
         walk_from_first_returned(q);
 }
 
 static void pop_returned(struct queue *q) {
-    q->returned[0] = q->returned[--q->redelivery_count];
-    queue_sift_down(q->returned, q->redelivery_count, 0);
+    q->scan.keys[0] = q->scan.keys[--q->scan.key_count];
+    queue_sift_down(q->scan.keys, q->scan.key_count, 0);
 }
 
 /* A key after the scan position is not taken while a scan is needed. The scan may find jobs of a higher
  * priority. */
 bool queue_take_returned(struct queue *q, struct job_key *key) {
-    if (q->redelivery_count == 0 || (q->may_have_more && job_key_before(q->scan_position, q->returned[0])))
+    if (q->scan.key_count == 0 ||
+        (q->scan.may_have_more && job_key_before(q->scan.position, q->scan.keys[0])))
         return false;
-    *key = q->returned[0];
+    *key = q->scan.keys[0];
     pop_returned(q);
     return true;
 }
 
 void queue_forget_returned(struct queue *q, struct job_key key) {
-    while (q->redelivery_count > 0 && q->returned[0].rank == key.rank && q->returned[0].id == key.id)
+    while (q->scan.key_count > 0 && q->scan.keys[0].rank == key.rank && q->scan.keys[0].id == key.id)
         pop_returned(q);
 }
 
 void queue_remove_returned(struct queue *q, struct job_key key) {
     size_t at = 0;
 
-    while (at < q->redelivery_count && (q->returned[at].rank != key.rank || q->returned[at].id != key.id))
+    while (at < q->scan.key_count && (q->scan.keys[at].rank != key.rank || q->scan.keys[at].id != key.id))
         at++;
-    if (at == q->redelivery_count)
+    if (at == q->scan.key_count)
         return;
-    q->returned[at] = q->returned[--q->redelivery_count];
-    queue_sift_down(q->returned, q->redelivery_count, at);
-    if (at < q->redelivery_count)
-        queue_sift_up(q->returned, at);
+    q->scan.keys[at] = q->scan.keys[--q->scan.key_count];
+    queue_sift_down(q->scan.keys, q->scan.key_count, at);
+    if (at < q->scan.key_count)
+        queue_sift_up(q->scan.keys, at);
 }
 
 static int queue_compare_keys(const void *a, const void *b) {
@@ -385,29 +387,29 @@ static int queue_compare_keys(const void *a, const void *b) {
 void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t count) {
     size_t kept = 0;
 
-    if (q->redelivery_count == 0 || count == 0)
+    if (q->scan.key_count == 0 || count == 0)
         return;
     qsort(keys, count, sizeof *keys, queue_compare_keys);
-    if (job_key_before(keys[count - 1], q->returned[0]))
+    if (job_key_before(keys[count - 1], q->scan.keys[0]))
         return;
-    for (size_t i = 0; i < q->redelivery_count; i++) {
-        struct job_key key = q->returned[i];
+    for (size_t i = 0; i < q->scan.key_count; i++) {
+        struct job_key key = q->scan.keys[i];
 
         if (bsearch(&key, keys, count, sizeof *keys, queue_compare_keys) != NULL)
             continue;
-        q->returned[kept] = key;
-        queue_sift_up(q->returned, kept++);
+        q->scan.keys[kept] = key;
+        queue_sift_up(q->scan.keys, kept++);
     }
-    q->redelivery_count = kept;
+    q->scan.key_count = kept;
 }
 
 /* ---- sent scans ---- */
 
 void queue_begin_scan(struct queue *q, struct queue_scan *w) {
     w->heard = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
-    w->start = q->scan_position;
-    w->resets = q->resets;
-    list_push_back(&q->walks, &w->node);
+    w->start = q->scan.position;
+    w->resets = q->scan.resets;
+    list_push_back(&q->scan.sent, &w->node);
 }
 
 void queue_end_scan(struct queue_scan *w) {
@@ -416,7 +418,7 @@ void queue_end_scan(struct queue_scan *w) {
 
 /* The snapshot of a sent scan may be older than the commit of a peer. */
 static void note_heard(struct queue *q, struct job_key key) {
-    for (struct list *n = q->walks.next; n != &q->walks; n = n->next) {
+    for (struct list *n = q->scan.sent.next; n != &q->scan.sent; n = n->next) {
         struct queue_scan *w = LIST_ENTRY(n, struct queue_scan, node);
 
         if (job_key_before(key, w->heard))
@@ -431,14 +433,14 @@ static void note_heard(struct queue *q, struct job_key key) {
 #define UNSEEN_JOB_BYTES ((size_t)1024 * 1024)
 
 void queue_note_body(struct queue *q, size_t len) {
-    if (q->total <= 0 && q->adding <= 0)
-        q->largest_body = 0;
-    if (len + JOB_BYTES > q->largest_body)
-        q->largest_body = len + JOB_BYTES;
+    if (q->counters.total <= 0 && q->adds.accepted <= 0)
+        q->counters.largest_body = 0;
+    if (len + JOB_BYTES > q->counters.largest_body)
+        q->counters.largest_body = len + JOB_BYTES;
 }
 
 size_t queue_job_bytes(const struct queue *q) {
-    return q->largest_body > 0 ? q->largest_body : UNSEEN_JOB_BYTES;
+    return q->counters.largest_body > 0 ? q->counters.largest_body : UNSEEN_JOB_BYTES;
 }
 
 int64_t queue_result_rows(const struct queue *q) {
@@ -451,24 +453,24 @@ int64_t queue_result_rows(const struct queue *q) {
 #define DOUBTFUL_BUDGET 16
 
 int64_t queue_budget(const struct queue *q) {
-    int64_t returned = (int64_t)q->redelivery_count;
+    int64_t returned = (int64_t)q->scan.key_count;
     int64_t walk = 0;
 
-    if (queue_is_shut(q) || q->full)
+    if (queue_is_shut(q) || q->limits.full)
         return 0;
-    if (q->may_have_more) {
-        walk = q->len - returned - q->claiming;
-        if (q->counters_suspect && walk < DOUBTFUL_BUDGET - q->claiming)
-            walk = DOUBTFUL_BUDGET - q->claiming;
+    if (q->scan.may_have_more) {
+        walk = q->counters.len - returned - q->claims.rows;
+        if (q->counters.suspect && walk < DOUBTFUL_BUDGET - q->claims.rows)
+            walk = DOUBTFUL_BUDGET - q->claims.rows;
         /* len may be too small for a moment, so a claim always requests at least one row. */
         if (walk < 1)
-            walk = q->claiming == 0 ? 1 : 0;
+            walk = q->claims.rows == 0 ? 1 : 0;
     }
     return returned + walk;
 }
 
 bool queue_is_awaited(struct queue *q) {
-    return !list_empty(&q->waiters) || patterns_wait_for(q);
+    return !list_empty(&q->waiting.list) || patterns_wait_for(q);
 }
 
 void queue_signal(struct queue *q) {
@@ -484,24 +486,24 @@ struct queue *queue_next_signalled(void) {
 }
 
 static void note_returned(struct queue *q, struct job_key key) {
-    q->ranked |= key.rank != 0;
+    q->scan.ranked |= key.rank != 0;
     queue_return_key(q, key);
     limits_heard_room(q);
     queue_signal(q);
 }
 
 static void note_ready(struct queue *q, struct job_key key) {
-    q->ranked |= key.rank != 0;
+    q->scan.ranked |= key.rank != 0;
     /* No ready job is between the scan position and key. But jobs that were handed off since the last claim
      * may have left millions of dead rows there. */
-    if (!q->may_have_more)
-        q->scan_position = (struct job_key){ q->id, key.rank, key.id - 1 };
-    q->may_have_more = true;
+    if (!q->scan.may_have_more)
+        q->scan.position = (struct job_key){ q->id, key.rank, key.id - 1 };
+    q->scan.may_have_more = true;
     queue_signal(q);
 }
 
 static void place_ready(struct queue *q, struct job_key key) {
-    if (job_key_before(q->scan_position, key))
+    if (job_key_before(q->scan.position, key))
         note_ready(q, key);
     else
         note_returned(q, key);
@@ -527,8 +529,8 @@ void queue_job_ready(struct queue *q, struct job_key key) {
 
 void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us) {
     note_heard(q, first);
-    q->counters_suspect |= q->counted_us >= sent_us;
-    q->landed_apart = true;
+    q->counters.suspect |= q->counters.counted_us >= sent_us;
+    q->counters.landed_apart = true;
 }
 
 void queue_heard_ready(struct queue *q, struct job_key key) {
@@ -540,48 +542,48 @@ void queue_heard_ready(struct queue *q, struct job_key key) {
 void queue_heard_returned(struct queue *q, struct job_key key) {
     note_heard(q, key);
     limits_heard_room(q);
-    if (!q->may_have_more || !job_key_before(q->scan_position, key))
+    if (!q->scan.may_have_more || !job_key_before(q->scan.position, key))
         note_returned(q, key);
 }
 
 void queue_scan_from(struct queue *q, struct job_key key) {
-    if (job_key_before(key, q->scan_position))
-        q->scan_position = key;
-    q->may_have_more = true;
-    q->resets++;
+    if (job_key_before(key, q->scan.position))
+        q->scan.position = key;
+    q->scan.may_have_more = true;
+    q->scan.resets++;
     queue_signal(q);
 }
 
 void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
-    q->ranked |= first.rank != 0;
+    q->scan.ranked |= first.rank != 0;
     queue_count_len(q, count);
     queue_scan_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
     OBSERVE(ready, q, first, count);
 }
 
 void queue_reset_scan(struct queue *q) {
-    q->redelivery_count = 0;
+    q->scan.key_count = 0;
     queue_scan_from(q, beginning);
 }
 
 void queue_scan_after(struct queue *q, struct job_key key) {
-    q->redelivery_count = 0;
-    q->scan_position = key;
-    q->may_have_more = q->len > 0;
-    q->resets++;
+    q->scan.key_count = 0;
+    q->scan.position = key;
+    q->scan.may_have_more = q->counters.len > 0;
+    q->scan.resets++;
     queue_signal(q);
 }
 
 bool queue_misses_jobs(const struct queue *q) {
-    return q->len > 0 && !q->may_have_more && q->redelivery_count == 0 && q->claiming == 0;
+    return q->counters.len > 0 && !q->scan.may_have_more && q->scan.key_count == 0 && q->claims.rows == 0;
 }
 
 struct job_key queue_first_key(const struct queue *q) {
-    struct job_key first = q->scan_position;
+    struct job_key first = q->scan.position;
 
     first.queue_id = q->id;
-    if (q->redelivery_count > 0 && !job_key_before(first, q->returned[0])) {
-        first = q->returned[0];
+    if (q->scan.key_count > 0 && !job_key_before(first, q->scan.keys[0])) {
+        first = q->scan.keys[0];
         first.id--;
     }
     return first;
@@ -602,8 +604,8 @@ struct list *queue_paused_in(void) {
 /* ---- counters ---- */
 
 static void queue_changed(struct queue *q) {
-    q->changes++;
-    q->changed_us = clock_mono();
+    q->counters.changes++;
+    q->counters.changed_us = clock_mono();
 }
 
 static void own_changed(struct queue *q) {
@@ -612,20 +614,20 @@ static void own_changed(struct queue *q) {
 }
 
 void queue_count_len(struct queue *q, int64_t change) {
-    set_len(q, q->len + change);
-    q->own.len += change;
+    set_len(q, q->counters.len + change);
+    q->counters.own.len += change;
     own_changed(q);
 }
 
 void queue_count_total(struct queue *q, int64_t change) {
-    set_total(q, q->total + change);
-    q->own.total += change;
+    set_total(q, q->counters.total + change);
+    q->counters.own.total += change;
     own_changed(q);
 }
 
 void queue_count_dead(struct queue *q, int64_t change) {
-    set_dead(q, q->dead + change);
-    q->own.dead += change;
+    set_dead(q, q->counters.dead + change);
+    q->counters.own.dead += change;
     queue_show(q);
     own_changed(q);
 }
@@ -664,22 +666,22 @@ void queue_count_gone(struct job_key key, int64_t queued_since) {
 }
 
 static void mark_dirty(struct queue *q) {
-    q->used_us = clock_mono();
-    if (q->id != 0 && list_empty(&q->in_dirty))
-        list_push_back(&queues.dirty, &q->in_dirty);
+    q->counters.used_us = clock_mono();
+    if (q->id != 0 && list_empty(&q->counters.in_dirty))
+        list_push_back(&queues.dirty, &q->counters.in_dirty);
 }
 
 void queue_count_in(struct queue *q, int64_t jobs) {
-    q->jobs_in += jobs;
-    q->own.jobs_in += jobs;
+    q->counters.jobs_in += jobs;
+    q->counters.own.jobs_in += jobs;
     queue_show(q);
     mark_dirty(q);
     own_changed(q);
 }
 
 void queue_count_out(struct queue *q, int64_t jobs) {
-    q->jobs_out += jobs;
-    q->own.jobs_out += jobs;
+    q->counters.jobs_out += jobs;
+    q->counters.own.jobs_out += jobs;
     mark_dirty(q);
     own_changed(q);
 }
@@ -687,40 +689,40 @@ void queue_count_out(struct queue *q, int64_t jobs) {
 struct queue *queue_next_dirty(void) {
     struct list *node = list_pop_front(&queues.dirty);
 
-    return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_dirty);
+    return node == NULL ? NULL : LIST_ENTRY(node, struct queue, counters.in_dirty);
 }
 
 /* ---- counter shares ---- */
 
 static struct queue_share *share_of(struct queue *q, uint16_t node, struct queue_share first) {
-    for (size_t i = 0; i < q->peer_count; i++)
-        if (q->peers[i].node == node)
-            return &q->peers[i].share;
-    q->peers = xrealloc(q->peers, (q->peer_count + 1) * sizeof *q->peers);
-    q->peers[q->peer_count] = (struct peer_share){ node, first };
-    return &q->peers[q->peer_count++].share;
+    for (size_t i = 0; i < q->counters.peer_count; i++)
+        if (q->counters.peers[i].node == node)
+            return &q->counters.peers[i].share;
+    q->counters.peers = xrealloc(q->counters.peers, (q->counters.peer_count + 1) * sizeof *q->counters.peers);
+    q->counters.peers[q->counters.peer_count] = (struct peer_share){ node, first };
+    return &q->counters.peers[q->counters.peer_count++].share;
 }
 
 void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share, bool base) {
     struct queue_share *known = share_of(q, node, base ? share : (struct queue_share){ 0 });
 
-    q->counters_suspect |= base;
-    set_counts(q, q->len + share.len - known->len, q->total + share.total - known->total,
-               q->dead + share.dead - known->dead);
-    q->jobs_in += share.jobs_in - known->jobs_in;
-    q->jobs_out += share.jobs_out - known->jobs_out;
-    if (share.jobs_in > known->jobs_in || (!base && q->dead > 0))
+    q->counters.suspect |= base;
+    set_counts(q, q->counters.len + share.len - known->len, q->counters.total + share.total - known->total,
+               q->counters.dead + share.dead - known->dead);
+    q->counters.jobs_in += share.jobs_in - known->jobs_in;
+    q->counters.jobs_out += share.jobs_out - known->jobs_out;
+    if (share.jobs_in > known->jobs_in || (!base && q->counters.dead > 0))
         queue_show(q);
     if (share.jobs_in != known->jobs_in || share.jobs_out != known->jobs_out)
-        q->used_us = clock_mono();
+        q->counters.used_us = clock_mono();
     *known = share;
     queue_changed(q);
 }
 
 void queue_forget_share(struct queue *q, uint16_t node) {
-    for (size_t i = 0; i < q->peer_count; i++) {
-        if (q->peers[i].node == node) {
-            q->peers[i] = q->peers[--q->peer_count];
+    for (size_t i = 0; i < q->counters.peer_count; i++) {
+        if (q->counters.peers[i].node == node) {
+            q->counters.peers[i] = q->counters.peers[--q->counters.peer_count];
             return;
         }
     }
@@ -733,13 +735,13 @@ void queue_forget_shares(uint16_t node) {
 
 void queue_suspect_all(void) {
     QUEUE_EACH(q)
-    q->counters_suspect = true;
+    q->counters.suspect = true;
 }
 
 void queue_set_counts(struct queue *q, int64_t len, int64_t total) {
-    set_counts(q, len, total, q->dead);
+    set_counts(q, len, total, q->counters.dead);
     queue_changed(q);
-    q->counted = q->changes;
+    q->counters.counted = q->counters.changes;
     note_counted(q);
 }
 

@@ -59,103 +59,135 @@ enum list_end { END_NONE, END_LEFT, END_RIGHT };
 /* The queue of HEALTH. It is not listed and no pattern matches it, but commands can name it. */
 #define QUEUE_HIDDEN "__health__"
 
-struct queue {
-    UT_hash_handle by_name;
-    UT_hash_handle by_id;
-    struct slice name;
-    int32_t id;             /* 0: no row in the database yet */
-    uint32_t slot;          /* index in the table of all queues, the order of QSCAN */
-    unsigned pause;         /* enum queue_pause */
-    struct list in_paused;  /* in the list of queues that are paused in */
-    struct list in_rowless; /* in the list of queues without a row */
-    /* PAUSE OUT statements that have not ended; claims sent after them find the queue paused */
-    int pausing;
-    struct queue_settings *settings; /* NULL: nothing was set; settings.h */
-    bool hidden;                     /* QUEUE_HIDDEN */
-    bool met;                        /* its name has been compared with all patterns */
-    bool shown; /* clients see it, queue_show(); false while it has had delayed jobs only */
-
-    /* Counters over all servers, changed by queue_count_*(). */
-    int64_t len;          /* queued jobs, which could be delivered now (QLEN) */
-    int64_t total;        /* jobs in any state, without dead letters */
-    int64_t dead;         /* dead letters */
-    int64_t jobs_in;      /* how often a job entered the queue, since the object was made or as loaded */
-    int64_t jobs_out;     /* the same for deliveries */
-    int64_t adding;       /* accepted jobs that their commit will queue */
-    int64_t inserting;    /* the part of `adding` that is sent, and not handed off to a waiter */
-    int64_t pushes_sent;  /* elements in sent pushes, repetitions included */
-    int64_t pushes_ended; /* the part of pushes_sent whose transaction has ended */
-    int64_t saved_in;     /* the part of own.jobs_in that was saved in the database */
-    int64_t saved_out;    /* the same of own.jobs_out */
-
-    /* Counter shares, and notifications. */
+/* Counters over all servers, and the counter share of each server. */
+struct queue_counters {
+    int64_t len;              /* queued jobs, which could be delivered now (QLEN) */
+    int64_t total;            /* jobs in any state, without dead letters */
+    int64_t dead;             /* dead letters */
+    int64_t jobs_in;          /* how often a job entered the queue, since the object was made or as loaded */
+    int64_t jobs_out;         /* the same for deliveries */
+    int64_t saved_in;         /* the part of own.jobs_in that was saved in the database */
+    int64_t saved_out;        /* the same of own.jobs_out */
+    int64_t used_us;          /* clock_mono() when a job was last queued or delivered */
+    struct list in_dirty;     /* in the list of queues whose counters differ from the database */
+    size_t largest_body;      /* largest body, with overhead, since the queue was empty; 0: unknown */
     struct queue_share own;   /* the counter share of this server */
     struct peer_share *peers; /* the last known shares of peers */
     size_t peer_count;
-    bool counters_suspect;       /* suspect counters: a counter audit is needed */
-    uint64_t changes;            /* number of changes of the counters */
-    uint64_t counted;            /* `changes` at the last counter audit */
-    int64_t changed_us;          /* clock_mono() of the last change */
-    int64_t counted_us;          /* clock_mono() of the last counter audit */
-    bool landed_apart;           /* since that audit, jobs were added over CONN_LARGE */
-    struct list in_outbox;       /* in the outbox: its own share has changed */
-    struct list in_unsent_ready; /* in the outbox: it has ready jobs that peers do not know */
-    struct job_key unsent_ready; /* the first key of these jobs */
-    int64_t unsent_ready_count;  /* and their number */
-    int64_t created_us;          /* clock_db() */
-    int64_t used_us;             /* clock_mono() when a job was last queued or delivered */
-    int64_t named_us;            /* clock_mono() when a command last named it; unused queues are forgotten */
-    struct list in_dirty;        /* in the list of queues whose counters differ from the database */
+    bool suspect;       /* suspect counters: a counter audit is needed */
+    bool landed_apart;  /* since the last audit, jobs were added over CONN_LARGE */
+    uint64_t changes;   /* number of changes of the counters */
+    uint64_t counted;   /* `changes` at the last counter audit */
+    int64_t changed_us; /* clock_mono() of the last change */
+    int64_t counted_us; /* clock_mono() of the last counter audit */
+};
 
-    /* Claiming. */
-    struct job_key scan_position; /* the scan position */
-    bool may_have_more;           /* there may be ready jobs after the scan position */
-    uint64_t resets;          /* how often the scan position was set; scans sent before that do not move it */
-    struct job_key *returned; /* redelivery keys, a binary heap by job_key_before() */
-    size_t redelivery_count;
-    size_t redelivery_cap;
-    bool ranked;                       /* it had jobs with a priority */
-    int64_t claiming;                  /* rows requested by claims that have not ended */
-    size_t largest_body;               /* largest body, with overhead, since it was empty; 0: unknown */
-    struct list walks;                 /* struct queue_scan of scans that have not ended */
-    struct claim *plan;                /* claim in the transaction that is being built; claim.c */
-    struct claim *keys_claim;          /* last sent claim by redelivery keys */
-    struct claim *landing;             /* claim whose rows are being read; claim.c */
-    struct pop_claim *pops[POP_KINDS]; /* claims of list commands for the next transaction */
-    /* rows requested from the other end, where claims do not take redelivery keys first */
-    size_t popping_last;
+/* Where claims find the ready jobs: see above. */
+struct scan_position {
+    struct job_key position;
+    bool may_have_more;   /* there may be ready jobs after the position */
+    bool ranked;          /* the queue had jobs with a priority */
+    uint64_t resets;      /* how often the position was set; scans sent before that do not move it */
+    struct job_key *keys; /* redelivery keys, a binary heap by job_key_before() */
+    size_t key_count;
+    size_t key_cap;
+    struct list sent; /* struct queue_scan of scans that have not ended */
+};
 
-    /* Limits; queue_limits.h. */
-    bool limited;          /* it has max-active or rate, over all groups */
+/* Limits of a queue; queue_limits.h. */
+struct queue_limits {
+    bool limited;          /* the queue has max-active or rate, over all groups */
     bool full;             /* max-active is reached: do not claim */
     bool paced;            /* do not claim before the next token, even if a slot becomes free */
     uint64_t rooms;        /* how often a concurrency slot may have become free */
     struct heap_item look; /* clock_mono() of the next claim without a notification */
     int64_t look_wait_us;  /* the last wait until `look` */
-    struct list in_room;   /* in the outbox: it has a free concurrency slot */
+};
 
-    /* Waiting. */
-    struct list waiters; /* struct wait of its waiters, in order of arrival */
-    int64_t waiter_count;
-    uint64_t *patterns;   /* set of the patterns that it matches; pattern_index.h */
-    uint64_t served;      /* when it was last served among several queues; claim.c */
-    uint64_t joined_by;   /* arrival of the last waiter: a request may name the queue twice */
-    struct list in_ready; /* in the list of queues whose waiters the next transaction may serve */
+/* The queue as a list; list_orientation.h. */
+struct list_ends {
+    enum list_end front;   /* the consume end */
+    bool asking;           /* a statement that reads or sets it has not ended */
+    struct list waiters;   /* struct row_waiter: requests that wait for the consume end */
+    struct trimming *trim; /* queued trim that equal requests join */
+};
 
-    /* The number of requests that point to this object. It is not freed before that is 0. */
-    int64_t users;
+/* The row in the database. */
+struct queue_row {
+    struct list waiters; /* struct row_waiter: requests that wait for the id */
+    bool opening;        /* the row is being inserted or deleted */
+};
 
-    /* List commands; list_orientation.h. */
-    enum list_end front; /* the consume end */
-    bool asking_front;
-    struct trimming *trim;     /* queued trim that equal requests join; cmd_trim.c */
-    struct list front_waiters; /* struct row_waiter: requests that wait for the consume end */
+/* The requests that wait for the queue by its name. */
+struct queue_waiters {
+    struct list list; /* struct wait, in order of arrival */
+    int64_t count;
+    uint64_t joined_by; /* arrival of the last waiter: a request may name the queue twice */
+};
 
-    /* The row in the database. */
-    struct list row_waiters; /* struct row_waiter: requests that wait for the id */
-    bool opening;            /* the row is being inserted or deleted */
+/* The patterns that match the name of the queue. */
+struct queue_matches {
+    uint64_t *patterns; /* a set of indexes; NULL: none was compared */
+    bool met;           /* the name has been compared with all patterns */
+};
 
-    int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired */
+/* Changes that peers are not told yet. */
+struct queue_outbox {
+    struct list in_changed; /* in the list of queues whose own counter share has changed */
+    struct list in_ready;   /* in the list of queues with ready jobs that peers do not know */
+    struct list in_room;    /* in the list of queues with a free concurrency slot */
+    struct job_key ready;   /* the first key of the ready jobs */
+    int64_t ready_count;    /* and their number */
+};
+
+/* Claims that have not ended. */
+struct queue_claims {
+    int64_t rows;          /* rows that they requested */
+    size_t last_rows;      /* rows requested from the other end, where claims take no redelivery keys first */
+    uint64_t served;       /* when the queue was last served among several queues */
+    struct claim *plan;    /* claim in the transaction that is being built */
+    struct claim *by_keys; /* last sent claim by redelivery keys */
+    struct claim *landing; /* claim whose rows are being read */
+    struct pop_claim *pops[POP_KINDS]; /* claims of list commands for the next transaction */
+};
+
+/* Jobs that are being added. */
+struct queue_adds {
+    int64_t accepted;     /* accepted jobs that their commit will queue */
+    int64_t sent;         /* the part of them that is sent, and not handed off to a waiter */
+    int64_t pushes_sent;  /* elements in sent pushes, repetitions included */
+    int64_t pushes_ended; /* the part of pushes_sent whose transaction has ended */
+};
+
+/* A queue. */
+struct queue {
+    UT_hash_handle by_name;
+    UT_hash_handle by_id;
+    struct slice name;
+    int32_t id;         /* 0: no row in the database yet */
+    uint32_t slot;      /* index in the table of all queues, the order of QSCAN */
+    int64_t users;      /* number of requests that point to this object; it is not freed before that is 0 */
+    int64_t created_us; /* clock_db() */
+    int64_t named_us;   /* clock_mono() when a command last named it; unused queues are forgotten */
+    bool hidden;        /* QUEUE_HIDDEN */
+    bool shown;         /* clients see it, queue_show(); false while it has had delayed jobs only */
+    unsigned pause;     /* enum queue_pause */
+    int pausing;        /* PAUSE OUT statements that have not ended; claims sent after them find it paused */
+    struct list in_paused;           /* in the list of queues that are paused in */
+    struct list in_rowless;          /* in the list of queues without a row */
+    struct list in_ready;            /* in the list of queues whose waiters the next transaction may serve */
+    struct queue_settings *settings; /* NULL: nothing was set; settings.h */
+    int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired; expire.c */
+    struct queue_counters counters;
+    struct scan_position scan;
+    struct queue_claims claims;
+    struct queue_adds adds;
+    struct queue_waiters waiting;
+    struct queue_matches matches;
+    struct queue_limits limits;
+    struct list_ends list;
+    struct queue_row row;
+    struct queue_outbox outbox;
 };
 
 void queue_init(void);
@@ -204,7 +236,7 @@ int64_t queue_budget(const struct queue *q);
 /* The length that clients see. len can be negative for a moment, because changes of several servers arrive
  * in any order. */
 static inline int64_t queue_len(const struct queue *q) {
-    return q->len > 0 ? q->len : 0;
+    return q->counters.len > 0 ? q->counters.len : 0;
 }
 /* Counts changes of this server. */
 void queue_count_len(struct queue *q, int64_t change);

@@ -23,67 +23,67 @@ bool limits_are_per_group(const struct queue *q) {
 
 /* A limit that is not set does not hold. Requests that waited for the old limits try again. */
 void limits_set(struct queue *q) {
-    q->limited = has_limits(q) && !limits_are_per_group(q);
-    q->paced = false;
+    q->limits.limited = has_limits(q) && !limits_are_per_group(q);
+    q->limits.paced = false;
     limits_heard_room(q);
 }
 
 void limits_heard_room(struct queue *q) {
-    q->rooms++;
-    if (!q->full || q->paced)
+    q->limits.rooms++;
+    if (!q->limits.full || q->limits.paced)
         return;
-    q->full = false;
-    heap_remove(&looks, &q->look);
+    q->limits.full = false;
+    heap_remove(&looks, &q->limits.look);
     queue_signal(q);
 }
 
 void limits_room(struct queue *q) {
-    if (!q->limited)
+    if (!q->limits.limited)
         return;
     limits_heard_room(q);
     OBSERVE(room, q);
 }
 
 static int64_t next_wait(const struct queue *q) {
-    int64_t twice = q->look_wait_us * 2;
+    int64_t twice = q->limits.look_wait_us * 2;
 
     return twice < SOON_US ? SOON_US : twice < LOOK_US ? twice : LOOK_US;
 }
 
 static void set_full(struct queue *q, bool soon) {
-    q->full = true;
-    q->look_wait_us = soon ? next_wait(q) : LOOK_US;
-    heap_set(&looks, &q->look, clock_mono() + q->look_wait_us);
+    q->limits.full = true;
+    q->limits.look_wait_us = soon ? next_wait(q) : LOOK_US;
+    heap_set(&looks, &q->limits.look, clock_mono() + q->limits.look_wait_us);
 }
 
 static void set_paced(struct queue *q, int64_t wait_us) {
-    q->full = q->paced = true;
-    heap_set(&looks, &q->look, clock_mono() + wait_us);
+    q->limits.full = q->limits.paced = true;
+    heap_set(&looks, &q->limits.look, clock_mono() + wait_us);
 }
 
 /* If a concurrency slot has become free since the claim was sent, the queue does not become full. */
 void limits_no_room(struct queue *q, uint64_t rooms, int32_t wait_ms, bool soon) {
     if (wait_ms > 0)
         set_paced(q, wait_ms * US_PER_MS);
-    else if (q->rooms == rooms)
+    else if (q->limits.rooms == rooms)
         set_full(q, soon);
 }
 
 void limits_not_full(struct queue *q) {
-    q->look_wait_us = 0;
+    q->limits.look_wait_us = 0;
 }
 
 void limits_drop(struct queue *q) {
-    heap_remove(&looks, &q->look);
+    heap_remove(&looks, &q->limits.look);
 }
 
 void limits_turn(void) {
     struct heap_item *first;
 
     while ((first = heap_first(&looks)) != NULL && first->due <= clock_mono()) {
-        struct queue *q = CONTAINER_OF(first, struct queue, look);
+        struct queue *q = CONTAINER_OF(first, struct queue, limits.look);
 
-        q->paced = false;
+        q->limits.paced = false;
         limits_heard_room(q);
     }
 }

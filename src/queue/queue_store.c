@@ -29,13 +29,13 @@ static struct queue_task *task_new(struct queue *q, struct op *op) {
 static bool some_unopened;
 
 static void start_opening(struct queue *q) {
-    q->opening = true;
+    q->row.opening = true;
     batch_add(&task_new(q, &op_open_queues)->task);
 }
 
 void queue_wait_for_row(struct queue *q, struct row_waiter *p) {
-    list_push_back(&q->row_waiters, &p->node);
-    if (!q->opening)
+    list_push_back(&q->row.waiters, &p->node);
+    if (!q->row.opening)
         start_opening(q);
 }
 
@@ -44,7 +44,7 @@ static void end_row_waiters(struct queue *q, const struct op_error *err) {
     struct list *node;
 
     list_init(&waiting);
-    list_splice_back(&waiting, &q->row_waiters);
+    list_splice_back(&waiting, &q->row.waiters);
     while ((node = list_pop_front(&waiting)) != NULL) {
         struct row_waiter *p = LIST_ENTRY(node, struct row_waiter, node);
 
@@ -69,13 +69,13 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, 2));
         /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
          * id was unknown. */
-        q->may_have_more |= node_has_peers();
+        q->scan.may_have_more |= node_has_peers();
         queue_signal(q);
     }
     for (size_t i = 0; i < count; i++) {
         struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
 
-        t->q->opening = false;
+        t->q->row.opening = false;
         some_unopened |= t->q->id == 0;
         if (t->q->id != 0)
             end_row_waiters(t->q, NULL);
@@ -88,7 +88,7 @@ void queue_open_again(void) {
         return;
     some_unopened = false;
     QUEUE_EACH(q) {
-        if (!q->opening && !list_empty(&q->row_waiters))
+        if (!q->row.opening && !list_empty(&q->row.waiters))
             start_opening(q);
     }
 }
@@ -96,7 +96,7 @@ void queue_open_again(void) {
 static void open_fail(struct task *task, const struct op_error *err) {
     struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
 
-    t->q->opening = false;
+    t->q->row.opening = false;
     end_row_waiters(t->q, err);
     free(t);
 }
@@ -117,7 +117,7 @@ void queue_forget(struct queue *q) {
         queue_drop(q);
         return;
     }
-    q->opening = true;
+    q->row.opening = true;
     batch_add(&task_new(q, &op_drop_queues)->task);
 }
 
@@ -132,11 +132,11 @@ static void queue_store_drop_encode(struct params *p, struct task *t) {
 /* A request that came while the statement ran needs the row. If the row was not deleted, it may have jobs
  * that peers added. */
 static void dropped(struct queue *q) {
-    q->opening = false;
+    q->row.opening = false;
     if (q->id != 0) {
         end_row_waiters(q, NULL);
         queue_signal(q);
-    } else if (!list_empty(&q->row_waiters)) {
+    } else if (!list_empty(&q->row.waiters)) {
         start_opening(q);
     } else if (q->users == 0) {
         queue_drop(q);
@@ -162,7 +162,7 @@ static void drop_fail(struct task *task, const struct op_error *err) {
     struct queue_task *t = CONTAINER_OF(task, struct queue_task, task);
 
     (void)err;
-    t->q->opening = false;
+    t->q->row.opening = false;
     end_row_waiters(t->q, NULL);
     queue_signal(t->q);
     free(t);
@@ -198,10 +198,10 @@ bool queue_save_counters(void) {
         struct counters_task *t = xcalloc(1, sizeof *t);
 
         *t = (struct counters_task){ .queue_id = q->id,
-                                     .jobs_in = q->own.jobs_in - q->saved_in,
-                                     .jobs_out = q->own.jobs_out - q->saved_out };
-        q->saved_in = q->own.jobs_in;
-        q->saved_out = q->own.jobs_out;
+                                     .jobs_in = q->counters.own.jobs_in - q->counters.saved_in,
+                                     .jobs_out = q->counters.own.jobs_out - q->counters.saved_out };
+        q->counters.saved_in = q->counters.own.jobs_in;
+        q->counters.saved_out = q->counters.own.jobs_out;
         t->task.op = &op_save_counters;
         t->task.rows = 1;
         list_init(&t->task.node);

@@ -17,7 +17,7 @@ struct row_waiter {
 };
 
 static inline bool queue_is_open(const struct queue *q) {
-    return q->id != 0 && !q->opening;
+    return q->id != 0 && !q->row.opening;
 }
 
 /* Calls p->go when the queue has its row. Only for a queue that is not open. */

@@ -126,10 +126,10 @@ static void waiters_insert(struct list *waiters_of, struct wait *w) {
 }
 
 static void join_queue(struct wait *w, struct queue *q) {
-    if (q->joined_by != w->get->arrival) {
-        waiters_insert(&q->waiters, w);
-        q->joined_by = w->get->arrival;
-        q->waiter_count++;
+    if (q->waiting.joined_by != w->get->arrival) {
+        waiters_insert(&q->waiting.list, w);
+        q->waiting.joined_by = w->get->arrival;
+        q->waiting.count++;
     }
     if (queue_budget(q) > 0)
         queue_signal(q);
@@ -169,8 +169,8 @@ static void leave_all(struct get *g) {
             leave_glob(w->from.glob);
             continue;
         }
-        w->from.q->waiter_count--;
-        w->from.q->joined_by = 0;
+        w->from.q->waiting.count--;
+        w->from.q->waiting.joined_by = 0;
     }
     waiters.blocked--;
     if (g->client != NULL)
@@ -207,7 +207,7 @@ void get_wait(struct get *g) {
 
 /* A claim for another request may bring more jobs than that request takes. */
 static bool is_claimed(struct queue *q) {
-    return q->claiming > 0;
+    return q->claims.rows > 0;
 }
 
 /* A peer may have added jobs whose notification has not arrived. A request that waits gets it later, but
@@ -215,7 +215,7 @@ static bool is_claimed(struct queue *q) {
 static void look_anyway(const struct get *g) {
     for (size_t i = 0; i < g->wait_count; i++)
         if (g->waits[i].from.q != NULL)
-            g->waits[i].from.q->may_have_more |= g->waits[i].from.q->id != 0;
+            g->waits[i].from.q->scan.may_have_more |= g->waits[i].from.q->id != 0;
 }
 
 static bool is_settled(const struct get *g) {
@@ -258,11 +258,11 @@ static struct get *earlier(struct get *g, struct list *waiters_of) {
 
 /* The first waiter by name or by pattern. Patterns do not count if the row of the queue is being deleted. */
 static struct get *waiters_first_waiting(struct queue *q) {
-    struct get *g = earlier(NULL, &q->waiters);
+    struct get *g = earlier(NULL, &q->waiting.list);
     struct glob *glob;
     uint32_t from = 0;
 
-    while (!q->opening && (glob = patterns_next_waiting(q, &from)) != NULL)
+    while (!q->row.opening && (glob = patterns_next_waiting(q, &from)) != NULL)
         g = earlier(g, &glob->waiters);
     return g;
 }
@@ -281,8 +281,8 @@ struct get *get_first_waiting(struct queue *q) {
 }
 
 struct get *get_find_taker(struct queue *q) {
-    if (!queue_is_awaited(q) || q->inserting > 0 || q->claiming > 0 || queue_is_shut(q) || q->limited ||
-        queue_budget(q) > 0)
+    if (!queue_is_awaited(q) || q->adds.sent > 0 || q->claims.rows > 0 || queue_is_shut(q) ||
+        q->limits.limited || queue_budget(q) > 0)
         return NULL;
     return get_first_waiting(q);
 }

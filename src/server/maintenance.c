@@ -206,7 +206,7 @@ static void ask_clock(void) {
 /* ---- unused queues ---- */
 
 static bool is_unused(const struct queue *q) {
-    return queue_is_unused(q) && clock_mono() - q->used_us > IDLE_QUEUE_US &&
+    return queue_is_unused(q) && clock_mono() - q->counters.used_us > IDLE_QUEUE_US &&
            clock_mono() - q->named_us > IDLE_QUEUE_US;
 }
 
@@ -222,9 +222,9 @@ static bool may_forget_queues(void) {
 /* A scan from the start skips all dead, leased and delayed rows, and delays all other statements of the connection.
  * With many such rows it is only made if the counters show that ready jobs are missing. */
 static bool wants_full_walk(const struct queue *q, uint64_t round) {
-    if (q->id == 0 || q->total <= 0)
+    if (q->id == 0 || q->counters.total <= 0)
         return false;
-    if (dead_rows_of_jobs() + q->total - q->len <= FULL_WALK_ROWS)
+    if (dead_rows_of_jobs() + q->counters.total - q->counters.len <= FULL_WALK_ROWS)
         return true;
     return round % DEAR_WALK_ROUNDS == 0 && queue_misses_jobs(q);
 }

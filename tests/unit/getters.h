@@ -181,7 +181,7 @@ static inline void getters_stop(void) {
     assert_int_equal(waiters_blocked(), 0);
     assert_true(waiters_next_deadline() == INT64_MAX);
     QUEUE_EACH(q) {
-        assert_true(list_empty(&q->waiters));
+        assert_true(list_empty(&q->waiting.list));
         assert_int_equal(q->users, 0);
         queue_drop(q);
     }
@@ -223,7 +223,7 @@ static inline const char *waiting_for(const char *name) {
     size_t len = 0;
 
     text[0] = '\0';
-    LIST_EACH(node, &queue_named(name)->waiters) {
+    LIST_EACH(node, &queue_named(name)->waiting.list) {
         struct get *g = LIST_ENTRY(node, struct wait, node)->get;
 
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%d", len > 0 ? " " : "",

@@ -201,7 +201,7 @@ static inline void introduce(void) {
 static inline struct queue *sure(const char *name) {
     struct queue *q = queue_named(name);
 
-    q->counters_suspect = false;
+    q->counters.suspect = false;
     return q;
 }
 

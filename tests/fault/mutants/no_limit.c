@@ -13,7 +13,7 @@ void __wrap_claim_limited(struct claim *c) {
         __real_claim_limited(c);
         return;
     }
-    c->q->claiming += (int64_t)c->slot_count;
+    c->q->claims.rows += (int64_t)c->slot_count;
     c->task.op = &op_claim_walk;
     c->task.rows = 1;
     batch_add(&c->task);

@@ -62,8 +62,8 @@ static int stop(void **state) {
     node_forget(node_get(OTHER));
     assert_true(batch_idle());
     assert_true(addjob_next_deadline() == INT64_MAX);
-    assert_int_equal(queue_named("q1")->adding, 0);
-    assert_int_equal(queue_named("q1")->inserting, 0);
+    assert_int_equal(queue_named("q1")->adds.accepted, 0);
+    assert_int_equal(queue_named("q1")->adds.sent, 0);
     getters_stop();
     return 0;
 }
@@ -293,7 +293,7 @@ static void test_committed(void **state) {
     assert_int_equal(adder_id(), id);
     assert_int_equal(fake_hot()->sent_txns, 0);
     /* bootstrap.c has counted it. */
-    assert_int_equal(queue_named("q1")->total, 0);
+    assert_int_equal(queue_named("q1")->counters.total, 0);
 }
 
 static void test_undone(void **state) {
@@ -308,7 +308,7 @@ static void test_undone(void **state) {
     assert_replies("");
     commit();
     assert_replies("add:D");
-    assert_int_equal(queue_named("q1")->total, 1);
+    assert_int_equal(queue_named("q1")->counters.total, 1);
 }
 
 static void test_unknown(void **state) {
@@ -399,7 +399,7 @@ static void test_committed_unique(void **state) {
     assert_replies("add:D");
     assert_int_equal(adder_id(), id);
     assert_int_equal(fake_hot()->sent_txns, 0);
-    assert_int_equal(queue_named("q1")->total, 0);
+    assert_int_equal(queue_named("q1")->counters.total, 0);
 }
 
 static void test_committed_unique_has_been_taken(void **state) {
@@ -428,7 +428,7 @@ static void assert_added_again(void) {
     fake_set_int(rows[0], 0, 2, 8, added_id());
     fake_commit(fake_hot(), rows);
     assert_replies("add:D");
-    assert_int_equal(queue_named("q1")->total, 1);
+    assert_int_equal(queue_named("q1")->counters.total, 1);
 }
 
 static void test_undone_unique(void **state) {

@@ -46,7 +46,7 @@ static struct db_conn *side(void) {
 
 /* As if it had been left alone for so long. */
 static void be_quiet(struct queue *q, int64_t us) {
-    q->changed_us = clock_mono() - us;
+    q->counters.changed_us = clock_mono() - us;
 }
 
 static struct queue *open_doubtful(int32_t id) {
@@ -56,7 +56,7 @@ static struct queue *open_doubtful(int32_t id) {
     snprintf(name, sizeof name, "q%d", id);
     q = queue_get(slice_str(name));
     queue_set_id(q, id);
-    q->counters_suspect = true;
+    q->counters.suspect = true;
     be_quiet(q, US_PER_S);
     return q;
 }
@@ -102,40 +102,40 @@ static void test_jobs_of_another_conn(void **state) {
     struct job_key key = { .queue_id = 1, .id = 1 };
 
     (void)state;
-    before->counters_suspect = after->counters_suspect = false;
+    before->counters.suspect = after->counters.suspect = false;
     queue_note_apart(before, key, clock_mono());
-    assert_false(before->counters_suspect);
+    assert_false(before->counters.suspect);
     queue_set_counts(before, 1, 1);
-    assert_true(before->counters_suspect);
-    before->counters_suspect = false;
+    assert_true(before->counters.suspect);
+    before->counters.suspect = false;
     queue_set_counts(before, 1, 1);
-    assert_false(before->counters_suspect);
+    assert_false(before->counters.suspect);
     queue_set_counts(after, 1, 1);
-    assert_false(after->counters_suspect);
+    assert_false(after->counters.suspect);
     queue_note_apart(after, key, clock_mono());
-    assert_true(after->counters_suspect);
+    assert_true(after->counters.suspect);
 }
 
 static void test_counts_what_is_doubtful_and_quiet(void **state) {
     struct queue *a = open_doubtful(1), *sure = open_doubtful(2), *busy = open_doubtful(3);
 
     (void)state;
-    sure->counters_suspect = false;
+    sure->counters.suspect = false;
     be_quiet(busy, US_PER_S - 1);
-    a->len = 7;
+    a->counters.len = 7;
     assert_int_equal(ask(), 1);
     assert_asked_for((const int32_t[]){ 1 }, 1);
     answer((const struct row[]){ { 1, 5, 3, 20, 10, 4 } }, 1);
-    assert_int_equal(a->len, 7);
+    assert_int_equal(a->counters.len, 7);
     assert_int_equal(ask(), 0);
-    assert_int_equal(a->len, 3);
-    assert_int_equal(a->total, 5);
-    assert_int_equal(a->dead, 4);
-    assert_int_equal(a->jobs_in, 20);
-    assert_int_equal(a->jobs_out, 10);
-    assert_false(a->counters_suspect);
+    assert_int_equal(a->counters.len, 3);
+    assert_int_equal(a->counters.total, 5);
+    assert_int_equal(a->counters.dead, 4);
+    assert_int_equal(a->counters.jobs_in, 20);
+    assert_int_equal(a->counters.jobs_out, 10);
+    assert_false(a->counters.suspect);
     assert_true(a->shown);
-    assert_true(busy->counters_suspect);
+    assert_true(busy->counters.suspect);
 }
 
 /* A queue with jobs of which nothing is known is looked at from its beginning. */
@@ -143,25 +143,25 @@ static void test_jobs_that_nobody_knew(void **state) {
     struct queue *q = open_doubtful(1);
 
     (void)state;
-    q->scan_position = (struct job_key){ 1, 0, 100 };
+    q->scan.position = (struct job_key){ 1, 0, 100 };
     assert_int_equal(ask(), 1);
     answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
-    assert_true(q->may_have_more);
+    assert_true(q->scan.may_have_more);
     assert_int_equal(queue_budget(q), 3);
-    assert_int_equal(q->resets, 1);
+    assert_int_equal(q->scan.resets, 1);
 }
 
 static void test_an_empty_queue_is_not_walked(void **state) {
     struct queue *q = open_doubtful(1);
 
     (void)state;
-    q->len = 5;
+    q->counters.len = 5;
     assert_int_equal(ask(), 1);
     answer((const struct row[]){ { 1, 0, 0, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
-    assert_int_equal(q->len, 0);
-    assert_false(q->may_have_more);
+    assert_int_equal(q->counters.len, 0);
+    assert_false(q->scan.may_have_more);
 }
 
 /* What was under way when it was counted makes the count worthless. */
@@ -175,13 +175,13 @@ static void change_after(void (*change)(struct queue *q), bool before_the_answer
     if (!before_the_answer)
         change(q);
     assert_int_equal(ask(), 0);
-    assert_int_not_equal(q->len, 30);
-    assert_true(q->counters_suspect);
+    assert_int_not_equal(q->counters.len, 30);
+    assert_true(q->counters.suspect);
     be_quiet(q, US_PER_S);
     assert_int_equal(ask(), 1);
     answer((const struct row[]){ { 1, 51, 31, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
-    assert_int_equal(q->len, 31);
+    assert_int_equal(q->counters.len, 31);
     queue_drop(q);
 }
 
@@ -209,14 +209,14 @@ static void test_counters_of_jobs_ever(void **state) {
     queue_count_in(q, 1);
     queue_count_in(q, 1);
     assert_ptr_equal(queue_next_dirty(), q);
-    q->saved_in = 1;
-    q->jobs_out = 40;
+    q->counters.saved_in = 1;
+    q->counters.jobs_out = 40;
     be_quiet(q, US_PER_S);
     assert_int_equal(ask(), 1);
     answer((const struct row[]){ { 1, 0, 0, 100, 30, 0 } }, 1);
     assert_int_equal(ask(), 0);
-    assert_int_equal(q->jobs_in, 101);
-    assert_int_equal(q->jobs_out, 30);
+    assert_int_equal(q->counters.jobs_in, 101);
+    assert_int_equal(q->counters.jobs_out, 30);
 }
 
 static void test_dropped_meanwhile(void **state) {
@@ -239,8 +239,8 @@ static void test_wrong_rows(void **state) {
     be_quiet(a, 0);
     be_quiet(b, 0);
     assert_int_equal(ask(), 0);
-    assert_int_equal(a->len + b->len, 0);
-    assert_true(a->counters_suspect && b->counters_suspect);
+    assert_int_equal(a->counters.len + b->counters.len, 0);
+    assert_true(a->counters.suspect && b->counters.suspect);
 }
 
 static void test_failed(void **state) {
@@ -252,7 +252,7 @@ static void test_failed(void **state) {
     assert_int_equal(ask(), 1);
     answer((const struct row[]){ { 1, 5, 3, 0, 0, 0 } }, 1);
     assert_int_equal(ask(), 0);
-    assert_int_equal(q->len, 3);
+    assert_int_equal(q->counters.len, 3);
 }
 
 /* One statement at a time, and not for a queue that has no row. */
@@ -260,7 +260,7 @@ static void test_one_at_a_time(void **state) {
     struct queue *q = queue_get(SLICE("new"));
 
     (void)state;
-    q->counters_suspect = true;
+    q->counters.suspect = true;
     be_quiet(q, US_PER_S);
     assert_int_equal(ask(), 0);
     open_doubtful(1);
@@ -295,8 +295,8 @@ static void test_all_get_their_turn(void **state) {
     }
     assert_int_equal(counted, MANY);
     QUEUE_EACH(q) {
-        assert_int_equal(q->len, q->id);
-        assert_false(q->counters_suspect);
+        assert_int_equal(q->counters.len, q->id);
+        assert_false(q->counters.suspect);
     }
 }
 

@@ -160,14 +160,14 @@ static void test_ready_and_wanted_here(void **state) {
     struct queue *q = open_queue(7);
 
     (void)state;
-    list_push_back(&q->waiters, &waiter);
+    list_push_back(&q->waiting.list, &waiter);
     queue_job_ready(q, key_of(7, 0, 50));
     assert_has(true, false);
     assert_told(" q7,1,0,0,0,0");
     list_remove(&waiter);
-    q->claiming = 1;
+    q->claims.rows = 1;
     assert_has(false, false);
-    q->claiming = 0;
+    q->claims.rows = 0;
     assert_has(true, true);
     assert_told(" a7,0,50,1");
 }
@@ -179,7 +179,7 @@ static void test_ready_and_taken(void **state) {
     queue_job_ready(q, key_of(7, 0, 50));
     take(sizeof told);
     queue_job_ready(q, key_of(7, 0, 51));
-    q->may_have_more = false;
+    q->scan.may_have_more = false;
     assert_has(true, false);
     assert_told(" q7,2,0,0,0,0");
     /* The count of those that were taken does not go with the next. */
@@ -230,7 +230,7 @@ static void test_company_has_gone(void **state) {
     outbox_send_all();
     outbox_set_shared(false);
     assert_has(false, false);
-    assert_int_equal(q->unsent_ready_count, 0);
+    assert_int_equal(q->outbox.ready_count, 0);
     assert_told("");
     outbox_set_shared(true);
     assert_told(" q7,1,0,0,0,0");
@@ -349,11 +349,11 @@ static void test_the_longest_numbers(void **state) {
     for (int32_t i = 0; i < 300; i++) {
         struct queue *q = open_queue(i == 0 ? INT32_MIN : INT32_MAX - i);
 
-        q->scan_position.rank = INT16_MIN;
-        q->own = (struct queue_share){ INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN };
+        q->scan.position.rank = INT16_MIN;
+        q->counters.own = (struct queue_share){ INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN };
         OBSERVE(counted, q);
         queue_heard_ready(q, key_of(q->id, INT16_MIN, INT64_MAX));
-        q->unsent_ready_count = INT64_MAX - 1;
+        q->outbox.ready_count = INT64_MAX - 1;
         OBSERVE(ready, q, key_of(q->id, INT16_MIN, INT64_MIN + 1), 1);
     }
     for (size_t size = 150; size < sizeof told; size += 13)

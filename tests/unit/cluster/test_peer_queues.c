@@ -20,10 +20,10 @@ static void test_shares(void **state) {
     introduce();
     hear("q7,5,6,7,3,0");
     hear("q7,4,6,7,4,0 q7,4,5,7,4,0 ");
-    assert_int_equal(q->len, 4);
-    assert_int_equal(q->total, 5);
-    assert_int_equal(q->jobs_in, 7);
-    assert_int_equal(q->jobs_out, 4);
+    assert_int_equal(q->counters.len, 4);
+    assert_int_equal(q->counters.total, 5);
+    assert_int_equal(q->counters.jobs_in, 7);
+    assert_int_equal(q->counters.jobs_out, 4);
 }
 
 static void test_first_shares_of_one_met_midway(void **state) {
@@ -31,10 +31,10 @@ static void test_first_shares_of_one_met_midway(void **state) {
 
     (void)state;
     hear("q7,5,6,7,3,0");
-    assert_int_equal(q->len, 0);
-    assert_true(q->counters_suspect);
+    assert_int_equal(q->counters.len, 0);
+    assert_true(q->counters.suspect);
     hear("e q7,6,7,8,3,0");
-    assert_int_equal(q->len, 1);
+    assert_int_equal(q->counters.len, 1);
     answer_all();
 }
 
@@ -53,15 +53,15 @@ static void test_ready_jobs(void **state) {
     (void)state;
     introduce();
     hear("a7,0,101,1");
-    assert_true(q->may_have_more);
-    assert_int_equal(q->scan_position.id, 100);
+    assert_true(q->scan.may_have_more);
+    assert_int_equal(q->scan.position.id, 100);
     hear("a7,-1,50,1");
-    assert_int_equal(q->redelivery_count, 1);
+    assert_int_equal(q->scan.key_count, 1);
     /* Several: they are not all known by their keys. */
     hear("a7,0,20,3");
-    assert_true(job_key_before(q->scan_position, key_of(20)));
+    assert_true(job_key_before(q->scan.position, key_of(20)));
     hear("k7,-2,5");
-    assert_int_equal(q->redelivery_count, 2);
+    assert_int_equal(q->scan.key_count, 2);
 }
 
 static void test_a_waiter_is_woken(void **state) {
@@ -99,7 +99,7 @@ static void test_leases_that_others_end(void **state) {
     hear_lease('x', 8, until);
     assert_false(lease_known(5) || lease_known(6));
     assert_true(lease_known(7));
-    assert_int_equal(queue_named("q7")->len, 0);
+    assert_int_equal(queue_named("q7")->counters.len, 0);
 }
 
 /* It was counted twice: here as ended, there as put back. */
@@ -116,10 +116,10 @@ static void test_a_lease_that_had_ended_already(void **state) {
     queue_count_in(q, 1);
     queue_job_returned(q, key_of(5));
     hear_lease('l', 5, until);
-    assert_int_equal(q->len, 0);
-    assert_int_equal(q->jobs_in, 0);
+    assert_int_equal(q->counters.len, 0);
+    assert_int_equal(q->counters.jobs_in, 0);
     hear_lease('l', 5, until);
-    assert_int_equal(q->len, 0);
+    assert_int_equal(q->counters.len, 0);
 }
 
 /* Put back there and claimed here, before that was heard. */
@@ -133,8 +133,8 @@ static void test_a_lease_that_was_replaced_already(void **state) {
     assert_true(lease_replace(5));
     lease_add(key_of(5), until + 1);
     hear_lease('l', 5, until);
-    assert_int_equal(q->len, -1);
-    assert_int_equal(q->jobs_in, 0);
+    assert_int_equal(q->counters.len, -1);
+    assert_int_equal(q->counters.jobs_in, 0);
     assert_true(lease_known(5));
 }
 
@@ -147,7 +147,7 @@ static void test_flushed(void **state) {
     lease_add(key_of(5), clock_db() + US_PER_S);
     get_wait(new_get(1, "q7"));
     hear("f");
-    assert_int_equal(q->total, 0);
+    assert_int_equal(q->counters.total, 0);
     assert_false(lease_known(5));
     assert_replies("1:nil");
 }
@@ -183,9 +183,9 @@ static void test_outbox_of_a_new_queue_waits_for_its_row(void **state) {
     answer_all();
     q = queue_find(SLICE("nine"));
     assert_ptr_equal(queue_find_id(9), q);
-    assert_int_equal(q->len, 2);
-    assert_int_equal(q->total, 2);
-    assert_true(q->may_have_more);
+    assert_int_equal(q->counters.len, 2);
+    assert_int_equal(q->counters.total, 2);
+    assert_true(q->scan.may_have_more);
     assert_true(queue_budget(q) > 0);
     assert_null(queue_find_id(8));
 }
@@ -205,7 +205,7 @@ static void test_a_queue_that_has_no_row_here(void **state) {
     set_queue_row(rows, 0, 9, "nine", PAUSE_OUT);
     fake_commit(fake_hot(), &rows);
     assert_int_equal(q->id, 9);
-    assert_true(q->may_have_more);
+    assert_true(q->scan.may_have_more);
     assert_int_equal(q->pause, PAUSE_OUT);
     assert_true(q->shown);
     assert_int_equal(queue_budget(q), 0);
@@ -268,12 +268,12 @@ static void test_outbox_of_a_new_queue_are_heard_in_order(void **state) {
     set_queue_row(rows, 0, 9, "nine", 0);
     fake_commit(fake_hot(), &rows);
     q = queue_find_id(9);
-    assert_int_equal(q->len, 1);
+    assert_int_equal(q->counters.len, 1);
     hear("q9,2,2,2,0,0");
     answer_all();
-    assert_int_equal(q->len, 2);
+    assert_int_equal(q->counters.len, 2);
     hear("q9,3,3,3,0,0");
-    assert_int_equal(q->len, 3);
+    assert_int_equal(q->counters.len, 3);
 }
 
 static void set_setting(PGresult *rows, int row, const char *name, const char *value) {
@@ -320,13 +320,13 @@ static void test_rows_are_read_when_something_was_missed(void **state) {
     assert_non_null(sent(fake_hot(), SQL_LOAD_QUEUES));
     /* Once more, for what has changed since it was sent. */
     hear("z");
-    queue_named("q8")->counters_suspect = false;
+    queue_named("q8")->counters.suspect = false;
     set_queue_row(rows, 0, 8, "q8", PAUSE_IN);
     set_queue_row(rows, 1, 9, "nine", 0);
     fake_commit(fake_hot(), &rows);
     assert_int_equal(queue_named("q8")->pause, PAUSE_IN);
-    assert_false(queue_named("q8")->counters_suspect);
-    assert_true(queue_find_id(9)->counters_suspect && queue_find_id(9)->may_have_more);
+    assert_false(queue_named("q8")->counters.suspect);
+    assert_true(queue_find_id(9)->counters.suspect && queue_find_id(9)->scan.may_have_more);
     assert_non_null(sent(fake_hot(), SQL_LOAD_QUEUES));
     fake_fail(fake_hot(), 0, "22000");
     answer_all();
@@ -342,7 +342,7 @@ static void test_rows_that_cannot_be_read(void **state) {
     assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
     fake_fail(fake_hot(), 0, "22000");
     answer_all();
-    assert_true(q->counters_suspect);
+    assert_true(q->counters.suspect);
     assert_null(queue_find_id(9));
     hear("q9,2,2,2,0,0");
     assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));

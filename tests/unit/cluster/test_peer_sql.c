@@ -34,10 +34,10 @@ static void test_counts_as_this_servers_doing(void **state) {
     other = 600;
     introduce();
     hear_sql(1, "c7,3,4,5,1");
-    assert_int_equal(q->len, 3);
-    assert_int_equal(q->total, 4);
-    assert_int_equal(q->jobs_in, 5);
-    assert_int_equal(q->jobs_out, 1);
+    assert_int_equal(q->counters.len, 3);
+    assert_int_equal(q->counters.total, 4);
+    assert_int_equal(q->counters.jobs_in, 5);
+    assert_int_equal(q->counters.jobs_out, 1);
     assert_string_equal(tell(), " q7,3,4,5,1,0");
 }
 
@@ -50,8 +50,8 @@ static void test_an_old_message_counts_nothing(void **state) {
     introduce();
     late_us = 11 * US_PER_S;
     hear_sql(1, "c7,3,4,5,1");
-    assert_int_equal(q->len, 0);
-    assert_true(q->counters_suspect);
+    assert_int_equal(q->counters.len, 0);
+    assert_true(q->counters.suspect);
 }
 
 /* Only one of all servers counts: the lowest that lives. */
@@ -62,8 +62,8 @@ static void test_the_heir_counts(void **state) {
     hear_sql(1, "c7,1,1,1,0");
     introduce();
     hear_sql(2, "c7,1,1,1,0 g7,0,9,1000,0");
-    assert_int_equal(q->len, 1);
-    assert_false(q->counters_suspect);
+    assert_int_equal(q->counters.len, 1);
+    assert_false(q->counters.suspect);
     assert_false(lease_known(9));
 }
 
@@ -73,25 +73,25 @@ static void test_each_message_counts_once(void **state) {
     (void)state;
     hear_sql(5, "c7,1,1,1,0");
     hear_sql(3, "c7,1,1,1,0");
-    assert_int_equal(q->len, 2);
-    assert_false(q->counters_suspect);
+    assert_int_equal(q->counters.len, 2);
+    assert_false(q->counters.suspect);
     hear_sql(5, "c7,1,1,1,0");
-    assert_int_equal(q->len, 2);
-    assert_true(q->counters_suspect);
-    q->counters_suspect = false;
+    assert_int_equal(q->counters.len, 2);
+    assert_true(q->counters.suspect);
+    q->counters.suspect = false;
     hear_sql(4096 + 4, "c7,1,1,1,0");
-    assert_int_equal(q->len, 3);
+    assert_int_equal(q->counters.len, 3);
     /* These lie too far back to be known. */
     hear_sql(3, "c7,1,1,1,0");
     hear_sql(4, "c7,1,1,1,0");
-    assert_int_equal(q->len, 3);
-    assert_true(q->counters_suspect);
-    q->counters_suspect = false;
+    assert_int_equal(q->counters.len, 3);
+    assert_true(q->counters.suspect);
+    q->counters.suspect = false;
     hear_sql(1000000, "c7,1,1,1,0");
     hear_sql(999000, "c7,1,1,1,0");
     hear_sql(4096 + 5, "c7,1,1,1,0");
-    assert_int_equal(q->len, 5);
-    assert_true(q->counters_suspect);
+    assert_int_equal(q->counters.len, 5);
+    assert_true(q->counters.suspect);
 }
 
 static void test_what_was_counted_when_counters_were_read(void **state) {
@@ -100,9 +100,9 @@ static void test_what_was_counted_when_counters_were_read(void **state) {
     (void)state;
     peer_sql_counted_anew();
     hear_sql(1, "c7,1,1,1,0 a7,0,100,1");
-    assert_int_equal(q->len, 0);
-    assert_true(q->counters_suspect);
-    assert_true(q->may_have_more);
+    assert_int_equal(q->counters.len, 0);
+    assert_true(q->counters.suspect);
+    assert_true(q->scan.may_have_more);
 }
 
 static void test_ready_jobs_and_leases(void **state) {
@@ -111,8 +111,8 @@ static void test_ready_jobs_and_leases(void **state) {
 
     (void)state;
     hear_sql(1, "c7,2,2,2,0 a7,0,100,2");
-    assert_true(q->may_have_more);
-    assert_int_equal(q->scan_position.id, 99);
+    assert_true(q->scan.may_have_more);
+    assert_int_equal(q->scan.position.id, 99);
     hear_sql(2, "c7,-1,0,0,1 g7,0,100,5000,0");
     assert_true(lease_known(100));
     hear_sql(3, "l7,0,100,5000 g7,0,100,9000,0");
@@ -120,8 +120,8 @@ static void test_ready_jobs_and_leases(void **state) {
     assert_int_equal(lease_next_end(), 9000);
     hear_sql(4, "x7,0,100,9000 c7,0,-1,0,0");
     assert_false(lease_known(100));
-    assert_int_equal(q->len, 1);
-    assert_int_equal(q->total, 1);
+    assert_int_equal(q->counters.len, 1);
+    assert_int_equal(q->counters.total, 1);
     hear_sql(5, "g7,0,101,1,1");
     assert_true(lease_take_ended(2, &end));
     assert_true(end.last);
@@ -132,8 +132,8 @@ static void test_jobs_that_were_not_told(void **state) {
 
     (void)state;
     hear_sql(1, "v7");
-    assert_true(q->counters_suspect);
-    assert_true(q->may_have_more);
+    assert_true(q->counters.suspect);
+    assert_true(q->scan.may_have_more);
 }
 
 static void test_a_new_queue_waits_for_its_row(void **state) {
@@ -153,8 +153,8 @@ static void test_words_of_servers(void **state) {
     rows_asked_for = 0;
     hear_sql(1, "b z h w e n f c c7 c7,1 g7,0 t g7,0,9,1000 v a7 x7,1");
     assert_true(node()->live);
-    assert_int_equal(q->len, 0);
-    assert_false(q->counters_suspect);
+    assert_int_equal(q->counters.len, 0);
+    assert_false(q->counters.suspect);
     assert_int_equal(rows_asked_for, 0);
 }
 
@@ -173,8 +173,8 @@ static void test_nobody_else_is_believed(void **state) {
 
     (void)state;
     channel.hooks->on_text("1 123456789abcdef0 0 0 1 0 c7,1,1,1,0 v7");
-    assert_int_equal(q->len, 0);
-    assert_false(q->counters_suspect);
+    assert_int_equal(q->counters.len, 0);
+    assert_false(q->counters.suspect);
 }
 
 static int load_and_start(void **state) {

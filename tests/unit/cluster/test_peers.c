@@ -186,13 +186,13 @@ static void test_after_an_old_message(void **state) {
 
     (void)state;
     introduce();
-    assert_false(q->counters_suspect);
+    assert_false(q->counters.suspect);
     late_us = 11 * US_PER_S;
     hear("q7,1,1,1,1,0");
-    assert_false(q->counters_suspect);
+    assert_false(q->counters.suspect);
     late_us = 0;
     hear("");
-    assert_true(q->counters_suspect);
+    assert_true(q->counters.suspect);
 }
 
 /* ---- who lives ---- */
@@ -229,12 +229,12 @@ static void test_is_silent(void **state) {
     be_silent(5 * US_PER_S);
     peers_tick();
     assert_true(node()->live);
-    assert_false(q->counters_suspect);
+    assert_false(q->counters.suspect);
     be_silent(5 * US_PER_S + 1);
     peers_tick();
     assert_false(node()->live);
     assert_false(node()->left);
-    assert_true(q->counters_suspect && q->may_have_more);
+    assert_true(q->counters.suspect && q->scan.may_have_more);
     assert_false(node_has_peers());
     assert_true(peers_adopts(other));
     hear("");
@@ -329,8 +329,8 @@ static void test_signs_off(void **state) {
     hear("q7,1,1,1,0,0 b");
     assert_false(node()->live);
     assert_true(node()->left);
-    assert_true(q->counters_suspect);
-    assert_int_equal(q->total, 1);
+    assert_true(q->counters.suspect);
+    assert_int_equal(q->counters.total, 1);
 }
 
 /* It has signed off before, so nothing of what it did is unknown. */
@@ -340,15 +340,15 @@ static void test_starts_again(void **state) {
     (void)state;
     introduce();
     hear("q7,1,2,3,4,0 b");
-    q->counters_suspect = q->may_have_more = false;
+    q->counters.suspect = q->scan.may_have_more = false;
     run++;
     message = 0;
     hear("h q7,1,1,1,0,0");
-    assert_int_equal(q->len, 2);
-    assert_int_equal(q->total, 3);
-    assert_int_equal(q->jobs_in, 4);
-    assert_int_equal(q->jobs_out, 4);
-    assert_false(q->counters_suspect);
+    assert_int_equal(q->counters.len, 2);
+    assert_int_equal(q->counters.total, 3);
+    assert_int_equal(q->counters.jobs_in, 4);
+    assert_int_equal(q->counters.jobs_out, 4);
+    assert_false(q->counters.suspect);
     assert_true(node()->synced);
 }
 
@@ -361,7 +361,7 @@ static void test_dies_and_starts_again(void **state) {
     run++;
     message = 0;
     hear("h");
-    assert_true(q->counters_suspect && q->may_have_more);
+    assert_true(q->counters.suspect && q->scan.may_have_more);
     assert_true(node()->live && node()->synced);
 }
 
@@ -373,12 +373,12 @@ static void count_again(struct queue *q, const int64_t row[6]) {
 
     for (int i = 0; i < 6; i++)
         fake_set_int(res, 0, i, i == 0 ? 4 : 8, row[i]);
-    q->changed_us = clock_mono() - US_PER_S;
+    q->counters.changed_us = clock_mono() - US_PER_S;
     counter_audit_doubtful();
     assert_non_null(sent(side(), SQL_COUNT_QUEUES));
     fake_commit(side(), &res);
     counter_audit_doubtful();
-    assert_false(q->counters_suspect);
+    assert_false(q->counters.suspect);
 }
 
 static void test_a_message_is_missing(void **state) {
@@ -387,13 +387,13 @@ static void test_a_message_is_missing(void **state) {
     (void)state;
     introduce();
     hear("");
-    assert_false(q->counters_suspect || q->may_have_more);
+    assert_false(q->counters.suspect || q->scan.may_have_more);
     message++;
     hear("");
-    assert_true(q->counters_suspect && q->may_have_more);
-    q->counters_suspect = q->may_have_more = false;
+    assert_true(q->counters.suspect && q->scan.may_have_more);
+    q->counters.suspect = q->scan.may_have_more = false;
     hear("");
-    assert_false(q->counters_suspect || q->may_have_more);
+    assert_false(q->counters.suspect || q->scan.may_have_more);
 }
 
 /* It is in the count of the database by then, and is told late. */
@@ -409,16 +409,16 @@ static void test_a_share_that_was_missed_counts_once(void **state) {
     answer_all();
     count_again(q, (const int64_t[]){ 7, 5, 4, 9, 8, 0 });
     hear("q7,4,5,6,2,0");
-    assert_int_equal(q->len, 4);
-    assert_int_equal(q->total, 5);
-    assert_int_equal(q->jobs_in, 9);
-    assert_int_equal(q->jobs_out, 8);
-    assert_true(q->counters_suspect);
+    assert_int_equal(q->counters.len, 4);
+    assert_int_equal(q->counters.total, 5);
+    assert_int_equal(q->counters.jobs_in, 9);
+    assert_int_equal(q->counters.jobs_out, 8);
+    assert_true(q->counters.suspect);
     hear("e");
     count_again(q, (const int64_t[]){ 7, 5, 4, 9, 8, 0 });
     hear("q7,5,6,7,2,0");
-    assert_int_equal(q->jobs_in, 10);
-    assert_false(q->counters_suspect);
+    assert_int_equal(q->counters.jobs_in, 10);
+    assert_false(q->counters.suspect);
 }
 
 static void test_doubts(void **state) {
@@ -427,10 +427,10 @@ static void test_doubts(void **state) {
     (void)state;
     introduce();
     hear("z");
-    assert_true(q->counters_suspect && q->may_have_more);
-    q->counters_suspect = q->may_have_more = false;
+    assert_true(q->counters.suspect && q->scan.may_have_more);
+    q->counters.suspect = q->scan.may_have_more = false;
     peers_announce_unknown();
-    assert_true(q->counters_suspect);
+    assert_true(q->counters.suspect);
     assert_string_equal(tell(), " z");
 }
 
@@ -439,7 +439,7 @@ static void test_nothing_to_confess_when_alone(void **state) {
 
     (void)state;
     peers_announce_unknown();
-    assert_false(q->counters_suspect);
+    assert_false(q->counters.suspect);
     assert_string_equal(tell(), "");
 }
 
@@ -449,7 +449,7 @@ static void test_hears_again(void **state) {
     (void)state;
     introduce();
     channel.hooks->on_up();
-    assert_true(q->counters_suspect && q->may_have_more);
+    assert_true(q->counters.suspect && q->scan.may_have_more);
     assert_false(node()->synced);
     assert_string_equal(tell(), " w");
 }
@@ -482,13 +482,13 @@ static void test_deaf(void **state) {
     give_row();
     channel.up = false;
     tick_a_second();
-    assert_true(q->may_have_more);
+    assert_true(q->scan.may_have_more);
     answer_all();
     for (int i = 0; i < 10; i++) {
         tick_a_second();
         answer_all();
     }
-    assert_true(q->counters_suspect);
+    assert_true(q->counters.suspect);
     assert_string_equal(peers_state(), "polling");
     assert_int_equal(rows_asked_for, 2);
 }

@@ -175,7 +175,7 @@ static void test_a_lease_that_ended_is_no_hit(void **state) {
     reconnect();
     commit(-1);
     assert_int_equal(last_reply, 0);
-    assert_int_equal(queue_named("q1")->len, 0);
+    assert_int_equal(queue_named("q1")->counters.len, 0);
     assert_true(lease_take_ended(clock_db() + US_PER_S, &end));
     assert_int_equal(end.key.id, 7);
 }
@@ -185,7 +185,7 @@ static void test_what_was_queued_is_not_counted_twice(void **state) {
 
     (void)state;
     for (int was_queued = 0; was_queued <= 1; was_queued++) {
-        int64_t len = q->len;
+        int64_t len = q->counters.len;
 
         lease_add(job(7), clock_db() + US_PER_S);
         send_requeue(&nack, 7);
@@ -193,8 +193,8 @@ static void test_what_was_queued_is_not_counted_twice(void **state) {
         reconnect();
         commit(was_queued);
         assert_int_equal(last_reply, 1);
-        assert_int_equal(q->len, len + !was_queued);
-        assert_int_equal(q->redelivery_count, was_queued + 1);
+        assert_int_equal(q->counters.len, len + !was_queued);
+        assert_int_equal(q->scan.key_count, was_queued + 1);
         assert_false(lease_known(7));
     }
 }

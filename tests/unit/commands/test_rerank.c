@@ -109,7 +109,7 @@ static void test_moved(void **state) {
     expect_told(q->id);
     assert_true(queue_take_returned(q, &key));
     assert_int_equal(key.rank, -5);
-    assert_int_equal(q->len, 0);
+    assert_int_equal(q->counters.len, 0);
 }
 
 static void test_of_a_queue_that_we_do_not_know(void **state) {
@@ -133,7 +133,7 @@ static void test_not_moved(void **state) {
     send_rerank(q->id);
     commit(false, true);
     assert_null(strchr(told, 'k'));
-    assert_int_equal(q->redelivery_count, 0);
+    assert_int_equal(q->scan.key_count, 0);
 }
 
 /* That may have been the first try, which has told nobody. */
@@ -143,7 +143,7 @@ static void test_moved_by_a_lost_try(void **state) {
     lose();
     commit(false, true);
     expect_told(q->id);
-    assert_int_equal(q->redelivery_count, 1);
+    assert_int_equal(q->scan.key_count, 1);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)

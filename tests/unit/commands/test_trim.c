@@ -43,17 +43,17 @@ static int start(void **state) {
     getters_start();
     node_self()->number = 3;
     q = queue_named("q1");
-    q->front = END_RIGHT;
+    q->list.front = END_RIGHT;
     queue_count_total(q, 20);
     queue_count_len(q, 20);
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     return 0;
 }
 
 static int stop(void **state) {
     (void)state;
     assert_true(batch_idle());
-    assert_null(queue_named("q1")->trim);
+    assert_null(queue_named("q1")->list.trim);
     getters_stop();
     buf_free(&replies);
     return 0;
@@ -191,8 +191,8 @@ static void test_the_frontier_moves(void **state) {
     fake_commit(fake_hot(), &res);
     assert_replied("+OK");
     assert_int_equal(queue_len(q), 16);
-    assert_int_equal(q->total, 16);
-    assert_int_equal(q->scan_position.id, 103);
+    assert_int_equal(q->counters.total, 16);
+    assert_int_equal(q->scan.position.id, 103);
     command(&ltrim, "0", "9");
     batch_flush();
     assert_int_equal(fake_scalar(sent(0), AFTER_RANK), 0);

@@ -52,14 +52,14 @@ static int start(void **state) {
     (void)queue_named("q2");
     queue_count_total(q, 3000);
     queue_count_len(q, 3000);
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     return 0;
 }
 
 static int stop(void **state) {
     (void)state;
     assert_true(batch_idle());
-    assert_true(list_empty(&queue_named("q1")->walks));
+    assert_true(list_empty(&queue_named("q1")->scan.sent));
     assert_int_equal(queue_named("q1")->users, 0);
     getters_stop();
     buf_free(&replies);
@@ -130,7 +130,7 @@ static void test_pages_end_where_the_list_did(void **state) {
     assert_int_equal(fake_scalar(sent(0), AFTER_RANK), 0);
     assert_int_equal(fake_scalar(sent(0), AFTER_ID), PAGE);
     assert_int_equal(fake_scalar(sent(0), END_ID), 2900);
-    assert_int_equal(q->scan_position.id, PAGE);
+    assert_int_equal(q->scan.position.id, PAGE);
     /* Others have been pushed; the end stays. */
     commit_page(8, PAGE, PAGE + 1, 5000);
     assert_int_equal(fake_scalar(sent(0), AFTER_ID), 2 * PAGE);
@@ -138,8 +138,8 @@ static void test_pages_end_where_the_list_did(void **state) {
     commit_page(8, 900, 2 * PAGE + 1, 5000);
     assert_replied(":1");
     assert_int_equal(queue_len(q), 100);
-    assert_int_equal(q->scan_position.id, 2900);
-    assert_true(q->may_have_more);
+    assert_int_equal(q->scan.position.id, 2900);
+    assert_true(q->scan.may_have_more);
 }
 
 static void test_all_is_gone(void **state) {
@@ -151,9 +151,9 @@ static void test_all_is_gone(void **state) {
     command(&del, "q1", NULL);
     commit_page(8, 2, 1, 3);
     assert_replied(":1");
-    assert_false(q->may_have_more);
-    assert_int_equal(q->redelivery_count, 1);
-    assert_int_equal(q->returned[0].id, 3);
+    assert_false(q->scan.may_have_more);
+    assert_int_equal(q->scan.key_count, 1);
+    assert_int_equal(q->scan.keys[0].id, 3);
 }
 
 /* Told meanwhile that there is something before: claims look there. */
@@ -166,8 +166,8 @@ static void test_what_came_back_meanwhile(void **state) {
     commit_page(8, PAGE, 1, 5000);
     commit_page(8, 0, 0, 0);
     assert_replied(":1");
-    assert_true(q->may_have_more);
-    assert_true(job_key_before(q->scan_position, (struct job_key){ q->id, -5, 1 }));
+    assert_true(q->scan.may_have_more);
+    assert_true(job_key_before(q->scan.position, (struct job_key){ q->id, -5, 1 }));
 }
 
 static void test_several_keys(void **state) {
@@ -246,32 +246,32 @@ static void test_what_comes_is_looked_for(void **state) {
     (void)state;
     queue_count_len(to, 1);
     queue_count_total(to, 1);
-    to->scan_position = (struct job_key){ to->id, 0, 900 };
+    to->scan.position = (struct job_key){ to->id, 0, 900 };
     command(&rename_cmd, "q1", "q2");
     assert_int_equal(sent(0)->stmt, SQL_RENAME_LIST);
     assert_int_equal(sent(1)->stmt, SQL_MARK_COMMIT);
     commit_renamed(from->id, to->id);
     assert_replied("+OK");
     assert_int_equal(queue_len(from), 2998);
-    assert_false(from->may_have_more);
+    assert_false(from->scan.may_have_more);
     assert_int_equal(queue_len(to), 2);
-    assert_int_equal(to->total, 2);
-    assert_true(to->may_have_more);
-    assert_int_equal(to->scan_position.id, 3);
+    assert_int_equal(to->counters.total, 2);
+    assert_true(to->scan.may_have_more);
+    assert_int_equal(to->scan.position.id, 3);
 }
 
 static void test_other_fronts_turn_it_round(void **state) {
     struct queue *from = queue_named("q1"), *to = queue_named("q2");
 
     (void)state;
-    from->front = END_LEFT;
-    to->front = END_RIGHT;
-    to->scan_position = (struct job_key){ to->id, 0, 900 };
+    from->list.front = END_LEFT;
+    to->list.front = END_RIGHT;
+    to->scan.position = (struct job_key){ to->id, 0, 900 };
     command(&rename_cmd, "q1", "q2");
     assert_int_equal(fake_scalar(sent(0), SIGN), -1);
     commit_renamed(from->id, to->id);
     assert_replied("+OK");
-    assert_int_equal(to->scan_position.id, -6);
+    assert_int_equal(to->scan.position.id, -6);
 }
 
 /* Was the lost transaction committed? */

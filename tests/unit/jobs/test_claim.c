@@ -30,17 +30,17 @@ static const struct fake_statement *statement(size_t i, enum sql_stmt stmt) {
 }
 
 static struct job_key scan_position(const char *queue) {
-    return queue_named(queue)->scan_position;
+    return queue_named(queue)->scan.position;
 }
 
 /* Nothing is under way, and the count is right. */
 static void assert_rests(const char *queue, int64_t len) {
     const struct queue *q = queue_named(queue);
 
-    assert_int_equal(q->claiming, 0);
-    assert_null(q->plan);
-    assert_null(q->keys_claim);
-    assert_int_equal(q->len, len);
+    assert_int_equal(q->claims.rows, 0);
+    assert_null(q->claims.plan);
+    assert_null(q->claims.by_keys);
+    assert_int_equal(q->counters.len, len);
 }
 
 /* ---- walks ---- */
@@ -77,13 +77,13 @@ static void test_short_walk(void **state) {
     (void)state;
     insert_jobs("q1", 2);
     fake_fly_all();
-    queue_named("q1")->len = 4;
+    queue_named("q1")->counters.len = 4;
     ask_for(1, "q1", 4);
     batch_flush();
     fake_fly();
     assert_replies("1:q1=0,q1=1");
     assert_true(scan_position("q1").id == job_id_last() && scan_position("q1").rank == 0);
-    assert_false(queue_named("q1")->may_have_more);
+    assert_false(queue_named("q1")->scan.may_have_more);
     assert_int_equal(queue_budget(queue_named("q1")), 0);
 }
 
@@ -140,7 +140,7 @@ static void test_more_jobs_than_counted(void **state) {
     insert_jobs("q1", 3);
     batch_flush();
     fake_fly();
-    queue_named("q1")->len = 1;
+    queue_named("q1")->counters.len = 1;
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1 3:q1=2");
 }
@@ -220,7 +220,7 @@ static void test_returned_and_gone(void **state) {
     fake_fly_all();
     fake_end_lease(&fake_jobs[0]);
     fake_jobs[0].gone = true;
-    queue_named("q1")->len--;
+    queue_named("q1")->counters.len--;
     ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=2");
@@ -274,7 +274,7 @@ static void test_priority_before_the_frontier(void **state) {
     fake_fly_all();
     insert_job("q1", -5);
     fake_fly_all();
-    assert_int_equal(queue_named("q1")->redelivery_count, 1);
+    assert_int_equal(queue_named("q1")->scan.key_count, 1);
     ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=3");
@@ -307,11 +307,11 @@ static void test_frontier_passes_an_add(void **state) {
     late->key = (struct job_key){ 1, 0, job_new_id(clock_db(), 1) };
     late->task = (struct task){ .op = &op_insert, .rows = 1 };
     list_init(&late->task.node);
-    queue_named("q1")->len = 2;
+    queue_named("q1")->counters.len = 2;
     ask_for(1, "q1", 2);
     fake_fly_all();
     assert_true(scan_position("q1").id == late->key.id);
-    queue_named("q1")->len = 0;
+    queue_named("q1")->counters.len = 0;
     ask_for(2, "q1", 1);
     batch_add(&late->task);
     fake_fly_all();
@@ -347,7 +347,7 @@ static void test_rewound_while_a_walk_is_under_way(void **state) {
     ask_for(2, "q1", 2);
     batch_flush();
     queue_reset_scan(queue_named("q1"));
-    queue_named("q1")->len++;
+    queue_named("q1")->counters.len++;
     fake_fly();
     fake_fly_all();
     ask_for(3, "q1", 1);
@@ -501,11 +501,11 @@ static void test_lost(void **state) {
     PQclear(rows[0]);
     fake_lose(fake_hot());
     assert_replies("");
-    assert_int_equal(queue_named("q1")->claiming, 0);
+    assert_int_equal(queue_named("q1")->claims.rows, 0);
     fake_hot()->state = DB_READY;
     fake_fly_all();
     assert_replies("1:q1=2");
-    queue_named("q1")->len = 0;
+    queue_named("q1")->counters.len = 0;
     fake_end_lease(&fake_jobs[0]);
     fake_end_lease(&fake_jobs[1]);
     ask_for(2, "q1", 2);

@@ -75,12 +75,12 @@ static void test_many_returned_while_a_walk_is_under_way(void **state) {
     insert_job("q1", 0);
     fake_fly_all();
     queue_reset_scan(q);
-    q->len = 2;
+    q->counters.len = 2;
     ask_for(1, "q1", 2);
     batch_flush();
     for (int64_t i = 0; i < 65536; i++)
         queue_job_returned(q, (struct job_key){ 1, 0, first - i });
-    assert_int_equal(q->redelivery_count, 0);
+    assert_int_equal(q->scan.key_count, 0);
     fake_fly();
     assert_true(queue_budget(q) > 0);
 }

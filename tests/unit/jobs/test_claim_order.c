@@ -35,8 +35,8 @@ static void test_returned_behind_what_is_urgent(void **state) {
     ask_for(3, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1 3:q1=0");
-    assert_int_equal(queue_named("q1")->redelivery_count, 0);
-    assert_int_equal(queue_named("q1")->len, 0);
+    assert_int_equal(queue_named("q1")->scan.key_count, 0);
+    assert_int_equal(queue_named("q1")->counters.len, 0);
 }
 
 /* With no walk to come there is nothing before it. */
@@ -47,8 +47,8 @@ static void test_returned_behind_the_frontier_and_alone(void **state) {
     insert_landed("q1", 0);
     ask_for(1, "q1", 1);
     fake_fly_all();
-    q->scan_position = (struct job_key){ .rank = -9 };
-    q->may_have_more = false;
+    q->scan.position = (struct job_key){ .rank = -9 };
+    q->scan.may_have_more = false;
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 1);
     fake_fly_all();
@@ -64,21 +64,21 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
     queue_reset_scan(q);
     insert_landed("q1", 0);
     ask_for(1, "q1", count);
-    q->len = count;
+    q->counters.len = count;
     batch_flush();
     fake_run(fake_hot(), 0, rows);
     other = insert_elsewhere("q1", rank);
     job_new_id(clock_db(), 1);
-    q->len++;
+    q->counters.len++;
     hear(q, other->key);
     fake_commit(fake_hot(), rows);
-    assert_true(job_key_before(q->scan_position, other->key) && q->may_have_more);
-    q->len = 1;
+    assert_true(job_key_before(q->scan.position, other->key) && q->scan.may_have_more);
+    q->counters.len = 1;
     ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1");
     /* And no walk goes back to that again. */
-    assert_false(job_key_before(q->scan_position, other->key));
+    assert_false(job_key_before(q->scan.position, other->key));
 }
 
 static void test_urgent_and_heard_during_a_walk(void **state) {
@@ -104,7 +104,7 @@ static void test_returned_and_heard_during_a_short_walk(void **state) {
 
 /* The walk goes over the hot connection, and the job comes over the other. */
 static void land_apart(struct queue *q, struct job_key key) {
-    q->len--;
+    q->counters.len--;
     queue_note_apart(q, key, clock_mono());
     queue_job_ready(q, key);
 }

@@ -78,7 +78,7 @@ static void remove_some_job(void) {
     if (j == NULL || fake_hot()->state == DB_BUSY)
         return;
     if (!lease_remove(j->key.id))
-        queue_find_id(j->key.queue_id)->len--;
+        queue_find_id(j->key.queue_id)->counters.len--;
     *j = fake_jobs[--fake_job_count];
 }
 
@@ -96,7 +96,7 @@ static void load(void) {
             lease_remove(j->key.id);
     }
     QUEUE_EACH(q) {
-        q->len = ready[q->id];
+        q->counters.len = ready[q->id];
         queue_reset_scan(q);
     }
 }
@@ -181,9 +181,9 @@ static int64_t count_ready(const struct queue *q) {
 /* When nothing is under way, the books agree with the table. */
 static void check_books(void) {
     QUEUE_EACH(q) {
-        assert_int_equal(q->len, count_ready(q));
-        assert_int_equal(q->claiming, 0);
-        assert_null(q->keys_claim);
+        assert_int_equal(q->counters.len, count_ready(q));
+        assert_int_equal(q->claims.rows, 0);
+        assert_null(q->claims.by_keys);
     }
     for (int i = 0; i < fake_job_count; i++)
         assert_int_equal(fake_jobs[i].leased, lease_known(fake_jobs[i].key.id));
@@ -193,7 +193,7 @@ static void check_books(void) {
 static void check_rest(void) {
     check_books();
     QUEUE_EACH(q) {
-        assert_true(list_empty(&q->waiters) || count_ready(q) == 0);
+        assert_true(list_empty(&q->waiting.list) || count_ready(q) == 0);
     }
 }
 

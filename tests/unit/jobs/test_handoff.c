@@ -99,10 +99,10 @@ static void test_handoff(void **state) {
     assert_in_range(lease_next_end() - clock_db(), 59 * US_PER_S, 60 * US_PER_S);
     assert_int_equal(stats.handoffs, handoffs + 1);
     assert_int_equal(stats.claims, claims);
-    assert_int_equal(queue_named("q1")->len, 0);
-    assert_int_equal(queue_named("q1")->total, 1);
-    assert_int_equal(queue_named("q1")->jobs_in, 1);
-    assert_int_equal(queue_named("q1")->jobs_out, 1);
+    assert_int_equal(queue_named("q1")->counters.len, 0);
+    assert_int_equal(queue_named("q1")->counters.total, 1);
+    assert_int_equal(queue_named("q1")->counters.jobs_in, 1);
+    assert_int_equal(queue_named("q1")->counters.jobs_out, 1);
 }
 
 static void test_order_of_arrival(void **state) {
@@ -129,7 +129,7 @@ static void test_more_jobs_than_waiters(void **state) {
     assert_owner(1, false);
     commit();
     assert_replies("1:q1=a add:D add:D");
-    assert_int_equal(queue_named("q1")->len, 1);
+    assert_int_equal(queue_named("q1")->counters.len, 1);
     assert_int_equal(queue_budget(queue_named("q1")), 1);
 }
 
@@ -172,10 +172,10 @@ static void test_alike_but_for_the_owner(void **state) {
     assert_int_equal(fake_count(fake_hot()), 2);
     for (size_t i = 0; i < 4; i++)
         assert_owner(i, i < 2);
-    assert_int_equal(queue_named("q1")->inserting, 2);
+    assert_int_equal(queue_named("q1")->adds.sent, 2);
     commit();
     assert_replies("1:q1=a add:D 2:q1=a add:D add:D add:D");
-    assert_int_equal(queue_named("q1")->inserting, 0);
+    assert_int_equal(queue_named("q1")->adds.sent, 0);
 }
 
 /* ---- not in one step ---- */
@@ -242,7 +242,7 @@ static void test_not_past_a_job_under_way(void **state) {
     add("ADDJOB q1 c 0");
     fake_fail(fake_hot(), 0, "22000");
     assert_replies("add:D add:DBERR");
-    assert_int_equal(queue_named("q1")->inserting, 0);
+    assert_int_equal(queue_named("q1")->adds.sent, 0);
     batch_flush();
     commit();
     waiters_end_all(NULL);
@@ -258,7 +258,7 @@ static void test_not_of_a_paused_queue(void **state) {
     assert_owner(0, false);
     commit();
     assert_waiting("q1", "1");
-    assert_int_equal(queue_named("q1")->len, 1);
+    assert_int_equal(queue_named("q1")->counters.len, 1);
     getter_replies();
 }
 
@@ -270,8 +270,8 @@ static void test_not_of_a_delayed_job(void **state) {
     assert_owner(0, false);
     commit();
     assert_waiting("q1", "1");
-    assert_int_equal(queue_named("q1")->len, 0);
-    assert_int_equal(queue_named("q1")->total, 1);
+    assert_int_equal(queue_named("q1")->counters.len, 0);
+    assert_int_equal(queue_named("q1")->counters.total, 1);
     getter_replies();
 }
 
@@ -313,8 +313,8 @@ static void test_goes_before_the_commit(void **state) {
     fake_set_int(rows[0], 0, 0, 4, 1);
     fake_commit(fake_hot(), rows);
     assert_int_equal(lease_count(), 0);
-    assert_int_equal(queue_named("q1")->len, 1);
-    assert_int_equal(queue_named("q1")->redelivery_count, 1);
+    assert_int_equal(queue_named("q1")->counters.len, 1);
+    assert_int_equal(queue_named("q1")->scan.key_count, 1);
 }
 
 static void test_timeout_before_the_commit(void **state) {
@@ -357,8 +357,8 @@ static void test_job_is_refused(void **state) {
     fake_fail(fake_hot(), 0, "54000");
     assert_replies("add:DBERR");
     assert_waiting("q1", "1");
-    assert_int_equal(queue_named("q1")->adding, 0);
-    assert_int_equal(queue_named("q1")->total, 0);
+    assert_int_equal(queue_named("q1")->adds.accepted, 0);
+    assert_int_equal(queue_named("q1")->counters.total, 0);
 }
 
 /* A lease that may have been given would not be known; the second try gives none. */
@@ -376,7 +376,7 @@ static void test_txn_is_lost(void **state) {
     commit();
     assert_replies("add:D");
     assert_waiting("q1", "1");
-    assert_int_equal(queue_named("q1")->adding, 0);
+    assert_int_equal(queue_named("q1")->adds.accepted, 0);
 }
 
 static void test_lost_goes_while_nobody_knows(void **state) {
@@ -423,7 +423,7 @@ static void test_not_sent_in_time(void **state) {
     batch_flush();
     assert_int_equal(fake_hot()->state, DB_READY);
     assert_waiting("q1", "1");
-    assert_int_equal(queue_named("q1")->adding, 0);
+    assert_int_equal(queue_named("q1")->adds.accepted, 0);
     assert_int_equal(queue_named("q1")->users, 1);
 }
 
@@ -438,14 +438,14 @@ static void test_passed_over_and_not_sent_in_time(void **state) {
     batch_flush();
     assert_int_equal(fake_hot()->sent_txns, 1);
     assert_int_equal(fake_count(fake_hot()), 2);
-    assert_int_equal(queue_named("q1")->inserting, 1);
+    assert_int_equal(queue_named("q1")->adds.sent, 1);
     addjob_expire(clock_mono() + 100 * US_PER_MS);
-    assert_int_equal(queue_named("q1")->inserting, 1);
-    assert_int_equal(queue_named("q1")->adding, 2);
+    assert_int_equal(queue_named("q1")->adds.sent, 1);
+    assert_int_equal(queue_named("q1")->adds.accepted, 2);
     assert_replies("add:NOREPL");
     commit();
     assert_replies("1:q1=a add:D add:D");
-    assert_int_equal(queue_named("q1")->inserting, 0);
+    assert_int_equal(queue_named("q1")->adds.sent, 0);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)

@@ -39,7 +39,7 @@ static int start(void **state) {
     getters_start();
     node_self()->number = 3;
     q = queue_named("q1");
-    q->front = END_LEFT;
+    q->list.front = END_LEFT;
     return 0;
 }
 
@@ -47,8 +47,8 @@ static int stop(void **state) {
     (void)state;
     waiters_end_all(NULL);
     assert_true(batch_idle());
-    assert_int_equal(q->adding, 0);
-    assert_int_equal(q->claiming, 0);
+    assert_int_equal(q->adds.accepted, 0);
+    assert_int_equal(q->claims.rows, 0);
     getters_stop();
     buf_free(&replies);
     return 0;
@@ -109,7 +109,7 @@ static const struct fake_statement *sent(size_t i) {
 /* A claim that was full leaves behind that there may be more. */
 static void test_claim_of_what_is_pushed(void **state) {
     (void)state;
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     wait_for(1, 3);
     push(cmd_rpush, 6);
     batch_flush();
@@ -122,7 +122,7 @@ static void test_claim_of_what_is_pushed(void **state) {
 
 static void test_claim_of_all_that_is_pushed(void **state) {
     (void)state;
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     wait_for(1, 100);
     push(cmd_rpush, 2);
     push(cmd_lpush, 2);
@@ -133,7 +133,7 @@ static void test_claim_of_all_that_is_pushed(void **state) {
 
 static void test_look_where_nothing_is_pushed(void **state) {
     (void)state;
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     wait_for(1, 100);
     batch_flush();
     assert_int_equal(fake_scalar(sent(0), POP_COUNT), 1);

@@ -113,8 +113,8 @@ static void test_put_back_as_it_was(void **state) {
     assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_BACKOFF, 0), 6);
     assert_true(is_text(BACK_DEADQUEUE, "dead") && is_text(BACK_ERROR, "oops"));
     land();
-    assert_int_equal(queue_named("q1")->len, 1);
-    assert_int_equal(queue_named("q1")->total, 1);
+    assert_int_equal(queue_named("q1")->counters.len, 1);
+    assert_int_equal(queue_named("q1")->counters.total, 1);
     assert_int_equal(queue_budget(queue_named("q1")), 1);
 }
 
@@ -135,7 +135,7 @@ static void test_its_key_is_somebody_elses(void **state) {
     assert_put_back(NULL);
     assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_ATTEMPTS, 0), 5);
     land();
-    assert_int_equal(queue_named("q1")->len, 1);
+    assert_int_equal(queue_named("q1")->counters.len, 1);
 }
 
 static void test_refused_for_good(void **state) {
@@ -145,7 +145,7 @@ static void test_refused_for_good(void **state) {
     fake_fail(fake_hot(), 0, "23514");
     batch_flush();
     assert_true(batch_idle());
-    assert_int_equal(queue_named("q1")->len, 0);
+    assert_int_equal(queue_named("q1")->counters.len, 0);
 }
 
 /* It is put back where it is not there yet: twice is once. */
@@ -157,7 +157,7 @@ static void test_a_lost_txn(void **state) {
     fake_hot()->state = DB_READY;
     assert_put_back("key");
     fake_commit_empty(fake_hot());
-    assert_int_equal(queue_named("q1")->len, 0);
+    assert_int_equal(queue_named("q1")->counters.len, 0);
 }
 
 /* Another one may have been let go in its place: it waits, and its group is looked at. */
@@ -173,8 +173,8 @@ static void test_one_of_a_group(void **state) {
     fake_set_int(rows[0], 0, 2, 8, 77);
     fake_set_bytes(rows[0], 0, 3, slice_str("group"));
     fake_commit(fake_hot(), rows);
-    assert_int_equal(queue_named("q1")->total, 1);
-    assert_int_equal(queue_named("q1")->len, 0);
+    assert_int_equal(queue_named("q1")->counters.total, 1);
+    assert_int_equal(queue_named("q1")->counters.len, 0);
     batch_flush();
     assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_NEXT_IN_GROUPS);
     for (; !batch_idle(); batch_flush())
@@ -234,7 +234,7 @@ static void move_one(enum list_end from, const char *group) {
     struct get *g = new_get(2, "q1");
     PGresult *rows[DB_MAX_STATEMENTS] = { row_of_move(group) };
 
-    queue_named("q1")->front = pop.to->front = END_LEFT;
+    queue_named("q1")->list.front = pop.to->list.front = END_LEFT;
     queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 1 });
     g->kind = &moving;
     g->own = &pop;

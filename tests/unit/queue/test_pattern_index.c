@@ -64,13 +64,13 @@ static int stop(void **state) {
 static struct queue *ready_queue(const char *name) {
     struct queue *q = queue_get(slice_str(name));
 
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     queue_signal(q);
     return q;
 }
 
 static void empty(struct queue *q) {
-    q->may_have_more = false;
+    q->scan.may_have_more = false;
 }
 
 static bool has_budget(struct queue *q) {
@@ -130,7 +130,7 @@ static void test_in_turn_however_deep(void **state) {
     struct glob *g;
 
     (void)state;
-    ready_queue("t:a")->len = 1000;
+    ready_queue("t:a")->counters.len = 1000;
     ready_queue("other");
     g = pattern_use(SLICE("t:*"));
     ready_queue("t:b");
@@ -157,17 +157,17 @@ static void test_queues_that_go_empty(void **state) {
     (void)state;
     empty(q);
     assert_next(g, "none");
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     assert_next(g, "none");
     queue_signal(q);
     assert_next(g, "a");
     empty(q);
-    q->claiming = 1;
+    q->claims.rows = 1;
     assert_null(pattern_find(g, nothing));
-    q->claiming = 0;
-    q->may_have_more = true;
+    q->claims.rows = 0;
+    q->scan.may_have_more = true;
     assert_next(g, "a");
-    q->may_have_more = false;
+    q->scan.may_have_more = false;
     pattern_leave(g);
 }
 
@@ -317,10 +317,10 @@ static void test_queues_without_jobs_cost_nothing(void **state) {
     make_queues(false);
     assert_int_equal(g->words, 0);
     QUEUE_EACH(q)
-    assert_null(q->patterns);
+    assert_null(q->matches.patterns);
     ready_queue("many-7");
     assert_next(g, "many-7");
-    assert_non_null(queue_find(SLICE("many-7"))->patterns);
+    assert_non_null(queue_find(SLICE("many-7"))->matches.patterns);
     pattern_leave(g);
 }
 

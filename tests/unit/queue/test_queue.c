@@ -162,7 +162,7 @@ static void test_each(void **state) {
     }
     assert_int_equal(seen, 99);
     QUEUE_EACH(q) {
-        if (q->total % 2 == 0)
+        if (q->counters.total % 2 == 0)
             queue_drop(q);
     }
     assert_int_equal(queue_count(), 50);
@@ -210,14 +210,14 @@ static void test_returned_keys_in_order(void **state) {
             assert_true(queue_take_returned(q, &key));
             assert_true(same_key(key, take_least(&m)));
         }
-        assert_int_equal(q->redelivery_count, m.count);
+        assert_int_equal(q->scan.key_count, m.count);
     }
     while (m.count > 0) {
         assert_true(queue_take_returned(q, &key));
         assert_true(same_key(key, take_least(&m)));
     }
     assert_false(queue_take_returned(q, &key));
-    assert_int_equal(q->len, 0);
+    assert_int_equal(q->counters.len, 0);
 }
 
 static void test_job_returned(void **state) {
@@ -227,13 +227,13 @@ static void test_job_returned(void **state) {
     (void)state;
     queue_job_returned(q, key_of(0, 2));
     queue_job_returned(q, key_of(-1, 9));
-    assert_int_equal(q->len, 2);
+    assert_int_equal(q->counters.len, 2);
     assert_int_equal(queue_budget(q), 2);
-    assert_false(q->may_have_more);
+    assert_false(q->scan.may_have_more);
     assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-1, 9)));
-    assert_int_equal(q->len, 2);
+    assert_int_equal(q->counters.len, 2);
     queue_return_key(q, key);
-    assert_int_equal(q->len, 2);
+    assert_int_equal(q->counters.len, 2);
     assert_int_equal(queue_budget(q), 2);
 }
 
@@ -244,9 +244,9 @@ static int64_t overflow(struct queue *q) {
     do {
         queue_job_returned(q, key_of(0, 1000000 - count++));
         assert_true(count < 1000000);
-    } while (q->redelivery_count > 0);
+    } while (q->scan.key_count > 0);
     assert_true(count > 10000);
-    assert_int_equal(q->len, count);
+    assert_int_equal(q->counters.len, count);
     return count;
 }
 
@@ -256,27 +256,27 @@ static void test_too_many_returned(void **state) {
     int64_t count;
 
     (void)state;
-    q->scan_position = key_of(0, 5000000);
+    q->scan.position = key_of(0, 5000000);
     count = overflow(q);
     least = key_of(0, 1000000 - count + 1);
-    assert_true(job_key_before(q->scan_position, least));
-    assert_true(q->may_have_more);
+    assert_true(job_key_before(q->scan.position, least));
+    assert_true(q->scan.may_have_more);
     assert_int_equal(queue_budget(q), count);
     assert_false(queue_take_returned(q, &key));
     assert_true(job_key_before(queue_first_key(q), least));
     /* What the walk will see is not looked for by its key, too. */
     queue_job_ready(q, key_of(0, 999999));
-    assert_int_equal(q->redelivery_count, 0);
+    assert_int_equal(q->scan.key_count, 0);
 }
 
 static void test_too_many_returned_behind_the_frontier(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->scan_position = key_of(-3, 5);
+    q->scan.position = key_of(-3, 5);
     overflow(q);
-    assert_true(same_key(q->scan_position, key_of(-3, 5)));
-    assert_true(q->may_have_more);
+    assert_true(same_key(q->scan.position, key_of(-3, 5)));
+    assert_true(q->scan.may_have_more);
 }
 
 /* ---- the scan position ---- */
@@ -287,12 +287,12 @@ static void test_ready_behind_the_frontier(void **state) {
     (void)state;
     assert_int_equal(queue_budget(q), 0);
     queue_job_ready(q, key_of(0, 101));
-    assert_true(q->may_have_more && same_key(q->scan_position, key_of(0, 100)));
+    assert_true(q->scan.may_have_more && same_key(q->scan.position, key_of(0, 100)));
     queue_job_ready(q, key_of(0, 102));
     queue_job_ready(q, key_of(1, 3));
-    assert_true(same_key(q->scan_position, key_of(0, 100)));
-    assert_int_equal(q->len, 3);
-    assert_int_equal(q->redelivery_count, 0);
+    assert_true(same_key(q->scan.position, key_of(0, 100)));
+    assert_int_equal(q->counters.len, 3);
+    assert_int_equal(q->scan.key_count, 0);
     assert_int_equal(queue_budget(q), 3);
 }
 
@@ -301,12 +301,12 @@ static void test_ready_at_or_before_the_frontier(void **state) {
     struct job_key key;
 
     (void)state;
-    q->scan_position = key_of(0, 100);
+    q->scan.position = key_of(0, 100);
     queue_job_ready(q, key_of(0, 100));
     queue_job_ready(q, key_of(0, 99));
     queue_job_ready(q, key_of(-5, 200));
-    assert_false(q->may_have_more);
-    assert_int_equal(q->len, 3);
+    assert_false(q->scan.may_have_more);
+    assert_int_equal(q->counters.len, 3);
     assert_int_equal(queue_budget(q), 3);
     assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-5, 200)));
     assert_true(queue_take_returned(q, &key) && same_key(key, key_of(0, 99)));
@@ -322,9 +322,9 @@ static void test_budget(void **state) {
     for (int i = 1; i <= 3; i++)
         queue_job_returned(q, key_of(-1, i));
     assert_int_equal(queue_budget(q), 13);
-    q->claiming = 4;
+    q->claims.rows = 4;
     assert_int_equal(queue_budget(q), 9);
-    q->claiming = 10;
+    q->claims.rows = 10;
     assert_int_equal(queue_budget(q), 3);
     queue_set_pause(q, PAUSE_IN);
     assert_int_equal(queue_budget(q), 3);
@@ -333,8 +333,8 @@ static void test_budget(void **state) {
     queue_set_pause(q, PAUSE_IN | PAUSE_OUT);
     assert_int_equal(queue_budget(q), 0);
     queue_set_pause(q, 0);
-    q->claiming = 0;
-    q->may_have_more = false;
+    q->claims.rows = 0;
+    q->scan.may_have_more = false;
     assert_int_equal(queue_budget(q), 3);
 }
 
@@ -343,12 +343,12 @@ static void test_budget_of_a_wrong_count(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     assert_int_equal(queue_budget(q), 1);
-    q->claiming = 1;
+    q->claims.rows = 1;
     assert_int_equal(queue_budget(q), 0);
-    q->claiming = 0;
-    q->len = -5;
+    q->claims.rows = 0;
+    q->counters.len = -5;
     assert_int_equal(queue_budget(q), 1);
     queue_return_key(q, key_of(0, 1));
     assert_int_equal(queue_budget(q), 2);
@@ -358,13 +358,13 @@ static void test_rewind(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->scan_position = key_of(0, 100);
+    q->scan.position = key_of(0, 100);
     queue_job_returned(q, key_of(0, 50));
-    list_push_back(&q->waiters, &waiter);
+    list_push_back(&q->waiting.list, &waiter);
     queue_reset_scan(q);
-    assert_true(job_key_before(q->scan_position, key_of(INT16_MIN, 1)));
-    assert_int_equal(q->redelivery_count, 0);
-    assert_int_equal(q->len, 1);
+    assert_true(job_key_before(q->scan.position, key_of(INT16_MIN, 1)));
+    assert_int_equal(q->scan.key_count, 0);
+    assert_int_equal(q->counters.len, 1);
     assert_int_equal(queue_budget(q), 1);
     assert_ptr_equal(queue_next_signalled(), q);
 }
@@ -373,15 +373,15 @@ static void test_walk_from(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->scan_position = key_of(0, 100);
+    q->scan.position = key_of(0, 100);
     queue_return_key(q, key_of(0, 3));
-    list_push_back(&q->waiters, &waiter);
+    list_push_back(&q->waiting.list, &waiter);
     queue_scan_from(q, key_of(0, 200));
-    assert_true(same_key(q->scan_position, key_of(0, 100)));
-    assert_true(q->may_have_more);
+    assert_true(same_key(q->scan.position, key_of(0, 100)));
+    assert_true(q->scan.may_have_more);
     queue_scan_from(q, key_of(-1, 500));
-    assert_true(same_key(q->scan_position, key_of(-1, 500)));
-    assert_int_equal(q->redelivery_count, 1);
+    assert_true(same_key(q->scan.position, key_of(-1, 500)));
+    assert_int_equal(q->scan.key_count, 1);
     assert_ptr_equal(queue_next_signalled(), q);
 }
 
@@ -392,13 +392,13 @@ static void test_walk_after(void **state) {
     (void)state;
     queue_job_returned(q, key_of(0, 3));
     queue_scan_after(q, key_of(0, 200));
-    assert_true(same_key(q->scan_position, key_of(0, 200)));
-    assert_int_equal(q->redelivery_count, 0);
-    assert_true(q->may_have_more && !queue_misses_jobs(q));
-    assert_int_equal(q->resets, 1);
-    q->len = 0;
+    assert_true(same_key(q->scan.position, key_of(0, 200)));
+    assert_int_equal(q->scan.key_count, 0);
+    assert_true(q->scan.may_have_more && !queue_misses_jobs(q));
+    assert_int_equal(q->scan.resets, 1);
+    q->counters.len = 0;
     queue_scan_after(q, key_of(0, 100));
-    assert_true(same_key(q->scan_position, key_of(0, 100)));
+    assert_true(same_key(q->scan.position, key_of(0, 100)));
     assert_int_equal(queue_budget(q), 0);
 }
 
@@ -407,11 +407,11 @@ static void test_misses_jobs(void **state) {
 
     (void)state;
     assert_false(queue_misses_jobs(q));
-    q->len = 1;
+    q->counters.len = 1;
     assert_true(queue_misses_jobs(q));
-    q->claiming = 1;
+    q->claims.rows = 1;
     assert_false(queue_misses_jobs(q));
-    q->claiming = 0;
+    q->claims.rows = 0;
     queue_return_key(q, key_of(0, 1));
     assert_false(queue_misses_jobs(q));
 }
@@ -420,7 +420,7 @@ static void test_first_key(void **state) {
     struct queue *q = open_queue("q", 7);
 
     (void)state;
-    q->scan_position = (struct job_key){ 0, 0, 100 };
+    q->scan.position = (struct job_key){ 0, 0, 100 };
     assert_true(same_key(queue_first_key(q), key_of(0, 100)));
     queue_return_key(q, key_of(0, 101));
     assert_true(same_key(queue_first_key(q), key_of(0, 100)));
@@ -440,16 +440,16 @@ static void test_first_key_of_any(void **state) {
         struct job_key key = random_key(), first;
 
         if (random_below(3) == 0)
-            q->scan_position = key;
+            q->scan.position = key;
         else if (random_below(2) == 0)
             queue_job_ready(q, key);
         else
             queue_take_returned(q, &key);
         first = queue_first_key(q);
         assert_int_equal(first.queue_id, 7);
-        assert_false(job_key_before(q->scan_position, first));
-        for (size_t i = 0; i < q->redelivery_count; i++)
-            assert_true(job_key_before(first, q->returned[i]));
+        assert_false(job_key_before(q->scan.position, first));
+        for (size_t i = 0; i < q->scan.key_count; i++)
+            assert_true(job_key_before(first, q->scan.keys[i]));
     }
 }
 
@@ -462,8 +462,8 @@ static void test_signals(void **state) {
     (void)state;
     queue_signal(a);
     assert_null(queue_next_signalled());
-    list_push_back(&a->waiters, &waiter);
-    list_push_back(&b->waiters, &other);
+    list_push_back(&a->waiting.list, &waiter);
+    list_push_back(&b->waiting.list, &other);
     queue_job_ready(b, key_of(0, 1));
     queue_job_returned(a, key_of(0, 1));
     queue_job_ready(b, key_of(0, 2));
@@ -479,7 +479,7 @@ static void test_signalled_queue_is_dropped(void **state) {
     struct queue *q = open_queue("q", 1);
 
     (void)state;
-    list_push_back(&q->waiters, &waiter);
+    list_push_back(&q->waiting.list, &waiter);
     queue_signal(q);
     queue_count_in(q, 1);
     queue_drop(q);
@@ -650,8 +650,8 @@ static void test_counters(void **state) {
     queue_count_in(b, 1);
     queue_count_out(b, 2);
     assert_true(b->shown);
-    assert_int_equal(b->jobs_in, 1);
-    assert_int_equal(b->jobs_out, 5);
+    assert_int_equal(b->counters.jobs_in, 1);
+    assert_int_equal(b->counters.jobs_out, 5);
     assert_ptr_equal(queue_next_dirty(), b);
     assert_ptr_equal(queue_next_dirty(), a);
     assert_null(queue_next_dirty());
@@ -669,14 +669,14 @@ static void test_counters_without_a_row(void **state) {
     queue_set_id(q, 3);
     queue_count_in(q, 1);
     assert_ptr_equal(queue_next_dirty(), q);
-    assert_int_equal(q->jobs_in, 2);
+    assert_int_equal(q->counters.jobs_in, 2);
 }
 
 static void test_clear(void **state) {
     struct queue *a = open_queue("a", 1), *b = open_queue("b", 2);
 
     (void)state;
-    list_push_back(&b->waiters, &waiter);
+    list_push_back(&b->waiting.list, &waiter);
     queue_job_ready(a, key_of(0, 5));
     queue_job_returned(a, key_of(0, 2));
     queue_count_in(a, 1);
@@ -689,7 +689,7 @@ static void test_clear(void **state) {
     assert_int_equal(queue_count(), 2);
     assert_ptr_equal(queue_find_id(1), a);
     assert_int_equal(queue_jobs_total(), 0);
-    assert_int_equal(a->len + a->jobs_in + a->pause, 0);
+    assert_int_equal(a->counters.len + a->counters.jobs_in + a->pause, 0);
     assert_int_equal(queue_budget(a), 0);
     assert_false(a->shown);
     assert_true(b->shown);

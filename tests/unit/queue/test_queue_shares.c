@@ -39,35 +39,35 @@ static bool same_key(struct job_key a, struct job_key b) {
 }
 
 static void assert_counts(int64_t len, int64_t total, int64_t in, int64_t out) {
-    assert_int_equal(q->len, len);
-    assert_int_equal(q->total, total);
-    assert_int_equal(q->jobs_in, in);
-    assert_int_equal(q->jobs_out, out);
+    assert_int_equal(q->counters.len, len);
+    assert_int_equal(q->counters.total, total);
+    assert_int_equal(q->counters.jobs_in, in);
+    assert_int_equal(q->counters.jobs_out, out);
 }
 
 static void assert_own(int64_t len, int64_t total, int64_t in, int64_t out) {
-    assert_int_equal(q->own.len, len);
-    assert_int_equal(q->own.total, total);
-    assert_int_equal(q->own.jobs_in, in);
-    assert_int_equal(q->own.jobs_out, out);
+    assert_int_equal(q->counters.own.len, len);
+    assert_int_equal(q->counters.own.total, total);
+    assert_int_equal(q->counters.own.jobs_in, in);
+    assert_int_equal(q->counters.own.jobs_out, out);
 }
 
 /* ---- what this server does ---- */
 
 static void test_own_share(void **state) {
-    uint64_t changes = q->changes;
+    uint64_t changes = q->counters.changes;
 
     (void)state;
-    q->len = 10;
-    q->total = 20;
+    q->counters.len = 10;
+    q->counters.total = 20;
     queue_count_len(q, 3);
     queue_count_total(q, -4);
     queue_count_in(q, 1);
     queue_count_out(q, 2);
     assert_counts(13, 16, 1, 2);
     assert_own(3, -4, 1, 2);
-    assert_true(q->changes >= changes + 4);
-    assert_int_equal(q->changed_us, clock_mono());
+    assert_true(q->counters.changes >= changes + 4);
+    assert_int_equal(q->counters.changed_us, clock_mono());
 }
 
 static void test_clear_keeps_the_own_share(void **state) {
@@ -77,10 +77,10 @@ static void test_clear_keeps_the_own_share(void **state) {
     queue_count_out(q, 1);
     queue_clear();
     assert_counts(0, 0, 0, 0);
-    assert_int_equal(q->own.jobs_in - q->saved_in, 0);
-    assert_int_equal(q->own.jobs_out - q->saved_out, 0);
+    assert_int_equal(q->counters.own.jobs_in - q->counters.saved_in, 0);
+    assert_int_equal(q->counters.own.jobs_out - q->counters.saved_out, 0);
     queue_count_in(q, 1);
-    assert_int_equal(q->own.jobs_in - q->saved_in, 1);
+    assert_int_equal(q->counters.own.jobs_in - q->counters.saved_in, 1);
 }
 
 /* ---- leases that statements end ---- */
@@ -185,14 +185,14 @@ static void test_shares_add_up(void **state) {
     queue_heard_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0 }, false);
     assert_counts(7, 15, 39, 51);
     assert_own(1, 0, 0, 0);
-    assert_false(q->counters_suspect);
+    assert_false(q->counters.suspect);
 }
 
 static void test_others_do_not_make_it_dirty(void **state) {
     (void)state;
     queue_heard_share(q, 2, (struct queue_share){ 1, 1, 1, 1, 0 }, false);
     assert_null(queue_next_dirty());
-    assert_int_equal(q->own.jobs_in - q->saved_in, 0);
+    assert_int_equal(q->counters.own.jobs_in - q->counters.saved_in, 0);
 }
 
 /* Was it counted when the counters were loaded? Nobody can tell. */
@@ -200,11 +200,11 @@ static void test_base(void **state) {
     (void)state;
     queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0 }, true);
     assert_counts(0, 0, 0, 0);
-    assert_true(q->counters_suspect);
-    q->counters_suspect = false;
+    assert_true(q->counters.suspect);
+    q->counters.suspect = false;
     queue_heard_share(q, 2, (struct queue_share){ 11, 20, 31, 40, 0 }, false);
     assert_counts(1, 0, 1, 0);
-    assert_false(q->counters_suspect);
+    assert_false(q->counters.suspect);
 }
 
 static void test_new_run(void **state) {
@@ -231,24 +231,24 @@ static void test_many_others(void **state) {
 static void test_heard_ready(void **state) {
     (void)state;
     queue_heard_ready(q, key_of(0, 101));
-    assert_true(q->may_have_more && same_key(q->scan_position, key_of(0, 100)));
+    assert_true(q->scan.may_have_more && same_key(q->scan.position, key_of(0, 100)));
     queue_heard_ready(q, key_of(-1, 50));
-    assert_int_equal(q->redelivery_count, 1);
+    assert_int_equal(q->scan.key_count, 1);
     assert_counts(0, 0, 0, 0);
     assert_int_equal(queue_budget(q), 2);
 }
 
 static void test_heard_returned(void **state) {
     (void)state;
-    q->scan_position = key_of(0, 100);
+    q->scan.position = key_of(0, 100);
     queue_heard_returned(q, key_of(0, 200));
-    assert_int_equal(q->redelivery_count, 1);
-    q->may_have_more = true;
+    assert_int_equal(q->scan.key_count, 1);
+    q->scan.may_have_more = true;
     /* The walk finds the one, but not the other. */
     queue_heard_returned(q, key_of(0, 300));
-    assert_int_equal(q->redelivery_count, 1);
+    assert_int_equal(q->scan.key_count, 1);
     queue_heard_returned(q, key_of(0, 50));
-    assert_int_equal(q->redelivery_count, 2);
+    assert_int_equal(q->scan.key_count, 2);
     assert_counts(0, 0, 0, 0);
 }
 
@@ -274,19 +274,19 @@ static void test_doubtful_budget(void **state) {
     int64_t budget;
 
     (void)state;
-    q->may_have_more = true;
+    q->scan.may_have_more = true;
     assert_int_equal(queue_budget(q), 1);
-    q->counters_suspect = true;
+    q->counters.suspect = true;
     budget = queue_budget(q);
     assert_true(budget > 10);
-    q->claiming = 5;
+    q->claims.rows = 5;
     assert_int_equal(queue_budget(q), budget - 5);
-    q->claiming = (uint32_t)budget;
+    q->claims.rows = (uint32_t)budget;
     assert_int_equal(queue_budget(q), 0);
-    q->claiming = 0;
-    q->len = 100000;
+    q->claims.rows = 0;
+    q->counters.len = 100000;
     assert_int_equal(queue_budget(q), 100000);
-    q->may_have_more = false;
+    q->scan.may_have_more = false;
     assert_int_equal(queue_budget(q), 0);
 }
 
@@ -294,9 +294,9 @@ static void test_doubt_all(void **state) {
     struct queue *other = queue_get(SLICE("other"));
 
     (void)state;
-    assert_false(q->counters_suspect || other->counters_suspect);
+    assert_false(q->counters.suspect || other->counters.suspect);
     queue_suspect_all();
-    assert_true(q->counters_suspect && other->counters_suspect);
+    assert_true(q->counters.suspect && other->counters.suspect);
     queue_drop(other);
 }
 
@@ -306,11 +306,11 @@ static void test_set_counts(void **state) {
 
     (void)state;
     queue_count_len(q, 1);
-    changes = q->changes;
+    changes = q->counters.changes;
     queue_set_counts(q, 5, 6);
     assert_counts(5, 6, 0, 0);
     assert_own(1, 0, 0, 0);
-    assert_true(q->changes > changes);
+    assert_true(q->counters.changes > changes);
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)

@@ -67,7 +67,7 @@ static void test_order_of_arrival(void **state) {
     wait_for(1, "q1");
     wait_for(2, "q1");
     assert_waiting("q1", "3 1 2");
-    assert_int_equal(queue_named("q1")->waiter_count, 3);
+    assert_int_equal(queue_named("q1")->waiting.count, 3);
     assert_int_equal(waiters_blocked(), 3);
     assert_true(getters[3].client.blocked);
     assert_ptr_equal(getters[3].client.get, get_of(3));
@@ -93,7 +93,7 @@ static void test_several_queues(void **state) {
     assert_waiting("q1", "3");
     assert_waiting("q2", "2");
     assert_waiting("q3", "2 3");
-    assert_int_equal(queue_named("q1")->waiter_count, 1);
+    assert_int_equal(queue_named("q1")->waiting.count, 1);
     assert_int_equal(waiters_blocked(), 2);
     get_end_empty(get_of(1));
     assert_int_equal(queue_named("q3")->users, 2);
@@ -269,7 +269,7 @@ static void test_back_to_the_old_place(void **state) {
     assert_waiting("q2", "2 4");
     in_vain(1);
     assert_waiting("q1", "1 2 3 4 5");
-    assert_int_equal(queue_named("q1")->waiter_count, 5);
+    assert_int_equal(queue_named("q1")->waiting.count, 5);
     assert_int_equal(waiters_blocked(), 5);
     assert_replies("");
 }
@@ -348,7 +348,7 @@ static void test_delivery(void **state) {
     get_deliver(g, jobs, 2);
     assert_replies("1:q1=onenacks/2additional-deliveries/3,q2=twonacks/2additional-deliveries/3");
     assert_int_equal(stats.jobs_delivered, delivered + 2);
-    assert_int_equal(queue_named("q1")->jobs_out, 1);
+    assert_int_equal(queue_named("q1")->counters.jobs_out, 1);
     assert_true(lease_known(7) && lease_known(8));
     assert_int_equal(lease_next_end(), clock_db() + 5 * US_PER_S);
     assert_int_equal(c->unsent_count, 2);
@@ -539,7 +539,7 @@ static void check_lists(void) {
         uint64_t last = 0;
         int64_t count = 0;
 
-        LIST_EACH(node, &q->waiters) {
+        LIST_EACH(node, &q->waiting.list) {
             struct get *g = LIST_ENTRY(node, struct wait, node)->get;
             int number = getter_number(getter_of(g->client));
 
@@ -548,7 +548,7 @@ static void check_lists(void) {
             last = arrival_of[number];
             count++;
         }
-        assert_int_equal(q->waiter_count, count);
+        assert_int_equal(q->waiting.count, count);
     }
 }
 
