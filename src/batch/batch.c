@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "batch/batch_impl.h"
+#include "batch/commit_marker.h"
 #include "batch/contention.h"
 #include "config/config.h"
 
@@ -360,7 +361,7 @@ static size_t count_kinds(const struct txn *f, const struct op *op, size_t scope
     }
     if (known == 1)
         return kinds[0].alike;
-    return f->part_count + known <= DB_MAX_STATEMENTS ? known : 0;
+    return f->part_count + known < DB_MAX_STATEMENTS ? known : 0;
 }
 
 static void encode_kind(struct txn *f, struct params *p, struct task *t, bool alike) {
@@ -390,10 +391,10 @@ static void add_kind(struct txn *f, struct op *op, size_t *scope) {
     finish_statement(f, op, wanted.alike ? op->alike : NULL);
 }
 
-/* True if op can get another statement in the transaction. */
+/* True if op can get another statement in the transaction. One statement is kept free for the commit marker. */
 static bool batch_may_go_on(const struct txn *f, struct op *op) {
-    return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS &&
-           (op->commit == COMMIT_ANY || txn_has_room(f, task_size(first_task(op))));
+    return !list_empty(&op->queue) && f->part_count < DB_MAX_STATEMENTS - 1 &&
+           txn_has_room(f, task_size(first_task(op)));
 }
 
 static void decide(const struct op *op, size_t scope) {
@@ -450,23 +451,12 @@ static void add_suspects(struct txn *f) {
         batch_encode(f, p, t, op->encode);
     }
     finish_statement(f, op, NULL);
-    batch_companions(f);
-}
-
-static bool goes_with(const struct op *op, enum commit_kind kind) {
-    return op->commit == kind || op->commit == COMMIT_ANY;
 }
 
 static void add_ops(struct txn *f, enum commit_kind kind) {
     FILLED_EACH(op)
-        if (op->conn == f->db->kind && goes_with(op, kind) && !op->contention.on &&
+        if (op->conn == f->db->kind && op->commit == kind && !op->contention.on &&
             !(f->unsettled && op->takes))
-            add_op(f, op);
-}
-
-void batch_companions(struct txn *f) {
-    FILLED_EACH(op)
-        if (op->commit == COMMIT_ANY)
             add_op(f, op);
 }
 
@@ -506,8 +496,6 @@ static void build_other(struct txn *f) {
         else
             add_ops(f, COMMIT_ORDINARY);
     }
-    if (f->part_count > 0 && f->contended == NULL)
-        batch_companions(f);
 }
 
 /* Unsettled tasks are first in the queue of their operation. An operation with contention does not hold back
@@ -565,6 +553,9 @@ static void send_txn(struct txn *f) {
         f->parts[i].tasks = tasks;
         tasks += f->parts[i].count;
     }
+    f->marked = commit_marker_write(&f->marker, db_params(f->db));
+    if (f->marked)
+        db_statement(f->db, SQL_MARK_COMMIT);
     db_send(f->db, on_completed);
 }
 
@@ -718,21 +709,11 @@ static void send_lost_again(const struct txn *f, struct task *t) {
     batch_send_again(t, !f->checks);
 }
 
-static bool is_companion(const struct part *part) {
-    return part->op->commit == COMMIT_ANY;
-}
-
-static size_t count_own_parts(const struct txn *f) {
-    size_t count = 0;
-
-    for (size_t i = 0; i < f->part_count; i++)
-        count += !is_companion(&f->parts[i]);
-    return count;
-}
-
 static void lost_txn(struct txn *f) {
-    bool alone = count_own_parts(f) == 1;
+    bool alone = f->part_count == 1;
 
+    if (f->marked)
+        commit_marker_end(&f->marker);
     if (f->is_client_txn) {
         client_txns_lost(f);
         return;
@@ -741,7 +722,7 @@ static void lost_txn(struct txn *f) {
         struct part *part = &f->parts[i];
 
         for (size_t k = part->count; k-- > 0;) {
-            if (f->at_work && !is_companion(part) && !f->checks)
+            if (f->at_work && !f->checks)
                 batch_note_lost(f, part->tasks[k], part->count, alone && part->count == 1);
             else
                 send_lost_again(f, part->tasks[k]);
@@ -785,22 +766,23 @@ static void failed_task(struct task *t, size_t group_size, const struct op_error
     batch_send_again(t, false);
 }
 
-/* If the commit failed and not a statement, all tasks become suspects. */
+/* If the commit or its marker failed, and not a statement of the tasks, all tasks become suspects. */
 static void batch_failed(struct txn *f, const struct db_result *result) {
     bool at_commit = result->failed_at >= f->part_count;
+    bool at_marker = f->marked && result->failed_at == f->part_count;
 
     if (f->is_client_txn) {
         client_txns_failed(f, &result->error);
         return;
     }
-    if (contention_is(result->error.sqlstate) && !at_commit) {
+    if (contention_is(result->error.sqlstate) && (at_marker || !at_commit)) {
         contention_failed(f, result->failed_at);
         return;
     }
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
         bool statement_failed = at_commit || i == result->failed_at;
-        size_t group_size = part->count > 1 || !at_commit ? part->count : count_own_parts(f);
+        size_t group_size = part->count > 1 || !at_commit ? part->count : f->part_count;
 
         for (size_t k = part->count; k-- > 0;) {
             if (statement_failed)
@@ -818,6 +800,8 @@ static void on_completed(struct db_conn *db, const struct db_result *result) {
     conn->oldest = (conn->oldest + 1) % DB_MAX_TXNS;
     f->at_work = result->at_work;
     f->disk_full = result->outcome == DB_LOST && strcmp(result->error.sqlstate, OP_DISK_FULL) == 0;
+    if (f->marked && result->outcome != DB_LOST)
+        commit_marker_end(&f->marker);
     if (result->outcome == DB_COMMITTED)
         batch_committed(f, result);
     else if (result->outcome == DB_FAILED)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "batch/client_txn.h"
+#include "batch/commit_marker.h"
 #include "batch/op.h"
 #include "pg/db.h"
 
@@ -25,8 +26,10 @@ struct txn {
     bool checks;          /* the statement is find_locked: it reads which jobs are locked */
     bool disk_full;       /* it was lost because the disk of the database is full */
     bool unsettled;       /* tasks of lost transactions are queued: operations that take jobs are left out */
-    bool at_work;         /* it was lost while the database executed it: see db_result */
-    size_t bytes;         /* task_size() of its tasks */
+    bool marked;          /* after its parts it has the statement of a commit marker */
+    struct commit_marker marker;
+    bool at_work; /* it was lost while the database executed it: see db_result */
+    size_t bytes; /* task_size() of its tasks */
     /* It takes the fraction seats/of of the queued tasks of operations that spread. */
     size_t quota;
     size_t of;
@@ -43,8 +46,6 @@ enum durability batch_durability(enum commit_kind kind);
 /* Appends one statement with tasks[count], which are all of op. b: their client transaction. */
 void batch_statement(struct txn *f, struct op *op, struct client_txn *b, struct task *const *tasks,
                      size_t count);
-/* Appends the statements of the COMMIT_ANY operations. */
-void batch_companions(struct txn *f);
 /* True if a task of that size keeps the transaction below OP_MAX_BYTES. An empty transaction takes any task. */
 static inline bool txn_has_room(const struct txn *f, size_t bytes) {
     return f->bytes == 0 || f->bytes + bytes <= OP_MAX_BYTES;

@@ -110,7 +110,7 @@ void client_txns_append(struct txn *f) {
         return;
     f->is_client_txn = true;
     db_begin(f->db, batch_durability(first->commit));
-    mark = commit_marker_begin();
+    mark = commit_marker_always();
     for (next = first; next != NULL;) {
         next->lost.txn = mark;
         client_txn_append_task(f, next);
@@ -118,7 +118,6 @@ void client_txns_append(struct txn *f) {
         if (first->alone || !may_join(f, first, next))
             break;
     }
-    batch_companions(f);
 }
 
 /* ---- ends ---- */
@@ -190,17 +189,6 @@ static void each_client_txn(const struct txn *f, void (*fn)(struct client_txn *b
     }
 }
 
-/* The same. The commit marker and other companions are sent again or dropped, as their operations decide. */
-static void each_of(struct txn *f, bool unknown, void (*fn)(struct client_txn *b)) {
-    for (size_t i = f->part_count; i-- > 0;) {
-        struct part *part = &f->parts[i];
-
-        for (size_t k = part->count; part->client_txn == NULL && k-- > 0;)
-            batch_send_again(part->tasks[k], unknown);
-    }
-    each_client_txn(f, fn);
-}
-
 static bool carries_several(const struct txn *f) {
     for (size_t i = 1; i < f->part_count; i++)
         if (f->parts[i].client_txn != NULL && f->parts[i].client_txn != f->parts[0].client_txn)
@@ -219,14 +207,9 @@ static void refuse(struct client_txn *b, const struct op_error *error) {
     fail_all(b, error);
 }
 
-static void client_txn_keep(struct client_txn *b) {
-    (void)b;
-}
-
 /* The client transaction, sent without others, needs a row or table that another session has locked. It
  * waits behind the others. */
-static void blocked(struct txn *f, struct client_txn *b) {
-    each_of(f, false, client_txn_keep);
+static void blocked(struct client_txn *b) {
     resume_us = clock_mono() + CONTENTION_PAUSE_US;
     if (contention_is_over(&b->blocked_us))
         refuse(b, &contention_error);
@@ -239,12 +222,13 @@ void client_txns_failed(struct txn *f, const struct op_error *error) {
     bool again;
 
     if (contention_is(error->sqlstate) && !carries_several(f)) {
-        blocked(f, b);
+        blocked(b);
         return;
     }
     again = carries_several(f) || (may_pass(error->sqlstate) && ++b->failures < MAX_FAILURES);
-    each_of(f, false, again ? send_again_alone : client_txn_keep);
-    if (!again)
+    if (again)
+        each_client_txn(f, send_again_alone);
+    else
         refuse(b, error);
 }
 
@@ -306,5 +290,5 @@ static void note_lost_alone(struct client_txn *b) {
 void client_txns_lost(struct txn *f) {
     if (f->at_work)
         each_client_txn(f, carries_several(f) ? client_txn_note_lost : note_lost_alone);
-    each_of(f, true, client_txn_ask);
+    each_client_txn(f, client_txn_ask);
 }

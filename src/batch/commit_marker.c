@@ -1,8 +1,6 @@
 /* Commit markers: each transaction inserts a row, which tells whether a lost transaction was committed. */
 #include "batch/commit_marker.h"
 
-#include <stdlib.h>
-
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
@@ -10,19 +8,13 @@
 /* Bits of the number of a transaction within one run of the server. */
 #define RUN_SHIFT 40
 
-struct mark {
-    struct task task;
-    struct list in_marks;
-    int64_t txn;
-};
-
 static struct {
-    struct list marks;    /* struct mark of transactions that have not ended */
-    struct mark *current; /* marker of the transaction that is being built */
+    struct list sent; /* struct commit_marker of transactions that have not ended */
     struct list lost;
-    int64_t last;      /* last number given; 0: none in this run */
+    int64_t current; /* number of the transaction that is being built, if it gets a marker; 0: it gets none */
+    int64_t last;    /* last number given; 0: none in this run */
     int64_t forgotten; /* transactions with smaller numbers have no rows */
-} txns = { .marks = { &txns.marks, &txns.marks }, .lost = { &txns.lost, &txns.lost } };
+} txns = { .sent = { &txns.sent, &txns.sent }, .lost = { &txns.lost, &txns.lost } };
 
 /* ---- writing ---- */
 
@@ -41,71 +33,30 @@ static int64_t next_number(void) {
     return ++txns.last;
 }
 
-int64_t commit_marker_begin(void) {
-    struct mark *m = xcalloc(1, sizeof *m);
-
-    m->txn = next_number();
-    m->task.op = &op_mark_commit;
-    m->task.rows = 1;
-    list_init(&m->task.node);
-    list_push_back(&txns.marks, &m->in_marks);
-    txns.current = m;
-    batch_add(&m->task);
-    return m->txn;
-}
-
 int64_t commit_marker_always(void) {
-    return txns.current != NULL ? txns.current->txn : commit_marker_begin();
+    if (txns.current == 0)
+        txns.current = next_number();
+    return txns.current;
 }
 
 int64_t commit_marker(void) {
-    return txns.current != NULL || has_others() ? commit_marker_always() : 0;
+    return txns.current != 0 || has_others() ? commit_marker_always() : 0;
 }
 
-static void mark_encode(struct params *p, struct task *t) {
-    const struct mark *m = CONTAINER_OF(t, struct mark, task);
-
-    txns.current = NULL;
+bool commit_marker_write(struct commit_marker *m, struct params *p) {
+    m->txn = txns.current;
+    txns.current = 0;
+    if (m->txn == 0)
+        return false;
+    list_push_back(&txns.sent, &m->node);
     params_set_int2(p, 0, (int16_t)node_self()->number);
     params_set_int8(p, 1, m->txn);
+    return true;
 }
 
-static void mark_free(struct task *t) {
-    struct mark *m = CONTAINER_OF(t, struct mark, task);
-
-    list_remove(&m->in_marks);
-    free(m);
+void commit_marker_end(struct commit_marker *m) {
+    list_remove(&m->node);
 }
-
-static void mark_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)count;
-    (void)rows;
-    mark_free(tasks[0]);
-}
-
-static void mark_fail(struct task *t, const struct op_error *err) {
-    (void)err;
-    mark_free(t);
-}
-
-/* The next transaction gets a new marker with its own number. */
-static bool mark_again(struct task *t, bool unknown) {
-    (void)unknown;
-    mark_free(t);
-    return false;
-}
-
-struct op op_mark_commit = {
-    .name = "mark_commit",
-    .stmt = SQL_MARK_COMMIT,
-    .conn = CONN_WRITE,
-    .commit = COMMIT_ANY,
-    .alone = true,
-    .encode = mark_encode,
-    .done = mark_done,
-    .fail = mark_fail,
-    .again = mark_again,
-};
 
 /* ---- reading ---- */
 
@@ -179,8 +130,8 @@ static struct task forget = { .op = &op_forget_commits, .rows = 1 };
 static int64_t first_needed(void) {
     int64_t first = txns.last + 1;
 
-    LIST_EACH(node, &txns.marks) {
-        int64_t txn = LIST_ENTRY(node, struct mark, in_marks)->txn;
+    LIST_EACH(node, &txns.sent) {
+        int64_t txn = LIST_ENTRY(node, struct commit_marker, node)->txn;
 
         first = txn < first ? txn : first;
     }

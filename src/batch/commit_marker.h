@@ -18,8 +18,18 @@ int64_t commit_marker(void);
 
 /* The same, also without peers: for changes that must not be repeated. */
 int64_t commit_marker_always(void);
-/* The same for a transaction that is about to be built. It always gets a new number. */
-int64_t commit_marker_begin(void);
+
+/* The marker of a sent transaction. */
+struct commit_marker {
+    struct list node;
+    int64_t txn;
+};
+
+/* For batch.c, when all tasks of a transaction are encoded. Sets the parameters of mark_commit, its last statement.
+ * False if no task asked for a marker. */
+bool commit_marker_write(struct commit_marker *m, struct params *p) MUST_CHECK;
+/* The transaction has ended. */
+void commit_marker_end(struct commit_marker *m);
 
 enum commit_fate {
     COMMIT_UNKNOWN, /* the database did not answer the query */

@@ -147,8 +147,6 @@ static void contention_check(struct txn *f, struct op *op) {
 static void attempt(struct txn *f, struct op *op) {
     (void)take_tasks(f, op, op->alone || op->contention.width == 0 ? 1 : op->contention.width);
     batch_finish(f, op, op->stmt, op->done);
-    if (op->conn != CONN_READ)
-        batch_companions(f);
 }
 
 void contention_append(struct txn *f) {
@@ -282,14 +280,14 @@ static void contention_send_again(const struct part *part) {
         batch_send_again(part->tasks[i], false);
 }
 
-/* If a companion waited too long, all other parts are contended: a companion is never sent without them. */
+/* If the commit marker waited too long, all parts are contended. */
 void contention_failed(struct txn *f, size_t statement_failed) {
-    bool all = f->parts[statement_failed].op->commit == COMMIT_ANY;
+    bool all = statement_failed >= f->part_count;
 
     for (size_t i = f->part_count; i-- > 0;) {
         struct part *part = &f->parts[i];
 
-        if (part->op->commit != COMMIT_ANY && (all || i == statement_failed))
+        if (all || i == statement_failed)
             contend(f, part);
         else
             contention_send_again(part);

@@ -26,7 +26,6 @@ enum commit_kind {
     COMMIT_ORDINARY,   /* shared by all such operations; durable as configured */
     COMMIT_ASYNC,      /* shared by all such operations; the commit does not wait for the flush */
     COMMIT_REPLICATED, /* shared by all such operations; durable on the standbys, whatever is configured */
-    COMMIT_ANY,        /* in the transaction of the tasks that added them while it was built */
 };
 
 /* Maximum bytes of a task, and of all statements of a transaction. Postgres refuses messages and arrays of 1

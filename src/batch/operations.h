@@ -14,7 +14,6 @@ enum op_phase {
     PHASE_QUEUE,
     PHASE_ADD,
     PHASE_LIST,
-    PHASE_MARK,
     PHASE_SCHEDULE,
     PHASE_ACK,
     PHASE_CHANGE,

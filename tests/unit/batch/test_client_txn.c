@@ -73,7 +73,6 @@ static int start(void **state) {
     (void)trial_start(state);
     for (; trial_ops[count] != NULL; count++)
         with_marks[count] = trial_ops[count];
-    with_marks[count++] = &op_mark_commit;
     with_marks[count++] = &op_find_commits;
     with_marks[count] = NULL;
     op_a.shares = true;

@@ -25,9 +25,8 @@
 enum { ADD_ID, ADD_EXPIRES_AT = 2 };
 enum { TXN_NODE, TXN_NUMBER };
 
-static struct op *const ops[] = { &op_add_jobs,    &op_add_async,      &op_add_jobs_again,
-                                  &op_add_unique,  &op_ack_jobs,       &op_find_commits,
-                                  &op_mark_commit, &op_forget_commits, NULL };
+static struct op *const ops[] = { &op_add_jobs, &op_add_async,    &op_add_jobs_again, &op_add_unique,
+                                  &op_ack_jobs, &op_find_commits, &op_forget_commits, NULL };
 
 static void no_plan(void) {
 }
@@ -253,6 +252,20 @@ static void test_a_failed_txn_has_no_mark(void **state) {
     assert_int_equal(mark_of(0), first + 1);
     commit();
     assert_replies("add:D");
+}
+
+/* The marker fails each time. Each task is sent alone once, and then fails. */
+static void test_a_failed_marker_ends_its_tasks(void **state) {
+    (void)state;
+    add("ADDJOB q1 a 0");
+    add("ADDJOB q1 b 0");
+    for (int i = 0; i < 3; i++) {
+        batch_flush();
+        assert_marked(i == 0 ? SQL_ADD_JOBS_ALIKE : SQL_ADD_JOBS);
+        fake_fail(fake_hot(), 1, "42P01");
+    }
+    batch_flush();
+    assert_replies("add:DBERR add:DBERR");
 }
 
 /* Tasks of a failed statement travel alone, and have marks as well. */
@@ -501,6 +514,7 @@ int main(void) {
         TEST(test_one_mark_for_all_statements),
         TEST(test_two_txns_have_two_marks),
         TEST(test_a_failed_txn_has_no_mark),
+        TEST(test_a_failed_marker_ends_its_tasks),
         TEST(test_suspects_are_marked),
         TEST(test_committed),
         TEST(test_undone),

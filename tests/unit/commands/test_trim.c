@@ -19,9 +19,8 @@
 enum { AFTER_RANK = 1, AFTER_ID, PLACE = 4, COUNTED_FROM, CUT };
 enum { FRONT = 1, BACK = 2 };
 
-static struct op *const ops[] = {
-    &op_remove_first, &op_remove_last, &op_set_element, &op_trim_list, &op_mark_commit, &op_find_commits, NULL
-};
+static struct op *const ops[] = { &op_remove_first, &op_remove_last,  &op_set_element,
+                                  &op_trim_list,    &op_find_commits, NULL };
 static struct buf replies;
 
 static const struct command ltrim = { .handler = cmd_ltrim }, lset = { .handler = cmd_lset },

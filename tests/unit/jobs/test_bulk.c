@@ -25,9 +25,8 @@ enum { FROM, TO, SIGN };
 
 #define PAGE 1000
 
-static struct op *const ops[] = {
-    &op_empty_list, &op_date_list, &op_rename_list, &op_mark_commit, &op_find_commits, &op_list_life, NULL
-};
+static struct op *const ops[] = { &op_empty_list,   &op_date_list, &op_rename_list,
+                                  &op_find_commits, &op_list_life, NULL };
 static struct buf replies;
 
 static const struct command del = { .handler = cmd_del },
