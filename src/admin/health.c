@@ -11,9 +11,9 @@
 #include "commands/dispatch.h"
 #include "jobs/add.h"
 #include "jobs/id_list.h"
+#include "jobs/job.h"
 #include "net/args.h"
 #include "pg/db.h"
-#include "queue/lease.h"
 #include "queue/queue.h"
 
 #define TIMEOUT_MS 5000
@@ -112,8 +112,7 @@ static void claim_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)count;
     health.taken = PQntuples(rows) > 0;
     if (health.taken) {
-        if (!lease_replace(health.key.id))
-            queue_count_len(health.q, -1);
+        job_claimed(health.q, health.key);
         queue_remove_returned(health.q, health.key);
         queue_count_out(health.q, 1);
         stats.jobs_delivered++;

@@ -13,12 +13,10 @@
 #include "commands/dispatch.h"
 #include "jobs/add.h"
 #include "jobs/claim.h"
-#include "jobs/expire.h"
-#include "jobs/groups.h"
 #include "jobs/id_list.h"
+#include "jobs/job.h"
 #include "net/args.h"
 #include "net/connection.h"
-#include "queue/job_events.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"
 #include "queue/settings.h"
@@ -336,16 +334,6 @@ void add_completed(struct add *a) {
     a->unhanded = false;
 }
 
-void addjob_count(struct queue *q, struct job_key key, const struct job_times *at) {
-    stats.jobs_added++;
-    /* In an empty queue no job before this one can expire. */
-    if (q->counters.total == 0 || key.id <= q->swept_id)
-        q->swept_id = key.id - 1;
-    queue_count_total(q, 1);
-    if (at->wake_at != TIME_NEVER)
-        expiry_wake_at(at->wake_at);
-}
-
 static void grouped_encode(struct params *p, struct task *t) {
     const struct add *a = REQ_OF_TASK(t)->data;
 
@@ -356,18 +344,17 @@ static void grouped_encode(struct params *p, struct task *t) {
 void add_committed(struct add *a) {
     if (addjob_is_apart(a))
         queue_note_apart(a->q, a->key, a->req->started_us);
-    addjob_count(a->q, a->key, &a->at);
-    if (events_wanted(a->q))
-        event_of_job(a->q, EVENT_ADDED, a->key, a->at.expires_at, (int32_t)a->opt.retry);
-    if (addjob_has_group(&a->opt))
-        group_next(a->key.queue_id, a->opt.group);
-    if (addjob_is_delayed(a))
-        return;
-    queue_count_in(a->q, 1);
+    job_entered(&(struct job_row){ .q = a->q,
+                                   .key = a->key,
+                                   .delayed = addjob_is_delayed(a),
+                                   .leased = a->to != NULL,
+                                   .wake_at = a->at.wake_at,
+                                   .expires_at = a->at.expires_at,
+                                   .retry = (int32_t)a->opt.retry,
+                                   .group = a->opt.group },
+                JOB_ADDED);
     if (a->to != NULL)
         hand_over(a);
-    else
-        queue_job_ready(a->q, a->key);
 }
 
 void add_reply_id(struct add *a, struct job_key key, int64_t expires_at, int32_t retry) {

@@ -1,6 +1,4 @@
 /* NACK ENQUEUE DEQUEUE WORKING: commands that change the state of jobs by ID. */
-#include "commands/cmd_job.h"
-
 #include "base/clock.h"
 #include "base/node.h"
 #include "base/stats.h"
@@ -9,15 +7,13 @@
 #include "commands/dispatch.h"
 #include "jobs/dead_jobs.h"
 #include "jobs/dead_letter.h"
-#include "jobs/expire.h"
 #include "jobs/id_list.h"
+#include "jobs/job.h"
 #include "net/args.h"
 #include "net/worker.h"
 #include "queue/job_events.h"
 #include "queue/lease.h"
-#include "queue/observer.h"
 #include "queue/queue.h"
-#include "queue/queue_limits.h"
 
 /* ---- shared ---- */
 
@@ -73,30 +69,6 @@ static void requeue_encode(struct params *p, struct task *t) {
     job_ids(r)->sent_us = clock_db();
 }
 
-/* If the lease or the delay is another server's, sends that server a message. */
-static void end_lease(struct job_key key, int64_t row_until) {
-    if (!queue_end_lease(key, row_until))
-        OBSERVE(lease_ended, key, row_until, false);
-}
-
-static void requeued(struct queue *q, struct job_key key) {
-    if (q == NULL) {
-        OBSERVE(uncounted, key.queue_id);
-        OBSERVE(returned, key);
-        return;
-    }
-    queue_count_in(q, 1);
-    queue_job_returned(q, key);
-}
-
-void job_put_back(struct job_key key, int64_t row_until, bool last) {
-    end_lease(key, row_until);
-    if (last)
-        dead_letter_job(key, NULL, NULL);
-    else
-        requeued(queue_find_id(key.queue_id), key);
-}
-
 /* All jobs of the request are in their queues, or are dead letters. */
 static void requeue_end(struct req *r) {
     if (r->cmd->handler == cmd_enqueue)
@@ -112,24 +84,24 @@ static void on_dead_lettered(void *arg) {
         requeue_end(r);
 }
 
-/* Columns from col on: wake_at, last. False if the job has not entered its queue, because it is delayed or
- * becomes a dead letter. */
-static bool has_entered(struct req *r, struct job_key key, const PGresult *rows, int row, int col) {
+/* Columns from col on: was_until, wake_at, last. */
+static void requeued(struct req *r, struct job_key key, const PGresult *rows, int row, int col) {
+    bool delayed = !row_null(rows, row, col + 1);
     struct slice id = job_ids_text(r, key);
 
     if (r->cmd->handler == cmd_nack && id.ptr != NULL)
         event_of_id(queue_find_id(key.queue_id), EVENT_NACKED, id);
-    if (row_bool(rows, row, col + 1)) {
+    job_ids(r)->hits++;
+    job_withdrawn(key, row_time(rows, row, col), false);
+    if (row_bool(rows, row, col + 2)) {
         job_ids(r)->exhausted++;
         dead_letter_job(key, on_dead_lettered, r);
-        return false;
+        return;
     }
-    if (row_null(rows, row, col))
-        return true;
-    expiry_wake_at(row_time(rows, row, col));
-    if (queue_find_id(key.queue_id) != NULL)
-        limits_room(queue_find_id(key.queue_id));
-    return false;
+    job_entered(&(struct job_row){ .key = key,
+                                   .delayed = delayed,
+                                   .wake_at = delayed ? row_time(rows, row, col + 1) : TIME_NEVER },
+                JOB_RETURNED);
 }
 
 static void requeue_ends(struct task **tasks, size_t count) {
@@ -155,14 +127,9 @@ static void requeue_done(struct task **tasks, size_t count, const PGresult *rows
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
-        struct queue *q = queue_find_id(key.queue_id);
 
-        if (is_stale(tasks, count, rows, i, 1))
-            continue;
-        job_ids(r)->hits++;
-        end_lease(key, row_time(rows, i, 1));
-        if (has_entered(r, key, rows, i, 2))
-            requeued(q, key);
+        if (!is_stale(tasks, count, rows, i, 1))
+            requeued(r, key, rows, i, 1);
     }
     requeue_ends(tasks, count);
 }
@@ -216,12 +183,8 @@ static void requeue_again_done(struct task **tasks, size_t count, const PGresult
 
         if (is_stale(tasks, count, rows, i, 2))
             continue;
-        job_ids(r)->hits++;
-        end_lease(key, row_time(rows, i, 2));
-        if (!has_entered(r, key, rows, i, 3))
-            continue;
-        requeued(q, key);
-        if (q != NULL && row_bool(rows, i, 1))
+        requeued(r, key, rows, i, 2);
+        if (q != NULL && row_bool(rows, i, 1) && row_null(rows, i, 3))
             queue_count_len(q, -1);
     }
     for (size_t i = 0; i < count; i++)
@@ -276,22 +239,13 @@ void cmd_enqueue(struct req *r) {
 
 /* ---- DEQUEUE ---- */
 
-static void leave_queue(struct queue *q, struct job_key key) {
-    if (q != NULL)
-        queue_count_len(q, -1);
-    else
-        OBSERVE(uncounted, key.queue_id);
-}
-
 static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
-        struct queue *q = queue_find_id(key.queue_id);
 
         job_ids(r)->hits++;
-        if (!queue_end_lease(key, row_time(rows, i, 2)))
-            leave_queue(q, key);
+        job_withdrawn(key, row_time(rows, i, 2), true);
         lease_add(key, row_time(rows, i, 1));
     }
     job_ids_reply_hits(tasks, count);
@@ -347,7 +301,6 @@ static void lease_anew(const struct req *r, struct job_key key, int64_t row_unti
 /* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last, is_full. */
 static void worked(struct req *r, struct job_key key, const PGresult *rows, int row) {
     int32_t lease = row_int4(rows, row, 1);
-    struct queue *q = queue_find_id(key.queue_id);
 
     job_ids(r)->hits++;
     if (row_bool(rows, row, 3)) {
@@ -364,10 +317,7 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
     reply_int(r, lease);
     if (lease == 0)
         return;
-    if (!row_bool(rows, row, 4))
-        end_lease(key, row_time(rows, row, 5));
-    else if (!queue_end_lease(key, row_time(rows, row, 5)))
-        leave_queue(q, key);
+    job_withdrawn(key, row_time(rows, row, 5), row_bool(rows, row, 4));
     lease_anew(r, key, row_time(rows, row, 2), row_bool(rows, row, 6));
 }
 

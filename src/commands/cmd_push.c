@@ -10,7 +10,7 @@
 #include "jobs/add.h"
 #include "jobs/add_options.h"
 #include "jobs/claim.h"
-#include "jobs/expire.h"
+#include "jobs/job.h"
 #include "jobs/pop.h"
 #include "jobs/push.h"
 #include "queue/job_events.h"
@@ -276,21 +276,15 @@ static void push_alike_encode(struct params *params, struct task *t) {
 
 /* ---- results ---- */
 
-/* A job pushed at the consume end is not among the jobs that expire in the order of their IDs. */
 static void count_added(struct push *p, size_t i) {
     struct job_times at = times_of(p, i);
 
-    tell_added(p, key_of(p, i), at.expires_at);
-    if (!p->at_front) {
-        addjob_count(p->q, key_of(p, i), &at);
-        queue_job_ready(p->q, key_of(p, i));
-        return;
-    }
-    stats.jobs_added++;
-    queue_count_total(p->q, 1);
-    if (at.wake_at != TIME_NEVER)
-        expiry_wake_at(at.wake_at);
-    queue_job_returned(p->q, key_of(p, i));
+    job_entered(&(struct job_row){ .q = p->q,
+                                   .key = key_of(p, i),
+                                   .wake_at = at.wake_at,
+                                   .expires_at = at.expires_at,
+                                   .retry = (int32_t)p->opt.retry },
+                JOB_ADDED);
 }
 
 static struct job_key push_first_key(const struct push *p) {
@@ -312,8 +306,6 @@ static void push_finish(struct push *p, size_t added) {
     push_left(p);
     if (added > 0 && push_is_apart(p))
         queue_note_apart(p->q, push_first_key(p), p->req->started_us);
-    if (added > 0)
-        queue_count_in(p->q, (int64_t)added);
     for (size_t i = 0; i < added; i++)
         count_added(p, i);
     len = queue_len(p->q) + uncounted;

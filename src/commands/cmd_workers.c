@@ -8,8 +8,9 @@
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/cmd_job.h"
 #include "commands/dispatch.h"
+#include "jobs/dead_letter.h"
+#include "jobs/job.h"
 #include "net/args.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
@@ -311,7 +312,11 @@ static void workers_release_done(struct task **tasks, size_t count, const PGresu
         const struct held_job *job = &l->found[row - l->r->task.first_row];
 
         l->released++;
-        job_put_back(job->key, job->until, row_bool(rows, i, 1));
+        job_withdrawn(job->key, job->until, false);
+        if (row_bool(rows, i, 1))
+            dead_letter_job(job->key, NULL, NULL);
+        else
+            job_entered(&(struct job_row){ .key = job->key }, JOB_RETURNED);
     }
     for (size_t i = 0; i < count; i++) {
         struct workers_release *l = REQ_OF_TASK(tasks[i])->data;

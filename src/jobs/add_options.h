@@ -63,7 +63,5 @@ struct job_times {
     int64_t wake_at; /* TIME_NEVER: none */
 };
 struct job_times addjob_times(const struct add_options *o, int64_t id, int64_t now);
-/* Counts a committed job in q. The caller handles whether the job is ready. */
-void addjob_count(struct queue *q, struct job_key key, const struct job_times *at);
 
 #endif

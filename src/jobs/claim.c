@@ -11,6 +11,7 @@
 #include "batch/operations.h"
 #include "config/config.h"
 #include "jobs/dead_letter.h"
+#include "jobs/job.h"
 #include "queue/lease.h"
 
 static struct list planned = { &planned, &planned };
@@ -294,9 +295,7 @@ static void slot_ended(struct slot s) {
 }
 
 static void deal_row(struct claim *c, const struct job *job, struct slot s) {
-    /* A job whose lease ends now is not yet counted as ready. */
-    if (!lease_replace(job->key.id))
-        queue_count_len(c->q, -1);
+    job_claimed(c->q, job->key);
     if (s.get != NULL && s.get->client != NULL)
         s.get->jobs[s.place] = *job;
     else
@@ -314,6 +313,7 @@ void claim_deal(struct claim *c) {
     qsort(c->rows, c->row_count, sizeof *c->rows, claim_compare_rows);
     for (size_t i = 0; i < c->row_count; i++) {
         if (is_spent(&c->rows[i])) {
+            queue_forget_returned(c->q, c->rows[i].key);
             dead_letter_job(c->rows[i].key, NULL, NULL);
             continue;
         }
@@ -377,8 +377,6 @@ static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
         claim_read_row(c, rows, i, 0);
     c->q->claims.rows -= (int64_t)c->slot_count;
     claim_deal(c);
-    for (int i = 0; i < n; i++)
-        queue_forget_returned(c->q, c->rows[i].key);
     claim_advance(c, n > 0 ? &c->rows[n - 1] : NULL, c->row_count < c->slot_count);
     after_claim(c->q);
     claim_free(c);
@@ -580,12 +578,9 @@ static void claim_release_encode(struct params *p, struct task *t) {
 static void claim_release_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct claim_release *r = CONTAINER_OF(tasks[row_int4(rows, i, 0) - 1], struct claim_release, task);
-        struct queue *q = queue_find_id(r->key.queue_id);
 
         lease_remove(r->key.id);
-        stats.jobs_released++;
-        if (q != NULL)
-            queue_job_returned(q, r->key);
+        job_entered(&(struct job_row){ .key = r->key }, JOB_RELEASED);
     }
     for (size_t i = 0; i < count; i++) {
         struct claim_release *r = CONTAINER_OF(tasks[i], struct claim_release, task);

@@ -106,8 +106,6 @@ static void claim_limited_limited_done(struct task **tasks, size_t count, const 
     else
         limits_not_full(q);
     claim_deal(c);
-    for (size_t i = 0; i < c->row_count; i++)
-        queue_forget_returned(q, c->rows[i].key);
     claim_advance(c, walked.count > 0 ? &walked.last : NULL, to_the_end);
     if (queue_budget(q) > 0)
         queue_signal(q);

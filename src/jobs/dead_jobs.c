@@ -3,12 +3,11 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/add_options.h"
-#include "jobs/expire.h"
 #include "jobs/id_list.h"
+#include "jobs/job.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
 
@@ -53,20 +52,6 @@ static void dead_jobs_dead_fail(struct task *t, const struct op_error *err) {
 
 /* ---- ENQUEUE ---- */
 
-static void revived(struct queue *q, struct job_key key, int64_t expires_at) {
-    stats.jobs_revived++;
-    expiry_wake_at(expires_at);
-    if (q == NULL) {
-        OBSERVE(uncounted, key.queue_id);
-        OBSERVE(returned, key);
-        return;
-    }
-    queue_count_dead(q, -1);
-    queue_count_total(q, 1);
-    queue_count_in(q, 1);
-    queue_job_ready(q, key);
-}
-
 /* Columns: ordinal, expires_at. */
 static void revive_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
@@ -74,7 +59,7 @@ static void revive_done(struct task **tasks, size_t count, const PGresult *rows)
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
 
         job_ids(r)->hits++;
-        revived(queue_find_id(key.queue_id), key, row_time(rows, i, 1));
+        job_entered(&(struct job_row){ .key = key, .wake_at = row_time(rows, i, 1) }, JOB_REVIVED);
     }
     reply_hits(tasks, count);
 }
@@ -178,7 +163,8 @@ static void revive_queue_done(struct task **tasks, size_t count, const PGresult 
 
     (void)count;
     for (int i = 1; i < n; i++)
-        revived(v->q, revive_key(v, rows, i), row_time(rows, i, 2));
+        job_entered(&(struct job_row){ .key = revive_key(v, rows, i), .wake_at = row_time(rows, i, 2) },
+                    JOB_REVIVED);
     if (n > 1) {
         v->done += n - 1;
         v->count -= n - 1;

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "jobs/expire.h"
 #include "jobs/job.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
@@ -64,10 +63,9 @@ static void try_later(struct dead_letter *b) {
 /* ---- dead-letter queue ---- */
 
 static void dead_letter_enter(struct dead_letter *b, struct queue *q) {
-    queue_count_total(q, 1);
-    queue_count_in(q, 1);
-    queue_job_ready(q, (struct job_key){ q->id, b->key.rank, b->key.id });
-    expiry_wake_at(b->expires_at);
+    job_entered(
+        &(struct job_row){ .q = q, .key = { q->id, b->key.rank, b->key.id }, .wake_at = b->expires_at },
+        JOB_ARRIVED);
 }
 
 static void on_dead_letter_open(struct row_waiter *p, struct queue *q) {

@@ -8,7 +8,6 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
-#include "queue/observer.h"
 #include "queue/queue.h"
 #include "queue/settings.h"
 
@@ -130,17 +129,9 @@ static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
-        struct queue *q = queue_find_id(key.queue_id);
 
-        if (row_time(rows, i, 3) > wake.now)
-            continue;
-        if (q == NULL) {
-            OBSERVE(uncounted, key.queue_id);
-            OBSERVE(returned, key);
-            continue;
-        }
-        queue_count_in(q, 1);
-        queue_job_returned(q, key);
+        if (row_time(rows, i, 3) <= wake.now)
+            job_entered(&(struct job_row){ .key = key }, JOB_RETURNED);
     }
     wake.more |= PQntuples(rows) >= LIMIT;
 }

@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "jobs/claim.h"
 #include "jobs/id_list.h"
-#include "queue/lease.h"
+#include "jobs/job.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
@@ -153,13 +153,6 @@ static struct found get_in_txn_read_row(const struct in_txn *g, const PGresult *
     };
 }
 
-/* Updates the counters as claim.c does. */
-static void get_in_txn_take(const struct job *job) {
-    if (!lease_replace(job->key.id))
-        queue_count_len(job->q, -1);
-    queue_forget_returned(job->q, job->key);
-}
-
 static struct job *take_rows(const struct in_txn *g, const PGresult *rows, size_t count) {
     struct found *found = xmalloc((count + 1) * sizeof *found);
     struct job *jobs = xmalloc((count + 1) * sizeof *jobs);
@@ -169,7 +162,7 @@ static struct job *take_rows(const struct in_txn *g, const PGresult *rows, size_
     qsort(found, count, sizeof *found, get_in_txn_compare);
     for (size_t i = 0; i < count; i++) {
         jobs[i] = found[i].job;
-        get_in_txn_take(&jobs[i]);
+        job_claimed(jobs[i].q, jobs[i].key);
     }
     free(found);
     stats.claims++;

@@ -10,8 +10,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "queue/observer.h"
-#include "queue/queue.h"
+#include "jobs/job.h"
 
 /* The first try inserts the row of a new group. During a try another session may have locked the row. */
 #define MAX_TRIES 4
@@ -82,18 +81,6 @@ static void groups_next_encode(struct params *p, struct task *t) {
     params_bytea(p, 1, (struct slice){ n->name + sizeof(int32_t), n->len - sizeof(int32_t) });
 }
 
-static void let_go(struct job_key key) {
-    struct queue *q = queue_find_id(key.queue_id);
-
-    if (q == NULL) {
-        OBSERVE(uncounted, key.queue_id);
-        OBSERVE(returned, key);
-        return;
-    }
-    queue_count_in(q, 1);
-    queue_job_ready(q, key);
-}
-
 static void pace(struct next *n) {
     if (is_paced(n)) {
         free(n);
@@ -106,7 +93,9 @@ static void pace(struct next *n) {
 /* Columns: ordinal, rank, id, wait_ms. */
 static void next_row(struct next *n, const PGresult *rows, int row) {
     if (!row_null(rows, row, 1)) {
-        let_go((struct job_key){ queue_of(n), row_int2(rows, row, 1), row_int8(rows, row, 2) });
+        job_entered(
+            &(struct job_row){ .key = { queue_of(n), row_int2(rows, row, 1), row_int8(rows, row, 2) } },
+            JOB_UNBLOCKED);
         return;
     }
     n->tries = MAX_TRIES;

@@ -1,12 +1,30 @@
-/* The life of a job: the effects of its end on counters, events, statistics, waiting clients and groups. */
+/* The life of a job: how its changes affect counters, events, statistics, waiting clients, peers and groups. */
 #include "jobs/job.h"
 
 #include "base/stats.h"
+#include "jobs/expire.h"
 #include "jobs/groups.h"
 #include "jobs/waitjob.h"
 #include "pg/params.h"
 #include "queue/job_events.h"
-#include "queue/queue.h"
+#include "queue/lease.h"
+#include "queue/observer.h"
+#include "queue/queue_limits.h"
+
+static const struct entry_effects {
+    bool is_new;        /* it was not among the jobs of the queue */
+    bool is_counted;    /* in queue.jobs_in */
+    bool is_redelivery; /* it may be before the scan position */
+    uint64_t *counter;  /* in `stats`; NULL: none */
+} entries[JOB_ENTRIES] = {
+    [JOB_ADDED] = { true, true, false, &stats.jobs_added },
+    [JOB_ARRIVED] = { true, true, false, NULL },
+    [JOB_REVIVED] = { true, true, false, &stats.jobs_revived },
+    [JOB_PUT_BACK] = { true, false, true, &stats.jobs_released },
+    [JOB_RELEASED] = { false, false, true, &stats.jobs_released },
+    [JOB_RETURNED] = { false, true, true, NULL },
+    [JOB_UNBLOCKED] = { false, true, false, NULL },
+};
 
 static const struct exit_effects {
     enum job_event event;
@@ -22,27 +40,94 @@ static const struct exit_effects {
 };
 
 static void tell(const struct queue *q, enum job_event event, const struct job_row *job) {
+    if (!events_wanted(q))
+        return;
     if (job->id.ptr != NULL)
         event_of_id(q, event, job->id);
     else if (job->expires_at != 0)
         event_of_job(q, event, job->key, job->expires_at, job->retry);
 }
 
-static void tell_exit(const struct job_row *job, enum job_exit why) {
-    const struct queue *q = queue_find_id(job->key.queue_id);
+/* ---- entering ---- */
 
-    if (!events_wanted(q))
-        return;
-    if (why == JOB_TAKEN)
-        tell(q, EVENT_DELIVERED, job);
-    tell(q, exits[why].event, job);
+/* In an empty queue no job before this one can expire. Jobs with negative ids do not expire in the order of ids. */
+static void job_count_new(struct queue *q, const struct job_row *job, enum job_entry why) {
+    if (why == JOB_ADDED && job->key.id > 0 && (q->counters.total == 0 || job->key.id <= q->swept_id))
+        q->swept_id = job->key.id - 1;
+    if (why == JOB_REVIVED)
+        queue_count_dead(q, -1);
+    queue_count_total(q, 1);
+    tell(q, EVENT_ADDED, job);
 }
 
+static void job_make_ready(struct queue *q, const struct job_row *job, const struct entry_effects *effects) {
+    if (effects->is_counted)
+        queue_count_in(q, 1);
+    if (job->leased)
+        return;
+    if (effects->is_redelivery || job->key.id < 0)
+        queue_job_returned(q, job->key);
+    else
+        queue_job_ready(q, job->key);
+}
+
+void job_entered(const struct job_row *job, enum job_entry why) {
+    struct queue *q = job->q != NULL ? job->q : queue_find_id(job->key.queue_id);
+    const struct entry_effects *effects = &entries[why];
+
+    if (effects->counter != NULL)
+        ++*effects->counter;
+    if (job->wake_at != 0)
+        expiry_wake_at(job->wake_at);
+    if (q == NULL) {
+        OBSERVE(uncounted, job->key.queue_id);
+        OBSERVE(returned, job->key);
+        return;
+    }
+    if (effects->is_new)
+        job_count_new(q, job, why);
+    if (job->group.ptr != NULL)
+        group_next(job->key.queue_id, job->group);
+    else if (!job->delayed)
+        job_make_ready(q, job, effects);
+    else if (!effects->is_new)
+        limits_room(q);
+}
+
+/* ---- leases ---- */
+
+/* If the lease has ended just now, the job is not yet counted as queued. */
+void job_claimed(struct queue *q, struct job_key key) {
+    if (!lease_replace(key.id))
+        queue_count_len(q, -1);
+    queue_forget_returned(q, key);
+}
+
+/* Another server may watch the lease or the delay. */
+void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued) {
+    struct queue *q = queue_find_id(key.queue_id);
+
+    if (queue_end_lease(key, row_until))
+        return;
+    if (!was_queued)
+        OBSERVE(lease_ended, key, row_until, false);
+    else if (q != NULL)
+        queue_count_len(q, -1);
+    else
+        OBSERVE(uncounted, key.queue_id);
+}
+
+/* ---- leaving ---- */
+
 void job_left(const struct job_row *job, enum job_exit why) {
+    const struct queue *q = queue_find_id(job->key.queue_id);
+
     queue_count_gone(job->key, job->queued_since);
     if (exits[why].counter != NULL)
         ++*exits[why].counter;
-    tell_exit(job, why);
+    if (why == JOB_TAKEN)
+        tell(q, EVENT_DELIVERED, job);
+    tell(q, exits[why].event, job);
     if (waitjob_is_asked())
         waitjob_ended(job->key, why, job->result);
     if (job->group.ptr != NULL)

@@ -1,16 +1,32 @@
 #ifndef JOB_H
 #define JOB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <libpq-fe.h>
 #include "base/job_key.h"
 #include "base/util.h"
+#include "queue/queue.h"
 
 /*
- * The life of a job. After the commit, a path that ends a job calls this module. It updates the counters and statistics,
- * sends the event, tells WAITJOB clients and peers, and starts the next job of the group. A table in job.c says how
- * the reasons differ.
+ * The life of a job. After the commit, a path that changes a job calls this module: the job entered its queue, was
+ * claimed, was withdrawn by its ID, or left. This updates counters, statistics and redelivery keys, sends the event,
+ * tells WAITJOB clients and peers, and starts the next job of the group. Tables in job.c say how the reasons differ.
+ *
+ * This server may not know the queue of a job. Then peers count the job.
  */
+
+/* Why a job entered its queue. */
+enum job_entry {
+    JOB_ADDED,     /* as a new job */
+    JOB_ARRIVED,   /* from another list, or from the queue in which it used its last attempt */
+    JOB_REVIVED,   /* from the dead letters */
+    JOB_PUT_BACK,  /* its client disconnected before it received the popped job */
+    JOB_RELEASED,  /* the same for a delivered job */
+    JOB_RETURNED,  /* its lease or its delay has ended */
+    JOB_UNBLOCKED, /* it is now the first of its group */
+    JOB_ENTRIES,
+};
 
 /* Why a job left its queue. The numbers are part of messages between servers. */
 enum job_exit {
@@ -26,16 +42,27 @@ enum job_exit {
 
 /* A job whose row a statement of this server has changed. */
 struct job_row {
+    struct queue *q; /* NULL: the queue is found by the key */
     struct job_key key;
-    int64_t queued_since; /* as in queue_count_gone() */
+    bool delayed;         /* job_entered(): it is not queued yet */
+    bool leased;          /* job_entered(): it was inserted with a lease */
+    int64_t queued_since; /* job_left(): as in queue_count_gone() */
+    int64_t wake_at;      /* job_entered(): of its row; 0 or TIME_NEVER: none */
     int64_t expires_at;   /* 0: unknown, and without `id` there is no event */
     int32_t retry;
     struct slice id;     /* the ID as a client gave it; ptr NULL: made from the other fields */
-    struct slice group;  /* ptr NULL: none */
+    struct slice group;  /* ptr NULL: none. In job_entered(): the job waits for its turn in the group. */
     struct slice result; /* JOB_KEPT only; ptr NULL: none */
 };
 
-/* The job left its queue, and that is committed. */
+/* The job entered its queue, or will enter it after its delay, or in its turn. */
+void job_entered(const struct job_row *job, enum job_entry why);
+/* A claim leased a queued job. */
+void job_claimed(struct queue *q, struct job_key key);
+/* A command about the ID ended the lease, or took the job out of its queue (was_queued). row_until: the end of the
+ * lease in the row before that. */
+void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued);
+/* The job left its queue. */
 void job_left(const struct job_row *job, enum job_exit why);
 
 /* Reads the group column, which is null for a job without a group. */

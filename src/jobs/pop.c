@@ -11,10 +11,8 @@
 #include "batch/operations.h"
 #include "config/config.h"
 #include "jobs/claim.h"
-#include "jobs/expire.h"
 #include "jobs/job.h"
 #include "jobs/undelivered.h"
-#include "queue/job_events.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_limits.h"
 
@@ -394,19 +392,13 @@ static struct moved_job read_moved_limited(const PGresult *rows, int i, struct q
 }
 
 void pop_arrived(const struct pop *p, int64_t id, const struct moved_job *m) {
-    struct job_key key = { p->to->id, 0, id };
-
     queue_note_body(p->to, m->job.body.len);
-    if (events_wanted(p->to))
-        event_of_job(p->to, EVENT_ADDED, key, m->to_expires_at, m->job.retry);
-    queue_count_total(p->to, 1);
-    queue_count_in(p->to, 1);
-    if (m->to_wake_at != TIME_NEVER)
-        expiry_wake_at(m->to_wake_at);
-    if (id < 0)
-        queue_job_returned(p->to, key);
-    else
-        queue_job_ready(p->to, key);
+    job_entered(&(struct job_row){ .q = p->to,
+                                   .key = { p->to->id, 0, id },
+                                   .wake_at = m->to_wake_at,
+                                   .expires_at = m->to_expires_at,
+                                   .retry = m->job.retry },
+                JOB_ARRIVED);
 }
 
 /* If its client has gone, the job stays in the list to which it was moved. Applications use that list to find the

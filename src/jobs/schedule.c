@@ -10,6 +10,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/add_options.h"
+#include "jobs/job.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"
 
@@ -272,11 +273,10 @@ static void fire_encode(struct params *p, struct task *t) {
 
 static void schedule_committed(struct firing *f, const struct fired *j) {
     stats.schedules_fired++;
-    addjob_count(f->q, j->key, &j->at);
-    if (schedule_is_delayed(f))
-        return;
-    queue_count_in(f->q, 1);
-    queue_job_ready(f->q, j->key);
+    job_entered(
+        &(struct job_row){
+            .q = f->q, .key = j->key, .delayed = schedule_is_delayed(f), .wake_at = j->at.wake_at },
+        JOB_ADDED);
 }
 
 /* The ids of added jobs come in order. If there are none, another server has fired the tick, or fires it now. Or

@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/add_options.h"
 #include "jobs/expire.h"
-#include "jobs/groups.h"
 #include "jobs/job.h"
 #include "queue/job_events.h"
 #include "queue/queue.h"
@@ -243,16 +241,8 @@ static void put_back_encode(struct params *p, struct task *t) {
 static void put_back_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
-        struct queue *q = queue_find_id(key.queue_id);
 
-        stats.jobs_released++;
-        if (q == NULL)
-            continue;
-        queue_count_total(q, 1);
-        if (row_null(rows, i, 3))
-            queue_job_returned(q, key);
-        else
-            group_next(key.queue_id, row_bytes(rows, i, 3));
+        job_entered(&(struct job_row){ .key = key, .group = job_group(rows, i, 3) }, JOB_PUT_BACK);
     }
     for (size_t i = 0; i < count; i++) {
         struct undelivered *p = CONTAINER_OF(tasks[i], struct undelivered, task);

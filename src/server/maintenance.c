@@ -21,6 +21,7 @@
 #include "jobs/dead_letter.h"
 #include "jobs/expire.h"
 #include "jobs/groups.h"
+#include "jobs/job.h"
 #include "jobs/retained.h"
 #include "jobs/schedule.h"
 #include "jobs/waitjob.h"
@@ -145,8 +146,7 @@ static void end_leases(void) {
         }
         stats.jobs_requeued++;
         lease_end_counted(&end);
-        queue_count_in(q, 1);
-        queue_job_returned(q, end.key);
+        job_entered(&(struct job_row){ .key = end.key }, JOB_RETURNED);
     }
 }
 
