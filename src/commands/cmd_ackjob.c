@@ -43,22 +43,36 @@ static void end_ack(struct req *r) {
     dead_delete_or_reply(r);
 }
 
-static void ackjob_ack_begin(struct params *p) {
+/* A job that the first try retained looks like a job that the second try retained. finished_recall() counts
+ * both. */
+static void acked(struct task **tasks, size_t count, const PGresult *rows, int row, bool kept,
+                  int group_col) {
+    struct job_key key;
+    struct req *r = job_ids_find(tasks, count, row_int4(rows, row, 0), &key);
+    const struct finish *f = finish_of(r);
+
+    if (row_null(rows, row, 1)) {
+        job_ids_set_stale(tasks, count, row_int4(rows, row, 0));
+        return;
+    }
+    job_ids(r)->hits += !(kept && job_ids(r)->unknown);
+    stats.jobs_kept += kept;
+    job_left(&(struct job_row){ .key = key,
+                                .queued_since = row_time(rows, row, 1),
+                                .id = job_ids_text(r, key),
+                                .group = job_group(rows, row, group_col),
+                                .result = f != NULL ? f->result : no_result },
+             kept ? JOB_KEPT : exit_of(r));
+}
+
+static void ack_begin(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
-static void ackjob_ack_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
-
-        job_ids(r)->hits++;
-        job_left(&(struct job_row){ .key = key,
-                                    .queued_since = row_time(rows, i, 1),
-                                    .id = job_ids_text(r, key),
-                                    .group = job_group(rows, i, 2) },
-                 exit_of(r));
-    }
+/* Columns: ordinal, queued_since, group_key. */
+static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++)
+        acked(tasks, count, rows, i, false, 2);
     for (size_t i = 0; i < count; i++)
         end_ack(REQ_OF_TASK(tasks[i]));
 }
@@ -68,9 +82,32 @@ struct op op_ack_jobs = {
     .stmt = SQL_ACK_JOBS,
     .names_jobs = true,
     .conn = CONN_WRITE,
-    .begin = ackjob_ack_begin,
+    .begin = ack_begin,
     .encode = job_ids_encode,
-    .done = ackjob_ack_done,
+    .done = ack_done,
+    .fail = job_ids_fail,
+    .again = job_ids_again,
+    .shares = true,
+    .answer_lost = job_ids_removed,
+};
+
+static void ack_tokens_begin(struct params *p) {
+    params_set_time(p, 4, clock_db());
+}
+
+static void ack_tokens_encode(struct params *p, struct task *t) {
+    job_ids_encode(p, t);
+    job_ids_encode_tokens(p, 3, t);
+}
+
+struct op op_ack_tokens = {
+    .name = "ack_tokens",
+    .stmt = SQL_ACK_TOKENS,
+    .names_jobs = true,
+    .conn = CONN_WRITE,
+    .begin = ack_tokens_begin,
+    .encode = ack_tokens_encode,
+    .done = ack_done,
     .fail = job_ids_fail,
     .again = job_ids_again,
     .shares = true,
@@ -114,31 +151,10 @@ static void finish_encode(struct params *p, struct task *t) {
         job_ids(r)->sent_us = clock_db();
 }
 
-/* A job that the first try retained looks like a job that the second try retained. finished_recall() counts
- * both. */
-static void finished(struct task **tasks, size_t count, const PGresult *rows, int row) {
-    struct job_key key;
-    struct req *r = job_ids_find(tasks, count, row_int4(rows, row, 0), &key);
-    bool kept = row_bool(rows, row, 2);
-
-    job_ids(r)->hits += !(kept && job_ids(r)->unknown);
-    stats.jobs_kept += kept;
-    job_left(&(struct job_row){ .key = key,
-                                .queued_since = row_time(rows, row, 1),
-                                .id = job_ids_text(r, key),
-                                .group = job_group(rows, row, 3),
-                                .result = finish_of(r)->result },
-             kept ? JOB_KEPT : exit_of(r));
-}
-
 /* Columns: ordinal, queued_since, is_kept, group_key. */
 static void finish_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        if (row_null(rows, i, 1))
-            job_ids_set_stale(tasks, count, row_int4(rows, i, 0));
-        else
-            finished(tasks, count, rows, i);
-    }
+    for (int i = 0; i < PQntuples(rows); i++)
+        acked(tasks, count, rows, i, row_bool(rows, i, 2), 3);
     for (size_t i = 0; i < count; i++) {
         if (job_ids(REQ_OF_TASK(tasks[i]))->unknown)
             finished_recall(REQ_OF_TASK(tasks[i]));
