@@ -16,26 +16,7 @@
 --          null
 -- locks: the tokens, slots and jobs; skips locked rows
 -- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
-with setting as materialized (
-    select
-        coalesce(max(case when s.name = 'max-active' then convert_from(s.value, 'UTF8') end)::integer, 0) as most,
-        coalesce(max(case when s.name = 'rate' then convert_from(s.value, 'UTF8') end)::integer, 0) as rate
-    from pgdisque.queue_setting as s
-    where s.queue_id = $1::integer
-      and s.name in ('max-active', 'rate')
-),
-bucket as materialized (
-    select
-        least(
-            greatest(1, l.rate / 10.0),
-            b.tokens + l.rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))
-        )::double precision as tokens,
-        l.rate
-    from setting as l
-    join pgdisque.bucket as b on b.queue_id = $1::integer
-    where l.rate > 0
-    for update of b skip locked
-),
+with {{limits($1::integer)}},
 slots as materialized (
     select
         s.queue_id, s.n, s.turn, s.rank, s.id,

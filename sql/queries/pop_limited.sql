@@ -11,26 +11,7 @@
 --          order; if no job was taken, one row in which the columns before room are null
 -- locks: the tokens and the jobs; skips locked rows
 -- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
-with setting as materialized (
-    select
-        coalesce(max(case when s.name = 'max-active' then convert_from(s.value, 'UTF8') end)::integer, 0) as most,
-        coalesce(max(case when s.name = 'rate' then convert_from(s.value, 'UTF8') end)::integer, 0) as rate
-    from pgdisque.queue_setting as s
-    where s.queue_id = $1::integer
-      and s.name in ('max-active', 'rate')
-),
-bucket as materialized (
-    select
-        least(
-            greatest(1, l.rate / 10.0),
-            b.tokens + l.rate * greatest(0, extract(epoch from clock_timestamp() - b.settled_at))
-        )::double precision as tokens,
-        l.rate
-    from setting as l
-    join pgdisque.bucket as b on b.queue_id = $1::integer
-    where l.rate > 0
-    for update of b skip locked
-),
+with {{limits($1::integer)}},
 room as materialized (
     select
         least(
@@ -81,39 +62,7 @@ found as materialized (
         from last_ones as l
     ) as p
 ),
-gone as (
-    delete from pgdisque.job as j
-    using found as f
-    join unnest($7::integer[], $8::bigint[]) with ordinality as t (to_queue_id, to_id, ordinal) on t.ordinal = f.ordinal
-    where j.ctid = f.place
-    -- In another list the expiry that EXPIRE has set does not apply.
-    returning
-        f.ordinal, t.to_queue_id, t.to_id, t.to_queue_id <> $1::integer as is_other,
-        greatest(j.expires_at, case when t.to_queue_id <> $1::integer then j.own_expires_at end) as to_expires_at,
-        j.*
-),
-placed as (
-    -- A job with a negative id does not expire in the order of ids, so it needs a wake_at. A job without an end
-    -- needs none.
-    select
-        g.*,
-        case
-            when g.to_id > 0 and (g.wake_at is null or g.to_expires_at > $5::timestamptz + interval '18300 days') then null
-            else g.to_expires_at
-        end as to_wake_at
-    from gone as g
-),
-moved as (
-    insert into pgdisque.job
-        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, body,
-         attempts, backoff, deadqueue, error, group_key, own_expires_at)
-    select
-        g.to_id, $5::timestamptz, g.to_expires_at, g.to_wake_at, g.to_queue_id, g.retry, g.delay, g.deliveries,
-        g.nacks, g.extras, 0, g.replicate, g.body, g.attempts, g.backoff, g.deadqueue, g.error, g.group_key,
-        case when not g.is_other then g.own_expires_at end
-    from placed as g
-    where g.to_queue_id <> 0
-),
+{{relocate($1::integer, $5::timestamptz, $7::integer[], $8::bigint[])}},
 spent as (
     update pgdisque.bucket as b
     set tokens = u.tokens - (select count(*) from found), settled_at = clock_timestamp()

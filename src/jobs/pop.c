@@ -151,10 +151,13 @@ size_t pop_plan(struct get *g, struct queue *q) {
 
 /* ---- parameters ---- */
 
-/* The scan position, or a key before it if a redelivery key is smaller. */
+/* The scan position, or a key before it if a redelivery key is smaller. Jobs from the last end have no such bound,
+ * because their claim takes no redelivery keys. */
 static struct job_key pop_first_key(const struct pop_claim *c) {
     struct job_key first = c->q->scan.position;
 
+    if (c->kind & POP_LAST)
+        return (struct job_key){ .rank = INT16_MIN };
     for (size_t i = 0; i < c->key_count; i++) {
         if (!job_key_before(first, c->keys[i])) {
             first = c->keys[i];
@@ -182,7 +185,7 @@ static void encode_places(struct params *p, int col, struct pop_claim *c) {
     }
 }
 
-static void first_encode_key(struct params *p, struct pop_claim *c) {
+static void pop_encode_key(struct params *p, struct pop_claim *c) {
     struct job_key first = pop_first_key(c);
 
     c->q->claims.pops[c->kind] = NULL;
@@ -194,24 +197,12 @@ static void first_encode_key(struct params *p, struct pop_claim *c) {
     params_set_time(p, 4, clock_db());
 }
 
-static void first_encode(struct params *p, struct task *t) {
+static void pop_claim_encode(struct params *p, struct task *t) {
     struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
 
-    first_encode_key(p, c);
+    pop_encode_key(p, c);
     if (c->kind & POP_MOVES)
         encode_places(p, 5, c);
-}
-
-static void last_encode(struct params *p, struct task *t) {
-    struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
-
-    c->q->claims.pops[c->kind] = NULL;
-    claim_note_scan(c->q, &c->walk);
-    params_set_int4(p, 0, c->q->id);
-    params_set_int4(p, 1, (int32_t)c->slot_count);
-    params_set_time(p, 2, clock_db());
-    if (c->kind & POP_MOVES)
-        encode_places(p, 3, c);
 }
 
 /* Queue 0 means that the job is deleted, not moved. */
@@ -225,7 +216,7 @@ static void encode_no_places(struct params *p, int col, const struct pop_claim *
 static void pop_limited_encode(struct params *p, struct task *t) {
     struct pop_claim *c = CONTAINER_OF(t, struct pop_claim, task);
 
-    first_encode_key(p, c);
+    pop_encode_key(p, c);
     c->rooms = c->q->limits.rooms;
     params_set_bool(p, 5, (c->kind & POP_LAST) != 0);
     if (c->kind & POP_MOVES)
@@ -512,8 +503,8 @@ static void pop_fail(struct task *t, const struct op_error *err) {
                            .fail = pop_fail,            \
                            .again = pop_again }
 
-POP_OP(op_pop_first, "pop_first", SQL_POP_FIRST, first_encode, pop_pop_done);
-POP_OP(op_pop_last, "pop_last", SQL_POP_LAST, last_encode, pop_pop_done);
-POP_OP(op_move_first, "move_first", SQL_MOVE_FIRST, first_encode, pop_move_done);
-POP_OP(op_move_last, "move_last", SQL_MOVE_LAST, last_encode, pop_move_done);
+POP_OP(op_pop_first, "pop_first", SQL_POP_FIRST, pop_claim_encode, pop_pop_done);
+POP_OP(op_pop_last, "pop_last", SQL_POP_LAST, pop_claim_encode, pop_pop_done);
+POP_OP(op_move_first, "move_first", SQL_MOVE_FIRST, pop_claim_encode, pop_move_done);
+POP_OP(op_move_last, "move_last", SQL_MOVE_LAST, pop_claim_encode, pop_move_done);
 POP_OP(op_pop_limited, "pop_limited", SQL_POP_LIMITED, pop_limited_encode, pop_limited_done);

@@ -148,13 +148,7 @@ static void pop_encode(struct params *p, struct task *task) {
     params_set_time(p, 5, clock_db());
 }
 
-static void encode_place(struct params *p, int col, struct list_take *t) {
-    t->to_id = pop_new_id(&t->pop);
-    params_int4(p, col, t->pop.to->id);
-    params_int8(p, col + 1, t->to_id);
-}
-
-static void move_first_encode(struct params *p, struct task *task) {
+static void move_encode(struct params *p, struct task *task) {
     struct list_take *t = list_take_of(task);
     struct job_key first = first_in_txn(t->queues[0], task->client_txn);
 
@@ -163,16 +157,9 @@ static void move_first_encode(struct params *p, struct task *task) {
     params_set_int8(p, 2, first.id);
     params_set_int4(p, 3, 1);
     params_set_time(p, 4, clock_db());
-    encode_place(p, 5, t);
-}
-
-static void move_last_encode(struct params *p, struct task *task) {
-    struct list_take *t = list_take_of(task);
-
-    params_set_int4(p, 0, source_id(t->queues[0]));
-    params_set_int4(p, 1, 1);
-    params_set_time(p, 2, clock_db());
-    encode_place(p, 3, t);
+    t->to_id = pop_new_id(&t->pop);
+    params_int4(p, 5, t->pop.to->id);
+    params_int8(p, 6, t->to_id);
 }
 
 /* ---- results ---- */
@@ -291,5 +278,5 @@ static void pop_in_txn_in_txn_answer_lost(struct task *task) {
                            .answer_lost = pop_in_txn_in_txn_answer_lost }
 
 IN_TXN_OP(op_pop_in_txn, "pop_in_txn", SQL_POP_IN_ORDER, pop_encode, pop_in_txn_pop_done);
-IN_TXN_OP(op_move_first_in_txn, "move_first_in_txn", SQL_MOVE_FIRST, move_first_encode, pop_in_txn_move_done);
-IN_TXN_OP(op_move_last_in_txn, "move_last_in_txn", SQL_MOVE_LAST, move_last_encode, pop_in_txn_move_done);
+IN_TXN_OP(op_move_first_in_txn, "move_first_in_txn", SQL_MOVE_FIRST, move_encode, pop_in_txn_move_done);
+IN_TXN_OP(op_move_last_in_txn, "move_last_in_txn", SQL_MOVE_LAST, move_encode, pop_in_txn_move_done);

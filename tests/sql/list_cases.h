@@ -66,7 +66,7 @@
         { SQL_POP_LAST,                                                                                      \
           "from the other end, as many as the limit",                                                        \
           .jobs = IN_A_LIST,                                                                                 \
-          .params = { "1", "2", NOW },                                                                       \
+          .params = { "1", FIRST, "2", NOW },                                                                \
           .rows = "0 1 11:00:00 13:00:00 0 0 0 \"c\" 0 " NONE "; " UNDELIVERED_D,                            \
           .left = "1/-2/9 body=a; 1/0/-4 body=b; " NOT_IN_A_LIST "2/0/7" },                                  \
         { SQL_POP_FIRST,                                                                                     \
@@ -80,7 +80,7 @@
         { SQL_POP_LAST,                                                                                      \
           "with all that it has",                                                                            \
           .jobs = "1/0/1 attempts=3 backoff=4 deadqueue=q error=e key=k",                                    \
-          .params = { "1", "1", NOW },                                                                       \
+          .params = { "1", FIRST, "1", NOW },                                                                \
           .rows = "0 1 11:00:00 13:00:00 60 0 0 \"x\" 0 3 4 \"q\" \"e\" \"k\" - -",                          \
           .left = "" },                                                                                      \
         { SQL_MOVE_FIRST,                                                                                    \
@@ -133,7 +133,7 @@
           "all that the job is, likewise",                                                                   \
           .jobs = "1/0/1",                                                                                   \
           .setup = FULL_ROW "; delete from pgdisque.unique_key",                                             \
-          .params = { "1", "1", NOW, "{2}", "{7}" },                                                         \
+          .params = { "1", FIRST, "1", NOW, "{2}", "{7}" },                                                  \
           .rows = "1 0 1 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00",                                    \
           .left = ANY,                                                                                       \
           .query = CHANGED_COLUMNS,                                                                          \
@@ -142,7 +142,7 @@
           "from the other end, the last one first",                                                          \
           .jobs = "1/-1/5; 1/0/1; 1/0/2 wake=13:00:00 owner=3 deliveries=1",                                 \
           .setup = "update pgdisque.job set group_key = 'g' where id = 1",                                   \
-          .params = { "1", "2", NOW, "{2,2}", "{8,9}" },                                                     \
+          .params = { "1", FIRST, "2", NOW, "{2,2}", "{8,9}" },                                              \
           .rows = "1 0 2 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00; 2 0 1 11:00:00 - \"x\" 13:00:00 "   \
                   "60 \"g\" 13:00:00",                                                                       \
           .left = "1/-1/5; 2/0/8 ready=12:00:00 wake=13:00:00 deliveries=1; 2/0/9 ready=12:00:00" },         \

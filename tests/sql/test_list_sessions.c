@@ -28,14 +28,14 @@ static int close_sessions(void **state) {
 static void others_are_passed_over(void **state) {
     (void)state;
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "1", NOW);
-    CALL(a, SQL_POP_LAST, "1", "1", NOW);
+    CALL(a, SQL_POP_LAST, "1", "-1", "0", "1", NOW);
     assert_string_equal(CALL(b, SQL_POP_FIRST, "1", "-1", "0", "1", NOW),
                         "0 2 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - -");
-    assert_string_equal(CALL(b, SQL_MOVE_LAST, "1", "1", NOW, "{2}", "{9}"),
+    assert_string_equal(CALL(b, SQL_MOVE_LAST, "1", "-1", "0", "1", NOW, "{2}", "{9}"),
                         "1 0 4 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
     assert_string_equal(CALL(b, SQL_MOVE_FIRST, "1", "-1", "0", "5", NOW, "{2}", "{8}"),
                         "1 0 3 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
-    assert_string_equal(CALL(b, SQL_POP_LAST, "1", "9", NOW), "");
+    assert_string_equal(CALL(b, SQL_POP_LAST, "1", "-1", "0", "9", NOW), "");
     assert_string_equal(sql(a, "commit"), "");
     assert_string_equal(jobs_now(a), "2/0/8 ready=12:00:00; 2/0/9 ready=12:00:00");
 }
@@ -45,7 +45,7 @@ static void a_pop_that_failed_takes_nothing(void **state) {
     (void)state;
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "5", NOW);
     assert_string_equal(sql(a, "rollback"), "");
-    assert_string_equal(CALL(b, SQL_POP_LAST, "1", "1", NOW),
+    assert_string_equal(CALL(b, SQL_POP_LAST, "1", "-1", "0", "1", NOW),
                         "0 5 11:00:00 13:00:00 60 0 0 \"x\" 0 - - - - - - -");
 }
 
@@ -89,7 +89,7 @@ static void a_walk_does_not_follow_what_moves_to_the_front(void **state) {
     assert_string_equal(sql(a, "delete from pgdisque.job where id between 1 and 3"), "");
     assert_string_equal(sql(a, "commit; begin"), "");
     begin_walk();
-    assert_string_equal(CALL(a, SQL_MOVE_LAST, "1", "2", NOW, "{1,1}", "{-9,9}"),
+    assert_string_equal(CALL(a, SQL_MOVE_LAST, "1", "-1", "0", "2", NOW, "{1,1}", "{-9,9}"),
                         "1 0 5 11:00:00 13:00:00 \"x\" 13:00:00 60 - 13:00:00; "
                         "2 0 4 11:00:00 - \"x\" 13:00:00 60 - 13:00:00");
     walk_brings_the_next("");

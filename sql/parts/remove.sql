@@ -1,0 +1,14 @@
+-- remove(order): the statements remove_first and remove_last
+delete from pgdisque.job as j
+where j.ctid = any (array(
+    select r.ctid
+    from pgdisque.job as r
+    where r.queue_id = $1::integer
+      and (r.rank, r.id) > ($2::smallint, $3::bigint)
+      and {{queued(r, $5::timestamptz)}}
+      and r.body = any ($6::bytea[])
+    order by r.rank :order, r.id :order
+    limit $4::integer
+    for update skip locked
+))
+returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.group_key
