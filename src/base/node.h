@@ -20,14 +20,9 @@ struct node {
     bool leaving;
     bool left;        /* has shut down in order, or has no row any more */
     bool live;        /* a message or heartbeat arrived lately, and the server has not left */
-    bool waiting;     /* has clients that wait for jobs */
     int64_t heard_us; /* clock_mono() of its last message */
     int64_t seen_us;  /* database time of its last heartbeat */
-    int64_t done_us;  /* the seen_us up to which its failure was handled */
     uint64_t run;     /* grows with each start of any server of the database; 0: not known */
-    uint64_t told;    /* sequence number of its last message (peers.c) */
-    bool synced;      /* all its changes of this run were received */
-    bool known;       /* scan positions were reset for jobs that it added unheard */
 };
 
 /* This server. */

@@ -7,6 +7,7 @@
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "cluster/peer.h"
 #include "queue/queue.h"
 
 #define QUIET_US US_PER_S
@@ -38,9 +39,9 @@ static struct {
  * are dropped, so that they are not added twice. */
 static void forget_untold_shares(struct queue *q) {
     for (size_t i = q->counters.peer_count; i-- > 0;) {
-        const struct node *n = node_by_number(q->counters.peers[i].node);
+        struct node *n = node_by_number(q->counters.peers[i].node);
 
-        if (n == NULL || !n->synced)
+        if (n == NULL || !peer_of(n)->synced)
             queue_forget_share(q, q->counters.peers[i].node);
     }
 }

@@ -25,8 +25,8 @@
 
 /* ---- queues without a known row ---- */
 
-struct is_unauthenticated {
-    struct node *node;
+struct waiting_item {
+    const struct peer *peer;
     enum outbox_item item;
     int64_t numbers[OUTBOX_NUMBERS];
     int count;
@@ -37,7 +37,7 @@ static struct {
     int32_t *ids; /* rows to read */
     size_t id_count;
     size_t id_cap;
-    struct is_unauthenticated *items;
+    struct waiting_item *items;
     size_t item_count;
     size_t asked; /* number of ids in the running statement */
 } find = { .task = { .op = &op_find_queues, .rows = 1 } };
@@ -59,15 +59,15 @@ static void peer_queues_find_queue(int32_t id) {
     peer_queues_ask();
 }
 
-static void keep_for_later(struct node *n, enum outbox_item item, const int64_t *numbers, int count) {
-    struct is_unauthenticated *s;
+static void keep_for_later(const struct peer *p, enum outbox_item item, const int64_t *numbers, int count) {
+    struct waiting_item *s;
 
     if (find.items == NULL)
         find.items = xmalloc(WAITING_MAX * sizeof *find.items);
     if (find.item_count == WAITING_MAX)
         return;
     s = &find.items[find.item_count++];
-    *s = (struct is_unauthenticated){ .node = n, .item = item, .count = count };
+    *s = (struct waiting_item){ .peer = p, .item = item, .count = count };
     memcpy(s->numbers, numbers, (size_t)count * sizeof *numbers);
     peer_queues_find_queue((int32_t)numbers[0]);
 }
@@ -96,7 +96,7 @@ static void meet_queue(const PGresult *rows, int row) {
         queue_signal(q);
 }
 
-static void hear_queue(struct queue *q, struct node *n, enum outbox_item item, const int64_t *numbers,
+static void hear_queue(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
                        int count);
 
 /* Handles the waiting items at once, before later items of the same queues. Items of other queues wait as long as
@@ -105,11 +105,11 @@ static void hear_unknown(void) {
     size_t count = find.item_count, kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct is_unauthenticated s = find.items[i];
+        const struct waiting_item s = find.items[i];
         struct queue *q = queue_find_id((int32_t)s.numbers[0]);
 
         if (q != NULL)
-            hear_queue(q, s.node, s.item, s.numbers, s.count);
+            hear_queue(q, s.peer, s.item, s.numbers, s.count);
         else if (find.id_count > 0)
             find.items[kept++] = s;
     }
@@ -375,28 +375,28 @@ static bool are_counts(const int64_t *change, int count) {
 /* The leader counts the changes of SQL functions, and sends them to peers as its own. A message that may be a
  * repeat only makes the counters suspect. Counters that were just read may include the change, so len and total
  * stay as read. */
-static void hear_counted(struct queue *q, const struct node *n, const int64_t change[4]) {
-    if (!n->live || !n->synced)
+static void hear_counted(struct queue *q, const struct peer *p, const int64_t change[4]) {
+    if (!p->node->live || !p->synced)
         q->counters.suspect = true;
-    if (!n->live || !node_is_leader())
+    if (!p->node->live || !node_is_leader())
         return;
     queue_count_in(q, change[2]);
     queue_count_out(q, change[3]);
-    if (n->synced) {
+    if (p->synced) {
         queue_count_len(q, change[0]);
         queue_count_total(q, change[1]);
     }
 }
 
-static void hear_sql(struct queue *q, const struct node *n, enum outbox_item item, const int64_t *numbers,
+static void hear_sql(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
                      int count) {
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
     if (item == OUTBOX_COUNTED && count == 5 && are_counts(numbers + 1, 4)) {
         limits_heard_room(q);
-        hear_counted(q, n, numbers + 1);
+        hear_counted(q, p, numbers + 1);
     } else if (item == OUTBOX_LEASED && count == 5 && node_is_leader() && !lease_known(key.id)) {
-        lease_add_foreign(key, numbers[3], n->number);
+        lease_add_foreign(key, numbers[3], p->node->number);
         if (numbers[4] != 0)
             lease_set_last(key.id);
     } else if (item == OUTBOX_GROUP && count == 3 && node_is_leader()) {
@@ -407,14 +407,14 @@ static void hear_sql(struct queue *q, const struct node *n, enum outbox_item ite
     }
 }
 
-static void hear_queue(struct queue *q, struct node *n, enum outbox_item item, const int64_t *numbers,
+static void hear_queue(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
                        int count) {
     struct job_key key = { (int32_t)numbers[0], (int16_t)numbers[1], numbers[2] };
 
     if (item == OUTBOX_SHARE && count == 6 && are_counts(numbers + 1, 5))
-        queue_heard_share(q, n->number,
+        queue_heard_share(q, p->node->number,
                           (struct queue_share){ numbers[1], numbers[2], numbers[3], numbers[4], numbers[5] },
-                          !n->synced);
+                          !p->synced);
     else if (item == OUTBOX_READY && count == 4)
         hear_ready(q, key, numbers[3]);
     else if (item == OUTBOX_RETURNED && count == 3)
@@ -425,8 +425,8 @@ static void hear_queue(struct queue *q, struct node *n, enum outbox_item item, c
         limits_heard_room(q);
     else if ((item == OUTBOX_GONE || item == OUTBOX_MOVED) && count == 4)
         hear_lease(q, key, numbers[3]);
-    else if (n->number == PEER_SQL_NUMBER)
-        hear_sql(q, n, item, numbers, count);
+    else if (p->node->number == PEER_SQL_NUMBER)
+        hear_sql(q, p, item, numbers, count);
 }
 
 static void hear_end(const int64_t *numbers, int count) {
@@ -435,7 +435,7 @@ static void hear_end(const int64_t *numbers, int count) {
                           numbers[3]);
 }
 
-void peer_queues_hear(struct node *n, enum outbox_item item, const int64_t *numbers, int count) {
+void peer_queues_hear(const struct peer *p, enum outbox_item item, const int64_t *numbers, int count) {
     struct queue *q = queue_find_id((int32_t)numbers[0]);
 
     if (item == OUTBOX_ROW)
@@ -443,7 +443,7 @@ void peer_queues_hear(struct node *n, enum outbox_item item, const int64_t *numb
     else if (item == OUTBOX_ENDED)
         hear_end(numbers, count);
     else if (q == NULL)
-        keep_for_later(n, item, numbers, count);
+        keep_for_later(p, item, numbers, count);
     else
-        hear_queue(q, n, item, numbers, count);
+        hear_queue(q, p, item, numbers, count);
 }

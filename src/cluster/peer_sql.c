@@ -14,9 +14,10 @@
 /* After this time, all messages have arrived that were included in the counters when these were read. */
 #define SETTLE_US (2 * US_PER_S)
 
-/* The peer that stands for messages of SQL functions. `live`: this message is not a repetition. `introduced`: its
- * counters are loaded. */
-static struct node sql;
+/* The peer that stands for messages of SQL functions. `live`: this message is no repetition. `synced`: the counters
+ * are loaded. */
+static struct node sql_node;
+static struct peer sql = { .node = &sql_node };
 
 static struct {
     uint64_t last; /* highest number so far */
@@ -65,7 +66,7 @@ static void peer_sql_hear_item(const char *text) {
 }
 
 void peer_sql_hear(uint64_t message, bool fresh, const char *items) {
-    sql.live = is_first(message) && fresh;
+    sql_node.live = is_first(message) && fresh;
     sql.synced = clock_mono() >= messages.settled_us;
     while (*items != '\0') {
         items += strspn(items, " ");

@@ -7,12 +7,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/node.h"
 #include "batch/batch.h"
 #include "batch/dead_rows.h"
 #include "cluster/counter_audit.h"
 #include "cluster/node_row.h"
 #include "cluster/outbox.h"
+#include "cluster/peer.h"
 #include "cluster/peer_queues.h"
 #include "cluster/peer_sql.h"
 #include "cluster/pubsub_forward.h"
@@ -94,8 +94,8 @@ static void missed(int64_t since_us) {
 
 /* A count of the database may include a change whose message was missed. The peer must send all its shares again
  * before newer changes are added. */
-static void missed_shares(struct node *n) {
-    n->synced = false;
+static void missed_shares(struct peer *p) {
+    p->synced = false;
 }
 
 void peers_announce_unknown(void) {
@@ -114,7 +114,7 @@ static bool others_wait(void) {
     struct node *const *nodes = node_all(&count);
 
     for (size_t i = 1; i < count; i++)
-        if (nodes[i]->waiting)
+        if (peer_of(nodes[i])->waiting)
             return true;
     return false;
 }
@@ -131,18 +131,20 @@ static void deal_with_the_dead(int64_t since_us) {
         peer_queues_adopt();
 }
 
-static void gone(struct node *n, const char *how) {
+static void gone(struct peer *p, const char *how) {
+    struct node *n = p->node;
+
     log_notice("peers", "server %u (%.8s) %s", n->number, n->id, how);
-    n->live = n->waiting = n->synced = n->known = false;
+    n->live = p->waiting = p->synced = p->scans_reset = false;
     outbox_set_shared(node_has_peers());
-    n->done_us = n->seen_us;
+    p->done_us = n->seen_us;
     deal_with_the_dead(n->heard_us);
 }
 
 /* The peer may have been back, and have failed again before it was heard. A server writes its row before it serves.
  * It may have lived a little longer than its row says. */
-static bool is_returned_peer(const struct node *n) {
-    return n->seen_us > n->done_us || n->seen_us > clock_db() - RETURNED_US;
+static bool is_returned_peer(const struct peer *p) {
+    return p->node->seen_us > p->done_us || p->node->seen_us > clock_db() - RETURNED_US;
 }
 
 static void find_returned_peers(void) {
@@ -151,10 +153,12 @@ static void find_returned_peers(void) {
     bool any = false, returned_peers = false;
 
     for (size_t i = 1; i < count; i++) {
+        struct peer *p = peer_of(nodes[i]);
+
         any |= !nodes[i]->live;
-        if (nodes[i]->live || !is_returned_peer(nodes[i]))
+        if (nodes[i]->live || !is_returned_peer(p))
             continue;
-        nodes[i]->done_us = nodes[i]->seen_us;
+        p->done_us = nodes[i]->seen_us;
         returned_peers = true;
     }
     if (returned_peers)
@@ -163,11 +167,11 @@ static void find_returned_peers(void) {
         load_nodes();
 }
 
-static void peers_begin_run(struct node *n, uint64_t run, uint64_t message) {
-    queue_forget_shares(n->number);
-    n->run = run;
-    n->told = message - 1;
-    n->synced = n->known = false;
+static void peers_begin_run(struct peer *p, uint64_t run, uint64_t message) {
+    queue_forget_shares(p->node->number);
+    p->node->run = run;
+    p->last_message = message - 1;
+    p->synced = p->scans_reset = false;
     load_nodes();
 }
 
@@ -180,19 +184,20 @@ static void appear(struct node *n) {
 }
 
 /* Handles the fields that all messages have. */
-static void hear(struct node *n, uint64_t run, uint64_t message, bool waiting) {
+static void hear(struct peer *p, uint64_t run, uint64_t message, bool waiting) {
+    struct node *n = p->node;
     int64_t before = n->heard_us;
 
     n->heard_us = peers.heard_us = clock_mono();
-    n->waiting = waiting;
+    p->waiting = waiting;
     /* A message is missing, or the peer has restarted and may not have sent all of its earlier changes. */
-    if (n->live && (n->run != run || message != n->told + 1)) {
+    if (n->live && (n->run != run || message != p->last_message + 1)) {
         missed(before);
-        missed_shares(n);
+        missed_shares(p);
     }
     if (n->run != run)
-        peers_begin_run(n, run, message);
-    n->told = message;
+        peers_begin_run(p, run, message);
+    p->last_message = message;
     if (!n->live)
         appear(n);
 }
@@ -205,8 +210,8 @@ static void watch_others(void) {
         return;
     for (size_t i = count; i-- > 1;) {
         if (clock_mono() - nodes[i]->heard_us > GONE_US)
-            gone(nodes[i], "is silent: it is taken for dead");
-        else if (!nodes[i]->synced && peers.ticks % SECOND_TICKS == 0)
+            gone(peer_of(nodes[i]), "is silent: it is taken for dead");
+        else if (!peer_of(nodes[i])->synced && peers.ticks % SECOND_TICKS == 0)
             outbox_note(OUTBOX_REQUEST);
     }
 }
@@ -215,20 +220,20 @@ static void watch_others(void) {
 
 /* Changes that the peer made before it sent all its shares had no message. These jobs may be before the scan
  * positions. */
-static void get_to_know(struct node *n) {
-    if (!n->known)
+static void reset_scans_once(struct peer *p) {
+    if (!p->scans_reset)
         missed(clock_mono() - RETURNED_US);
-    n->known = true;
+    p->scans_reset = true;
 }
 
-static void hear_word(struct node *n, enum outbox_item item) {
+static void hear_note(struct peer *p, enum outbox_item item) {
     switch (item) {
     case OUTBOX_JOIN:
-        n->synced = true;
+        p->synced = true;
         break;
     case OUTBOX_SENT_ALL:
-        n->synced = true;
-        get_to_know(n);
+        p->synced = true;
+        reset_scans_once(p);
         break;
     case OUTBOX_REQUEST:
         outbox_send_all();
@@ -249,31 +254,31 @@ static void hear_word(struct node *n, enum outbox_item item) {
         missed(clock_mono() - BEAT_US);
         break;
     case OUTBOX_LEAVE:
-        n->left = true;
-        gone(n, "has signed off");
+        p->node->left = true;
+        gone(p, "has signed off");
         break;
     default:
         break;
     }
 }
 
-static void peers_hear_item(struct node *n, const char *text) {
+static void peers_hear_item(struct peer *p, const char *text) {
     int64_t numbers[OUTBOX_NUMBERS];
     int count = outbox_numbers(text + 1, numbers);
 
     if (count == 0)
-        hear_word(n, (enum outbox_item)text[0]);
+        hear_note(p, (enum outbox_item)text[0]);
     else if (text[0] == OUTBOX_CLOCK)
         clock_db_reached(numbers[0]);
     else
-        peer_queues_hear(n, (enum outbox_item)text[0], numbers, count);
+        peer_queues_hear(p, (enum outbox_item)text[0], numbers, count);
 }
 
-static void hear_items(struct node *n, const char *text) {
+static void hear_items(struct peer *p, const char *text) {
     while (*text != '\0') {
         text += strspn(text, " ");
         if (*text != '\0')
-            peers_hear_item(n, text);
+            peers_hear_item(p, text);
         text += strcspn(text, " ");
     }
 }
@@ -314,10 +319,10 @@ static void on_text(const char *text) {
     if (!is_fresh(text + head))
         return;
     n = node_get((uint16_t)number);
-    if (n == NULL || run < n->run || (run == n->run && message <= n->told))
+    if (n == NULL || run < n->run || (run == n->run && message <= peer_of(n)->last_message))
         return;
-    hear(n, run, message, waiting != 0);
-    hear_items(n, text + head);
+    hear(peer_of(n), run, message, waiting != 0);
+    hear_items(peer_of(n), text + head);
 }
 
 /* Messages that were sent while LISTEN was down are lost. */
@@ -328,7 +333,7 @@ static void on_up(void) {
     if (!peers.loaded)
         return;
     for (size_t i = 1; i < count; i++)
-        missed_shares(nodes[i]);
+        missed_shares(peer_of(nodes[i]));
     if (peers.heard_us != 0)
         missed(peers.heard_us);
     outbox_note(OUTBOX_REQUEST);

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <event2/event.h>
-#include "batch/op.h"
 
 /*
  * The other servers of this database. Each server sends its outbox (outbox.h) over the channel (notify_bus.h): jobs that

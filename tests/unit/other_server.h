@@ -15,6 +15,7 @@
 #include "cluster/counter_audit.h"
 #include "cluster/node_row.h"
 #include "cluster/outbox.h"
+#include "cluster/peer.h"
 #include "cluster/peers.h"
 #include "fake_db.h"
 #include "getters.h"
@@ -91,6 +92,10 @@ static int64_t late_us; /* so long ago was told what is heard; 0 in every test a
 
 static inline struct node *node(void) {
     return node_by_number(other);
+}
+
+static inline struct peer *peer(void) {
+    return peer_of(node());
 }
 
 /* The message as it is told, from the number on. */
@@ -195,7 +200,7 @@ static inline void introduce(void) {
     hear("h");
     answer_all();
     (void)tell();
-    assert_true(node()->live && node()->synced);
+    assert_true(node()->live && peer()->synced);
 }
 
 static inline struct queue *sure(const char *name) {

@@ -200,11 +200,11 @@ static void test_after_an_old_message(void **state) {
 static void test_appears(void **state) {
     (void)state;
     hear_from(other, 1, "");
-    assert_true(node()->live && node()->waiting && !node()->synced);
+    assert_true(node()->live && peer()->waiting && !peer()->synced);
     assert_true(node_has_peers());
     assert_int_equal(rows_asked_for, 1);
     hear("e");
-    assert_true(node()->synced && !node()->waiting);
+    assert_true(peer()->synced && !peer()->waiting);
 }
 
 /* Until it has told all. */
@@ -238,7 +238,7 @@ static void test_is_silent(void **state) {
     assert_false(node_has_peers());
     assert_true(peers_adopts(other));
     hear("");
-    assert_true(node()->live && !node()->synced);
+    assert_true(node()->live && !peer()->synced);
     assert_false(peers_adopts(other));
 }
 
@@ -349,7 +349,7 @@ static void test_starts_again(void **state) {
     assert_int_equal(q->counters.jobs_in, 4);
     assert_int_equal(q->counters.jobs_out, 4);
     assert_false(q->counters.suspect);
-    assert_true(node()->synced);
+    assert_true(peer()->synced);
 }
 
 /* So soon that nobody had missed it: it may have died before it told all. */
@@ -362,7 +362,7 @@ static void test_dies_and_starts_again(void **state) {
     message = 0;
     hear("h");
     assert_true(q->counters.suspect && q->scan.may_have_more);
-    assert_true(node()->live && node()->synced);
+    assert_true(node()->live && peer()->synced);
 }
 
 /* ---- what was missed ---- */
@@ -405,7 +405,7 @@ static void test_a_share_that_was_missed_counts_once(void **state) {
     hear("q7,1,1,1,0,0");
     message++;
     hear("");
-    assert_false(node()->synced);
+    assert_false(peer()->synced);
     answer_all();
     count_again(q, (const int64_t[]){ 7, 5, 4, 9, 8, 0 });
     hear("q7,4,5,6,2,0");
@@ -450,7 +450,7 @@ static void test_hears_again(void **state) {
     introduce();
     channel.hooks->on_up();
     assert_true(q->counters.suspect && q->scan.may_have_more);
-    assert_false(node()->synced);
+    assert_false(peer()->synced);
     assert_string_equal(tell(), " w");
 }
 
