@@ -19,11 +19,15 @@
 #include "net/sockets.h"
 
 #define READ_BYTES ((size_t)16 * 1024)
+/* The most bytes of one read. A large argument may take many. */
+#define READ_MOST ((size_t)1024 * 1024)
 /* A client with a held command is read until it has this much input, so that its end is noticed. */
 #define HELD_INPUT ((size_t)64 * 1024)
 /* Commands of at least this size take over the input buffer instead of being copied. */
 #define STEAL_BYTES ((size_t)64 * 1024)
 #define KEEP_BYTES ((size_t)16 * 1024)
+/* Longer input is processed after the events of the turn, so that many large commands do not delay small ones. */
+#define SMALL_INPUT ((size_t)8 * 1024)
 /* A client that has sent nothing for this time keeps no buffer for replies. */
 #define IDLE_US US_PER_S
 /* The share of one client in a turn. */
@@ -550,7 +554,7 @@ static void after_eof(struct client *c) {
 static ssize_t read_some(struct client *c) {
     size_t wanted = resp_wanted(&c->parser, &c->in);
     size_t least = client_is_limited(c) ? UNAUTH_READ_BYTES : READ_BYTES;
-    size_t room = wanted > least ? wanted : least;
+    size_t room = wanted > READ_MOST ? READ_MOST : wanted > least ? wanted : least;
     ssize_t got = read(c->fd, buf_reserve(&c->in, room), room);
 
     if (got > 0) {
@@ -603,7 +607,10 @@ static void on_readable(evutil_socket_t fd, short what, void *arg) {
             client_kill(c, strerror(errno));
         return;
     }
-    process_input(c);
+    if (buf_len(&c->in) > SMALL_INPUT && !client_is_limited(c))
+        make_ready(c);
+    else
+        process_input(c);
     if (got == 0 && c->state != CLIENT_DEAD)
         on_eof(c);
     else if (buf_len(&c->in) > input_limit(c))

@@ -141,6 +141,8 @@ static void test_push(void **state) {
 
 /* ---- a turn is shared ---- */
 
+#define LARGE_CLIENTS 64
+#define LARGE_COMMAND 12000
 #define SLOW_COMMANDS 100
 #define SLOW_REPLY "$1\r\nx\r\n"
 
@@ -177,6 +179,32 @@ static void test_clients_take_turns(void **state) {
     peer_read(&other);
     assert_in_range(buf_len(&p.got), 1, SLOW_COMMANDS * strlen(SLOW_REPLY) - 1);
     assert_in_range(buf_len(&other.got), 1, SLOW_COMMANDS * strlen(SLOW_REPLY) - 1);
+}
+
+/* Many clients send large commands before another client sends a small one. */
+static void test_small_commands_overtake_large_ones(void **state) {
+    static struct peer many[LARGE_CLIENTS];
+    static char large[LARGE_COMMAND];
+
+    (void)state;
+    memset(large, 'x', sizeof large);
+    memcpy(large, "SLOW ", 5);
+    memcpy(large + sizeof large - 2, "\r\n", 2);
+    for (size_t i = 0; i < LARGE_CLIENTS; i++) {
+        peer_open(&many[i]);
+        assert_int_equal(peer_send_some(&many[i], (struct slice){ large, sizeof large }), sizeof large);
+    }
+    peer_send_some(&other, SLICE("ECHO a\r\n"));
+    while (buf_len(&other.got) == 0) {
+        one_turn();
+        peer_read(&other);
+    }
+    assert_in_range(peers.started, 1, LARGE_CLIENTS / 2);
+    turns();
+    assert_int_equal(peers.started, LARGE_CLIENTS + 1);
+    for (size_t i = 0; i < LARGE_CLIENTS; i++)
+        peer_close(&many[i]);
+    turns();
 }
 
 /* ---- commands that are held ---- */
@@ -465,6 +493,7 @@ int main(void) {
         TEST(test_push),
         TEST(test_pipeline_lets_others_go_on),
         TEST(test_clients_take_turns),
+        TEST(test_small_commands_overtake_large_ones),
         TEST(test_held),
         TEST(test_held_with_much_input),
         TEST(test_pipeline_max),
