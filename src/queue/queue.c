@@ -81,6 +81,7 @@ static uint32_t queue_free_slot(void) {
 /* Number of old queues that are checked for each new one, and in each tick. Queues in use are checked, too. */
 #define LOOKS_EACH 2
 #define LOOKS_A_TICK 10000
+#define LOOKS_A_TURN 20000
 
 size_t queue_memory(const struct queue *q) {
     return sizeof *q + q->name.len;
@@ -118,8 +119,11 @@ void queues_tick(void) {
         queues.looks = LOOKS_A_TICK;
 }
 
-void queues_forget_rowless(void) {
-    for (; queues.looks > 0 && queues.rowless_bytes > ROWLESS_BYTES; queues.looks--) {
+bool queues_forget_rowless(void) {
+    for (size_t left = LOOKS_A_TURN; queues.looks > 0 && queues.rowless_bytes > ROWLESS_BYTES;
+         queues.looks--) {
+        if (left-- == 0)
+            return false;
         struct queue *q = LIST_ENTRY(queues.rowless.next, struct queue, in_rowless);
 
         list_remove(&q->in_rowless);
@@ -127,6 +131,7 @@ void queues_forget_rowless(void) {
         if (queue_is_unused(q))
             queue_drop(q);
     }
+    return true;
 }
 
 static struct queue *queue_new(struct slice name) {

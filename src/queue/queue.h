@@ -212,8 +212,8 @@ bool queue_is_unused(const struct queue *q);
 size_t queue_memory(const struct queue *q);
 /* A command that waits for a name creates a queue without a row. If these queues take more than 8 MB, this
  * frees the oldest unused ones. Do not call it while a pointer to a queue is not counted in its users. It
- * takes a bounded time; queues_tick() lets it check more queues. */
-void queues_forget_rowless(void);
+ * takes a bounded time; queues_tick() lets it check more queues. False: it has not checked all of them. */
+bool queues_forget_rowless(void);
 void queues_tick(void);
 /* Ends the use of a queue by a request that waited for it. If the queue has no row and no users,
  * queues_forget_rowless() checks it next. */
