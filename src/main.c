@@ -238,6 +238,7 @@ static void main_run(void) {
         /* Freed clients leave many names of queues. More of them go after these are forgotten. */
         if (queues_forget_rowless())
             clients_reap();
+        memory_return_free();
         turn_end();
     }
 }
@@ -328,6 +329,7 @@ static void main_start(void) {
     char err[512];
     const char *conninfo;
 
+    memory_init();
     memory_budget_set();
     limit_clients();
     client_init(server.base, &client_hooks);

@@ -84,6 +84,11 @@ static inline size_t memory_excess(void) {
 /* Computes the budgets from the options. Call it again when maxmemory, maxmemory-clients or proto-max-bulk-len
  * change. */
 void memory_budget_set(void);
+/* Sets how malloc() returns memory to the system. Call it before anything large is allocated. */
+void memory_init(void);
+/* Called in each turn. After much memory was freed, returns it to the system: malloc() keeps freed blocks, and only
+ * those at the end of the heap return by themselves. */
+void memory_return_free(void);
 const char *memory_kind_name(enum memory_kind kind);
 /* Appends a line "mem_NAME:bytes\r\n" for each kind, for INFO. */
 void memory_info(struct buf *out);
