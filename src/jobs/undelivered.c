@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "batch/batch.h"
+#include "batch/contention.h"
 #include "batch/operations.h"
 #include "jobs/add_options.h"
 #include "jobs/expire.h"
@@ -29,6 +31,7 @@ struct undelivered {
     struct job job;   /* owns its body */
     struct rest rest; /* owns its slices */
     size_t bytes;
+    int locked; /* number of times that putting back ended after lock-patience */
 };
 
 /* ---- rows ---- */
@@ -254,23 +257,31 @@ static void put_back_done(struct task **tasks, size_t count, const PGresult *row
     }
 }
 
-/* If another job has taken the unique key, the job is put back without it. On other errors the element is lost, as
- * it would be in Redis. */
+/* Each try waits for lock-patience. The element exists nowhere else, so it is worth several tries. */
+#define PUT_BACK_TRIES 5
+
+/* Returns true if another try may succeed. A job whose unique key another job has taken is put back without it. */
+static bool may_put_back(struct undelivered *p, const struct op_error *err) {
+    if (contention_is(err->sqlstate))
+        return ++p->locked < PUT_BACK_TRIES;
+    if (strcmp(err->sqlstate, "23505") != 0 || p->rest.unique_key.ptr == NULL)
+        return false;
+    free((char *)p->rest.unique_key.ptr);
+    p->rest.unique_key.ptr = NULL;
+    return true;
+}
+
+/* If no try succeeds, the element is lost, as it would be in Redis. */
 static void put_back_fail(struct task *t, const struct op_error *err) {
     struct undelivered *p = CONTAINER_OF(t, struct undelivered, task);
 
-    /* SQLSTATE 55P03, lock not available. Try again, because the element exists nowhere else. */
-    if (strcmp(err->sqlstate, "55P03") == 0) {
+    if (may_put_back(p, err)) {
         batch_add(t);
         return;
     }
-    if (strcmp(err->sqlstate, "23505") != 0 || p->rest.unique_key.ptr == NULL) {
-        copy_free(p);
-        return;
-    }
-    free((char *)p->rest.unique_key.ptr);
-    p->rest.unique_key.ptr = NULL;
-    batch_add(t);
+    log_warning("lists", "an element of queue %d is lost, because it cannot be put back: %s (SQLSTATE %s)",
+                (int)p->job.key.queue_id, err->message, err->sqlstate);
+    copy_free(p);
 }
 
 struct op op_put_back = {

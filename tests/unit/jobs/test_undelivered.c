@@ -148,6 +148,26 @@ static void test_refused_for_good(void **state) {
     assert_int_equal(queue_named("q1")->counters.len, 0);
 }
 
+/* A table that stays locked: after a number of tries the element is given up. */
+static void test_locked_for_good(void **state) {
+    int tries = 0;
+
+    (void)state;
+    config.lock_patience = 0;
+    undelivered_put_back_unsent(client_with(false));
+    while (!batch_idle()) {
+        clock_turn();
+        batch_flush();
+        if (fake_count(fake_hot()) == 0)
+            continue;
+        assert_in_range(++tries, 1, 5);
+        fake_fail(fake_hot(), 0, "55P03");
+    }
+    config.lock_patience = 60;
+    assert_true(tries > 1);
+    assert_int_equal(queue_named("q1")->counters.len, 0);
+}
+
 /* It is put back where it is not there yet: twice is once. */
 static void test_a_lost_txn(void **state) {
     (void)state;
@@ -268,6 +288,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_plain_one, start, stop),
         cmocka_unit_test_setup_teardown(test_its_key_is_somebody_elses, start, stop),
         cmocka_unit_test_setup_teardown(test_refused_for_good, start, stop),
+        cmocka_unit_test_setup_teardown(test_locked_for_good, start, stop),
         cmocka_unit_test_setup_teardown(test_a_lost_txn, start, stop),
         cmocka_unit_test_setup_teardown(test_one_of_a_group, start, stop),
         cmocka_unit_test_setup_teardown(test_what_was_written_is_not_put_back, start, stop),
