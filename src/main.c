@@ -29,7 +29,6 @@
 #include "commands/cmd_key.h"
 #include "commands/cmd_list.h"
 #include "commands/cmd_multi.h"
-#include "commands/cmd_queue.h"
 #include "commands/dispatch.h"
 #include "commands/monitor.h"
 #include "commands/multi.h"

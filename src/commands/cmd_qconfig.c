@@ -5,7 +5,6 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/cmd_queue.h"
 #include "commands/dispatch.h"
 #include "net/usage.h"
 #include "queue/observer.h"

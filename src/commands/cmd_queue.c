@@ -1,6 +1,4 @@
 /* GETJOB QLEN QSTAT QSCAN PAUSE: commands on queues. */
-#include "commands/cmd_queue.h"
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/match.h"
@@ -100,14 +98,6 @@ static struct get *make_get(struct req *r, int first_queue) {
             pattern_leave(sources[i].glob);
     req_error(r, "%s", error);
     return NULL;
-}
-
-int64_t limited_timeout(int64_t ms) {
-    int64_t most = config.getjob_max_block;
-
-    if (most > 0 && (ms == 0 || ms > most))
-        return most;
-    return ms < INT64_MAX / US_PER_MS / 2 ? ms : 0;
 }
 
 void cmd_getjob(struct req *r) {

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/cmd_queue.h"
 #include "commands/dispatch.h"
 #include "config/config.h"
 #include "jobs/id_list.h"

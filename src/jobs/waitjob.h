@@ -15,6 +15,9 @@
  * first, and then polls at intervals. Between the polls, commands of this server report the ends. Other servers
  * report them too, while a client here waits.
  */
+/* Lets r wait for the end of its only key, see job_ids(). timeout_ms: 0 is no timeout. */
+void waitjob_start(struct req *r, int64_t timeout_ms);
+
 /* Does a client wait for the end of a job, here or at a peer? */
 bool waitjob_is_asked(void);
 /* This server ended the job, and the transaction is committed. result: of JOB_KEPT; ptr NULL: none. */

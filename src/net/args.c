@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/match.h"
+#include "config/config.h"
 
 static const struct arg_option *args_find(const struct arg_spec *spec, struct slice word) {
     for (size_t i = 0; i < spec->count; i++)
@@ -134,4 +136,12 @@ bool args_sources_or_reply(struct req *r, size_t count) {
         return true;
     req_error(r, "LIMIT a command takes jobs from at most %d queues", SOURCES_MAX);
     return false;
+}
+
+int64_t limited_timeout(int64_t ms) {
+    int64_t most = config.getjob_max_block;
+
+    if (most > 0 && (ms == 0 || ms > most))
+        return most;
+    return ms < INT64_MAX / US_PER_MS / 2 ? ms : 0;
 }

@@ -55,6 +55,9 @@ bool args_parse_or_reply(struct req *r, int from, const struct arg_spec *spec, v
 bool args_integer_or_reply(struct req *r, int at, int64_t *value) MUST_CHECK;
 /* The timeout at argv[at] in milliseconds, at least 0, with Disque's error texts. */
 bool args_timeout_or_reply(struct req *r, int at, int64_t *ms) MUST_CHECK;
+/* Converts a client's timeout in milliseconds (0: no timeout) to the time that the command may wait. Respects
+ * the option getjob-max-block. A timeout of some centuries or more counts as no timeout. */
+int64_t limited_timeout(int64_t ms);
 
 /* True if text has at most max bytes. what: its description, "a pattern". False if it has replied -LIMIT and
  * ended the request. */
