@@ -85,7 +85,7 @@ static void commit_marker_find_encode(struct params *p, struct task *t) {
 
 static bool is_in(const PGresult *rows, int64_t txn) {
     for (int i = 0; i < PQntuples(rows); i++)
-        if (row_int8(rows, i, 0) == txn)
+        if (row_int8(rows, i, COL_FIND_COMMITS_TRANSACTION) == txn)
             return true;
     return false;
 }

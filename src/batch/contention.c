@@ -186,7 +186,7 @@ static void contention_checked(const struct part *part, const PGresult *rows) {
     size_t is_free = part->count;
 
     for (int i = 0; i < PQntuples(rows); i++) {
-        size_t at = task_at(part->tasks, part->count, (size_t)row_int4(rows, i, 0) - 1);
+        size_t at = task_at(part->tasks, part->count, (size_t)row_int4(rows, i, COL_FIND_LOCKED_ORDINAL) - 1);
 
         is_free -= !locked[at];
         locked[at] = true;

@@ -26,8 +26,8 @@ int64_t dead_rows_of_counters(void) {
 static void dead_rows_dead_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
-    dead.jobs = row_int8(rows, 0, 0);
-    dead.counters = row_int8(rows, 0, 1);
+    dead.jobs = row_int8(rows, 0, COL_DEAD_ROWS_JOBS);
+    dead.counters = row_int8(rows, 0, COL_DEAD_ROWS_COUNTERS);
 }
 
 struct op op_dead_rows = {

@@ -43,9 +43,9 @@ int standbys_count(void) {
 static void standbys_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
-    standbys.required = row_int4(rows, 0, 0);
-    standbys.connected = row_null(rows, 0, 1) ? UNKNOWN : row_int4(rows, 0, 1);
-    standbys.fsync = row_bool(rows, 0, 2);
+    standbys.required = row_int4(rows, 0, COL_STANDBYS_REQUIRED);
+    standbys.connected = row_int4_or(rows, 0, COL_STANDBYS_CONNECTED, UNKNOWN);
+    standbys.fsync = row_bool(rows, 0, COL_STANDBYS_FSYNC);
 }
 
 struct op op_standbys = {

@@ -132,12 +132,12 @@ static void count_done(struct task **tasks, size_t count, const PGresult *rows) 
     for (int i = 0; i < PQntuples(rows) && (size_t)i < counter_audit.count; i++) {
         struct count *c = &counter_audit.counts[i];
 
-        c->known = row_int4(rows, i, 0) == c->queue_id;
-        c->total = row_int8(rows, i, 1);
-        c->len = row_int8(rows, i, 2);
-        c->jobs_in = row_int8(rows, i, 3);
-        c->jobs_out = row_int8(rows, i, 4);
-        c->dead = row_int8(rows, i, 5);
+        c->known = row_int4(rows, i, COL_COUNT_QUEUES_QUEUE_ID) == c->queue_id;
+        c->total = row_int8(rows, i, COL_COUNT_QUEUES_JOBS);
+        c->len = row_int8(rows, i, COL_COUNT_QUEUES_QUEUED);
+        c->jobs_in = row_int8(rows, i, COL_COUNT_QUEUES_JOBS_IN);
+        c->jobs_out = row_int8(rows, i, COL_COUNT_QUEUES_JOBS_OUT);
+        c->dead = row_int8(rows, i, COL_COUNT_QUEUES_DEAD);
     }
 }
 

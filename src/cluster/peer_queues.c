@@ -81,17 +81,17 @@ static void peer_queues_find_encode(struct params *p, struct task *t) {
 
 /* Adds or updates a queue. Nothing is known of a new queue, so its first claim scans all of it. */
 static void meet_queue(const PGresult *rows, int row) {
-    struct queue *q = queue_get(row_bytes(rows, row, 1));
+    struct queue *q = queue_get(row_bytes(rows, row, COL_FIND_QUEUES_NAME));
 
     if (q->id == 0)
         q->scan.may_have_more = q->counters.suspect = true;
-    if (q->id != row_int4(rows, row, 0))
-        queue_set_id(q, row_int4(rows, row, 0));
-    queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
+    if (q->id != row_int4(rows, row, COL_FIND_QUEUES_ID))
+        queue_set_id(q, row_int4(rows, row, COL_FIND_QUEUES_ID));
+    queue_set_pause(q, (unsigned)row_int2(rows, row, COL_FIND_QUEUES_PAUSE));
     if (q->pause != 0)
         queue_show(q);
-    settings_read(q, rows, row, 4);
-    q->created_us = row_time(rows, row, 3);
+    settings_read(q, rows, row, COL_FIND_QUEUES_SETTING);
+    q->created_us = row_time(rows, row, COL_FIND_QUEUES_CREATED_AT);
     if (queue_budget(q) > 0)
         queue_signal(q);
 }
@@ -170,11 +170,11 @@ static void peer_queues_look_done(struct task **tasks, size_t count, const PGres
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
-        bool known = queue_find_id(row_int4(rows, i, 0)) != NULL;
+        bool known = queue_find_id(row_int4(rows, i, COL_LOAD_QUEUES_ID)) != NULL;
 
         meet_queue(rows, i);
         if (!known)
-            queue_find_id(row_int4(rows, i, 0))->counters.suspect = true;
+            queue_find_id(row_int4(rows, i, COL_LOAD_QUEUES_ID))->counters.suspect = true;
     }
     look_end();
 }
@@ -251,8 +251,8 @@ static void page_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
-        last = row_int4(rows, i, 0);
-        page_queue(last, row_bool(rows, i, 1));
+        last = row_int4(rows, i, COL_PAGE_QUEUES_ID);
+        page_queue(last, row_bool(rows, i, COL_PAGE_QUEUES_HAS_JOBS));
     }
     if (last > page.newest)
         page.newest = last;
@@ -312,16 +312,16 @@ static void adopt_done(struct task **tasks, size_t count, const PGresult *rows) 
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        struct job_key key = row_full_key(rows, i, COL_INHERIT_LEASES_QUEUE_ID);
 
-        int64_t until = row_time(rows, i, 3);
-        bool last = row_bool(rows, i, 5);
+        int64_t until = row_time(rows, i, COL_INHERIT_LEASES_READY_AT);
+        bool last = row_bool(rows, i, COL_INHERIT_LEASES_LAST);
 
         if (last && until <= clock_db())
             dead_letter_job(key, NULL, NULL);
         if (lease_known(key.id) || until <= clock_db())
             continue;
-        lease_add_foreign(key, until, (uint16_t)row_int2(rows, i, 4));
+        lease_add_foreign(key, until, (uint16_t)row_int2(rows, i, COL_INHERIT_LEASES_OWNER));
         if (last)
             lease_set_last(key.id);
     }

@@ -48,19 +48,19 @@ static void end_ack(struct req *r) {
 static void acked(struct task **tasks, size_t count, const PGresult *rows, int row, bool kept,
                   int group_col) {
     struct job_key key;
-    struct req *r = job_ids_find(tasks, count, row_int4(rows, row, 0), &key);
+    struct req *r = job_ids_find(tasks, count, row_int4(rows, row, COL_ACK_JOBS_ORDINAL), &key);
     const struct finish *f = finish_of(r);
 
-    if (row_null(rows, row, 1)) {
-        job_ids_set_stale(tasks, count, row_int4(rows, row, 0));
+    if (row_null(rows, row, COL_ACK_JOBS_QUEUED_SINCE)) {
+        job_ids_set_stale(tasks, count, row_int4(rows, row, COL_ACK_JOBS_ORDINAL));
         return;
     }
     job_ids(r)->hits += !(kept && job_ids(r)->unknown);
     stats.jobs_kept += kept;
     job_left(&(struct job_row){ .key = key,
-                                .queued_since = row_time(rows, row, 1),
+                                .queued_since = row_time(rows, row, COL_ACK_JOBS_QUEUED_SINCE),
                                 .id = job_ids_text(r, key),
-                                .group = job_group(rows, row, group_col),
+                                .group = row_bytes_or_null(rows, row, group_col),
                                 .result = f != NULL ? f->result : no_result },
              kept ? JOB_KEPT : exit_of(r));
 }
@@ -72,7 +72,7 @@ static void ack_begin(struct params *p) {
 /* Columns: ordinal, queued_since, group_key. */
 static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
-        acked(tasks, count, rows, i, false, 2);
+        acked(tasks, count, rows, i, false, COL_ACK_JOBS_GROUP_KEY);
     for (size_t i = 0; i < count; i++)
         end_ack(REQ_OF_TASK(tasks[i]));
 }
@@ -154,7 +154,7 @@ static void finish_encode(struct params *p, struct task *t) {
 /* Columns: ordinal, queued_since, is_kept, group_key. */
 static void finish_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
-        acked(tasks, count, rows, i, row_bool(rows, i, 2), 3);
+        acked(tasks, count, rows, i, row_bool(rows, i, COL_FINISH_JOBS_IS_KEPT), COL_FINISH_JOBS_GROUP_KEY);
     for (size_t i = 0; i < count; i++) {
         if (job_ids(REQ_OF_TASK(tasks[i]))->unknown)
             finished_recall(REQ_OF_TASK(tasks[i]));

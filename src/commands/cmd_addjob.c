@@ -398,7 +398,7 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
 
         add_completed(a);
         add_left(a);
-        if (next < PQntuples(rows) && row_int8(rows, next, 0) == a->key.id) {
+        if (next < PQntuples(rows) && row_int8(rows, next, COL_ADD_JOBS_AGAIN_ID) == a->key.id) {
             next++;
             add_committed(a);
         }

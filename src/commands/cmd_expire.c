@@ -67,7 +67,7 @@ static void life_done(struct task **tasks, size_t count, const PGresult *rows) {
 
     (void)count;
     l->q->users--;
-    l->found(l, row_null(rows, 0, 0) ? LIFE_NONE : row_time(rows, 0, 0));
+    l->found(l, row_time_or(rows, 0, COL_LIST_LIFE_EXPIRES_AT, LIFE_NONE));
 }
 
 struct op op_list_life = {

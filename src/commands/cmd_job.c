@@ -118,7 +118,7 @@ static void requeue_ends(struct task **tasks, size_t count) {
 static bool is_stale(struct task **tasks, size_t count, const PGresult *rows, int row, int col) {
     if (!row_null(rows, row, col))
         return false;
-    job_ids_set_stale(tasks, count, row_int4(rows, row, 0));
+    job_ids_set_stale(tasks, count, row_int4(rows, row, COL_REQUEUE_JOBS_ORDINAL));
     return true;
 }
 
@@ -126,10 +126,10 @@ static bool is_stale(struct task **tasks, size_t count, const PGresult *rows, in
 static void requeue_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_REQUEUE_JOBS_ORDINAL), &key);
 
-        if (!is_stale(tasks, count, rows, i, 1))
-            requeued(r, key, rows, i, 1);
+        if (!is_stale(tasks, count, rows, i, COL_REQUEUE_JOBS_WAS_UNTIL))
+            requeued(r, key, rows, i, COL_REQUEUE_JOBS_WAS_UNTIL);
     }
     requeue_ends(tasks, count);
 }
@@ -178,13 +178,14 @@ static void requeue_again_encode(struct params *p, struct task *t) {
 static void requeue_again_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_REQUEUE_JOBS_AGAIN_ORDINAL), &key);
         struct queue *q = queue_find_id(key.queue_id);
 
-        if (is_stale(tasks, count, rows, i, 2))
+        if (is_stale(tasks, count, rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL))
             continue;
-        requeued(r, key, rows, i, 2);
-        if (q != NULL && row_bool(rows, i, 1) && row_null(rows, i, 3))
+        requeued(r, key, rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL);
+        if (q != NULL && row_bool(rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_QUEUED) &&
+            row_null(rows, i, COL_REQUEUE_JOBS_AGAIN_WAKE_AT))
             queue_count_len(q, -1);
     }
     for (size_t i = 0; i < count; i++)
@@ -242,11 +243,11 @@ void cmd_enqueue(struct req *r) {
 static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_DEQUEUE_JOBS_ORDINAL), &key);
 
         job_ids(r)->hits++;
-        job_withdrawn(key, row_time(rows, i, 2), true);
-        lease_add(key, row_time(rows, i, 1));
+        job_withdrawn(key, row_time(rows, i, COL_DEQUEUE_JOBS_WAS_UNTIL), true);
+        lease_add(key, row_time(rows, i, COL_DEQUEUE_JOBS_READY_AT));
     }
     job_ids_reply_hits(tasks, count);
 }
@@ -300,16 +301,16 @@ static void lease_anew(const struct req *r, struct job_key key, int64_t row_unti
 
 /* Columns: ordinal, lease, ready_at, too_late, was_queued, was_until, last, is_full. */
 static void worked(struct req *r, struct job_key key, const PGresult *rows, int row) {
-    int32_t lease = row_int4(rows, row, 1);
+    int32_t lease = row_int4(rows, row, COL_WORKING_JOBS_LEASE);
 
     job_ids(r)->hits++;
-    if (row_bool(rows, row, 3)) {
+    if (row_bool(rows, row, COL_WORKING_JOBS_TOO_LATE)) {
         reply_error(r,
                     "TOOLATE Half of job TTL already elapsed, you are no longer allowed to postpone the next "
                     "delivery.");
         return;
     }
-    if (row_bool(rows, row, 7)) {
+    if (row_bool(rows, row, COL_WORKING_JOBS_IS_FULL)) {
         reply_error(
             r, "MAXACTIVE the queue already runs as many jobs as its max-active allows: nothing was done");
         return;
@@ -317,16 +318,18 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
     reply_int(r, lease);
     if (lease == 0)
         return;
-    job_withdrawn(key, row_time(rows, row, 5), row_bool(rows, row, 4));
-    lease_anew(r, key, row_time(rows, row, 2), row_bool(rows, row, 6));
+    job_withdrawn(key, row_time(rows, row, COL_WORKING_JOBS_WAS_UNTIL),
+                  row_bool(rows, row, COL_WORKING_JOBS_WAS_QUEUED));
+    lease_anew(r, key, row_time(rows, row, COL_WORKING_JOBS_READY_AT),
+               row_bool(rows, row, COL_WORKING_JOBS_LAST));
 }
 
 static void working_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_WORKING_JOBS_ORDINAL), &key);
 
-        if (!is_stale(tasks, count, rows, i, 1))
+        if (!is_stale(tasks, count, rows, i, COL_WORKING_JOBS_LEASE))
             worked(r, key, rows, i);
     }
     for (size_t i = 0; i < count; i++) {

@@ -114,7 +114,7 @@ void list_read_encode_change(struct params *p, struct list_read *l) {
 }
 
 struct job_key list_read_key(const struct list_read *l, const PGresult *rows, int row) {
-    return (struct job_key){ l->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
+    return row_key(l->q->id, rows, row, COL_REMOVE_FIRST_RANK);
 }
 
 void list_read_count_gone(const struct list_read *l, const PGresult *rows) {
@@ -123,7 +123,7 @@ void list_read_count_gone(const struct list_read *l, const PGresult *rows) {
 
     for (size_t i = 0; i < count; i++) {
         keys[i] = list_read_key(l, rows, (int)i);
-        list_job_deleted(keys[i], rows, (int)i, 2);
+        list_job_deleted(keys[i], rows, (int)i, COL_REMOVE_FIRST_READY_AT);
     }
     queue_remove_all_returned(l->q, keys, count);
     free(keys);
@@ -222,7 +222,7 @@ static int64_t skipped(const struct range *g, int64_t found) {
 
 /* Columns: size, rank, id, body. */
 static struct slice list_element(const struct range *g, const PGresult *rows, int row) {
-    struct slice body = row_bytes(rows, row, 3);
+    struct slice body = row_bytes(rows, row, COL_LIST_FIRST_BODY);
 
     queue_note_body(g->look.q, body.len);
     return body;
@@ -308,7 +308,7 @@ static void set_stop(struct range *g, struct job_key key) {
 }
 
 static struct job_key element_key(const struct range *g, const PGresult *rows) {
-    return (struct job_key){ g->look.q->id, row_int2(rows, 0, 1), row_int8(rows, 0, 2) };
+    return row_key(g->look.q->id, rows, 0, COL_LIST_FIRST_RANK);
 }
 
 /* If the list has no such index, it is shorter. All elements are then after the start, and none is before the
@@ -343,7 +343,7 @@ static void list_list_done(struct task **tasks, size_t count, const PGresult *ro
         place_found(g, rows);
     } else if (g->step == RANGE_PAGES) {
         g->offset = 0;
-        if (page_take(&g->page, rows, 1, list_add_element))
+        if (page_take(&g->page, rows, COL_LIST_FIRST_RANK, list_add_element))
             batch_add(tasks[0]);
         else
             q->users--;
@@ -486,9 +486,9 @@ static void list_find_encode(struct params *p, struct task *t) {
 
 /* Columns: place, total. */
 static int64_t index_at(const struct list_finding *f, const PGresult *rows, int row) {
-    int64_t place = row_int8(rows, row, 0);
+    int64_t place = row_int8(rows, row, COL_FIND_FIRST_PLACE);
 
-    return f->rank < 0 ? row_int8(rows, row, 1) - 1 - place : place;
+    return f->rank < 0 ? row_int8(rows, row, COL_FIND_FIRST_TOTAL) - 1 - place : place;
 }
 
 static void find_nothing(struct req *r) {

@@ -333,7 +333,7 @@ static void push_done(struct task **tasks, size_t count, const PGresult *rows) {
 
     for (size_t i = 0; i < count; i++) {
         struct push *p = REQ_OF_TASK(tasks[i])->data;
-        bool added = next < PQntuples(rows) && row_int8(rows, next, 0) == p->ids[0];
+        bool added = next < PQntuples(rows) && row_int8(rows, next, COL_PUSH_JOBS_ID) == p->ids[0];
 
         if (added)
             next += (int)p->count;

@@ -224,12 +224,12 @@ static void qconfig_set_done(struct task **tasks, size_t count, const PGresult *
     (void)count;
     struct qconfig *c = REQ_OF_TASK(tasks[0])->data;
 
-    if (row_bool(rows, 0, 1)) {
+    if (row_bool(rows, 0, COL_SET_SETTINGS_CYCLIC)) {
         c->q->users--;
         req_error(c->req, "ERR deadqueue leads back to this queue: dead letters must not move in a circle");
         return;
     }
-    if (!row_bool(rows, 0, 0)) {
+    if (!row_bool(rows, 0, COL_SET_SETTINGS_STORED)) {
         batch_add(tasks[0]);
         return;
     }

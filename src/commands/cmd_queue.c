@@ -232,7 +232,7 @@ static void running_done(struct task **tasks, size_t count, const PGresult *rows
         q->users--;
         reply_stat(r, q);
         if (q->limits.limited)
-            queue_pair_int(r, "running", row_int8(rows, (int)i, 1));
+            queue_pair_int(r, "running", row_int8(rows, (int)i, COL_RUNNING_JOBS_RUNNING));
         reply_retention(r, q);
         req_end(r);
     }

@@ -38,8 +38,8 @@ static void show_begin(struct params *p) {
 static void read_show_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
-        struct job_view v = job_view_read(rows, i, 1);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_SHOW_JOBS_ORDINAL), &key);
+        struct job_view v = job_view_read(rows, i);
 
         job_ids(r)->hits++;
         job_view_reply_all(r, &v);
@@ -108,7 +108,7 @@ static void peek_encode(struct params *p, struct task *t) {
 }
 
 static void add_peeked(struct page *p, const PGresult *rows, int i) {
-    struct job_view v = job_view_read(rows, i, 1);
+    struct job_view v = job_view_read(rows, i);
 
     queue_note_body(p->q, v.body.len);
     job_view_reply_short(p->req, &v);
@@ -119,7 +119,7 @@ static void peek_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct queue *q = p->q;
 
     (void)count;
-    if (page_take(p, rows, 2, add_peeked))
+    if (page_take(p, rows, COL_PEEK_FIRST_RANK, add_peeked))
         batch_add(tasks[0]);
     else
         q->users--;
@@ -426,7 +426,7 @@ static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     for (int i = 0; i < n; i++) {
         struct job_view v =
-            s->stage == STAGE_FINISHED ? job_view_read_finished(rows, i, 1) : job_view_read(rows, i, 1);
+            s->stage == STAGE_FINISHED ? job_view_read_finished(rows, i) : job_view_read(rows, i);
 
         s->after = v.key;
         if (state_matches(s, &v))

@@ -226,19 +226,19 @@ enum outcome { RENAME_NO_SOURCE, RENAME_DONE, RENAME_TOO_MANY, RENAME_TARGET_IS_
 
 static void read_moved(struct renaming *n, struct job_key key, const PGresult *rows, int row) {
     struct job_key to = { n->to->id, key.rank, key.id * n->sign };
-    int64_t expires_at = row_time(rows, row, 4);
-    int32_t retry = row_int4(rows, row, 5);
+    int64_t expires_at = row_time(rows, row, COL_RENAME_LIST_EXPIRES_AT);
+    int32_t retry = row_int4(rows, row, COL_RENAME_LIST_RETRY);
 
     job_left(&(struct job_row){ .key = key,
-                                .queued_since = row_time(rows, row, 3),
+                                .queued_since = row_time(rows, row, COL_RENAME_LIST_READY_AT),
                                 .expires_at = expires_at,
                                 .retry = retry,
-                                .group = job_group(rows, row, 6) },
+                                .group = row_bytes_or_null(rows, row, COL_RENAME_LIST_GROUP_KEY) },
              JOB_TAKEN);
     if (events_wanted(n->to))
         event_of_job(n->to, EVENT_ADDED, to, expires_at, retry);
-    if (!row_null(rows, row, 7))
-        expiry_wake_at(row_time(rows, row, 7));
+    if (!row_null(rows, row, COL_RENAME_LIST_WAKE_AT))
+        expiry_wake_at(row_time(rows, row, COL_RENAME_LIST_WAKE_AT));
     if (n->moved++ == 0 || job_key_before(to, n->first))
         n->first = to;
 }
@@ -247,7 +247,7 @@ static void rename_read_job(struct renaming *n, struct job_key key, const PGresu
     if (key.queue_id == n->from->id)
         read_moved(n, key, rows, row);
     else
-        list_job_deleted(key, rows, row, 3);
+        list_job_deleted(key, rows, row, COL_RENAME_LIST_READY_AT);
 }
 
 /* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key, wake_at, outcome. The number of a job is
@@ -259,11 +259,11 @@ static enum outcome rename_read_rows(struct renaming *n, const PGresult *rows) {
 
     n->moved = 0;
     for (int i = 0; i < PQntuples(rows); i++) {
-        if (!row_null(rows, i, 8)) {
-            outcome = (enum outcome)row_int4(rows, i, 8);
+        if (!row_null(rows, i, COL_RENAME_LIST_OUTCOME)) {
+            outcome = (enum outcome)row_int4(rows, i, COL_RENAME_LIST_OUTCOME);
             continue;
         }
-        keys[count] = (struct job_key){ row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        keys[count] = row_full_key(rows, i, COL_RENAME_LIST_QUEUE_ID);
         rename_read_job(n, keys[count++], rows, i);
     }
     queue_remove_all_returned(n->from, keys, count);

@@ -115,15 +115,16 @@ static void entered(struct job_key from, int16_t rank) {
 static void reprioritize_read_row(struct task **tasks, size_t count, const PGresult *rows, int row) {
     size_t at;
     struct job_key key;
-    struct req *r = job_ids_find_at(tasks, count, row_int4(rows, row, 0), &at);
+    struct req *r = job_ids_find_at(tasks, count, row_int4(rows, row, COL_RERANK_JOBS_ORDINAL), &at);
 
     key = job_ids(r)->keys[at];
-    own_of(r)->jobs[at] = (struct ranked_job){ true, row_int4(rows, row, 4), row_time(rows, row, 3) };
-    if (!row_bool(rows, row, 1) && !job_ids(r)->unknown)
+    own_of(r)->jobs[at] = (struct ranked_job){ true, row_int4(rows, row, COL_RERANK_JOBS_RETRY),
+                                               row_time(rows, row, COL_RERANK_JOBS_EXPIRES_AT) };
+    if (!row_bool(rows, row, COL_RERANK_JOBS_IS_MOVED) && !job_ids(r)->unknown)
         return;
-    if (!row_null(rows, row, 5))
-        expiry_wake_at(row_time(rows, row, 5));
-    if (row_bool(rows, row, 2))
+    if (!row_null(rows, row, COL_RERANK_JOBS_WAKE_AT))
+        expiry_wake_at(row_time(rows, row, COL_RERANK_JOBS_WAKE_AT));
+    if (row_bool(rows, row, COL_RERANK_JOBS_IS_QUEUED))
         entered(key, own_of(r)->rank);
 }
 

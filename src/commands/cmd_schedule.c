@@ -216,12 +216,12 @@ static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     reply_array(r, 12);
     for (int i = 0; i < 3; i++) {
         reply_bulk_str(r, names[i]);
-        reply_bulk(r, row_bytes(rows, row, i));
+        reply_bulk(r, row_bytes(rows, row, COL_LIST_SCHEDULES_NAME + i));
     }
     reply_bulk_str(r, "missed");
-    reply_bulk_str(r, missed_name(row_int2(rows, row, 3)));
-    reply_seconds(r, "next", rows, row, 4);
-    reply_seconds(r, "last", rows, row, 5);
+    reply_bulk_str(r, missed_name(row_int2(rows, row, COL_LIST_SCHEDULES_MISSED)));
+    reply_seconds(r, "next", rows, row, COL_LIST_SCHEDULES_NEXT_AT);
+    reply_seconds(r, "last", rows, row, COL_LIST_SCHEDULES_LAST_AT);
 }
 
 static void schedule_list_done(struct task **tasks, size_t count, const PGresult *rows) {

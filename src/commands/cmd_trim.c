@@ -46,8 +46,8 @@ static void trim_set_done(struct task **tasks, size_t count, const PGresult *row
     const struct queue *q = ((const struct list_read *)r->data)->q;
 
     (void)count;
-    if (PQntuples(rows) > 0 && row_bool(rows, 0, 2)) {
-        OBSERVE(returned, (struct job_key){ q->id, row_int2(rows, 0, 0), row_int8(rows, 0, 1) });
+    if (PQntuples(rows) > 0 && row_bool(rows, 0, COL_SET_ELEMENT_IS_SET)) {
+        OBSERVE(returned, row_key(q->id, rows, 0, COL_SET_ELEMENT_RANK));
         trim_changed(tasks[0]);
     } else if (PQntuples(rows) > 0 && r->exec == NULL) {
         /* Another session has taken the job. The next try finds the element that is there now. */
@@ -165,7 +165,7 @@ static void trim_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = list_read_key(&t->look, rows, i);
 
-        if (row_bool(rows, i, 6) && job_key_before(last, key))
+        if (row_bool(rows, i, COL_TRIM_LIST_IS_FIRST) && job_key_before(last, key))
             last = key;
     }
     if (last.queue_id != 0)

@@ -67,18 +67,20 @@ static void workers_reply_node(struct req *r, uint16_t number) {
 /* Columns: owner, worker, queue, jobs, until. */
 static void reply_worker(struct req *r, const PGresult *rows, int row) {
     reply_array(r, 10);
-    workers_reply_node(r, (uint16_t)row_int2(rows, row, 0));
+    workers_reply_node(r, (uint16_t)row_int2(rows, row, COL_LIST_WORKERS_OWNER));
     reply_bulk_str(r, "worker");
-    reply_bulk(r, row_null(rows, row, 1) ? SLICE("") : row_bytes(rows, row, 1));
+    reply_bulk(r, row_null(rows, row, COL_LIST_WORKERS_WORKER)
+                      ? SLICE("")
+                      : row_bytes(rows, row, COL_LIST_WORKERS_WORKER));
     reply_bulk_str(r, "queue");
-    reply_bulk(r, row_bytes(rows, row, 2));
+    reply_bulk(r, row_bytes(rows, row, COL_LIST_WORKERS_QUEUE));
     reply_bulk_str(r, "jobs");
-    reply_int(r, row_int8(rows, row, 3));
+    reply_int(r, row_int8(rows, row, COL_LIST_WORKERS_JOBS));
     reply_bulk_str(r, "next-requeue-within");
-    if (row_null(rows, row, 4))
+    if (row_null(rows, row, COL_LIST_WORKERS_UNTIL))
         reply_null_bulk(r);
     else
-        reply_int(r, (row_time(rows, row, 4) - clock_db()) / US_PER_MS);
+        reply_int(r, (row_time(rows, row, COL_LIST_WORKERS_UNTIL) - clock_db()) / US_PER_MS);
 }
 
 static void workers_list_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -257,8 +259,8 @@ static void workers_find_done(struct task **tasks, size_t count, const PGresult 
 
     (void)count;
     for (int i = 0; i < n; i++) {
-        l->after = (struct job_key){ row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
-        workers_add_found(l, l->after, row_time(rows, i, 3));
+        l->after = row_full_key(rows, i, COL_FIND_HELD_QUEUE_ID);
+        workers_add_found(l, l->after, row_time(rows, i, COL_FIND_HELD_UNTIL));
     }
     l->searched = n < PAGE;
     release_next(l);
@@ -307,13 +309,13 @@ static struct workers_release *release_of(struct task **tasks, size_t count, siz
 
 static void workers_release_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        size_t row = (size_t)row_int4(rows, i, 0) - 1;
+        size_t row = (size_t)row_int4(rows, i, COL_RELEASE_HELD_ORDINAL) - 1;
         struct workers_release *l = release_of(tasks, count, row);
         const struct held_job *job = &l->found[row - l->r->task.first_row];
 
         l->released++;
         job_withdrawn(job->key, job->until, false);
-        if (row_bool(rows, i, 1))
+        if (row_bool(rows, i, COL_RELEASE_HELD_LAST))
             dead_letter_job(job->key, NULL, NULL);
         else
             job_entered(&(struct job_row){ .key = job->key }, JOB_RETURNED);

@@ -44,13 +44,13 @@ static void unique_encode(struct params *p, struct task *t) {
 /* ---- result: first the rows of taken keys by ordinal, then the rows of added jobs by id ---- */
 
 static bool add_unique_has_row(const PGresult *rows, int row, int32_t ordinal) {
-    return row < PQntuples(rows) && row_int4(rows, row, 0) == ordinal;
+    return row < PQntuples(rows) && row_int4(rows, row, COL_ADD_UNIQUE_ORDINAL) == ordinal;
 }
 
 static int first_added(const PGresult *rows) {
     int row = 0;
 
-    while (row < PQntuples(rows) && row_int4(rows, row, 0) != 0)
+    while (row < PQntuples(rows) && row_int4(rows, row, COL_ADD_UNIQUE_ORDINAL) != 0)
         row++;
     return row;
 }
@@ -61,12 +61,12 @@ static bool is_added(const struct add *a, const PGresult *rows, int first) {
     while (low < high) {
         int middle = low + (high - low) / 2;
 
-        if (row_int8(rows, middle, 2) < a->key.id)
+        if (row_int8(rows, middle, COL_ADD_UNIQUE_ID) < a->key.id)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < PQntuples(rows) && row_int8(rows, low, 2) == a->key.id;
+    return low < PQntuples(rows) && row_int8(rows, low, COL_ADD_UNIQUE_ID) == a->key.id;
 }
 
 /* The job is kept even if the client has got an error: a repeated ADDJOB with its key replies its ID. */
@@ -79,14 +79,15 @@ static void added(struct add *a) {
 
 /* After a lost transaction the key may be taken by the job itself. bootstrap.c has counted it then. */
 static void taken(struct add *a, const PGresult *rows, int row) {
-    struct job_key key = { a->q->id, row_int2(rows, row, 1), row_int8(rows, row, 2) };
+    struct job_key key = row_key(a->q->id, rows, row, COL_ADD_UNIQUE_RANK);
 
     if (key.id != a->key.id)
         stats.unique_taken++;
     else if (addjob_has_group(&a->opt))
         group_next(key.queue_id, a->opt.group);
     add_left(a);
-    add_reply_id(a, key, row_time(rows, row, 3), row_int4(rows, row, 4));
+    add_reply_id(a, key, row_time(rows, row, COL_ADD_UNIQUE_EXPIRES_AT),
+                 row_int4(rows, row, COL_ADD_UNIQUE_RETRY));
     req_end(a->req);
 }
 

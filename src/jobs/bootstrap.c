@@ -126,7 +126,7 @@ static void bootstrap_clock_done(struct task **tasks, size_t count, const PGresu
     (void)count;
     if (load.loaded)
         return;
-    if (!clock_sync_first(row_time(rows, 0, 0), load.clock_asked, clock_mono_now())) {
+    if (!clock_sync_first(row_time(rows, 0, COL_CLOCK_NOW), load.clock_asked, clock_mono_now())) {
         bootstrap_ask(&load.clock);
     } else if (load.only_look) {
         bootstrap_ask(&load.queues);
@@ -139,9 +139,9 @@ static void bootstrap_clock_done(struct task **tasks, size_t count, const PGresu
 static void secret_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
-    if (PQntuples(rows) != 1 || row_bytes(rows, 0, 0).len != JOBID_SECRET_LEN)
+    if (PQntuples(rows) != 1 || row_bytes(rows, 0, COL_LOAD_SECRET_KEY).len != JOBID_SECRET_LEN)
         log_fatal("load", "pgdisque.secret must hold one key of 16 bytes");
-    jobid_set_secret((const unsigned char *)row_bytes(rows, 0, 0).ptr);
+    jobid_set_secret((const unsigned char *)row_bytes(rows, 0, COL_LOAD_SECRET_KEY).ptr);
 }
 
 static void bootstrap_prune_encode(struct params *p, struct task *t) {
@@ -164,9 +164,9 @@ static void register_encode(struct params *p, struct task *t) {
 static void register_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
-    node_self()->number = (uint16_t)row_int2(rows, 0, 0);
+    node_self()->number = (uint16_t)row_int2(rows, 0, COL_REGISTER_NODE_NUMBER);
     if (node_self()->run == 0)
-        node_self()->run = (uint64_t)row_int8(rows, 0, 1);
+        node_self()->run = (uint64_t)row_int8(rows, 0, COL_REGISTER_NODE_RUN);
 }
 
 static void copy_text(char *out, size_t size, struct slice s) {
@@ -175,22 +175,22 @@ static void copy_text(char *out, size_t size, struct slice s) {
 
 static void learn_node(const PGresult *rows, int row) {
     struct node n = {
-        .number = (uint16_t)row_int2(rows, row, 0),
-        .port = row_int4(rows, row, 3),
-        .leaving = row_bool(rows, row, 4),
-        .left = row_bool(rows, row, 5),
-        .seen_us = row_time(rows, row, 6),
+        .number = (uint16_t)row_int2(rows, row, COL_LOAD_NODES_NUMBER),
+        .port = row_int4(rows, row, COL_LOAD_NODES_PORT),
+        .leaving = row_bool(rows, row, COL_LOAD_NODES_LEAVING),
+        .left = row_bool(rows, row, COL_LOAD_NODES_HAS_LEFT),
+        .seen_us = row_time(rows, row, COL_LOAD_NODES_SEEN_AT),
     };
 
-    copy_text(n.id, sizeof n.id, row_bytes(rows, row, 1));
-    copy_text(n.addr, sizeof n.addr, row_bytes(rows, row, 2));
+    copy_text(n.id, sizeof n.id, row_bytes(rows, row, COL_LOAD_NODES_ID));
+    copy_text(n.addr, sizeof n.addr, row_bytes(rows, row, COL_LOAD_NODES_ADDR));
     if (strcmp(n.id, node_self()->id) != 0)
         node_update(&n);
 }
 
 static bool bootstrap_has_row(const struct node *n, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
-        if (row_int2(rows, i, 0) == n->number)
+        if (row_int2(rows, i, COL_LOAD_NODES_NUMBER) == n->number)
             return true;
     return false;
 }
@@ -220,16 +220,16 @@ void load_register(void) {
 /* ---- queues ---- */
 
 static void load_queue(const PGresult *rows, int row) {
-    struct queue *q = queue_get(row_bytes(rows, row, 1));
+    struct queue *q = queue_get(row_bytes(rows, row, COL_LOAD_QUEUES_NAME));
 
-    queue_set_id(q, row_int4(rows, row, 0));
-    queue_set_pause(q, (unsigned)row_int2(rows, row, 2));
-    q->created_us = row_time(rows, row, 3);
-    q->counters.jobs_in = row_int8(rows, row, 6);
-    q->counters.jobs_out = row_int8(rows, row, 7);
+    queue_set_id(q, row_int4(rows, row, COL_LOAD_QUEUES_ID));
+    queue_set_pause(q, (unsigned)row_int2(rows, row, COL_LOAD_QUEUES_PAUSE));
+    q->created_us = row_time(rows, row, COL_LOAD_QUEUES_CREATED_AT);
+    q->counters.jobs_in = row_int8(rows, row, COL_LOAD_QUEUES_JOBS_IN);
+    q->counters.jobs_out = row_int8(rows, row, COL_LOAD_QUEUES_JOBS_OUT);
     if (q->pause != 0 || q->counters.jobs_in > 0)
         queue_show(q);
-    settings_read(q, rows, row, 4);
+    settings_read(q, rows, row, COL_LOAD_QUEUES_SETTING);
 }
 
 static void queues_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -274,15 +274,15 @@ static void leases_done(struct task **tasks, size_t count, const PGresult *rows)
     (void)count;
     lease_review_begin();
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
-        int64_t until = row_time(rows, i, 3);
-        bool last = row_bool(rows, i, 5);
+        struct job_key key = row_full_key(rows, i, COL_LOAD_LEASES_QUEUE_ID);
+        int64_t until = row_time(rows, i, COL_LOAD_LEASES_READY_AT);
+        bool last = row_bool(rows, i, COL_LOAD_LEASES_LAST);
 
         if (last && until <= clock_db()) {
             dead_letter_job(key, NULL, NULL);
             continue;
         }
-        meet_lease(key, until, (uint16_t)row_int2(rows, i, 4));
+        meet_lease(key, until, (uint16_t)row_int2(rows, i, COL_LOAD_LEASES_OWNER));
         if (last)
             lease_set_last(key.id);
     }
@@ -301,21 +301,25 @@ static void forget_counts(void) {
 }
 
 static void load_count(const PGresult *rows, int row) {
-    struct queue *q = queue_find_id(row_int4(rows, row, 0));
+    struct queue *q = queue_find_id(row_int4(rows, row, COL_LOAD_COUNTS_QUEUE_ID));
 
     if (q == NULL) {
         log_warning("load", "there are jobs of queue number %d, which has no row in pgdisque.queue",
-                    row_int4(rows, row, 0));
+                    row_int4(rows, row, COL_LOAD_COUNTS_QUEUE_ID));
         return;
     }
-    queue_set_counts(q, row_int8(rows, row, 2), row_int8(rows, row, 1));
-    q->swept_id = row_null(rows, row, 3) ? job_id_at(clock_db()) : row_int8(rows, row, 3) - 1;
+    queue_set_counts(q, row_int8(rows, row, COL_LOAD_COUNTS_QUEUED),
+                     row_int8(rows, row, COL_LOAD_COUNTS_JOBS));
+    q->swept_id = row_null(rows, row, COL_LOAD_COUNTS_OLDEST_ID)
+                      ? job_id_at(clock_db())
+                      : row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID) - 1;
     if (q->counters.len > 0)
         queue_show(q);
-    q->scan.ranked |= q->counters.len > 0 && row_int2(rows, row, 4) != 0;
+    q->scan.ranked |= q->counters.len > 0 && row_int2(rows, row, COL_LOAD_COUNTS_FIRST_RANK) != 0;
     /* The scan does not begin at the first key of the queue, where millions of dead rows may be. */
     if (q->counters.len > 0)
-        queue_scan_after(q, (struct job_key){ q->id, row_int2(rows, row, 4), row_int8(rows, row, 5) - 1 });
+        queue_scan_after(q, (struct job_key){ q->id, row_int2(rows, row, COL_LOAD_COUNTS_FIRST_RANK),
+                                              row_int8(rows, row, COL_LOAD_COUNTS_FIRST_ID) - 1 });
 }
 
 /* Must run before the counts, which end the load. */
@@ -325,10 +329,10 @@ static void bootstrap_dead_done(struct task **tasks, size_t count, const PGresul
     QUEUE_EACH(q)
     queue_set_dead(q, 0);
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct queue *q = queue_find_id(row_int4(rows, i, 0));
+        struct queue *q = queue_find_id(row_int4(rows, i, COL_LOAD_DEAD_QUEUE_ID));
 
         if (q != NULL)
-            queue_set_dead(q, row_int8(rows, i, 1));
+            queue_set_dead(q, row_int8(rows, i, COL_LOAD_DEAD_DEAD));
     }
 }
 

@@ -49,18 +49,14 @@ static void bulk_page_encode(struct params *params, struct task *t) {
     params_set_time(params, 6, clock_db());
 }
 
-static struct job_key key_at(const struct list_pages *p, const PGresult *rows, int row, int col) {
-    return (struct job_key){ p->q->id, row_int2(rows, row, col), row_int8(rows, row, col + 1) };
-}
-
 /* Columns: rank, id, end_rank, end_id. The first page sets the last key of all pages. */
 static void read_keys(struct list_pages *p, const PGresult *rows) {
     int n = PQntuples(rows);
 
     if (n > 0 && p->until.rank == INT16_MAX)
-        p->until = key_at(p, rows, 0, 2);
+        p->until = row_key(p->q->id, rows, 0, COL_EMPTY_LIST_END_RANK);
     for (int i = 0; i < n; i++) {
-        struct job_key key = key_at(p, rows, i, 0);
+        struct job_key key = row_key(p->q->id, rows, i, COL_EMPTY_LIST_RANK);
 
         if (job_key_before(p->after, key))
             p->after = key;
@@ -98,7 +94,7 @@ void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col
                                 .queued_since = row_time(rows, row, col),
                                 .expires_at = row_time(rows, row, col + 1),
                                 .retry = row_int4(rows, row, col + 2),
-                                .group = job_group(rows, row, col + 3) },
+                                .group = row_bytes_or_null(rows, row, col + 3) },
              JOB_CLEARED);
 }
 
@@ -124,8 +120,8 @@ static void count_deleted(struct list_pages *p, const PGresult *rows) {
     struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
 
     for (size_t i = 0; i < count; i++) {
-        keys[i] = key_at(p, rows, (int)i, 0);
-        list_job_deleted(keys[i], rows, (int)i, 4);
+        keys[i] = row_key(p->q->id, rows, (int)i, COL_EMPTY_LIST_RANK);
+        list_job_deleted(keys[i], rows, (int)i, COL_EMPTY_LIST_READY_AT);
     }
     queue_remove_all_returned(p->q, keys, count);
     free(keys);

@@ -103,10 +103,10 @@ static size_t bulk_in_txn_place_of(const struct key_in_txn *k, int32_t queue_id)
 
 /* Columns: queue_id, rank, id, ready_at, expires_at, retry, group_key. */
 static struct job_key bulk_in_txn_read_job(const struct key_in_txn *k, const PGresult *rows, int row) {
-    struct job_key key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) };
+    struct job_key key = row_full_key(rows, row, COL_END_IN_TXN_QUEUE_ID);
 
     if (k->removes)
-        list_job_deleted(key, rows, row, 3);
+        list_job_deleted(key, rows, row, COL_END_IN_TXN_READY_AT);
     else if (k->wake_at != TIME_NEVER)
         expiry_wake_at(k->wake_at);
     return key;

@@ -273,19 +273,20 @@ static void check_rank(const struct queue *q, int16_t rank) {
 }
 
 void claim_read_row(struct claim *c, const PGresult *res, int row, int col) {
-    check_rank(c->q, row_int2(res, row, col));
-    queue_note_body(c->q, (size_t)PQgetlength(res, row, col + 7));
+    check_rank(c->q, row_int2(res, row, col + COL_CLAIM_WALK_RANK));
+    queue_note_body(c->q, (size_t)PQgetlength(res, row, col + COL_CLAIM_WALK_BODY));
     c->rows[c->row_count++] = (struct job){
         .q = c->q,
-        .key = { c->q->id, row_int2(res, row, col), row_int8(res, row, col + 1) },
-        .ready_at = row_time(res, row, col + 2),
-        .lease_us = row_time(res, row, col + 2) - c->sent_us,
-        .expires_at = row_time(res, row, col + 3),
-        .retry = row_int4(res, row, col + 4),
-        .nacks = row_int4(res, row, col + 5),
-        .extras = row_int4(res, row, col + 6),
-        .body = row_bytes(res, row, col + 7),
-        .last = !row_null(res, row, col + 8) && row_bool(res, row, col + 8),
+        .key = row_key(c->q->id, res, row, col + COL_CLAIM_WALK_RANK),
+        .ready_at = row_time(res, row, col + COL_CLAIM_WALK_READY_AT),
+        .lease_us = row_time(res, row, col + COL_CLAIM_WALK_READY_AT) - c->sent_us,
+        .expires_at = row_time(res, row, col + COL_CLAIM_WALK_EXPIRES_AT),
+        .retry = row_int4(res, row, col + COL_CLAIM_WALK_RETRY),
+        .nacks = row_int4(res, row, col + COL_CLAIM_WALK_NACKS),
+        .extras = row_int4(res, row, col + COL_CLAIM_WALK_EXTRAS),
+        .body = row_bytes(res, row, col + COL_CLAIM_WALK_BODY),
+        .last =
+            !row_null(res, row, col + COL_CLAIM_WALK_LAST) && row_bool(res, row, col + COL_CLAIM_WALK_LAST),
     };
 }
 
@@ -395,7 +396,7 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
         c->q->claims.landing = c;
     }
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct queue *q = queue_find_id(row_int4(rows, i, 0));
+        struct queue *q = queue_find_id(row_int4(rows, i, COL_CLAIM_KEYS_QUEUE_ID));
 
         if (q != NULL && q->claims.landing != NULL)
             claim_read_row(q->claims.landing, rows, i, 1);
@@ -577,7 +578,8 @@ static void claim_release_encode(struct params *p, struct task *t) {
 
 static void claim_release_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct claim_release *r = CONTAINER_OF(tasks[row_int4(rows, i, 0) - 1], struct claim_release, task);
+        struct claim_release *r =
+            CONTAINER_OF(tasks[row_int4(rows, i, COL_RELEASE_JOBS_ORDINAL) - 1], struct claim_release, task);
 
         lease_remove(r->key.id);
         job_entered(&(struct job_row){ .key = r->key }, JOB_RELEASED);

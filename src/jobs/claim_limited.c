@@ -8,9 +8,6 @@
 #include "jobs/claim_impl.h"
 #include "queue/queue_limits.h"
 
-/* Columns after those of a job. */
-enum { COL_WALKED = 9, COL_ROOM, COL_SOON, COL_WAIT_MS };
-
 static void claim_limited_take_keys(struct claim *c) {
     struct queue *q = c->q;
     size_t most = q->scan.key_count < c->slot_count ? q->scan.key_count : c->slot_count;
@@ -73,11 +70,11 @@ static struct brought claim_limited_read_rows(struct claim *c, const PGresult *r
     int n = PQntuples(rows);
 
     c->rows = xmalloc((size_t)n * sizeof *c->rows);
-    for (int i = 0; i < n && !row_null(rows, i, 0); i++) {
+    for (int i = 0; i < n && !row_null(rows, i, COL_CLAIM_LIMITED_RANK); i++) {
         const struct job *job = &c->rows[i];
 
         claim_read_row(c, rows, i, 0);
-        if (!row_bool(rows, i, COL_WALKED))
+        if (!row_bool(rows, i, COL_CLAIM_LIMITED_IS_WALKED))
             continue;
         if (b.count++ == 0 || job_key_before(b.last.key, job->key))
             b.last = *job;
@@ -86,16 +83,16 @@ static struct brought claim_limited_read_rows(struct claim *c, const PGresult *r
 }
 
 static void note_full(struct claim *c, const PGresult *rows) {
-    int32_t wait_ms = row_null(rows, 0, COL_WAIT_MS) ? 0 : row_int4(rows, 0, COL_WAIT_MS);
+    int32_t wait_ms = row_int4_or(rows, 0, COL_CLAIM_LIMITED_WAIT_MS, 0);
 
-    limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, COL_SOON));
+    limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, COL_CLAIM_LIMITED_SOON));
 }
 
 static void claim_limited_limited_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct claim *c = CONTAINER_OF(tasks[0], struct claim, task);
     struct queue *q = c->q;
     struct brought walked = claim_limited_read_rows(c, rows);
-    bool to_the_end = row_int4(rows, 0, COL_ROOM) > walked.count;
+    bool to_the_end = row_int4(rows, 0, COL_CLAIM_LIMITED_ROOM) > walked.count;
 
     (void)count;
     q->claims.rows -= (int64_t)c->slot_count;

@@ -56,10 +56,11 @@ static void dead_jobs_dead_fail(struct task *t, const struct op_error *err) {
 static void revive_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_REVIVE_JOBS_ORDINAL), &key);
 
         job_ids(r)->hits++;
-        job_entered(&(struct job_row){ .key = key, .wake_at = row_time(rows, i, 1) }, JOB_REVIVED);
+        job_entered(&(struct job_row){ .key = key, .wake_at = row_time(rows, i, COL_REVIVE_JOBS_EXPIRES_AT) },
+                    JOB_REVIVED);
     }
     reply_hits(tasks, count);
 }
@@ -95,7 +96,7 @@ static void delete_encode(struct params *p, struct task *t) {
 static void delete_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_DELETE_DEAD_ORDINAL), &key);
         struct queue *q = queue_find_id(key.queue_id);
 
         job_ids(r)->hits++;
@@ -151,7 +152,7 @@ static void revive_queue_encode(struct params *p, struct task *t) {
 }
 
 static struct job_key revive_key(const struct revive *v, const PGresult *rows, int row) {
-    return (struct job_key){ v->q->id, row_int2(rows, row, 0), row_int8(rows, row, 1) };
+    return row_key(v->q->id, rows, row, COL_REVIVE_QUEUE_RANK);
 }
 
 /* Columns: rank, id, expires_at. The first row is the last job that the statement looked at: the next page begins
@@ -163,7 +164,8 @@ static void revive_queue_done(struct task **tasks, size_t count, const PGresult 
 
     (void)count;
     for (int i = 1; i < n; i++)
-        job_entered(&(struct job_row){ .key = revive_key(v, rows, i), .wake_at = row_time(rows, i, 2) },
+        job_entered(&(struct job_row){ .key = revive_key(v, rows, i),
+                                       .wake_at = row_time(rows, i, COL_REVIVE_QUEUE_EXPIRES_AT) },
                     JOB_REVIVED);
     if (n > 1) {
         v->done += n - 1;

@@ -112,13 +112,13 @@ static void dead_letter_encode(struct params *p, struct task *t) {
 /* The job was counted neither as ready nor as leased. */
 static void count_death(struct job_key key, const PGresult *rows, int row) {
     struct queue *q = queue_find_id(key.queue_id);
-    bool kept = row_null(rows, row, 1);
+    bool kept = row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE);
 
     job_left(&(struct job_row){ .key = key,
                                 .queued_since = TIME_BEGINNING,
-                                .expires_at = row_time(rows, row, 4),
-                                .retry = row_int4(rows, row, 5),
-                                .group = job_group(rows, row, 6) },
+                                .expires_at = row_time(rows, row, COL_DEAD_LETTER_JOBS_ENDED_AT),
+                                .retry = row_int4(rows, row, COL_DEAD_LETTER_JOBS_RETRY),
+                                .group = row_bytes_or_null(rows, row, COL_DEAD_LETTER_JOBS_GROUP_KEY) },
              JOB_DEAD);
     if (q != NULL && kept)
         queue_count_dead(q, 1);
@@ -128,21 +128,21 @@ static void count_death(struct job_key key, const PGresult *rows, int row) {
 static void dead_lettered(struct dead_letter *b, const PGresult *rows, int row) {
     struct queue *q;
 
-    if (row_null(rows, row, 1)) {
+    if (row_null(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE)) {
         count_death(b->key, rows, row);
         dead_letter_end(b);
         return;
     }
-    if (row_null(rows, row, 2)) {
-        open_queue(b, row_bytes(rows, row, 1));
+    if (row_null(rows, row, COL_DEAD_LETTER_JOBS_MOVED_TO)) {
+        open_queue(b, row_bytes(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE));
         return;
     }
     count_death(b->key, rows, row);
     b->moved = true;
-    b->expires_at = row_time(rows, row, 3);
-    q = queue_find_id(row_int4(rows, row, 2));
+    b->expires_at = row_time(rows, row, COL_DEAD_LETTER_JOBS_EXPIRES_AT);
+    q = queue_find_id(row_int4(rows, row, COL_DEAD_LETTER_JOBS_MOVED_TO));
     if (q == NULL) {
-        open_queue(b, row_bytes(rows, row, 1));
+        open_queue(b, row_bytes(rows, row, COL_DEAD_LETTER_JOBS_DEADQUEUE));
         return;
     }
     dead_letter_enter(b, q);
@@ -154,7 +154,7 @@ static void dead_letter_done(struct task **tasks, size_t count, const PGresult *
     bool *found = xcalloc(count, sizeof *found);
 
     for (int i = 0; i < PQntuples(rows); i++) {
-        int32_t ordinal = row_int4(rows, i, 0);
+        int32_t ordinal = row_int4(rows, i, COL_DEAD_LETTER_JOBS_ORDINAL);
 
         found[ordinal - 1] = true;
         dead_lettered(CONTAINER_OF(tasks[ordinal - 1], struct dead_letter, task), rows, i);

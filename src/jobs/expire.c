@@ -97,13 +97,12 @@ static void expired_encode(struct params *p, struct task *t) {
 
 /* Columns: queue_id, rank, id, queued_since, expires_at, retry, group_key. */
 static void expire(const PGresult *rows, int row) {
-    job_left(
-        &(struct job_row){ .key = { row_int4(rows, row, 0), row_int2(rows, row, 1), row_int8(rows, row, 2) },
-                           .queued_since = row_time(rows, row, 3),
-                           .expires_at = row_time(rows, row, 4),
-                           .retry = row_int4(rows, row, 5),
-                           .group = job_group(rows, row, 6) },
-        JOB_EXPIRED);
+    job_left(&(struct job_row){ .key = row_full_key(rows, row, COL_WAKE_EXPIRED_QUEUE_ID),
+                                .queued_since = row_time(rows, row, COL_WAKE_EXPIRED_QUEUED_SINCE),
+                                .expires_at = row_time(rows, row, COL_WAKE_EXPIRED_EXPIRES_AT),
+                                .retry = row_int4(rows, row, COL_WAKE_EXPIRED_RETRY),
+                                .group = row_bytes_or_null(rows, row, COL_WAKE_EXPIRED_GROUP_KEY) },
+             JOB_EXPIRED);
 }
 
 static void expired_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -128,9 +127,9 @@ static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        struct job_key key = row_full_key(rows, i, COL_WAKE_DUE_QUEUE_ID);
 
-        if (row_time(rows, i, 3) <= wake.now)
+        if (row_time(rows, i, COL_WAKE_DUE_READY_AT) <= wake.now)
             job_entered(&(struct job_row){ .key = key }, JOB_RETURNED);
     }
     wake.more |= PQntuples(rows) >= LIMIT;
@@ -146,7 +145,7 @@ static void expire_next_done(struct task **tasks, size_t count, const PGresult *
     (void)tasks;
     (void)count;
     if (PQntuples(rows) > 0)
-        expiry_wake_at(row_time(rows, 0, 0));
+        expiry_wake_at(row_time(rows, 0, COL_WAKE_NEXT_WAKE_AT));
     if (!wake.failed)
         wake.from = wake.next_at <= wake.now ? wake.next_at - 1 : wake.now;
     /* A due row that was not taken is locked by another session. */

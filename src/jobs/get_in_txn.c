@@ -136,20 +136,21 @@ static int get_in_txn_compare(const void *a, const void *b) {
 }
 
 static struct found get_in_txn_read_row(const struct in_txn *g, const PGresult *rows, int row) {
-    int32_t ordinal = row_int4(rows, row, 0);
+    int32_t ordinal = row_int4(rows, row, COL_CLAIM_IN_ORDER_ORDINAL);
 
     return (struct found){
         .ordinal = ordinal,
         .job = { .q = g->queues[ordinal - 1],
-                 .key = { row_int4(rows, row, 1), row_int2(rows, row, 2), row_int8(rows, row, 3) },
-                 .ready_at = row_time(rows, row, 4),
-                 .lease_us = row_time(rows, row, 4) - g->sent_us,
-                 .expires_at = row_time(rows, row, 5),
-                 .retry = row_int4(rows, row, 6),
-                 .nacks = row_int4(rows, row, 7),
-                 .extras = row_int4(rows, row, 8),
-                 .body = row_bytes(rows, row, 9),
-                 .last = !row_null(rows, row, 10) && row_bool(rows, row, 10) },
+                 .key = row_full_key(rows, row, COL_CLAIM_IN_ORDER_QUEUE_ID),
+                 .ready_at = row_time(rows, row, COL_CLAIM_IN_ORDER_READY_AT),
+                 .lease_us = row_time(rows, row, COL_CLAIM_IN_ORDER_READY_AT) - g->sent_us,
+                 .expires_at = row_time(rows, row, COL_CLAIM_IN_ORDER_EXPIRES_AT),
+                 .retry = row_int4(rows, row, COL_CLAIM_IN_ORDER_RETRY),
+                 .nacks = row_int4(rows, row, COL_CLAIM_IN_ORDER_NACKS),
+                 .extras = row_int4(rows, row, COL_CLAIM_IN_ORDER_EXTRAS),
+                 .body = row_bytes(rows, row, COL_CLAIM_IN_ORDER_BODY),
+                 .last = !row_null(rows, row, COL_CLAIM_IN_ORDER_LAST) &&
+                         row_bool(rows, row, COL_CLAIM_IN_ORDER_LAST) },
     };
 }
 

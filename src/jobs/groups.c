@@ -92,20 +92,20 @@ static void pace(struct next *n) {
 
 /* Columns: ordinal, rank, id, wait_ms. */
 static void next_row(struct next *n, const PGresult *rows, int row) {
-    if (!row_null(rows, row, 1)) {
-        job_entered(
-            &(struct job_row){ .key = { queue_of(n), row_int2(rows, row, 1), row_int8(rows, row, 2) } },
-            JOB_UNBLOCKED);
+    if (!row_null(rows, row, COL_NEXT_IN_GROUPS_RANK)) {
+        job_entered(&(struct job_row){ .key = row_key(queue_of(n), rows, row, COL_NEXT_IN_GROUPS_RANK) },
+                    JOB_UNBLOCKED);
         return;
     }
     n->tries = MAX_TRIES;
-    if (!row_null(rows, row, 3))
-        n->wait_us = row_int4(rows, row, 3) * US_PER_MS;
+    if (!row_null(rows, row, COL_NEXT_IN_GROUPS_WAIT_MS))
+        n->wait_us = row_int4(rows, row, COL_NEXT_IN_GROUPS_WAIT_MS) * US_PER_MS;
 }
 
 static void groups_next_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
-        next_row(CONTAINER_OF(tasks[row_int4(rows, i, 0) - 1], struct next, task), rows, i);
+        next_row(CONTAINER_OF(tasks[row_int4(rows, i, COL_NEXT_IN_GROUPS_ORDINAL) - 1], struct next, task),
+                 rows, i);
     for (size_t i = 0; i < count; i++) {
         struct next *n = CONTAINER_OF(tasks[i], struct next, task);
 
@@ -180,8 +180,9 @@ static void groups_find_encode(struct params *p, struct task *t) {
 
 static void groups_find_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
-        if (!row_null(rows, i, 1))
-            group_next(row_int4(rows, i, 0), row_bytes(rows, i, 1));
+        if (!row_null(rows, i, COL_FIND_GROUPS_GROUP_KEY))
+            group_next(row_int4(rows, i, COL_FIND_GROUPS_QUEUE_ID),
+                       row_bytes(rows, i, COL_FIND_GROUPS_GROUP_KEY));
     for (size_t i = 0; i < count; i++)
         free(CONTAINER_OF(tasks[i], struct groups_named, task));
 }
@@ -230,7 +231,7 @@ static void groups_look_done(struct task **tasks, size_t count, const PGresult *
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++)
-        group_next(row_int4(rows, i, 0), row_bytes(rows, i, 1));
+        group_next(row_int4(rows, i, COL_STUCK_GROUPS_QUEUE_ID), row_bytes(rows, i, COL_STUCK_GROUPS_KEY));
     look_ended();
 }
 

@@ -133,7 +133,3 @@ void job_left(const struct job_row *job, enum job_exit why) {
     if (job->group.ptr != NULL)
         group_next(job->key.queue_id, job->group);
 }
-
-struct slice job_group(const PGresult *rows, int row, int col) {
-    return row_null(rows, row, col) ? (struct slice){ NULL, 0 } : row_bytes(rows, row, col);
-}

@@ -65,7 +65,4 @@ void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued);
 /* The job left its queue. */
 void job_left(const struct job_row *job, enum job_exit why);
 
-/* Reads the group column, which is null for a job without a group. */
-struct slice job_group(const PGresult *rows, int row, int col);
-
 #endif

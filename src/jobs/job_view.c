@@ -12,70 +12,60 @@
 #define ATTEMPTS_FIELDS 5
 #define FINISHED_FIELDS 6
 
-static struct slice job_view_bytes_or_none(const PGresult *rows, int row, int col) {
-    struct slice none = { 0 };
-
-    return row_null(rows, row, col) ? none : row_bytes(rows, row, col);
-}
-
-static int32_t int_or_zero(const PGresult *rows, int row, int col) {
-    return row_null(rows, row, col) ? 0 : row_int4(rows, row, col);
-}
-
-static void read_attempts(struct job_view *v, const PGresult *rows, int row, int col) {
-    for (int i = 1; i <= 5; i++)
-        v->has_attempts |= !row_null(rows, row, col + i);
+static void read_attempts(struct job_view *v, const PGresult *rows, int row) {
+    for (int col = COL_SCAN_JOBS_ATTEMPTS; col <= COL_SCAN_JOBS_DIED_AT; col++)
+        v->has_attempts |= !row_null(rows, row, col);
     if (!v->has_attempts)
         return;
-    v->deliveries = row_int4(rows, row, col);
-    v->attempts = int_or_zero(rows, row, col + 1);
-    v->backoff = int_or_zero(rows, row, col + 2);
-    v->deadqueue = job_view_bytes_or_none(rows, row, col + 3);
-    v->error = job_view_bytes_or_none(rows, row, col + 4);
-    v->died_at = row_null(rows, row, col + 5) ? 0 : row_time(rows, row, col + 5);
+    v->deliveries = row_int4(rows, row, COL_SCAN_JOBS_DELIVERIES);
+    v->attempts = row_int4_or(rows, row, COL_SCAN_JOBS_ATTEMPTS, 0);
+    v->backoff = row_int4_or(rows, row, COL_SCAN_JOBS_BACKOFF, 0);
+    v->deadqueue = row_bytes_or_null(rows, row, COL_SCAN_JOBS_DEADQUEUE);
+    v->error = row_bytes_or_null(rows, row, COL_SCAN_JOBS_ERROR);
+    v->died_at = row_time_or(rows, row, COL_SCAN_JOBS_DIED_AT, 0);
 }
 
-struct job_view job_view_read(const PGresult *rows, int row, int col) {
+struct job_view job_view_read(const PGresult *rows, int row) {
     struct job_view v = {
-        .key = { row_int4(rows, row, col), row_int2(rows, row, col + 1), row_int8(rows, row, col + 2) },
-        .ready_at = row_time(rows, row, col + 3),
-        .expires_at = row_time(rows, row, col + 4),
-        .delayed = row_bool(rows, row, col + 5),
-        .owned = !row_null(rows, row, col + 6),
-        .retry = row_int4(rows, row, col + 7),
-        .delay = row_int4(rows, row, col + 8),
-        .nacks = row_int4(rows, row, col + 9),
-        .extras = row_int4(rows, row, col + 10),
-        .replicate = row_int2(rows, row, col + 11),
-        .body = row_bytes(rows, row, col + 12),
+        .key = row_full_key(rows, row, COL_SCAN_JOBS_QUEUE_ID),
+        .ready_at = row_time(rows, row, COL_SCAN_JOBS_READY_AT),
+        .expires_at = row_time(rows, row, COL_SCAN_JOBS_EXPIRES_AT),
+        .delayed = row_bool(rows, row, COL_SCAN_JOBS_DELAYED),
+        .owned = !row_null(rows, row, COL_SCAN_JOBS_OWNER),
+        .retry = row_int4(rows, row, COL_SCAN_JOBS_RETRY),
+        .delay = row_int4(rows, row, COL_SCAN_JOBS_DELAY),
+        .nacks = row_int4(rows, row, COL_SCAN_JOBS_NACKS),
+        .extras = row_int4(rows, row, COL_SCAN_JOBS_EXTRAS),
+        .replicate = row_int2(rows, row, COL_SCAN_JOBS_REPLICATE),
+        .body = row_bytes(rows, row, COL_SCAN_JOBS_BODY),
     };
 
-    if (PQnfields(rows) > col + 13) {
-        read_attempts(&v, rows, row, col + 13);
-        v.unique_key = job_view_bytes_or_none(rows, row, col + 19);
-        v.group_key = job_view_bytes_or_none(rows, row, col + 20);
+    if (PQnfields(rows) > COL_SCAN_JOBS_DELIVERIES) {
+        read_attempts(&v, rows, row);
+        v.unique_key = row_bytes_or_null(rows, row, COL_SCAN_JOBS_UNIQUE_KEY);
+        v.group_key = row_bytes_or_null(rows, row, COL_SCAN_JOBS_GROUP_KEY);
     }
     return v;
 }
 
-struct job_view job_view_read_finished(const PGresult *rows, int row, int col) {
+struct job_view job_view_read_finished(const PGresult *rows, int row) {
     return (struct job_view){
-        .key = { row_int4(rows, row, col), row_int2(rows, row, col + 1), row_int8(rows, row, col + 2) },
+        .key = row_full_key(rows, row, COL_SCAN_FINISHED_QUEUE_ID),
         .finished = true,
         .ready_at = TIME_NEVER,
-        .finished_at = row_time(rows, row, col + 3),
-        .keep_until = row_time(rows, row, col + 4),
-        .expires_at = row_time(rows, row, col + 5),
-        .retry = row_int4(rows, row, col + 6),
-        .delay = row_int4(rows, row, col + 7),
-        .deliveries = row_int4(rows, row, col + 8),
-        .nacks = row_int4(rows, row, col + 9),
-        .extras = row_int4(rows, row, col + 10),
-        .replicate = row_int2(rows, row, col + 11),
-        .worker = row_bytes(rows, row, col + 12),
-        .error = job_view_bytes_or_none(rows, row, col + 13),
-        .result = job_view_bytes_or_none(rows, row, col + 14),
-        .body = job_view_bytes_or_none(rows, row, col + 15),
+        .finished_at = row_time(rows, row, COL_SCAN_FINISHED_FINISHED_AT),
+        .keep_until = row_time(rows, row, COL_SCAN_FINISHED_KEEP_UNTIL),
+        .expires_at = row_time(rows, row, COL_SCAN_FINISHED_EXPIRES_AT),
+        .retry = row_int4(rows, row, COL_SCAN_FINISHED_RETRY),
+        .delay = row_int4(rows, row, COL_SCAN_FINISHED_DELAY),
+        .deliveries = row_int4(rows, row, COL_SCAN_FINISHED_DELIVERIES),
+        .nacks = row_int4(rows, row, COL_SCAN_FINISHED_NACKS),
+        .extras = row_int4(rows, row, COL_SCAN_FINISHED_EXTRAS),
+        .replicate = row_int2(rows, row, COL_SCAN_FINISHED_REPLICATE),
+        .worker = row_bytes(rows, row, COL_SCAN_FINISHED_WORKER),
+        .error = row_bytes_or_null(rows, row, COL_SCAN_FINISHED_ERROR),
+        .result = row_bytes_or_null(rows, row, COL_SCAN_FINISHED_RESULT),
+        .body = row_bytes_or_null(rows, row, COL_SCAN_FINISHED_BODY),
     };
 }
 

@@ -36,10 +36,10 @@ struct job_view {
     struct slice result; /* ptr NULL: none */
 };
 
-/* Reads a row of show_jobs, scan_*, or peek_* (whose last column is the body). col: the column of queue_id. */
-struct job_view job_view_read(const PGresult *rows, int row, int col);
+/* Reads a row of show_jobs, scan_*, or peek_* (whose last column is the body). */
+struct job_view job_view_read(const PGresult *rows, int row);
 /* The same for show_finished and scan_finished. */
-struct job_view job_view_read_finished(const PGresult *rows, int row, int col);
+struct job_view job_view_read_finished(const PGresult *rows, int row);
 bool job_view_is_queued(const struct job_view *v);
 /* Replies the array of SHOW. */
 void job_view_reply_all(struct req *r, const struct job_view *v);

@@ -44,7 +44,7 @@ void page_plan(struct page *p) {
 bool page_is_last(const PGresult *result, int64_t rows, int64_t bytes) {
     int n = PQntuples(result);
 
-    return n < rows && (n == 0 || row_int8(result, n - 1, 0) < bytes);
+    return n < rows && (n == 0 || row_int8(result, n - 1, COL_SCAN_JOBS_SIZE) < bytes);
 }
 
 static void note(struct page *p, const PGresult *result, int col) {
@@ -53,7 +53,7 @@ static void note(struct page *p, const PGresult *result, int col) {
 
     if (last < 0)
         return;
-    key = (struct job_key){ p->q->id, row_int2(result, last, col), row_int8(result, last, col + 1) };
+    key = row_key(p->q->id, result, last, col);
     if (p->backwards)
         p->until = key;
     else

@@ -41,16 +41,6 @@ struct pop_claim {
     uint64_t rooms; /* value of queue.rooms when the claim was sent */
 };
 
-/* Columns of pop_limited.sql after those of pop_first.sql. */
-enum {
-    LIMITED_ORDINAL = UNDELIVERED_COLUMNS,
-    LIMITED_TO_WAKE_AT,
-    LIMITED_TO_EXPIRES_AT,
-    LIMITED_ROOM,
-    LIMITED_SOON,
-    LIMITED_WAIT_MS,
-};
-
 /* ---- planning ---- */
 
 static struct op *const ops[POP_KINDS] = {
@@ -339,46 +329,28 @@ static void pop_pop_done(struct task **tasks, size_t count, const PGresult *rows
 
 /* ---- moves ---- */
 
-/* Columns of move_first.sql. */
-enum {
-    MOVED_ORDINAL,
-    MOVED_RANK,
-    MOVED_ID,
-    MOVED_READY_AT,
-    MOVED_TO_WAKE_AT,
-    MOVED_BODY,
-    MOVED_EXPIRES_AT,
-    MOVED_RETRY,
-    MOVED_GROUP,
-    MOVED_TO_EXPIRES_AT,
-};
-
-static int64_t time_or_never(const PGresult *rows, int row, int col) {
-    return row_null(rows, row, col) ? TIME_NEVER : row_time(rows, row, col);
-}
-
 struct moved_job pop_read_moved(const PGresult *rows, int i, struct queue *q) {
     return (struct moved_job){
-        .ordinal = row_int4(rows, i, MOVED_ORDINAL),
+        .ordinal = row_int4(rows, i, COL_MOVE_FIRST_ORDINAL),
         .job = { .q = q,
-                 .key = { q->id, row_int2(rows, i, MOVED_RANK), row_int8(rows, i, MOVED_ID) },
-                 .ready_at = row_time(rows, i, MOVED_READY_AT),
-                 .body = row_bytes(rows, i, MOVED_BODY),
-                 .expires_at = row_time(rows, i, MOVED_EXPIRES_AT),
-                 .retry = row_int4(rows, i, MOVED_RETRY),
-                 .group = job_group(rows, i, MOVED_GROUP) },
-        .to_wake_at = time_or_never(rows, i, MOVED_TO_WAKE_AT),
-        .to_expires_at = row_time(rows, i, MOVED_TO_EXPIRES_AT),
+                 .key = row_key(q->id, rows, i, COL_MOVE_FIRST_RANK),
+                 .ready_at = row_time(rows, i, COL_MOVE_FIRST_READY_AT),
+                 .body = row_bytes(rows, i, COL_MOVE_FIRST_BODY),
+                 .expires_at = row_time(rows, i, COL_MOVE_FIRST_EXPIRES_AT),
+                 .retry = row_int4(rows, i, COL_MOVE_FIRST_RETRY),
+                 .group = row_bytes_or_null(rows, i, COL_MOVE_FIRST_GROUP_KEY) },
+        .to_wake_at = row_time_or(rows, i, COL_MOVE_FIRST_TO_WAKE_AT, TIME_NEVER),
+        .to_expires_at = row_time(rows, i, COL_MOVE_FIRST_TO_EXPIRES_AT),
     };
 }
 
 /* The same of pop_limited.sql, which has the columns of pop_first.sql before its own. */
 static struct moved_job read_moved_limited(const PGresult *rows, int i, struct queue *q) {
     return (struct moved_job){
-        .ordinal = row_int4(rows, i, LIMITED_ORDINAL),
+        .ordinal = row_int4(rows, i, COL_POP_LIMITED_ORDINAL),
         .job = undelivered_read(rows, i, q),
-        .to_wake_at = time_or_never(rows, i, LIMITED_TO_WAKE_AT),
-        .to_expires_at = row_time(rows, i, LIMITED_TO_EXPIRES_AT),
+        .to_wake_at = row_time_or(rows, i, COL_POP_LIMITED_TO_WAKE_AT, TIME_NEVER),
+        .to_expires_at = row_time(rows, i, COL_POP_LIMITED_TO_EXPIRES_AT),
     };
 }
 
@@ -439,13 +411,13 @@ static void pop_move_done(struct task **tasks, size_t count, const PGresult *row
 
 static void pop_limited_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct pop_claim *c = CONTAINER_OF(tasks[0], struct pop_claim, task);
-    int n = row_null(rows, 0, 0) ? 0 : PQntuples(rows);
-    int32_t wait_ms = row_null(rows, 0, LIMITED_WAIT_MS) ? 0 : row_int4(rows, 0, LIMITED_WAIT_MS);
+    int n = row_null(rows, 0, COL_POP_LIMITED_RANK) ? 0 : PQntuples(rows);
+    int32_t wait_ms = row_int4_or(rows, 0, COL_POP_LIMITED_WAIT_MS, 0);
 
     (void)count;
-    c->room = (size_t)row_int4(rows, 0, LIMITED_ROOM);
+    c->room = (size_t)row_int4(rows, 0, COL_POP_LIMITED_ROOM);
     if ((size_t)n >= c->room && c->room < c->slot_count)
-        limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, LIMITED_SOON));
+        limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, COL_POP_LIMITED_SOON));
     else
         limits_not_full(c->q);
     if (c->kind & POP_MOVES)

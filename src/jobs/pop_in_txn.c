@@ -221,7 +221,8 @@ static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresul
 
     (void)count;
     for (size_t i = 0; i < found; i++)
-        jobs[i] = undelivered_read(rows, (int)i, t->queues[row_int4(rows, (int)i, UNDELIVERED_COLUMNS) - 1]);
+        jobs[i] =
+            undelivered_read(rows, (int)i, t->queues[row_int4(rows, (int)i, COL_POP_IN_ORDER_ORDINAL) - 1]);
     if (found > 0)
         qsort(jobs, found, sizeof *jobs,
               t->pop.from == jobs[0].q->list.front ? pop_in_txn_compare_keys : pop_in_txn_compare_backwards);

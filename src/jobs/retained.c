@@ -58,10 +58,11 @@ static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int
     if (job_ids_is_stale(ids, at))
         return;
     leased = lease_remove(ids->keys[at].id);
-    if (row_null(rows, row, 2))
+    if (row_null(rows, row, COL_LOOK_JOBS_FINISHED_AT))
         ids->hits += leased;
     else
-        ids->hits += row_int2(rows, row, 3) == node_self()->number && row_time(rows, row, 2) >= ids->sent_us;
+        ids->hits += row_int2(rows, row, COL_LOOK_JOBS_NODE) == node_self()->number &&
+                     row_time(rows, row, COL_LOOK_JOBS_FINISHED_AT) >= ids->sent_us;
 }
 
 /* The result has a row for each ID, in their order. */
@@ -99,9 +100,9 @@ void finished_show(struct req *r) {
 static void retained_show_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, 0), &key);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_SHOW_FINISHED_ORDINAL), &key);
 
-        struct job_view v = job_view_read_finished(rows, i, 1);
+        struct job_view v = job_view_read_finished(rows, i);
 
         job_ids(r)->hits++;
         job_view_reply_all(r, &v);

@@ -195,7 +195,7 @@ static enum schedule_missed missed_of(int16_t number) {
 }
 
 static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
-    enum schedule_missed missed = missed_of(row_int2(rows, row, 5));
+    enum schedule_missed missed = missed_of(row_int2(rows, row, COL_DUE_SCHEDULES_MISSED));
     size_t most = missed == MISSED_ALL ? SCHEDULE_CATCH_UP : 1;
     struct firing *f = xcalloc(1, sizeof *f + most * sizeof *f->jobs);
 
@@ -203,16 +203,17 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     f->row_waiter = (struct row_waiter){ .go = schedule_enter, .fail = on_schedule_open_failed };
     list_init(&f->task.node);
     list_init(&f->row_waiter.node);
-    f->id = row_int8(rows, row, 0);
-    f->revision = row_int8(rows, row, 1);
-    f->due = row_time(rows, row, 2);
-    f->opt.retry = row_int4(rows, row, 6);
-    f->opt.ttl = row_int4(rows, row, 7);
-    f->opt.delay = row_int4(rows, row, 8);
-    f->opt.maxlen = row_null(rows, row, 9) ? 0 : row_int8(rows, row, 9);
-    f->opt.priority = row_int2(rows, row, 10);
-    plan_row(f, e, missed, row_bool(rows, row, 11));
-    f->q = queue_get(row_bytes(rows, row, 4));
+    f->id = row_int8(rows, row, COL_DUE_SCHEDULES_ID);
+    f->revision = row_int8(rows, row, COL_DUE_SCHEDULES_REVISION);
+    f->due = row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT);
+    f->opt.retry = row_int4(rows, row, COL_DUE_SCHEDULES_RETRY);
+    f->opt.ttl = row_int4(rows, row, COL_DUE_SCHEDULES_TTL);
+    f->opt.delay = row_int4(rows, row, COL_DUE_SCHEDULES_DELAY);
+    f->opt.maxlen =
+        row_null(rows, row, COL_DUE_SCHEDULES_MAXLEN) ? 0 : row_int8(rows, row, COL_DUE_SCHEDULES_MAXLEN);
+    f->opt.priority = row_int2(rows, row, COL_DUE_SCHEDULES_PRIORITY);
+    plan_row(f, e, missed, row_bool(rows, row, COL_DUE_SCHEDULES_HAS_TICK));
+    f->q = queue_get(row_bytes(rows, row, COL_DUE_SCHEDULES_QUEUE));
     f->q->users++;
     look.firing++;
     if (queue_is_open(f->q))
@@ -223,7 +224,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
 
 /* Another server may have accepted an expression or a time zone that this server does not know. */
 static void fire_if_readable(const PGresult *rows, int row) {
-    struct slice text = row_bytes(rows, row, 3);
+    struct slice text = row_bytes(rows, row, COL_DUE_SCHEDULES_CRON);
     struct cron_expr e;
     char error[400] = "there is no such time zone";
 
@@ -289,7 +290,7 @@ static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
         bool mine = f->count == 0;
 
         for (size_t k = 0; k < f->count; k++) {
-            if (next < PQntuples(rows) && row_int8(rows, next, 0) == f->jobs[k].key.id) {
+            if (next < PQntuples(rows) && row_int8(rows, next, COL_FIRE_SCHEDULES_ID) == f->jobs[k].key.id) {
                 next++;
                 mine = true;
                 schedule_committed(f, &f->jobs[k]);
@@ -326,7 +327,7 @@ static void schedule_look_encode(struct params *p, struct task *t) {
 
 /* The next poll begins before all schedules that are left. */
 static void remember_from(const PGresult *rows) {
-    int64_t first = PQntuples(rows) > 0 ? row_time(rows, 0, 2) : look.now;
+    int64_t first = PQntuples(rows) > 0 ? row_time(rows, 0, COL_DUE_SCHEDULES_NEXT_AT) : look.now;
 
     look.from = (first < look.now ? first : look.now) - LATE_US;
 }
@@ -337,10 +338,10 @@ static void schedule_look_done(struct task **tasks, size_t count, const PGresult
     (void)tasks;
     (void)count;
     remember_from(rows);
-    for (; row < PQntuples(rows) && row_time(rows, row, 2) <= look.now; row++)
+    for (; row < PQntuples(rows) && row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT) <= look.now; row++)
         fire_if_readable(rows, row);
     if (row < PQntuples(rows))
-        schedule_look_at(row_time(rows, row, 2));
+        schedule_look_at(row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT));
     else if (row == LIMIT)
         schedule_look_at(look.now + LOCKED_US);
 }

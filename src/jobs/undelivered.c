@@ -36,68 +36,41 @@ struct undelivered {
 
 /* ---- rows ---- */
 
-enum {
-    ROW_RANK,
-    ROW_ID,
-    ROW_READY_AT,
-    ROW_EXPIRES_AT,
-    ROW_RETRY,
-    ROW_NACKS,
-    ROW_EXTRAS,
-    ROW_BODY,
-    ROW_DELIVERIES,
-    ROW_ATTEMPTS,
-    ROW_BACKOFF,
-    ROW_DEADQUEUE,
-    ROW_ERROR,
-    ROW_UNIQUE_KEY,
-    ROW_UNIQUE_UNTIL,
-    ROW_GROUP_KEY,
-    ROW_COLUMNS,
-};
-
-_Static_assert(ROW_COLUMNS == UNDELIVERED_COLUMNS, "as many as the statements return");
-
 struct job undelivered_read(const PGresult *rows, int row, struct queue *q) {
-    queue_note_body(q, (size_t)PQgetlength(rows, row, ROW_BODY));
+    queue_note_body(q, (size_t)PQgetlength(rows, row, COL_POP_FIRST_BODY));
     return (struct job){
         .q = q,
-        .key = { q->id, row_int2(rows, row, ROW_RANK), row_int8(rows, row, ROW_ID) },
-        .ready_at = row_time(rows, row, ROW_READY_AT),
-        .expires_at = row_time(rows, row, ROW_EXPIRES_AT),
-        .retry = row_int4(rows, row, ROW_RETRY),
-        .nacks = row_int4(rows, row, ROW_NACKS),
-        .extras = row_int4(rows, row, ROW_EXTRAS),
-        .body = row_bytes(rows, row, ROW_BODY),
-        .group = job_group(rows, row, ROW_GROUP_KEY),
-        .deliveries = row_int4(rows, row, ROW_DELIVERIES),
+        .key = row_key(q->id, rows, row, COL_POP_FIRST_RANK),
+        .ready_at = row_time(rows, row, COL_POP_FIRST_READY_AT),
+        .expires_at = row_time(rows, row, COL_POP_FIRST_EXPIRES_AT),
+        .retry = row_int4(rows, row, COL_POP_FIRST_RETRY),
+        .nacks = row_int4(rows, row, COL_POP_FIRST_NACKS),
+        .extras = row_int4(rows, row, COL_POP_FIRST_EXTRAS),
+        .body = row_bytes(rows, row, COL_POP_FIRST_BODY),
+        .group = row_bytes_or_null(rows, row, COL_POP_FIRST_GROUP_KEY),
+        .deliveries = row_int4(rows, row, COL_POP_FIRST_DELIVERIES),
         .rows = rows,
         .row = row,
     };
-}
-
-static int32_t int_or_none(const PGresult *rows, int row, int col) {
-    return row_null(rows, row, col) ? 0 : row_int4(rows, row, col);
 }
 
 static struct slice copy_bytes(struct slice bytes) {
     return (struct slice){ xmemdup(bytes.ptr, bytes.len), bytes.len };
 }
 
-static struct slice undelivered_bytes_or_none(const PGresult *rows, int row, int col) {
+static struct slice copy_or_null(const PGresult *rows, int row, int col) {
     return row_null(rows, row, col) ? (struct slice){ NULL, 0 } : copy_bytes(row_bytes(rows, row, col));
 }
 
 static struct rest read_rest(const PGresult *rows, int row) {
     return (struct rest){
-        .attempts = int_or_none(rows, row, ROW_ATTEMPTS),
-        .backoff = int_or_none(rows, row, ROW_BACKOFF),
-        .deadqueue = undelivered_bytes_or_none(rows, row, ROW_DEADQUEUE),
-        .error = undelivered_bytes_or_none(rows, row, ROW_ERROR),
-        .unique_key = undelivered_bytes_or_none(rows, row, ROW_UNIQUE_KEY),
-        .unique_until =
-            row_null(rows, row, ROW_UNIQUE_UNTIL) ? TIME_NEVER : row_time(rows, row, ROW_UNIQUE_UNTIL),
-        .group_key = undelivered_bytes_or_none(rows, row, ROW_GROUP_KEY),
+        .attempts = row_int4_or(rows, row, COL_POP_FIRST_ATTEMPTS, 0),
+        .backoff = row_int4_or(rows, row, COL_POP_FIRST_BACKOFF, 0),
+        .deadqueue = copy_or_null(rows, row, COL_POP_FIRST_DEADQUEUE),
+        .error = copy_or_null(rows, row, COL_POP_FIRST_ERROR),
+        .unique_key = copy_or_null(rows, row, COL_POP_FIRST_UNIQUE_KEY),
+        .unique_until = row_time_or(rows, row, COL_POP_FIRST_UNIQUE_UNTIL, TIME_NEVER),
+        .group_key = copy_or_null(rows, row, COL_POP_FIRST_GROUP_KEY),
     };
 }
 
@@ -243,9 +216,11 @@ static void put_back_encode(struct params *p, struct task *t) {
 
 static void put_back_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key = { row_int4(rows, i, 0), row_int2(rows, i, 1), row_int8(rows, i, 2) };
+        struct job_key key = row_full_key(rows, i, COL_PUT_BACK_JOBS_QUEUE_ID);
 
-        job_entered(&(struct job_row){ .key = key, .group = job_group(rows, i, 3) }, JOB_PUT_BACK);
+        job_entered(
+            &(struct job_row){ .key = key, .group = row_bytes_or_null(rows, i, COL_PUT_BACK_JOBS_GROUP_KEY) },
+            JOB_PUT_BACK);
     }
     for (size_t i = 0; i < count; i++) {
         struct undelivered *p = CONTAINER_OF(tasks[i], struct undelivered, task);

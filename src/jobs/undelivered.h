@@ -12,8 +12,7 @@
  * queue without a row, has no old key.
  */
 
-#define UNDELIVERED_COLUMNS 16
-/* Reads a row of pop_first.sql or a similar statement, with the columns body and so on. The job points into the
+/* Reads a row of pop_first.sql, or of a statement with the same first columns. The job points into the
  * result. */
 struct job undelivered_read(const PGresult *rows, int row, struct queue *q);
 /* A job has left its queue by a committed pop or move: updates counters, peers and events, and starts the next job

@@ -177,11 +177,11 @@ static void looked(struct job_wait *w, const PGresult *rows, int row) {
     w->list_read = false;
     if (w->client == NULL) {
         req_end(w->req);
-    } else if (!row_null(rows, row, 2)) {
-        waitjob_end_with(w, "done", row_null(rows, row, 4) ? nothing : row_bytes(rows, row, 4));
-    } else if (row_bool(rows, row, 5)) {
-        waitjob_end_with(w, "dead", row_null(rows, row, 6) ? nothing : row_bytes(rows, row, 6));
-    } else if (!row_bool(rows, row, 1)) {
+    } else if (!row_null(rows, row, COL_LOOK_JOBS_FINISHED_AT)) {
+        waitjob_end_with(w, "done", row_bytes_or_null(rows, row, COL_LOOK_JOBS_RESULT));
+    } else if (row_bool(rows, row, COL_LOOK_JOBS_IS_DEAD)) {
+        waitjob_end_with(w, "dead", row_bytes_or_null(rows, row, COL_LOOK_JOBS_ERROR));
+    } else if (!row_bool(rows, row, COL_LOOK_JOBS_LIVES)) {
         end_gone(w);
     } else {
         waitjob_still_there(w);
@@ -191,7 +191,7 @@ static void looked(struct job_wait *w, const PGresult *rows, int row) {
 static void waitjob_look_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++)
-        looked(wait_of(REQ_OF_TASK(tasks[row_int4(rows, i, 0) - 1])), rows, i);
+        looked(wait_of(REQ_OF_TASK(tasks[row_int4(rows, i, COL_LOOK_JOBS_ORDINAL) - 1])), rows, i);
 }
 
 static void waitjob_look_fail(struct task *t, const struct op_error *err) {

@@ -224,3 +224,23 @@ int64_t row_time(const PGresult *res, int row, int col) {
 struct slice row_bytes(const PGresult *res, int row, int col) {
     return (struct slice){ PQgetvalue(res, row, col), (size_t)PQgetlength(res, row, col) };
 }
+
+int32_t row_int4_or(const PGresult *res, int row, int col, int32_t other) {
+    return row_null(res, row, col) ? other : row_int4(res, row, col);
+}
+
+int64_t row_time_or(const PGresult *res, int row, int col, int64_t other) {
+    return row_null(res, row, col) ? other : row_time(res, row, col);
+}
+
+struct slice row_bytes_or_null(const PGresult *res, int row, int col) {
+    return row_null(res, row, col) ? (struct slice){ NULL, 0 } : row_bytes(res, row, col);
+}
+
+struct job_key row_key(int32_t queue_id, const PGresult *res, int row, int col) {
+    return (struct job_key){ queue_id, row_int2(res, row, col), row_int8(res, row, col + 1) };
+}
+
+struct job_key row_full_key(const PGresult *res, int row, int col) {
+    return row_key(row_int4(res, row, col), res, row, col + 1);
+}

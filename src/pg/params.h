@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <libpq-fe.h>
 #include "base/buf.h"
+#include "base/job_key.h"
 #include "base/util.h"
 
 /*
@@ -80,5 +81,16 @@ int64_t row_int8(const PGresult *res, int row, int col);
 bool row_bool(const PGresult *res, int row, int col);
 int64_t row_time(const PGresult *res, int row, int col);
 struct slice row_bytes(const PGresult *res, int row, int col);
+
+/* The value, or the other value if the column is null. */
+int32_t row_int4_or(const PGresult *res, int row, int col, int32_t other);
+int64_t row_time_or(const PGresult *res, int row, int col, int64_t other);
+/* .ptr is NULL if the column is null. */
+struct slice row_bytes_or_null(const PGresult *res, int row, int col);
+
+/* The key in columns rank and id, of which col is the first. */
+struct job_key row_key(int32_t queue_id, const PGresult *res, int row, int col);
+/* The key in columns queue_id, rank and id, of which col is the first. */
+struct job_key row_full_key(const PGresult *res, int row, int col);
 
 #endif

@@ -66,10 +66,10 @@ static void list_orientation_end(struct front_task *t, const struct op_error *er
 
 static void fronts_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct queue *q = queue_find_id(row_int4(rows, i, 0));
+        struct queue *q = queue_find_id(row_int4(rows, i, COL_FIND_FRONTS_ID));
 
-        if (q != NULL && !row_null(rows, i, 1))
-            q->list.front = (enum list_end)row_int2(rows, i, 1);
+        if (q != NULL && !row_null(rows, i, COL_FIND_FRONTS_FRONT))
+            q->list.front = (enum list_end)row_int2(rows, i, COL_FIND_FRONTS_FRONT);
     }
     for (size_t i = 0; i < count; i++) {
         struct front_task *t = CONTAINER_OF(tasks[i], struct front_task, task);

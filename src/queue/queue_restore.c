@@ -34,7 +34,8 @@ static void restore_encode(struct params *p, struct task *t) {
 
 /* If another queue has the id, jobs would appear in the wrong queue. Everything must be loaded again. */
 static void restore_done(struct task **tasks, size_t count, const PGresult *rows) {
-    int restored = row_int4(rows, 0, 0), strange = row_int4(rows, 0, 1);
+    int restored = row_int4(rows, 0, COL_RESTORE_QUEUES_RESTORED),
+        strange = row_int4(rows, 0, COL_RESTORE_QUEUES_STRANGE);
 
     (void)tasks;
     (void)count;

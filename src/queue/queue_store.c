@@ -61,12 +61,12 @@ static void open_encode(struct params *p, struct task *t) {
 
 static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct queue *q = queue_find(row_bytes(rows, i, 1));
+        struct queue *q = queue_find(row_bytes(rows, i, COL_OPEN_QUEUES_NAME));
 
         if (q == NULL)
             continue;
-        queue_set_id(q, row_int4(rows, i, 0));
-        queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, 2));
+        queue_set_id(q, row_int4(rows, i, COL_OPEN_QUEUES_ID));
+        queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, COL_OPEN_QUEUES_PAUSE));
         /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
          * id was unknown. */
         q->scan.may_have_more |= node_has_peers();
@@ -145,7 +145,7 @@ static void dropped(struct queue *q) {
 
 static void queue_store_drop_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct queue *q = queue_find_id(row_int4(rows, i, 0));
+        struct queue *q = queue_find_id(row_int4(rows, i, COL_DROP_QUEUES_ID));
 
         if (q != NULL)
             queue_set_id(q, 0);

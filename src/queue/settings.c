@@ -5,6 +5,7 @@
 
 #include "pg/params.h"
 #include "queue/queue_limits.h"
+#include "sql_gen.h"
 
 #define DEFAULT_RETRY 300
 #define UNSET (-1)
@@ -112,7 +113,7 @@ void settings_read(struct queue *q, const PGresult *rows, int row, int col) {
     enum setting which;
     int64_t value;
 
-    if (row == 0 || row_int4(rows, row, 0) != row_int4(rows, row - 1, 0))
+    if (row == 0 || row_int4(rows, row, COL_FIND_QUEUES_ID) != row_int4(rows, row - 1, COL_FIND_QUEUES_ID))
         settings_clear(q);
     if (row_null(rows, row, col))
         return;

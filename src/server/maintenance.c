@@ -94,9 +94,9 @@ static void postpone_encode(struct params *p, struct task *t) {
 
 static void postpone_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct task *t = tasks[row_int4(rows, i, 0) - 1];
+        struct task *t = tasks[row_int4(rows, i, COL_POSTPONE_JOBS_ORDINAL) - 1];
 
-        lease_add(CONTAINER_OF(t, struct postpone, task)->key, row_time(rows, i, 1));
+        lease_add(CONTAINER_OF(t, struct postpone, task)->key, row_time(rows, i, COL_POSTPONE_JOBS_READY_AT));
     }
     for (size_t i = 0; i < count; i++) {
         struct postpone *p = CONTAINER_OF(tasks[i], struct postpone, task);
@@ -172,7 +172,7 @@ static void maintenance_clock_done(struct task **tasks, size_t count, const PGre
     int64_t now = clock_mono_now();
     bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
     int64_t moment = slow ? now : ask.asked_mono + (now - ask.asked_mono) / 2;
-    int64_t skew = row_time(rows, 0, 0) - moment;
+    int64_t skew = row_time(rows, 0, COL_CLOCK_NOW) - moment;
     int64_t step = skew - ask.last_skew;
 
     (void)tasks;
@@ -186,7 +186,7 @@ static void maintenance_clock_done(struct task **tasks, size_t count, const PGre
     }
     ask.last_skew = skew;
     ask.known = true;
-    clock_sync_db(row_time(rows, 0, 0), moment);
+    clock_sync_db(row_time(rows, 0, COL_CLOCK_NOW), moment);
 }
 
 struct op op_clock = {

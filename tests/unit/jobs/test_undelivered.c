@@ -59,7 +59,7 @@ static struct client *client_with_group(bool has_rest, const char *group) {
     struct job job;
 
     PQclear(result);
-    result = fake_rows(UNDELIVERED_COLUMNS);
+    result = fake_rows(COL_POP_FIRST_GROUP_KEY + 1);
     for (int col = 0; col < ROW_BODY; col++)
         fake_set_int(result, 0, col, sizes[col], col == 1 ? 77 : 0);
     fake_set_bytes(result, 0, ROW_BODY, slice_str("body"));
