@@ -67,6 +67,8 @@ void batch_finish(struct txn *f, struct op *op, enum sql_stmt stmt,
 
 /* Queues t in front of its operation's queue, after op.again has prepared it. unknown: as for op.again. */
 void batch_send_again(struct task *t, bool unknown);
+/* Ends t, whose transaction is committed and whose result is lost. */
+void batch_answer_lost(struct task *t);
 /* Queues t in its operation's queue, before the list node `before`. */
 void batch_requeue(struct task *t, struct list *before);
 /* Removes t from its operation's queue. */

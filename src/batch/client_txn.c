@@ -104,15 +104,13 @@ static bool may_join(const struct txn *f, const struct client_txn *first, const 
 
 void client_txns_append(struct txn *f) {
     struct client_txn *first = client_txn_first_waiting(), *next;
-    int64_t mark;
 
     if (first == NULL)
         return;
     f->is_client_txn = true;
     db_begin(f->db, batch_durability(first->commit));
-    mark = commit_marker_always();
+    commit_marker_always(first->tasks[0]);
     for (next = first; next != NULL;) {
-        next->lost.txn = mark;
         client_txn_append_task(f, next);
         next = client_txn_first_waiting();
         if (first->alone || !may_join(f, first, next))
@@ -235,19 +233,13 @@ void client_txns_failed(struct txn *f, const struct op_error *error) {
 /* ---- lost transactions ---- */
 
 static void answers_lost(struct client_txn *b) {
-    struct op_error error = { "08007", "it was done, but the answer was lost with the connection" };
     struct task **tasks = b->tasks;
     size_t count = b->count;
 
     b->on_end(b, CLIENT_TXN_ANSWERS_LOST, NULL);
     for (size_t i = 0; i < count; i++) {
-        struct task *t = tasks[i];
-
-        client_txn_leave(t);
-        if (t->op->answer_lost != NULL)
-            t->op->answer_lost(t);
-        else
-            batch_fail(t, &error);
+        client_txn_leave(tasks[i]);
+        batch_answer_lost(tasks[i]);
     }
 }
 
@@ -290,5 +282,7 @@ static void note_lost_alone(struct client_txn *b) {
 void client_txns_lost(struct txn *f) {
     if (f->at_work)
         each_client_txn(f, carries_several(f) ? client_txn_note_lost : note_lost_alone);
+    for (size_t i = 0; i < f->part_count; i++)
+        f->parts[i].client_txn->lost.txn = f->marker.txn;
     each_client_txn(f, client_txn_ask);
 }

@@ -33,14 +33,15 @@ static int64_t next_number(void) {
     return ++txns.last;
 }
 
-int64_t commit_marker_always(void) {
+void commit_marker_always(struct task *t) {
     if (txns.current == 0)
         txns.current = next_number();
-    return txns.current;
+    t->marked = true;
 }
 
-int64_t commit_marker(void) {
-    return txns.current != 0 || has_others() ? commit_marker_always() : 0;
+void commit_marker(struct task *t) {
+    if (txns.current != 0 || has_others())
+        commit_marker_always(t);
 }
 
 bool commit_marker_write(struct commit_marker *m, struct params *p) {

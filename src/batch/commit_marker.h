@@ -12,12 +12,11 @@
  * transaction that inserts jobs inserts a row with its number, too. The row is deleted some time after the
  * result has arrived. */
 
-/* Called while a task is encoded. Returns the number of its transaction, which gets a commit marker; 0 if
- * this server has no peers. */
-int64_t commit_marker(void);
-
-/* The same, also without peers: for changes that must not be repeated. */
-int64_t commit_marker_always(void);
+/* Called while t is encoded. Its transaction gets a commit marker. If the result is lost, batch.c reads the marker:
+ * t ends by op.answer_lost, or is sent again. */
+void commit_marker_always(struct task *t);
+/* The same, unless this server has no peers: for jobs that the next statement finds by their rows. */
+void commit_marker(struct task *t);
 
 /* The marker of a sent transaction. */
 struct commit_marker {

@@ -99,11 +99,11 @@ struct op {
      * outcome or result is lost, that is unknown. */
     void (*fail)(struct task *t, const struct op_error *err);
     /* The transaction failed or was lost. Prepares t for being sent again; it may change t->op. unknown: the
-     * transaction may have been committed. False if t has ended, or its owner will add it again later. NULL:
-     * no preparation is needed. */
+     * transaction may have been committed, and no commit marker tells. False if t has ended. NULL: no
+     * preparation is needed. */
     bool (*again)(struct task *t, bool unknown);
-    /* The client transaction (client_txn.h) is committed, but its results are lost. Ends t with what is known.
-     * NULL: t ends by fail(), which has nothing to undo. */
+    /* The transaction has a commit marker for t, or is a client transaction (client_txn.h). It is committed, but
+     * its results are lost. Ends t with what is known. NULL: t ends by fail(), which has nothing to undo. */
     void (*answer_lost)(struct task *t);
     /* Queued tasks, the oldest first, and their number. Changed by batch.c only. */
     struct list queue;
@@ -132,6 +132,7 @@ struct task {
     uint8_t lost;       /* how often the session ended while its transaction was executed */
     uint8_t lost_alone; /* the same, with no other task in it */
     bool unsettled;     /* its transaction was lost, and may have been committed */
+    bool marked;        /* encode() asked for a commit marker of its transaction */
     /* clock_mono() since which it waits for a lock of another session; 0: it does not wait */
     int64_t blocked_us;
     uint32_t group_size; /* for a suspect: maximum number of tasks in its next statement; 0: no suspect */

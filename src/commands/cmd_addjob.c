@@ -8,6 +8,7 @@
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/client_txn.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "batch/replication_state.h"
 #include "commands/dispatch.h"
@@ -116,7 +117,6 @@ static void addjob_start(struct req *r, const struct add_options *opt, int64_t t
     };
     addjob_keep(r, &a->opt);
     list_init(&a->row_waiter.node);
-    list_init(&a->lost.node);
     /* In a client transaction ms-timeout has no effect, because a job cannot be withdrawn from it. */
     if (timeout_ms > 0 && r->task.client_txn == NULL)
         heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
@@ -239,7 +239,7 @@ void add_encode(struct params *p, struct task *t) {
      * order. */
     if (t->client_txn != NULL)
         make_key(a);
-    a->lost.txn = commit_marker();
+    commit_marker(t);
     params_int8(p, 0, a->key.id);
     encode_times(p, a);
     params_int4(p, 4, a->key.queue_id);
@@ -290,7 +290,7 @@ static void addjob_alike_decide(struct task *t) {
 static void addjob_alike_encode(struct params *p, struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
-    a->lost.txn = commit_marker();
+    commit_marker(t);
     params_int8(p, 0, a->key.id);
     params_bytea(p, 1, a->req->argv[2]);
 }
@@ -434,39 +434,15 @@ static void make_again(struct task *t) {
     t->op = t->op->commit == COMMIT_REPLICATED ? &op_add_replicated_again : &op_add_jobs_again;
 }
 
-/* If the insert was committed, bootstrap.c has counted the job and has given back its lease. */
-static void on_addjob_known(struct lost_task *l, enum commit_fate fate) {
-    struct add *a = CONTAINER_OF(l, struct add, lost);
-    struct task *t = &a->req->task;
-
-    l->txn = 0;
-    if (fate == COMMIT_UNKNOWN)
-        make_again(t);
-    if (fate != COMMIT_DONE) {
-        batch_add(t);
-        return;
-    }
-    add_left(a);
-    addjob_finish(a);
-}
-
-/* After a lost transaction. With a commit marker, inserts the job again only if the transaction was not
- * committed. Without a marker, inserts the job if it is missing. */
+/* After a lost transaction without a commit marker, inserts the job if it is missing. */
 static bool add_again(struct task *t, bool unknown) {
-    struct add *a = REQ_OF_TASK(t)->data;
-
-    withdraw(a);
-    if (!unknown)
-        return true;
-    if (a->lost.txn != 0) {
-        a->lost.on_known = on_addjob_known;
-        commit_marker_ask(&a->lost);
-        return false;
-    }
-    make_again(t);
+    withdraw(REQ_OF_TASK(t)->data);
+    if (unknown)
+        make_again(t);
     return true;
 }
 
+/* bootstrap.c has counted the job and has given back its lease. */
 void add_answer_lost(struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
@@ -507,6 +483,7 @@ static const struct op_alike add_alike = {
                            .done = add_again_done,                 \
                            .fail = add_fail,                       \
                            .again = add_again,                     \
+                           .answer_lost = add_answer_lost,         \
                            __VA_ARGS__ }
 
 ADD_OP(op_add_jobs, "add_jobs", COMMIT_ORDINARY, .splittable = true);
@@ -518,6 +495,7 @@ struct op op_add_large = {
     .done = add_done,
     .fail = add_fail,
     .again = add_again,
+    .answer_lost = add_answer_lost,
 };
 ADD_OP(op_add_async, "add_async", COMMIT_ASYNC, .splittable = false);
 ADD_OP(op_add_replicated, "add_replicated", COMMIT_REPLICATED, .splittable = false);
@@ -525,10 +503,9 @@ ADD_AGAIN_OP(op_add_jobs_again, "add_jobs_again", SQL_ADD_JOBS_AGAIN, COMMIT_ORD
              .shares = false);
 ADD_AGAIN_OP(op_add_replicated_again, "add_replicated_again", SQL_ADD_JOBS_AGAIN, COMMIT_REPLICATED,
              add_encode, .shares = false);
-ADD_AGAIN_OP(op_add_grouped, "add_grouped", SQL_ADD_GROUPED, COMMIT_ORDINARY, grouped_encode, .shares = true,
-             .answer_lost = add_answer_lost);
+ADD_AGAIN_OP(op_add_grouped, "add_grouped", SQL_ADD_GROUPED, COMMIT_ORDINARY, grouped_encode, .shares = true);
 ADD_AGAIN_OP(op_grouped_replicated, "grouped_replicated", SQL_ADD_GROUPED, COMMIT_REPLICATED, grouped_encode,
-             .shares = true, .answer_lost = add_answer_lost);
+             .shares = true);
 
 /* ---- ms-timeout ---- */
 
@@ -538,8 +515,7 @@ static void addjob_give_up(struct add *a) {
     struct req *r = a->req;
 
     reply_error(r, "%s", db_disk_is_full() ? DISK_FULL : NOREPL_TIMEOUT);
-    if (r->task.state == TASK_SENT || (r->task.state == TASK_QUEUED && a->again) ||
-        !list_empty(&a->lost.node)) {
+    if (r->task.state == TASK_SENT || (r->task.state == TASK_QUEUED && a->again)) {
         heap_remove(&deadlines, &a->deadline);
         a->given_up = true;
         client_detach(r);

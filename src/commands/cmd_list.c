@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/batch.h"
+#include "batch/commit_marker.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "jobs/bulk.h"
@@ -73,7 +74,6 @@ void list_read_start(struct list_read *l) {
     l->row_waiter.go = on_list_known;
     l->row_waiter.fail = on_list_unknown;
     list_init(&l->row_waiter.node);
-    list_init(&l->lost.node);
     l->q->users++;
     list_settle(l);
 }
@@ -109,7 +109,7 @@ void list_read_encode(struct params *p, const struct list_read *l) {
 /* ---- changes ---- */
 
 void list_read_encode_change(struct params *p, struct list_read *l) {
-    l->lost.txn = commit_marker_always();
+    commit_marker_always(&l->req->task);
     list_read_encode(p, l);
 }
 
@@ -129,36 +129,15 @@ void list_read_count_gone(const struct list_read *l, const PGresult *rows) {
     free(keys);
 }
 
-static void end_unknown(struct list_read *l) {
-    l->q->users--;
-    req_error(l->req,
-              "UNKNOWN the connection to the database was lost: the command was done, or nothing of it");
-}
-
-/* After a commit, bootstrap.c has counted the changes. */
-static void on_list_fate(struct lost_task *lost, enum commit_fate fate) {
-    struct list_read *l = CONTAINER_OF(lost, struct list_read, lost);
-    struct task *t = &l->req->task;
-
-    if (fate == COMMIT_UNDONE)
-        batch_add(t);
-    else if (fate == COMMIT_DONE)
-        t->op->answer_lost(t);
-    else
-        end_unknown(l);
-}
-
-/* The transaction of a suspect has no commit marker. */
+/* The change must not be repeated, and its commit marker could not be read. */
 bool list_read_again(struct task *t, bool unknown) {
     struct list_read *l = REQ_OF_TASK(t)->data;
 
     if (!unknown)
         return true;
-    l->lost.on_known = on_list_fate;
-    if (l->lost.txn != 0)
-        commit_marker_ask(&l->lost);
-    else
-        end_unknown(l);
+    l->q->users--;
+    req_error(l->req,
+              "UNKNOWN the connection to the database was lost: the command was done, or nothing of it");
     return false;
 }
 

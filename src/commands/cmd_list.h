@@ -1,7 +1,6 @@
 #ifndef CMD_LIST_H
 #define CMD_LIST_H
 
-#include "batch/commit_marker.h"
 #include "batch/op.h"
 #include "net/request.h"
 #include "queue/queue.h"
@@ -16,11 +15,10 @@ struct list_read {
     struct req *req;
     struct row_waiter row_waiter; /* waits until the consume end is known */
     struct queue *q;
-    bool opening;          /* waits until the queue has a row */
-    struct op *at_front;   /* operation that begins at the consume end */
-    struct op *at_back;    /* operation that begins at the other end */
-    enum list_end from;    /* the end where the command begins */
-    struct lost_task lost; /* for changes, which must not be applied twice */
+    bool opening;        /* waits until the queue has a row */
+    struct op *at_front; /* operation that begins at the consume end */
+    struct op *at_back;  /* operation that begins at the other end */
+    enum list_end from;  /* the end where the command begins */
 };
 
 /* True between MULTI and EXEC. The result then depends on the earlier statements of the client transaction. */
@@ -45,7 +43,7 @@ void list_read_count_gone(const struct list_read *l, const PGresult *rows);
 struct job_key list_read_key(const struct list_read *l, const PGresult *rows, int row);
 
 void list_read_fail(struct task *t, const struct op_error *err);
-/* op.again of a change: finds out whether the lost transaction was committed. */
+/* op.again of a change that has asked for a commit marker. */
 bool list_read_again(struct task *t, bool unknown);
 
 /* Limits an index to 32 bits, because no list is longer. */

@@ -38,7 +38,6 @@ struct push {
     bool at_front; /* pushed at the consume end */
     /* LPUSHX or RPUSHX in a client transaction: the statement checks whether the list has elements */
     bool if_any;
-    struct lost_task lost;
 };
 
 /* ---- hand-off to waiting clients ---- */
@@ -182,7 +181,6 @@ static void push_start(struct push *p) {
     p->row_waiter.go = on_known_queue;
     p->row_waiter.fail = on_unknown_queue;
     list_init(&p->row_waiter.node);
-    list_init(&p->lost.node);
     p->ids = req_alloc(r, p->count * sizeof *p->ids);
     r->task.rows = (uint32_t)p->count;
     for (size_t i = 0; i < p->count; i++)
@@ -220,7 +218,7 @@ static void push_note_sent(struct push *p, struct task *t) {
     if (t->client_txn != NULL)
         make_ids(p);
     take_place(p);
-    p->lost.txn = commit_marker();
+    commit_marker(t);
 }
 
 static void push_encode(struct params *params, struct task *t) {
@@ -352,31 +350,11 @@ static void push_fail(struct task *t, const struct op_error *err) {
     req_db_error(p->req, err);
 }
 
-static void on_push_known(struct lost_task *l, enum commit_fate fate) {
-    struct push *p = CONTAINER_OF(l, struct push, lost);
-
-    l->txn = 0;
-    if (fate == COMMIT_UNKNOWN)
-        p->req->task.op = &op_push_again;
-    if (fate == COMMIT_DONE)
-        push_finish(p, 0);
-    else
-        batch_add(&p->req->task);
-}
-
 static bool push_again(struct task *t, bool unknown) {
-    struct push *p = REQ_OF_TASK(t)->data;
-
-    landed(p);
-    if (!unknown)
-        return true;
-    if (p->lost.txn == 0) {
+    landed(REQ_OF_TASK(t)->data);
+    if (unknown)
         t->op = &op_push_again;
-        return true;
-    }
-    p->lost.on_known = on_push_known;
-    commit_marker_ask(&p->lost);
-    return false;
+    return true;
 }
 
 /* bootstrap.c has counted the jobs. */
@@ -431,6 +409,7 @@ struct op op_push_large = {
     .done = push_done,
     .fail = push_fail,
     .again = push_again,
+    .answer_lost = push_answer_lost,
 };
 
 struct op op_push_again = {
@@ -441,6 +420,7 @@ struct op op_push_again = {
     .done = push_done,
     .fail = push_fail,
     .again = push_again,
+    .answer_lost = push_answer_lost,
 };
 
 struct op op_push_if_any = {

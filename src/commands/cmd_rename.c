@@ -33,7 +33,6 @@ struct renaming {
     bool asked;   /* the consume end was requested in this step */
     int64_t sign; /* -1: the target has the other consume end, so the order of the jobs is reversed */
     struct row_waiter row_waiter;
-    struct lost_task lost;
     struct queue_scan walk; /* scan of from */
     /* Set while the result is read. */
     int64_t moved;
@@ -156,7 +155,6 @@ static void rename_start(struct req *r, struct queue *from) {
                             .only_new = r->cmd->handler == cmd_renamenx,
                             .row_waiter = { .go = on_rename_known, .fail = on_rename_unknown } };
     list_init(&n->row_waiter.node);
-    list_init(&n->lost.node);
     list_init(&n->walk.node);
     r->data = n;
     n->from->users++;
@@ -209,7 +207,7 @@ void cmd_renamenx(struct req *r) {
 static void rename_encode(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    n->lost.txn = commit_marker_always();
+    commit_marker_always(t);
     claim_note_scan(n->from, &n->walk);
     params_set_int4(p, 0, n->from->id);
     params_set_int4(p, 1, n->to->id);
@@ -309,23 +307,6 @@ static void rename_fail(struct task *t, const struct op_error *err) {
 
 /* ---- lost result ---- */
 
-static void rename_end_unknown(struct renaming *n) {
-    rename_left(n);
-    req_error(n->req, "UNKNOWN the connection to the database was lost: the command may have been done");
-}
-
-/* If it was committed, bootstrap.c has counted the moved jobs. */
-static void on_rename_fate(struct lost_task *l, enum commit_fate fate) {
-    struct renaming *n = CONTAINER_OF(l, struct renaming, lost);
-
-    if (fate == COMMIT_DONE)
-        reply(n);
-    else if (fate == COMMIT_UNDONE)
-        batch_add(&n->req->task);
-    else
-        rename_end_unknown(n);
-}
-
 /* The statement must not run twice. The second run would remove the jobs that the first run moved. */
 static bool rename_again(struct task *t, bool unknown) {
     struct renaming *n = REQ_OF_TASK(t)->data;
@@ -333,19 +314,21 @@ static bool rename_again(struct task *t, bool unknown) {
     queue_end_scan(&n->walk);
     if (!unknown)
         return true;
-    if (n->lost.txn == 0) {
-        rename_end_unknown(n);
-        return false;
-    }
-    n->lost.on_known = on_rename_fate;
-    commit_marker_ask(&n->lost);
+    rename_left(n);
+    req_error(n->req, "UNKNOWN the connection to the database was lost: the command may have been done");
     return false;
 }
 
-/* op.answer_lost: the client transaction was committed. */
+/* bootstrap.c has counted the moved jobs. In a client transaction the source may have been missing. */
 static void rename_answer_lost(struct task *t) {
-    rename_left(REQ_OF_TASK(t)->data);
-    req_answer_lost(REQ_OF_TASK(t));
+    struct renaming *n = REQ_OF_TASK(t)->data;
+
+    if (n->req->exec == NULL) {
+        reply(n);
+        return;
+    }
+    rename_left(n);
+    req_answer_lost(n->req);
 }
 
 struct op op_rename_list = {

@@ -6,7 +6,6 @@
 #include "base/heap.h"
 #include "base/job_key.h"
 #include "base/util.h"
-#include "batch/commit_marker.h"
 #include "batch/op.h"
 #include "jobs/add_options.h"
 #include "net/request.h"
@@ -23,15 +22,14 @@ struct add {
     struct add_options opt;
     struct job_key key;
     struct job_times at;
-    struct get *to;        /* inserted with a lease for this waiting client, or NULL */
-    int64_t until;         /* end of that lease */
-    bool unhanded;         /* counted in q->inserting: no waiting client gets the job */
-    bool again;            /* the transaction was lost once: the job may exist */
-    bool settled;          /* it was committed and its result lost: do not add the job again */
-    bool given_up;         /* the client got an error: an inserted job is removed */
-    int64_t unseen_us;     /* clock_mono(): start of the contention for the key; 0: none */
-    int64_t resume_us;     /* clock_mono(): the next try to take the key */
-    struct lost_task lost; /* the query whether a lost transaction was committed */
+    struct get *to;    /* inserted with a lease for this waiting client, or NULL */
+    int64_t until;     /* end of that lease */
+    bool unhanded;     /* counted in q->inserting: no waiting client gets the job */
+    bool again;        /* the transaction was lost once: the job may exist */
+    bool settled;      /* it was committed and its result lost: do not add the job again */
+    bool given_up;     /* the client got an error: an inserted job is removed */
+    int64_t unseen_us; /* clock_mono(): start of the contention for the key; 0: none */
+    int64_t resume_us; /* clock_mono(): the next try to take the key */
 };
 
 static inline bool add_is_unique(const struct add *a) {

@@ -164,36 +164,22 @@ static void unique_fail(struct task *t, const struct op_error *err) {
     add_unique_not_seen(a);
 }
 
-/* If the first try was committed, the next statement finds the job by its key. It does not if another server has
- * delivered the job and it was acknowledged. */
-static void on_add_unique_known(struct lost_task *l, enum commit_fate fate) {
-    struct add *a = CONTAINER_OF(l, struct add, lost);
-
-    l->txn = 0;
-    a->again |= fate != COMMIT_UNDONE;
-    a->settled |= fate == COMMIT_DONE;
-    batch_add(&a->req->task);
-}
-
 static bool unique_again(struct task *t, bool unknown) {
     struct add *a = REQ_OF_TASK(t)->data;
 
     add_completed(a);
-    if (unknown && a->lost.txn != 0) {
-        a->lost.on_known = on_add_unique_known;
-        commit_marker_ask(&a->lost);
-        return false;
-    }
     a->again |= unknown;
     return true;
 }
 
-/* The next statement finds the job that has the key: this one or another. */
+/* The next statement finds the job that has the key: this one or another. It finds none if another server has
+ * delivered the job and it was acknowledged. */
 static void unique_answer_lost(struct task *t) {
     struct add *a = REQ_OF_TASK(t)->data;
 
     add_completed(a);
-    on_add_unique_known(&a->lost, COMMIT_DONE);
+    a->again = a->settled = true;
+    batch_add(t);
 }
 
 #define UNIQUE_OP(variable, text, how)              \

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include "batch/batch.h"
+#include "batch/commit_marker.h"
 #include "config/config.h"
 #include "fake_db.h"
 #include "notes.h"
@@ -22,6 +23,7 @@ struct trial {
     int ends;
     const char *failed; /* the SQLSTATE it failed with, or NULL */
     bool gives_up;      /* again() ends it */
+    bool marks;         /* it asks for a commit marker */
     int shape;          /* of an m; 0: none */
     bool decided;       /* of an m: its shape may be asked for */
 };
@@ -45,6 +47,8 @@ static inline void trial_encode(struct params *p, struct task *t) {
     assert_int_equal(t->first_row, p->rows);
     assert_true(p->rows == 0 || !t->op->alone);
     assert_int_equal(t->state, TASK_QUEUED);
+    if (trial_of(t)->marks)
+        commit_marker_always(t);
     for (uint32_t i = 0; i < t->rows; i++)
         params_int8(p, 0, trial_of(t)->id);
     trial_encodes++;

@@ -541,24 +541,6 @@ static void test_poison_among_many(void **state) {
     assert_all_ended();
 }
 
-/* It becomes another operation's task, and is given up meanwhile to find out what became of its transaction. */
-static void test_poison_that_is_given_up(void **state) {
-    int crashes = 0;
-
-    (void)state;
-    add_many(a, 1, 2);
-    a[1].gives_up = a[2].gives_up = true;
-    for (; a[1].failed == NULL && crashes < 20; crashes++) {
-        batch_flush();
-        crash(HOT);
-        for (int i = 1; i <= 2; i++)
-            if (a[i].failed == NULL && a[i].task.state == TASK_IDLE)
-                add(&a[i]);
-    }
-    assert_in_range(crashes, 4, 15);
-    assert_string_equal(a[1].failed, OP_LOST);
-}
-
 /* A transaction that the database had not begun says nothing of its tasks, nor does one that was lost once. */
 static void test_lost_beside_poison(void **state) {
     (void)state;
@@ -726,7 +708,6 @@ int main(void) {
         TEST(test_poison_alone),
         TEST(test_lost_go_first),
         TEST(test_poison_among_many),
-        TEST(test_poison_that_is_given_up),
         TEST(test_lost_beside_poison),
         TEST(test_locked_jobs_are_found),
         TEST(test_locked_rows_are_narrowed),

@@ -340,6 +340,113 @@ static void test_lost_again(void **state) {
     assert_events("again:a1 again:a1 0:committed done:a1");
 }
 
+/* ---- ordinary tasks with a commit marker ---- */
+
+static void send_marked(int from, int to) {
+    for (int i = from; i <= to; i++) {
+        a[i].marks = true;
+        add(&a[i]);
+    }
+    batch_flush();
+}
+
+static void test_marked_and_committed(void **state) {
+    int64_t txn;
+
+    (void)state;
+    send_marked(1, 2);
+    assert_string_equal(sent(0), "a1,2 M");
+    txn = txn_sent(1);
+    lose(HOT);
+    assert_events("again:a2 again:a1");
+    batch_flush();
+    answer(txn);
+    assert_events("guess:a1 guess:a2");
+    assert_true(batch_idle());
+}
+
+static void test_marked_and_not_committed(void **state) {
+    (void)state;
+    send_marked(1, 2);
+    lose(HOT);
+    add(&a[3]);
+    batch_flush();
+    assert_string_equal(sent(0), "a3 F");
+    fake_commit_empty(fake_db.conns[HOT]);
+    batch_flush();
+    assert_string_equal(sent(0), "a1,2 M");
+    commit(HOT);
+    assert_events("again:a2 again:a1 done:a3 done:a1,a2");
+}
+
+static void test_marked_and_nobody_knows(void **state) {
+    (void)state;
+    send_marked(1, 2);
+    lose(HOT);
+    batch_flush();
+    fail_at(HOT, 0, "42501");
+    batch_flush();
+    assert_string_equal(sent(0), "r1,2 M");
+    commit(HOT);
+    assert_events("again:a2 again:a1 again:a2? again:a1? done:r1,r2");
+}
+
+/* Tasks without a marker are sent again at once. */
+static void test_marked_beside_others(void **state) {
+    int64_t txn;
+
+    (void)state;
+    add(&b[1]);
+    send_marked(1, 1);
+    txn = txn_sent(2);
+    lose(HOT);
+    batch_flush();
+    assert_string_equal(sent(0), "b1 F");
+    fake_commit(fake_db.conns[HOT], (PGresult *[]){ NULL, fake_rows(1) });
+    batch_flush();
+    assert_string_equal(sent(0), "a1 M");
+    assert_true(txn_sent(1) > txn);
+    commit(HOT);
+    assert_events("again:a1 done:b1 done:a1");
+}
+
+static void test_takes_wait_for_the_marker(void **state) {
+    (void)state;
+    op_c.takes = true;
+    send_marked(1, 1);
+    lose(HOT);
+    add(&c[1]);
+    batch_flush();
+    assert_string_equal(sent(0), "F");
+    batch_flush();
+    assert_int_equal(fake_db.conns[HOT]->sent_txns, 1);
+    answer(0);
+    batch_flush();
+    assert_string_equal(sent(0), "a1 c1 M");
+    commit(HOT);
+    op_c.takes = false;
+}
+
+static void test_marked_poison(void **state) {
+    int crashes = 0;
+
+    (void)state;
+    send_marked(1, 2);
+    for (; !batch_idle(); batch_flush()) {
+        assert_true(crashes < 20);
+        if (strcmp(sent(0), "F") == 0) {
+            answer(0);
+        } else {
+            crash(HOT);
+            crashes++;
+        }
+    }
+    assert_in_range(crashes, 2 * LOST_ALONE_MOST, 2 * LOST_ALONE_MOST + 2);
+    assert_true(a[1].ends == 1 && a[2].ends == 1);
+    assert_string_equal(a[1].failed, OP_LOST);
+    assert_string_equal(a[2].failed, OP_LOST);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_poison_alone, start),
@@ -356,6 +463,12 @@ int main(void) {
         cmocka_unit_test_setup(test_lost_and_committed, start),
         cmocka_unit_test_setup(test_lost_and_nobody_knows, start),
         cmocka_unit_test_setup(test_lost_again, start),
+        cmocka_unit_test_setup(test_marked_and_committed, start),
+        cmocka_unit_test_setup(test_marked_and_not_committed, start),
+        cmocka_unit_test_setup(test_marked_and_nobody_knows, start),
+        cmocka_unit_test_setup(test_marked_beside_others, start),
+        cmocka_unit_test_setup(test_takes_wait_for_the_marker, start),
+        cmocka_unit_test_setup(test_marked_poison, start),
     };
 
     return cmocka_run_group_tests_name("bundle", tests, trial_group_start, trial_group_stop);

@@ -209,7 +209,7 @@ static void test_one_mark_for_all_statements(void **state) {
     fake_lose(fake_hot());
     fake_hot()->state = DB_READY;
     batch_flush();
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 3);
+    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 1);
     answer(fake_element(fake_sent(fake_hot(), 0), TXN_NUMBER, 0));
     land_all();
     assert_replies("add:D add:D add:D");
