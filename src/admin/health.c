@@ -113,7 +113,7 @@ static void claim_done(struct task **tasks, size_t count, const PGresult *rows) 
     health.taken = PQntuples(rows) > 0;
     if (health.taken) {
         job_claimed(health.q, health.key);
-        queue_remove_returned(health.q, health.key);
+        position_remove_keys(&health.q->scan, &health.key, 1);
         queue_count_out(health.q, 1);
         stats.jobs_delivered++;
     }

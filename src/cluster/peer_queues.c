@@ -83,8 +83,10 @@ static void peer_queues_find_encode(struct params *p, struct task *t) {
 static void meet_queue(const PGresult *rows, int row) {
     struct queue *q = queue_get(row_bytes(rows, row, COL_FIND_QUEUES_NAME));
 
-    if (q->id == 0)
-        q->scan.may_have_more = q->counters.suspect = true;
+    if (q->id == 0) {
+        position_expect(&q->scan);
+        q->counters.suspect = true;
+    }
     if (q->id != row_int4(rows, row, COL_FIND_QUEUES_ID))
         queue_set_id(q, row_int4(rows, row, COL_FIND_QUEUES_ID));
     queue_set_pause(q, (unsigned)row_int2(rows, row, COL_FIND_QUEUES_PAUSE));

@@ -125,7 +125,7 @@ void list_read_count_gone(const struct list_read *l, const PGresult *rows) {
         keys[i] = list_read_key(l, rows, (int)i);
         list_job_deleted(keys[i], rows, (int)i, COL_REMOVE_FIRST_READY_AT);
     }
-    queue_remove_all_returned(l->q, keys, count);
+    position_remove_keys(&l->q->scan, keys, count);
     free(keys);
 }
 

@@ -44,7 +44,7 @@ static void no_such_key(struct req *r) {
 }
 
 static void rename_left(struct renaming *n) {
-    queue_end_scan(&n->walk);
+    position_end(&n->walk);
     n->from->users--;
     n->to->users--;
 }
@@ -264,8 +264,8 @@ static enum outcome rename_read_rows(struct renaming *n, const PGresult *rows) {
         keys[count] = row_full_key(rows, i, COL_RENAME_LIST_QUEUE_ID);
         rename_read_job(n, keys[count++], rows, i);
     }
-    queue_remove_all_returned(n->from, keys, count);
-    queue_remove_all_returned(n->to, keys, count);
+    position_remove_keys(&n->from->scan, keys, count);
+    position_remove_keys(&n->to->scan, keys, count);
     free(keys);
     return outcome;
 }
@@ -291,7 +291,7 @@ static void rename_done(struct task **tasks, size_t count, const PGresult *rows)
         rename_refuse(n, outcome);
         return;
     }
-    claim_walked(n->from, &n->walk, NULL, true);
+    position_advance(&n->from->scan, &n->walk, NULL, true);
     queue_count_total(n->to, n->moved);
     queue_count_in(n->to, n->moved);
     queue_jobs_arrived(n->to, n->first, n->moved);
@@ -311,7 +311,7 @@ static void rename_fail(struct task *t, const struct op_error *err) {
 static bool rename_again(struct task *t, bool unknown) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
-    queue_end_scan(&n->walk);
+    position_end(&n->walk);
     if (!unknown)
         return true;
     rename_left(n);

@@ -140,7 +140,7 @@ static void trim_encode(struct params *p, struct task *task) {
 }
 
 static void trim_leave(struct trimming *t) {
-    queue_end_scan(&t->walk);
+    position_end(&t->walk);
     if (t->look.q->list.trim == t)
         t->look.q->list.trim = NULL;
 }
@@ -169,7 +169,7 @@ static void trim_done(struct task **tasks, size_t count, const PGresult *rows) {
             last = key;
     }
     if (last.queue_id != 0)
-        claim_walked(t->look.q, &t->walk, &last, false);
+        position_advance(&t->look.q->scan, &t->walk, &last, false);
     all_trimmed(tasks[0]);
 }
 

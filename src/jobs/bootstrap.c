@@ -315,7 +315,6 @@ static void load_count(const PGresult *rows, int row) {
                       : row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID) - 1;
     if (q->counters.len > 0)
         queue_show(q);
-    q->scan.ranked |= q->counters.len > 0 && row_int2(rows, row, COL_LOAD_COUNTS_FIRST_RANK) != 0;
     /* The scan does not begin at the first key of the queue, where millions of dead rows may be. */
     if (q->counters.len > 0)
         queue_scan_after(q, (struct job_key){ q->id, row_int2(rows, row, COL_LOAD_COUNTS_FIRST_RANK),

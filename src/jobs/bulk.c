@@ -76,13 +76,13 @@ static void bulk_go_on(struct list_pages *p, const PGresult *rows) {
 }
 
 static void bulk_page_fail(struct task *t, const struct op_error *error) {
-    queue_end_scan(&pages_of(t)->walk);
+    position_end(&pages_of(t)->walk);
     bulk_end(pages_of(t), error);
 }
 
 /* A repeated page does not change a job twice. bootstrap.c reads the counters again. */
 static bool page_again(struct task *t, bool unknown) {
-    queue_end_scan(&pages_of(t)->walk);
+    position_end(&pages_of(t)->walk);
     pages_of(t)->lost |= unknown;
     return true;
 }
@@ -110,8 +110,8 @@ static void bulk_learn(struct list_pages *p, struct job_key from, bool is_only, 
     bool last = is_last(rows);
 
     if (!job_key_before(p->walk.start, from))
-        claim_walked(p->q, &p->walk, last ? &p->until : &p->after, last && is_only);
-    queue_end_scan(&p->walk);
+        position_advance(&p->q->scan, &p->walk, last ? &p->until : &p->after, last && is_only);
+    position_end(&p->walk);
 }
 
 /* Columns: those of read_keys(), then ready_at, expires_at, retry, group_key. */
@@ -123,7 +123,7 @@ static void count_deleted(struct list_pages *p, const PGresult *rows) {
         keys[i] = row_key(p->q->id, rows, (int)i, COL_EMPTY_LIST_RANK);
         list_job_deleted(keys[i], rows, (int)i, COL_EMPTY_LIST_READY_AT);
     }
-    queue_remove_all_returned(p->q, keys, count);
+    position_remove_keys(&p->q->scan, keys, count);
     free(keys);
 }
 

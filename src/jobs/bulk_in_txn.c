@@ -127,7 +127,7 @@ static void end_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (size_t i = 0; i < k->count; i++) {
         queues_found += is_found[i];
         if (k->removes)
-            queue_remove_all_returned(k->queues[i], keys, n);
+            position_remove_keys(&k->queues[i]->scan, keys, n);
     }
     free(is_found);
     free(keys);

@@ -188,14 +188,14 @@ static void split_keys(struct claim *walk) {
     struct claim *keys;
 
     if ((q->claims.by_keys != NULL && q->claims.by_keys->task.state == TASK_QUEUED) || most == 0 ||
-        !queue_take_returned(q, &key))
+        !position_take_key(&q->scan, &key))
         return;
     keys = claim_new(q);
     keys->keys = xmalloc(most * sizeof *keys->keys);
     do {
         keys->keys[count] = key;
         add_slot(keys, walk->slots[count++]);
-    } while (count < most && queue_take_returned(q, &key));
+    } while (count < most && position_take_key(&q->scan, &key));
     walk->slot_count -= count;
     for (size_t i = 0; i < walk->slot_count; i++)
         walk->slots[i] = walk->slots[i + count];
@@ -208,7 +208,7 @@ static void split_keys(struct claim *walk) {
 }
 
 void claim_free(struct claim *c) {
-    queue_end_scan(&c->walk);
+    position_end(&c->walk);
     free(c->slots);
     free(c->keys);
     free(c->rows);
@@ -314,7 +314,7 @@ void claim_deal(struct claim *c) {
     qsort(c->rows, c->row_count, sizeof *c->rows, claim_compare_rows);
     for (size_t i = 0; i < c->row_count; i++) {
         if (is_spent(&c->rows[i])) {
-            queue_forget_returned(c->q, c->rows[i].key);
+            position_forget_key(&c->q->scan, c->rows[i].key);
             dead_letter_job(c->rows[i].key, NULL, NULL);
             continue;
         }
@@ -334,38 +334,8 @@ static void after_claim(struct queue *q) {
         queue_signal(q);
 }
 
-static bool has_heard(const struct queue_scan *w) {
-    return w->heard.rank != INT16_MAX;
-}
-
-/* A scan that returned as many rows as its limit stopped at its last row. A scan that returned fewer has seen all
- * keys up to its horizon. Transactions run one after another, so during a scan no job of this server became ready
- * before the scan's key. Jobs that peers announced during the scan may be missing from it, before and after the
- * horizon. If the scan position was set back during the scan, the queue must be scanned again. */
-void claim_walked(struct queue *q, const struct queue_scan *w, const struct job_key *last, bool to_the_end) {
-    struct job_key end = { .rank = 0, .id = w->snapshot_end };
-
-    if (q->scan.resets != w->resets) {
-        q->scan.may_have_more = true;
-        return;
-    }
-    if (to_the_end)
-        q->scan.may_have_more = has_heard(w);
-    else if (last != NULL)
-        end = *last;
-    else
-        return;
-    if (!job_key_before(end, w->heard)) {
-        end = w->heard;
-        end.id--;
-        q->scan.may_have_more = true;
-    }
-    if (job_key_before(q->scan.position, end))
-        q->scan.position = end;
-}
-
 void claim_advance(struct claim *c, const struct job *last, bool to_the_end) {
-    claim_walked(c->q, &c->walk, last == NULL ? NULL : &last->key, to_the_end);
+    position_advance(&c->q->scan, &c->walk, last == NULL ? NULL : &last->key, to_the_end);
 }
 
 static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -426,7 +396,7 @@ static int64_t snapshot_end(void) {
 }
 
 void claim_note_scan(struct queue *q, struct queue_scan *w) {
-    queue_begin_scan(q, w);
+    position_begin(&q->scan, w);
     w->snapshot_end = snapshot_end();
 }
 
@@ -472,7 +442,7 @@ static void claim_give_up(struct claim *c, bool unknown) {
     struct queue *q = c->q;
 
     for (size_t i = 0; i < c->key_count; i++)
-        queue_return_key(q, c->keys[i]);
+        position_add_key(&q->scan, c->keys[i]);
     forget_keys_claim(c);
     queue_signal(q);
     q->claims.rows -= (int64_t)c->slot_count;

@@ -28,8 +28,6 @@ bool claim_has_room(const struct queue *q);
 void claim_count_job(const struct queue *q);
 /* Call before a scan is sent. */
 void claim_note_scan(struct queue *q, struct queue_scan *w);
-/* The scan has ended at the key last. last is NULL if it ended where it began, or at the end of the queue. */
-void claim_walked(struct queue *q, const struct queue_scan *w, const struct job_key *last, bool to_the_end);
 
 /* Puts back a job with a lease until that time, as if it had not been delivered. If that fails, the lease ends by
  * itself. last: this delivery was its last attempt. */

@@ -16,7 +16,7 @@ static void claim_limited_take_keys(struct claim *c) {
     if (most == 0)
         return;
     c->keys = xmalloc(most * sizeof *c->keys);
-    while (c->key_count < most && queue_take_returned(q, &key))
+    while (c->key_count < most && position_take_key(&q->scan, &key))
         c->keys[c->key_count++] = key;
 }
 
@@ -56,7 +56,7 @@ static bool is_among(const struct claim *c, struct job_key key) {
 static void return_keys(struct claim *c) {
     for (size_t i = 0; i < c->key_count; i++)
         if (!is_among(c, c->keys[i]))
-            queue_return_key(c->q, c->keys[i]);
+            position_add_key(&c->q->scan, c->keys[i]);
 }
 
 /* Result of the scan. */

@@ -100,7 +100,7 @@ void job_entered(const struct job_row *job, enum job_entry why) {
 void job_claimed(struct queue *q, struct job_key key) {
     if (!lease_replace(key.id))
         queue_count_len(q, -1);
-    queue_forget_returned(q, key);
+    position_forget_key(&q->scan, key);
 }
 
 /* Another server may watch the lease or the delay. */

@@ -79,7 +79,7 @@ static void pop_plan_row(struct pop_claim *c, struct get *g) {
     claim_count_job(c->q);
     if (c->kind & POP_LAST)
         c->q->claims.last_rows++;
-    else if (queue_take_returned(c->q, &c->keys[c->key_count]))
+    else if (position_take_key(&c->q->scan, &c->keys[c->key_count]))
         c->key_count++;
 }
 
@@ -218,7 +218,7 @@ static void pop_limited_encode(struct params *p, struct task *t) {
 /* ---- the end of a claim ---- */
 
 static void pop_claim_free(struct pop_claim *c) {
-    queue_end_scan(&c->walk);
+    position_end(&c->walk);
     free(c->slots);
     free(c->keys);
     free(c->rows);
@@ -249,7 +249,7 @@ static void return_unseen(struct pop_claim *c) {
         return;
     for (size_t i = 0; i < c->key_count; i++)
         if (c->row_count == 0 || job_key_before(c->rows[c->row_count - 1].key, c->keys[i]))
-            queue_return_key(c->q, c->keys[i]);
+            position_add_key(&c->q->scan, c->keys[i]);
 }
 
 static void forget_returned(struct pop_claim *c) {
@@ -257,7 +257,7 @@ static void forget_returned(struct pop_claim *c) {
 
     for (size_t i = 0; i < c->row_count; i++)
         keys[i] = c->rows[i].key;
-    queue_remove_all_returned(c->q, keys, c->row_count);
+    position_remove_keys(&c->q->scan, keys, c->row_count);
     free(keys);
 }
 
@@ -266,7 +266,8 @@ static void pop_learn(struct pop_claim *c) {
     forget_returned(c);
     return_unseen(c);
     if (!(c->kind & POP_LAST) || !has_all(c))
-        claim_walked(c->q, &c->walk, c->row_count > 0 ? &c->rows[c->row_count - 1].key : NULL, !has_all(c));
+        position_advance(&c->q->scan, &c->walk, c->row_count > 0 ? &c->rows[c->row_count - 1].key : NULL,
+                         !has_all(c));
 }
 
 static void end_claim(struct pop_claim *c) {
@@ -440,7 +441,7 @@ static void pop_give_up(struct pop_claim *c, bool unknown) {
     if (c->q->claims.pops[c->kind] == c)
         c->q->claims.pops[c->kind] = NULL;
     for (size_t i = 0; i < c->key_count; i++)
-        queue_return_key(c->q, c->keys[i]);
+        position_add_key(&c->q->scan, c->keys[i]);
     if (unknown)
         pop_forget_all(c);
     else

@@ -174,7 +174,7 @@ static void count_gone(const struct job *jobs, size_t count) {
         queue_count_out(jobs[i].q, 1);
     }
     if (count > 0)
-        queue_remove_all_returned(jobs[0].q, keys, count);
+        position_remove_keys(&jobs[0].q->scan, keys, count);
     stats.jobs_delivered += count;
     free(keys);
 }

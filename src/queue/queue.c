@@ -13,9 +13,6 @@
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
 
-/* With this many redelivery keys, the keys are dropped, and a scan from the first of them finds the jobs. */
-#define RETURNED_MAX 65536
-
 static struct {
     struct queue *by_name[HASH_PARTS];
     struct queue *by_id[HASH_PARTS];
@@ -37,8 +34,6 @@ static struct {
     size_t keys;
     size_t shown;
 } queues;
-
-static const struct job_key beginning = { .rank = INT16_MIN, .id = 0 };
 
 void queue_init(void) {
     list_init(&queues.ready);
@@ -139,7 +134,7 @@ static struct queue *queue_new(struct slice name) {
 
     q->name = (struct slice){ xmemdup(name.ptr, name.len), name.len };
     q->hidden = slice_equal(q->name, SLICE(QUEUE_HIDDEN));
-    q->scan.position = beginning;
+    position_init(&q->scan);
     q->created_us = clock_db();
     q->counters.used_us = clock_mono();
     list_init(&q->counters.in_dirty);
@@ -147,7 +142,6 @@ static struct queue *queue_new(struct slice name) {
     list_init(&q->waiting.list);
     list_init(&q->row.waiters);
     list_init(&q->list.waiters);
-    list_init(&q->scan.sent);
     list_init(&q->outbox.in_changed);
     list_init(&q->outbox.in_ready);
     list_init(&q->outbox.in_room);
@@ -240,7 +234,7 @@ void queue_drop(struct queue *q) {
     limits_drop(q);
     settings_clear(q);
     free(q->counters.peers);
-    free(q->scan.keys);
+    position_free(&q->scan);
     free((char *)q->name.ptr);
     free(q);
 }
@@ -264,8 +258,7 @@ void queue_clear(void) {
         q->counters.jobs_in = q->counters.jobs_out = 0;
         q->counters.saved_in = q->counters.own.jobs_in;
         q->counters.saved_out = q->counters.own.jobs_out;
-        q->scan.key_count = 0;
-        q->scan.may_have_more = false;
+        position_clear(&q->scan);
         q->claims.served = 0;
         q->list.front = END_NONE;
         q->created_us = clock_db();
@@ -298,137 +291,6 @@ size_t queue_shown(void) {
 
 size_t queue_keys(void) {
     return queues.keys;
-}
-
-/* ---- redelivery keys ---- */
-
-static void queue_sift_up(struct job_key *heap, size_t at) {
-    while (at > 0 && job_key_before(heap[at], heap[(at - 1) / 2])) {
-        struct job_key parent = heap[(at - 1) / 2];
-
-        heap[(at - 1) / 2] = heap[at];
-        heap[at] = parent;
-        at = (at - 1) / 2;
-    }
-}
-
-static void queue_sift_down(struct job_key *heap, size_t count, size_t at) {
-    for (;;) {
-        size_t least = at;
-
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
-            if (job_key_before(heap[child], heap[least]))
-                least = child;
-        if (least == at)
-            return;
-        struct job_key moved = heap[at];
-
-        heap[at] = heap[least];
-        heap[least] = moved;
-        at = least;
-    }
-}
-
-/* Drops the redelivery keys and scans from the first of them: all their jobs are at or after it. */
-static void walk_from_first_returned(struct queue *q) {
-    struct job_key before = q->scan.keys[0];
-
-    before.id--;
-    q->scan.key_count = 0;
-    queue_scan_from(q, before);
-}
-
-void queue_return_key(struct queue *q, struct job_key key) {
-    if (q->scan.key_count == q->scan.key_cap) {
-        q->scan.key_cap = q->scan.key_cap == 0 ? 16 : q->scan.key_cap * 2;
-        q->scan.keys = xrealloc(q->scan.keys, q->scan.key_cap * sizeof *q->scan.keys);
-    }
-    q->scan.keys[q->scan.key_count] = key;
-    queue_sift_up(q->scan.keys, q->scan.key_count++);
-    if (q->scan.key_count == RETURNED_MAX)
-        walk_from_first_returned(q);
-}
-
-static void pop_returned(struct queue *q) {
-    q->scan.keys[0] = q->scan.keys[--q->scan.key_count];
-    queue_sift_down(q->scan.keys, q->scan.key_count, 0);
-}
-
-/* A key after the scan position is not taken while a scan is needed. The scan may find jobs of a higher
- * priority. */
-bool queue_take_returned(struct queue *q, struct job_key *key) {
-    if (q->scan.key_count == 0 ||
-        (q->scan.may_have_more && job_key_before(q->scan.position, q->scan.keys[0])))
-        return false;
-    *key = q->scan.keys[0];
-    pop_returned(q);
-    return true;
-}
-
-void queue_forget_returned(struct queue *q, struct job_key key) {
-    while (q->scan.key_count > 0 && q->scan.keys[0].rank == key.rank && q->scan.keys[0].id == key.id)
-        pop_returned(q);
-}
-
-void queue_remove_returned(struct queue *q, struct job_key key) {
-    size_t at = 0;
-
-    while (at < q->scan.key_count && (q->scan.keys[at].rank != key.rank || q->scan.keys[at].id != key.id))
-        at++;
-    if (at == q->scan.key_count)
-        return;
-    q->scan.keys[at] = q->scan.keys[--q->scan.key_count];
-    queue_sift_down(q->scan.keys, q->scan.key_count, at);
-    if (at < q->scan.key_count)
-        queue_sift_up(q->scan.keys, at);
-}
-
-static int queue_compare_keys(const void *a, const void *b) {
-    const struct job_key *x = a, *y = b;
-
-    return job_key_before(*x, *y) ? -1 : job_key_before(*y, *x);
-}
-
-void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t count) {
-    size_t kept = 0;
-
-    if (q->scan.key_count == 0 || count == 0)
-        return;
-    qsort(keys, count, sizeof *keys, queue_compare_keys);
-    if (job_key_before(keys[count - 1], q->scan.keys[0]))
-        return;
-    for (size_t i = 0; i < q->scan.key_count; i++) {
-        struct job_key key = q->scan.keys[i];
-
-        if (bsearch(&key, keys, count, sizeof *keys, queue_compare_keys) != NULL)
-            continue;
-        q->scan.keys[kept] = key;
-        queue_sift_up(q->scan.keys, kept++);
-    }
-    q->scan.key_count = kept;
-}
-
-/* ---- sent scans ---- */
-
-void queue_begin_scan(struct queue *q, struct queue_scan *w) {
-    w->heard = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
-    w->start = q->scan.position;
-    w->resets = q->scan.resets;
-    list_push_back(&q->scan.sent, &w->node);
-}
-
-void queue_end_scan(struct queue_scan *w) {
-    list_remove(&w->node);
-}
-
-/* The snapshot of a sent scan may be older than the commit of a peer. */
-static void note_heard(struct queue *q, struct job_key key) {
-    for (struct list *n = q->scan.sent.next; n != &q->scan.sent; n = n->next) {
-        struct queue_scan *w = LIST_ENTRY(n, struct queue_scan, node);
-
-        if (job_key_before(key, w->heard))
-            w->heard = key;
-    }
 }
 
 /* ---- readiness ---- */
@@ -490,39 +352,29 @@ struct queue *queue_next_signalled(void) {
     return node == NULL ? NULL : LIST_ENTRY(node, struct queue, in_ready);
 }
 
-static void note_returned(struct queue *q, struct job_key key) {
-    q->scan.ranked |= key.rank != 0;
-    queue_return_key(q, key);
+/* A job that became ready again may have freed a concurrency slot. */
+static void place_key(struct queue *q, struct job_key key) {
+    position_add_key(&q->scan, key);
     limits_heard_room(q);
     queue_signal(q);
 }
 
-static void note_ready(struct queue *q, struct job_key key) {
-    q->scan.ranked |= key.rank != 0;
-    /* No ready job is between the scan position and key. But jobs that were handed off since the last claim
-     * may have left millions of dead rows there. */
-    if (!q->scan.may_have_more)
-        q->scan.position = (struct job_key){ q->id, key.rank, key.id - 1 };
-    q->scan.may_have_more = true;
-    queue_signal(q);
-}
-
 static void place_ready(struct queue *q, struct job_key key) {
-    if (job_key_before(q->scan.position, key))
-        note_ready(q, key);
-    else
-        note_returned(q, key);
+    if (!job_key_before(q->scan.position, key))
+        limits_heard_room(q);
+    position_add(&q->scan, key);
+    queue_signal(q);
 }
 
 void queue_job_returned(struct queue *q, struct job_key key) {
     queue_count_len(q, 1);
-    note_returned(q, key);
+    place_key(q, key);
     OBSERVE(returned, key);
 }
 
 void queue_job_moved(struct queue *q, struct job_key from, struct job_key to) {
-    queue_remove_returned(q, from);
-    note_returned(q, to);
+    position_remove_keys(&q->scan, &from, 1);
+    place_key(q, to);
     OBSERVE(returned, to);
 }
 
@@ -533,49 +385,42 @@ void queue_job_ready(struct queue *q, struct job_key key) {
 }
 
 void queue_note_apart(struct queue *q, struct job_key first, int64_t sent_us) {
-    note_heard(q, first);
+    position_heard(&q->scan, first);
     q->counters.suspect |= q->counters.counted_us >= sent_us;
     q->counters.landed_apart = true;
 }
 
 void queue_heard_ready(struct queue *q, struct job_key key) {
-    note_heard(q, key);
+    position_heard(&q->scan, key);
     place_ready(q, key);
 }
 
 /* If there may be other ready jobs after the scan position, the next scan finds this job, too. */
 void queue_heard_returned(struct queue *q, struct job_key key) {
-    note_heard(q, key);
+    position_heard(&q->scan, key);
     limits_heard_room(q);
     if (!q->scan.may_have_more || !job_key_before(q->scan.position, key))
-        note_returned(q, key);
+        place_key(q, key);
 }
 
 void queue_scan_from(struct queue *q, struct job_key key) {
-    if (job_key_before(key, q->scan.position))
-        q->scan.position = key;
-    q->scan.may_have_more = true;
-    q->scan.resets++;
+    position_set_back(&q->scan, key);
     queue_signal(q);
 }
 
 void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count) {
-    q->scan.ranked |= first.rank != 0;
     queue_count_len(q, count);
     queue_scan_from(q, (struct job_key){ first.queue_id, first.rank, first.id - 1 });
     OBSERVE(ready, q, first, count);
 }
 
 void queue_reset_scan(struct queue *q) {
-    q->scan.key_count = 0;
-    queue_scan_from(q, beginning);
+    position_reset(&q->scan);
+    queue_signal(q);
 }
 
 void queue_scan_after(struct queue *q, struct job_key key) {
-    q->scan.key_count = 0;
-    q->scan.position = key;
-    q->scan.may_have_more = q->counters.len > 0;
-    q->scan.resets++;
+    position_set(&q->scan, key, q->counters.len > 0);
     queue_signal(q);
 }
 

@@ -8,15 +8,11 @@
 #include "base/job_key.h"
 #include "base/list.h"
 #include "base/util.h"
+#include "queue/scan_position.h"
 
 /*
  * A queue in memory. The jobs are in the database. Here are the counters that clients see, the waiters, and the
- * scan position, which tells where the next claim looks:
- *
- * No job at or before the scan position (`scan position`) is ready, except the redelivery keys (`returned`): jobs
- * whose lease ended, that were NACKed, that became due, and so on. A claim first takes the redelivery keys, and
- * then scans the index from the scan position. So it never visits dead rows before that position, however long
- * a snapshot holds back vacuum.
+ * scan position, which tells where the next claim looks (scan_position.h).
  */
 enum queue_pause { PAUSE_IN = 1, PAUSE_OUT = 2 };
 
@@ -41,16 +37,6 @@ struct queue_share {
 struct peer_share {
     uint16_t node;
     struct queue_share share;
-};
-
-/* A scan that was sent and has not ended, and the state when it was sent. The scan may have missed jobs that
- * peers notified since then. */
-struct queue_scan {
-    struct list node;
-    struct job_key heard; /* smallest key that peers notified since then */
-    struct job_key start; /* scan position when it was sent */
-    uint64_t resets;      /* q->rewinds when it was sent */
-    int64_t snapshot_end; /* last job number made when it was sent; the scan sees no greater one */
 };
 
 /* The ends of a list; list_orientation.h. */
@@ -80,18 +66,6 @@ struct queue_counters {
     uint64_t counted;   /* `changes` at the last counter audit */
     int64_t changed_us; /* clock_mono() of the last change */
     int64_t counted_us; /* clock_mono() of the last counter audit */
-};
-
-/* Where claims find the ready jobs: see above. */
-struct scan_position {
-    struct job_key position;
-    bool may_have_more;   /* there may be ready jobs after the position */
-    bool ranked;          /* the queue had jobs with a priority */
-    uint64_t resets;      /* how often the position was set; scans sent before that do not move it */
-    struct job_key *keys; /* redelivery keys, a binary heap by job_key_before() */
-    size_t key_count;
-    size_t key_cap;
-    struct list sent; /* struct queue_scan of scans that have not ended */
 };
 
 /* Limits of a queue; queue_limits.h. */
@@ -263,23 +237,9 @@ void queue_jobs_arrived(struct queue *q, struct job_key first, int64_t count);
 void queue_job_returned(struct queue *q, struct job_key key);
 /* The key of a ready job has changed. The job was counted before. */
 void queue_job_moved(struct queue *q, struct job_key from, struct job_key to);
-/* Removes the first redelivery key. False if there is none, or if a scan must come first because it may find
- * smaller keys. */
-bool queue_take_returned(struct queue *q, struct job_key *key);
-/* Removes the redelivery key of a job that a scan has taken, if it is the first one. */
-void queue_forget_returned(struct queue *q, struct job_key key);
-/* Removes the redelivery key of a deleted job, wherever it is in the heap. Linear in the number of keys. */
-void queue_remove_returned(struct queue *q, struct job_key key);
-/* The same for many jobs. Sorts keys. */
-void queue_remove_all_returned(struct queue *q, struct job_key *keys, size_t count);
-/* While a scan is sent, notifications of peers about q are noted in w. */
-void queue_begin_scan(struct queue *q, struct queue_scan *w);
-void queue_end_scan(struct queue_scan *w);
 /* Like queue_job_ready() and queue_job_returned(), for jobs that a peer has counted. */
 void queue_heard_ready(struct queue *q, struct job_key key);
 void queue_heard_returned(struct queue *q, struct job_key key);
-/* Adds a redelivery key back that a claim has removed. Counts nothing. */
-void queue_return_key(struct queue *q, struct job_key key);
 /* There may be ready jobs after this key: the scan position moves back to it. */
 void queue_scan_from(struct queue *q, struct job_key key);
 /* The next claim scans from the beginning, because nothing is known about the ready jobs. */

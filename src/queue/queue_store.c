@@ -69,7 +69,8 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, COL_OPEN_QUEUES_PAUSE));
         /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
          * id was unknown. */
-        q->scan.may_have_more |= node_has_peers();
+        if (node_has_peers())
+            position_expect(&q->scan);
         queue_signal(q);
     }
     for (size_t i = 0; i < count; i++) {

@@ -214,8 +214,8 @@ static bool is_claimed(struct queue *q) {
  * NOHANG does not wait. So its queues are scanned. Queues of patterns are not, because they can be too many. */
 static void look_anyway(const struct get *g) {
     for (size_t i = 0; i < g->wait_count; i++)
-        if (g->waits[i].from.q != NULL)
-            g->waits[i].from.q->scan.may_have_more |= g->waits[i].from.q->id != 0;
+        if (g->waits[i].from.q != NULL && g->waits[i].from.q->id != 0)
+            position_expect(&g->waits[i].from.q->scan);
 }
 
 static bool is_settled(const struct get *g) {

@@ -394,7 +394,7 @@ static void test_any_text(void **state) {
         QUEUE_EACH(q) {
             struct job_key key;
 
-            while (queue_take_returned(q, &key))
+            while (position_take_key(&q->scan, &key))
                 continue;
         }
     }

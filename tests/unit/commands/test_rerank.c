@@ -107,7 +107,7 @@ static void test_moved(void **state) {
     send_rerank(q->id);
     commit(true, true);
     expect_told(q->id);
-    assert_true(queue_take_returned(q, &key));
+    assert_true(position_take_key(&q->scan, &key));
     assert_int_equal(key.rank, -5);
     assert_int_equal(q->counters.len, 0);
 }

@@ -146,7 +146,7 @@ static void test_all_is_gone(void **state) {
 
     (void)state;
     for (int64_t id = 3; id > 0; id--)
-        queue_return_key(q, (struct job_key){ q->id, 0, id });
+        position_add_key(&q->scan, (struct job_key){ q->id, 0, id });
     command(&del, "q1", NULL);
     commit_page(8, 2, 1, 3);
     assert_replied(":1");

@@ -199,7 +199,7 @@ static void test_not_past_a_ready_job(void **state) {
 static void test_not_past_a_job_that_nobody_was_told_of(void **state) {
     (void)state;
     wait_for(1, "q1");
-    queue_return_key(queue_named("q1"), (struct job_key){ 1, 0, 5 });
+    position_add_key(&queue_named("q1")->scan, (struct job_key){ 1, 0, 5 });
     add("ADDJOB q1 a 0");
     batch_flush();
     assert_owner(0, false);

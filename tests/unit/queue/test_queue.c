@@ -205,18 +205,18 @@ static void test_returned_keys_in_order(void **state) {
 
         if (put) {
             m.keys[m.count++] = key = random_key();
-            queue_return_key(q, key);
+            position_add_key(&q->scan, key);
         } else {
-            assert_true(queue_take_returned(q, &key));
+            assert_true(position_take_key(&q->scan, &key));
             assert_true(same_key(key, take_least(&m)));
         }
         assert_int_equal(q->scan.key_count, m.count);
     }
     while (m.count > 0) {
-        assert_true(queue_take_returned(q, &key));
+        assert_true(position_take_key(&q->scan, &key));
         assert_true(same_key(key, take_least(&m)));
     }
-    assert_false(queue_take_returned(q, &key));
+    assert_false(position_take_key(&q->scan, &key));
     assert_int_equal(q->counters.len, 0);
 }
 
@@ -230,9 +230,9 @@ static void test_job_returned(void **state) {
     assert_int_equal(q->counters.len, 2);
     assert_int_equal(queue_budget(q), 2);
     assert_false(q->scan.may_have_more);
-    assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-1, 9)));
+    assert_true(position_take_key(&q->scan, &key) && same_key(key, key_of(-1, 9)));
     assert_int_equal(q->counters.len, 2);
-    queue_return_key(q, key);
+    position_add_key(&q->scan, key);
     assert_int_equal(q->counters.len, 2);
     assert_int_equal(queue_budget(q), 2);
 }
@@ -262,7 +262,7 @@ static void test_too_many_returned(void **state) {
     assert_true(job_key_before(q->scan.position, least));
     assert_true(q->scan.may_have_more);
     assert_int_equal(queue_budget(q), count);
-    assert_false(queue_take_returned(q, &key));
+    assert_false(position_take_key(&q->scan, &key));
     assert_true(job_key_before(queue_first_key(q), least));
     /* What the walk will see is not looked for by its key, too. */
     queue_job_ready(q, key_of(0, 999999));
@@ -308,9 +308,9 @@ static void test_ready_at_or_before_the_frontier(void **state) {
     assert_false(q->scan.may_have_more);
     assert_int_equal(q->counters.len, 3);
     assert_int_equal(queue_budget(q), 3);
-    assert_true(queue_take_returned(q, &key) && same_key(key, key_of(-5, 200)));
-    assert_true(queue_take_returned(q, &key) && same_key(key, key_of(0, 99)));
-    assert_true(queue_take_returned(q, &key) && same_key(key, key_of(0, 100)));
+    assert_true(position_take_key(&q->scan, &key) && same_key(key, key_of(-5, 200)));
+    assert_true(position_take_key(&q->scan, &key) && same_key(key, key_of(0, 99)));
+    assert_true(position_take_key(&q->scan, &key) && same_key(key, key_of(0, 100)));
 }
 
 static void test_budget(void **state) {
@@ -350,7 +350,7 @@ static void test_budget_of_a_wrong_count(void **state) {
     q->claims.rows = 0;
     q->counters.len = -5;
     assert_int_equal(queue_budget(q), 1);
-    queue_return_key(q, key_of(0, 1));
+    position_add_key(&q->scan, key_of(0, 1));
     assert_int_equal(queue_budget(q), 2);
 }
 
@@ -374,7 +374,7 @@ static void test_walk_from(void **state) {
 
     (void)state;
     q->scan.position = key_of(0, 100);
-    queue_return_key(q, key_of(0, 3));
+    position_add_key(&q->scan, key_of(0, 3));
     list_push_back(&q->waiting.list, &waiter);
     queue_scan_from(q, key_of(0, 200));
     assert_true(same_key(q->scan.position, key_of(0, 100)));
@@ -412,7 +412,7 @@ static void test_misses_jobs(void **state) {
     q->claims.rows = 1;
     assert_false(queue_misses_jobs(q));
     q->claims.rows = 0;
-    queue_return_key(q, key_of(0, 1));
+    position_add_key(&q->scan, key_of(0, 1));
     assert_false(queue_misses_jobs(q));
 }
 
@@ -422,11 +422,11 @@ static void test_first_key(void **state) {
     (void)state;
     q->scan.position = (struct job_key){ 0, 0, 100 };
     assert_true(same_key(queue_first_key(q), key_of(0, 100)));
-    queue_return_key(q, key_of(0, 101));
+    position_add_key(&q->scan, key_of(0, 101));
     assert_true(same_key(queue_first_key(q), key_of(0, 100)));
-    queue_return_key(q, key_of(0, 100));
+    position_add_key(&q->scan, key_of(0, 100));
     assert_true(same_key(queue_first_key(q), key_of(0, 99)));
-    queue_return_key(q, key_of(-2, 500));
+    position_add_key(&q->scan, key_of(-2, 500));
     assert_true(same_key(queue_first_key(q), key_of(-2, 499)));
 }
 
@@ -444,7 +444,7 @@ static void test_first_key_of_any(void **state) {
         else if (random_below(2) == 0)
             queue_job_ready(q, key);
         else
-            queue_take_returned(q, &key);
+            position_take_key(&q->scan, &key);
         first = queue_first_key(q);
         assert_int_equal(first.queue_id, 7);
         assert_false(job_key_before(q->scan.position, first));
