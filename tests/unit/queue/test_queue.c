@@ -171,53 +171,8 @@ static void test_each(void **state) {
 
 /* ---- the returned set ---- */
 
-struct model {
-    struct job_key keys[400];
-    size_t count;
-};
-
 static struct job_key random_key(void) {
     return key_of((int16_t)random_below(5) - 3, (int64_t)random_below(60));
-}
-
-static struct job_key take_least(struct model *m) {
-    size_t least = 0;
-    struct job_key key;
-
-    for (size_t i = 1; i < m->count; i++)
-        if (job_key_before(m->keys[i], m->keys[least]))
-            least = i;
-    key = m->keys[least];
-    m->keys[least] = m->keys[--m->count];
-    return key;
-}
-
-/* Many of the keys are equal: what comes out is nevertheless all that went in. */
-static void test_returned_keys_in_order(void **state) {
-    struct queue *q = open_queue("q", 7);
-    struct model m = { .count = 0 };
-    struct job_key key;
-
-    (void)state;
-    random_start(4711);
-    for (int step = 0; step < 20000; step++) {
-        bool put = m.count == 0 || (m.count < 400 && random_below(1000) < (step % 4000 < 2000 ? 600 : 400));
-
-        if (put) {
-            m.keys[m.count++] = key = random_key();
-            position_add_key(&q->scan, key);
-        } else {
-            assert_true(position_take_key(&q->scan, &key));
-            assert_true(same_key(key, take_least(&m)));
-        }
-        assert_int_equal(q->scan.key_count, m.count);
-    }
-    while (m.count > 0) {
-        assert_true(position_take_key(&q->scan, &key));
-        assert_true(same_key(key, take_least(&m)));
-    }
-    assert_false(position_take_key(&q->scan, &key));
-    assert_int_equal(q->counters.len, 0);
 }
 
 static void test_job_returned(void **state) {
@@ -280,38 +235,6 @@ static void test_too_many_returned_behind_the_frontier(void **state) {
 }
 
 /* ---- the scan position ---- */
-
-static void test_ready_behind_the_frontier(void **state) {
-    struct queue *q = open_queue("q", 7);
-
-    (void)state;
-    assert_int_equal(queue_budget(q), 0);
-    queue_job_ready(q, key_of(0, 101));
-    assert_true(q->scan.may_have_more && same_key(q->scan.position, key_of(0, 100)));
-    queue_job_ready(q, key_of(0, 102));
-    queue_job_ready(q, key_of(1, 3));
-    assert_true(same_key(q->scan.position, key_of(0, 100)));
-    assert_int_equal(q->counters.len, 3);
-    assert_int_equal(q->scan.key_count, 0);
-    assert_int_equal(queue_budget(q), 3);
-}
-
-static void test_ready_at_or_before_the_frontier(void **state) {
-    struct queue *q = open_queue("q", 7);
-    struct job_key key;
-
-    (void)state;
-    q->scan.position = key_of(0, 100);
-    queue_job_ready(q, key_of(0, 100));
-    queue_job_ready(q, key_of(0, 99));
-    queue_job_ready(q, key_of(-5, 200));
-    assert_false(q->scan.may_have_more);
-    assert_int_equal(q->counters.len, 3);
-    assert_int_equal(queue_budget(q), 3);
-    assert_true(position_take_key(&q->scan, &key) && same_key(key, key_of(-5, 200)));
-    assert_true(position_take_key(&q->scan, &key) && same_key(key, key_of(0, 99)));
-    assert_true(position_take_key(&q->scan, &key) && same_key(key, key_of(0, 100)));
-}
 
 static void test_budget(void **state) {
     struct queue *q = open_queue("q", 7);
@@ -713,12 +636,9 @@ int main(void) {
         TEST(test_slots_are_reused),
         TEST(test_lowest_slot_first),
         TEST(test_each),
-        TEST(test_returned_keys_in_order),
         TEST(test_job_returned),
         TEST(test_too_many_returned),
         TEST(test_too_many_returned_behind_the_frontier),
-        TEST(test_ready_behind_the_frontier),
-        TEST(test_ready_at_or_before_the_frontier),
         TEST(test_budget),
         TEST(test_budget_of_a_wrong_count),
         TEST(test_rewind),

@@ -1,0 +1,401 @@
+/* Scan positions against a model of the job table: random changes, claims in flight, messages that come late. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "queue/queue.h"
+#include "random.h"
+
+#define JOBS 120
+#define SLOTS 8
+#define ROUNDS 4000
+#define STEPS 150
+
+enum model_state { GONE, READY, LEASED };
+
+struct model_job {
+    struct job_key key;
+    enum model_state state;
+    bool untold;    /* a peer made it ready, and its message has not arrived */
+    bool was_added; /* for that message */
+    int dead_visits;
+};
+
+/* The claim in flight: first some redelivery keys, then a scan of the rest. */
+static struct {
+    bool sent;
+    bool executed;
+    bool scans;
+    struct queue_scan scan;
+    struct job_key after;
+    size_t limit;
+    struct job_key keys[SLOTS];
+    size_t key_count;
+    struct job_key rows[SLOTS];
+    size_t row_count;
+} flight;
+
+static struct queue *q;
+static struct model_job jobs[JOBS];
+static size_t job_count;
+static int64_t last_id;
+static int64_t own_last_id;
+/* How often the position had a reason not to pass rows that it has seen. */
+static int set_backs;
+
+/* ---- the table ---- */
+
+static bool model_equal(struct job_key a, struct job_key b) {
+    return a.rank == b.rank && a.id == b.id;
+}
+
+/* A random job in that state, or NULL. */
+static struct model_job *pick(enum model_state state) {
+    size_t from = job_count == 0 ? 0 : random_below(job_count);
+
+    for (size_t i = 0; i < job_count; i++) {
+        struct model_job *j = &jobs[(from + i) % job_count];
+
+        if (j->state == state && !j->untold)
+            return j;
+    }
+    return NULL;
+}
+
+static struct model_job *new_job(void) {
+    int64_t id = (last_id += 1 + (int64_t)random_below(3));
+    int16_t rank = (int16_t)(random_below(4) == 0 ? -(int)random_below(3) : 0);
+
+    if (job_count == JOBS)
+        return NULL;
+    jobs[job_count] = (struct model_job){ .key = { 7, rank, id }, .state = READY };
+    return &jobs[job_count++];
+}
+
+/* The first ready job after a key. Counts the visits to rows that are not ready. A scan may visit the rows that are
+ * younger than its snapshot_end again. */
+static struct model_job *next_ready(struct job_key after, bool visits) {
+    struct model_job *next = NULL;
+
+    for (size_t i = 0; i < job_count; i++)
+        if (jobs[i].state == READY && job_key_before(after, jobs[i].key) &&
+            (next == NULL || job_key_before(jobs[i].key, next->key)))
+            next = &jobs[i];
+    for (size_t i = 0; visits && i < job_count; i++)
+        if (jobs[i].state != READY && jobs[i].key.id <= flight.scan.snapshot_end &&
+            job_key_before(after, jobs[i].key) && (next == NULL || job_key_before(jobs[i].key, next->key)))
+            assert_true(jobs[i].dead_visits++ <= set_backs);
+    return next;
+}
+
+/* ---- claims ---- */
+
+static bool is_quiet(void) {
+    for (size_t i = 0; i < job_count; i++)
+        if (jobs[i].untold)
+            return false;
+    return !flight.sent;
+}
+
+static void send_claim(void) {
+    int64_t budget = queue_budget(q);
+    size_t slots = 1 + random_below(SLOTS);
+
+    if (flight.sent || budget <= 0)
+        return;
+    flight.key_count = flight.row_count = 0;
+    slots = (int64_t)slots < budget ? slots : (size_t)budget;
+    while (flight.key_count < slots && position_take_key(&q->scan, &flight.keys[flight.key_count]))
+        flight.key_count++;
+    flight.limit = slots - flight.key_count;
+    flight.scans = flight.limit > 0;
+    flight.after = q->scan.position;
+    if (flight.scans) {
+        position_begin(&q->scan, &flight.scan);
+        flight.scan.snapshot_end = own_last_id + (int64_t)random_below((uint64_t)(last_id - own_last_id) + 1);
+    }
+    q->claims.rows = (int64_t)slots;
+    flight.sent = true;
+    flight.executed = false;
+}
+
+static void take(struct model_job *j) {
+    j->state = LEASED;
+    flight.rows[flight.row_count++] = j->key;
+}
+
+static void execute(void) {
+    size_t scanned = 0;
+    struct model_job *j;
+
+    if (!flight.sent || flight.executed)
+        return;
+    for (size_t i = 0; i < flight.key_count; i++)
+        for (size_t k = 0; k < job_count; k++)
+            if (jobs[k].state == READY && model_equal(jobs[k].key, flight.keys[i]))
+                take(&jobs[k]);
+    flight.key_count = 0;
+    flight.limit += flight.row_count;
+    for (; flight.scans && flight.row_count < flight.limit; scanned++) {
+        if ((j = next_ready(flight.after, true)) == NULL)
+            break;
+        flight.after = j->key;
+        take(j);
+    }
+    flight.limit -= flight.row_count;
+    flight.executed = true;
+    flight.after = scanned > 0 ? flight.after : (struct job_key){ 0 };
+}
+
+static void land(void) {
+    bool has_last = flight.after.id != 0;
+
+    if (!flight.sent)
+        return;
+    execute();
+    has_last = flight.after.id != 0;
+    for (size_t i = 0; i < flight.row_count; i++) {
+        queue_count_len(q, -1);
+        position_forget_key(&q->scan, flight.rows[i]);
+    }
+    if (flight.scans) {
+        set_backs += flight.scan.heard.rank != INT16_MAX || flight.scan.resets != q->scan.resets;
+        position_advance(&q->scan, &flight.scan, has_last ? &flight.after : NULL, flight.limit > 0);
+        position_end(&flight.scan);
+    }
+    q->claims.rows = 0;
+    flight.sent = false;
+}
+
+/* The transaction is rolled back, or it is not known what it did. */
+static void lose(void) {
+    bool unknown = random_below(2) == 0;
+
+    if (!flight.sent || flight.executed)
+        return;
+    if (unknown && random_below(2) == 0)
+        execute();
+    for (size_t i = 0; i < flight.row_count; i++)
+        queue_count_len(q, -1);
+    for (size_t i = 0; i < flight.key_count; i++)
+        position_add_key(&q->scan, flight.keys[i]);
+    set_backs++;
+    if (unknown)
+        queue_reset_scan(q);
+    else if (flight.scans)
+        queue_scan_from(q, flight.scan.start);
+    if (flight.scans)
+        position_end(&flight.scan);
+    q->claims.rows = 0;
+    flight.sent = false;
+}
+
+/* ---- changes of this server ---- */
+
+static void add_own(void) {
+    struct model_job *j = new_job();
+
+    if (j == NULL)
+        return;
+    own_last_id = last_id;
+    if (flight.executed)
+        queue_note_apart(q, j->key, 0);
+    if (random_below(8) != 0) {
+        queue_job_ready(q, j->key);
+        return;
+    }
+    set_backs++;
+    queue_jobs_arrived(q, j->key, 1);
+}
+
+/* A lease or a delay ends, or the job is requeued or released. */
+static void make_ready(void) {
+    struct model_job *j = pick(LEASED);
+
+    if (j == NULL)
+        return;
+    for (size_t i = 0; flight.sent && i < flight.row_count; i++)
+        if (model_equal(j->key, flight.rows[i]))
+            return;
+    j->state = READY;
+    queue_job_returned(q, j->key);
+}
+
+static void delete_job(void) {
+    struct model_job *j = pick(READY);
+
+    if (j == NULL)
+        return;
+    j->state = GONE;
+    queue_count_len(q, -1);
+    if (random_below(2) == 0)
+        position_remove_keys(&q->scan, &(struct job_key){ 7, j->key.rank, j->key.id }, 1);
+}
+
+static void change_priority(void) {
+    struct model_job *j = flight.sent ? NULL : pick(READY);
+    struct job_key from;
+
+    if (j == NULL)
+        return;
+    from = j->key;
+    j->key.rank = (int16_t)-random_below(3);
+    j->dead_visits = 0;
+    queue_job_moved(q, from, j->key);
+}
+
+static void clear(void) {
+    if (flight.sent || random_below(20) != 0)
+        return;
+    for (size_t i = 0; i < job_count; i++)
+        jobs[i].state = GONE, jobs[i].untold = false;
+    queue_clear();
+}
+
+static void restart(void) {
+    struct model_job *first = next_ready((struct job_key){ .rank = INT16_MIN }, false);
+
+    if (flight.sent || random_below(5) != 0)
+        return;
+    queue_drop(q);
+    q = queue_get(SLICE("q"));
+    queue_set_id(q, 7);
+    for (size_t i = 0; i < job_count; i++) {
+        jobs[i].untold = false;
+        if (jobs[i].state == READY)
+            queue_set_counts(q, q->counters.len + 1, 0);
+    }
+    set_backs++;
+    queue_scan_after(q, first == NULL ? (struct job_key){ 7, 0, last_id }
+                                      : (struct job_key){ 7, first->key.rank, first->key.id - 1 });
+}
+
+/* ---- peers ---- */
+
+static void peer_adds(void) {
+    struct model_job *j = new_job();
+
+    if (j == NULL)
+        return;
+    j->untold = j->was_added = true;
+}
+
+static void peer_returns(void) {
+    struct model_job *j = pick(LEASED);
+
+    for (size_t i = 0; j != NULL && flight.sent && i < flight.row_count; i++)
+        if (model_equal(j->key, flight.rows[i]))
+            return;
+    if (j == NULL)
+        return;
+    j->state = READY;
+    j->untold = true;
+    j->was_added = false;
+}
+
+/* Its counters arrive with the message. */
+static void hear(struct model_job *j) {
+    j->untold = false;
+    queue_count_len(q, 1);
+    if (j->was_added)
+        queue_heard_ready(q, j->key);
+    else
+        queue_heard_returned(q, j->key);
+}
+
+static void hear_some(void) {
+    for (size_t i = 0; i < job_count; i++)
+        if (jobs[i].untold && random_below(2) == 0)
+            hear(&jobs[i]);
+}
+
+/* ---- invariants ---- */
+
+static bool is_covered(struct job_key key) {
+    if (q->scan.may_have_more && job_key_before(q->scan.position, key))
+        return true;
+    for (size_t i = 0; i < q->scan.key_count; i++)
+        if (model_equal(q->scan.keys[i], key))
+            return true;
+    for (size_t i = 0; flight.sent && i < flight.key_count; i++)
+        if (model_equal(flight.keys[i], key))
+            return true;
+    return false;
+}
+
+/* Every ready job that this server knows is found by a claim: by its key, or by a scan. */
+static void check_coverage(void) {
+    for (size_t i = 0; i < job_count; i++) {
+        if (jobs[i].state != READY || jobs[i].untold)
+            continue;
+        assert_true(is_covered(jobs[i].key));
+        assert_true(flight.sent || queue_budget(q) > 0);
+    }
+    for (size_t i = 1; i < q->scan.key_count; i++)
+        assert_false(job_key_before(q->scan.keys[i], q->scan.keys[(i - 1) / 2]));
+}
+
+/* If no message is late, a claim takes the first of the ready jobs. */
+static void check_order(void) {
+    struct job_key last = { .rank = INT16_MIN };
+
+    if (!is_quiet())
+        return;
+    send_claim();
+    execute();
+    for (size_t i = 0; i < flight.row_count && flight.sent; i++)
+        if (job_key_before(last, flight.rows[i]))
+            last = flight.rows[i];
+    for (size_t i = 0; i < job_count; i++)
+        assert_false(flight.sent && jobs[i].state == READY && job_key_before(jobs[i].key, last));
+    land();
+}
+
+/* After all messages, claims find all ready jobs, and end. */
+static void drain(void) {
+    int claims = 0;
+
+    land();
+    for (size_t i = 0; i < job_count; i++)
+        if (jobs[i].untold)
+            hear(&jobs[i]);
+    while (queue_budget(q) > 0) {
+        assert_true(claims++ <= 3 * JOBS);
+        check_order();
+        check_coverage();
+    }
+    assert_null(pick(READY));
+    assert_int_equal(q->counters.len, 0);
+}
+
+static void (*const changes[])(void) = { add_own,    add_own,    add_own,   make_ready,
+                                         make_ready, delete_job, peer_adds, peer_returns,
+                                         restart,    clear,      hear_some, change_priority,
+                                         execute,    send_claim, land,      land,
+                                         lose,       check_order };
+
+static void test_ready_jobs_are_found(void **state) {
+    (void)state;
+    random_start(20261122);
+    queue_init();
+    for (int round = 0; round < ROUNDS; round++) {
+        job_count = 0;
+        set_backs = 0;
+        q = queue_get(SLICE("q"));
+        queue_set_id(q, 7);
+        for (int step = 0; step < STEPS; step++) {
+            changes[random_below(LENGTH(changes))]();
+            check_coverage();
+        }
+        drain();
+        queue_drop(q);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ready_jobs_are_found) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
