@@ -4,14 +4,13 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/node.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "config/config.h"
 #include "jobs/dead_letter.h"
 #include "jobs/job.h"
+#include "jobs/take.h"
 #include "queue/lease.h"
 
 static struct list planned = { &planned, &planned };
@@ -259,35 +258,8 @@ void claim_plan(void) {
 
 /* ---- results ---- */
 
-static int claim_compare_rows(const void *a, const void *b) {
-    const struct job *x = a, *y = b;
-
-    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
-}
-
-/* A row that other software wrote may have any rank. */
-static void check_rank(const struct queue *q, int16_t rank) {
-    if (rank > 0 || rank < -255)
-        log_warning("claim", "a job of queue %d has rank %d, outside -255 to 0: its ID names no job",
-                    (int)q->id, rank);
-}
-
 void claim_read_row(struct claim *c, const PGresult *res, int row, int col) {
-    check_rank(c->q, row_int2(res, row, col + COL_CLAIM_WALK_RANK));
-    queue_note_body(c->q, (size_t)PQgetlength(res, row, col + COL_CLAIM_WALK_BODY));
-    c->rows[c->row_count++] = (struct job){
-        .q = c->q,
-        .key = row_key(c->q->id, res, row, col + COL_CLAIM_WALK_RANK),
-        .ready_at = row_time(res, row, col + COL_CLAIM_WALK_READY_AT),
-        .lease_us = row_time(res, row, col + COL_CLAIM_WALK_READY_AT) - c->sent_us,
-        .expires_at = row_time(res, row, col + COL_CLAIM_WALK_EXPIRES_AT),
-        .retry = row_int4(res, row, col + COL_CLAIM_WALK_RETRY),
-        .nacks = row_int4(res, row, col + COL_CLAIM_WALK_NACKS),
-        .extras = row_int4(res, row, col + COL_CLAIM_WALK_EXTRAS),
-        .body = row_bytes(res, row, col + COL_CLAIM_WALK_BODY),
-        .last =
-            !row_null(res, row, col + COL_CLAIM_WALK_LAST) && row_bool(res, row, col + COL_CLAIM_WALK_LAST),
-    };
+    take_read_leased(&c->rows[c->row_count++], res, row, col, c->q, c->sent_us);
 }
 
 static void slot_ended(struct slot s) {
@@ -311,7 +283,7 @@ static bool is_spent(const struct job *job) {
 void claim_deal(struct claim *c) {
     size_t dealt = 0;
 
-    qsort(c->rows, c->row_count, sizeof *c->rows, claim_compare_rows);
+    take_sort(c->rows, c->row_count, false);
     for (size_t i = 0; i < c->row_count; i++) {
         if (is_spent(&c->rows[i])) {
             position_forget_key(&c->q->scan, c->rows[i].key);
@@ -323,10 +295,7 @@ void claim_deal(struct claim *c) {
     }
     for (size_t i = 0; i < c->slot_count; i++)
         slot_ended(c->slots[i]);
-    stats.claims++;
-    stats.claimed_rows += c->row_count;
-    if (c->row_count == 0)
-        stats.claims_empty++;
+    take_count(c->row_count);
 }
 
 static void after_claim(struct queue *q) {

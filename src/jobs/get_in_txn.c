@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/client_txn.h"
 #include "batch/operations.h"
@@ -13,6 +12,7 @@
 #include "jobs/claim.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
+#include "jobs/take.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
@@ -135,40 +135,22 @@ static int get_in_txn_compare(const void *a, const void *b) {
     return job_key_before(x->job.key, y->job.key) ? -1 : job_key_before(y->job.key, x->job.key);
 }
 
-static struct found get_in_txn_read_row(const struct in_txn *g, const PGresult *rows, int row) {
-    int32_t ordinal = row_int4(rows, row, COL_CLAIM_IN_ORDER_ORDINAL);
-
-    return (struct found){
-        .ordinal = ordinal,
-        .job = { .q = g->queues[ordinal - 1],
-                 .key = row_full_key(rows, row, COL_CLAIM_IN_ORDER_QUEUE_ID),
-                 .ready_at = row_time(rows, row, COL_CLAIM_IN_ORDER_READY_AT),
-                 .lease_us = row_time(rows, row, COL_CLAIM_IN_ORDER_READY_AT) - g->sent_us,
-                 .expires_at = row_time(rows, row, COL_CLAIM_IN_ORDER_EXPIRES_AT),
-                 .retry = row_int4(rows, row, COL_CLAIM_IN_ORDER_RETRY),
-                 .nacks = row_int4(rows, row, COL_CLAIM_IN_ORDER_NACKS),
-                 .extras = row_int4(rows, row, COL_CLAIM_IN_ORDER_EXTRAS),
-                 .body = row_bytes(rows, row, COL_CLAIM_IN_ORDER_BODY),
-                 .last = !row_null(rows, row, COL_CLAIM_IN_ORDER_LAST) &&
-                         row_bool(rows, row, COL_CLAIM_IN_ORDER_LAST) },
-    };
-}
-
 static struct job *take_rows(const struct in_txn *g, const PGresult *rows, size_t count) {
     struct found *found = xmalloc((count + 1) * sizeof *found);
     struct job *jobs = xmalloc((count + 1) * sizeof *jobs);
 
-    for (size_t i = 0; i < count; i++)
-        found[i] = get_in_txn_read_row(g, rows, (int)i);
+    for (size_t i = 0; i < count; i++) {
+        found[i].ordinal = row_int4(rows, (int)i, COL_CLAIM_IN_ORDER_ORDINAL);
+        take_read_leased(&found[i].job, rows, (int)i, COL_CLAIM_IN_ORDER_RANK,
+                         g->queues[found[i].ordinal - 1], g->sent_us);
+    }
     qsort(found, count, sizeof *found, get_in_txn_compare);
     for (size_t i = 0; i < count; i++) {
         jobs[i] = found[i].job;
         job_claimed(jobs[i].q, jobs[i].key);
     }
     free(found);
-    stats.claims++;
-    stats.claimed_rows += count;
-    stats.claims_empty += count == 0;
+    take_count(count);
     return jobs;
 }
 

@@ -6,12 +6,12 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "base/stats.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "config/config.h"
 #include "jobs/claim.h"
 #include "jobs/job.h"
+#include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_limits.h"
@@ -273,9 +273,7 @@ static void pop_learn(struct pop_claim *c) {
 static void end_claim(struct pop_claim *c) {
     struct queue *q = c->q;
 
-    stats.claims++;
-    stats.claimed_rows += c->row_count;
-    stats.claims_empty += c->row_count == 0;
+    take_count(c->row_count);
     end_slots(c);
     if (queue_budget(q) > 0)
         queue_signal(q);
@@ -284,23 +282,12 @@ static void end_claim(struct pop_claim *c) {
 
 /* ---- pops ---- */
 
-static int pop_compare_rows(const void *a, const void *b) {
-    const struct job *x = a, *y = b;
-
-    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
-}
-
-static int pop_compare_backwards(const void *a, const void *b) {
-    return pop_compare_rows(b, a);
-}
-
 static void pop_read_rows(struct pop_claim *c, const PGresult *rows, int n) {
     c->row_count = (size_t)n;
     c->rows = xmalloc((c->row_count + 1) * sizeof *c->rows);
     for (int i = 0; i < n; i++)
         c->rows[i] = undelivered_read(rows, i, c->q);
-    qsort(c->rows, c->row_count, sizeof *c->rows,
-          c->kind & POP_LAST ? pop_compare_backwards : pop_compare_rows);
+    take_sort(c->rows, c->row_count, c->kind & POP_LAST);
 }
 
 static void pop_give(struct pop_slot s, const struct job *job) {
@@ -385,8 +372,7 @@ static void move_rows(struct pop_claim *c, const PGresult *rows, int n,
         moved[i] = read(rows, i, c->q);
         depart(c, &moved[i]);
     }
-    qsort(c->rows, c->row_count, sizeof *c->rows,
-          c->kind & POP_LAST ? pop_compare_backwards : pop_compare_rows);
+    take_sort(c->rows, c->row_count, c->kind & POP_LAST);
     pop_learn(c);
     /* Signals this queue first: its waiting requests are older than those that wait for the moved jobs. */
     if (queue_budget(c->q) > 0)

@@ -10,6 +10,7 @@
 #include "batch/operations.h"
 #include "config/config.h"
 #include "jobs/get_in_txn.h"
+#include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
@@ -179,12 +180,6 @@ static void count_gone(const struct job *jobs, size_t count) {
     free(keys);
 }
 
-static void count_claim(size_t rows) {
-    stats.claims++;
-    stats.claimed_rows += rows;
-    stats.claims_empty += rows == 0;
-}
-
 static void pop_in_txn_end_with(struct list_take *t, const struct job *jobs, size_t count) {
     if (count > 0)
         t->form->some(t->req, jobs, count);
@@ -204,16 +199,6 @@ static void keep_or_put_back(const struct list_take *t, const struct job *job) {
         undelivered_put_back(job);
 }
 
-static int pop_in_txn_compare_keys(const void *a, const void *b) {
-    const struct job *x = a, *y = b;
-
-    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
-}
-
-static int pop_in_txn_compare_backwards(const void *a, const void *b) {
-    return pop_in_txn_compare_keys(b, a);
-}
-
 static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct list_take *t = list_take_of(tasks[0]);
     size_t found = (size_t)PQntuples(rows);
@@ -224,12 +209,11 @@ static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresul
         jobs[i] =
             undelivered_read(rows, (int)i, t->queues[row_int4(rows, (int)i, COL_POP_IN_ORDER_ORDINAL) - 1]);
     if (found > 0)
-        qsort(jobs, found, sizeof *jobs,
-              t->pop.from == jobs[0].q->list.front ? pop_in_txn_compare_keys : pop_in_txn_compare_backwards);
+        take_sort(jobs, found, t->pop.from != jobs[0].q->list.front);
     count_gone(jobs, found);
     for (size_t i = 0; i < found; i++)
         keep_or_put_back(t, &jobs[i]);
-    count_claim(found);
+    take_count(found);
     pop_in_txn_end_with(t, jobs, found);
     free(jobs);
 }
@@ -246,7 +230,7 @@ static void pop_in_txn_move_done(struct task **tasks, size_t count, const PGresu
         count_gone(&m.job, 1);
         pop_arrived(&t->pop, t->to_id, &m);
     }
-    count_claim(found);
+    take_count(found);
     pop_in_txn_end_with(t, &m.job, found);
 }
 

@@ -12,6 +12,7 @@
 #include "jobs/add_options.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
+#include "jobs/take.h"
 #include "queue/job_events.h"
 #include "queue/queue.h"
 
@@ -36,22 +37,19 @@ struct undelivered {
 
 /* ---- rows ---- */
 
+/* The columns before deliveries are those of take_read(). */
+_Static_assert((int)COL_POP_FIRST_BODY == (int)COL_CLAIM_WALK_BODY,
+               "pops return the same columns as claims, and more");
+
 struct job undelivered_read(const PGresult *rows, int row, struct queue *q) {
-    queue_note_body(q, (size_t)PQgetlength(rows, row, COL_POP_FIRST_BODY));
-    return (struct job){
-        .q = q,
-        .key = row_key(q->id, rows, row, COL_POP_FIRST_RANK),
-        .ready_at = row_time(rows, row, COL_POP_FIRST_READY_AT),
-        .expires_at = row_time(rows, row, COL_POP_FIRST_EXPIRES_AT),
-        .retry = row_int4(rows, row, COL_POP_FIRST_RETRY),
-        .nacks = row_int4(rows, row, COL_POP_FIRST_NACKS),
-        .extras = row_int4(rows, row, COL_POP_FIRST_EXTRAS),
-        .body = row_bytes(rows, row, COL_POP_FIRST_BODY),
-        .group = row_bytes_or_null(rows, row, COL_POP_FIRST_GROUP_KEY),
-        .deliveries = row_int4(rows, row, COL_POP_FIRST_DELIVERIES),
-        .rows = rows,
-        .row = row,
-    };
+    struct job job;
+
+    take_read(&job, rows, row, COL_POP_FIRST_RANK, q);
+    job.group = row_bytes_or_null(rows, row, COL_POP_FIRST_GROUP_KEY);
+    job.deliveries = row_int4(rows, row, COL_POP_FIRST_DELIVERIES);
+    job.rows = rows;
+    job.row = row;
+    return job;
 }
 
 static struct slice copy_bytes(struct slice bytes) {

@@ -1,0 +1,60 @@
+/* Jobs that statements have taken from queues: reads, sorts and counts their rows. */
+#include "jobs/take.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/stats.h"
+#include "pg/params.h"
+#include "queue/queue.h"
+#include "sql_gen.h"
+
+/* A row that other software wrote may have any rank. */
+static void check_rank(const struct queue *q, int16_t rank) {
+    if (rank > 0 || rank < -255)
+        log_warning("claim", "a job of queue %d has rank %d, outside -255 to 0: its ID names no job",
+                    (int)q->id, rank);
+}
+
+void take_read(struct job *job, const PGresult *rows, int row, int col, struct queue *q) {
+    *job = (struct job){
+        .q = q,
+        .key = row_key(q->id, rows, row, col + COL_CLAIM_WALK_RANK),
+        .ready_at = row_time(rows, row, col + COL_CLAIM_WALK_READY_AT),
+        .expires_at = row_time(rows, row, col + COL_CLAIM_WALK_EXPIRES_AT),
+        .retry = row_int4(rows, row, col + COL_CLAIM_WALK_RETRY),
+        .nacks = row_int4(rows, row, col + COL_CLAIM_WALK_NACKS),
+        .extras = row_int4(rows, row, col + COL_CLAIM_WALK_EXTRAS),
+        .body = row_bytes(rows, row, col + COL_CLAIM_WALK_BODY),
+    };
+    check_rank(q, job->key.rank);
+    queue_note_body(q, job->body.len);
+}
+
+void take_read_leased(struct job *job, const PGresult *rows, int row, int col, struct queue *q,
+                      int64_t since_us) {
+    take_read(job, rows, row, col, q);
+    job->lease_us = job->ready_at - since_us;
+    job->last =
+        !row_null(rows, row, col + COL_CLAIM_WALK_LAST) && row_bool(rows, row, col + COL_CLAIM_WALK_LAST);
+}
+
+static int take_compare(const void *a, const void *b) {
+    const struct job *x = a, *y = b;
+
+    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
+}
+
+static int take_compare_backwards(const void *a, const void *b) {
+    return take_compare(b, a);
+}
+
+void take_sort(struct job *jobs, size_t count, bool backwards) {
+    qsort(jobs, count, sizeof *jobs, backwards ? take_compare_backwards : take_compare);
+}
+
+void take_count(size_t rows) {
+    stats.claims++;
+    stats.claimed_rows += rows;
+    stats.claims_empty += rows == 0;
+}
