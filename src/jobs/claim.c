@@ -1,5 +1,5 @@
 /* Claims: plans which gets can be served, leases rows for them, and gives each get its rows. */
-#include "jobs/claim_impl.h"
+#include "jobs/claim.h"
 
 #include <stdlib.h>
 
@@ -12,6 +12,29 @@
 #include "jobs/job.h"
 #include "jobs/take.h"
 #include "queue/lease.h"
+#include "queue/queue_limits.h"
+
+/* An entry in the reply of a get, filled by the claim. */
+struct slot {
+    struct get *get;
+    size_t place;
+};
+
+struct claim {
+    struct task task;
+    struct queue *q;
+    struct slot *slots;
+    size_t slot_count;
+    size_t slot_cap;
+    struct job_key *keys; /* claims by key: one per slot; in limited queues up to that */
+    size_t key_count;
+    struct job *rows;
+    size_t row_count;
+    int64_t sent_us; /* clock_db(): begin of the leases */
+    struct queue_scan walk;
+    uint64_t rooms; /* value of queue.rooms when the claim was sent */
+    struct list in_plan;
+};
 
 static struct list planned = { &planned, &planned };
 static int planned_queues;
@@ -178,35 +201,7 @@ static void plan_fresh(struct get *g) {
         get_wait(g);
 }
 
-/* Jobs with redelivery keys are before the scan position, so a claim by key fills the first slots with them. */
-static void split_keys(struct claim *walk) {
-    struct queue *q = walk->q;
-    size_t most = q->scan.key_count < walk->slot_count ? q->scan.key_count : walk->slot_count;
-    size_t count = 0;
-    struct job_key key;
-    struct claim *keys;
-
-    if ((q->claims.by_keys != NULL && q->claims.by_keys->task.state == TASK_QUEUED) || most == 0 ||
-        !position_take_key(&q->scan, &key))
-        return;
-    keys = claim_new(q);
-    keys->keys = xmalloc(most * sizeof *keys->keys);
-    do {
-        keys->keys[count] = key;
-        add_slot(keys, walk->slots[count++]);
-    } while (count < most && position_take_key(&q->scan, &key));
-    walk->slot_count -= count;
-    for (size_t i = 0; i < walk->slot_count; i++)
-        walk->slots[i] = walk->slots[i + count];
-    q->claims.by_keys = keys;
-    q->claims.rows += (int64_t)count;
-    keys->key_count = count;
-    keys->task.op = &op_claim_keys;
-    keys->task.rows = (uint32_t)count;
-    batch_add(&keys->task);
-}
-
-void claim_free(struct claim *c) {
+static void claim_free(struct claim *c) {
     position_end(&c->walk);
     free(c->slots);
     free(c->keys);
@@ -214,21 +209,60 @@ void claim_free(struct claim *c) {
     free(c);
 }
 
+static void send_claim(struct claim *c, struct op *op) {
+    c->q->claims.rows += (int64_t)c->slot_count;
+    c->task.op = op;
+    c->task.rows = op == &op_claim_keys ? (uint32_t)c->key_count : 1;
+    batch_add(&c->task);
+}
+
+/* Takes redelivery keys for the slots of walk. */
+static void take_keys(struct claim *c, const struct claim *walk) {
+    struct queue *q = c->q;
+    size_t most = q->scan.key_count < walk->slot_count ? q->scan.key_count : walk->slot_count;
+    struct job_key key;
+
+    if (most == 0)
+        return;
+    c->keys = xmalloc(most * sizeof *c->keys);
+    while (c->key_count < most && position_take_key(&q->scan, &key))
+        c->keys[c->key_count++] = key;
+}
+
+/* Jobs with redelivery keys are before the scan position, so a claim by key fills the first slots with them. */
+static void split_keys(struct claim *walk) {
+    struct queue *q = walk->q;
+    struct claim *keys;
+
+    if (q->scan.key_count == 0 || (q->claims.by_keys != NULL && q->claims.by_keys->task.state == TASK_QUEUED))
+        return;
+    keys = claim_new(q);
+    take_keys(keys, walk);
+    if (keys->key_count == 0) {
+        claim_free(keys);
+        return;
+    }
+    for (size_t i = 0; i < keys->key_count; i++)
+        add_slot(keys, walk->slots[i]);
+    walk->slot_count -= keys->key_count;
+    for (size_t i = 0; i < walk->slot_count; i++)
+        walk->slots[i] = walk->slots[i + keys->key_count];
+    q->claims.by_keys = keys;
+    send_claim(keys, &op_claim_keys);
+}
+
 static void send_planned(struct claim *walk) {
     walk->q->claims.plan = NULL;
     if (walk->q->limits.limited) {
-        claim_limited(walk);
+        take_keys(walk, walk);
+        send_claim(walk, &op_claim_limited);
         return;
     }
     split_keys(walk);
-    if (walk->slot_count == 0) {
+    if (walk->slot_count > 0)
+        send_claim(walk, &op_claim_walk);
+    else
         claim_free(walk);
-        return;
-    }
-    walk->q->claims.rows += (int64_t)walk->slot_count;
-    walk->task.op = &op_claim_walk;
-    walk->task.rows = 1;
-    batch_add(&walk->task);
 }
 
 void claim_plan(void) {
@@ -258,7 +292,7 @@ void claim_plan(void) {
 
 /* ---- results ---- */
 
-void claim_read_row(struct claim *c, const PGresult *res, int row, int col) {
+static void claim_read_row(struct claim *c, const PGresult *res, int row, int col) {
     take_read_leased(&c->rows[c->row_count++], res, row, col, c->q, c->sent_us);
 }
 
@@ -280,7 +314,7 @@ static bool is_spent(const struct job *job) {
     return job->last && job->lease_us <= 0;
 }
 
-void claim_deal(struct claim *c) {
+static void claim_deal(struct claim *c) {
     size_t dealt = 0;
 
     take_sort(c->rows, c->row_count, false);
@@ -303,8 +337,12 @@ static void after_claim(struct queue *q) {
         queue_signal(q);
 }
 
-void claim_advance(struct claim *c, const struct job *last, bool to_the_end) {
+/* The scan ended at the row last. NULL: where it began, or at the end of the queue. */
+static void claim_end(struct claim *c, const struct job *last, bool to_the_end) {
+    claim_deal(c);
     position_advance(&c->q->scan, &c->walk, last == NULL ? NULL : &last->key, to_the_end);
+    after_claim(c->q);
+    claim_free(c);
 }
 
 static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -316,10 +354,7 @@ static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < n; i++)
         claim_read_row(c, rows, i, 0);
     c->q->claims.rows -= (int64_t)c->slot_count;
-    claim_deal(c);
-    claim_advance(c, n > 0 ? &c->rows[n - 1] : NULL, c->row_count < c->slot_count);
-    after_claim(c->q);
-    claim_free(c);
+    claim_end(c, n > 0 ? &c->rows[n - 1] : NULL, c->row_count < c->slot_count);
 }
 
 static void forget_keys_claim(const struct claim *c) {
@@ -352,6 +387,68 @@ static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
     }
 }
 
+/* ---- results of queues with limits ---- */
+
+static bool is_among(const struct claim *c, struct job_key key) {
+    for (size_t i = 0; i < c->row_count; i++)
+        if (c->rows[i].key.id == key.id)
+            return true;
+    return false;
+}
+
+/* When the limits left no room, the statement did not look for all keys. Puts back the keys that it did not return. */
+static void return_keys(struct claim *c) {
+    for (size_t i = 0; i < c->key_count; i++)
+        if (!is_among(c, c->keys[i]))
+            position_add_key(&c->q->scan, c->keys[i]);
+}
+
+/* Result of the scan. */
+struct brought {
+    struct job last;
+    int32_t count;
+};
+
+static struct brought read_limited_rows(struct claim *c, const PGresult *rows) {
+    struct brought b = { .count = 0 };
+    int n = PQntuples(rows);
+
+    c->rows = xmalloc((size_t)n * sizeof *c->rows);
+    for (int i = 0; i < n && !row_null(rows, i, COL_CLAIM_LIMITED_RANK); i++) {
+        const struct job *job = &c->rows[i];
+
+        claim_read_row(c, rows, i, 0);
+        if (!row_bool(rows, i, COL_CLAIM_LIMITED_IS_WALKED))
+            continue;
+        if (b.count++ == 0 || job_key_before(b.last.key, job->key))
+            b.last = *job;
+    }
+    return b;
+}
+
+static void note_full(struct claim *c, const PGresult *rows) {
+    int32_t wait_ms = row_int4_or(rows, 0, COL_CLAIM_LIMITED_WAIT_MS, 0);
+
+    limits_no_room(c->q, c->rooms, wait_ms, row_bool(rows, 0, COL_CLAIM_LIMITED_SOON));
+}
+
+static void limited_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct claim *c = CONTAINER_OF(tasks[0], struct claim, task);
+    struct queue *q = c->q;
+    struct brought walked = read_limited_rows(c, rows);
+    bool to_the_end = row_int4(rows, 0, COL_CLAIM_LIMITED_ROOM) > walked.count;
+
+    (void)count;
+    q->claims.rows -= (int64_t)c->slot_count;
+    if (!to_the_end)
+        return_keys(c);
+    if (!to_the_end && c->row_count < c->slot_count)
+        note_full(c, rows);
+    else
+        limits_not_full(q);
+    claim_end(c, walked.count > 0 ? &walked.last : NULL, to_the_end);
+}
+
 /* ---- parameters ---- */
 
 /* Upper bound of the ids that a scan has seen. Peers announce their jobs by messages, which may arrive this late.
@@ -369,7 +466,7 @@ void claim_note_scan(struct queue *q, struct queue_scan *w) {
     w->snapshot_end = snapshot_end();
 }
 
-void claim_begin_walk(struct params *p, struct claim *c) {
+static void claim_begin_walk(struct params *p, struct claim *c) {
     claim_note_scan(c->q, &c->walk);
     c->sent_us = clock_db();
     c->rooms = c->q->limits.rooms;
@@ -404,6 +501,21 @@ static void keys_encode(struct params *p, struct task *t) {
         encode_key(p, c->keys[i]);
 }
 
+static void limited_encode(struct params *p, struct task *t) {
+    struct claim *c = CONTAINER_OF(t, struct claim, task);
+
+    claim_begin_walk(p, c);
+    /* An array must have an element, and no job has the id 0. */
+    params_int4(p, 6, c->q->id);
+    params_int2(p, 7, 0);
+    params_int8(p, 8, 0);
+    for (size_t i = 0; i < c->key_count; i++) {
+        params_int4(p, 6, c->q->id);
+        params_int2(p, 7, c->keys[i].rank);
+        params_int8(p, 8, c->keys[i].id);
+    }
+}
+
 /* ---- retry and errors ---- */
 
 /* Restores the state of the queue from before the plan. */
@@ -421,7 +533,7 @@ static void claim_give_up(struct claim *c, bool unknown) {
         queue_scan_from(q, c->walk.start);
 }
 
-bool claim_again(struct task *t, bool unknown) {
+static bool claim_again(struct task *t, bool unknown) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
     claim_give_up(c, unknown);
@@ -431,7 +543,7 @@ bool claim_again(struct task *t, bool unknown) {
     return false;
 }
 
-void claim_fail(struct task *t, const struct op_error *err) {
+static void claim_fail(struct task *t, const struct op_error *err) {
     struct claim *c = CONTAINER_OF(t, struct claim, task);
 
     claim_give_up(c, false);
@@ -463,6 +575,19 @@ struct op op_claim_walk = {
     .most = CLAIM_MOST,
     .encode = walk_encode,
     .done = walk_done,
+    .fail = claim_fail,
+    .again = claim_again,
+};
+
+struct op op_claim_limited = {
+    .name = "claim_limited",
+    .takes = true,
+    .stmt = SQL_CLAIM_LIMITED,
+    .conn = CONN_WRITE,
+    .alone = true,
+    .most = CLAIM_MOST,
+    .encode = limited_encode,
+    .done = limited_done,
     .fail = claim_fail,
     .again = claim_again,
 };
