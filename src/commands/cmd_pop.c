@@ -128,14 +128,8 @@ static bool needs_front(struct queue *q) {
 static bool has_target(struct list_take *t) {
     struct queue *to = queue_get(t->to);
 
-    if (!queue_is_open(to)) {
-        queue_wait_for_row(to, &t->row_waiter);
+    if (!list_is_open(to, list_other_end(t->pop.to_end), &t->row_waiter))
         return false;
-    }
-    if (to->list.front == END_NONE) {
-        list_front_wait(to, list_other_end(t->pop.to_end), &t->row_waiter);
-        return false;
-    }
     t->pop.to = to;
     return true;
 }

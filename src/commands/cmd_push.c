@@ -141,11 +141,7 @@ static void push_enter(struct push *p) {
 }
 
 static void push_go_on(struct push *p) {
-    if (!queue_is_open(p->q))
-        queue_wait_for_row(p->q, &p->row_waiter);
-    else if (p->q->list.front == END_NONE)
-        list_front_wait(p->q, list_other_end(p->end), &p->row_waiter);
-    else
+    if (list_is_open(p->q, list_other_end(p->end), &p->row_waiter))
         push_enter(p);
 }
 

@@ -61,22 +61,11 @@ static void pop_in_txn_join(struct list_take *t) {
     batch_add(task);
 }
 
-/* False if t was parked: it waits until the queue has its row, and its consume end is known. */
-static bool pop_in_txn_is_known(struct list_take *t, struct queue *q, enum list_end wish) {
-    if (!queue_is_open(q))
-        queue_wait_for_row(q, &t->row_waiter);
-    else if (q->list.front == END_NONE)
-        list_front_wait(q, wish, &t->row_waiter);
-    else
-        return true;
-    return false;
-}
-
 static void pop_in_txn_settle(struct list_take *t) {
-    if (t->pop.to != NULL && !pop_in_txn_is_known(t, t->pop.to, list_other_end(t->pop.to_end)))
+    if (t->pop.to != NULL && !list_is_open(t->pop.to, list_other_end(t->pop.to_end), &t->row_waiter))
         return;
     for (size_t i = 0; i < t->key_count; i++)
-        if (t->queues[i] != NULL && !pop_in_txn_is_known(t, t->queues[i], t->pop.from))
+        if (t->queues[i] != NULL && !list_is_open(t->queues[i], t->pop.from, &t->row_waiter))
             return;
     pop_in_txn_join(t);
 }

@@ -33,6 +33,16 @@ void list_front_wait(struct queue *q, enum list_end wish, struct row_waiter *p) 
     list_front_ask(q, wish);
 }
 
+bool list_is_open(struct queue *q, enum list_end wish, struct row_waiter *p) {
+    if (!queue_is_open(q))
+        queue_wait_for_list(q, wish, p);
+    else if (q->list.front == END_NONE)
+        list_front_wait(q, wish, p);
+    else
+        return true;
+    return false;
+}
+
 static void fronts_encode(struct params *p, struct task *task) {
     const struct front_task *t = CONTAINER_OF(task, struct front_task, task);
 

@@ -22,5 +22,7 @@ void list_front_ask(struct queue *q, enum list_end wish);
 /* The same, and calls p->go after that. q->front is still END_NONE then if wish is END_NONE and the end is
  * not set. */
 void list_front_wait(struct queue *q, enum list_end wish, struct row_waiter *p);
+/* True if q has its row and its consume end. Otherwise p waits for the first that is missing. */
+bool list_is_open(struct queue *q, enum list_end wish, struct row_waiter *p);
 
 #endif

@@ -11,6 +11,7 @@
 struct queue_task {
     struct task task;
     struct queue *q;
+    enum list_end front; /* the wished consume end of a new row */
 };
 
 static struct queue_task *task_new(struct queue *q, struct op *op) {
@@ -28,15 +29,22 @@ static struct queue_task *task_new(struct queue *q, struct op *op) {
 /* Some rows were not inserted because another session was inserting them. */
 static bool some_unopened;
 
-static void start_opening(struct queue *q) {
+static void start_opening(struct queue *q, enum list_end front) {
+    struct queue_task *t = task_new(q, &op_open_queues);
+
+    t->front = front;
     q->row.opening = true;
-    batch_add(&task_new(q, &op_open_queues)->task);
+    batch_add(&t->task);
+}
+
+void queue_wait_for_list(struct queue *q, enum list_end front, struct row_waiter *p) {
+    list_push_back(&q->row.waiters, &p->node);
+    if (!q->row.opening)
+        start_opening(q, front);
 }
 
 void queue_wait_for_row(struct queue *q, struct row_waiter *p) {
-    list_push_back(&q->row.waiters, &p->node);
-    if (!q->row.opening)
-        start_opening(q);
+    queue_wait_for_list(q, END_NONE, p);
 }
 
 static void end_row_waiters(struct queue *q, const struct op_error *err) {
@@ -56,7 +64,13 @@ static void end_row_waiters(struct queue *q, const struct op_error *err) {
 }
 
 static void open_encode(struct params *p, struct task *t) {
-    params_bytea(p, 0, CONTAINER_OF(t, struct queue_task, task)->q->name);
+    const struct queue_task *o = CONTAINER_OF(t, struct queue_task, task);
+
+    params_bytea(p, 0, o->q->name);
+    if (o->front == END_NONE)
+        params_null(p, 1, PARAM_INT2);
+    else
+        params_int2(p, 1, (int16_t)o->front);
 }
 
 static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -67,6 +81,8 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
             continue;
         queue_set_id(q, row_int4(rows, i, COL_OPEN_QUEUES_ID));
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, COL_OPEN_QUEUES_PAUSE));
+        if (!row_null(rows, i, COL_OPEN_QUEUES_FRONT))
+            q->list.front = (enum list_end)row_int2(rows, i, COL_OPEN_QUEUES_FRONT);
         /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
          * id was unknown. */
         if (node_has_peers())
@@ -90,7 +106,7 @@ void queue_open_again(void) {
     some_unopened = false;
     QUEUE_EACH(q) {
         if (!q->row.opening && !list_empty(&q->row.waiters))
-            start_opening(q);
+            start_opening(q, END_NONE);
     }
 }
 
@@ -138,7 +154,7 @@ static void dropped(struct queue *q) {
         end_row_waiters(q, NULL);
         queue_signal(q);
     } else if (!list_empty(&q->row.waiters)) {
-        start_opening(q);
+        start_opening(q, END_NONE);
     } else if (q->users == 0) {
         queue_drop(q);
     }

@@ -413,12 +413,18 @@ static const struct stmt_case cases[] = {
     { SQL_OPEN_QUEUES, "finds what is there and makes what is not",
       .setup = "insert into pgdisque.queue (name, pause, created_at) values ('b', 2, '" DAY " 10:00+00'),"
                "('other', 1, '" DAY " 10:00+00')",
-      .params = { "{b}" }, .rows = "1 \"b\" 2 10:00:00" },
-    { SQL_OPEN_QUEUES, "makes as many as there are names", .params = { "{a,\"\",c}" }, .rows = ANY,
+      .params = { "{b}", "{null}" }, .rows = "1 \"b\" 2 10:00:00 -" },
+    { SQL_OPEN_QUEUES, "sets a consume end once",
+      .setup = "insert into pgdisque.queue (name, front) values ('left', 1), ('none', null), ('kept', 2)",
+      .params = { "{left,none,kept,new}", "{2,2,null,1}" }, .rows = ANY,
+      .query = "select string_agg(convert_from(name, 'UTF8') || front, ' ' order by id) from pgdisque.queue",
+      .found = "left1 none2 kept2 new1" },
+    { SQL_OPEN_QUEUES, "makes as many as there are names", .params = { "{a,\"\",c}", "{null,null,null}" },
+      .rows = ANY,
       .query = "select count(*), min(pause), max(pause), count(distinct id), bool_and(created_at <= now()) "
                "from pgdisque.queue",
       .found = "3 0 0 3 t" },
-    { SQL_OPEN_QUEUES, "nothing", .params = { "{}" } },
+    { SQL_OPEN_QUEUES, "nothing", .params = { "{}", "{}" } },
     { SQL_DROP_QUEUES, "with their counters, unless there are jobs or a pause",
       .jobs = "2/0/1 expires=11:00:00",
       .setup = "insert into pgdisque.queue (name, pause) values ('empty', 0), ('full', 0), ('paused', 2), "

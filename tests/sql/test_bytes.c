@@ -163,6 +163,7 @@ static int32_t open_queue(struct slice name) {
     int32_t id;
 
     params_bytea(&params, 0, name);
+    params_null(&params, 1, PARAM_INT2);
     res = run(SQL_OPEN_QUEUES);
     assert_int_equal(PQntuples(res), 1);
     expect_bytes(row_bytes(res, 0, 1), name);

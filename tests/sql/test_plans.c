@@ -122,7 +122,7 @@ static const struct planned planned[] = {
     { SQL_LOAD_NODES, 0, NULL },
     { SQL_LOAD_QUEUES, 0, NULL },
     { SQL_LOAD_SECRET, 0, NULL },
-    { SQL_OPEN_QUEUES, HOT, "'{a,b}'" },
+    { SQL_OPEN_QUEUES, HOT, "'{a,b}', '{1,null}'" },
     { SQL_PAUSE_QUEUES, 0, "'{1,2}', '{0,1}'" },
     { SQL_PEEK_FIRST, HOT, "1, 0, 5, 10, now(), 0, 50, 1000" },
     { SQL_PEEK_LAST, HOT, "1, 0, 5, 10, now(), 0, 50, 1000" },

@@ -454,8 +454,8 @@ static void one_name_is_one_queue(void **state) {
     (void)state;
     tables_clear(a);
     begin(a);
-    first = CALL(a, SQL_OPEN_QUEUES, "{q}");
-    SEND(b, SQL_OPEN_QUEUES, "{q}");
+    first = CALL(a, SQL_OPEN_QUEUES, "{q}", "{null}");
+    SEND(b, SQL_OPEN_QUEUES, "{q}", "{null}");
     assert_true(waits_for_lock(b));
     commit(a);
     second = call_result(b);

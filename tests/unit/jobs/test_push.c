@@ -152,12 +152,14 @@ static void begin_move(void) {
     assert_true(waiters_has(&getters[1].client));
 }
 
-static void open_queue(void) {
-    PGresult *res = fake_rows(3);
+static void open_queue(enum list_end front) {
+    PGresult *res = fake_rows(5);
 
     fake_set_int(res, 0, 0, 4, 7);
     fake_set_bytes(res, 0, 1, SLICE("new"));
     fake_set_int(res, 0, 2, 2, 0);
+    if (front != END_NONE)
+        fake_set_int(res, 0, 4, 2, front);
     fake_commit(fake_hot(), &res);
 }
 
@@ -169,7 +171,7 @@ static void test_unblock_before_the_row(void **state) {
     assert_true(list_take_unblock(&getters[1].client, true));
     assert_pushed("-UNBLOCKED");
     assert_false(list_take_unblock(&getters[1].client, true));
-    open_queue();
+    open_queue(END_NONE);
     assert_null(getters[1].client.get);
     assert_false(waiters_has(&getters[1].client));
 }
@@ -178,13 +180,30 @@ static void test_unblock_before_the_front(void **state) {
     (void)state;
     begin_move();
     batch_flush();
-    open_queue();
+    open_queue(END_NONE);
     batch_flush();
     assert_int_equal(sent(0)->stmt, SQL_FIND_FRONTS);
     assert_true(list_take_unblock(&getters[1].client, false));
     assert_pushed("*-1");
     fake_commit_empty(fake_hot());
     assert_null(getters[1].client.get);
+}
+
+/* ---- a new list ---- */
+
+/* The statement that inserts the row also sets the consume end. */
+static void test_two_transactions(void **state) {
+    struct slice argv[] = { SLICE("lpush"), SLICE("new"), SLICE("a") };
+
+    (void)state;
+    cmd_lpush(req_new(3, argv, NULL, on_end));
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_OPEN_QUEUES);
+    assert_int_equal(fake_element(sent(0), 1, 0), END_RIGHT);
+    open_queue(END_RIGHT);
+    batch_flush();
+    assert_int_equal(sent(0)->stmt, SQL_ADD_JOBS_ALIKE);
+    fake_commit_empty(fake_hot());
 }
 
 int main(void) {
@@ -194,6 +213,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_look_where_nothing_is_pushed, start, stop),
         cmocka_unit_test_setup_teardown(test_unblock_before_the_row, start, stop),
         cmocka_unit_test_setup_teardown(test_unblock_before_the_front, start, stop),
+        cmocka_unit_test_setup_teardown(test_two_transactions, start, stop),
     };
 
     return cmocka_run_group_tests(tests, group_start, fake_batch_stop);
