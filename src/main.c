@@ -9,7 +9,6 @@
 #include <event2/event.h>
 
 #include "admin/doctor.h"
-#include "admin/health.h"
 #include "admin/info.h"
 #include "admin/server.h"
 #include "base/clock.h"

@@ -1,11 +1,10 @@
-/* HEALTH: adds, takes and acknowledges a job, and measures the time. */
-#include "admin/health.h"
-
+/* HEALTH: adds, takes and acknowledges a real job, and measures the time. */
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/node.h"
 #include "base/stats.h"
+#include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
@@ -16,6 +15,12 @@
 #include "pg/db.h"
 #include "queue/queue.h"
 
+/*
+ * There is one job at a time. It serves all requests that arrived before it was added.
+ *
+ * All servers use the same hidden queue (queue.h). Each server takes its job by its key. A job that a failed
+ * server leaves there expires after a minute. Because of RETRY 0 it is not delivered again before.
+ */
 #define TIMEOUT_MS 5000
 #define TTL_S "60"
 #define TAKEN "ERR the job was added, but another client took it from the queue " QUEUE_HIDDEN
@@ -23,7 +28,7 @@
 /* A HEALTH request that waits for the end of a run. */
 struct health_waiter {
     struct list node;
-    struct heap_item deadline; /* clock_mono() */
+    struct timer timeout;
     struct req *r;
     int64_t timeout_ms;
 };
@@ -31,7 +36,7 @@ struct health_waiter {
 static struct {
     struct list next; /* requests that arrived since the run began */
     struct list now;  /* requests that this run serves */
-    struct heap deadlines;
+    struct timer begin;
     bool runs;
     struct task claim;
     struct job_key key; /* key of the test job */
@@ -40,11 +45,13 @@ static struct {
     bool unsure; /* the result of the claim was lost: the job may have been taken */
 } health = { .next = { &health.next, &health.next }, .now = { &health.now, &health.now } };
 
+static void health_begin_run(struct timer *t);
+
 /* ---- end of a run ---- */
 
 static void dismiss(struct health_waiter *p) {
     list_remove(&p->node);
-    heap_remove(&health.deadlines, &p->deadline);
+    timer_stop(&p->timeout);
 }
 
 /* error: the text of the error reply without the minus. Length 0: success. */
@@ -66,6 +73,8 @@ static void end_run(struct slice error) {
         health.q->users--;
     health.q = NULL;
     health.runs = false;
+    if (!list_empty(&health.next))
+        timer_set(&health.begin, clock_mono(), health_begin_run);
 }
 
 /* For a refused request of the server itself. Its reply is "-CODE text" and a line end. */
@@ -170,12 +179,16 @@ static void on_added(struct req *r) {
     req_free(r);
 }
 
-static void health_begin_run(void) {
+static void health_begin_run(struct timer *t) {
     const struct slice words[] = { SLICE("ADDJOB"), SLICE(QUEUE_HIDDEN), slice_str(node_self()->id),
                                    SLICE("0"),      SLICE("RETRY"),      SLICE("0"),
                                    SLICE("TTL"),    SLICE(TTL_S) };
-    struct req *r = req_new(LENGTH(words), words, NULL, on_added);
+    struct req *r;
 
+    (void)t;
+    if (health.runs || list_empty(&health.next))
+        return;
+    r = req_new(LENGTH(words), words, NULL, on_added);
     health.runs = true;
     health.taken = health.unsure = false;
     list_splice_back(&health.now, &health.next);
@@ -192,19 +205,8 @@ static const struct arg_option health_words[] = {
 
 static const struct arg_spec health_spec = { health_words, LENGTH(health_words), NULL, NULL, NULL };
 
-void cmd_health(struct req *r) {
-    struct health_waiter *p = req_alloc(r, sizeof *p);
-    int end;
-
-    p->r = r;
-    p->timeout_ms = TIMEOUT_MS;
-    if (!args_parse_or_reply(r, 1, &health_spec, p, &end))
-        return;
-    list_push_back(&health.next, &p->node);
-    heap_set(&health.deadlines, &p->deadline, clock_mono() + p->timeout_ms * US_PER_MS);
-}
-
-static void health_give_up(struct health_waiter *p) {
+static void health_give_up(struct timer *t) {
+    struct health_waiter *p = CONTAINER_OF(t, struct health_waiter, timeout);
     struct req *r = p->r;
     int64_t ms = p->timeout_ms;
 
@@ -215,19 +217,15 @@ static void health_give_up(struct health_waiter *p) {
         req_error(r, "NOREPL the database cannot be reached: %s", db_last_error());
 }
 
-void health_turn(int64_t mono_us) {
-    struct heap_item *first;
+void cmd_health(struct req *r) {
+    struct health_waiter *p = req_alloc(r, sizeof *p);
+    int end;
 
-    while ((first = heap_first(&health.deadlines)) != NULL && first->due <= mono_us)
-        health_give_up(CONTAINER_OF(first, struct health_waiter, deadline));
-    if (!health.runs && !list_empty(&health.next))
-        health_begin_run();
-}
-
-int64_t health_next_due(void) {
-    const struct heap_item *first = heap_first(&health.deadlines);
-
-    if (!health.runs && !list_empty(&health.next))
-        return 0;
-    return first == NULL ? INT64_MAX : first->due;
+    p->r = r;
+    p->timeout_ms = TIMEOUT_MS;
+    if (!args_parse_or_reply(r, 1, &health_spec, p, &end))
+        return;
+    list_push_back(&health.next, &p->node);
+    timer_set(&p->timeout, clock_mono() + p->timeout_ms * US_PER_MS, health_give_up);
+    timer_set(&health.begin, clock_mono(), health_begin_run);
 }

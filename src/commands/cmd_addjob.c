@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/heap.h"
 #include "base/node.h"
 #include "base/stats.h"
+#include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/client_txn.h"
 #include "batch/commit_marker.h"
@@ -28,12 +28,12 @@
 
 #define NOREPL_TIMEOUT "NOREPL Timeout reached before replicating to the requested number of nodes"
 
-static struct heap deadlines;
-
 /* True if the job enters the queue later, because of DELAY or because of its group. */
 static bool addjob_is_delayed(const struct add *a) {
     return a->opt.delay > 0 || addjob_has_group(&a->opt);
 }
+
+static void addjob_give_up(struct timer *t);
 
 /* ---- start ---- */
 
@@ -93,7 +93,7 @@ static void on_addjob_open(struct row_waiter *p, struct queue *q) {
 }
 
 void add_left(struct add *a) {
-    heap_remove(&deadlines, &a->deadline);
+    timer_stop(&a->timeout);
     a->q->users--;
     if (!addjob_is_delayed(a))
         a->q->adds.accepted--;
@@ -119,7 +119,7 @@ static void addjob_start(struct req *r, const struct add_options *opt, int64_t t
     list_init(&a->row_waiter.node);
     /* In a client transaction ms-timeout has no effect, because a job cannot be withdrawn from it. */
     if (timeout_ms > 0 && r->task.client_txn == NULL)
-        heap_set(&deadlines, &a->deadline, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS);
+        timer_set(&a->timeout, clock_mono() + at_most(timeout_ms, INT32_MAX) * US_PER_MS, addjob_give_up);
     queue_note_body(q, r->argv[2].len);
     q->users++;
     if (!addjob_is_delayed(a))
@@ -511,12 +511,12 @@ ADD_AGAIN_OP(op_grouped_replicated, "grouped_replicated", SQL_ADD_GROUPED, COMMI
 
 /* If the insert has been sent, the job cannot be withdrawn. It is deleted after the commit, unless it is
  * unique. */
-static void addjob_give_up(struct add *a) {
+static void addjob_give_up(struct timer *t) {
+    struct add *a = CONTAINER_OF(t, struct add, timeout);
     struct req *r = a->req;
 
     reply_error(r, "%s", db_disk_is_full() ? DISK_FULL : NOREPL_TIMEOUT);
     if (r->task.state == TASK_SENT || (r->task.state == TASK_QUEUED && a->again)) {
-        heap_remove(&deadlines, &a->deadline);
         a->given_up = true;
         client_detach(r);
         return;
@@ -525,17 +525,4 @@ static void addjob_give_up(struct add *a) {
     list_remove(&a->row_waiter.node);
     add_left(a);
     req_end(r);
-}
-
-void addjob_expire(int64_t mono_us) {
-    struct heap_item *first;
-
-    while ((first = heap_first(&deadlines)) != NULL && first->due <= mono_us)
-        addjob_give_up(CONTAINER_OF(first, struct add, deadline));
-}
-
-int64_t addjob_next_deadline(void) {
-    struct heap_item *first = heap_first(&deadlines);
-
-    return first == NULL ? INT64_MAX : first->due;
 }

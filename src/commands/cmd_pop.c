@@ -149,7 +149,7 @@ static void pop_start(struct list_take *t) {
     g->nohang = !t->blocks;
     g->moves = t->pop.to != NULL;
     g->count = t->count < config.batch_max ? t->count : config.batch_max;
-    g->deadline.due = t->deadline;
+    g->deadline_us = t->deadline;
     get_begin(g);
 }
 

@@ -128,7 +128,7 @@ void cmd_getjob(struct req *r) {
     g->with_tokens = o.with_tokens;
     g->count = o.count;
     if (timeout_ms > 0)
-        g->deadline.due = clock_mono() + timeout_ms * US_PER_MS;
+        g->deadline_us = clock_mono() + timeout_ms * US_PER_MS;
     get_begin(g);
 }
 

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "base/heap.h"
 #include "base/job_key.h"
+#include "base/timer.h"
 #include "base/util.h"
 #include "batch/op.h"
 #include "jobs/add_options.h"
@@ -17,7 +17,7 @@
 struct add {
     struct req *req;
     struct row_waiter row_waiter; /* while the queue has no row, or the key has contention */
-    struct heap_item deadline;    /* clock_mono() */
+    struct timer timeout;
     struct queue *q;
     struct add_options opt;
     struct job_key key;
@@ -53,14 +53,7 @@ void add_fail(struct task *t, const struct op_error *err);
 /* op.answer_lost: bootstrap.c has counted the job. */
 void add_answer_lost(struct task *t);
 
-/* Ends ADDJOBs whose ms-timeout is over, with -NOREPL. */
-void addjob_expire(int64_t mono_us);
 /* Deletes expired keys whose jobs are gone. */
 void add_unique_prune(void);
-/* ADDJOBs whose key another session is taking: sends those again that are due. */
-void add_unique_turn(int64_t mono_us);
-int64_t add_unique_next_turn(void);
-/* Next deadline of an ADDJOB, clock_mono(). INT64_MAX if there is none. */
-int64_t addjob_next_deadline(void);
 
 #endif

@@ -94,18 +94,28 @@ static void taken(struct add *a, const PGresult *rows, int row) {
 /* Requests whose key another session is taking, ordered by resume_us. */
 static struct list paused = { &paused, &paused };
 
+static void unique_resume(struct timer *t) {
+    for (;;) {
+        struct add *a = LIST_ENTRY(paused.next, struct add, row_waiter.node);
+
+        if (list_empty(&paused))
+            return;
+        if (a->resume_us > clock_mono()) {
+            timer_set(t, a->resume_us, unique_resume);
+            return;
+        }
+        list_remove(&a->row_waiter.node);
+        batch_add(&a->req->task);
+    }
+}
+
 static void pause_add(struct add *a) {
+    static struct timer resume;
+
     a->resume_us = clock_mono() + CONTENTION_PAUSE_US;
     list_push_back(&paused, &a->row_waiter.node);
-}
-
-int64_t add_unique_next_turn(void) {
-    return list_empty(&paused) ? INT64_MAX : LIST_ENTRY(paused.next, struct add, row_waiter.node)->resume_us;
-}
-
-void add_unique_turn(int64_t mono_us) {
-    while (add_unique_next_turn() <= mono_us)
-        batch_add(&LIST_ENTRY(list_pop_front(&paused), struct add, row_waiter.node)->req->task);
+    if (!timer_is_set(&resume))
+        timer_set(&resume, a->resume_us, unique_resume);
 }
 
 /* Most transactions that take a key have ended by the second try. A transaction of an application may stay open. */

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/heap.h"
 #include "base/node.h"
+#include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
@@ -21,9 +21,9 @@
 
 struct next {
     struct task task;
-    struct heap_item due; /* while it waits for tokens */
-    UT_hash_handle hh;    /* while it waits for tokens */
-    int64_t wait_us;      /* time until there are tokens; 0: not waiting for them */
+    struct timer due;  /* while it waits for tokens */
+    UT_hash_handle hh; /* while it waits for tokens */
+    int64_t wait_us;   /* time until there are tokens; 0: not waiting for them */
     unsigned tries;
     size_t len;
     char name[]; /* name of the group: the ID of its queue in 4 bytes, then its key */
@@ -31,7 +31,6 @@ struct next {
 
 /* Groups that wait for tokens, each once. */
 static struct next *paced;
-static struct heap dues;
 
 static int32_t queue_of(const struct next *n) {
     int32_t id;
@@ -81,12 +80,21 @@ static void groups_next_encode(struct params *p, struct task *t) {
     params_bytea(p, 1, (struct slice){ n->name + sizeof(int32_t), n->len - sizeof(int32_t) });
 }
 
+static void on_tokens(struct timer *t) {
+    struct next *n = CONTAINER_OF(t, struct next, due);
+
+    HASH_DEL(paced, n);
+    n->wait_us = 0;
+    n->tries = 0;
+    batch_add(&n->task);
+}
+
 static void pace(struct next *n) {
     if (is_paced(n)) {
         free(n);
         return;
     }
-    heap_set(&dues, &n->due, clock_mono() + n->wait_us);
+    timer_set(&n->due, clock_mono() + n->wait_us, on_tokens);
     HASH_ADD_KEYPTR(hh, paced, n->name, n->len, n);
 }
 
@@ -121,26 +129,6 @@ static void groups_next_done(struct task **tasks, size_t count, const PGresult *
 static void next_fail(struct task *t, const struct op_error *err) {
     (void)err;
     free(CONTAINER_OF(t, struct next, task));
-}
-
-void groups_turn(void) {
-    struct heap_item *first;
-
-    while ((first = heap_first(&dues)) != NULL && first->due <= clock_mono()) {
-        struct next *n = CONTAINER_OF(first, struct next, due);
-
-        heap_remove(&dues, &n->due);
-        HASH_DEL(paced, n);
-        n->wait_us = 0;
-        n->tries = 0;
-        batch_add(&n->task);
-    }
-}
-
-int64_t groups_next_turn(void) {
-    struct heap_item *first = heap_first(&dues);
-
-    return first == NULL ? INT64_MAX : first->due;
 }
 
 struct op op_next_in_groups = {

@@ -16,10 +16,6 @@
 void group_next(int32_t queue_id, struct slice key);
 /* The same for the group of that job, which waits in the group. */
 void group_of(struct job_key key);
-/* Releases jobs of groups that have tokens by now: QCONFIG per-group and rate. */
-void groups_turn(void);
-/* Time of the next groups_turn(), clock_mono(). INT64_MAX: never. */
-int64_t groups_next_turn(void);
 /* groups_look() is called once a second, groups_prune() once a minute. */
 void groups_look(void);
 void groups_prune(void);

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/heap.h"
+#include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/id_list.h"
@@ -20,8 +20,8 @@
 #define LAST_PAUSE_US (3 * US_PER_S)
 
 struct job_wait {
-    struct list of_job;   /* all requests that wait for the same job */
-    struct heap_item due; /* clock_mono(): the next query, or the timeout */
+    struct list of_job; /* all requests that wait for the same job */
+    struct timer due;   /* the next query, or the timeout */
     struct req *req;
     struct client *client; /* NULL after the reply, or after the client has disconnected */
     struct job_key key;
@@ -42,7 +42,6 @@ struct awaited {
 
 static struct {
     struct awaited *jobs;
-    struct heap due;
     size_t count;   /* waiting clients */
     size_t blocked; /* clients of these whose job was found once */
     int64_t ask_us;
@@ -91,7 +90,7 @@ static void waitjob_leave(struct job_wait *w) {
     list_remove(&w->of_job);
     if (a != NULL && list_empty(&a->waits))
         waitjob_forget(a);
-    heap_remove(&waits.due, &w->due);
+    timer_stop(&w->due);
     w->client->wait = NULL;
     w->client->blocked = false;
     w->client = NULL;
@@ -146,16 +145,18 @@ static void ask_others(void) {
     queue_announced |= ANNOUNCE_AWAITS;
 }
 
+static void on_due(struct timer *t);
+
 static void waitjob_look(struct job_wait *w) {
     w->list_read = true;
     w->look_again = false;
-    heap_set(&waits.due, &w->due, w->deadline_us);
+    timer_set(&w->due, w->deadline_us, on_due);
     ask_others();
     batch_add(&w->req->task);
 }
 
 static void rest(struct job_wait *w) {
-    heap_set(&waits.due, &w->due, waitjob_least(clock_mono() + w->pause_us, w->deadline_us));
+    timer_set(&w->due, waitjob_least(clock_mono() + w->pause_us, w->deadline_us), on_due);
     w->pause_us = waitjob_least(2 * w->pause_us, LAST_PAUSE_US);
 }
 
@@ -322,23 +323,13 @@ size_t waitjob_count(void) {
     return waits.blocked;
 }
 
-void waitjob_turn(int64_t mono_us) {
-    struct heap_item *first;
+static void on_due(struct timer *t) {
+    struct job_wait *w = CONTAINER_OF(t, struct job_wait, due);
 
-    while ((first = heap_first(&waits.due)) != NULL && first->due <= mono_us) {
-        struct job_wait *w = CONTAINER_OF(first, struct job_wait, due);
-
-        if (w->deadline_us <= mono_us)
-            end_empty(w);
-        else
-            waitjob_look(w);
-    }
-}
-
-int64_t waitjob_next_due(void) {
-    struct heap_item *first = heap_first(&waits.due);
-
-    return first == NULL ? INT64_MAX : first->due;
+    if (w->deadline_us <= clock_mono())
+        end_empty(w);
+    else
+        waitjob_look(w);
 }
 
 /* ---- start ---- */

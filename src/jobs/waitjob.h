@@ -38,9 +38,5 @@ void waitjob_end_all(void);
 void waitjob_look_all(void);
 /* Number of clients that wait and whose job was found. */
 size_t waitjob_count(void);
-/* Sends the polls that are due, and ends waiters whose time is over. */
-void waitjob_turn(int64_t mono_us);
-/* Time of the next waitjob_turn(), clock_mono(). INT64_MAX: never. */
-int64_t waitjob_next_due(void);
 
 #endif

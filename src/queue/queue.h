@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/hash.h"
-#include "base/heap.h"
 #include "base/job_key.h"
 #include "base/list.h"
+#include "base/timer.h"
 #include "base/util.h"
 #include "queue/scan_position.h"
 
@@ -70,12 +70,12 @@ struct queue_counters {
 
 /* Limits of a queue; queue_limits.h. */
 struct queue_limits {
-    bool limited;          /* the queue has max-active or rate, over all groups */
-    bool full;             /* max-active is reached: do not claim */
-    bool paced;            /* do not claim before the next token, even if a slot becomes free */
-    uint64_t rooms;        /* how often a concurrency slot may have become free */
-    struct heap_item look; /* clock_mono() of the next claim without a notification */
-    int64_t look_wait_us;  /* the last wait until `look` */
+    bool limited;         /* the queue has max-active or rate, over all groups */
+    bool full;            /* max-active is reached: do not claim */
+    bool paced;           /* do not claim before the next token, even if a slot becomes free */
+    uint64_t rooms;       /* how often a concurrency slot may have become free */
+    struct timer look;    /* the next claim without a notification */
+    int64_t look_wait_us; /* the last wait until `look` */
 };
 
 /* The queue as a list; list_orientation.h. */

@@ -11,8 +11,6 @@
 /* The longest wait. It bounds the delay if a notification is lost. */
 #define LOOK_US US_PER_S
 
-static struct heap looks;
-
 static bool has_limits(const struct queue *q) {
     return setting_of(q, SETTING_MAX_ACTIVE) > 0 || setting_of(q, SETTING_RATE) > 0;
 }
@@ -33,8 +31,15 @@ void limits_heard_room(struct queue *q) {
     if (!q->limits.full || q->limits.paced)
         return;
     q->limits.full = false;
-    heap_remove(&looks, &q->limits.look);
+    timer_stop(&q->limits.look);
     queue_signal(q);
+}
+
+static void limits_look(struct timer *t) {
+    struct queue *q = CONTAINER_OF(t, struct queue, limits.look);
+
+    q->limits.paced = false;
+    limits_heard_room(q);
 }
 
 void limits_room(struct queue *q) {
@@ -53,12 +58,12 @@ static int64_t next_wait(const struct queue *q) {
 static void set_full(struct queue *q, bool soon) {
     q->limits.full = true;
     q->limits.look_wait_us = soon ? next_wait(q) : LOOK_US;
-    heap_set(&looks, &q->limits.look, clock_mono() + q->limits.look_wait_us);
+    timer_set(&q->limits.look, clock_mono() + q->limits.look_wait_us, limits_look);
 }
 
 static void set_paced(struct queue *q, int64_t wait_us) {
     q->limits.full = q->limits.paced = true;
-    heap_set(&looks, &q->limits.look, clock_mono() + wait_us);
+    timer_set(&q->limits.look, clock_mono() + wait_us, limits_look);
 }
 
 /* If a concurrency slot has become free since the claim was sent, the queue does not become full. */
@@ -74,22 +79,5 @@ void limits_not_full(struct queue *q) {
 }
 
 void limits_drop(struct queue *q) {
-    heap_remove(&looks, &q->limits.look);
-}
-
-void limits_turn(void) {
-    struct heap_item *first;
-
-    while ((first = heap_first(&looks)) != NULL && first->due <= clock_mono()) {
-        struct queue *q = CONTAINER_OF(first, struct queue, limits.look);
-
-        q->limits.paced = false;
-        limits_heard_room(q);
-    }
-}
-
-int64_t limits_next_turn(void) {
-    struct heap_item *first = heap_first(&looks);
-
-    return first == NULL ? INT64_MAX : first->due;
+    timer_stop(&q->limits.look);
 }

@@ -29,9 +29,4 @@ void limits_not_full(struct queue *q);
 /* Removes the queue, which is about to be freed. */
 void limits_drop(struct queue *q);
 
-/* Signals the queues whose time is over. */
-void limits_turn(void);
-/* clock_mono() of the next such time, INT64_MAX if there is none. */
-int64_t limits_next_turn(void);
-
 #endif

@@ -17,12 +17,12 @@
 static struct {
     struct list fresh;
     struct list unsettled; /* requests whose patterns are not settled; glob_is_settled() */
-    struct heap deadlines;
     uint64_t arrivals;
     size_t blocked;
 } waiters;
 
 static void on_settled(void);
+static void on_timeout(struct timer *t);
 
 void waiters_init(void) {
     list_init(&waiters.fresh);
@@ -67,8 +67,8 @@ struct get *get_new(struct req *r, const struct get_source *sources, size_t coun
 }
 
 static void arm_deadline(struct get *g) {
-    if (g->deadline.due != 0 && !heap_has(&g->deadline))
-        heap_set(&waiters.deadlines, &g->deadline, g->deadline.due);
+    if (g->deadline_us != 0 && !timer_is_set(&g->timeout))
+        timer_set(&g->timeout, g->deadline_us, on_timeout);
 }
 
 void get_start(struct get *g) {
@@ -178,7 +178,7 @@ static void leave_all(struct get *g) {
 }
 
 static bool is_late(const struct get *g) {
-    return g->deadline.due != 0 && g->deadline.due <= clock_mono();
+    return g->deadline_us != 0 && g->deadline_us <= clock_mono();
 }
 
 void get_wait(struct get *g) {
@@ -312,7 +312,7 @@ void get_end(struct get *g) {
     if (g->kind != NULL)
         g->kind->ended(g);
     list_remove(&g->in_fresh);
-    heap_remove(&waiters.deadlines, &g->deadline);
+    timer_stop(&g->timeout);
     for (size_t i = 0; i < g->wait_count; i++) {
         if (g->waits[i].from.q != NULL)
             queue_unwait(g->waits[i].from.q);
@@ -475,7 +475,7 @@ void get_finish(struct get *g) {
 
 /* The request goes on without a client. The jobs that are being claimed for it are put back. */
 static void abandon(struct get *g) {
-    heap_remove(&waiters.deadlines, &g->deadline);
+    timer_stop(&g->timeout);
     g->client->get = NULL;
     g->client = NULL;
 }
@@ -535,28 +535,16 @@ static bool is_being_served(const struct get *g) {
     return g->kind != NULL && g->state != GET_WAITING && batch_connected(CONN_WRITE);
 }
 
-void waiters_expire(int64_t mono_us) {
-    struct heap_item *first;
+static void on_timeout(struct timer *t) {
+    struct get *g = CONTAINER_OF(t, struct get, timeout);
 
-    while ((first = heap_first(&waiters.deadlines)) != NULL && first->due <= mono_us) {
-        struct get *g = CONTAINER_OF(first, struct get, deadline);
-
-        if (is_being_served(g)) {
-            heap_remove(&waiters.deadlines, first);
-            continue;
-        }
-        if (g->state != GET_CLAIMING) {
-            get_end_empty(g);
-            continue;
-        }
-        abandon(g);
-        waiters_reply_nothing(g);
-        client_detach(g->req);
+    if (is_being_served(g))
+        return;
+    if (g->state != GET_CLAIMING) {
+        get_end_empty(g);
+        return;
     }
-}
-
-int64_t waiters_next_deadline(void) {
-    struct heap_item *first = heap_first(&waiters.deadlines);
-
-    return first == NULL ? INT64_MAX : first->due;
+    abandon(g);
+    waiters_reply_nothing(g);
+    client_detach(g->req);
 }

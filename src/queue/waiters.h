@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <libpq-fe.h>
-#include "base/heap.h"
 #include "base/job_key.h"
 #include "base/list.h"
+#include "base/timer.h"
 #include "net/client.h"
 #include "net/request.h"
 #include "queue/pattern_index.h"
@@ -96,8 +96,9 @@ struct get {
     bool unblocked;  /* CLIENT UNBLOCK came during a move: it ends if that moves nothing */
     bool with_error; /* the end after `unblocked` is an error */
     int64_t count;
-    uint64_t arrival;          /* order of arrival */
-    struct heap_item deadline; /* clock_mono(); not set: no timeout */
+    uint64_t arrival;    /* order of arrival */
+    int64_t deadline_us; /* clock_mono(); 0: no timeout */
+    struct timer timeout;
     struct list in_fresh;
     /* Claiming: the places in the reply. A claimed row fills one place, and a place can stay empty. */
     struct job *jobs;
@@ -176,10 +177,6 @@ bool waiters_unblock(struct client *c, bool error);
 #define WAITERS_LEAVING "LEAVING This node is leaving the cluster, please connect to a different one"
 /* Ends all waiting requests: with error or, if that is NULL, with no job. */
 void waiters_end_all(const char *error);
-/* Ends the requests whose timeout is over. */
-void waiters_expire(int64_t mono_us);
-/* clock_mono() of the next timeout, INT64_MAX if there is none. */
-int64_t waiters_next_deadline(void);
 size_t waiters_blocked(void);
 
 /* The ID of a job as clients see it. */

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-#include "admin/health.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/node.h"
 #include "base/stats.h"
+#include "base/timer.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "batch/dead_rows.h"
@@ -309,18 +309,12 @@ void cron_turn(void) {
         cron.next_tick = clock_mono() + TICK_US;
         tick();
     }
-    waiters_expire(clock_mono());
-    waitjob_turn(clock_mono());
-    addjob_expire(clock_mono());
-    add_unique_turn(clock_mono());
-    health_turn(clock_mono());
+    timers_run(clock_mono());
     if (load_is_under_way())
         return;
     end_leases();
     expiry_wake();
     schedule_turn();
-    limits_turn();
-    groups_turn();
 }
 
 static int64_t maintenance_least(int64_t a, int64_t b) {
@@ -329,13 +323,7 @@ static int64_t maintenance_least(int64_t a, int64_t b) {
 
 int64_t cron_wait(void) {
     int64_t mono =
-        maintenance_least(
-            maintenance_least(maintenance_least(cron.next_tick, add_unique_next_turn()),
-                              maintenance_least(waiters_next_deadline(), waitjob_next_due())),
-            maintenance_least(maintenance_least(addjob_next_deadline(), limits_next_turn()),
-                              maintenance_least(health_next_due(),
-                                                maintenance_least(groups_next_turn(), peers_next_due())))) -
-        clock_mono();
+        maintenance_least(maintenance_least(cron.next_tick, timers_next()), peers_next_due()) - clock_mono();
     int64_t db =
         maintenance_least(maintenance_least(lease_next_end(), expiry_next_wake()), schedule_next_turn());
     int64_t wait = load_is_under_way() || db == INT64_MAX ? mono : maintenance_least(mono, db - clock_db());

@@ -179,7 +179,7 @@ static inline void getters_stop(void) {
         worker_leave(&getters[i].client);
     }
     assert_int_equal(waiters_blocked(), 0);
-    assert_true(waiters_next_deadline() == INT64_MAX);
+    assert_true(timers_next() == INT64_MAX);
     QUEUE_EACH(q) {
         assert_true(list_empty(&q->waiting.list));
         assert_int_equal(q->users, 0);

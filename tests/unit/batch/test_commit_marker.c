@@ -60,7 +60,7 @@ static int stop(void **state) {
     (void)state;
     node_forget(node_get(OTHER));
     assert_true(batch_idle());
-    assert_true(addjob_next_deadline() == INT64_MAX);
+    assert_true(timers_next() == INT64_MAX);
     assert_int_equal(queue_named("q1")->adds.accepted, 0);
     assert_int_equal(queue_named("q1")->adds.sent, 0);
     getters_stop();
@@ -383,7 +383,7 @@ static void test_given_up_while_it_is_asked_for(void **state) {
 
     (void)state;
     txn = lose_one("ADDJOB q1 a 100");
-    addjob_expire(clock_mono() + 100 * US_PER_MS);
+    timers_run(clock_mono() + 100 * US_PER_MS);
     assert_replies("0:-NOREPL");
     answer(txn);
     assert_unmarked(SQL_ACK_JOBS);

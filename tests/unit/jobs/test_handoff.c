@@ -42,7 +42,7 @@ static int stop(void **state) {
     (void)state;
     waiters_end_all(NULL);
     assert_true(batch_idle());
-    assert_true(addjob_next_deadline() == INT64_MAX);
+    assert_true(timers_next() == INT64_MAX);
     getters_stop();
     lease_clear();
     return 0;
@@ -321,11 +321,11 @@ static void test_timeout_before_the_commit(void **state) {
     struct get *g = new_get(1, "q1");
 
     (void)state;
-    g->deadline.due = clock_mono() + 1000;
+    g->deadline_us = clock_mono() + 1000;
     get_wait(g);
     add("ADDJOB q1 a 0");
     batch_flush();
-    waiters_expire(clock_mono() + 1000);
+    timers_run(clock_mono() + 1000);
     assert_replies("1:nil");
     commit();
     assert_replies("add:D");
@@ -415,9 +415,9 @@ static void test_not_sent_in_time(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 a 100");
     batch_flush();
-    addjob_expire(clock_mono() + 99 * US_PER_MS);
+    timers_run(clock_mono() + 99 * US_PER_MS);
     assert_replies("");
-    addjob_expire(clock_mono() + 100 * US_PER_MS);
+    timers_run(clock_mono() + 100 * US_PER_MS);
     assert_replies("add:NOREPL");
     fake_hot()->state = DB_READY;
     batch_flush();
@@ -439,7 +439,7 @@ static void test_passed_over_and_not_sent_in_time(void **state) {
     assert_int_equal(fake_hot()->sent_txns, 1);
     assert_int_equal(fake_count(fake_hot()), 2);
     assert_int_equal(queue_named("q1")->adds.sent, 1);
-    addjob_expire(clock_mono() + 100 * US_PER_MS);
+    timers_run(clock_mono() + 100 * US_PER_MS);
     assert_int_equal(queue_named("q1")->adds.sent, 1);
     assert_int_equal(queue_named("q1")->adds.accepted, 2);
     assert_replies("add:NOREPL");

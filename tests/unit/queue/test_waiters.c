@@ -178,16 +178,16 @@ static void test_late(void **state) {
     struct get *g = new_get(1, "q1");
 
     (void)state;
-    g->deadline.due = clock_mono();
+    g->deadline_us = clock_mono();
     get_wait(g);
     assert_replies("1:nil");
-    assert_true(waiters_next_deadline() == INT64_MAX);
+    assert_true(timers_next() == INT64_MAX);
 }
 
 static void wait_until(int number, const char *names, int64_t due) {
     struct get *g = new_get(number, names);
 
-    g->deadline.due = due;
+    g->deadline_us = due;
     get_wait(g);
 }
 
@@ -199,15 +199,15 @@ static void test_timeouts(void **state) {
     wait_until(2, "q2 q1", now + 10);
     wait_for(3, "q1");
     wait_until(4, "q1", now + 20);
-    assert_true(waiters_next_deadline() == now + 10);
-    waiters_expire(now + 9);
+    assert_true(timers_next() == now + 10);
+    timers_run(now + 9);
     assert_replies("");
-    waiters_expire(now + 20);
+    timers_run(now + 20);
     assert_replies("2:nil 4:nil");
     assert_waiting("q1", "1 3");
     assert_waiting("q2", "");
-    assert_true(waiters_next_deadline() == now + 30);
-    waiters_expire(INT64_MAX - 1);
+    assert_true(timers_next() == now + 30);
+    timers_run(INT64_MAX - 1);
     assert_replies("1:nil");
     assert_waiting("q1", "3");
 }
@@ -216,9 +216,9 @@ static void test_timeout_before_the_first_txn(void **state) {
     struct get *g = new_get(1, "q1");
 
     (void)state;
-    g->deadline.due = clock_mono() + 1000;
+    g->deadline_us = clock_mono() + 1000;
     get_start(g);
-    waiters_expire(clock_mono() + 1000);
+    timers_run(clock_mono() + 1000);
     assert_replies("1:nil");
     assert_null(get_next_fresh());
 }
@@ -232,12 +232,12 @@ static void test_timeout_while_claiming(void **state) {
     g = get_of(1);
     get_claim(g);
     get_add_place(g);
-    waiters_expire(clock_mono() + 1000);
+    timers_run(clock_mono() + 1000);
     assert_replies("1:nil");
     assert_null(getters[1].client.get);
     assert_null(g->client);
     assert_int_equal(getters[1].ends, 0);
-    assert_true(waiters_next_deadline() == INT64_MAX);
+    assert_true(timers_next() == INT64_MAX);
     gone(1);
     g->pending = 0;
     get_finish(g);
@@ -311,7 +311,7 @@ static void test_in_vain_and_late(void **state) {
     (void)state;
     wait_until(1, "q1", clock_mono() + 1);
     get_claim(get_of(1));
-    while (clock_mono() < get_of(1)->deadline.due)
+    while (clock_mono() < get_of(1)->deadline_us)
         clock_turn();
     in_vain(1);
     assert_replies("1:nil");
@@ -383,7 +383,7 @@ static void test_gone_while_waiting(void **state) {
     assert_int_equal(getters[1].ends, 1);
     assert_null(getters[1].client.get);
     assert_int_equal(waiters_blocked(), 1);
-    assert_true(waiters_next_deadline() == INT64_MAX);
+    assert_true(timers_next() == INT64_MAX);
     gone(1);
     assert_int_equal(getters[1].ends, 1);
     assert_replies("");
@@ -400,7 +400,7 @@ static void test_gone_while_claiming(void **state) {
     gone(1);
     assert_int_equal(getters[1].ends, 0);
     assert_null(g->client);
-    assert_true(waiters_next_deadline() == INT64_MAX);
+    assert_true(timers_next() == INT64_MAX);
     g->pending = 0;
     get_finish(g);
     assert_int_equal(getters[1].ends, 1);
