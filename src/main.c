@@ -198,7 +198,7 @@ static void on_main_timer(evutil_socket_t fd, short what, void *arg) {
 }
 
 static bool is_pending(void) {
-    return clients_pending() || long_works_pending() || claims_pending();
+    return clients_pending() || long_works_pending() || claims_pending() || batch_pending();
 }
 
 static void wait_for_events(void) {

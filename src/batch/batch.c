@@ -27,7 +27,8 @@ struct conn {
     size_t queued;                /* queued tasks of its operations */
     struct txn txns[DB_MAX_TXNS]; /* a ring: sent transactions, from `oldest` on */
     size_t oldest;
-    size_t lost; /* lost transactions, whose tasks are sent again after the last one is lost, too */
+    bool was_divided; /* the last transaction was that of a divided task */
+    size_t lost;      /* lost transactions, whose tasks are sent again after the last one is lost, too */
 };
 
 /* Kinds of transactions on the write connection. They take turns, so that retries of failed tasks and ASYNC
@@ -456,7 +457,7 @@ static void add_suspects(struct txn *f) {
 static void add_ops(struct txn *f, enum commit_kind kind) {
     FILLED_EACH(op)
         if (op->conn == f->db->kind && op->commit == kind && !op->contention.on &&
-            !(f->unsettled && op->takes))
+            !(f->unsettled && op->takes) && op->encode_from == NULL)
             add_op(f, op);
 }
 
@@ -522,13 +523,17 @@ static bool suspects_unsettled(void) {
     return false;
 }
 
-/* Kinds with no queued tasks lose their turn. Tasks of lost transactions are sent before all others. Between
- * a change that may have been committed and its repetition, no job is taken. */
-static void build(struct txn *f) {
+static void txn_clear_parts(struct txn *f) {
     f->part_count = f->task_count = 0;
     f->bytes = 0;
     f->is_client_txn = f->checks = f->unsettled = false;
     f->contended = NULL;
+}
+
+/* Kinds with no queued tasks lose their turn. Tasks of lost transactions are sent before all others. Between
+ * a change that may have been committed and its repetition, no job is taken. */
+static void build(struct txn *f) {
+    txn_clear_parts(f);
     if (f->db->kind != CONN_WRITE) {
         build_other(f);
         return;
@@ -546,7 +551,7 @@ static void build(struct txn *f) {
 
 static void on_completed(struct db_conn *db, const struct db_result *result);
 
-static void send_txn(struct txn *f) {
+static void finish_txn(struct txn *f) {
     struct task **tasks = f->tasks;
 
     for (size_t i = 0; i < f->part_count; i++) {
@@ -556,6 +561,10 @@ static void send_txn(struct txn *f) {
     f->marked = commit_marker_write(&f->marker, db_params(f->db));
     if (f->marked)
         db_statement(f->db, SQL_MARK_COMMIT);
+}
+
+static void send_txn(struct txn *f) {
+    finish_txn(f);
     db_send(f->db, on_completed);
 }
 
@@ -595,7 +604,84 @@ static bool split_load(const struct conn *conn, struct txn *f) {
     return true;
 }
 
+/* ---- divided tasks ---- */
+
+static void encode_part(struct txn *f, struct task *t) {
+    struct params *p = db_params(f->db);
+    size_t from = f->next_row;
+
+    f->next_row = t->op->encode_from(p, t, from);
+    p->rows = f->next_row - from;
+}
+
+static void send_part(struct txn *f, const struct task *t) {
+    if (f->next_row < t->rows)
+        db_send_part(f->db, on_completed);
+    else
+        db_send(f->db, on_completed);
+}
+
+/* The commit marker follows the first statement, because the number of the marker is that of this turn. A failure of a
+ * later statement counts as one of the commit. */
+static void begin_divided(struct txn *f, struct task *t) {
+    txn_clear_parts(f);
+    (void)batch_begin(f, t->op);
+    t->first_row = f->next_row = 0;
+    encode_part(f, t);
+    batch_append_task(f, t);
+    finish_statement(f, t->op, NULL);
+    finish_txn(f);
+    send_part(f, t);
+}
+
+static void continue_divided(struct txn *f) {
+    struct task *t = f->tasks[0];
+
+    if (!db_takes_part(f->db))
+        return;
+    encode_part(f, t);
+    stats.rows += db_params(f->db)->rows;
+    db_statement(f->db, t->op->stmt);
+    send_part(f, t);
+}
+
+static struct task *divided_task(const struct conn *conn) {
+    FILLED_EACH(op)
+        if (op->conn == conn->db->kind && op->encode_from != NULL && !op->contention.on)
+            return first_task(op);
+    return NULL;
+}
+
+/* True if the connection is for a divided task now. Such tasks and others take turns. */
+static bool flush_divided(struct conn *conn) {
+    struct task *t;
+
+    if (conn->db->open) {
+        continue_divided(&conn->txns[conn->oldest]);
+        return true;
+    }
+    t = divided_task(conn);
+    if (t == NULL || (conn->was_divided && conn->queued > t->op->queued)) {
+        conn->was_divided = false;
+        return false;
+    }
+    if (conn->db->sent_txns == 0 && db_has_room(conn->db)) {
+        conn->was_divided = true;
+        conn->txns[conn->oldest].db = conn->db;
+        begin_divided(&conn->txns[conn->oldest], t);
+    }
+    return true;
+}
+
+bool batch_pending(void) {
+    const struct db_conn *db = batch.conns[CONN_LARGE].db;
+
+    return db != NULL && db_takes_part(db);
+}
+
 static void conn_flush(struct conn *conn) {
+    if (conn->db->kind == CONN_LARGE && flush_divided(conn))
+        return;
     while (db_has_room(conn->db)) {
         struct txn *f = &conn->txns[(conn->oldest + conn->db->sent_txns) % DB_MAX_TXNS];
 

@@ -38,6 +38,9 @@ bool batch_withdraw(struct task *t);
 /* Called at the end of a turn. Builds transactions and sends them on the connections that are free. */
 void batch_flush(void);
 
+/* True if a divided task continues: the next turn must not wait for events. */
+bool batch_pending(void);
+
 /* True if a connection of this kind is established. */
 bool batch_connected(enum conn_kind kind);
 /* True if no task is queued and no transaction is sent but not ended. */

@@ -34,6 +34,7 @@ struct txn {
     size_t quota;
     size_t of;
     size_t splittable_count; /* how many such tasks it took */
+    size_t next_row;         /* of a divided task: the first row that is not sent */
     struct part parts[DB_MAX_STATEMENTS];
     size_t part_count;
     struct task **tasks;

@@ -92,6 +92,10 @@ struct op {
     void (*begin)(struct params *p);
     /* Appends the rows of t, at least one, to the parameters of the statement. NULL: it has no arrays. */
     void (*encode)(struct params *p, struct task *t);
+    /* For a large task, which gets a transaction of its own. Appends some rows of t, from that one on, and returns the
+     * index of the next row. The others follow in further statements, in later turns. done() gets the result of the first
+     * statement. NULL: the operation has no such tasks. */
+    size_t (*encode_from)(struct params *p, struct task *t, size_t from);
     /* May be NULL. The transaction is committed. rows: the result of the statement, for its tasks[count] in the order of
      * encoding. All results of a transaction live until the done() of its last statement has returned. */
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);

@@ -23,6 +23,8 @@
 
 /* About the bytes of a row without the body. */
 #define ROW_BYTES 100
+/* About the bytes of a large push that are sent in one turn. */
+#define PART_BYTES ((size_t)4 * 1024 * 1024)
 
 struct push {
     struct req *req;
@@ -217,25 +219,41 @@ static void push_note_sent(struct push *p, struct task *t) {
     commit_marker(t);
 }
 
+static void encode_element(struct params *params, const struct push *p, size_t i) {
+    struct job_times at = times_of(p, i);
+
+    params_int8(params, 0, p->ids[i]);
+    params_time(params, 1, at.ready_at);
+    params_time(params, 2, at.expires_at);
+    if (at.wake_at == TIME_NEVER)
+        params_null(params, 3, PARAM_TIME);
+    else
+        params_time(params, 3, at.wake_at);
+    params_int4(params, 4, p->q->id);
+    params_int4(params, 5, (int32_t)p->opt.retry);
+    add_encode_attempts(params, 6, &p->opt);
+    params_bytea(params, 9, p->values[i]);
+}
+
 static void push_encode(struct params *params, struct task *t) {
     struct push *p = REQ_OF_TASK(t)->data;
 
     push_note_sent(p, t);
-    for (size_t i = 0; i < p->count; i++) {
-        struct job_times at = times_of(p, i);
+    for (size_t i = 0; i < p->count; i++)
+        encode_element(params, p, i);
+}
 
-        params_int8(params, 0, p->ids[i]);
-        params_time(params, 1, at.ready_at);
-        params_time(params, 2, at.expires_at);
-        if (at.wake_at == TIME_NEVER)
-            params_null(params, 3, PARAM_TIME);
-        else
-            params_time(params, 3, at.wake_at);
-        params_int4(params, 4, p->q->id);
-        params_int4(params, 5, (int32_t)p->opt.retry);
-        add_encode_attempts(params, 6, &p->opt);
-        params_bytea(params, 9, p->values[i]);
+static size_t push_encode_from(struct params *params, struct task *t, size_t from) {
+    struct push *p = REQ_OF_TASK(t)->data;
+    size_t bytes = 0, i = from;
+
+    if (from == 0)
+        push_note_sent(p, t);
+    for (; i < p->count && bytes < PART_BYTES; i++) {
+        encode_element(params, p, i);
+        bytes += p->values[i].len + ROW_BYTES;
     }
+    return i;
 }
 
 static bool push_shape(const struct task *t, struct op_shape *shape) {
@@ -402,6 +420,7 @@ struct op op_push_large = {
     .stmt = SQL_PUSH_JOBS,
     .conn = CONN_LARGE,
     .encode = push_encode,
+    .encode_from = push_encode_from,
     .done = push_done,
     .fail = push_fail,
     .again = push_again,

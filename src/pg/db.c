@@ -135,6 +135,7 @@ static void db_disconnect(struct db_conn *conn) {
     probe_stop(&conn->probe);
     conn->beating = false;
     conn->suspicions = 0;
+    conn->open = false;
     PQfinish(conn->pg);
     conn->pg = NULL;
     count_unflushed(conn, 0);
@@ -146,7 +147,7 @@ static struct db_txn *oldest(struct db_conn *conn) {
 
 /* The transaction that the next statement belongs to. */
 static struct db_txn *in_making(struct db_conn *conn) {
-    return &conn->txns[(conn->oldest + conn->sent_txns) % DB_MAX_TXNS];
+    return &conn->txns[(conn->oldest + conn->sent_txns - conn->open) % DB_MAX_TXNS];
 }
 
 /* Reports the end of the oldest transaction. */
@@ -282,8 +283,13 @@ bool conn_send_all(struct db_conn *conn) {
 
 /* ---- unresponsive connections ---- */
 
+/* Results of an open transaction stay in libpq's buffer, because libpq then has no command that they belong to. */
+static bool awaits_results(const struct db_conn *conn) {
+    return conn->beating || conn->sent_txns - conn->open > conn->arrived || conn->fence == FENCE_SENT;
+}
+
 static bool awaits_answer(const struct db_conn *conn) {
-    return conn->beating || conn->sent_txns > conn->arrived || conn->fence == FENCE_SENT;
+    return conn->open || awaits_results(conn);
 }
 
 bool conn_hangs(const struct db_conn *conn) {
@@ -562,7 +568,7 @@ static void beating_step(struct db_conn *conn, PGresult *res) {
 }
 
 static void flying_step(struct db_conn *conn) {
-    while (conn->state >= DB_READY && awaits_answer(conn) && !PQisBusy(conn->pg)) {
+    while (conn->state >= DB_READY && awaits_results(conn) && !PQisBusy(conn->pg)) {
         PGresult *res = PQgetResult(conn->pg);
 
         if (res == NULL && PQstatus(conn->pg) == CONNECTION_OK)
@@ -638,14 +644,30 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
     params_reset(&conn->params);
 }
 
-void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
-    if (!awaits_answer(conn))
-        stir(conn);
+static void note_sent_txn(struct db_conn *conn,
+                          void (*on_completed)(struct db_conn *, const struct db_result *)) {
     in_making(conn)->on_completed = on_completed;
     conn->sent_txns++;
     conn->state = DB_BUSY;
     conn->wanted = conn->durability;
     stats.transactions++;
+}
+
+void db_send_part(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
+    stir(conn);
+    if (!conn->open)
+        note_sent_txn(conn, on_completed);
+    conn->open = true;
+    if (conn->broken || !conn_send_all(conn))
+        conn_broken(conn);
+}
+
+void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *)) {
+    if (!awaits_results(conn))
+        stir(conn);
+    if (!conn->open)
+        note_sent_txn(conn, on_completed);
+    conn->open = false;
     if (conn->broken || PQpipelineSync(conn->pg) != 1 || !conn_send_all(conn))
         conn_broken(conn);
 }

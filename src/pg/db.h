@@ -135,6 +135,7 @@ struct db_conn {
     struct db_txn txns[DB_MAX_TXNS]; /* a ring */
     size_t oldest;                   /* index of the oldest transaction that has not ended */
     size_t sent_txns;                /* transactions sent and not ended */
+    bool open;                       /* the newest of them gets more statements */
     int64_t stirred_us;  /* clock_mono(): when bytes last arrived, or when the wait for them began */
     size_t arrived;      /* oldest transactions whose results are complete, and which the fence holds back */
     bool wait_cancelled; /* in the transaction whose result arrives next */
@@ -164,7 +165,8 @@ void db_conn_free(struct db_conn *conn);
 
 /* May another transaction be sent? */
 static inline bool db_has_room(const struct db_conn *conn) {
-    return conn->state >= DB_READY && conn->sent_txns < DB_MAX_TXNS && conn->fence == FENCE_NONE;
+    return conn->state >= DB_READY && conn->sent_txns < DB_MAX_TXNS && conn->fence == FENCE_NONE &&
+           !conn->open;
 }
 /* Sets the durability of the next transaction. Call it before the first statement. Without it the transaction has the
  * durability of the session. */
@@ -176,6 +178,14 @@ struct params *db_params(struct db_conn *conn);
 void db_statement(struct db_conn *conn, enum sql_stmt stmt);
 /* Sends the transaction, which must have a statement. db_has_room() must be true. */
 void db_send(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *));
+
+/* Sends the statements so far, and keeps the transaction open for more of them. db_send() ends it. The connection must
+ * not have sent another transaction before. */
+void db_send_part(struct db_conn *conn, void (*on_completed)(struct db_conn *, const struct db_result *));
+/* Does the open transaction take its next statement now? Its earlier statements have left libpq's buffer. */
+static inline bool db_takes_part(const struct db_conn *conn) {
+    return conn->open && conn->unflushed == 0;
+}
 
 /* Has a standby become the primary since the last call? It may lack commits that it had not received. */
 bool db_was_promoted(void);

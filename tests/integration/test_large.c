@@ -1,6 +1,7 @@
 /* Large requests: their jobs are added over a connection of their own, and other clients need not wait for them. */
 #include "fixture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,16 @@ static int stop(void **state) {
     PQfinish(gate);
     free(body);
     return 0;
+}
+
+static long long wire_reply_number(struct wire *w) {
+    struct value *v = wire_reply(w, EVENTUALLY_MS);
+    long long n;
+
+    assert_non_null(v);
+    n = v->number;
+    value_free(v);
+    return n;
 }
 
 static void send_all(redisContext *c) {
@@ -213,12 +224,90 @@ static void test_flushed_meanwhile(void **state) {
     redisFree(c);
 }
 
+/* ---- a push in many statements ---- */
+
+#define ELEMENTS 12
+
+/* Elements of 3 MB, each with its own letter. */
+static void send_push(struct wire *w, const char *list) {
+    char *element = malloc(LARGE + 2);
+    char head[64];
+    int size =
+        snprintf(head, sizeof head, "*%d\r\n$5\r\nRPUSH\r\n$%zu\r\n%s\r\n", ELEMENTS + 2, strlen(list), list);
+
+    assert_true(wire_send(w, head, (size_t)size));
+    for (int i = 0; i < ELEMENTS; i++) {
+        memset(element, 'a' + i, LARGE);
+        memcpy(element + LARGE, "\r\n", 2);
+        size = snprintf(head, sizeof head, "$%d\r\n", LARGE);
+        assert_true(wire_send(w, head, (size_t)size));
+        assert_true(wire_send(w, element, LARGE + 2));
+    }
+    free(element);
+}
+
+static void expect_elements(redisContext *c, const char *list) {
+    expect(c, text_of(":%d", ELEMENTS), "LLEN %s", list);
+    for (int i = 0; i < ELEMENTS; i++) {
+        redisReply *r = redisCommand(c, "LPOP %s", list);
+
+        assert_non_null(r);
+        assert_int_equal(r->len, LARGE);
+        assert_int_equal(r->str[0], 'a' + i);
+        assert_int_equal(r->str[LARGE - 1], 'a' + i);
+        freeReplyObject(r);
+    }
+    expect(c, "nil", "LPOP %s", list);
+}
+
+static void test_many_statements(void **state) {
+    redisContext *other = client_open();
+    long long statements = info_number(other, "statements");
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    send_push(&w, "parts");
+    assert_int_equal(wire_reply_number(&w), ELEMENTS);
+    assert_true(info_number(other, "statements") - statements >= ELEMENTS / 2);
+    expect_elements(other, "parts");
+    wire_close(&w);
+    redisFree(other);
+}
+
+/* While the session waits at its first statement, nothing of the push is there; when the session ends, all of it is
+ * pushed again. */
+static void test_session_that_ends_between_statements(void **state) {
+    redisContext *other = client_open();
+    struct wire w;
+
+    (void)state;
+    raw_open(&w);
+    send_push(&w, "between");
+    EVENTUALLY(is_at_gate());
+    expect(other, ":0", "LLEN between");
+    expect(other, ":1", "LPUSH beside x");
+    expect(other, "\"x\"", "LPOP beside");
+    end_large_session();
+    open_gate();
+    remove_gate();
+    assert_int_equal(wire_reply_number(&w), ELEMENTS);
+    expect_elements(other, "between");
+    wire_close(&w);
+    redisFree(other);
+}
+
 #define GATED(test) cmocka_unit_test_setup_teardown(test, set_gate, take_gate_away)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        GATED(test_others_go_on),      GATED(test_order_of_a_client), GATED(test_who_waits),
-        GATED(test_session_that_ends), GATED(test_flushed_meanwhile),
+        GATED(test_others_go_on),
+        GATED(test_order_of_a_client),
+        GATED(test_who_waits),
+        GATED(test_session_that_ends),
+        GATED(test_flushed_meanwhile),
+        cmocka_unit_test(test_many_statements),
+        GATED(test_session_that_ends_between_statements),
     };
 
     return RUN_SUITE_WITH("large requests", tests, start, stop);

@@ -12,7 +12,7 @@
  * Operations for tests of the batch: a and b; c, of which every task is a statement of its
  * own; s on the side connection; r, which an a becomes when its transaction was lost; m, which has
  * a statement for tasks of one shape; x, which commits asynchronously; and y, which is
- * replicated. What happens to tasks is written to a log:
+ * replicated; l, on the large connection; and d, whose tasks are divided there. What happens to tasks is written to a log:
  * "done:a1,a2 fail:b1(22P02)".
  */
 struct trial {
@@ -139,7 +139,21 @@ TRIAL_OP(op_y, "y", CONN_WRITE, false, SQL_POSTPONE_JOBS, NULL);
 
 TRIAL_OP(op_l, "l", CONN_LARGE, false, SQL_PUSH_JOBS, trial_again);
 
-static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m, &op_x, &op_y, &op_l, NULL };
+/* A divided operation: two rows in each statement. */
+TRIAL_OP(op_d, "d", CONN_LARGE, false, SQL_SET_ELEMENT, trial_again);
+
+static inline size_t trial_encode_from(struct params *p, struct task *t, size_t from) {
+    size_t i = from;
+
+    assert_int_equal(t->state, from == 0 ? TASK_QUEUED : TASK_SENT);
+    for (; i < t->rows && i < from + 2; i++)
+        params_int8(p, 0, trial_of(t)->id);
+    trial_encodes++;
+    return i;
+}
+
+static struct op *const trial_ops[] = { &op_a, &op_r, &op_b, &op_c, &op_s, &op_m,
+                                        &op_x, &op_y, &op_l, &op_d, NULL };
 
 static bool trial_again(struct task *task, bool unknown) {
     struct trial *t = trial_of(task);
@@ -170,6 +184,7 @@ static inline int trial_group_start(void **state) {
     (void)state;
     config_defaults();
     op_m.alike = &trial_alike;
+    op_d.encode_from = trial_encode_from;
     op_x.commit = COMMIT_ASYNC;
     op_y.commit = COMMIT_REPLICATED;
     batch_init(trial_ops, trial_planned);
@@ -189,7 +204,7 @@ static inline int trial_group_stop(void **state) {
 
 #define TRIALS 400
 static struct trial a[TRIALS], b[TRIALS], c[TRIALS], s[TRIALS], m[TRIALS], x[TRIALS], y[TRIALS],
-    large_trials[TRIALS];
+    large_trials[TRIALS], d[TRIALS];
 
 static inline void trial_init(struct trial *t, struct op *op, int id) {
     *t = (struct trial){ .id = id, .name = op->name[0], .task = { .op = op, .rows = 1, .bytes = 10 } };
@@ -215,6 +230,7 @@ static inline int trial_start(void **state) {
         trial_init(&x[i], &op_x, i);
         trial_init(&y[i], &op_y, i);
         trial_init(&large_trials[i], &op_l, i);
+        trial_init(&d[i], &op_d, i);
     }
     buf_reset(&trial_log, SIZE_MAX);
     return 0;
@@ -317,7 +333,7 @@ static inline void crash(size_t conn) {
 }
 
 static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
-    static const struct trial *const pools[] = { a, a, b, c, s, m, x, y, large_trials };
+    static const struct trial *const pools[] = { a, a, b, c, s, m, x, y, large_trials, d };
 
     assert_true(id >= 0 && id < TRIALS);
     return &pools[trial_op_of(stmt)][id];

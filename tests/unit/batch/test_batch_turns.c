@@ -134,6 +134,103 @@ static void test_large_conn(void **state) {
     assert_all_ended();
 }
 
+/* ---- divided tasks ---- */
+
+static struct db_conn *large_conn(void) {
+    return fake_db.conns[LARGE];
+}
+
+/* A turn after the socket has taken the last statement. */
+static void next_part(void) {
+    large_conn()->unflushed = 0;
+    assert_true(batch_pending());
+    batch_flush();
+}
+
+static void add_divided(struct trial *t, uint32_t rows) {
+    t->task.rows = rows;
+    add(t);
+    batch_flush();
+}
+
+static void test_divided(void **state) {
+    (void)state;
+    add_divided(&d[1], 5);
+    assert_txn(LARGE, "d1,1");
+    assert_false(batch_pending());
+    batch_flush();
+    assert_txn(LARGE, "d1,1");
+    next_part();
+    assert_txn(LARGE, "d1,1 d1,1");
+    add(&large_trials[2]);
+    next_part();
+    assert_txn(LARGE, "d1,1 d1,1 d1");
+    assert_false(batch_pending());
+    assert_events("");
+    commit(LARGE);
+    assert_events("done:d1");
+    batch_flush();
+    assert_txn(LARGE, "l2");
+    commit(LARGE);
+    assert_events("done:l2");
+    assert_all_ended();
+}
+
+/* Another task is not sent behind an open transaction, and neither kind starves. */
+static void test_divided_take_turns(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add(&d[i]);
+    add_divided(&d[3], 1);
+    assert_txn(LARGE, "d0");
+    add(&large_trials[1]);
+    add(&large_trials[2]);
+    batch_flush();
+    assert_second_txn(LARGE, "l1,2");
+    commit(LARGE);
+    batch_flush();
+    assert_txn(LARGE, "l1,2");
+    assert_second_txn(LARGE, "");
+    commit(LARGE);
+    batch_flush();
+    assert_txn(LARGE, "d1");
+    (void)fly_all();
+    assert_events("done:d0 done:l1,l2 done:d1 done:d2 done:d3");
+    assert_all_ended();
+}
+
+/* Whichever statement fails, the task fails once. */
+static void test_divided_fails(void **state) {
+    char expected[32];
+
+    (void)state;
+    for (size_t at = 0; at <= 3; at++) {
+        add_divided(&d[at], 5);
+        next_part();
+        next_part();
+        fail_at(LARGE, at, BAD_DATA);
+        snprintf(expected, sizeof expected, "fail:d%zu(" BAD_DATA ")", at);
+        assert_events(expected);
+        assert_all_ended();
+    }
+}
+
+static void test_divided_is_lost(void **state) {
+    (void)state;
+    add_divided(&d[1], 5);
+    next_part();
+    lose(LARGE);
+    assert_false(batch_pending());
+    assert_events("again:d1?");
+    batch_flush();
+    assert_txn(LARGE, "d1,1");
+    next_part();
+    next_part();
+    commit(LARGE);
+    assert_events("done:d1");
+    assert_all_ended();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_kinds_do_not_mix, trial_start),
@@ -142,6 +239,10 @@ int main(void) {
         cmocka_unit_test_setup(test_suspects_keep_their_kind, trial_start),
         cmocka_unit_test_setup(test_sent_again_as_it_was, trial_start),
         cmocka_unit_test_setup(test_large_conn, trial_start),
+        cmocka_unit_test_setup(test_divided, trial_start),
+        cmocka_unit_test_setup(test_divided_take_turns, trial_start),
+        cmocka_unit_test_setup(test_divided_fails, trial_start),
+        cmocka_unit_test_setup(test_divided_is_lost, trial_start),
     };
 
     return cmocka_run_group_tests(tests, trial_group_start, trial_group_stop);
