@@ -306,8 +306,20 @@ static void remove_job(struct job_key key) {
     batch_add(&r->task);
 }
 
+/* Returns the request that gets the job: a->to, or a request that has waited longer. */
+static struct get *addjob_receiver(struct add *a) {
+    struct get *older = get_find_older(a->to, a->q);
+
+    a->to->pending--;
+    if (older == NULL)
+        return a->to;
+    get_claim(older);
+    get_wait(a->to);
+    return older;
+}
+
 static void hand_over(struct add *a) {
-    struct get *g = a->to;
+    struct get *g = addjob_receiver(a);
     struct job job = {
         .q = a->q,
         .key = a->key,
@@ -320,7 +332,6 @@ static void hand_over(struct add *a) {
     };
 
     stats.handoffs++;
-    g->pending--;
     if (g->client != NULL) {
         get_deliver(g, &job, 1);
         return;

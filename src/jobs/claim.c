@@ -301,6 +301,18 @@ static void slot_ended(struct slot s) {
         get_finish(s.get);
 }
 
+/* The claims of a server end in the order of their transactions, so a claim in vain that began earlier has ended. */
+static void give_way(struct claim *c, struct slot *s) {
+    struct slot to = { s->get == NULL ? NULL : get_find_older(s->get, c->q), 0 };
+
+    if (to.get == NULL)
+        return;
+    get_claim(to.get);
+    to.place = get_add_place(to.get);
+    slot_ended(*s);
+    *s = to;
+}
+
 static void deal_row(struct claim *c, const struct job *job, struct slot s) {
     job_claimed(c->q, job->key);
     if (s.get != NULL && s.get->client != NULL)
@@ -324,6 +336,8 @@ static void claim_deal(struct claim *c) {
             dead_letter_job(c->rows[i].key, NULL, NULL);
             continue;
         }
+        if (dealt < c->slot_count)
+            give_way(c, &c->slots[dealt]);
         deal_row(c, &c->rows[i], dealt < c->slot_count ? c->slots[dealt] : (struct slot){ 0 });
         dealt++;
     }

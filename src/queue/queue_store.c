@@ -38,6 +38,10 @@ static void start_opening(struct queue *q, enum list_end front) {
 }
 
 void queue_wait_for_list(struct queue *q, enum list_end front, struct row_waiter *p) {
+    static uint64_t arrivals;
+
+    p->q = q;
+    p->arrival = ++arrivals;
     list_push_back(&q->row.waiters, &p->node);
     if (!q->row.opening)
         start_opening(q, front);
@@ -47,20 +51,47 @@ void queue_wait_for_row(struct queue *q, struct row_waiter *p) {
     queue_wait_for_list(q, END_NONE, p);
 }
 
-static void end_row_waiters(struct queue *q, const struct op_error *err) {
-    struct list waiting;
+static int compare_arrivals(const void *a, const void *b) {
+    const struct row_waiter *x = *(struct row_waiter *const *)a, *y = *(struct row_waiter *const *)b;
+
+    return (x->arrival > y->arrival) - (x->arrival < y->arrival);
+}
+
+static void sort_by_arrival(struct list *waiting) {
+    size_t count = 0, at = 0;
+    struct row_waiter **sorted;
+
+    LIST_EACH(node, waiting)
+        count++;
+    sorted = xmalloc((count + 1) * sizeof(struct row_waiter *));
+    LIST_EACH(node, waiting)
+        sorted[at++] = LIST_ENTRY(node, struct row_waiter, node);
+    qsort(sorted, count, sizeof(struct row_waiter *), compare_arrivals);
+    list_init(waiting);
+    for (at = 0; at < count; at++)
+        list_push_back(waiting, &sorted[at]->node);
+    free(sorted);
+}
+
+static void run_row_waiters(struct list *waiting, const struct op_error *err) {
     struct list *node;
 
-    list_init(&waiting);
-    list_splice_back(&waiting, &q->row.waiters);
-    while ((node = list_pop_front(&waiting)) != NULL) {
+    while ((node = list_pop_front(waiting)) != NULL) {
         struct row_waiter *p = LIST_ENTRY(node, struct row_waiter, node);
 
         if (err != NULL)
             p->fail(p, err);
         else
-            p->go(p, q);
+            p->go(p, p->q);
     }
+}
+
+static void end_row_waiters(struct queue *q, const struct op_error *err) {
+    struct list waiting;
+
+    list_init(&waiting);
+    list_splice_back(&waiting, &q->row.waiters);
+    run_row_waiters(&waiting, err);
 }
 
 static void open_encode(struct params *p, struct task *t) {
@@ -74,6 +105,8 @@ static void open_encode(struct params *p, struct task *t) {
 }
 
 static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct list waiting;
+
     for (int i = 0; i < PQntuples(rows); i++) {
         struct queue *q = queue_find(row_bytes(rows, i, COL_OPEN_QUEUES_NAME));
 
@@ -89,15 +122,21 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
             position_expect(&q->scan);
         queue_signal(q);
     }
+    list_init(&waiting);
     for (size_t i = 0; i < count; i++) {
         struct queue_task *t = CONTAINER_OF(tasks[i], struct queue_task, task);
 
         t->q->row.opening = false;
         some_unopened |= t->q->id == 0;
         if (t->q->id != 0)
-            end_row_waiters(t->q, NULL);
+            list_splice_back(&waiting, &t->q->row.waiters);
         free(t);
     }
+    /* A client that sent jobs to several new queues expects their order, and so do clients that wait for all of
+     * these queues. */
+    if (count > 1)
+        sort_by_arrival(&waiting);
+    run_row_waiters(&waiting, NULL);
 }
 
 void queue_open_again(void) {

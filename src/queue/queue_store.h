@@ -10,14 +10,17 @@
 /* A request that waits for the id of a queue. */
 struct row_waiter {
     struct list node;
+    struct queue *q;
+    uint64_t arrival; /* order of arrival over all queues */
     /* Called when the queue has its id. p is in no list then. */
     void (*go)(struct row_waiter *p, struct queue *q);
     /* Called when the row could not be inserted. */
     void (*fail)(struct row_waiter *p, const struct op_error *err);
 };
 
+/* A queue with row waiters is not open: requests that come now must not overtake them. */
 static inline bool queue_is_open(const struct queue *q) {
-    return q->id != 0 && !q->row.opening;
+    return q->id != 0 && !q->row.opening && list_empty(&q->row.waiters);
 }
 
 /* Calls p->go when the queue has its row. Only for a queue that is not open. */

@@ -280,6 +280,12 @@ struct get *get_first_waiting(struct queue *q) {
     return NULL;
 }
 
+struct get *get_find_older(const struct get *g, struct queue *q) {
+    struct get *older = queue_is_awaited(q) ? get_first_waiting(q) : NULL;
+
+    return older != NULL && older->kind == NULL && older->arrival < g->arrival ? older : NULL;
+}
+
 struct get *get_find_taker(struct queue *q) {
     if (!queue_is_awaited(q) || q->adds.sent > 0 || q->claims.rows > 0 || queue_is_shut(q) ||
         q->limits.limited || queue_budget(q) > 0)

@@ -138,6 +138,9 @@ struct get *get_next_fresh(void);
 void get_wait(struct get *g);
 /* The waiter of q that has waited longest and whose client is connected, or NULL. */
 struct get *get_first_waiting(struct queue *q);
+/* The waiter of q that takes a job in place of g, because it has waited longer; NULL: none. When g was chosen, the
+ * waiter was claiming from another queue, and that claim found nothing. */
+struct get *get_find_older(const struct get *g, struct queue *q);
 /* The same, if a new job may be handed off to it without a claim: no other job is ready, or about to be,
  * before the new one, and q has no limits. The caller checks the kind of the request, and the options of the
  * job. */

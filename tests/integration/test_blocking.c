@@ -101,6 +101,29 @@ static void test_waiting_on_several_queues(void **state) {
     redisFree(c);
 }
 
+/* Jobs of one write go to several new queues. The clients that wait for all of these queues get them in order. */
+static void test_order_over_new_queues(void **state) {
+    redisContext *c = client_open();
+    const char *queues[] = { "new1", "new2", "new1" };
+    struct wire waits[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        raw_open(&waits[i]);
+        wire_words(&waits[i], "GETJOB", "FROM", "new1", "new2", NULL);
+        EVENTUALLY(blocked_clients() == i + 1);
+    }
+    for (int i = 0; i < 3; i++)
+        later(c, "ADDJOB %s %d 0", queues[i], i);
+    for (int i = 0; i < 3; i++) {
+        const char *id = next_reply(c) + 1;
+
+        raw_expect(&waits[i], text_of("[[\"%s\" \"%s\" \"%d\"]]", queues[i], id, i));
+        wire_close(&waits[i]);
+    }
+    redisFree(c);
+}
+
 static void test_timeouts(void **state) {
     redisContext *c = client_open();
     int64_t start = now_ms();
@@ -416,6 +439,7 @@ int main(void) {
         cmocka_unit_test(test_a_burst_for_a_crowd),
         cmocka_unit_test(test_one_job_wakes_one),
         cmocka_unit_test(test_waiting_on_several_queues),
+        cmocka_unit_test(test_order_over_new_queues),
         cmocka_unit_test(test_timeouts),
         cmocka_unit_test(test_who_timed_out_is_not_served),
         cmocka_unit_test(test_many_timeouts_at_once),

@@ -119,6 +119,27 @@ static void test_added_over_another_conn_during_a_short_walk(void **state) {
     hear_during_a_walk(2, -9, land_apart);
 }
 
+/* Getter 1 claims from q1 in vain while a job comes into q2. Getter 2 is chosen for that job then, and gives way. */
+static void test_a_claim_in_vain_keeps_the_order(void **state) {
+    struct queue *q2 = queue_named("q2");
+    PGresult *rows[DB_MAX_STATEMENTS];
+
+    (void)state;
+    ask_for(1, "q1 q2", 1);
+    ask_for(2, "q1 q2", 1);
+    queue_reset_scan(queue_named("q1"));
+    batch_flush();
+    fake_run(fake_hot(), 0, rows);
+    queue_heard_ready(q2, insert_elsewhere("q2", 0)->key);
+    q2->counters.len++;
+    /* A second transaction is sent only if it has other tasks, too. */
+    insert_job("q3", 0);
+    batch_flush();
+    fake_commit(fake_hot(), rows);
+    fake_fly_all();
+    assert_replies("1:q2=0");
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, fake_jobs_start, fake_jobs_stop)
 
 int main(void) {
@@ -131,6 +152,7 @@ int main(void) {
         TEST(test_heard_during_a_short_walk),
         TEST(test_new_and_heard_during_a_short_walk),
         TEST(test_returned_and_heard_during_a_short_walk),
+        TEST(test_a_claim_in_vain_keeps_the_order),
     };
 
     return cmocka_run_group_tests_name("claim_order", tests, fake_jobs_group_start, fake_batch_stop);
