@@ -19,8 +19,8 @@
 #include "queue/settings.h"
 
 #define COUNT_MAX (INT64_C(1) << 50)
-/* Maximum of items that wait for the rows of their queues. Further items are dropped: the counters of a new queue
- * are suspect anyway. */
+/* Maximum of items that wait for the rows of their queues. Further items are dropped, and the rows of all queues are
+ * read. The counters of a new queue are suspect anyway. */
 #define WAITING_MAX 10000
 
 /* ---- queues without a known row ---- */
@@ -64,8 +64,10 @@ static void keep_for_later(const struct peer *p, enum outbox_item item, const in
 
     if (find.items == NULL)
         find.items = xmalloc(WAITING_MAX * sizeof *find.items);
-    if (find.item_count == WAITING_MAX)
+    if (find.item_count == WAITING_MAX) {
+        peer_queues_look();
         return;
+    }
     s = &find.items[find.item_count++];
     *s = (struct waiting_item){ .peer = p, .item = item, .count = count };
     memcpy(s->numbers, numbers, (size_t)count * sizeof *numbers);
