@@ -13,7 +13,8 @@ static struct {
     struct list lost;
     int64_t current; /* number of the transaction that is being built, if it gets a marker; 0: it gets none */
     int64_t last;    /* last number given; 0: none in this run */
-    int64_t forgotten; /* transactions with smaller numbers have no rows */
+    int64_t forgotten;  /* transactions with smaller numbers have no rows */
+    int64_t forgetting; /* the same after the statement that is sent */
 } txns = { .sent = { &txns.sent, &txns.sent }, .lost = { &txns.lost, &txns.lost } };
 
 /* ---- writing ---- */
@@ -151,9 +152,17 @@ void commit_marker_forget(void) {
 
 static void commit_marker_forget_encode(struct params *p, struct task *t) {
     (void)t;
-    txns.forgotten = first_needed();
+    txns.forgetting = first_needed();
     params_set_int2(p, 0, (int16_t)node_self()->number);
-    params_set_int8(p, 1, txns.forgotten);
+    params_set_int8(p, 1, txns.forgetting);
+    params_set_int8(p, 2, txns.forgotten);
+}
+
+static void commit_marker_forget_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)tasks;
+    (void)count;
+    (void)rows;
+    txns.forgotten = txns.forgetting;
 }
 
 struct op op_forget_commits = {
@@ -162,4 +171,5 @@ struct op op_forget_commits = {
     .conn = CONN_READ,
     .alone = true,
     .encode = commit_marker_forget_encode,
+    .done = commit_marker_forget_done,
 };

@@ -112,7 +112,7 @@ static const struct planned planned[] = {
     { SQL_FLUSH_ALL, NO_PLAN, NULL },
     { SQL_MARK_COMMIT, HOT | WRITE, "1, 2" },
     { SQL_FIND_COMMITS, HOT, "1, '{2,3}'" },
-    { SQL_FORGET_COMMITS, HOT, "1, 2" },
+    { SQL_FORGET_COMMITS, HOT, "1, 2, 1" },
     { SQL_FORGET_NODE, 0, "'a'" },
     { SQL_INHERIT_LEASES, SCAN, "now(), '{1,2}'" },
     { SQL_LEAVE_NODE, 0, "'a'" },

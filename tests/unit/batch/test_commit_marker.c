@@ -23,7 +23,7 @@
 
 /* Columns of add_jobs.sql, add_unique.sql; of mark_txn.sql and its kin. */
 enum { ADD_ID, ADD_EXPIRES_AT = 2 };
-enum { TXN_NODE, TXN_NUMBER };
+enum { TXN_NODE, TXN_NUMBER, TXN_FROM };
 
 static struct op *const ops[] = { &op_add_jobs, &op_add_async,    &op_add_jobs_again, &op_add_unique,
                                   &op_ack_jobs, &op_find_commits, &op_forget_commits, NULL };
@@ -460,6 +460,8 @@ static void test_unknown_unique(void **state) {
 
 /* ---- forgetting ---- */
 
+static int64_t forgotten_from;
+
 /* Once a second: the first whose answer is still needed. */
 static int64_t forget(void) {
     int64_t first;
@@ -470,8 +472,27 @@ static int64_t forget(void) {
     assert_int_equal(fake_sent(side(), 0)->stmt, SQL_FORGET_COMMITS);
     assert_int_equal(fake_scalar(fake_sent(side(), 0), TXN_NODE), ME);
     first = fake_scalar(fake_sent(side(), 0), TXN_NUMBER);
+    forgotten_from = fake_scalar(fake_sent(side(), 0), TXN_FROM);
     fake_commit_empty(side());
     return first;
+}
+
+static void commit_one(void) {
+    add("ADDJOB q1 a 0");
+    batch_flush();
+    commit();
+}
+
+static int64_t forget_one(void) {
+    commit_one();
+    return forget();
+}
+
+static void forget_fails(void) {
+    commit_one();
+    commit_marker_forget();
+    batch_flush();
+    fake_fail(side(), 0, "42501");
 }
 
 static void test_answered_ones_are_forgotten(void **state) {
@@ -487,6 +508,19 @@ static void test_answered_ones_are_forgotten(void **state) {
     commit_marker_forget();
     assert_true(batch_idle());
     assert_replies("add:D");
+}
+
+/* Deleted markers are not read again. Those of a statement that failed are. */
+static void test_forgets_from_the_last_time_on(void **state) {
+    int64_t first = forget_one();
+
+    (void)state;
+    forget_fails();
+    assert_true(forget_one() == first + 2);
+    assert_true(forgotten_from == first);
+    assert_true(forget_one() == first + 3);
+    assert_true(forgotten_from == first + 2);
+    assert_replies("add:D add:D add:D add:D");
 }
 
 static void test_lost_ones_are_kept(void **state) {
@@ -528,6 +562,7 @@ int main(void) {
         TEST(test_undone_unique),
         TEST(test_unknown_unique),
         TEST(test_answered_ones_are_forgotten),
+        TEST(test_forgets_from_the_last_time_on),
         TEST(test_lost_ones_are_kept),
     };
 
