@@ -9,8 +9,8 @@
 /* Commit markers tell whether a lost transaction was committed. A server without peers finds out by the
  * rows: a job that exists was inserted. With peers this is not enough, because a peer may have delivered the
  * job and deleted it after an acknowledgement. To insert that job again would deliver it twice. So each
- * transaction that inserts jobs inserts a row with its number, too. The row is deleted some time after the
- * result has arrived. */
+ * transaction that inserts jobs inserts a row with its number, too. So does each change that must not run twice. The
+ * row is deleted some time after the result has arrived. */
 
 /* Called while t is encoded. Its transaction gets a commit marker. If the result is lost, batch.c reads the marker:
  * t ends by op.answer_lost, or is sent again. */

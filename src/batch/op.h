@@ -15,8 +15,8 @@
  * task is the share of one request: one ADDJOB, the 32 IDs of one ACKJOB, one claim of a queue. Tasks of one
  * operation that are queued at the end of the turn share a statement.
  *
- * Every task ends exactly once: by done() after its transaction is committed, by fail() if it will not be
- * repeated, or by again() if that returns false.
+ * Every task ends exactly once: by done() after its transaction is committed, by answer_lost() if it is committed
+ * and its result is lost, by fail() if it will not be repeated, or by again() if that returns false.
  */
 struct task;
 struct client_txn;
