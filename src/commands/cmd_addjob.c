@@ -43,7 +43,7 @@ static struct op *addjob_op_of(const struct req *r, const struct add_options *o)
     if (o->unique.ptr != NULL)
         return o->replicate > 1 ? &op_unique_replicated : &op_add_unique;
     if (addjob_has_group(o))
-        return o->replicate > 1 ? &op_grouped_replicated : &op_add_grouped;
+        return o->replicate > 1 ? &op_missing_replicated : &op_add_missing;
     if (o->replicate > 1)
         return &op_add_replicated;
     if (o->async)
@@ -345,11 +345,14 @@ void add_completed(struct add *a) {
     a->unhanded = false;
 }
 
-static void grouped_encode(struct params *p, struct task *t) {
+static void missing_encode(struct params *p, struct task *t) {
     const struct add *a = REQ_OF_TASK(t)->data;
 
     add_encode(p, t);
-    params_bytea(p, ADD_PARAMS, a->opt.group);
+    if (addjob_has_group(&a->opt))
+        params_bytea(p, ADD_PARAMS, a->opt.group);
+    else
+        params_null(p, ADD_PARAMS, PARAM_BYTEA);
 }
 
 void add_committed(struct add *a) {
@@ -401,7 +404,7 @@ static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
 
 /* rows has the IDs of the jobs inserted now, in their order. The other jobs existed already, and bootstrap.c
  * counts them. */
-static void add_again_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void add_missing_done(struct task **tasks, size_t count, const PGresult *rows) {
     int next = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -409,7 +412,7 @@ static void add_again_done(struct task **tasks, size_t count, const PGresult *ro
 
         add_completed(a);
         add_left(a);
-        if (next < PQntuples(rows) && row_int8(rows, next, COL_ADD_JOBS_AGAIN_ID) == a->key.id) {
+        if (next < PQntuples(rows) && row_int8(rows, next, COL_ADD_MISSING_ID) == a->key.id) {
             next++;
             add_committed(a);
         }
@@ -435,14 +438,10 @@ void add_fail(struct task *t, const struct op_error *err) {
     req_db_error(a->req, err);
 }
 
-/* Sends a statement that inserts the job only if it is missing. */
+/* Sends the statement that inserts the job only if it is missing. */
 static void make_again(struct task *t) {
-    struct add *a = REQ_OF_TASK(t)->data;
-
-    a->again = true;
-    if (addjob_has_group(&a->opt))
-        return;
-    t->op = t->op->commit == COMMIT_REPLICATED ? &op_add_replicated_again : &op_add_jobs_again;
+    ((struct add *)REQ_OF_TASK(t)->data)->again = true;
+    t->op = t->op->commit == COMMIT_REPLICATED ? &op_missing_replicated : &op_add_missing;
 }
 
 /* After a lost transaction without a commit marker, inserts the job if it is missing. */
@@ -485,18 +484,6 @@ static const struct op_alike add_alike = {
                            .answer_lost = add_answer_lost, \
                            __VA_ARGS__ }
 
-#define ADD_AGAIN_OP(variable, text, statement, how, encoder, ...) \
-    struct op variable = { .name = text,                           \
-                           .stmt = statement,                      \
-                           .conn = CONN_WRITE,                     \
-                           .commit = how,                          \
-                           .encode = encoder,                      \
-                           .done = add_again_done,                 \
-                           .fail = add_fail,                       \
-                           .again = add_again,                     \
-                           .answer_lost = add_answer_lost,         \
-                           __VA_ARGS__ }
-
 ADD_OP(op_add_jobs, "add_jobs", COMMIT_ORDINARY, .splittable = true);
 struct op op_add_large = {
     .name = "add_large",
@@ -510,13 +497,21 @@ struct op op_add_large = {
 };
 ADD_OP(op_add_async, "add_async", COMMIT_ASYNC, .splittable = false);
 ADD_OP(op_add_replicated, "add_replicated", COMMIT_REPLICATED, .splittable = false);
-ADD_AGAIN_OP(op_add_jobs_again, "add_jobs_again", SQL_ADD_JOBS_AGAIN, COMMIT_ORDINARY, add_encode,
-             .shares = false);
-ADD_AGAIN_OP(op_add_replicated_again, "add_replicated_again", SQL_ADD_JOBS_AGAIN, COMMIT_REPLICATED,
-             add_encode, .shares = false);
-ADD_AGAIN_OP(op_add_grouped, "add_grouped", SQL_ADD_GROUPED, COMMIT_ORDINARY, grouped_encode, .shares = true);
-ADD_AGAIN_OP(op_grouped_replicated, "grouped_replicated", SQL_ADD_GROUPED, COMMIT_REPLICATED, grouped_encode,
-             .shares = true);
+
+#define ADD_MISSING_OP(variable, text, how)          \
+    struct op variable = { .name = text,             \
+                           .stmt = SQL_ADD_MISSING,  \
+                           .conn = CONN_WRITE,       \
+                           .commit = how,            \
+                           .encode = missing_encode, \
+                           .done = add_missing_done, \
+                           .fail = add_fail,         \
+                           .again = add_again,       \
+                           .shares = true,           \
+                           .answer_lost = add_answer_lost }
+
+ADD_MISSING_OP(op_add_missing, "add_missing", COMMIT_ORDINARY);
+ADD_MISSING_OP(op_missing_replicated, "add_missing_replicated", COMMIT_REPLICATED);
 
 /* ---- ms-timeout ---- */
 

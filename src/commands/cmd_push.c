@@ -38,6 +38,7 @@ struct push {
     bool sent;     /* the statement has been sent; counted in the queue */
     int64_t place; /* index of its last element among all elements that were sent to the queue; 0: none */
     bool at_front; /* pushed at the consume end */
+    bool again;    /* the transaction was lost once: the jobs may exist */
     /* LPUSHX or RPUSHX in a client transaction: the statement checks whether the list has elements */
     bool if_any;
 };
@@ -261,7 +262,7 @@ static bool push_shape(const struct task *t, struct op_shape *shape) {
 
     shape->a = (int64_t)p->q->id << 32 | p->opt.retry;
     shape->b = p->opt.ttl;
-    return !p->at_front && !has_own_end(p) && !addjob_has_attempts(&p->opt);
+    return !p->again && !p->at_front && !has_own_end(p) && !addjob_has_attempts(&p->opt);
 }
 
 static void push_alike_begin(struct params *params, struct task *first) {
@@ -364,10 +365,16 @@ static void push_fail(struct task *t, const struct op_error *err) {
     req_db_error(p->req, err);
 }
 
+/* After a lost transaction without a commit marker, sends the general statement. It inserts the elements that are
+ * missing. */
 static bool push_again(struct task *t, bool unknown) {
-    landed(REQ_OF_TASK(t)->data);
-    if (unknown)
-        t->op = &op_push_again;
+    struct push *p = REQ_OF_TASK(t)->data;
+
+    landed(p);
+    if (unknown) {
+        p->again = true;
+        t->op = &op_push;
+    }
     return true;
 }
 
@@ -421,17 +428,6 @@ struct op op_push_large = {
     .conn = CONN_LARGE,
     .encode = push_encode,
     .encode_from = push_encode_from,
-    .done = push_done,
-    .fail = push_fail,
-    .again = push_again,
-    .answer_lost = push_answer_lost,
-};
-
-struct op op_push_again = {
-    .name = "push_again",
-    .stmt = SQL_PUSH_JOBS,
-    .conn = CONN_WRITE,
-    .encode = push_encode,
     .done = push_done,
     .fail = push_fail,
     .again = push_again,

@@ -26,7 +26,7 @@
     "key) from pgdisque.job_group"
 
 #define GROUP_CASES                                                                                       \
-    { SQL_ADD_GROUPED,                                                                                    \
+    { SQL_ADD_MISSING,                                                                                    \
       "they wait; what is there stays as it is",                                                          \
       .jobs = "1/0/2 ready=12:00:30 owner=3 deliveries=1",                                                \
       .params = { "{3,2}", "{infinity,infinity}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}",        \

@@ -153,7 +153,8 @@ static void nulls_are_told_from_values(void **state) {
         expect_job(res, i, jobs[i]);
     PQclear(res);
     add((struct job){ .id = 6, .ready_at = NOON, .body = { "", 0 } });
-    res = run(SQL_ADD_JOBS_AGAIN);
+    params_null(&params, 14, PARAM_BYTEA);
+    res = run(SQL_ADD_MISSING);
     assert_int_equal(PQntuples(res), 1);
     PQclear(res);
 }

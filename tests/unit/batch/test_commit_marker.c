@@ -25,7 +25,7 @@
 enum { ADD_ID, ADD_EXPIRES_AT = 2 };
 enum { TXN_NODE, TXN_NUMBER, TXN_FROM };
 
-static struct op *const ops[] = { &op_add_jobs, &op_add_async,    &op_add_jobs_again, &op_add_unique,
+static struct op *const ops[] = { &op_add_jobs, &op_add_async,    &op_add_missing,    &op_add_unique,
                                   &op_ack_jobs, &op_find_commits, &op_forget_commits, NULL };
 
 static void no_plan(void) {
@@ -328,7 +328,7 @@ static void test_unknown(void **state) {
     (void)state;
     lose_one("ADDJOB q1 a 0");
     do_not_answer();
-    assert_marked(SQL_ADD_JOBS_AGAIN);
+    assert_marked(SQL_ADD_MISSING);
     commit();
     assert_replies("add:D");
 }

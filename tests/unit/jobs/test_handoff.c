@@ -22,8 +22,8 @@
 enum { ADD_ID, ADD_READY_AT, ADD_OWNER = 9 };
 enum { ALIKE_READY_AT = 6, ALIKE_OWNER = 8 };
 
-static struct op *const ops[] = { &op_add_jobs,   &op_add_jobs_again, &op_ack_jobs, &op_release,
-                                  &op_claim_keys, &op_claim_walk,     NULL };
+static struct op *const ops[] = { &op_add_jobs,   &op_add_missing, &op_ack_jobs, &op_release,
+                                  &op_claim_keys, &op_claim_walk,  NULL };
 
 static int group_start(void **state) {
     (void)state;
@@ -371,7 +371,7 @@ static void test_txn_is_lost(void **state) {
     assert_waiting("q1", "1");
     fake_hot()->state = DB_READY;
     batch_flush();
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ADD_JOBS_AGAIN);
+    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ADD_MISSING);
     assert_owner(0, false);
     commit();
     assert_replies("add:D");

@@ -23,7 +23,7 @@
 /* A column of pop_first.sql. */
 enum { POP_COUNT = 3 };
 
-static struct op *const ops[] = { &op_push,        &op_push_again,  &op_pop_first, &op_pop_last,
+static struct op *const ops[] = { &op_push,        &op_pop_first,   &op_pop_last,
                                   &op_open_queues, &op_find_fronts, NULL };
 static struct buf replies;
 static struct queue *q;

@@ -1,7 +1,0 @@
--- Adds jobs whose first try may have been committed before the connection was lost.
--- params: as add_jobs
--- returns: id; the added jobs, in the order of the parameters
--- index: job_pkey
-{{insert_jobs()}}
-on conflict (queue_id, rank, id) do nothing
-returning id
