@@ -9,7 +9,7 @@ select
     pgdisque.queue_name(q.name) as queue,
     case
         when j.wake_at = j.ready_at then 'delayed'
-        when j.deliveries >= j.attempts and j.ready_at <= clock_timestamp() then 'dying'
+        when j.deliveries >= j.attempts and j.ready_at <= clock_timestamp() then 'exhausted'
         when j.ready_at <= clock_timestamp() or (j.ready_at = 'infinity' and j.owner is null and j.group_key is not null) then 'queued'
         else 'active'
     end as state,

@@ -305,6 +305,17 @@ static void nacked_jobs_come_back(void **state) {
     does(b, "x; later", BODIES("'q', 9"));
 }
 
+/* The last lease is over, and no server has moved the job to the dead letters yet. */
+static void the_state_of_an_exhausted_job(void **state) {
+    (void)state;
+    done(a, "select pgdisque.add_job('q', 'x', attempts => 1)");
+    does(a, "queued", "select state from pgdisque.jobs");
+    done(a, "select pgdisque.get_jobs('q')");
+    does(a, "active", "select state from pgdisque.jobs");
+    done(a, "update pgdisque.job set ready_at = now() - interval '1 s'");
+    does(a, "exhausted", "select state from pgdisque.jobs");
+}
+
 static void working_begins_anew(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'x', retry => 60), pgdisque.add_job('q', 'once', retry => 0), "
@@ -522,6 +533,7 @@ int main(void) {
         TEST(acknowledged_jobs_are_gone),
         TEST(all_or_nothing),
         TEST(nacked_jobs_come_back),
+        TEST(the_state_of_an_exhausted_job),
         TEST(working_begins_anew),
         TEST(everything_of_a_worker_comes_back),
         TEST(servers_are_told),
