@@ -323,7 +323,7 @@ int64_t queue_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
     int64_t walk = 0;
 
-    if (queue_is_shut(q) || q->limits.full)
+    if (queue_is_shut(q) || q->limits.state != LIMIT_OPEN)
         return 0;
     if (q->scan.may_have_more) {
         walk = q->counters.len - returned - q->claims.rows;

@@ -68,11 +68,17 @@ struct queue_counters {
     int64_t counted_us; /* clock_mono() of the last counter audit */
 };
 
-/* Limits of a queue; queue_limits.h. */
+enum limit_state {
+    LIMIT_OPEN,  /* claims may be sent */
+    LIMIT_FULL,  /* max-active is reached: do not claim */
+    LIMIT_PACED, /* do not claim before the next token, even if a slot becomes free */
+};
+
+/* Limits of a queue; queue_limits.h.
+ * Written by queue_limits.c. */
 struct queue_limits {
-    bool limited;         /* the queue has max-active or rate, over all groups */
-    bool full;            /* max-active is reached: do not claim */
-    bool paced;           /* do not claim before the next token, even if a slot becomes free */
+    bool limited; /* the queue has max-active or rate, over all groups */
+    enum limit_state state;
     uint64_t rooms;       /* how often a concurrency slot may have become free */
     struct timer look;    /* the next claim without a notification */
     int64_t look_wait_us; /* the last wait until `look` */
@@ -86,26 +92,30 @@ struct list_ends {
     struct trimming *trim; /* queued trim that equal requests join */
 };
 
-/* The row in the database. */
+/* The row in the database.
+ * Written by queue_store.c. */
 struct queue_row {
     struct list waiters; /* struct row_waiter: requests that wait for the id */
     bool opening;        /* the row is being inserted or deleted */
 };
 
-/* The requests that wait for the queue by its name. */
+/* The requests that wait for the queue by its name.
+ * Written by waiters.c. */
 struct queue_waiters {
     struct list list; /* struct wait, in order of arrival */
     int64_t count;
     uint64_t joined_by; /* arrival of the last waiter: a request may name the queue twice */
 };
 
-/* The patterns that match the name of the queue. */
+/* The patterns that match the name of the queue.
+ * Written by pattern_index.c. */
 struct queue_matches {
     uint64_t *patterns; /* a set of indexes; NULL: none was compared */
     bool met;           /* the name has been compared with all patterns */
 };
 
-/* Changes that peers are not told yet. */
+/* Changes that peers are not told yet.
+ * Written by outbox.c. */
 struct queue_outbox {
     struct list in_changed; /* in the list of queues whose own counter share has changed */
     struct list in_ready;   /* in the list of queues with ready jobs that peers do not know */

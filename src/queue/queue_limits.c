@@ -19,18 +19,23 @@ bool limits_are_per_group(const struct queue *q) {
     return has_limits(q) && setting_of(q, SETTING_PER_GROUP) > 0;
 }
 
+static void end_pace(struct queue *q) {
+    if (q->limits.state == LIMIT_PACED)
+        q->limits.state = LIMIT_FULL;
+}
+
 /* A limit that is not set does not hold. Requests that waited for the old limits try again. */
 void limits_set(struct queue *q) {
     q->limits.limited = has_limits(q) && !limits_are_per_group(q);
-    q->limits.paced = false;
+    end_pace(q);
     limits_heard_room(q);
 }
 
 void limits_heard_room(struct queue *q) {
     q->limits.rooms++;
-    if (!q->limits.full || q->limits.paced)
+    if (q->limits.state != LIMIT_FULL)
         return;
-    q->limits.full = false;
+    q->limits.state = LIMIT_OPEN;
     timer_stop(&q->limits.look);
     queue_signal(q);
 }
@@ -38,7 +43,7 @@ void limits_heard_room(struct queue *q) {
 static void limits_look(struct timer *t) {
     struct queue *q = CONTAINER_OF(t, struct queue, limits.look);
 
-    q->limits.paced = false;
+    end_pace(q);
     limits_heard_room(q);
 }
 
@@ -56,13 +61,14 @@ static int64_t next_wait(const struct queue *q) {
 }
 
 static void set_full(struct queue *q, bool soon) {
-    q->limits.full = true;
+    if (q->limits.state != LIMIT_PACED)
+        q->limits.state = LIMIT_FULL;
     q->limits.look_wait_us = soon ? next_wait(q) : LOOK_US;
     timer_set(&q->limits.look, clock_mono() + q->limits.look_wait_us, limits_look);
 }
 
 static void set_paced(struct queue *q, int64_t wait_us) {
-    q->limits.full = q->limits.paced = true;
+    q->limits.state = LIMIT_PACED;
     timer_set(&q->limits.look, clock_mono() + wait_us, limits_look);
 }
 
