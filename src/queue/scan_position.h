@@ -13,8 +13,8 @@
  * keys, and then scans the index from the position. So it never visits dead rows before the position, however long
  * a snapshot holds back vacuum.
  *
- * If may_have_more is false, no job after the position is ready either, except the redelivery keys. Only
- * scan_position.c writes the fields.
+ * If may_have_more is false, no job after the position is ready either, except the redelivery keys.
+ * Written by scan_position.c.
  */
 struct scan_position {
     struct job_key position;
