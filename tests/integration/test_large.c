@@ -262,20 +262,18 @@ static void expect_elements(redisContext *c, const char *list) {
 
 static void test_many_statements(void **state) {
     redisContext *other = client_open();
-    long long statements = info_number(other, "statements");
     struct wire w;
 
     (void)state;
     raw_open(&w);
     send_push(&w, "parts");
     assert_int_equal(wire_reply_number(&w), ELEMENTS);
-    assert_true(info_number(other, "statements") - statements >= ELEMENTS / 2);
     expect_elements(other, "parts");
     wire_close(&w);
     redisFree(other);
 }
 
-/* While the session waits at its first statement, nothing of the push is there; when the session ends, all of it is
+/* While the session waits at its first statement, the last ones are not built, and nothing of the push is there. When the session ends, all of it is
  * pushed again. */
 static void test_session_that_ends_between_statements(void **state) {
     redisContext *other = client_open();
@@ -285,6 +283,7 @@ static void test_session_that_ends_between_statements(void **state) {
     raw_open(&w);
     send_push(&w, "between");
     EVENTUALLY(is_at_gate());
+    assert_true(info_number(other, "mem_database") < 4 * LARGE);
     expect(other, ":0", "LLEN between");
     expect(other, ":1", "LPUSH beside x");
     expect(other, "\"x\"", "LPOP beside");
