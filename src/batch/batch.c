@@ -10,6 +10,7 @@
 #include "batch/batch_impl.h"
 #include "batch/commit_marker.h"
 #include "batch/contention.h"
+#include "batch/lost_txn.h"
 #include "config/config.h"
 
 /* Most operations that there may be. */
@@ -51,7 +52,6 @@ static struct {
     struct list suspects;  /* tasks of failed and lost transactions, sent in smaller and smaller groups */
     struct list too_large; /* tasks that are too large to be sent; they fail at the end of the turn */
     enum turn turn;        /* kind of the last transaction on the write connection */
-    size_t asked;          /* lost transactions whose commit markers are being read */
     bool side_contended;   /* the last transaction on another connection was for a contended operation */
 } batch;
 
@@ -60,7 +60,7 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
     batch.plan = plan;
     list_init(&batch.suspects);
     list_init(&batch.too_large);
-    batch.asked = 0;
+    lost_txns_init();
     client_txns_init();
     memset(batch.filled, 0, sizeof batch.filled);
     for (size_t i = 0; ops[i] != NULL; i++) {
@@ -542,7 +542,7 @@ static void build(struct txn *f) {
         add_suspects(f);
         return;
     }
-    f->unsettled = batch.asked > 0 || op_unsettled();
+    f->unsettled = lost_txns_asked() > 0 || op_unsettled();
     for (int i = 0; i < TURNS && f->part_count == 0; i++) {
         batch.turn = (batch.turn + 1) % TURNS;
         add_those_of(batch.turn, f);
@@ -727,11 +727,6 @@ void batch_flush(void) {
 
 /* ---- results ---- */
 
-static const struct op_error disk_full_error = { OP_DISK_FULL, "the disk of the database is full" };
-const struct op_error batch_lost_error = {
-    OP_LOST, "the database ended the session each time that it executed this alone"
-};
-
 void batch_part_done(const struct part *part, const PGresult *rows) {
     for (size_t i = 0; i < part->count; i++)
         batch_reset(part->tasks[i]);
@@ -750,12 +745,12 @@ static void batch_committed(struct txn *f, const struct db_result *result) {
         contention_committed(f, result->rows);
 }
 
-static bool prepare_again(struct task *t, bool unknown) {
+bool batch_prepare_again(struct task *t, bool unknown) {
     t->state = TASK_IDLE;
     return t->op->again == NULL || t->op->again(t, unknown);
 }
 
-static void send_in_front(struct task *t) {
+void batch_send_in_front(struct task *t) {
     if (t->group_size == 0) {
         batch_requeue(t, t->op->queue.next);
         return;
@@ -766,130 +761,8 @@ static void send_in_front(struct task *t) {
 
 /* Callers pass the last task first, so that the order of the tasks is kept. */
 void batch_send_again(struct task *t, bool unknown) {
-    if (prepare_again(t, unknown))
-        send_in_front(t);
-}
-
-bool batch_lost_too_often(const char *what, uint8_t lost_alone) {
-    if (lost_alone < LOST_ALONE_MOST)
-        return false;
-    log_warning(
-        "batch",
-        "%s: the database ended the session each of the %d times that it executed this alone. It is given "
-        "up. The log of the database tells why",
-        what, LOST_ALONE_MOST);
-    return true;
-}
-
-/* ---- lost transactions ---- */
-
-void batch_answer_lost(struct task *t) {
-    static const struct op_error error = { "08007",
-                                           "it was done, but the answer was lost with the connection" };
-
-    batch_reset(t);
-    if (t->op->answer_lost != NULL)
-        t->op->answer_lost(t);
-    else
-        batch_fail(t, &error);
-}
-
-/* The tasks of a lost transaction that asked for its commit marker, in their order. Their state is TASK_SENT until
- * the marker is read. */
-struct lost_txn {
-    struct lost_task lost;
-    struct list tasks;
-};
-
-static void on_lost_txn_known(struct lost_task *lost, enum commit_fate fate) {
-    struct lost_txn *l = CONTAINER_OF(lost, struct lost_txn, lost);
-
-    batch.asked--;
-    while (!list_empty(&l->tasks)) {
-        struct list *node = fate == COMMIT_DONE ? l->tasks.next : l->tasks.prev;
-        struct task *t = LIST_ENTRY(node, struct task, node);
-
-        list_remove(node);
-        t->unsettled = fate == COMMIT_UNKNOWN;
-        if (fate == COMMIT_DONE)
-            batch_answer_lost(t);
-        else if (fate == COMMIT_UNDONE)
-            send_in_front(t);
-        else
-            batch_send_again(t, true);
-    }
-    free(l);
-}
-
-static struct lost_txn *lost_txn_new(const struct txn *f) {
-    struct lost_txn *l = xcalloc(1, sizeof *l);
-
-    l->lost.txn = f->marker.txn;
-    l->lost.on_known = on_lost_txn_known;
-    list_init(&l->tasks);
-    return l;
-}
-
-static void lost_txn_ask(struct lost_txn *l) {
-    if (list_empty(&l->tasks)) {
-        free(l);
-        return;
-    }
-    batch.asked++;
-    commit_marker_ask(&l->lost);
-}
-
-/* A marked task undoes at once the preparations for its first try. */
-static void send_lost_again(struct lost_txn *l, struct task *t) {
-    t->unsettled = true;
-    if (!t->marked) {
-        batch_send_again(t, true);
-    } else if (prepare_again(t, false)) {
-        t->state = TASK_SENT;
-        list_push_front(&l->tasks, &t->node);
-    }
-}
-
-/* A task of the transaction may have crashed the database. After a second loss, a task is sent with half as
- * many others. It is given up after LOST_ALONE_MOST losses alone. */
-static void batch_note_lost(const struct txn *f, struct lost_txn *l, struct task *t, size_t group_size,
-                            bool alone) {
-    t->lost++;
-    t->lost_alone += alone;
-    if (batch_lost_too_often(t->op->name, t->lost_alone)) {
-        batch_reset(t);
-        batch_fail(t, f->disk_full ? &disk_full_error : &batch_lost_error);
-        return;
-    }
-    if (t->lost > 1)
-        t->group_size = (uint32_t)(group_size > 1 ? group_size / 2 : 1);
-    send_lost_again(l, t);
-}
-
-static void lost_part(const struct txn *f, struct lost_txn *l, const struct part *part) {
-    for (size_t k = part->count; k-- > 0;) {
-        if (f->checks)
-            batch_send_again(part->tasks[k], false);
-        else if (f->at_work)
-            batch_note_lost(f, l, part->tasks[k], part->count, f->task_count == 1);
-        else
-            send_lost_again(l, part->tasks[k]);
-    }
-}
-
-static void lost_txn(struct txn *f) {
-    struct lost_txn *l;
-
-    if (f->marked)
-        commit_marker_end(&f->marker);
-    if (f->is_client_txn) {
-        client_txns_lost(f);
-        return;
-    }
-    l = lost_txn_new(f);
-    for (size_t i = f->part_count; i-- > 0;)
-        lost_part(f, l, &f->parts[i]);
-    lost_txn_ask(l);
+    if (batch_prepare_again(t, unknown))
+        batch_send_in_front(t);
 }
 
 /* All sent transactions are lost together. The oldest is reported first, but its tasks must stand first in
@@ -902,7 +775,7 @@ static void lost(struct conn *conn) {
     for (size_t n = 0; n <= conn->lost; n++) {
         struct txn *f = &conn->txns[(conn->oldest + DB_MAX_TXNS - 1 - n) % DB_MAX_TXNS];
 
-        lost_txn(f);
+        txn_lost(f);
     }
     conn->lost = 0;
 }

@@ -51,11 +51,6 @@ void batch_statement(struct txn *f, struct op *op, struct client_txn *b, struct 
 static inline bool txn_has_room(const struct txn *f, size_t bytes) {
     return f->bytes == 0 || f->bytes + bytes <= OP_MAX_BYTES;
 }
-/* A task or a client transaction is given up after it was alone in this many lost transactions. */
-#define LOST_ALONE_MOST 4
-/* True if lost_alone has reached LOST_ALONE_MOST; then it logs that `what` is given up. */
-bool batch_lost_too_often(const char *what, uint8_t lost_alone);
-extern const struct op_error batch_lost_error;
 /* Ends the tasks of the part by done(). */
 void batch_part_done(const struct part *part, const PGresult *rows);
 /* Building a statement: begin, then for each task batch_has_room() and batch_encode(), then batch_finish(). */
@@ -68,8 +63,10 @@ void batch_finish(struct txn *f, struct op *op, enum sql_stmt stmt,
 
 /* Queues t in front of its operation's queue, after op.again has prepared it. unknown: as for op.again. */
 void batch_send_again(struct task *t, bool unknown);
-/* Ends t, whose transaction is committed and whose result is lost. */
-void batch_answer_lost(struct task *t);
+/* Makes t idle and prepares it for another try by op.again. False if op.again has ended it. */
+bool batch_prepare_again(struct task *t, bool unknown);
+/* Queues the prepared t in front of its operation's queue, or of the suspects if it has failed or was lost. */
+void batch_send_in_front(struct task *t);
 /* Queues t in its operation's queue, before the list node `before`. */
 void batch_requeue(struct task *t, struct list *before);
 /* Removes t from its operation's queue. */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "batch/batch_impl.h"
 #include "batch/contention.h"
+#include "batch/lost_txn.h"
 #include "config/config.h"
 
 #define MAX_FAILURES 5

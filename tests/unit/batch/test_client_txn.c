@@ -10,6 +10,7 @@
 #include "batch/batch_impl.h"
 #include "batch/client_txn.h"
 #include "batch/commit_marker.h"
+#include "batch/lost_txn.h"
 #include "batch/operations.h"
 #include "batch_tasks.h"
 
