@@ -5,7 +5,8 @@
 -- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay, $6 error (as in requeue_jobs),
 --         $7 first (now of the first try), $8 lost (when its loss was noticed), $9 now, $10 node, $11 token (as
 --         in requeue_jobs)
--- returns: ordinal, was_queued, was_until (null: the token is stale), wake_at, last (as in requeue_jobs)
+-- returns: ordinal, was_queued, was_until (null: the token is stale), wake_at, last (as in requeue_jobs),
+--          stray (the lease was undone)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with found as materialized (
@@ -19,6 +20,8 @@ with found as materialized (
         case when k.nack = 1 then {{delayed_until(j, k.delay, k.first)}} end as delayed_until,
         coalesce(j.owner = $10::smallint, false)
             and coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') between k.first and k.lost
+            -- DEQUEUE leases without a delivery.
+            and j.deliveries > 0
             as is_stray
     from unnest(
         $1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[],
@@ -72,12 +75,12 @@ requeued as (
       )
     returning
         old.ordinal, old.ready_at <= $9::timestamptz and not old.last as was_queued, old.ready_at as was_until,
-        old.delay_until, old.nack = 1 and old.last and not old.is_stray as last
+        old.delay_until, old.nack = 1 and old.last and not old.is_stray as last, old.is_stray
 )
-select r.ordinal::integer, r.was_queued, r.was_until, r.delay_until as wake_at, r.last
+select r.ordinal::integer, r.was_queued, r.was_until, r.delay_until as wake_at, r.last, r.is_stray as stray
 from requeued as r
 union all
-select o.ordinal::integer, null, null, null, null
+select o.ordinal::integer, null, null, null, null, null
 from old as o
 where o.is_other
   and not o.is_done

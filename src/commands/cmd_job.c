@@ -134,12 +134,23 @@ static void requeue_done(struct task **tasks, size_t count, const PGresult *rows
     requeue_ends(tasks, count);
 }
 
+static bool requeue_is_unleased(const struct job_ids *ids) {
+    for (size_t i = 0; i < ids->count; i++)
+        if (lease_known(ids->keys[i].id))
+            return false;
+    return !node_has_peers();
+}
+
 /* requeue_jobs_again finds the changes of the first try by their time. The task uses that statement from now on. */
 static bool requeue_again(struct task *t, bool unknown) {
-    if (unknown) {
-        t->op = &op_requeue_again;
-        job_ids(REQ_OF_TASK(t))->lost_us = clock_db();
-    }
+    struct job_ids *ids = job_ids(REQ_OF_TASK(t));
+
+    if (!unknown)
+        return true;
+    if (t->op != &op_requeue_again)
+        ids->unleased = REQ_OF_TASK(t)->cmd->handler == cmd_nack && requeue_is_unleased(ids);
+    t->op = &op_requeue_again;
+    ids->lost_us = clock_db();
     return true;
 }
 
@@ -173,8 +184,9 @@ static void requeue_again_encode(struct params *p, struct task *t) {
     }
 }
 
-/* Columns: ordinal, was_queued, was_until, wake_at, last. Jobs that were queued already have been counted
- * when the server connected. Another server may have delivered jobs that the first try had put back. */
+/* Jobs that were queued already have been counted when the server connected. Another server may have delivered jobs
+ * that the first try had put back. If no job was leased, the first try found it queued: then the lease that was undone
+ * is of a later claim, and the NACK has changed nothing. */
 static void requeue_again_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
@@ -184,6 +196,8 @@ static void requeue_again_done(struct task **tasks, size_t count, const PGresult
         if (is_stale(tasks, count, rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL))
             continue;
         requeued(r, key, rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL);
+        if (job_ids(r)->unleased && row_bool(rows, i, COL_REQUEUE_JOBS_AGAIN_STRAY))
+            job_ids(r)->hits--;
         if (q != NULL && row_bool(rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_QUEUED) &&
             row_null(rows, i, COL_REQUEUE_JOBS_AGAIN_WAKE_AT))
             queue_count_len(q, -1);

@@ -25,7 +25,7 @@
           .params = { ALL_HELD, "{0,1,0}", "{NULL,NULL,NULL}", "{NULL,NULL,NULL}",                     \
                       "{@11:59:30,@11:59:30,@11:59:30}", "{@11:59:50,@11:59:50,@11:59:50}", NOW, "9",  \
                       "{}" },                                                                          \
-          .rows = "1 f infinity - f; 2 f infinity - f",                                                \
+          .rows = "1 f infinity - f f; 2 f infinity - f f",                                            \
           .left = "1/0/1 ready=11:59:30 retry=0; 1/0/2 ready=11:59:30 wake=13:00:00 retry=0 nacks=1; " \
                   "1/0/3 ready=infinity" },                                                            \
         { SQL_WORKING_JOBS,                                                                            \

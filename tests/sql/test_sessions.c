@@ -215,7 +215,7 @@ static void a_second_try_sees_what_the_first_did(void **state) {
          "{@12:00:10}", "@12:00:20", "1", "{}");
     assert_true(waits_for_lock(b));
     commit(a);
-    assert_string_equal(call_result(b), "1 f 12:01:00 - f");
+    assert_string_equal(call_result(b), "1 f 12:01:00 - f t");
     expect_jobs("1/0/1 ready=12:00:00 deliveries=1 nacks=1");
 }
 

@@ -90,16 +90,21 @@ static void reconnect(void) {
 }
 
 /* Rows: of the only job, was_queued; -1: none. When its lease would have ended matters to other servers. */
-static void commit(int was_queued) {
-    PGresult *res = fake_rows(5);
+static void commit_row(int was_queued, bool stray) {
+    PGresult *res = fake_rows(6);
 
     if (was_queued >= 0) {
         fake_set_int(res, 0, 0, 4, 1);
         fake_set_int(res, 0, 1, 1, was_queued);
         fake_set_int(res, 0, 2, 8, 0);
         fake_set_int(res, 0, 4, 1, false);
+        fake_set_int(res, 0, 5, 1, stray);
     }
     fake_commit(fake_hot(), &res);
+}
+
+static void commit(int was_queued) {
+    commit_row(was_queued, false);
 }
 
 static void test_sent_again_with_its_times(void **state) {
@@ -180,6 +185,21 @@ static void test_a_lease_that_ended_is_no_hit(void **state) {
     assert_int_equal(end.key.id, 7);
 }
 
+/* The lease of a lost claim is undone. It counts as put back only if the job had a lease here before. */
+static void test_a_stray_lease(void **state) {
+    (void)state;
+    for (int leased = 0; leased <= 1; leased++) {
+        if (leased)
+            lease_add(job(7), clock_db() + US_PER_S);
+        send_requeue(&nack, 7);
+        fake_lose(fake_hot());
+        reconnect();
+        commit_row(0, true);
+        assert_int_equal(last_reply, leased);
+        assert_false(lease_known(7));
+    }
+}
+
 static void test_what_was_queued_is_not_counted_twice(void **state) {
     struct queue *q = queue_named("q1");
 
@@ -203,11 +223,9 @@ static void test_what_was_queued_is_not_counted_twice(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_sent_again_with_its_times),
-        TEST(test_lost_again_and_failed),
-        TEST(test_failed_and_then_lost),
-        TEST(test_a_lease_that_ended_is_no_hit),
-        TEST(test_what_was_queued_is_not_counted_twice),
+        TEST(test_sent_again_with_its_times),    TEST(test_lost_again_and_failed),
+        TEST(test_failed_and_then_lost),         TEST(test_a_stray_lease),
+        TEST(test_a_lease_that_ended_is_no_hit), TEST(test_what_was_queued_is_not_counted_twice),
     };
 
     return cmocka_run_group_tests_name("second tries of NACK", tests, group_start, fake_batch_stop);
