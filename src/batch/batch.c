@@ -76,8 +76,8 @@ void batch_init(struct op *const *ops, void (*plan)(void)) {
 }
 
 void batch_start(void) {
-    batch.conns[CONN_WRITE].db = db_conn_new("hot", CONN_WRITE);
-    batch.conns[CONN_READ].db = db_conn_new("side", CONN_READ);
+    batch.conns[CONN_WRITE].db = db_conn_new("write", CONN_WRITE);
+    batch.conns[CONN_READ].db = db_conn_new("read", CONN_READ);
 }
 
 void batch_stop(void) {
@@ -714,7 +714,7 @@ static void open_large(void) {
     struct conn *conn = &batch.conns[CONN_LARGE];
 
     if (conn->db == NULL && conn->queued > 0 && batch_connected(CONN_WRITE))
-        conn->db = db_conn_new("hot large", CONN_LARGE);
+        conn->db = db_conn_new("large", CONN_LARGE);
 }
 
 void batch_flush(void) {

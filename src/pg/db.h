@@ -112,7 +112,7 @@ struct db_txn {
 };
 
 struct db_conn {
-    const char *name; /* "hot", "side": part of the session's name */
+    const char *name; /* "write", "read" or "large": part of the session's name */
     enum conn_kind kind;
     enum db_state state;
     /* Private. */

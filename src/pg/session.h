@@ -9,7 +9,7 @@ struct session_name {
     char text[64];
 };
 
-/* what: the purpose, such as "hot" or "probe". The name also contains the first digits of this server's ID. */
+/* what: the purpose, such as "write" or "probe". The name also contains the first digits of this server's ID. */
 struct session_name session_name(const char *what);
 
 /* Begins a connection to a host (conninfo_hosts.h) with the name for what. The caller polls it with PQconnectPoll(). Never

@@ -292,10 +292,10 @@ static void test_trigger_made_while_the_server_runs(void **state) {
 /* Silence, and two looks at the session. */
 #define LOOKS_MS 6000
 
-/* The process that serves the hot connection; 0: there is none. */
+/* The process that serves the write connection; 0: there is none. */
 static pid_t hot_session(void) {
     char *text = postgres_query(server.database, "select coalesce(max(pid), 0) from pg_stat_activity"
-                                                 " where application_name like 'pgdisque % hot'"
+                                                 " where application_name like 'pgdisque % write'"
                                                  " and datname = current_database()");
     pid_t pid = (pid_t)atoi(text);
 
@@ -309,7 +309,7 @@ static bool is_idle(pid_t pid) {
                                                     (int)pid)) == 1;
 }
 
-/* Stops the session on the hot connection between two statements. The server leaves a session at work alone. */
+/* Stops the session on the write connection between two statements. The server leaves a session at work alone. */
 static pid_t stop_hot_session(void) {
     for (int tries = 0; tries < 100; tries++) {
         pid_t pid = hot_session();

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define LARGE (3 * 1024 * 1024)
-#define LARGE_SESSION "application_name like 'pgdisque % hot large'"
+#define LARGE_SESSION "application_name like 'pgdisque % large'"
 
 static PGconn *gate;
 static char *body;

@@ -131,13 +131,13 @@ static void test_refused_by_the_database(void **state) {
 /* ---- the connection is lost ---- */
 
 /* The sessions that change jobs; that of the server that is asked to commit waits at that moment. */
-#define HOT "application_name like 'pgdisque %% hot'"
+#define WRITER "application_name like 'pgdisque %% write'"
 
 static long long terminate(const char *condition) {
-    return postgres_number(server.database,
-                           text_of("select count(pg_terminate_backend(pid)) from pg_stat_activity where " HOT
-                                   " and %s",
-                                   condition));
+    return postgres_number(
+        server.database,
+        text_of("select count(pg_terminate_backend(pid)) from pg_stat_activity where " WRITER " and %s",
+                condition));
 }
 
 static void send_exec(struct wire *w, const char *id, const char *queue) {

@@ -128,7 +128,7 @@ static void send_moves(redisContext *c, int round, int n) {
 static void end_sessions(void) {
     (void)postgres_number(server.database,
                           "select count(pg_terminate_backend(pid)) from pg_stat_activity where "
-                          "application_name like 'pgdisque % hot'");
+                          "application_name like 'pgdisque % write'");
 }
 
 static void finish(redisContext *c) {

@@ -108,7 +108,7 @@ static void send_transaction(struct wire *w, const char *const *commands) {
 static long long waiting_sessions(const char *what) {
     return postgres_number(
         guarded.database,
-        text_of("select count(%s) from pg_stat_activity where application_name like 'pgdisque %% hot' "
+        text_of("select count(%s) from pg_stat_activity where application_name like 'pgdisque %% write' "
                 "and wait_event = 'SyncRep' and query like '%%insert into pgdisque.commit_marker%%'",
                 what));
 }

@@ -175,7 +175,7 @@ static void test_with_lost_connections(void **state) {
         work_until("cuts", left, 2);
         free(postgres_query(server.database,
                             "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                            "where datname = current_database() and application_name like 'pgdisque%hot'"));
+                            "where datname = current_database() and application_name like 'pgdisque%write'"));
     }
     work_until("cuts", 0, 2);
     dismiss();

@@ -280,7 +280,7 @@ static void test_deaf_servers(void **state) {
     for (int i = 0; i < 20; i++)
         ask_database("select count(pg_terminate_backend(pid)) from pg_stat_activity "
                      "where datname = current_database() and application_name like 'pgdisque%' and "
-                     "application_name not like '%hot' and application_name not like '%side'");
+                     "application_name not like '%write' and application_name not like '%read'");
     expect(at[A], ":1", "ACKJOB RESULT r %s", id);
     raw_expect(&w, "[\"done\" \"r\"]");
     wire_close(&w);
@@ -302,7 +302,7 @@ static void test_lost_connections(void **state) {
             assert_int_equal(redisBufferWrite(at[B], &done), REDIS_OK);
         usleep((useconds_t)(i * 397 % 1500));
         ask_database("select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                     "where datname = current_database() and application_name like 'pgdisque%hot'");
+                     "where datname = current_database() and application_name like 'pgdisque%write'");
         expect_next(at[B], ":1");
         expect(at[C], text_of("[\"done\" \"r%d\"]", i), "WAITJOB %s", ids[i]);
     }

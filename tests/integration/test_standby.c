@@ -232,7 +232,7 @@ static void test_async_keeps_the_order(void **state) {
 /* What pg_cancel_backend() or the like does to the session that changes jobs, while it waits for the standby. */
 static void to_waiting_session(const char *function) {
     const char *sql =
-        text_of("select count(%s(pid)) from pg_stat_activity where application_name like 'pgdisque %% hot'"
+        text_of("select count(%s(pid)) from pg_stat_activity where application_name like 'pgdisque %% write'"
                 " and wait_event = 'SyncRep'",
                 function);
 

@@ -75,7 +75,7 @@ static void test_survives_the_server(void **state) {
 static void cut_sessions(void) {
     free(postgres_query(server.database,
                         "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-                        "where datname = current_database() and application_name like 'pgdisque%hot'"));
+                        "where datname = current_database() and application_name like 'pgdisque%write'"));
 }
 
 /* In whatever order. */

@@ -10,7 +10,7 @@
 
 /*
  * Operations for tests of the batch: a and b; c, of which every task is a statement of its
- * own; s on the side connection; r, which an a becomes when its transaction was lost; m, which has
+ * own; s on the read connection; r, which an a becomes when its transaction was lost; m, which has
  * a statement for tasks of one shape; x, which commits asynchronously; and y, which is
  * replicated; l, on the large connection; and d, whose tasks are divided there. What happens to tasks is written to a log:
  * "done:a1,a2 fail:b1(22P02)".
@@ -176,8 +176,8 @@ static inline void trial_planned(void) {
 }
 
 /* The connections live as long as the program. */
-#define HOT 0
-#define SIDE 1
+#define WRITE 0
+#define READ 1
 #define LARGE 2 /* once it was needed */
 
 static inline int trial_group_start(void **state) {
@@ -189,7 +189,7 @@ static inline int trial_group_start(void **state) {
     op_y.commit = COMMIT_REPLICATED;
     batch_init(trial_ops, trial_planned);
     batch_start();
-    return fake_db.conns[HOT]->kind == CONN_WRITE && fake_db.conns[SIDE]->kind == CONN_READ ? 0 : -1;
+    return fake_db.conns[WRITE]->kind == CONN_WRITE && fake_db.conns[READ]->kind == CONN_READ ? 0 : -1;
 }
 
 static inline int trial_group_stop(void **state) {
@@ -381,16 +381,16 @@ static inline int fly_all(void) {
     return txns;
 }
 
-/* The next transaction of the hot connection must be this, and is committed. */
+/* The next transaction of the write connection must be this, and is committed. */
 static inline void assert_flies(const char *expected) {
     batch_flush();
-    assert_txn(HOT, expected);
-    commit(HOT);
+    assert_txn(WRITE, expected);
+    commit(WRITE);
 }
 
 static inline void assert_all_ended(void) {
     batch_flush();
-    assert_txn(HOT, "");
+    assert_txn(WRITE, "");
     assert_true(batch_idle());
     for (size_t i = 0; trial_ops[i] != NULL; i++)
         assert_int_equal(trial_ops[i]->queued, 0);

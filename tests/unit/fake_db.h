@@ -295,7 +295,7 @@ static inline void fake_set_int(PGresult *res, int row, int col, int bytes, int6
 
 /* ---- the batch that uses them, from the first test to the last ---- */
 
-static inline struct db_conn *fake_hot(void) {
+static inline struct db_conn *fake_write_conn(void) {
     return fake_db.conns[0];
 }
 

@@ -208,16 +208,16 @@ static inline void fake_run(const struct db_conn *conn, size_t n, PGresult **row
 static inline void fake_fly(void) {
     PGresult *rows[DB_MAX_STATEMENTS];
 
-    assert_int_equal(fake_hot()->state, DB_BUSY);
-    fake_run(fake_hot(), 0, rows);
-    fake_commit(fake_hot(), rows);
+    assert_int_equal(fake_write_conn()->state, DB_BUSY);
+    fake_run(fake_write_conn(), 0, rows);
+    fake_commit(fake_write_conn(), rows);
 }
 
 /* Sends and lands until there is nothing more to do; tells how many transactions that took. */
 static inline int fake_fly_all(void) {
     int txns = 0;
 
-    for (batch_flush(); fake_hot()->state == DB_BUSY; batch_flush()) {
+    for (batch_flush(); fake_write_conn()->state == DB_BUSY; batch_flush()) {
         assert_true(++txns < 10000);
         fake_fly();
     }

@@ -157,8 +157,8 @@ static inline const char *tell(void) {
 /* What is asked of the database is answered by no rows. */
 static inline void answer_all(void) {
     for (batch_flush(); !batch_idle(); batch_flush()) {
-        if (fake_hot()->sent_txns > 0)
-            fake_commit_empty(fake_hot());
+        if (fake_write_conn()->sent_txns > 0)
+            fake_commit_empty(fake_write_conn());
         else
             fake_commit_empty(side());
     }

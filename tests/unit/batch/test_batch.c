@@ -13,8 +13,8 @@
 static void test_nothing_to_send(void **state) {
     (void)state;
     batch_flush();
-    assert_int_equal(fake_db.conns[HOT]->state, DB_READY);
-    assert_int_equal(fake_db.conns[SIDE]->state, DB_READY);
+    assert_int_equal(fake_db.conns[WRITE]->state, DB_READY);
+    assert_int_equal(fake_db.conns[READ]->state, DB_READY);
     assert_true(batch_idle());
 }
 
@@ -27,12 +27,12 @@ static void test_one_statement_per_operation(void **state) {
     add(&a[3]);
     assert_int_equal(a[1].task.state, TASK_QUEUED);
     batch_flush();
-    assert_txn(HOT, "a1,2,3 b1,2");
+    assert_txn(WRITE, "a1,2,3 b1,2");
     assert_int_equal(trial_begins, 2);
     assert_int_equal(trial_encodes, 5);
     assert_int_equal(a[1].task.state, TASK_SENT);
     assert_events("");
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1,a2,a3 done:b1,b2");
     assert_true(batch_idle());
 }
@@ -44,11 +44,11 @@ static void test_operations_in_their_order(void **state) {
     add(&b[1]);
     add(&a[1]);
     batch_flush();
-    assert_txn(HOT, "a1 b1 c1");
-    assert_txn(SIDE, "s1");
-    commit(SIDE);
+    assert_txn(WRITE, "a1 b1 c1");
+    assert_txn(READ, "s1");
+    commit(READ);
     assert_events("done:s1");
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1 done:b1 done:c1");
 }
 
@@ -59,9 +59,9 @@ static void test_alone(void **state) {
     add(&a[1]);
     add(&c[3]);
     batch_flush();
-    assert_txn(HOT, "a1 c1 c2 c3");
+    assert_txn(WRITE, "a1 c1 c2 c3");
     assert_int_equal(trial_begins, 4);
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1 done:c1 done:c2 done:c3");
 }
 
@@ -73,11 +73,11 @@ static void test_rows_of_a_task(void **state) {
     add(&a[2]);
     add(&a[3]);
     batch_flush();
-    assert_txn(HOT, "a1,1,1,2,3,3");
+    assert_txn(WRITE, "a1,1,1,2,3,3");
     assert_int_equal(a[1].task.first_row, 0);
     assert_int_equal(a[2].task.first_row, 3);
     assert_int_equal(a[3].task.first_row, 4);
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1,a2,a3");
 }
 
@@ -107,7 +107,7 @@ static void test_results(void **state) {
     add(&b[1]);
     add(&c[2]);
     batch_flush();
-    fake_commit(fake_db.conns[HOT], rows);
+    fake_commit(fake_db.conns[WRITE], rows);
     for (int i = 0; i < 3; i++) {
         ops[i]->done = trial_done;
         assert_int_equal(seen_rows[i], 100 * (i + 1));
@@ -125,25 +125,25 @@ static void test_gathers_while_txns_are_under_way(void **state) {
     add(&b[1]);
     add(&a[3]);
     batch_flush();
-    assert_txn(HOT, "a1");
-    assert_second_txn(HOT, "a2");
+    assert_txn(WRITE, "a1");
+    assert_second_txn(WRITE, "a2");
     assert_int_equal(trial_plans, 2);
     assert_false(batch_idle());
-    commit(HOT);
-    assert_txn(HOT, "a2");
-    assert_second_txn(HOT, "");
+    commit(WRITE);
+    assert_txn(WRITE, "a2");
+    assert_second_txn(WRITE, "");
     assert_int_equal(a[3].task.state, TASK_QUEUED);
     batch_flush();
-    assert_second_txn(HOT, "a3 b1");
-    commit(HOT);
-    commit(HOT);
+    assert_second_txn(WRITE, "a3 b1");
+    commit(WRITE);
+    commit(WRITE);
     assert_events("done:a1 done:a2 done:a3 done:b1");
 }
 
 static void test_gathers_while_down(void **state) {
     (void)state;
-    fake_db.conns[HOT]->state = DB_DOWN;
-    fake_db.conns[SIDE]->state = DB_PREPARING;
+    fake_db.conns[WRITE]->state = DB_DOWN;
+    fake_db.conns[READ]->state = DB_PREPARING;
     add(&a[1]);
     add(&s[1]);
     batch_flush();
@@ -151,13 +151,13 @@ static void test_gathers_while_down(void **state) {
     assert_int_equal(trial_plans, 0);
     assert_false(batch_connected(CONN_WRITE));
     assert_false(batch_connected(CONN_READ));
-    fake_db.conns[HOT]->state = DB_READY;
+    fake_db.conns[WRITE]->state = DB_READY;
     assert_true(batch_connected(CONN_WRITE));
     batch_flush();
-    assert_txn(HOT, "a1");
+    assert_txn(WRITE, "a1");
     assert_true(batch_connected(CONN_WRITE));
     assert_false(batch_connected(CONN_READ));
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1");
     assert_false(batch_idle());
     batch_cancel(&s[1].task);
@@ -175,12 +175,12 @@ static void test_done_adds(void **state) {
     add(&a[1]);
     add(&b[1]);
     batch_flush();
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1 done:b1");
     assert_int_equal(a[2].task.state, TASK_QUEUED);
     batch_flush();
-    assert_txn(HOT, "a2");
-    commit(HOT);
+    assert_txn(WRITE, "a2");
+    commit(WRITE);
     assert_events("done:a2");
 }
 
@@ -195,14 +195,14 @@ static void test_most_rows(void **state) {
         add(&a[i]);
     add(&b[1]);
     batch_flush();
-    assert_txn(HOT, "a1,1,2,2 b1");
-    commit(HOT);
+    assert_txn(WRITE, "a1,1,2,2 b1");
+    commit(WRITE);
     batch_flush();
-    assert_txn(HOT, "a3,3,4,4,5");
-    commit(HOT);
+    assert_txn(WRITE, "a3,3,4,4,5");
+    commit(WRITE);
     batch_flush();
-    assert_txn(HOT, "a6");
-    commit(HOT);
+    assert_txn(WRITE, "a6");
+    commit(WRITE);
     assert_events("done:a1,a2 done:b1 done:a3,a4,a5 done:a6");
 }
 
@@ -214,14 +214,14 @@ static void test_more_rows_than_the_most(void **state) {
     add(&a[2]);
     add(&a[3]);
     batch_flush();
-    assert_txn(HOT, "a1");
-    commit(HOT);
+    assert_txn(WRITE, "a1");
+    commit(WRITE);
     batch_flush();
-    assert_txn(HOT, "a2,2,2,2");
-    commit(HOT);
+    assert_txn(WRITE, "a2,2,2,2");
+    commit(WRITE);
     batch_flush();
-    assert_txn(HOT, "a3");
-    commit(HOT);
+    assert_txn(WRITE, "a3");
+    commit(WRITE);
 }
 
 static void test_most_bytes(void **state) {
@@ -235,17 +235,17 @@ static void test_most_bytes(void **state) {
     for (int i = 1; i <= 5; i++)
         add(&a[i]);
     batch_flush();
-    assert_txn(HOT, "a1,2");
-    commit(HOT);
+    assert_txn(WRITE, "a1,2");
+    commit(WRITE);
     batch_flush();
-    assert_txn(HOT, "a3");
-    commit(HOT);
+    assert_txn(WRITE, "a3");
+    commit(WRITE);
     batch_flush();
-    assert_txn(HOT, "a4");
-    commit(HOT);
+    assert_txn(WRITE, "a4");
+    commit(WRITE);
     batch_flush();
-    assert_txn(HOT, "a5");
-    commit(HOT);
+    assert_txn(WRITE, "a5");
+    commit(WRITE);
 }
 
 static void test_most_statements(void **state) {
@@ -253,18 +253,18 @@ static void test_most_statements(void **state) {
     add_many(c, 0, 39);
     add(&b[1]);
     batch_flush();
-    assert_int_equal(fake_count(fake_db.conns[HOT]), 17);
+    assert_int_equal(fake_count(fake_db.conns[WRITE]), 17);
     assert_int_equal(b[1].task.state, TASK_SENT);
-    commit(HOT);
+    commit(WRITE);
     assert_int_equal(c[15].task.state, TASK_IDLE);
     batch_flush();
-    assert_int_equal(fake_count(fake_db.conns[HOT]), 16);
+    assert_int_equal(fake_count(fake_db.conns[WRITE]), 16);
     assert_int_equal(c[31].task.state, TASK_SENT);
     assert_int_equal(c[32].task.state, TASK_QUEUED);
-    commit(HOT);
+    commit(WRITE);
     batch_flush();
-    assert_int_equal(fake_count(fake_db.conns[HOT]), 8);
-    commit(HOT);
+    assert_int_equal(fake_count(fake_db.conns[WRITE]), 8);
+    commit(WRITE);
 }
 
 /* ---- plans ---- */
@@ -280,8 +280,8 @@ static void test_planned_tasks_take_part(void **state) {
     trial_plan = plan_a_task;
     add(&b[1]);
     batch_flush();
-    assert_txn(HOT, "a7 b1 c7");
-    commit(HOT);
+    assert_txn(WRITE, "a7 b1 c7");
+    commit(WRITE);
 }
 
 static void test_plan_only_for_hot_txns(void **state) {
@@ -291,12 +291,12 @@ static void test_plan_only_for_hot_txns(void **state) {
     assert_int_equal(trial_plans, 1);
     add(&s[1]);
     batch_flush();
-    assert_txn(SIDE, "s1");
+    assert_txn(READ, "s1");
     assert_int_equal(trial_plans, 1);
-    commit(SIDE);
+    commit(READ);
     batch_flush();
     assert_int_equal(trial_plans, 1);
-    commit(HOT);
+    commit(WRITE);
     assert_int_equal(trial_plans, 1);
     batch_flush();
     assert_int_equal(trial_plans, 2);
@@ -314,14 +314,14 @@ static void test_cancel(void **state) {
     assert_int_equal(a[2].task.state, TASK_IDLE);
     assert_false(batch_cancel(&a[2].task));
     batch_flush();
-    assert_txn(HOT, "a1,3");
+    assert_txn(WRITE, "a1,3");
     assert_false(batch_cancel(&a[1].task));
     add(&a[2]);
-    commit(HOT);
+    commit(WRITE);
     assert_false(batch_cancel(&a[1].task));
     batch_flush();
-    assert_txn(HOT, "a2");
-    commit(HOT);
+    assert_txn(WRITE, "a2");
+    commit(WRITE);
     assert_events("done:a1,a3 done:a2");
 }
 

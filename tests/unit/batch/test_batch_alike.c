@@ -22,10 +22,10 @@ static void test_one_shape(void **state) {
     (void)state;
     add_shapes("11 11 11");
     batch_flush();
-    assert_txn(HOT, "m/11:1,2,3");
+    assert_txn(WRITE, "m/11:1,2,3");
     assert_int_equal(trial_begins, 1);
     assert_int_equal(m[3].task.first_row, 2);
-    commit(HOT);
+    commit(WRITE);
     assert_events("alike done:m1,m2,m3");
     assert_all_ended();
 }
@@ -36,10 +36,10 @@ static void test_few_shapes(void **state) {
     add_shapes("11 12 21 11 21");
     add(&a[1]);
     batch_flush();
-    assert_txn(HOT, "a1 m/11:1,4 m/12:2 m/21:3,5");
+    assert_txn(WRITE, "a1 m/11:1,4 m/12:2 m/21:3,5");
     assert_int_equal(m[4].task.first_row, 1);
     assert_int_equal(m[5].task.first_row, 1);
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1 alike done:m1,m4 alike done:m2 alike done:m3,m5");
     assert_all_ended();
 }
@@ -57,9 +57,9 @@ static void test_some_without_a_shape(void **state) {
     (void)state;
     add_shapes("11 00 11 00 12 11");
     batch_flush();
-    assert_txn(HOT, "m/11:1,3,6 m2,4 m/12:5");
+    assert_txn(WRITE, "m/11:1,3,6 m2,4 m/12:5");
     assert_int_equal(m[4].task.first_row, 1);
-    commit(HOT);
+    commit(WRITE);
     assert_events("alike done:m1,m3,m6 done:m2,m4 alike done:m5");
     add_shapes("00 00");
     assert_flies("m1,2");
@@ -143,10 +143,10 @@ static void test_without_a_shape_behind_the_most(void **state) {
     config.batch_max = 3;
     add_shapes("11 11 11 00 11 11");
     batch_flush();
-    assert_txn(HOT, "m/11:1,2,3");
-    assert_second_txn(HOT, "m4 m/11:5,6");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "m/11:1,2,3");
+    assert_second_txn(WRITE, "m4 m/11:5,6");
+    commit(WRITE);
+    commit(WRITE);
     assert_events("alike done:m1,m2,m3 done:m4 alike done:m5,m6");
     assert_all_ended();
 }
@@ -158,10 +158,10 @@ static void test_split_over_two_txns(void **state) {
         add(&m[i]);
     }
     batch_flush();
-    assert_txn(HOT, "m/11:1-10");
-    assert_second_txn(HOT, "m/11:11-20");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "m/11:1-10");
+    assert_second_txn(WRITE, "m/11:11-20");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -173,10 +173,10 @@ static void test_shapes_split_over_two_txns(void **state) {
         add(&m[i]);
     }
     batch_flush();
-    assert_txn(HOT, "m/11:1-6 m/12:7-10");
-    assert_second_txn(HOT, "m/12:11-14 m/13:15-19 m20");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "m/11:1-6 m/12:7-10");
+    assert_second_txn(WRITE, "m/12:11-14 m/13:15-19 m20");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -186,11 +186,11 @@ static void test_suspects_take_the_general_one(void **state) {
     (void)state;
     add_shapes("11 11 12");
     batch_flush();
-    assert_txn(HOT, "m/11:1,2 m/12:3");
-    fail_at(HOT, 0, BAD_DATA);
+    assert_txn(WRITE, "m/11:1,2 m/12:3");
+    fail_at(WRITE, 0, BAD_DATA);
     batch_flush();
-    assert_txn(HOT, "m1");
-    fail_at(HOT, 0, BAD_DATA);
+    assert_txn(WRITE, "m1");
+    fail_at(WRITE, 0, BAD_DATA);
     assert_flies("m/12:3");
     assert_flies("m2");
     assert_events("fail:m1(" BAD_DATA ") alike done:m3 done:m2");
@@ -201,13 +201,13 @@ static void test_lost(void **state) {
     (void)state;
     add_shapes("11 12 11");
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     m[4].shape = 12;
     add(&m[4]);
     batch_flush();
     /* Those of the first statement stood before those of the second. */
-    assert_txn(HOT, "m/11:1,3 m/12:2,4");
-    commit(HOT);
+    assert_txn(WRITE, "m/11:1,3 m/12:2,4");
+    commit(WRITE);
     assert_events("alike done:m1,m3 alike done:m2,m4");
     assert_all_ended();
 }

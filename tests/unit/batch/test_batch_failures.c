@@ -15,7 +15,7 @@ static void test_bad_row_alone(void **state) {
     (void)state;
     add(&a[1]);
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_events("fail:a1(" BAD_DATA ")");
     assert_all_ended();
 }
@@ -26,13 +26,13 @@ static void test_bad_row_of_two(void **state) {
     add(&a[2]);
     a[1].refused = BAD_DATA;
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_events("again:a2 again:a1");
     assert_false(batch_idle());
     trial_begins = 0;
     batch_flush();
-    assert_txn(HOT, "a1");
-    fail_at(HOT, 0, BAD_DATA);
+    assert_txn(WRITE, "a1");
+    fail_at(WRITE, 0, BAD_DATA);
     assert_flies("a2");
     assert_events("fail:a1(" BAD_DATA ") done:a2");
     assert_int_equal(trial_begins, 2);
@@ -100,8 +100,8 @@ static void test_bad_row_next_to_other_statements(void **state) {
     add(&c[1]);
     add(&c[2]);
     batch_flush();
-    assert_txn(HOT, "a1 b1 c1 c2");
-    fail_at(HOT, 2, BAD_DATA);
+    assert_txn(WRITE, "a1 b1 c1 c2");
+    fail_at(WRITE, 2, BAD_DATA);
     assert_events("again:c2 fail:c1(" BAD_DATA ") again:a1");
     assert_flies("a1 b1 c2");
     assert_events("done:a1 done:b1 done:c2");
@@ -119,12 +119,12 @@ static void test_others_fly_between(void **state) {
         add(&a[i]);
     }
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     add(&b[1]);
     while (b[1].ends == 0) {
         assert_true(++txns <= 3);
         batch_flush();
-        judge(fake_db.conns[HOT]);
+        judge(fake_db.conns[WRITE]);
     }
     assert_null(b[1].failed);
     fly_all();
@@ -137,7 +137,7 @@ static void test_suspects_are_not_planned_for(void **state) {
     for (int i = 1; i <= 2; i++)
         add(&a[i]);
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     trial_plans = 0;
     assert_flies("a1");
     assert_int_equal(trial_plans, 0);
@@ -162,14 +162,14 @@ static void test_used_again(void **state) {
     add(&b[1]);
     add(&b[2]);
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     fly_all();
     for (int i = 0; i < 3; i++) {
         add(&b[1]);
         add(&b[2]);
         batch_flush();
-        assert_txn(HOT, "b1,2");
-        lose(HOT);
+        assert_txn(WRITE, "b1,2");
+        lose(WRITE);
         assert_flies("b1,2");
     }
 }
@@ -186,7 +186,7 @@ static void test_transient_in_company(void **state) {
         add(&a[2]);
         add(&b[1]);
         batch_flush();
-        fail_at(HOT, 0, states[i]);
+        fail_at(WRITE, 0, states[i]);
         assert_events("again:a2 again:a1");
         add(&a[3]);
         assert_flies("a1,2,3 b1");
@@ -198,9 +198,9 @@ static void test_transient_in_company(void **state) {
 static int fail_until_idle(const char *sqlstate) {
     int txns = 0;
 
-    for (batch_flush(); fake_db.conns[HOT]->state == DB_BUSY; batch_flush()) {
+    for (batch_flush(); fake_db.conns[WRITE]->state == DB_BUSY; batch_flush()) {
         assert_true(txns++ < 100);
-        fail_at(HOT, 0, sqlstate);
+        fail_at(WRITE, 0, sqlstate);
     }
     assert_true(batch_idle());
     return txns;
@@ -230,7 +230,7 @@ static void test_innocent_for_long(void **state) {
     for (int i = 0; i < 40; i++) {
         add(&a[i]);
         batch_flush();
-        fail_at(HOT, 0, i % 2 == 0 ? BAD_DATA : "40001");
+        fail_at(WRITE, 0, i % 2 == 0 ? BAD_DATA : "40001");
         assert_int_equal(b[1].ends, 0);
     }
     fly_all();
@@ -263,7 +263,7 @@ static void test_commit_of_one_fails(void **state) {
     (void)state;
     add(&a[1]);
     batch_flush();
-    fail_commit(HOT, BAD_COMMIT);
+    fail_commit(WRITE, BAD_COMMIT);
     assert_events("fail:a1(" BAD_COMMIT ")");
     assert_all_ended();
 }
@@ -284,7 +284,7 @@ static void test_commit_fails_for_now(void **state) {
     add(&a[2]);
     add(&b[1]);
     batch_flush();
-    fail_commit(HOT, "40001");
+    fail_commit(WRITE, "40001");
     assert_flies("a1,2 b1");
     assert_events("again:a2 again:a1 done:a1,a2 done:b1");
     assert_all_ended();
@@ -304,12 +304,12 @@ static void test_lost(void **state) {
     add(&a[4]);
     add(&b[3]);
     add(&c[3]);
-    fake_lose(fake_db.conns[HOT]);
+    fake_lose(fake_db.conns[WRITE]);
     assert_events("again:c2? again:c1? again:a3? again:a2? again:a1?");
     batch_flush();
-    assert_txn(HOT, "");
+    assert_txn(WRITE, "");
     assert_false(batch_idle());
-    fake_db.conns[HOT]->state = DB_READY;
+    fake_db.conns[WRITE]->state = DB_READY;
     /* Those that were not sent need not be repeated carefully. */
     assert_flies("a4 r1,2,3 b1,2,3 c1 c2 c3");
     assert_events("done:a4 done:r1,r2,r3 done:b1,b2,b3 done:c1 done:c2 done:c3");
@@ -321,11 +321,11 @@ static void test_lost_twice(void **state) {
     add(&a[1]);
     add(&a[2]);
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     add(&a[3]);
     batch_flush();
-    assert_txn(HOT, "a3 r1,2");
-    lose(HOT);
+    assert_txn(WRITE, "a3 r1,2");
+    lose(WRITE);
     assert_flies("r3,1,2");
     assert_events("again:a2? again:a1? again:r2? again:r1? again:a3? done:r3,r1,r2");
     assert_all_ended();
@@ -340,17 +340,17 @@ static void test_takes_wait_for_lost(void **state) {
     add(&a[1]);
     add(&c[1]);
     batch_flush();
-    assert_txn(HOT, "a1 c1");
-    lose(HOT);
+    assert_txn(WRITE, "a1 c1");
+    lose(WRITE);
     plans = trial_plans;
     add(&b[1]);
     batch_flush();
-    assert_txn(HOT, "r1 b1");
+    assert_txn(WRITE, "r1 b1");
     assert_int_equal(trial_plans, plans);
-    commit(HOT);
+    commit(WRITE);
     batch_flush();
-    assert_txn(HOT, "c1");
-    commit(HOT);
+    assert_txn(WRITE, "c1");
+    commit(WRITE);
     assert_int_equal(c[1].ends, 1);
     assert_all_ended();
     op_c.takes = false;
@@ -362,14 +362,14 @@ static void test_takes_do_not_wait_for_reads(void **state) {
     op_c.takes = true;
     add(&s[1]);
     batch_flush();
-    fake_lose(fake_db.conns[SIDE]);
+    fake_lose(fake_db.conns[READ]);
     add(&c[1]);
     batch_flush();
-    assert_txn(HOT, "c1");
-    commit(HOT);
-    fake_db.conns[SIDE]->state = DB_READY;
+    assert_txn(WRITE, "c1");
+    commit(WRITE);
+    fake_db.conns[READ]->state = DB_READY;
     batch_flush();
-    commit(SIDE);
+    commit(READ);
     assert_all_ended();
     op_c.takes = false;
 }
@@ -380,7 +380,7 @@ static void test_lost_and_given_up(void **state) {
         add(&c[i]);
     c[2].gives_up = true;
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     assert_events("again:c3? again:c2? again:c1?");
     assert_int_equal(c[2].ends, 1);
     assert_int_equal(c[2].task.state, TASK_IDLE);
@@ -396,7 +396,7 @@ static void test_failed_and_given_up(void **state) {
     add(&c[1]);
     a[2].gives_up = c[1].gives_up = true;
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_events("again:c1 again:a3 again:a2 again:a1");
     fly_all();
     for (int i = 1; i <= 3; i++) {
@@ -413,8 +413,8 @@ static void test_lost_for_long(void **state) {
     add(&b[2]);
     for (int i = 0; i < 300; i++) {
         batch_flush();
-        assert_txn(HOT, "b1,2");
-        lose(HOT);
+        assert_txn(WRITE, "b1,2");
+        lose(WRITE);
     }
     assert_flies("b1,2");
     assert_events("done:b1,b2");
@@ -426,9 +426,9 @@ static void test_suspect_is_lost(void **state) {
         add(&b[i]);
     b[2].refused = BAD_DATA;
     batch_flush();
-    judge(fake_db.conns[HOT]);
+    judge(fake_db.conns[WRITE]);
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     fly_all();
     for (int i = 1; i <= 3; i++) {
         assert_int_equal(b[i].ends, 1);
@@ -446,8 +446,8 @@ static void test_sending_fails(void **state) {
     assert_int_equal(a[1].task.state, TASK_QUEUED);
     fake_db.send_fails = false;
     batch_flush();
-    assert_txn(HOT, "");
-    fake_db.conns[HOT]->state = DB_READY;
+    assert_txn(WRITE, "");
+    fake_db.conns[WRITE]->state = DB_READY;
     assert_flies("r1,2");
     assert_events("done:r1,r2");
 }
@@ -457,14 +457,14 @@ static void test_cancel_of_what_failed(void **state) {
     for (int i = 1; i <= 3; i++)
         add(&b[i]);
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_true(batch_cancel(&b[2].task));
     assert_int_equal(b[2].task.state, TASK_IDLE);
     assert_flies("b1");
     batch_flush();
-    assert_txn(HOT, "b3");
+    assert_txn(WRITE, "b3");
     assert_false(batch_cancel(&b[3].task));
-    lose(HOT);
+    lose(WRITE);
     assert_true(batch_cancel(&b[3].task));
     assert_all_ended();
     assert_events("done:b1");
@@ -477,19 +477,19 @@ static int crash_with(enum sql_stmt stmt, const struct trial *poison) {
     int crashes = 0;
 
     for (batch_flush(); !batch_idle(); batch_flush()) {
-        const struct db_conn *hot = fake_db.conns[HOT];
+        const struct db_conn *conn = fake_db.conns[WRITE];
         bool aboard = false;
 
-        for (size_t i = 0; i < fake_count(hot); i++)
-            for (size_t n = 0; n < fake_sent(hot, i)->rows; n++)
-                aboard = aboard || (fake_sent(hot, i)->stmt == stmt &&
-                                    fake_element(fake_sent(hot, i), 0, n) == poison->id);
+        for (size_t i = 0; i < fake_count(conn); i++)
+            for (size_t n = 0; n < fake_sent(conn, i)->rows; n++)
+                aboard = aboard || (fake_sent(conn, i)->stmt == stmt &&
+                                    fake_element(fake_sent(conn, i), 0, n) == poison->id);
         crashes += aboard;
         assert_true(crashes < 100);
         if (aboard)
-            crash(HOT);
+            crash(WRITE);
         else
-            commit(HOT);
+            commit(WRITE);
     }
     return crashes;
 }
@@ -510,8 +510,8 @@ static void test_lost_go_first(void **state) {
     add_many(b, 1, 4);
     for (int i = 0; i < 2; i++) {
         batch_flush();
-        assert_txn(HOT, "b1-4");
-        crash(HOT);
+        assert_txn(WRITE, "b1-4");
+        crash(WRITE);
     }
     add(&a[1]);
     add(&c[1]);
@@ -520,8 +520,8 @@ static void test_lost_go_first(void **state) {
 
         snprintf(expected, sizeof expected, "b%d,%d", i, i + 1);
         batch_flush();
-        assert_txn(HOT, expected);
-        commit(HOT);
+        assert_txn(WRITE, expected);
+        commit(WRITE);
     }
     assert_flies("a1 c1");
     assert_all_ended();
@@ -548,7 +548,7 @@ static void test_lost_beside_poison(void **state) {
     batch_flush();
     add(&b[2]);
     batch_flush();
-    crash(HOT);
+    crash(WRITE);
     assert_int_equal(b[1].task.lost, 1);
     assert_int_equal(b[2].task.lost, 0);
     assert_flies("b1,2");
@@ -568,11 +568,11 @@ static void set_names_jobs(bool yes) {
 static void answer_locked(size_t rows, const int *ordinals) {
     PGresult *results[DB_MAX_STATEMENTS] = { fake_rows(1) };
 
-    assert_int_equal(fake_sent(fake_db.conns[HOT], 0)->stmt, SQL_FIND_LOCKED);
-    assert_int_equal(fake_sent(fake_db.conns[HOT], 0)->columns, 2);
+    assert_int_equal(fake_sent(fake_db.conns[WRITE], 0)->stmt, SQL_FIND_LOCKED);
+    assert_int_equal(fake_sent(fake_db.conns[WRITE], 0)->columns, 2);
     for (size_t i = 0; i < rows; i++)
         fake_set_int(results[0], (int)i, 0, 4, ordinals[i]);
-    fake_commit(fake_db.conns[HOT], results);
+    fake_commit(fake_db.conns[WRITE], results);
 }
 
 /* Those whose jobs are free go on, and so do other operations; the other one is checked again in a while. */
@@ -584,14 +584,14 @@ static void test_locked_jobs_are_found(void **state) {
     add_many(b, 1, 3);
     add(&a[1]);
     batch_flush();
-    assert_txn(HOT, "a1 b1,2,3");
-    fail_at(HOT, 1, LOCK_TIMEOUT);
+    assert_txn(WRITE, "a1 b1,2,3");
+    fail_at(WRITE, 1, LOCK_TIMEOUT);
     assert_events("again:a1");
     batch_flush();
     answer_locked(1, second);
-    while (fake_db.conns[HOT]->sent_txns > 0 || b[3].ends == 0) {
+    while (fake_db.conns[WRITE]->sent_txns > 0 || b[3].ends == 0) {
         batch_flush();
-        commit(HOT);
+        commit(WRITE);
     }
     assert_true(a[1].ends == 1 && b[1].ends == 1 && b[3].ends == 1);
     assert_int_equal(b[2].ends, 0);
@@ -611,12 +611,12 @@ static void test_locked_rows_are_narrowed(void **state) {
     (void)state;
     add_many(a, 1, 9);
     a[5].refused = LOCK_TIMEOUT;
-    for (batch_flush(); fake_db.conns[HOT]->sent_txns > 0; batch_flush()) {
+    for (batch_flush(); fake_db.conns[WRITE]->sent_txns > 0; batch_flush()) {
         assert_true(txns++ < 30);
-        if (find_refused(fake_db.conns[HOT], LOCK_TIMEOUT) < fake_count(fake_db.conns[HOT]))
-            fail_at(HOT, 0, LOCK_TIMEOUT);
+        if (find_refused(fake_db.conns[WRITE], LOCK_TIMEOUT) < fake_count(fake_db.conns[WRITE]))
+            fail_at(WRITE, 0, LOCK_TIMEOUT);
         else
-            commit(HOT);
+            commit(WRITE);
     }
     /* It has failed alone: the next try is after a pause. */
     assert_int_equal(a[5].ends, 0);
@@ -632,7 +632,7 @@ static void test_patience(void **state) {
     add(&a[1]);
     a[1].task.blocked_us = clock_mono() - (config.lock_patience + 1) * US_PER_S;
     batch_flush();
-    fail_at(HOT, 0, LOCK_TIMEOUT);
+    fail_at(WRITE, 0, LOCK_TIMEOUT);
     assert_events("again:a1 fail:a1(" LOCK_TIMEOUT ")");
     assert_false(op_a.contention.on);
     assert_int_equal(a[1].task.blocked_us, 0);
@@ -667,9 +667,9 @@ static void test_txns_are_bounded(void **state) {
     for (int txns = 0; !batch_idle(); txns++) {
         assert_true(txns < 10);
         batch_flush();
-        assert_int_equal(fake_count(fake_db.conns[HOT]), 1);
-        assert_int_equal(fake_sent(fake_db.conns[HOT], 0)->rows, 1);
-        commit(HOT);
+        assert_int_equal(fake_count(fake_db.conns[WRITE]), 1);
+        assert_int_equal(fake_sent(fake_db.conns[WRITE], 0)->rows, 1);
+        commit(WRITE);
     }
     for (int i = 1; i <= 2; i++)
         assert_true(a[i].ends == 1 && b[i].ends == 1 && c[i].ends == 1);

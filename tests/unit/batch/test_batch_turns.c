@@ -9,7 +9,7 @@
 #include "batch_tasks.h"
 
 static int durability_of_txn(size_t n) {
-    const struct db_conn *conn = fake_db.conns[HOT];
+    const struct db_conn *conn = fake_db.conns[WRITE];
 
     assert_true(n < conn->sent_txns);
     return (int)conn->txns[fake_place(conn, n)].durability;
@@ -17,9 +17,9 @@ static int durability_of_txn(size_t n) {
 
 static void assert_flies_with(const char *expected, enum durability durability) {
     batch_flush();
-    assert_txn(HOT, expected);
+    assert_txn(WRITE, expected);
     assert_int_equal(durability_of_txn(0), durability);
-    commit(HOT);
+    commit(WRITE);
 }
 
 static void test_kinds_do_not_mix(void **state) {
@@ -30,9 +30,9 @@ static void test_kinds_do_not_mix(void **state) {
     add(&b[1]);
     add(&x[2]);
     batch_flush();
-    assert_txn(HOT, "x1,2");
+    assert_txn(WRITE, "x1,2");
     assert_int_equal(durability_of_txn(0), DURABILITY_ASYNC);
-    commit(HOT);
+    commit(WRITE);
     assert_flies_with("y1", DURABILITY_REMOTE_FLUSH);
     assert_flies_with("a1 b1", DURABILITY_REMOTE_FLUSH);
     assert_all_ended();
@@ -85,7 +85,7 @@ static void test_suspects_keep_their_kind(void **state) {
     add_many(x, 1, 2);
     batch_flush();
     add(&a[1]);
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_flies_with("a1", DURABILITY_REMOTE_FLUSH);
     assert_flies_with("x1", DURABILITY_ASYNC);
     assert_flies_with("x2", DURABILITY_ASYNC);
@@ -96,35 +96,35 @@ static void test_sent_again_as_it_was(void **state) {
     (void)state;
     add(&x[1]);
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     assert_flies_with("x1", DURABILITY_ASYNC);
     add(&y[1]);
     batch_flush();
-    fail_at(HOT, 0, "40001");
+    fail_at(WRITE, 0, "40001");
     assert_flies_with("y1", DURABILITY_REMOTE_FLUSH);
     assert_all_ended();
 }
 
-/* The large connection is opened for the first of its tasks; transactions of the hot connection do not wait for it. */
+/* The large connection is opened for the first of its tasks; transactions of the write connection do not wait for it. */
 static void test_large_conn(void **state) {
     (void)state;
     add(&a[1]);
     batch_flush();
     assert_int_equal(fake_db.conn_count, 2);
-    commit(HOT);
+    commit(WRITE);
     add(&large_trials[1]);
     add(&a[2]);
     batch_flush();
     assert_int_equal(fake_db.conn_count, 3);
     assert_txn(LARGE, "l1");
-    assert_txn(HOT, "a2");
-    commit(HOT);
+    assert_txn(WRITE, "a2");
+    commit(WRITE);
     add(&large_trials[2]);
     add(&a[3]);
     batch_flush();
-    assert_txn(HOT, "a3");
+    assert_txn(WRITE, "a3");
     assert_second_txn(LARGE, "l2");
-    commit(HOT);
+    commit(WRITE);
     lose(LARGE);
     assert_events("done:a1 done:a2 done:a3 again:l2? again:l1?");
     batch_flush();

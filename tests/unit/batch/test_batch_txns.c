@@ -12,12 +12,12 @@
 static size_t send_one(struct trial *t) {
     add(t);
     batch_flush();
-    return fake_db.conns[HOT]->sent_txns;
+    return fake_db.conns[WRITE]->sent_txns;
 }
 
 static size_t hot_txns(void) {
     batch_flush();
-    return fake_db.conns[HOT]->sent_txns;
+    return fake_db.conns[WRITE]->sent_txns;
 }
 
 /* ---- landing ---- */
@@ -26,20 +26,20 @@ static void test_land_in_order(void **state) {
     (void)state;
     assert_int_equal(send_one(&a[1]), 1);
     assert_int_equal(send_one(&b[1]), 2);
-    assert_txn(HOT, "a1");
-    assert_second_txn(HOT, "b1");
+    assert_txn(WRITE, "a1");
+    assert_second_txn(WRITE, "b1");
     assert_int_equal(send_one(&a[2]), 2);
     assert_int_equal(a[2].task.state, TASK_QUEUED);
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1");
     assert_int_equal(b[1].task.state, TASK_SENT);
     assert_int_equal(hot_txns(), 2);
-    assert_txn(HOT, "b1");
-    assert_second_txn(HOT, "a2");
-    commit(HOT);
+    assert_txn(WRITE, "b1");
+    assert_second_txn(WRITE, "a2");
+    commit(WRITE);
     assert_events("done:b1");
     assert_false(batch_idle());
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a2");
     assert_all_ended();
 }
@@ -52,11 +52,11 @@ static void test_one_after_the_other(void **state) {
     send_one(&a[0]);
     for (int i = 1; i < 20; i++) {
         assert_int_equal(send_one(&a[i]), 2);
-        commit(HOT);
+        commit(WRITE);
         snprintf(expected, sizeof expected, "done:a%d", i - 1);
         assert_events(expected);
     }
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a19");
     assert_all_ended();
 }
@@ -83,10 +83,10 @@ static void test_results(void **state) {
     op_a.done = note_rows;
     send_one(&a[1]);
     send_one(&a[2]);
-    fake_commit(fake_db.conns[HOT], first);
+    fake_commit(fake_db.conns[WRITE], first);
     assert_int_equal(seen_rows[1], 100);
     assert_int_equal(seen_rows[2], 0);
-    fake_commit(fake_db.conns[HOT], second);
+    fake_commit(fake_db.conns[WRITE], second);
     assert_int_equal(seen_rows[2], 200);
     op_a.done = trial_done;
 }
@@ -105,15 +105,15 @@ static void send_two_and_two(void) {
 static void test_first_fails(void **state) {
     (void)state;
     send_two_and_two();
-    fail_at(HOT, 0, "40001");
+    fail_at(WRITE, 0, "40001");
     assert_events("again:a2 again:a1");
-    assert_txn(HOT, "a3 b1");
+    assert_txn(WRITE, "a3 b1");
     add(&a[4]);
     assert_int_equal(hot_txns(), 2);
-    assert_second_txn(HOT, "a1,2,4");
-    commit(HOT);
+    assert_second_txn(WRITE, "a1,2,4");
+    commit(WRITE);
     assert_events("done:a3 done:b1");
-    commit(HOT);
+    commit(WRITE);
     assert_events("done:a1,a2,a4");
     assert_all_ended();
 }
@@ -121,8 +121,8 @@ static void test_first_fails(void **state) {
 static void test_second_fails(void **state) {
     (void)state;
     send_two_and_two();
-    commit(HOT);
-    fail_at(HOT, 1, BAD_DATA);
+    commit(WRITE);
+    fail_at(WRITE, 1, BAD_DATA);
     assert_events("done:a1,a2 fail:b1(" BAD_DATA ") again:a3");
     assert_flies("a3");
     assert_all_ended();
@@ -151,11 +151,11 @@ static void test_both_lost(void **state) {
     send_two_and_two();
     add(&b[2]);
     add(&c[1]);
-    fake_lose(fake_db.conns[HOT]);
+    fake_lose(fake_db.conns[WRITE]);
     assert_events("again:a3? again:a2? again:a1?");
     assert_false(batch_idle());
     assert_int_equal(hot_txns(), 0);
-    fake_db.conns[HOT]->state = DB_READY;
+    fake_db.conns[WRITE]->state = DB_READY;
     assert_flies("r1,2,3 b1,2 c1");
     assert_events("done:r1,r2,r3 done:b1,b2 done:c1");
     assert_all_ended();
@@ -166,18 +166,18 @@ static void test_both_lost_again_and_again(void **state) {
     add_many(b, 1, 40);
     for (int i = 0; i < 20; i++) {
         assert_int_equal(hot_txns(), 2);
-        assert_txn(HOT, "b1-20");
-        assert_second_txn(HOT, "b21-40");
-        lose(HOT);
+        assert_txn(WRITE, "b1-20");
+        assert_second_txn(WRITE, "b21-40");
+        lose(WRITE);
     }
     assert_int_equal(hot_txns(), 2);
-    commit(HOT);
-    lose(HOT);
+    commit(WRITE);
+    lose(WRITE);
     assert_int_equal(hot_txns(), 2);
-    assert_txn(HOT, "b21-30");
-    assert_second_txn(HOT, "b31-40");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "b21-30");
+    assert_second_txn(WRITE, "b31-40");
+    commit(WRITE);
+    commit(WRITE);
     for (int i = 1; i <= 40; i++)
         assert_int_equal(b[i].ends, 1);
     assert_all_ended();
@@ -191,7 +191,7 @@ static void test_sending_the_second_fails(void **state) {
     assert_int_equal(send_one(&b[2]), 0);
     fake_db.send_fails = false;
     assert_int_equal(b[1].task.state, TASK_QUEUED);
-    fake_db.conns[HOT]->state = DB_READY;
+    fake_db.conns[WRITE]->state = DB_READY;
     assert_flies("b1,2");
     assert_events("done:b1,b2");
     assert_all_ended();
@@ -203,14 +203,14 @@ static void test_conns_are_lost_apart(void **state) {
     send_one(&b[2]);
     add(&s[1]);
     batch_flush();
-    lose(SIDE);
-    assert_txn(HOT, "b1");
-    commit(HOT);
-    commit(HOT);
+    lose(READ);
+    assert_txn(WRITE, "b1");
+    commit(WRITE);
+    commit(WRITE);
     assert_events("done:b1 done:b2");
     batch_flush();
-    assert_txn(SIDE, "s1");
-    commit(SIDE);
+    assert_txn(READ, "s1");
+    commit(READ);
     assert_events("done:s1");
 }
 
@@ -221,21 +221,21 @@ static void test_suspects_beside_others(void **state) {
     (void)state;
     add_many(a, 1, 4);
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     add_many(b, 1, 3);
     assert_int_equal(hot_txns(), 2);
-    assert_txn(HOT, "a1,2");
-    assert_second_txn(HOT, "b1,2,3");
-    commit(HOT);
+    assert_txn(WRITE, "a1,2");
+    assert_second_txn(WRITE, "b1,2,3");
+    commit(WRITE);
     /* As many wait as fly, so the next goes: it is the suspects' turn. */
     add_many(b, 4, 6);
     assert_int_equal(hot_txns(), 2);
-    assert_second_txn(HOT, "a3,4");
-    commit(HOT);
+    assert_second_txn(WRITE, "a3,4");
+    commit(WRITE);
     assert_int_equal(hot_txns(), 2);
-    assert_second_txn(HOT, "b4,5,6");
-    commit(HOT);
-    commit(HOT);
+    assert_second_txn(WRITE, "b4,5,6");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -244,10 +244,10 @@ static void test_suspects_wait_alone(void **state) {
     (void)state;
     add_many(a, 1, 4);
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_int_equal(hot_txns(), 1);
-    assert_txn(HOT, "a1,2");
-    commit(HOT);
+    assert_txn(WRITE, "a1,2");
+    commit(WRITE);
     assert_flies("a3,4");
     assert_all_ended();
 }
@@ -257,13 +257,13 @@ static void test_suspect_is_taken_back(void **state) {
     (void)state;
     add_many(a, 1, 2);
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_true(batch_cancel(&a[1].task));
     assert_flies("a2");
     add_many(a, 3, 17);
     assert_int_equal(hot_txns(), 1);
-    assert_txn(HOT, "a3-17");
-    commit(HOT);
+    assert_txn(WRITE, "a3-17");
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -273,7 +273,7 @@ static void test_given_up_suspect_comes_back(void **state) {
     add_many(a, 1, 2);
     a[1].gives_up = a[2].gives_up = true;
     batch_flush();
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_events("again:a2 again:a1");
     add_many(a, 1, 2);
     assert_flies("a1,2");
@@ -286,8 +286,8 @@ static void test_few_are_not_split(void **state) {
     (void)state;
     add_many(a, 1, 15);
     assert_int_equal(hot_txns(), 1);
-    assert_txn(HOT, "a1-15");
-    commit(HOT);
+    assert_txn(WRITE, "a1-15");
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -295,16 +295,16 @@ static void test_many_are_split_evenly(void **state) {
     (void)state;
     add_many(a, 1, 16);
     assert_int_equal(hot_txns(), 2);
-    assert_txn(HOT, "a1-8");
-    assert_second_txn(HOT, "a9-16");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "a1-8");
+    assert_second_txn(WRITE, "a9-16");
+    commit(WRITE);
+    commit(WRITE);
     add_many(b, 1, 17);
     assert_int_equal(hot_txns(), 2);
-    assert_txn(HOT, "b1-8");
-    assert_second_txn(HOT, "b9-17");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "b1-8");
+    assert_second_txn(WRITE, "b9-17");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -316,10 +316,10 @@ static void test_some_do_not_spread(void **state) {
     add_many(b, 1, 20);
     assert_int_equal(hot_txns(), 2);
     op_b.splittable = true;
-    assert_txn(HOT, "a1-10 b1-20");
-    assert_second_txn(HOT, "a11-20");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "a1-10 b1-20");
+    assert_second_txn(WRITE, "a11-20");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -329,8 +329,8 @@ static void test_those_taken_back_do_not_count(void **state) {
     for (int i = 6; i <= 15; i++)
         assert_true(batch_cancel(&a[i].task));
     assert_int_equal(hot_txns(), 1);
-    assert_txn(HOT, "a1-5,16-20");
-    commit(HOT);
+    assert_txn(WRITE, "a1-5,16-20");
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -341,14 +341,14 @@ static void test_second_leaves_some_behind(void **state) {
     batch_flush();
     add_many(a, 3, 22);
     assert_int_equal(hot_txns(), 2);
-    assert_second_txn(HOT, "a3-13");
-    commit(HOT);
+    assert_second_txn(WRITE, "a3-13");
+    commit(WRITE);
     assert_int_equal(hot_txns(), 1);
     add_many(a, 23, 24);
     assert_int_equal(hot_txns(), 2);
-    assert_second_txn(HOT, "a14-24");
-    commit(HOT);
-    commit(HOT);
+    assert_second_txn(WRITE, "a14-24");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -361,9 +361,9 @@ static void test_small_one_waits(void **state) {
     assert_int_equal(trial_plans, 1);
     add(&b[10]);
     assert_int_equal(hot_txns(), 2);
-    assert_second_txn(HOT, "b1-10");
-    commit(HOT);
-    commit(HOT);
+    assert_second_txn(WRITE, "b1-10");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -373,10 +373,10 @@ static void test_small_one_goes_at_last(void **state) {
     add_many(a, 1, 20);
     assert_int_equal(hot_txns(), 2);
     add(&b[1]);
-    commit(HOT);
+    commit(WRITE);
     assert_int_equal(hot_txns(), 1);
     assert_int_equal(b[1].task.state, TASK_QUEUED);
-    commit(HOT);
+    commit(WRITE);
     assert_flies("b1");
     assert_all_ended();
 }
@@ -388,10 +388,10 @@ static void test_each_operation_has_its_share(void **state) {
     add_many(b, 1, 10);
     add_many(c, 1, 2);
     assert_int_equal(hot_txns(), 2);
-    assert_txn(HOT, "a1-10 b1-5 c1 c2");
-    assert_second_txn(HOT, "a11-20 b6-10");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "a1-10 b1-5 c1 c2");
+    assert_second_txn(WRITE, "a11-20 b6-10");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -401,10 +401,10 @@ static void test_one_among_many(void **state) {
     add(&b[1]);
     assert_flies("a1-50 b1");
     assert_int_equal(hot_txns(), 2);
-    assert_txn(HOT, "a51-75");
-    assert_second_txn(HOT, "a76-100");
-    commit(HOT);
-    commit(HOT);
+    assert_txn(WRITE, "a51-75");
+    assert_second_txn(WRITE, "a76-100");
+    commit(WRITE);
+    commit(WRITE);
     assert_all_ended();
 }
 
@@ -418,7 +418,7 @@ static void test_nobody_starves(void **state) {
     add(&b[1]);
     while (b[1].ends == 0) {
         assert_true(++txns <= 3);
-        commit(HOT);
+        commit(WRITE);
         for (int i = 0; i < 30; i++)
             add(&a[next++]);
         batch_flush();
@@ -434,13 +434,13 @@ static void test_conns_are_split_apart(void **state) {
     add_many(s, 1, 20);
     add_many(a, 1, 12);
     batch_flush();
-    assert_txn(HOT, "a1-12");
-    assert_second_txn(HOT, "");
-    assert_txn(SIDE, "s1-10");
-    assert_second_txn(SIDE, "s11-20");
-    commit(SIDE);
-    commit(HOT);
-    commit(SIDE);
+    assert_txn(WRITE, "a1-12");
+    assert_second_txn(WRITE, "");
+    assert_txn(READ, "s1-10");
+    assert_second_txn(READ, "s11-20");
+    commit(READ);
+    commit(WRITE);
+    commit(READ);
     assert_all_ended();
 }
 
@@ -470,7 +470,7 @@ static void test_stopped_under_way(void **state) {
     trial_init(last, &op_s, 1);
     batch_add(&last->task);
     batch_flush();
-    assert_int_equal(fake_db.conns[SIDE]->state, DB_BUSY);
+    assert_int_equal(fake_db.conns[READ]->state, DB_BUSY);
 }
 
 #define TEST(fn) cmocka_unit_test_setup(fn, trial_start)

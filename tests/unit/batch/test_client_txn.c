@@ -85,7 +85,7 @@ static int start(void **state) {
 /* What was sent, by the names of the statements: a b c, M the mark, F the question. */
 static const char *sent(size_t n) {
     static char text[256];
-    const struct db_conn *conn = fake_db.conns[HOT];
+    const struct db_conn *conn = fake_db.conns[WRITE];
     size_t len = 0, count = n < conn->sent_txns ? conn->txns[fake_place(conn, n)].sent : 0;
 
     text[0] = '\0';
@@ -104,7 +104,7 @@ static const char *sent(size_t n) {
 }
 
 static int64_t txn_sent(size_t statement) {
-    return fake_scalar(fake_sent(fake_db.conns[HOT], statement), 1);
+    return fake_scalar(fake_sent(fake_db.conns[WRITE], statement), 1);
 }
 
 /* The question that is under way is answered: that transaction was committed; or, 0, none was. */
@@ -114,14 +114,14 @@ static void answer(int64_t txn) {
     assert_string_equal(sent(0), "F");
     if (txn != 0)
         fake_set_int(rows[0], 0, 0, 8, txn);
-    fake_commit(fake_db.conns[HOT], rows);
+    fake_commit(fake_db.conns[WRITE], rows);
 }
 
 /* ---- transactions that end the session ---- */
 
 /* The transaction was lost because the database ended the session; it was not committed. */
 static void crash_undone(void) {
-    crash(HOT);
+    crash(WRITE);
     batch_flush();
     answer(0);
     batch_flush();
@@ -152,7 +152,7 @@ static void test_poison_among_others(void **state) {
     assert_string_equal(sent(0), "b1 b2 M");
     crash_undone();
     assert_string_equal(sent(0), "b1 M");
-    commit(HOT);
+    commit(WRITE);
     batch_flush();
     for (int i = 0; i < LOST_ALONE_MOST; i++) {
         assert_string_equal(sent(0), "b2 M");
@@ -179,7 +179,7 @@ static void test_in_the_order_of_the_tasks(void **state) {
     batch_flush();
     assert_string_equal(sent(0), "b1 a1,2 c1 b2 b3 a3 M");
     assert_int_equal(a[2].task.first_row, 1);
-    commit(HOT);
+    commit(WRITE);
     assert_events("0:committed done:b1 done:a1,a2 done:c1 done:b2 done:b3 done:a3");
     assert_null(a[1].task.client_txn);
     assert_true(batch_idle());
@@ -204,9 +204,9 @@ static void test_in_txns_of_their_own(void **state) {
     batch_flush();
     assert_string_equal(sent(0), "a1 b1 b2 a2 M");
     assert_string_equal(sent(1), "a9");
-    commit(HOT);
+    commit(WRITE);
     assert_events("0:committed done:a1 done:b1 1:committed done:b2 done:a2");
-    commit(HOT);
+    commit(WRITE);
 }
 
 static void test_replicated_ones_go_apart(void **state) {
@@ -218,12 +218,12 @@ static void test_replicated_ones_go_apart(void **state) {
     client_txn_send(replicated);
     batch_flush();
     assert_string_equal(sent(0), "a1 M");
-    commit(HOT);
+    commit(WRITE);
     batch_flush();
     assert_string_equal(sent(0), "a2 M");
-    assert_int_equal(fake_db.conns[HOT]->txns[fake_place(fake_db.conns[HOT], 0)].durability,
+    assert_int_equal(fake_db.conns[WRITE]->txns[fake_place(fake_db.conns[WRITE], 0)].durability,
                      batch_durability(COMMIT_REPLICATED));
-    commit(HOT);
+    commit(WRITE);
     assert_true(batch_idle());
     (void)trial_events();
 }
@@ -234,7 +234,7 @@ static void test_all_or_nothing(void **state) {
     (void)state;
     client_txn_send(LOAD(0, &a[1], &b[1], &c[1]));
     batch_flush();
-    fail_at(HOT, 1, BAD_DATA);
+    fail_at(WRITE, 1, BAD_DATA);
     assert_events("0:refused fail:a1(22P02) fail:b1(22P02) fail:c1(22P02)");
     assert_true(batch_idle());
 }
@@ -246,18 +246,18 @@ static void test_nobody_fails_for_others(void **state) {
     client_txn_send(LOAD(2, &a[3]));
     batch_flush();
     assert_string_equal(sent(0), "a1 b1 a2 a3 M");
-    fail_at(HOT, 1, BAD_DATA);
+    fail_at(WRITE, 1, BAD_DATA);
     (void)trial_events();
     batch_flush();
     assert_string_equal(sent(0), "a1 M");
     assert_string_equal(sent(1), "b1 a2 M");
-    commit(HOT);
+    commit(WRITE);
     assert_events("0:committed done:a1");
-    fail_at(HOT, 0, BAD_DATA);
+    fail_at(WRITE, 0, BAD_DATA);
     assert_events("1:refused fail:b1(22P02) fail:a2(22P02)");
     batch_flush();
     assert_string_equal(sent(0), "a3 M");
-    commit(HOT);
+    commit(WRITE);
     assert_events("2:committed done:a3");
 }
 
@@ -267,11 +267,11 @@ static void test_what_passes_is_repeated(void **state) {
     for (int i = 0; i < 4; i++) {
         batch_flush();
         assert_string_equal(sent(0), "a1 b1 M");
-        fail_at(HOT, 1, "40P01");
+        fail_at(WRITE, 1, "40P01");
         assert_events("again:a1");
     }
     batch_flush();
-    fail_at(HOT, 1, "40P01");
+    fail_at(WRITE, 1, "40P01");
     assert_events("0:refused fail:a1(40P01) fail:b1(40P01)");
 }
 
@@ -281,14 +281,14 @@ static void test_lost_and_not_committed(void **state) {
     (void)state;
     client_txn_send(LOAD(0, &a[1], &b[1]));
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     assert_false(batch_idle());
     batch_flush();
     answer(0);
     assert_events("again:a1");
     batch_flush();
     assert_string_equal(sent(0), "a1 b1 M");
-    commit(HOT);
+    commit(WRITE);
     assert_events("0:committed done:a1 done:b1");
 }
 
@@ -300,7 +300,7 @@ static void test_lost_and_committed(void **state) {
     client_txn_send(LOAD(1, &a[2]));
     batch_flush();
     txn = txn_sent(3);
-    lose(HOT);
+    lose(WRITE);
     batch_flush();
     answer(txn);
     assert_events("1:lost guess:a2 0:lost guess:a1 fail:b1(08007)");
@@ -311,10 +311,10 @@ static void test_lost_and_nobody_knows(void **state) {
     (void)state;
     client_txn_send(LOAD(0, &a[1], &b[1]));
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     batch_flush();
     assert_string_equal(sent(0), "F");
-    fail_at(HOT, 0, "42501");
+    fail_at(WRITE, 0, "42501");
     assert_events("0:unknown fail:a1(08007) fail:b1(08007)");
 }
 
@@ -325,19 +325,19 @@ static void test_lost_again(void **state) {
     client_txn_send(LOAD(0, &a[1]));
     batch_flush();
     first = txn_sent(1);
-    lose(HOT);
+    lose(WRITE);
     batch_flush();
     answer(0);
     batch_flush();
     assert_true(txn_sent(1) > first);
-    lose(HOT);
+    lose(WRITE);
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     batch_flush();
     answer(0);
     batch_flush();
     assert_string_equal(sent(0), "a1 M");
-    commit(HOT);
+    commit(WRITE);
     assert_events("again:a1 again:a1 0:committed done:a1");
 }
 
@@ -358,7 +358,7 @@ static void test_marked_and_committed(void **state) {
     send_marked(1, 2);
     assert_string_equal(sent(0), "a1,2 M");
     txn = txn_sent(1);
-    lose(HOT);
+    lose(WRITE);
     assert_events("again:a2 again:a1");
     batch_flush();
     answer(txn);
@@ -369,26 +369,26 @@ static void test_marked_and_committed(void **state) {
 static void test_marked_and_not_committed(void **state) {
     (void)state;
     send_marked(1, 2);
-    lose(HOT);
+    lose(WRITE);
     add(&a[3]);
     batch_flush();
     assert_string_equal(sent(0), "a3 F");
-    fake_commit_empty(fake_db.conns[HOT]);
+    fake_commit_empty(fake_db.conns[WRITE]);
     batch_flush();
     assert_string_equal(sent(0), "a1,2 M");
-    commit(HOT);
+    commit(WRITE);
     assert_events("again:a2 again:a1 done:a3 done:a1,a2");
 }
 
 static void test_marked_and_nobody_knows(void **state) {
     (void)state;
     send_marked(1, 2);
-    lose(HOT);
+    lose(WRITE);
     batch_flush();
-    fail_at(HOT, 0, "42501");
+    fail_at(WRITE, 0, "42501");
     batch_flush();
     assert_string_equal(sent(0), "r1,2 M");
-    commit(HOT);
+    commit(WRITE);
     assert_events("again:a2 again:a1 again:a2? again:a1? done:r1,r2");
 }
 
@@ -400,14 +400,14 @@ static void test_marked_beside_others(void **state) {
     add(&b[1]);
     send_marked(1, 1);
     txn = txn_sent(2);
-    lose(HOT);
+    lose(WRITE);
     batch_flush();
     assert_string_equal(sent(0), "b1 F");
-    fake_commit(fake_db.conns[HOT], (PGresult *[]){ NULL, fake_rows(1) });
+    fake_commit(fake_db.conns[WRITE], (PGresult *[]){ NULL, fake_rows(1) });
     batch_flush();
     assert_string_equal(sent(0), "a1 M");
     assert_true(txn_sent(1) > txn);
-    commit(HOT);
+    commit(WRITE);
     assert_events("again:a1 done:b1 done:a1");
 }
 
@@ -415,16 +415,16 @@ static void test_takes_wait_for_the_marker(void **state) {
     (void)state;
     op_c.takes = true;
     send_marked(1, 1);
-    lose(HOT);
+    lose(WRITE);
     add(&c[1]);
     batch_flush();
     assert_string_equal(sent(0), "F");
     batch_flush();
-    assert_int_equal(fake_db.conns[HOT]->sent_txns, 1);
+    assert_int_equal(fake_db.conns[WRITE]->sent_txns, 1);
     answer(0);
     batch_flush();
     assert_string_equal(sent(0), "a1 c1 M");
-    commit(HOT);
+    commit(WRITE);
     op_c.takes = false;
 }
 
@@ -438,7 +438,7 @@ static void test_marked_poison(void **state) {
         if (strcmp(sent(0), "F") == 0) {
             answer(0);
         } else {
-            crash(HOT);
+            crash(WRITE);
             crashes++;
         }
     }

@@ -73,10 +73,10 @@ static int stop(void **state) {
 static void assert_carries(enum sql_stmt first, enum sql_stmt second) {
     size_t count = second == SQL_COUNT ? 1 : 2;
 
-    assert_int_equal(fake_count(fake_hot()), count);
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, first);
+    assert_int_equal(fake_count(fake_write_conn()), count);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, first);
     if (count == 2)
-        assert_int_equal(fake_sent(fake_hot(), 1)->stmt, second);
+        assert_int_equal(fake_sent(fake_write_conn(), 1)->stmt, second);
 }
 
 #define assert_marked(stmt) assert_carries(stmt, SQL_MARK_COMMIT)
@@ -84,8 +84,8 @@ static void assert_carries(enum sql_stmt first, enum sql_stmt second) {
 
 /* The number in transaction n's mark, its last statement. */
 static int64_t mark_of(size_t n) {
-    const struct fake_statement *mark =
-        fake_sent_by(fake_hot(), n, fake_hot()->txns[fake_place(fake_hot(), n)].sent - 1);
+    const struct fake_statement *mark = fake_sent_by(
+        fake_write_conn(), n, fake_write_conn()->txns[fake_place(fake_write_conn(), n)].sent - 1);
 
     assert_int_equal(mark->stmt, SQL_MARK_COMMIT);
     assert_int_equal(fake_scalar(mark, TXN_NODE), ME);
@@ -93,28 +93,28 @@ static int64_t mark_of(size_t n) {
 }
 
 static int64_t added_id(void) {
-    return fake_element(fake_sent(fake_hot(), 0), ADD_ID, 0);
+    return fake_element(fake_sent(fake_write_conn(), 0), ADD_ID, 0);
 }
 
 static int64_t added_expires_at(void) {
-    return fake_element(fake_sent(fake_hot(), 0), ADD_EXPIRES_AT, 0);
+    return fake_element(fake_sent(fake_write_conn(), 0), ADD_EXPIRES_AT, 0);
 }
 
 static void commit(void) {
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
 }
 
 static void lose(void) {
-    fake_lose(fake_hot());
-    fake_hot()->state = DB_READY;
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
     batch_flush();
 }
 
 static void assert_asked(int64_t txn) {
     assert_unmarked(SQL_FIND_COMMITS);
-    assert_int_equal(fake_scalar(fake_sent(fake_hot(), 0), TXN_NODE), ME);
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 1);
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), TXN_NUMBER, 0), txn);
+    assert_int_equal(fake_scalar(fake_sent(fake_write_conn(), 0), TXN_NODE), ME);
+    assert_int_equal(fake_elements(fake_sent(fake_write_conn(), 0), TXN_NUMBER), 1);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), TXN_NUMBER, 0), txn);
 }
 
 /* The database says that this transaction, and no other, was committed. */
@@ -123,13 +123,13 @@ static void answer(int64_t committed) {
 
     if (committed != 0)
         fake_set_int(rows[0], 0, 0, 8, committed);
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
     batch_flush();
 }
 
 /* Nor does it say so another time. */
 static void do_not_answer(void) {
-    fake_fail(fake_hot(), 0, "42501");
+    fake_fail(fake_write_conn(), 0, "42501");
     batch_flush();
 }
 
@@ -137,7 +137,7 @@ static void do_not_answer(void) {
 static void land_all(void) {
     int txns = 0;
 
-    for (batch_flush(); fake_hot()->sent_txns > 0; batch_flush()) {
+    for (batch_flush(); fake_write_conn()->sent_txns > 0; batch_flush()) {
         assert_true(++txns < 10);
         commit();
     }
@@ -203,14 +203,14 @@ static void test_one_mark_for_all_statements(void **state) {
     add("ADDJOB q1 b 0 RETRY 7");
     add("ADDJOB q1 c 0 UNIQUE k");
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 4);
-    assert_int_equal(fake_sent(fake_hot(), 2)->stmt, SQL_ADD_UNIQUE);
-    assert_int_equal(fake_sent(fake_hot(), 3)->stmt, SQL_MARK_COMMIT);
-    fake_lose(fake_hot());
-    fake_hot()->state = DB_READY;
+    assert_int_equal(fake_count(fake_write_conn()), 4);
+    assert_int_equal(fake_sent(fake_write_conn(), 2)->stmt, SQL_ADD_UNIQUE);
+    assert_int_equal(fake_sent(fake_write_conn(), 3)->stmt, SQL_MARK_COMMIT);
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
     batch_flush();
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 1);
-    answer(fake_element(fake_sent(fake_hot(), 0), TXN_NUMBER, 0));
+    assert_int_equal(fake_elements(fake_sent(fake_write_conn(), 0), TXN_NUMBER), 1);
+    answer(fake_element(fake_sent(fake_write_conn(), 0), TXN_NUMBER, 0));
     land_all();
     assert_replies("add:D add:D add:D");
 }
@@ -228,11 +228,11 @@ static void test_two_txns_have_two_marks(void **state) {
     assert_int_equal(second, first + 1);
     lose();
     assert_unmarked(SQL_FIND_COMMITS);
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 2);
+    assert_int_equal(fake_elements(fake_sent(fake_write_conn(), 0), TXN_NUMBER), 2);
     answer(first);
     assert_replies("add:D");
     assert_marked(SQL_ADD_JOBS_ALIKE);
-    assert_int_equal(fake_sent(fake_hot(), 0)->rows, 1);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->rows, 1);
     assert_int_equal(mark_of(0), second + 1);
     commit();
     assert_replies("add:D");
@@ -246,7 +246,7 @@ static void test_a_failed_txn_has_no_mark(void **state) {
     add("ADDJOB q1 a 0");
     batch_flush();
     first = mark_of(0);
-    fake_fail(fake_hot(), 0, "40001");
+    fake_fail(fake_write_conn(), 0, "40001");
     batch_flush();
     assert_marked(SQL_ADD_JOBS_ALIKE);
     assert_int_equal(mark_of(0), first + 1);
@@ -262,7 +262,7 @@ static void test_a_failed_marker_ends_its_tasks(void **state) {
     for (int i = 0; i < 3; i++) {
         batch_flush();
         assert_marked(i == 0 ? SQL_ADD_JOBS_ALIKE : SQL_ADD_JOBS);
-        fake_fail(fake_hot(), 1, "42P01");
+        fake_fail(fake_write_conn(), 1, "42P01");
     }
     batch_flush();
     assert_replies("add:DBERR add:DBERR");
@@ -276,10 +276,10 @@ static void test_suspects_are_marked(void **state) {
     add("ADDJOB q1 a 0");
     add("ADDJOB q1 b 0");
     batch_flush();
-    fake_fail(fake_hot(), 0, "22000");
+    fake_fail(fake_write_conn(), 0, "22000");
     batch_flush();
     assert_marked(SQL_ADD_JOBS);
-    assert_int_equal(fake_sent(fake_hot(), 0)->rows, 1);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->rows, 1);
     mark = mark_of(0);
     lose();
     assert_asked(mark);
@@ -304,7 +304,7 @@ static void test_committed(void **state) {
     answer(txn);
     assert_replies("add:D");
     assert_int_equal(adder_id(), id);
-    assert_int_equal(fake_hot()->sent_txns, 0);
+    assert_int_equal(fake_write_conn()->sent_txns, 0);
     /* bootstrap.c has counted it. */
     assert_int_equal(queue_named("q1")->counters.total, 0);
 }
@@ -369,7 +369,7 @@ static void test_lost_while_others_are_asked_for(void **state) {
     batch_flush();
     second = mark_of(1);
     lose();
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), TXN_NUMBER), 2);
+    assert_int_equal(fake_elements(fake_sent(fake_write_conn(), 0), TXN_NUMBER), 2);
     answer(second);
     assert_replies("add:D");
     assert_marked(SQL_ADD_JOBS_ALIKE);
@@ -411,7 +411,7 @@ static void test_committed_unique(void **state) {
     commit();
     assert_replies("add:D");
     assert_int_equal(adder_id(), id);
-    assert_int_equal(fake_hot()->sent_txns, 0);
+    assert_int_equal(fake_write_conn()->sent_txns, 0);
     assert_int_equal(queue_named("q1")->counters.total, 0);
 }
 
@@ -427,7 +427,7 @@ static void test_committed_unique_has_been_taken(void **state) {
     fake_set_int(rows[0], 0, 2, 8, holder);
     fake_set_int(rows[0], 0, 3, 8, clock_db());
     fake_set_int(rows[0], 0, 4, 4, 60);
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
     assert_replies("add:D");
     assert_int_equal(adder_id(), holder);
 }
@@ -439,7 +439,7 @@ static void assert_added_again(void) {
     assert_true(added_expires_at() > TIME_BEGINNING);
     fake_set_int(rows[0], 0, 0, 4, 0);
     fake_set_int(rows[0], 0, 2, 8, added_id());
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
     assert_replies("add:D");
     assert_int_equal(queue_named("q1")->counters.total, 1);
 }

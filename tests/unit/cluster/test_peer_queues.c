@@ -169,17 +169,17 @@ static void test_outbox_of_a_new_queue_waits_for_its_row(void **state) {
     (void)state;
     introduce();
     hear("a9,0,101,1 q9,1,1,1,0,0");
-    st = sent(fake_hot(), SQL_FIND_QUEUES);
+    st = sent(fake_write_conn(), SQL_FIND_QUEUES);
     assert_non_null(st);
     assert_int_equal(fake_element(st, 0, 0), 9);
     hear("q9,2,2,2,0,0 a8,0,5,1");
     set_queue_row(rows, 0, 9, "nine", 0);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     /* What came meanwhile is asked for once more, and then all of it is heard. */
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     rows = fake_rows(6);
     set_queue_row(rows, 0, 9, "nine", 0);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     answer_all();
     q = queue_find(SLICE("nine"));
     assert_ptr_equal(queue_find_id(9), q);
@@ -201,9 +201,9 @@ static void test_a_queue_that_has_no_row_here(void **state) {
     g = new_get(1, "q7");
     get_wait(g);
     hear("p9");
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     set_queue_row(rows, 0, 9, "nine", PAUSE_OUT);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     assert_int_equal(q->id, 9);
     assert_true(q->scan.may_have_more);
     assert_int_equal(q->pause, PAUSE_OUT);
@@ -225,9 +225,9 @@ static void test_a_row_has_changed(void **state) {
     get_wait(new_get(1, "q7"));
     assert_null(queue_next_signalled());
     hear("p7");
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     set_queue_row(rows, 0, 7, "q7", 0);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     assert_int_equal(q->pause, 0);
     assert_ptr_equal(queue_next_signalled(), q);
     waiters_end_all(NULL);
@@ -242,15 +242,15 @@ static void test_a_row_changes_while_it_is_read(void **state) {
     (void)state;
     introduce();
     hear("p7");
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     hear("p7");
     set_queue_row(rows, 0, 7, "q7", PAUSE_OUT);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     assert_int_equal(q->pause, PAUSE_OUT);
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     rows = fake_rows(6);
     set_queue_row(rows, 0, 7, "q7", 0);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     assert_int_equal(q->pause, 0);
     answer_all();
 }
@@ -263,10 +263,10 @@ static void test_outbox_of_a_new_queue_are_heard_in_order(void **state) {
     (void)state;
     introduce();
     hear("q9,1,1,1,0,0");
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     hear("q8,1,1,1,0,0");
     set_queue_row(rows, 0, 9, "nine", 0);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     q = queue_find_id(9);
     assert_int_equal(q->counters.len, 1);
     hear("q9,2,2,2,0,0");
@@ -290,22 +290,22 @@ static void test_settings_come_with_the_row(void **state) {
     introduce();
     settings_put(q, SETTING_TTL, 600);
     hear("p8");
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     set_queue_row(rows, 0, 8, "q8", 0);
     set_setting(rows, 0, "retry", "7");
     set_queue_row(rows, 1, 8, "q8", 0);
     set_setting(rows, 1, "of a newer server", "x");
     set_queue_row(rows, 2, 8, "q8", 0);
     set_setting(rows, 2, "maxlen", "5");
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     assert_int_equal(setting_of(q, SETTING_RETRY), 7);
     assert_int_equal(setting_of(q, SETTING_MAXLEN), 5);
     assert_int_equal(setting_of(q, SETTING_TTL), -1);
     hear("p8");
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     rows = fake_rows(6);
     set_queue_row(rows, 0, 8, "q8", 0);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     assert_null(q->settings);
 }
 
@@ -317,20 +317,20 @@ static void test_rows_are_read_when_something_was_missed(void **state) {
     sure("q8");
     introduce();
     hear("z");
-    assert_non_null(sent(fake_hot(), SQL_LOAD_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
     /* Once more, for what has changed since it was sent. */
     hear("z");
     queue_named("q8")->counters.suspect = false;
     set_queue_row(rows, 0, 8, "q8", PAUSE_IN);
     set_queue_row(rows, 1, 9, "nine", 0);
-    fake_commit(fake_hot(), &rows);
+    fake_commit(fake_write_conn(), &rows);
     assert_int_equal(queue_named("q8")->pause, PAUSE_IN);
     assert_false(queue_named("q8")->counters.suspect);
     assert_true(queue_find_id(9)->counters.suspect && queue_find_id(9)->scan.may_have_more);
-    assert_non_null(sent(fake_hot(), SQL_LOAD_QUEUES));
-    fake_fail(fake_hot(), 0, "22000");
+    assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
+    fake_fail(fake_write_conn(), 0, "22000");
     answer_all();
-    assert_null(sent(fake_hot(), SQL_LOAD_QUEUES));
+    assert_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
 }
 
 static void test_rows_that_cannot_be_read(void **state) {
@@ -339,13 +339,13 @@ static void test_rows_that_cannot_be_read(void **state) {
     (void)state;
     introduce();
     hear("q9,1,1,1,0,0");
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
-    fake_fail(fake_hot(), 0, "22000");
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
+    fake_fail(fake_write_conn(), 0, "22000");
     answer_all();
     assert_true(q->counters.suspect);
     assert_null(queue_find_id(9));
     hear("q9,2,2,2,0,0");
-    assert_non_null(sent(fake_hot(), SQL_FIND_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
 }
 
 /* More items than are kept: the rows of all queues are read instead. */
@@ -358,7 +358,7 @@ static void test_very_many_new_queues(void **state) {
         snprintf(item, sizeof item, "q%d,1,1,1,1,0", 1000 + i);
         hear(item);
     }
-    assert_non_null(sent(fake_hot(), SQL_LOAD_QUEUES));
+    assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
     answer_all();
     assert_int_equal(queue_count(), 0);
 }

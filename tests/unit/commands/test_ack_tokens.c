@@ -77,8 +77,8 @@ static void send_acks(const int64_t tokens[JOBS]) {
 }
 
 static void lose(void) {
-    fake_lose(fake_hot());
-    fake_hot()->state = DB_READY;
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
     clock_turn();
     batch_flush();
 }
@@ -94,13 +94,13 @@ static void commit(const char *what) {
         if (what[i] == 'g')
             fake_set_int(res, PQntuples(res) - 1, 1, 8, 0);
     }
-    fake_commit(fake_hot(), &res);
+    fake_commit(fake_write_conn(), &res);
 }
 
 static void test_without_tokens_as_ever(void **state) {
     (void)state;
     send_acks((const int64_t[JOBS]){ 0, 0, 0 });
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ACK_JOBS);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ACK_JOBS);
     commit("ggg");
     assert_string_equal(reply, ":3\r\n");
 }
@@ -108,12 +108,12 @@ static void test_without_tokens_as_ever(void **state) {
 static void test_tokens_are_sent(void **state) {
     (void)state;
     send_acks((const int64_t[JOBS]){ 0, 7, 2147483647 });
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ACK_TOKENS);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ACK_TOKENS);
     for (int i = 0; i < JOBS; i++) {
         static const int64_t tokens[JOBS] = { 0, 7, 2147483647 };
 
-        assert_int_equal(fake_element(fake_sent(fake_hot(), 0), JOB_ID, (size_t)i), i + 1);
-        assert_int_equal(fake_element(fake_sent(fake_hot(), 0), TOKEN, (size_t)i), tokens[i]);
+        assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), JOB_ID, (size_t)i), i + 1);
+        assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), TOKEN, (size_t)i), tokens[i]);
     }
     commit("g--");
     assert_string_equal(reply, ":1\r\n");
@@ -139,7 +139,7 @@ static void test_lost_after_its_commit(void **state) {
     lease_add(job(1), clock_db() + US_PER_S);
     send_acks((const int64_t[JOBS]){ 1, 1, 1 });
     lose();
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ACK_TOKENS);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ACK_TOKENS);
     commit("--s");
     assert_string_equal(reply, ":1\r\n");
     assert_false(lease_known(1));

@@ -84,7 +84,7 @@ static void next_turn(void) {
 }
 
 static void reconnect(void) {
-    fake_hot()->state = DB_READY;
+    fake_write_conn()->state = DB_READY;
     next_turn();
     batch_flush();
 }
@@ -100,7 +100,7 @@ static void commit_row(int was_queued, bool stray) {
         fake_set_int(res, 0, 4, 1, false);
         fake_set_int(res, 0, 5, 1, stray);
     }
-    fake_commit(fake_hot(), &res);
+    fake_commit(fake_write_conn(), &res);
 }
 
 static void commit(int was_queued) {
@@ -112,19 +112,19 @@ static void test_sent_again_with_its_times(void **state) {
 
     (void)state;
     send_requeue(&nack, 7);
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_REQUEUE_JOBS);
-    first = fake_scalar(fake_sent(fake_hot(), 0), NOW);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_REQUEUE_JOBS);
+    first = fake_scalar(fake_sent(fake_write_conn(), 0), NOW);
     next_turn();
-    fake_lose(fake_hot());
+    fake_lose(fake_write_conn());
     reconnect();
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_REQUEUE_JOBS_AGAIN);
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), JOB_ID, 0), 7);
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), NACK, 0), 1);
-    assert_true(fake_element(fake_sent(fake_hot(), 0), FIRST, 0) == first);
-    assert_true(fake_element(fake_sent(fake_hot(), 0), LOST, 0) > first);
-    assert_true(fake_element(fake_sent(fake_hot(), 0), LOST, 0) <
-                fake_scalar(fake_sent(fake_hot(), 0), NOW_AGAIN));
-    assert_int_equal(fake_scalar(fake_sent(fake_hot(), 0), NODE), 3);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_REQUEUE_JOBS_AGAIN);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), JOB_ID, 0), 7);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), NACK, 0), 1);
+    assert_true(fake_element(fake_sent(fake_write_conn(), 0), FIRST, 0) == first);
+    assert_true(fake_element(fake_sent(fake_write_conn(), 0), LOST, 0) > first);
+    assert_true(fake_element(fake_sent(fake_write_conn(), 0), LOST, 0) <
+                fake_scalar(fake_sent(fake_write_conn(), 0), NOW_AGAIN));
+    assert_int_equal(fake_scalar(fake_sent(fake_write_conn(), 0), NODE), 3);
     commit(0);
     assert_int_equal(last_reply, 1);
 }
@@ -135,18 +135,18 @@ static void test_lost_again_and_failed(void **state) {
 
     (void)state;
     send_requeue(&enqueue, 7);
-    first = fake_scalar(fake_sent(fake_hot(), 0), NOW);
+    first = fake_scalar(fake_sent(fake_write_conn(), 0), NOW);
     for (int i = 0; i < 2; i++) {
         next_turn();
-        fake_lose(fake_hot());
+        fake_lose(fake_write_conn());
         reconnect();
     }
-    fake_fail(fake_hot(), 0, "40P01");
+    fake_fail(fake_write_conn(), 0, "40P01");
     next_turn();
     batch_flush();
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_REQUEUE_JOBS_AGAIN);
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), NACK, 0), 0);
-    assert_true(fake_element(fake_sent(fake_hot(), 0), FIRST, 0) == first);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_REQUEUE_JOBS_AGAIN);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), NACK, 0), 0);
+    assert_true(fake_element(fake_sent(fake_write_conn(), 0), FIRST, 0) == first);
     commit(-1);
     assert_int_equal(last_reply, 0);
 }
@@ -157,14 +157,14 @@ static void test_failed_and_then_lost(void **state) {
 
     (void)state;
     send_requeue(&nack, 7);
-    fake_fail(fake_hot(), 0, "40P01");
+    fake_fail(fake_write_conn(), 0, "40P01");
     next_turn();
     batch_flush();
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_REQUEUE_JOBS);
-    second = fake_scalar(fake_sent(fake_hot(), 0), NOW);
-    fake_lose(fake_hot());
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_REQUEUE_JOBS);
+    second = fake_scalar(fake_sent(fake_write_conn(), 0), NOW);
+    fake_lose(fake_write_conn());
     reconnect();
-    assert_true(fake_element(fake_sent(fake_hot(), 0), FIRST, 0) == second);
+    assert_true(fake_element(fake_sent(fake_write_conn(), 0), FIRST, 0) == second);
     commit(0);
     assert_int_equal(last_reply, 1);
 }
@@ -176,7 +176,7 @@ static void test_a_lease_that_ended_is_no_hit(void **state) {
     (void)state;
     lease_add(job(7), clock_db() + 1);
     send_requeue(&nack, 7);
-    fake_lose(fake_hot());
+    fake_lose(fake_write_conn());
     reconnect();
     commit(-1);
     assert_int_equal(last_reply, 0);
@@ -192,7 +192,7 @@ static void test_a_stray_lease(void **state) {
         if (leased)
             lease_add(job(7), clock_db() + US_PER_S);
         send_requeue(&nack, 7);
-        fake_lose(fake_hot());
+        fake_lose(fake_write_conn());
         reconnect();
         commit_row(0, true);
         assert_int_equal(last_reply, leased);
@@ -209,7 +209,7 @@ static void test_what_was_queued_is_not_counted_twice(void **state) {
 
         lease_add(job(7), clock_db() + US_PER_S);
         send_requeue(&nack, 7);
-        fake_lose(fake_hot());
+        fake_lose(fake_write_conn());
         reconnect();
         commit(was_queued);
         assert_int_equal(last_reply, 1);

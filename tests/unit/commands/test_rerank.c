@@ -73,22 +73,22 @@ static void send_rerank(int32_t queue_id) {
 static void commit(bool moved, bool queued) {
     PGresult *res = fake_rows(6);
 
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), JOB_ID, 0), JOB);
-    assert_int_equal((int16_t)fake_element(fake_sent(fake_hot(), 0), TO_RANK, 0), -5);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), JOB_ID, 0), JOB);
+    assert_int_equal((int16_t)fake_element(fake_sent(fake_write_conn(), 0), TO_RANK, 0), -5);
     fake_set_int(res, 0, 0, 4, 1);
     fake_set_int(res, 0, 1, 1, moved);
     fake_set_int(res, 0, 2, 1, queued);
     fake_set_int(res, 0, 3, 8, 0);
     fake_set_int(res, 0, 4, 4, 600);
     fake_set_int(res, 0, 5, 8, 0);
-    fake_commit(fake_hot(), &res);
+    fake_commit(fake_write_conn(), &res);
     assert_true(ended);
     outbox_take(told, sizeof told);
 }
 
 static void lose(void) {
-    fake_lose(fake_hot());
-    fake_hot()->state = DB_READY;
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
     batch_flush();
 }
 

@@ -78,17 +78,17 @@ static void command(const struct command *cmd, const char *a, const char *b) {
 }
 
 static const struct fake_statement *sent(size_t i) {
-    return fake_sent(fake_hot(), i);
+    return fake_sent(fake_write_conn(), i);
 }
 
 static void commit(void) {
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
     batch_flush();
 }
 
 static void lose(void) {
-    fake_lose(fake_hot());
-    fake_hot()->state = DB_READY;
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
     clock_turn();
     batch_flush();
 }
@@ -103,7 +103,7 @@ static void tell(bool committed) {
     assert_true(txn > 0);
     if (committed)
         fake_set_int(res, 0, 0, 8, txn);
-    fake_commit(fake_hot(), &res);
+    fake_commit(fake_write_conn(), &res);
     batch_flush();
 }
 
@@ -131,7 +131,7 @@ static void test_what_is_short_enough_is_not_looked_at(void **state) {
     command(&ltrim, "-20", "-1");
     command(&ltrim, "0", "-1");
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 0);
+    assert_int_equal(fake_count(fake_write_conn()), 0);
     assert_replied("+OK +OK +OK");
     command(&ltrim, "0", "18");
     batch_flush();
@@ -149,13 +149,13 @@ static void test_one_for_all_who_want_the_same(void **state) {
     command(&ltrim, "1", "-1");
     batch_flush();
     /* Those two remove two; and their transaction has a mark. */
-    assert_int_equal(fake_count(fake_hot()), 5);
+    assert_int_equal(fake_count(fake_write_conn()), 5);
     assert_int_equal(sent(4)->stmt, SQL_MARK_COMMIT);
     /* What was sent already may have seen less. */
     command(&ltrim, "0", "8");
     commit();
     assert_replied("+OK +OK +OK +OK +OK +OK");
-    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
     commit();
     assert_replied("+OK");
 }
@@ -165,7 +165,7 @@ static void test_all_who_joined_are_told_of_an_error(void **state) {
     command(&ltrim, "0", "9");
     command(&ltrim, "0", "9");
     batch_flush();
-    fake_fail(fake_hot(), 0, "42P01");
+    fake_fail(fake_write_conn(), 0, "42P01");
     batch_flush();
     assert_replied("-DBERR -DBERR");
 }
@@ -187,7 +187,7 @@ static void test_the_frontier_moves(void **state) {
         fake_set_int(res, i, 6, 1, ids[i] != 900);
         assert_int_equal(PQsetvalue(res, i, 5, NULL, -1), 1);
     }
-    fake_commit(fake_hot(), &res);
+    fake_commit(fake_write_conn(), &res);
     assert_replied("+OK");
     assert_int_equal(queue_len(q), 16);
     assert_int_equal(q->counters.total, 16);
@@ -209,7 +209,7 @@ static void test_one_that_was_taken_is_set_again(void **state) {
     fake_set_int(res, 0, 0, 2, 0);
     fake_set_int(res, 0, 1, 8, 7);
     fake_set_int(res, 0, 2, 1, false);
-    fake_commit(fake_hot(), (PGresult *[]){ res, NULL });
+    fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
     batch_flush();
     assert_replied("");
     assert_int_equal(sent(0)->stmt, SQL_SET_ELEMENT);
@@ -224,7 +224,7 @@ static void test_so_many_stay_is_said_again(void **state) {
     command(&ltrim, "0", "9");
     command(&ltrim, "0", "9");
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
     lose();
     assert_int_equal(sent(0)->stmt, SQL_TRIM_LIST);
     commit();
@@ -279,7 +279,7 @@ static void test_nobody_knows(void **state) {
     batch_flush();
     lose();
     assert_int_equal(sent(0)->stmt, SQL_FIND_COMMITS);
-    fake_fail(fake_hot(), 0, "42P01");
+    fake_fail(fake_write_conn(), 0, "42P01");
     batch_flush();
     assert_replied("-UNKNOWN");
 }

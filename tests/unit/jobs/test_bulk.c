@@ -86,7 +86,7 @@ static void command(const struct command *cmd, const char *a, const char *b) {
 }
 
 static const struct fake_statement *sent(size_t i) {
-    return fake_sent(fake_hot(), i);
+    return fake_sent(fake_write_conn(), i);
 }
 
 /* Jobs from that id on, in a queue whose last one is end. */
@@ -103,13 +103,13 @@ static void commit_page(int columns, int count, int64_t first, int64_t end) {
             assert_int_equal(PQsetvalue(res, i, 7, NULL, -1), 1);
         }
     }
-    fake_commit(fake_hot(), (PGresult *[]){ res, NULL });
+    fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
     batch_flush();
 }
 
 static void lose(void) {
-    fake_lose(fake_hot());
-    fake_hot()->state = DB_READY;
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
     clock_turn();
     batch_flush();
 }
@@ -172,12 +172,12 @@ static void test_what_came_back_meanwhile(void **state) {
 static void test_several_keys(void **state) {
     (void)state;
     command(&del, "q1", "q2");
-    assert_int_equal(fake_count(fake_hot()), 2);
-    fake_commit_empty(fake_hot());
+    assert_int_equal(fake_count(fake_write_conn()), 2);
+    fake_commit_empty(fake_write_conn());
     assert_replied(":0");
     command(&del, "q1", "q1");
-    assert_int_equal(fake_count(fake_hot()), 1);
-    fake_fail(fake_hot(), 0, "42P01");
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    fake_fail(fake_write_conn(), 0, "42P01");
     assert_replied("-DBERR");
     command(&del, "none", NULL);
     assert_replied(":0");
@@ -188,7 +188,7 @@ static void test_del_is_said_again(void **state) {
     command(&del, "q1", NULL);
     lose();
     assert_int_equal(sent(0)->stmt, SQL_EMPTY_LIST);
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
     assert_replied(":1");
 }
 
@@ -204,7 +204,7 @@ static void test_an_end(void **state) {
     assert_true(expiry_next_wake() <= clock_db() + 100 * US_PER_S);
     command(&expire, "q1", "0");
     assert_int_equal(sent(0)->stmt, SQL_EMPTY_LIST);
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
     assert_replied(":0");
 }
 
@@ -234,7 +234,7 @@ static void commit_renamed(int32_t from, int32_t to) {
     }
     assert_int_equal(PQsetvalue(res, 3, 0, NULL, -1), 1);
     fake_set_int(res, 3, 8, 4, 1);
-    fake_commit(fake_hot(), (PGresult *[]){ res, NULL, NULL });
+    fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL, NULL });
     batch_flush();
 }
 
@@ -280,7 +280,7 @@ static void tell(bool committed) {
     assert_int_equal(sent(0)->stmt, SQL_FIND_COMMITS);
     if (committed)
         fake_set_int(res, 0, 0, 8, fake_element(sent(0), 1, 0));
-    fake_commit(fake_hot(), &res);
+    fake_commit(fake_write_conn(), &res);
     batch_flush();
 }
 
@@ -294,11 +294,11 @@ static void test_renamed_once(void **state) {
     lose();
     tell(false);
     assert_int_equal(sent(0)->stmt, SQL_RENAME_LIST);
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
     assert_replied("-ERR");
     command(&rename_cmd, "q1", "q2");
     lose();
-    fake_fail(fake_hot(), 0, "42P01");
+    fake_fail(fake_write_conn(), 0, "42P01");
     batch_flush();
     assert_replied("-UNKNOWN");
 }

@@ -23,7 +23,7 @@ static void gone(int number) {
 }
 
 static const struct fake_statement *statement(size_t i, enum sql_stmt stmt) {
-    const struct fake_statement *st = fake_sent(fake_hot(), i);
+    const struct fake_statement *st = fake_sent(fake_write_conn(), i);
 
     assert_int_equal(st->stmt, stmt);
     return st;
@@ -53,7 +53,7 @@ static void test_walk(void **state) {
     fake_fly_all();
     ask_for(1, "q1", 3);
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
     st = statement(0, SQL_CLAIM_WALK);
     assert_int_equal(fake_scalar(st, 0), 1);
     assert_int_equal(fake_scalar(st, 1), 0);
@@ -96,7 +96,7 @@ static void test_shared_walk(void **state) {
     ask_for(1, "q1", 1);
     ask_for(3, "q1", 2);
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
     assert_int_equal(fake_scalar(statement(0, SQL_CLAIM_WALK), 3), 5);
     fake_fly();
     assert_replies("2:q1=0,q1=1 1:q1=2 3:q1=3,q1=4");
@@ -153,7 +153,7 @@ static void test_queues_in_turn(void **state) {
     fake_fly_all();
     ask_for(1, "q3 q1 q2", 6);
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 3);
+    assert_int_equal(fake_count(fake_write_conn()), 3);
     fake_fly();
     assert_replies("1:q3=6,q1=0,q2=1,q3=7,q2=2,q2=3");
     assert_rests("q2", 2);
@@ -200,7 +200,7 @@ static void test_returned_before_the_frontier(void **state) {
     fake_end_lease(&fake_jobs[1]);
     ask_for(2, "q1", 3);
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 2);
+    assert_int_equal(fake_count(fake_write_conn()), 2);
     st = statement(0, SQL_CLAIM_KEYS);
     assert_int_equal(fake_elements(st, 2), 2);
     assert_true(fake_element(st, 2, 0) == fake_jobs[1].key.id);
@@ -241,7 +241,7 @@ static void test_keys_behind_keys(void **state) {
     insert_jobs("q2", 1);
     ask_for(3, "q1", 1);
     batch_flush();
-    assert_int_equal(fake_hot()->sent_txns, 2);
+    assert_int_equal(fake_write_conn()->sent_txns, 2);
     fake_fly_all();
     assert_replies("1:q1=0,q1=1 2:q1=0 3:q1=1");
     assert_rests("q1", 1);
@@ -259,7 +259,7 @@ static void test_keys_of_many_queues_in_one_statement(void **state) {
     ask_for(2, "q3 q1", 2);
     ask_for(3, "q2", 1);
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 1);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
     assert_int_equal(fake_elements(statement(0, SQL_CLAIM_KEYS), 0), 3);
     fake_fly();
     assert_replies("1:q1=0,q2=1,q3=2 2:q3=2,q1=0 3:q2=1");
@@ -431,7 +431,7 @@ static void test_refused(void **state) {
     ask_for(1, "q1", 1);
     ask_for(2, "q1", 1);
     batch_flush();
-    fake_fail(fake_hot(), 0, "XX001");
+    fake_fail(fake_write_conn(), 0, "XX001");
     assert_replies("1:-DBERR 2:-DBERR");
     assert_rests("q1", 2);
     ask_for(3, "q1", 2);
@@ -449,7 +449,7 @@ static void test_refused_keys(void **state) {
     fake_end_lease(&fake_jobs[1]);
     ask_for(2, "q1", 3);
     batch_flush();
-    fake_fail(fake_hot(), 0, "XX001");
+    fake_fail(fake_write_conn(), 0, "XX001");
     assert_replies("1:q1=0,q1=1 2:-DBERR");
     assert_rests("q1", 3);
     ask_for(3, "q1", 3);
@@ -467,7 +467,7 @@ static void test_claims_are_repeated(void **state) {
     fake_end_lease(&fake_jobs[0]);
     ask_for(2, "q1", 2);
     batch_flush();
-    fake_fail(fake_hot(), 1, "40001");
+    fake_fail(fake_write_conn(), 1, "40001");
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=0,q1=1");
     assert_rests("q1", 0);
@@ -482,7 +482,7 @@ static void test_waiting_get_keeps_its_place(void **state) {
     fake_fly();
     batch_flush();
     assert_waiting("q1", "2 3");
-    fake_fail(fake_hot(), 0, "57014");
+    fake_fail(fake_write_conn(), 0, "57014");
     assert_waiting("q1", "1 2 3");
     fake_fly_all();
     assert_replies("1:q1=0");
@@ -497,12 +497,12 @@ static void test_lost(void **state) {
     fake_fly_all();
     ask_for(1, "q1", 2);
     batch_flush();
-    fake_run(fake_hot(), 0, rows);
+    fake_run(fake_write_conn(), 0, rows);
     PQclear(rows[0]);
-    fake_lose(fake_hot());
+    fake_lose(fake_write_conn());
     assert_replies("");
     assert_int_equal(queue_named("q1")->claims.rows, 0);
-    fake_hot()->state = DB_READY;
+    fake_write_conn()->state = DB_READY;
     fake_fly_all();
     assert_replies("1:q1=2");
     queue_named("q1")->counters.len = 0;

@@ -57,9 +57,9 @@ static void test_walk_is_refused_for_ever(void **state) {
     for (int txns = 0; getters[2].ends == 0; txns++) {
         assert_true(txns < 10);
         batch_flush();
-        assert_int_equal(fake_hot()->state, DB_BUSY);
-        if (fake_count(fake_hot()) == 2)
-            fake_fail(fake_hot(), 1, "XX001");
+        assert_int_equal(fake_write_conn()->state, DB_BUSY);
+        if (fake_count(fake_write_conn()) == 2)
+            fake_fail(fake_write_conn(), 1, "XX001");
         else
             fake_fly();
     }
@@ -99,7 +99,7 @@ static void test_keys_come_back_without_their_client(void **state) {
     batch_flush();
     getters[1].killed = true;
     waiters_client_gone(&getters[1].client);
-    fake_fail(fake_hot(), 0, "40001");
+    fake_fail(fake_write_conn(), 0, "40001");
     fake_fly_all();
     assert_replies("3:q1=0 2:q1=0");
 }

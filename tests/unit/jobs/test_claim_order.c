@@ -66,12 +66,12 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
     ask_for(1, "q1", count);
     q->counters.len = count;
     batch_flush();
-    fake_run(fake_hot(), 0, rows);
+    fake_run(fake_write_conn(), 0, rows);
     other = insert_elsewhere("q1", rank);
     job_new_id(clock_db(), 1);
     q->counters.len++;
     hear(q, other->key);
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
     assert_true(job_key_before(q->scan.position, other->key) && q->scan.may_have_more);
     q->counters.len = 1;
     ask_for(2, "q1", 1);
@@ -102,7 +102,7 @@ static void test_returned_and_heard_during_a_short_walk(void **state) {
     hear_during_a_walk(2, 0, queue_heard_returned);
 }
 
-/* The walk goes over the hot connection, and the job comes over the other. */
+/* The walk goes over the write connection, and the job comes over the other. */
 static void land_apart(struct queue *q, struct job_key key) {
     q->counters.len--;
     queue_note_apart(q, key, clock_mono());
@@ -129,13 +129,13 @@ static void test_a_claim_in_vain_keeps_the_order(void **state) {
     ask_for(2, "q1 q2", 1);
     queue_reset_scan(queue_named("q1"));
     batch_flush();
-    fake_run(fake_hot(), 0, rows);
+    fake_run(fake_write_conn(), 0, rows);
     queue_heard_ready(q2, insert_elsewhere("q2", 0)->key);
     q2->counters.len++;
     /* A second transaction is sent only if it has other tasks, too. */
     insert_job("q3", 0);
     batch_flush();
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
     fake_fly_all();
     assert_replies("1:q2=0");
 }

@@ -75,7 +75,7 @@ static void end_some_lease(void) {
 static void remove_some_job(void) {
     struct fake_job *j = random_job();
 
-    if (j == NULL || fake_hot()->state == DB_BUSY)
+    if (j == NULL || fake_write_conn()->state == DB_BUSY)
         return;
     if (!lease_remove(j->key.id))
         queue_find_id(j->key.queue_id)->counters.len--;
@@ -102,7 +102,7 @@ static void load(void) {
 }
 
 static void run_next(void) {
-    fake_run(fake_hot(), ran, answers[fake_place(fake_hot(), ran)]);
+    fake_run(fake_write_conn(), ran, answers[fake_place(fake_write_conn(), ran)]);
     ran++;
 }
 
@@ -116,7 +116,7 @@ static void forget_answers(struct db_conn *conn) {
 }
 
 static void land(void) {
-    struct db_conn *conn = fake_hot();
+    struct db_conn *conn = fake_write_conn();
 
     if (random_below(20) > 0) {
         ran--;
@@ -131,7 +131,7 @@ static void land(void) {
 
 /* Before the database has run it, a transaction can fail, or be lost without effect. */
 static void take_a_step(void) {
-    struct db_conn *conn = fake_hot();
+    struct db_conn *conn = fake_write_conn();
 
     if (db_has_room(conn) && (conn->sent_txns == 0 || random_below(3) == 0))
         batch_flush();
@@ -141,7 +141,7 @@ static void take_a_step(void) {
         fake_fail(conn, random_below(fake_count(conn)), random_below(2) == 0 ? "40001" : "XX001");
     else
         run_next();
-    if (fake_hot()->sent_txns == 2)
+    if (fake_write_conn()->sent_txns == 2)
         two_under_way++;
 }
 
@@ -162,10 +162,10 @@ static void happen(void) {
 }
 
 static void finish_txns(void) {
-    for (; fake_hot()->sent_txns > 0; ran--) {
+    for (; fake_write_conn()->sent_txns > 0; ran--) {
         if (ran == 0)
             run_next();
-        fake_commit(fake_hot(), answers[fake_hot()->oldest]);
+        fake_commit(fake_write_conn(), answers[fake_write_conn()->oldest]);
     }
     fake_fly_all();
 }

@@ -99,12 +99,12 @@ static void send_acks(const struct command *cmd, const char *result, int32_t fir
 }
 
 static const struct fake_statement *sent(void) {
-    return fake_sent(fake_hot(), 0);
+    return fake_sent(fake_write_conn(), 0);
 }
 
 static void lose(void) {
-    fake_lose(fake_hot());
-    fake_hot()->state = DB_READY;
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
     clock_turn();
     batch_flush();
 }
@@ -122,7 +122,7 @@ static void commit(const char *what) {
         fake_set_int(res, row, 1, 8, 0);
         fake_set_int(res, row, 2, 1, what[i] == 'k');
     }
-    fake_commit(fake_hot(), &res);
+    fake_commit(fake_write_conn(), &res);
     batch_flush();
 }
 
@@ -142,7 +142,7 @@ static void test_plain_queues_pay_nothing(void **state) {
     (void)state;
     send_acks(&ack, NULL, queue_named("q1")->id, keeping("q2", 0));
     assert_int_equal(sent()->stmt, SQL_ACK_JOBS);
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
     assert_string_equal(reply, ":0\r\n");
 }
 

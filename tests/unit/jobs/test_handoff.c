@@ -56,9 +56,9 @@ static void wait_for(int number, const char *queue) {
 
 /* The statement that adds a job of the transaction; its row counts from there on. */
 static const struct fake_statement *adding(size_t *row) {
-    const struct fake_statement *st = fake_sent(fake_hot(), 0);
+    const struct fake_statement *st = fake_sent(fake_write_conn(), 0);
 
-    for (size_t i = 0; *row >= st->rows; st = fake_sent(fake_hot(), ++i))
+    for (size_t i = 0; *row >= st->rows; st = fake_sent(fake_write_conn(), ++i))
         *row -= st->rows;
     return st;
 }
@@ -74,7 +74,7 @@ static void assert_owner(size_t row, bool owned) {
 }
 
 static void commit(void) {
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
 }
 
 /* ---- in one step ---- */
@@ -87,12 +87,12 @@ static void test_handoff(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 body 0 RETRY 60");
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 1);
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ADD_JOBS_ALIKE);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ADD_JOBS_ALIKE);
     assert_owner(0, true);
     assert_waiting("q1", "");
     assert_replies("");
-    id = fake_element(fake_sent(fake_hot(), 0), ADD_ID, 0);
+    id = fake_element(fake_sent(fake_write_conn(), 0), ADD_ID, 0);
     commit();
     assert_replies("1:q1=body add:D");
     assert_true(lease_known(id));
@@ -138,7 +138,7 @@ static void test_at_most_once(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 a 0 RETRY 0");
     batch_flush();
-    assert_true(fake_scalar(fake_sent(fake_hot(), 0), ALIKE_READY_AT) == INT64_MAX);
+    assert_true(fake_scalar(fake_sent(fake_write_conn(), 0), ALIKE_READY_AT) == INT64_MAX);
     commit();
     assert_replies("1:q1=a add:D");
     assert_int_equal(lease_count(), 0);
@@ -151,12 +151,12 @@ static void test_with_a_ttl(void **state) {
     add("ADDJOB q1 a 0 RETRY 0 TTL 100");
     add("ADDJOB q1 b 0 RETRY 0 TTL 100");
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 1);
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ADD_JOBS);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ADD_JOBS);
     assert_owner(0, true);
     assert_owner(1, false);
-    assert_true(fake_element(fake_sent(fake_hot(), 0), ADD_READY_AT, 0) == INT64_MAX);
-    assert_true(fake_element(fake_sent(fake_hot(), 0), ADD_READY_AT, 1) < INT64_MAX);
+    assert_true(fake_element(fake_sent(fake_write_conn(), 0), ADD_READY_AT, 0) == INT64_MAX);
+    assert_true(fake_element(fake_sent(fake_write_conn(), 0), ADD_READY_AT, 1) < INT64_MAX);
     commit();
     assert_replies("1:q1=a add:D add:D");
 }
@@ -169,7 +169,7 @@ static void test_alike_but_for_the_owner(void **state) {
     for (int i = 0; i < 4; i++)
         add("ADDJOB q1 a 0");
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 2);
+    assert_int_equal(fake_count(fake_write_conn()), 2);
     for (size_t i = 0; i < 4; i++)
         assert_owner(i, i < 2);
     assert_int_equal(queue_named("q1")->adds.sent, 2);
@@ -187,10 +187,10 @@ static void test_not_past_a_ready_job(void **state) {
     queue_job_returned(queue_named("q1"), (struct job_key){ 1, 0, 5 });
     add("ADDJOB q1 a 0");
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 2);
+    assert_int_equal(fake_count(fake_write_conn()), 2);
     assert_owner(0, false);
-    assert_int_equal(fake_sent(fake_hot(), 1)->stmt, SQL_CLAIM_KEYS);
-    fake_fail(fake_hot(), 0, "22000");
+    assert_int_equal(fake_sent(fake_write_conn(), 1)->stmt, SQL_CLAIM_KEYS);
+    fake_fail(fake_write_conn(), 0, "22000");
     batch_flush();
     commit();
     assert_replies("add:DBERR");
@@ -203,7 +203,7 @@ static void test_not_past_a_job_that_nobody_was_told_of(void **state) {
     add("ADDJOB q1 a 0");
     batch_flush();
     assert_owner(0, false);
-    fake_fail(fake_hot(), 0, "22000");
+    fake_fail(fake_write_conn(), 0, "22000");
     assert_replies("add:DBERR");
     assert_waiting("q1", "1");
 }
@@ -218,7 +218,7 @@ static void test_not_past_a_claim(void **state) {
     batch_flush();
     assert_owner(0, false);
     assert_waiting("q1", "2");
-    fake_fail(fake_hot(), 0, "22000");
+    fake_fail(fake_write_conn(), 0, "22000");
     assert_waiting("q1", "1 2");
     batch_flush();
     commit();
@@ -233,14 +233,14 @@ static void test_not_past_a_job_under_way(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 b 0");
     batch_flush();
-    assert_int_equal(fake_hot()->sent_txns, 2);
-    assert_null(fake_sent_by(fake_hot(), 1, 0)->column[ALIKE_OWNER].ptr);
+    assert_int_equal(fake_write_conn()->sent_txns, 2);
+    assert_null(fake_sent_by(fake_write_conn(), 1, 0)->column[ALIKE_OWNER].ptr);
     assert_waiting("q1", "1");
     wait_for(2, "q1");
     wait_for(3, "q1");
     commit();
     add("ADDJOB q1 c 0");
-    fake_fail(fake_hot(), 0, "22000");
+    fake_fail(fake_write_conn(), 0, "22000");
     assert_replies("add:D add:DBERR");
     assert_int_equal(queue_named("q1")->adds.sent, 0);
     batch_flush();
@@ -291,9 +291,9 @@ static void test_not_to_one_who_has_gone(void **state) {
 
 static void assert_released(void) {
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 1);
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_RELEASE_JOBS);
-    assert_int_equal(fake_elements(fake_sent(fake_hot(), 0), 0), 1);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_RELEASE_JOBS);
+    assert_int_equal(fake_elements(fake_sent(fake_write_conn(), 0), 0), 1);
 }
 
 static void test_goes_before_the_commit(void **state) {
@@ -311,7 +311,7 @@ static void test_goes_before_the_commit(void **state) {
     assert_int_equal(lease_count(), 1);
     assert_released();
     fake_set_int(rows[0], 0, 0, 4, 1);
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
     assert_int_equal(lease_count(), 0);
     assert_int_equal(queue_named("q1")->counters.len, 1);
     assert_int_equal(queue_named("q1")->scan.key_count, 1);
@@ -341,7 +341,7 @@ static void test_txn_fails(void **state) {
     add("ADDJOB q1 a 0");
     batch_flush();
     assert_waiting("q1", "2");
-    fake_fail(fake_hot(), 0, "40001");
+    fake_fail(fake_write_conn(), 0, "40001");
     assert_waiting("q1", "1 2");
     batch_flush();
     assert_owner(0, true);
@@ -354,7 +354,7 @@ static void test_job_is_refused(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 a 0");
     batch_flush();
-    fake_fail(fake_hot(), 0, "54000");
+    fake_fail(fake_write_conn(), 0, "54000");
     assert_replies("add:DBERR");
     assert_waiting("q1", "1");
     assert_int_equal(queue_named("q1")->adds.accepted, 0);
@@ -367,11 +367,11 @@ static void test_txn_is_lost(void **state) {
     wait_for(1, "q1");
     add("ADDJOB q1 a 0");
     batch_flush();
-    fake_lose(fake_hot());
+    fake_lose(fake_write_conn());
     assert_waiting("q1", "1");
-    fake_hot()->state = DB_READY;
+    fake_write_conn()->state = DB_READY;
     batch_flush();
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_ADD_MISSING);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ADD_MISSING);
     assert_owner(0, false);
     commit();
     assert_replies("add:D");
@@ -386,9 +386,9 @@ static void test_lost_goes_while_nobody_knows(void **state) {
     batch_flush();
     getters[1].killed = true;
     waiters_client_gone(&getters[1].client);
-    fake_lose(fake_hot());
+    fake_lose(fake_write_conn());
     assert_int_equal(getters[1].ends, 1);
-    fake_hot()->state = DB_READY;
+    fake_write_conn()->state = DB_READY;
     batch_flush();
     commit();
     assert_replies("add:D");
@@ -411,7 +411,7 @@ static void test_order_over_shapes(void **state) {
 
 static void test_not_sent_in_time(void **state) {
     (void)state;
-    fake_hot()->state = DB_DOWN;
+    fake_write_conn()->state = DB_DOWN;
     wait_for(1, "q1");
     add("ADDJOB q1 a 100");
     batch_flush();
@@ -419,9 +419,9 @@ static void test_not_sent_in_time(void **state) {
     assert_replies("");
     timers_run(clock_mono() + 100 * US_PER_MS);
     assert_replies("add:NOREPL");
-    fake_hot()->state = DB_READY;
+    fake_write_conn()->state = DB_READY;
     batch_flush();
-    assert_int_equal(fake_hot()->state, DB_READY);
+    assert_int_equal(fake_write_conn()->state, DB_READY);
     assert_waiting("q1", "1");
     assert_int_equal(queue_named("q1")->adds.accepted, 0);
     assert_int_equal(queue_named("q1")->users, 1);
@@ -436,8 +436,8 @@ static void test_passed_over_and_not_sent_in_time(void **state) {
     add("ADDJOB q1 b 0");
     add("ADDJOB q1 c 100");
     batch_flush();
-    assert_int_equal(fake_hot()->sent_txns, 1);
-    assert_int_equal(fake_count(fake_hot()), 2);
+    assert_int_equal(fake_write_conn()->sent_txns, 1);
+    assert_int_equal(fake_count(fake_write_conn()), 2);
     assert_int_equal(queue_named("q1")->adds.sent, 1);
     timers_run(clock_mono() + 100 * US_PER_MS);
     assert_int_equal(queue_named("q1")->adds.sent, 1);

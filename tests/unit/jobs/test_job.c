@@ -52,7 +52,7 @@ static int start(void **state) {
 static int stop(void **state) {
     (void)state;
     for (; !batch_idle(); batch_flush())
-        fake_commit_empty(fake_hot());
+        fake_commit_empty(fake_write_conn());
     PQclear(result);
     result = NULL;
     outbox_set_shared(false);
@@ -82,8 +82,8 @@ static void assert_group_goes_on(void) {
     bool found = false;
 
     batch_flush();
-    for (size_t i = 0; i < fake_count(fake_hot()); i++) {
-        s = fake_sent(fake_hot(), i);
+    for (size_t i = 0; i < fake_count(fake_write_conn()); i++) {
+        s = fake_sent(fake_write_conn(), i);
         found |= s->stmt == SQL_NEXT_IN_GROUPS && fake_element(s, 0, 0) == queue_named("q1")->id;
     }
     assert_true(found);
@@ -130,7 +130,7 @@ static void test_dead(void **state) {
     fake_set_int(rows[0], 0, 4, 8, 0);
     fake_set_int(rows[0], 0, 5, 4, 60);
     fake_set_bytes(rows[0], 0, 6, slice_str("group"));
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
     assert_told();
     assert_group_goes_on();
 }

@@ -101,7 +101,7 @@ static void wait_for(int number, int64_t count) {
 }
 
 static const struct fake_statement *sent(size_t i) {
-    return fake_sent(fake_hot(), i);
+    return fake_sent(fake_write_conn(), i);
 }
 
 /* ---- a claim in the transaction of a push ---- */
@@ -113,10 +113,10 @@ static void test_claim_of_what_is_pushed(void **state) {
     wait_for(1, 3);
     push(cmd_rpush, 6);
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 2);
+    assert_int_equal(fake_count(fake_write_conn()), 2);
     assert_int_equal(sent(1)->stmt, SQL_POP_FIRST);
     assert_int_equal(fake_scalar(sent(1), POP_COUNT), 3);
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
     assert_pushed(":6");
 }
 
@@ -127,8 +127,8 @@ static void test_claim_of_all_that_is_pushed(void **state) {
     push(cmd_rpush, 2);
     push(cmd_lpush, 2);
     batch_flush();
-    assert_in_range(fake_scalar(sent(fake_count(fake_hot()) - 1), POP_COUNT), 4, 5);
-    fake_commit_empty(fake_hot());
+    assert_in_range(fake_scalar(sent(fake_count(fake_write_conn()) - 1), POP_COUNT), 4, 5);
+    fake_commit_empty(fake_write_conn());
 }
 
 static void test_look_where_nothing_is_pushed(void **state) {
@@ -137,7 +137,7 @@ static void test_look_where_nothing_is_pushed(void **state) {
     wait_for(1, 100);
     batch_flush();
     assert_int_equal(fake_scalar(sent(0), POP_COUNT), 1);
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
 }
 
 /* ---- CLIENT UNBLOCK ---- */
@@ -160,7 +160,7 @@ static void open_queue(enum list_end front) {
     fake_set_int(res, 0, 2, 2, 0);
     if (front != END_NONE)
         fake_set_int(res, 0, 4, 2, front);
-    fake_commit(fake_hot(), &res);
+    fake_commit(fake_write_conn(), &res);
 }
 
 static void test_unblock_before_the_row(void **state) {
@@ -185,7 +185,7 @@ static void test_unblock_before_the_front(void **state) {
     assert_int_equal(sent(0)->stmt, SQL_FIND_FRONTS);
     assert_true(list_take_unblock(&getters[1].client, false));
     assert_pushed("*-1");
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
     assert_null(getters[1].client.get);
 }
 
@@ -203,7 +203,7 @@ static void test_two_transactions(void **state) {
     open_queue(END_RIGHT);
     batch_flush();
     assert_int_equal(sent(0)->stmt, SQL_ADD_JOBS_ALIKE);
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
 }
 
 int main(void) {

@@ -83,7 +83,7 @@ static struct client *client_with(bool has_rest) {
 }
 
 static bool is_text(int col, const char *want) {
-    struct slice bytes = fake_element_bytes(fake_sent(fake_hot(), 0), col, 0);
+    struct slice bytes = fake_element_bytes(fake_sent(fake_write_conn(), 0), col, 0);
 
     return want == NULL ? bytes.ptr == NULL : bytes.ptr != NULL && slice_equal(bytes, slice_str(want));
 }
@@ -91,8 +91,8 @@ static bool is_text(int col, const char *want) {
 /* The statement that puts the job back is under way. */
 static void assert_put_back(const char *key) {
     batch_flush();
-    assert_int_equal(fake_count(fake_hot()), 1);
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_ID, 0), 77);
+    assert_int_equal(fake_count(fake_write_conn()), 1);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_ID, 0), 77);
     assert_true(is_text(BACK_BODY, "body") && is_text(BACK_KEY, key) && is_text(BACK_UNTIL, NULL));
 }
 
@@ -102,15 +102,15 @@ static void land(void) {
     fake_set_int(rows[0], 0, 0, 4, 1);
     fake_set_int(rows[0], 0, 1, 2, 0);
     fake_set_int(rows[0], 0, 2, 8, 77);
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
 }
 
 static void test_put_back_as_it_was(void **state) {
     (void)state;
     undelivered_put_back_unsent(client_with(true));
     assert_put_back("key");
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_ATTEMPTS, 0), 5);
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_BACKOFF, 0), 6);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_ATTEMPTS, 0), 5);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_BACKOFF, 0), 6);
     assert_true(is_text(BACK_DEADQUEUE, "dead") && is_text(BACK_ERROR, "oops"));
     land();
     assert_int_equal(queue_named("q1")->counters.len, 1);
@@ -131,9 +131,9 @@ static void test_its_key_is_somebody_elses(void **state) {
     (void)state;
     undelivered_put_back_unsent(client_with(true));
     assert_put_back("key");
-    fake_fail(fake_hot(), 0, "23505");
+    fake_fail(fake_write_conn(), 0, "23505");
     assert_put_back(NULL);
-    assert_int_equal(fake_element(fake_sent(fake_hot(), 0), BACK_ATTEMPTS, 0), 5);
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_ATTEMPTS, 0), 5);
     land();
     assert_int_equal(queue_named("q1")->counters.len, 1);
 }
@@ -142,7 +142,7 @@ static void test_refused_for_good(void **state) {
     (void)state;
     undelivered_put_back_unsent(client_with(true));
     assert_put_back("key");
-    fake_fail(fake_hot(), 0, "23514");
+    fake_fail(fake_write_conn(), 0, "23514");
     batch_flush();
     assert_true(batch_idle());
     assert_int_equal(queue_named("q1")->counters.len, 0);
@@ -158,10 +158,10 @@ static void test_locked_for_good(void **state) {
     while (!batch_idle()) {
         clock_turn();
         batch_flush();
-        if (fake_count(fake_hot()) == 0)
+        if (fake_count(fake_write_conn()) == 0)
             continue;
         assert_in_range(++tries, 1, 5);
-        fake_fail(fake_hot(), 0, "55P03");
+        fake_fail(fake_write_conn(), 0, "55P03");
     }
     config.lock_patience = 60;
     assert_true(tries > 1);
@@ -173,10 +173,10 @@ static void test_a_lost_txn(void **state) {
     (void)state;
     undelivered_put_back_unsent(client_with(true));
     assert_put_back("key");
-    fake_lose(fake_hot());
-    fake_hot()->state = DB_READY;
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
     assert_put_back("key");
-    fake_commit_empty(fake_hot());
+    fake_commit_empty(fake_write_conn());
     assert_int_equal(queue_named("q1")->counters.len, 0);
 }
 
@@ -192,13 +192,13 @@ static void test_one_of_a_group(void **state) {
     fake_set_int(rows[0], 0, 1, 2, 0);
     fake_set_int(rows[0], 0, 2, 8, 77);
     fake_set_bytes(rows[0], 0, 3, slice_str("group"));
-    fake_commit(fake_hot(), rows);
+    fake_commit(fake_write_conn(), rows);
     assert_int_equal(queue_named("q1")->counters.total, 1);
     assert_int_equal(queue_named("q1")->counters.len, 0);
     batch_flush();
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_NEXT_IN_GROUPS);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_NEXT_IN_GROUPS);
     for (; !batch_idle(); batch_flush())
-        fake_commit_empty(fake_hot());
+        fake_commit_empty(fake_write_conn());
 }
 
 static void test_what_was_written_is_not_put_back(void **state) {
@@ -260,8 +260,9 @@ static void move_one(enum list_end from, const char *group) {
     g->own = &pop;
     get_begin(g);
     batch_flush();
-    assert_int_equal(fake_sent(fake_hot(), 0)->stmt, from == END_LEFT ? SQL_MOVE_FIRST : SQL_MOVE_LAST);
-    fake_commit(fake_hot(), rows);
+    assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt,
+                     from == END_LEFT ? SQL_MOVE_FIRST : SQL_MOVE_LAST);
+    fake_commit(fake_write_conn(), rows);
     assert_int_equal(getters[2].ends, 1);
     getters[2].ends = 0;
     batch_flush();
@@ -271,12 +272,12 @@ static void test_a_move_lets_the_next_of_the_group_go(void **state) {
     (void)state;
     for (enum list_end from = END_LEFT; from <= END_RIGHT; from++) {
         move_one(from, "group");
-        assert_int_equal(fake_count(fake_hot()), 1);
-        assert_int_equal(fake_sent(fake_hot(), 0)->stmt, SQL_NEXT_IN_GROUPS);
-        assert_int_equal(fake_element(fake_sent(fake_hot(), 0), 0, 0), 1);
+        assert_int_equal(fake_count(fake_write_conn()), 1);
+        assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_NEXT_IN_GROUPS);
+        assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), 0, 0), 1);
         assert_true(is_text(1, "group"));
         for (; !batch_idle(); batch_flush())
-            fake_commit_empty(fake_hot());
+            fake_commit_empty(fake_write_conn());
         move_one(from, NULL);
         assert_true(batch_idle());
     }

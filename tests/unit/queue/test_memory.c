@@ -192,7 +192,7 @@ static void fly(void) {
     c[1].gives_up = true;
     add_many(c, 0, 20);
     batch_flush();
-    lose(HOT);
+    lose(WRITE);
     fly_all();
     assert_all_ended();
     assert_string_equal(b[7].failed, BAD_DATA);
