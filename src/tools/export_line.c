@@ -29,7 +29,7 @@ static bool export_line_refuse(const char *why, const char *what) {
 }
 
 static const char usage[] =
-    "usage: pgdisque export redis://[user][:password@]host[:port][/db] [option]... --queue name ...\n"
+    "usage: pgdisque export redis://[[user:]password@]host[:port][/db] [option]... --queue name ...\n"
     "\n"
     "  --queue name           move the jobs of this queue to a list of the same name. A pattern as in KEYS\n"
     "                         selects several queues. May be repeated\n"

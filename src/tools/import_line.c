@@ -31,7 +31,7 @@ static bool import_line_refuse(const char *why, const char *what) {
 }
 
 static const char usage[] =
-    "usage: pgdisque import redis://[user][:password@]host[:port][/db] [option]... [name]...\n"
+    "usage: pgdisque import redis://[[user:]password@]host[:port][/db] [option]... [name]...\n"
     "\n"
     "  --kind list            the format of the tasks: the named lists (this is the default);\n"
     "         sidekiq         Sidekiq: the named queues, or all queues with schedule and retry;\n"

@@ -96,7 +96,7 @@ bool redis_address_parse(const char *text, int default_port, struct redis_addres
     }
     if (!read_host(at, end, out) ||
         (end[0] != '\0' && end[1] != '\0' && !number_between(end + 1, strlen(end + 1), 1 << 20, &out->db))) {
-        snprintf(err, size, "the address must be redis://[user][:password@]host[:port][/db]");
+        snprintf(err, size, "the address must be redis://[[user:]password@]host[:port][/db]");
         return false;
     }
     return true;

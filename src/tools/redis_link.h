@@ -12,7 +12,7 @@ struct redis_address {
     int port, db;
 };
 
-/* redis://[user][:password@]host[:port][/db], or host[:port]. False with a sentence in err. */
+/* redis://[[user:]password@]host[:port][/db], or host[:port]. False with a sentence in err. */
 bool redis_address_parse(const char *text, int default_port, struct redis_address *out, char *err,
                          size_t size) MUST_CHECK;
 void redis_address_free(struct redis_address *a);
