@@ -450,6 +450,16 @@ static const struct arg_option find_words[] = {
 
 static const struct arg_spec find_spec = { find_words, LENGTH(find_words), NULL, NULL, NULL };
 
+/* The indexes of one reply. */
+#define PLACES_MOST 100000
+
+/* With one index more than PLACES_MOST, the reply is refused. */
+static int64_t places_wanted(const struct list_finding *f) {
+    if (f->count < 0)
+        return 1;
+    return f->count == 0 || f->count > PLACES_MOST ? PLACES_MOST + 1 : f->count;
+}
+
 static void list_find_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
     const struct list_finding *f = r->data;
@@ -459,7 +469,7 @@ static void list_find_encode(struct params *p, struct task *t) {
     params_set_time(p, 4, clock_db());
     params_bytea(p, 5, r->argv[2]);
     params_set_int8(p, 6, (f->rank < 0 ? -f->rank : f->rank) - 1);
-    set_number(p, 7, f->count < 0 ? 1 : f->count == 0 ? -1 : f->count);
+    params_set_int8(p, 7, places_wanted(f));
     params_set_bool(p, 8, f->rank < 0);
 }
 
@@ -487,6 +497,10 @@ static void list_find_done(struct task **tasks, size_t count, const PGresult *ro
     f->look.q->users--;
     if (n == 0) {
         find_nothing(r);
+        return;
+    }
+    if (n > PLACES_MOST) {
+        req_error(r, "LIMIT more than %d elements match: use COUNT and RANK, or MAXLEN", PLACES_MOST);
         return;
     }
     if (f->count >= 0)

@@ -19,6 +19,15 @@ static void read_fail(struct task *t, const struct op_error *err) {
 
 /* ---- SHOW ---- */
 
+/* SHOWs share a statement while their jobs fit into batch-max-bytes, as far as their queue knows its bodies. A larger
+ * job has a statement of its own. */
+static size_t show_bytes(struct job_key key) {
+    const struct queue *q = queue_find_id(key.queue_id);
+    size_t most = (size_t)config.batch_max_bytes, bytes = q == NULL ? most : queue_job_bytes(q);
+
+    return bytes < most ? bytes : most;
+}
+
 void cmd_show(struct req *r) {
     if (!job_ids_or_reply(r, 1, r->argc))
         return;
@@ -27,6 +36,7 @@ void cmd_show(struct req *r) {
         req_end(r);
         return;
     }
+    r->task.bytes = show_bytes(job_ids(r)->keys[0]);
     r->task.op = &op_show_jobs;
     batch_add(&r->task);
 }
@@ -40,7 +50,10 @@ static void read_show_done(struct task **tasks, size_t count, const PGresult *ro
         struct job_key key;
         struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_SHOW_JOBS_ORDINAL), &key);
         struct job_view v = job_view_read(rows, i);
+        struct queue *q = queue_find_id(key.queue_id);
 
+        if (q != NULL)
+            queue_note_body(q, v.body.len);
         job_ids(r)->hits++;
         job_view_reply_all(r, &v);
     }

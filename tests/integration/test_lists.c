@@ -339,6 +339,26 @@ static void end_sessions(void) {
                         "application_name like 'pgdisque%' and pid <> pg_backend_pid()"));
 }
 
+/* The reply of LPOS has a limit; a COUNT or a MAXLEN keeps it. */
+static void test_many_equal_elements(void **state) {
+    char elements[2 * 500 + 1];
+
+    (void)state;
+    for (int i = 0; i < 500; i++)
+        memcpy(elements + 2 * i, " x", 3);
+    for (int i = 0; i < 200; i++)
+        later(at[A], text_of("RPUSH equal%s", elements));
+    for (int i = 0; i < 200; i++)
+        assert_true(next_reply(at[A])[0] == ':');
+    assert_non_null(strstr(ask(at[A], "LPOS equal x COUNT 0"), "99999]"));
+    expect(at[A], ":100001", "RPUSH equal x");
+    expect_start(at[A], "-LIMIT more than 100000", "LPOS equal x COUNT 0");
+    expect_start(at[A], "-LIMIT more than 100000", "LPOS equal x COUNT 100001");
+    assert_non_null(strstr(ask(at[A], "LPOS equal x COUNT 100000"), "99999]"));
+    expect(at[A], "[:0 :1 :2]", "LPOS equal x COUNT 0 MAXLEN 3");
+    expect(at[A], "+OK", "DEBUG FLUSHALL");
+}
+
 /* What was seen goes, and nothing else, whenever a connection breaks. */
 static void test_drained_once(void **state) {
     int seen = 0;
@@ -400,6 +420,7 @@ int main(void) {
         TEST(test_kept_short_by_all),
         TEST(test_set_elsewhere),
         TEST(test_lengths_of_many),
+        TEST(test_many_equal_elements),
         TEST(test_drained_once),
         TEST(test_after_lost_connections),
     };
