@@ -33,7 +33,7 @@
 /* The share of one client in a turn. */
 #define SLICE_US 500
 /* The share of all clients in each part of a turn. Then the database and the timers are served. */
-#define SHARE_US (5 * US_PER_MS)
+#define SHARE_US (3 * US_PER_MS)
 /* The most bytes of one write. Otherwise a fast reader could keep the server in the write. */
 #define WRITE_BYTES ((size_t)1024 * 1024)
 /* A reply that is made in steps pauses when this many bytes of output are unread. */
