@@ -380,7 +380,7 @@ static void test_marked_and_not_committed(void **state) {
     assert_events("again:a2 again:a1 done:a3 done:a1,a2");
 }
 
-static void test_marked_and_nobody_knows(void **state) {
+static void test_an_unreadable_marker(void **state) {
     (void)state;
     send_marked(1, 2);
     lose(WRITE);
@@ -466,7 +466,7 @@ int main(void) {
         cmocka_unit_test_setup(test_lost_again, start),
         cmocka_unit_test_setup(test_marked_and_committed, start),
         cmocka_unit_test_setup(test_marked_and_not_committed, start),
-        cmocka_unit_test_setup(test_marked_and_nobody_knows, start),
+        cmocka_unit_test_setup(test_an_unreadable_marker, start),
         cmocka_unit_test_setup(test_marked_beside_others, start),
         cmocka_unit_test_setup(test_takes_wait_for_the_marker, start),
         cmocka_unit_test_setup(test_marked_poison, start),

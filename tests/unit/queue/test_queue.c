@@ -507,7 +507,7 @@ static void test_used_names_are_forgotten_later(void **state) {
     assert_in_range(queue_count(), 1000, MANY / 10);
 }
 
-/* Those that clients have waited for go in the next turns, some in each. */
+/* The names that clients waited for are forgotten in the next turns, a part in each. */
 static void test_awaited_names_are_forgotten_at_once(void **state) {
     static struct queue *all[MANY];
 
