@@ -62,18 +62,17 @@ struct client {
     struct resp_parser parser;
     struct list reqs; /* requests that have not ended or are not written, the oldest first */
     int req_count;
-    struct req *held; /* the next command, which waits until earlier ones have ended */
-    bool blocked;     /* its last request waits in GETJOB or WAITJOB */
-    bool eof;         /* the client closed its side: no more input will come */
-    bool paused;      /* it is not read, because too many requests or bytes are queued */
-    struct get *get;  /* its GETJOB or list pop, or NULL; see waiters.h */
-    struct list_take
-        *list_take;         /* its BLPOP that waits for a row or a consume end, or NULL; see list_take.h */
-    struct job_wait *wait;  /* its WAITJOB, or NULL; see waitjob.h */
-    struct worker *worker;  /* its name as a worker, or NULL; see worker.h */
-    int64_t created_us;     /* clock_mono() */
-    int64_t last_active_us; /* clock_mono() of the last byte read or command */
-    int64_t unauthenticated_us; /* since when it must authenticate; 0: it need not, or was not checked yet */
+    struct req *held;            /* the next command, which waits until earlier ones have ended */
+    bool blocked;                /* its last request waits in GETJOB or WAITJOB */
+    bool eof;                    /* the client closed its side: no more input will come */
+    bool paused;                 /* it is not read, because too many requests or bytes are queued */
+    struct get *get;             /* its GETJOB or list pop, or NULL; see waiters.h */
+    struct list_take *list_take; /* its BLPOP that waits for a row, or NULL; see list_take.h */
+    struct job_wait *wait;       /* its WAITJOB, or NULL; see waitjob.h */
+    struct worker *worker;       /* its name as a worker, or NULL; see worker.h */
+    int64_t created_us;          /* clock_mono() */
+    int64_t last_active_us;      /* clock_mono() of the last byte read or command */
+    int64_t unauthenticated_us;  /* since when it must authenticate; 0: it need not, or was not checked yet */
     /* after a wrong password: until then it is neither read nor answered; 0: not muted */
     int64_t mute_until_us;
     int64_t over_soft_us; /* since when its output exceeds the soft limit; 0: it does not */

@@ -29,7 +29,7 @@ static struct req *alloc_req(size_t more) {
     return r;
 }
 
-static struct req *new_list_take(int argc, const struct slice *argv, struct buf *steal) {
+static struct req *new_stealing(int argc, const struct slice *argv, struct buf *steal) {
     struct req *r = alloc_req((size_t)argc * sizeof(struct slice));
 
     r->argv = (struct slice *)(r + 1);
@@ -61,7 +61,7 @@ static struct req *new_copying(int argc, const struct slice *argv) {
 }
 
 struct req *req_new(int argc, const struct slice *argv, struct buf *steal, void (*on_end)(struct req *)) {
-    struct req *r = steal != NULL ? new_list_take(argc, argv, steal) : new_copying(argc, argv);
+    struct req *r = steal != NULL ? new_stealing(argc, argv, steal) : new_copying(argc, argv);
 
     r->argc = argc;
     r->proto = 2;
