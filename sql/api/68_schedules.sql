@@ -191,21 +191,8 @@ begin
         settled.deadqueue
     )
     on conflict (sha256(name)) do update
-    set cron = excluded.cron,
-        queue = excluded.queue,
-        body = excluded.body,
-        missed = excluded.missed,
-        retry = excluded.retry,
-        ttl = excluded.ttl,
-        delay = excluded.delay,
-        maxlen = excluded.maxlen,
-        priority = excluded.priority,
-        attempts = excluded.attempts,
-        backoff = excluded.backoff,
-        deadqueue = excluded.deadqueue,
-        next_at = case when s.cron = excluded.cron then s.next_at else excluded.next_at end,
-        has_tick = s.has_tick and s.cron = excluded.cron,
-        revision = s.revision + 1;
+    set has_tick = s.has_tick and s.cron = excluded.cron,
+        {{replace_schedule(s)}};
     perform pgdisque.api_tell(array['s']);
 end
 $$;
