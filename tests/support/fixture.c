@@ -291,17 +291,74 @@ void raw_open(struct wire *w) {
     raw_open_on(w, &server);
 }
 
-/* By the line of its address in CLIENT LIST: others come and go when the server hears of it. */
-bool raw_waits(const struct wire *w, redisContext *c) {
+/* The address as CLIENT LIST writes it. */
+static const char *raw_address(const struct wire *w) {
     struct sockaddr_in addr;
     socklen_t size = sizeof(addr);
-    const char *line, *flags;
 
     if (getsockname(w->fd, (struct sockaddr *)&addr, &size) != 0)
-        return false;
-    line = strstr(ask(c, "CLIENT LIST"), text_of(" addr=127.0.0.1:%d ", (int)ntohs(addr.sin_port)));
-    flags = line != NULL ? strstr(line, " flags=") + strlen(" flags=") : "";
-    return memchr(flags, 'b', strcspn(flags, " ")) != NULL;
+        return "closed";
+    return text_of(" addr=127.0.0.1:%d ", (int)ntohs(addr.sin_port));
+}
+
+/* The field of that client in CLIENT LIST, from its value on, or NULL if the server has no such client. */
+static const char *client_field(redisContext *c, const char *address, const char *field) {
+    const char *line = strstr(ask(c, "CLIENT LIST"), address);
+    const char *found = line != NULL ? strstr(line, text_of(" %s=", field)) : NULL;
+
+    return found != NULL ? found + strlen(field) + 2 : NULL;
+}
+
+/* By the line of its address in CLIENT LIST: others come and go when the server hears of it. */
+bool raw_waits(const struct wire *w, redisContext *c) {
+    const char *flags = client_field(c, raw_address(w), "flags");
+
+    return flags != NULL && memchr(flags, 'b', strcspn(flags, " ")) != NULL;
+}
+
+/* Has the server received a request of that client that has no reply yet? */
+static bool has_request(redisContext *c, const char *address) {
+    const char *requests = client_field(c, address, "reqs");
+
+    return requests != NULL && atoi(requests) > 0;
+}
+
+/* Sends a signal to the sessions through which servers change rows. */
+static int signal_writers(const pid_t *pids, int count, int number) {
+    int sent = 0;
+
+    for (int i = 0; i < count; i++)
+        sent += kill(pids[i], number) == 0;
+    return sent;
+}
+
+static int find_writers(pid_t *pids, int most) {
+    char *text = postgres_query(
+        server.database, "select string_agg(pid::text, ' ') from pg_stat_activity where application_name "
+                         "like 'pgdisque % write' and datname = current_database()");
+    int count = 0;
+
+    for (char *p = text; p != NULL && *p != '\0' && count < most; p += *p == ' ')
+        pids[count++] = (pid_t)strtol(p, &p, 10);
+    free(text);
+    return count;
+}
+
+void raw_leave_during(struct wire *w, redisContext *c, const char *command) {
+    const char *address = forever(raw_address(w));
+    pid_t pids[16];
+    int count = find_writers(pids, 16);
+    bool started, closed;
+
+    if (count == 0 || signal_writers(pids, count, SIGSTOP) != count)
+        fail_msg("the sessions that write cannot be stopped");
+    wire_words(w, command, NULL);
+    started = WAIT_UNTIL(has_request(c, address), EVENTUALLY_MS);
+    wire_reset(w);
+    closed = WAIT_UNTIL(strstr(ask(c, "CLIENT LIST"), address) == NULL, EVENTUALLY_MS);
+    signal_writers(pids, count, SIGCONT);
+    if (!started || !closed)
+        fail_msg("%s: the server did not %s", command, started ? "close the client" : "receive it");
 }
 
 void raw_expect(struct wire *w, const char *want) {

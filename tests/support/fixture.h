@@ -95,6 +95,9 @@ void raw_open_on(struct wire *w, const struct server *s);
 bool raw_waits(const struct wire *w, redisContext *c);
 /* The next reply on it must be exactly want, in value_text()'s form. */
 void raw_expect(struct wire *w, const char *want);
+/* Sends a command without arguments that changes rows, and disconnects before the database has answered: the sessions
+ * that write are stopped until the server has closed the client. c is another client of the same server. */
+void raw_leave_during(struct wire *w, redisContext *c, const char *command);
 
 /* Same number format as in ask(), kept in a rotating buffer. */
 const char *text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
