@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "pg/embedded/pg_roles.h"
 #include "sql_gen.h"
 
 #define DATA "postgres"
@@ -215,12 +216,16 @@ static bool make_tmp(struct pgdir *d, const struct pgproc *p, char *err, size_t 
 
 /* Only its owner can use the socket, so local connections need no password. Connections by TCP are rejected, even if a
  * user setting adds listen_addresses. */
-static bool run_initdb(const struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
-    static const char *const args[] = { "--encoding=UTF8",     "--locale=C",
-                                        "--username=pgdisque", "--auth-local=trust",
-                                        "--auth-host=reject",  "--data-checksums",
-                                        "--no-instructions",   NULL };
-    char *path = xasprintf("%s/" DATA_TMP, d->base);
+static bool run_initdb(const struct pgdir *d, const struct pgproc *p, const char *path, char *err,
+                       size_t err_size) {
+    static const char *const args[] = { "--encoding=UTF8",
+                                        "--locale=C",
+                                        "--username=pgdisque_superuser",
+                                        "--auth-local=trust",
+                                        "--auth-host=reject",
+                                        "--data-checksums",
+                                        "--no-instructions",
+                                        NULL };
     off_t log_start = pgdir_log_size(d);
     char how[64];
     int status = 0;
@@ -231,7 +236,6 @@ static bool run_initdb(const struct pgdir *d, const struct pgproc *p, char *err,
                                                         .log_fd = d->log_fd,
                                                         .death_signal = SIGKILL });
 
-    free(path);
     if (pid < 0)
         return pgproc_fail(err, err_size, "cannot run initdb: %s", strerror(errno));
     if (TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -247,10 +251,14 @@ static bool run_initdb(const struct pgdir *d, const struct pgproc *p, char *err,
 }
 
 static bool make_data(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) {
-    if (!make_tmp(d, p, err, err_size))
-        return false;
-    log_notice("postgres", "making a database in %s with initdb of Postgres %d", d->path, p->major);
-    if (!run_initdb(d, p, err, err_size))
+    char *path = xasprintf("%s/" DATA_TMP, d->base);
+    bool ok = make_tmp(d, p, err, err_size);
+
+    if (ok)
+        log_notice("postgres", "making a database in %s with initdb of Postgres %d", d->path, p->major);
+    ok = ok && run_initdb(d, p, path, err, err_size) && pg_roles_make(d, p, path, err, err_size);
+    free(path);
+    if (!ok)
         return false;
     if (renameat(d->base_fd, DATA_TMP, d->base_fd, DATA) != 0 || fsync(d->base_fd) != 0)
         return pgproc_fail(err, err_size, "cannot rename %s/" DATA_TMP ": %s", d->base, strerror(errno));
@@ -395,13 +403,14 @@ static bool datadir_write_all(int fd, const char *text, size_t len) {
 }
 
 /* Uses O_EXCL, because the directory belongs to Postgres' user, who could place a link for root to follow. */
-static bool write_new(const struct pgdir *d, const struct pgproc *p, const char *name, const char *text) {
+bool pgdir_write_new(const struct pgdir *d, const struct pgproc *p, const char *name, const char *text) {
     int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool ok;
 
     if (fd < 0)
         return false;
-    ok = datadir_write_all(fd, text, strlen(text)) && (!p->change_user || fchown(fd, p->uid, p->gid) == 0);
+    ok = datadir_write_all(fd, text, strlen(text)) && (!p->change_user || fchown(fd, p->uid, p->gid) == 0) &&
+         fsync(fd) == 0;
     close(fd);
     return ok;
 }
@@ -412,9 +421,9 @@ static bool write_conf(const struct pgdir *d, const struct pgproc *p) {
     bool ok;
     static const char hint[] = "# Your own settings for this Postgres; they win over those in " CONF ".\n";
 
-    ok = write_new(d, p, USER_CONF, hint) || errno == EEXIST;
+    ok = pgdir_write_new(d, p, USER_CONF, hint) || errno == EEXIST;
     unlinkat(d->fd, CONF_TMP, 0);
-    ok = ok && write_new(d, p, CONF_TMP, conf) && renameat(d->fd, CONF_TMP, d->fd, CONF) == 0;
+    ok = ok && pgdir_write_new(d, p, CONF_TMP, conf) && renameat(d->fd, CONF_TMP, d->fd, CONF) == 0;
     free(conf);
     return ok;
 }
@@ -429,7 +438,7 @@ bool pgdir_prepare(struct pgdir *d, const struct pgproc *p, char *err, size_t er
         return false;
     if (!write_conf(d, p))
         return pgproc_fail(err, err_size, "cannot write %s/" CONF ": %s", d->path, strerror(errno));
-    return true;
+    return pg_roles_make(d, p, d->path, err, err_size);
 }
 
 /* ---- log ---- */

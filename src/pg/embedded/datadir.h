@@ -31,9 +31,13 @@ bool pgdir_major(const struct pgdir *d, int *major, char *err, size_t err_size) 
 
 /*
  * Prepares the data directory for a start. Runs initdb if there is no complete one. Waits for the end of a Postgres
- * that still runs in it. Sets its owner and writes postgresql.conf.
+ * that still runs in it. Sets its owner, writes postgresql.conf, and makes the roles (pg_roles.h).
  */
 bool pgdir_prepare(struct pgdir *d, const struct pgproc *p, char *err, size_t err_size) MUST_CHECK;
+
+/* Writes a file of the data directory, which must not exist yet, for Postgres' user. False with errno. */
+bool pgdir_write_new(const struct pgdir *d, const struct pgproc *p, const char *name,
+                     const char *text) MUST_CHECK;
 
 /* The current size of Postgres' log in bytes. */
 off_t pgdir_log_size(const struct pgdir *d);

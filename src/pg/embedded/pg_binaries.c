@@ -238,17 +238,15 @@ _Noreturn static void give_up(const char *what) {
 /* Closes all files except stdin, stdout, stderr and the directory, because an inherited listening socket would keep the
  * port in use. The log is duplicated first, because its descriptor may be CHILD_DIR_FD. */
 static void place_files(const struct pgproc_start *s) {
-    int null;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    dup2(s->log_fd, STDOUT_FILENO);
+    dup2(s->script_fd != 0 ? s->script_fd : null, STDIN_FILENO);
+    dup2(s->script_fd != 0 ? null : s->log_fd, STDOUT_FILENO);
     dup2(s->log_fd, STDERR_FILENO);
     dup2(s->dir_fd, CHILD_DIR_FD);
     /* dup2() of a descriptor onto itself does not clear close-on-exec. */
     fcntl(CHILD_DIR_FD, F_SETFD, 0);
     close_range(CHILD_DIR_FD + 1, ~0U, 0);
-    null = open("/dev/null", O_RDWR);
-    dup2(null, STDIN_FILENO);
-    close(null);
 }
 
 /* exec() resets handlers, but keeps signals ignored or blocked. */
@@ -304,9 +302,13 @@ static void lend_name(const struct pgproc *p) {
 
 static void run_program(const struct pgproc *p, const struct pgproc_start *s) {
     char *program = xasprintf("%s/%s", p->bin_dir, s->program);
-    const char *argv[MAX_ARGS] = { program, "-D", reachable_dir(s->dir) };
-    size_t argc = 3;
+    const char *argv[MAX_ARGS] = { program };
+    size_t argc = 1;
 
+    if (s->mode != NULL)
+        argv[argc++] = s->mode;
+    argv[argc++] = "-D";
+    argv[argc++] = reachable_dir(s->dir);
     for (const char *const *arg = s->args; *arg && argc < MAX_ARGS - 1; arg++)
         argv[argc++] = *arg;
     if (!pgproc_has_name(p) && strcmp(s->program, "initdb") == 0)

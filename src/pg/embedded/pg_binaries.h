@@ -36,10 +36,12 @@ bool pgproc_has_name(const struct pgproc *p);
 
 struct pgproc_start {
     const char *program;     /* "initdb" or "postgres" */
+    const char *mode;        /* the first argument, before -D; NULL: none */
     const char *const *args; /* the arguments after -D and the directory; NULL at the end */
     const char *dir;         /* the data directory */
     int dir_fd;              /* the data directory, opened with O_PATH */
     int log_fd;              /* becomes stdout and stderr of the program */
+    int script_fd;           /* becomes stdin, and the replies on stdout are dropped; 0: stdin is empty */
     int death_signal;        /* the kernel sends it to the program when the calling thread ends */
 };
 

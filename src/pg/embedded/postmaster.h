@@ -30,7 +30,7 @@ bool embedded_start(struct event_base *base, char *err, size_t err_size) MUST_CH
 
 /*
  * The connection string for this process: host, port, user and dbname. The database is "postgres", which initdb makes,
- * and the user is its superuser. The string stays the same from embedded_start() to embedded_stop(), even if Postgres
+ * and the user is the role pgdisque (pg_roles.h). The string stays the same from embedded_start() to embedded_stop(), even if Postgres
  * is started again.
  */
 const char *embedded_conninfo(void);
