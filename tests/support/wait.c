@@ -8,6 +8,7 @@
 #define SLOW_FACTOR 5
 /* Most that a busy machine lengthens a deadline by. */
 #define LOAD_FACTOR_MOST 10
+#define LEAST_MS 60000
 
 int64_t now_ms(void) {
     struct timespec ts;
@@ -32,7 +33,9 @@ bool is_slow(void) {
 }
 
 int64_t patience(int64_t ms) {
-    return (int64_t)((double)ms * crowd()) * (is_slow() ? SLOW_FACTOR : 1);
+    int64_t longer = (int64_t)((double)ms * crowd()) * (is_slow() ? SLOW_FACTOR : 1);
+
+    return longer > LEAST_MS ? longer : LEAST_MS;
 }
 
 void pause_briefly(void) {

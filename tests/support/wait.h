@@ -14,7 +14,7 @@ int64_t now_ms(void);
 bool is_slow(void);
 
 /* ms, made longer when PGDISQUE_TEST_SLOW is set (sanitizers, slow machines), and by the machine's load average
- * at this moment, up to ten times. */
+ * at this moment, up to ten times. It is a minute at least: a deadline ends a test that hangs, and measures nothing. */
 int64_t patience(int64_t ms);
 
 /* Gives the processor away for a moment between two looks at a condition. */
