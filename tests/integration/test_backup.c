@@ -59,9 +59,9 @@ static struct load load_queues(redisContext *c) {
     l.once = forever(add_job(c, "b-once", "once", "RETRY 0"));
     l.shut = forever(add_job(c, "b-shut", "shut", ""));
     expect(c, "+all", "PAUSE b-shut all");
-    l.ending = forever(add_job(c, "b-ending", "ending", "RETRY 3"));
-    get_job(c, "b-ending", "ending");
+    l.ending = forever(add_job(c, "b-ending", "ending", "RETRY 8"));
     l.lease_begun = now_ms();
+    get_job(c, "b-ending", "ending");
     return l;
 }
 
@@ -117,8 +117,8 @@ static void check_pause_restored(redisContext *c, const struct load *l) {
 static void check_lease_restored(redisContext *c, const struct load *l) {
     expect(c,
            text_of("[[\"b-ending\" \"%s\" \"ending\" \"nacks\" :0 \"additional-deliveries\" :1]]", l->ending),
-           "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM b-ending");
-    assert_true(now_ms() - l->lease_begun >= 2800);
+           "GETJOB WITHCOUNTERS TIMEOUT 60000 FROM b-ending");
+    assert_true(now_ms() - l->lease_begun >= 7800);
 }
 
 static void test_dump(void **state) {
@@ -208,7 +208,7 @@ static struct past live(struct postgres *archived, struct server *s) {
     get_job(c, "m-once", "once");
     get_job(c, "m-held", "held");
     p.late = forever(add_job(c, "m-late", "late", ""));
-    expect(c, text_of("[[\"m-due\" \"%s\" \"due\"]]", p.due), "GETJOB TIMEOUT 15000 FROM m-due");
+    expect(c, text_of("[[\"m-due\" \"%s\" \"due\"]]", p.due), "GETJOB TIMEOUT 60000 FROM m-due");
     wait_for_archive(s->database);
     redisFree(c);
     return p;

@@ -100,7 +100,7 @@ static void test_handed_over_job_comes_back(void **state) {
     raw_expect(&w, text_of("[[\"lease\" \"%s\" \"x\"]]", id));
     wire_close(&w);
     expect(c, text_of("[[\"lease\" \"%s\" \"x\" \"nacks\" :0 \"additional-deliveries\" :1]]", id),
-           "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM lease");
+           "GETJOB WITHCOUNTERS TIMEOUT 60000 FROM lease");
     redisFree(c);
 }
 

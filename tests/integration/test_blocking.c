@@ -212,7 +212,7 @@ static void test_client_that_goes_as_its_job_arrives(void **state) {
             id = next_reply(c) + 1;
         }
         EVENTUALLY(blocked_clients() == 0);
-        expect(c, text_of("[[\"moment\" \"%s\" \"%d\"]]", id, i), "GETJOB TIMEOUT 15000 FROM moment");
+        expect(c, text_of("[[\"moment\" \"%s\" \"%d\"]]", id, i), "GETJOB TIMEOUT 60000 FROM moment");
         expect(c, ":1", "ACKJOB %s", id);
     }
     redisFree(c);
@@ -237,7 +237,7 @@ static void test_client_that_goes_while_its_job_is_inserted(void **state) {
     EVENTUALLY(info_number(c, "connected_clients") == 2);
     PQclear(PQexec(other, "commit"));
     id = next_reply(adder) + 1;
-    expect(c, text_of("[[\"inserted\" \"%s\" \"x\"]]", id), "GETJOB TIMEOUT 15000 FROM inserted");
+    expect(c, text_of("[[\"inserted\" \"%s\" \"x\"]]", id), "GETJOB TIMEOUT 60000 FROM inserted");
     /* The insert is tried again while the lock is there, and the last try may know that the client has gone. */
     handoffs = info_number(c, "handoffs") - handoffs;
     assert_in_range(handoffs, 0, 1);
@@ -310,7 +310,7 @@ static void test_crowd_that_goes_as_jobs_arrive(void **state) {
 
         stampede(c, queue);
         for (int found = 0; found < 20; found++) {
-            redisReply *r = redisCommand(c, "GETJOB TIMEOUT 8000 FROM %s", queue);
+            redisReply *r = redisCommand(c, "GETJOB TIMEOUT 60000 FROM %s", queue);
 
             if (r->type != REDIS_REPLY_ARRAY)
                 fail_msg("round %d: only %d of 20 jobs came back", round, found);
@@ -413,7 +413,7 @@ static void test_every_job_once(void **state) {
         later(c, "ADDJOB exact %d 0", i);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(next_reply(c)[0], '+');
-    for (int64_t end = now_ms() + patience(10000); got < 1000 && now_ms() < end;)
+    for (int64_t end = now_ms() + patience(60000); got < 1000 && now_ms() < end;)
         for (int i = 0; i < 20; i++) {
             struct value *v = wire_pending(&workers[i]) ? wire_reply(&workers[i], 5000) : NULL;
 

@@ -99,7 +99,7 @@ static void test_pause_holds_commands(void **state) {
 
     (void)state;
     raw_open(&w);
-    expect(c, "+OK", "CLIENT PAUSE 400");
+    expect(c, "+OK", "CLIENT PAUSE 3000");
     wire_words(&w, "ADDJOB", "held", "x", "0", NULL);
     HOLDS_FOR(200, wire_pending(&w) == 0);
     v = wire_reply(&w, 5000);

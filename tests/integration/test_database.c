@@ -229,7 +229,7 @@ static void test_consumers_across_a_restart(void **state) {
             postgres_stop(&pg, true);
             postgres_resume(&pg);
         }
-        r = redisCommand(c, "GETJOB TIMEOUT 10000 FROM consume");
+        r = redisCommand(c, "GETJOB TIMEOUT 60000 FROM consume");
         if (!r || r->type != REDIS_REPLY_ARRAY)
             fail_msg("nothing after %d jobs", got);
         seen[atoi(r->element[0]->element[2]->str)]++;

@@ -128,7 +128,7 @@ static void fill(const char *queue, const char *retry) {
 }
 
 static void work_until(const char *queue, long long left) {
-    int64_t deadline = now_ms() + patience(60000);
+    int64_t deadline = now_ms() + patience(120000);
 
     while (jobs_in_database(queue) > left) {
         work_a_moment(queue);
@@ -158,9 +158,9 @@ static void test_one_after_another(void **state) {
     assert_string_equal(job_field(at[B], second, "state"), "queued");
     assert_true(queue_is_empty(at[B], "one"));
     expect(at[B], ":1", "NACK %s", first);
-    assert_non_null(strstr(ask(at[A], "GETJOB TIMEOUT 5000 FROM one"), first));
+    assert_non_null(strstr(ask(at[A], "GETJOB TIMEOUT 60000 FROM one"), first));
     expect(at[B], ":1", "ACKJOB %s", first);
-    assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 5000 FROM one"), second));
+    assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 60000 FROM one"), second));
 }
 
 static void test_order(void **state) {
@@ -201,20 +201,20 @@ static void test_order_with_lost_connections(void **state) {
 /* Whatever becomes of the first, the next one comes. */
 static void test_other_ends(void **state) {
     (void)state;
-    add_job(at[A], "ends", "a", "RETRY 0 TTL 2 GROUP g");
+    add_job(at[A], "ends", "a", "RETRY 0 TTL 5 GROUP g");
     add_job(at[A], "ends", "b", "RETRY 60 GROUP g");
     add_job(at[A], "ends", "c", "RETRY 60 GROUP g");
     add_job(at[A], "ends", "d", "RETRY 60 GROUP g");
-    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 5000 FROM ends"), "\"a\""));
+    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 60000 FROM ends"), "\"a\""));
     /* Its TTL is over. */
-    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 9000 FROM ends"), "\"b\""));
+    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 60000 FROM ends"), "\"b\""));
     free(postgres_query(server.database, "select pgdisque.ack_jobs(array(select id from pgdisque.jobs where "
                                          "queue = 'ends' and state = 'active'))"));
-    assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 9000 FROM ends"), "\"c\""));
+    assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 60000 FROM ends"), "\"c\""));
     free(postgres_query(server.database,
                         "delete from pgdisque.job where body = 'c' and queue_id = (select id "
                         "from pgdisque.queue where name = 'ends')"));
-    assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 9000 FROM ends"), "\"d\""));
+    assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 60000 FROM ends"), "\"d\""));
 }
 
 /* Groups do not wait for each other, nor does what belongs to none; a deep one is passed by. */
@@ -228,7 +228,7 @@ static void test_groups_are_apart(void **state) {
     add_job(at[B], "apart", "none", "RETRY 60");
     EVENTUALLY(number(at[C], "QLEN apart") == 3);
     get_job(at[C], "apart", "deep");
-    assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 5000 COUNT 9 FROM apart"), "other"));
+    assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 60000 COUNT 9 FROM apart"), "other"));
     EVENTUALLY(all_have("apart", 0));
 }
 

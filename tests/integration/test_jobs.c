@@ -29,7 +29,7 @@ static void test_delayed_job_not_before_and_soon_after(void **state) {
 
     (void)state;
     assert_int_equal(number(c, "QLEN delay"), 0);
-    expect(c, text_of("[[\"delay\" \"%s\" \"body\"]]", id), "GETJOB TIMEOUT 15000 FROM delay");
+    expect(c, text_of("[[\"delay\" \"%s\" \"body\"]]", id), "GETJOB TIMEOUT 60000 FROM delay");
     end = now_ms();
     assert_in_range(end - start, 1800, 2000 + patience(EVENTUALLY_MS));
     redisFree(c);
@@ -39,9 +39,9 @@ static void test_delayed_jobs_become_due_in_their_order(void **state) {
     redisContext *c = client_open();
 
     (void)state;
-    add_job(c, "due", "two", "DELAY 2");
+    add_job(c, "due", "two", "DELAY 4");
     add_job(c, "due", "one", "DELAY 1");
-    expect_start(c, "[[\"due\"", "GETJOB TIMEOUT 15000 FROM due");
+    expect_start(c, "[[\"due\"", "GETJOB TIMEOUT 60000 FROM due");
     EVENTUALLY(number(c, "QLEN due") == 1);
     get_job(c, "due", "two");
     redisFree(c);
@@ -68,7 +68,7 @@ static void test_expired_jobs_are_deleted_from_the_database(void **state) {
 
     (void)state;
     for (int i = 0; i < 20; i++)
-        add_job(c, "rows", "x", i % 2 ? "TTL 1" : "TTL 1 RETRY 0");
+        add_job(c, "rows", "x", i % 2 ? "TTL 3" : "TTL 3 RETRY 0");
     get_job(c, "rows", "x");
     EVENTUALLY(postgres_number(server.database, sql) <= before);
     assert_int_equal(number(c, "QLEN rows"), 0);
@@ -77,7 +77,7 @@ static void test_expired_jobs_are_deleted_from_the_database(void **state) {
 
 static void test_delivered_job_expires_before_its_retry(void **state) {
     redisContext *c = client_open();
-    const char *id = add_job(c, "late", "a", "TTL 2 RETRY 100");
+    const char *id = add_job(c, "late", "a", "TTL 4 RETRY 100");
 
     (void)state;
     get_job(c, "late", "a");
@@ -93,14 +93,14 @@ static void test_retry_after_a_worker_died(void **state) {
     int64_t delivered;
 
     (void)state;
-    get_job(worker, "retry", "a");
     delivered = now_ms();
+    get_job(worker, "retry", "a");
     redisFree(worker);
     expect(c, text_of("[[\"retry\" \"%s\" \"a\" \"nacks\" :0 \"additional-deliveries\" :1]]", id),
-           "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM retry");
+           "GETJOB WITHCOUNTERS TIMEOUT 60000 FROM retry");
     assert_in_range(now_ms() - delivered, 800, 1500 + patience(EVENTUALLY_MS));
     expect(c, text_of("[[\"retry\" \"%s\" \"a\" \"nacks\" :0 \"additional-deliveries\" :2]]", id),
-           "GETJOB WITHCOUNTERS TIMEOUT 15000 FROM retry");
+           "GETJOB WITHCOUNTERS TIMEOUT 60000 FROM retry");
     expect(c, ":1", "ACKJOB %s", id);
     redisFree(c);
 }
@@ -130,8 +130,8 @@ static void test_retry_counts_from_the_delivery(void **state) {
     (void)state;
     add_job(c, "clock", "a", "RETRY 1");
     HOLDS_FOR(1500, number(c, "QLEN clock") == 1);
-    get_job(c, "clock", "a");
     delivered = now_ms();
+    get_job(c, "clock", "a");
     EVENTUALLY(number(c, "QLEN clock") == 1);
     assert_true(now_ms() - delivered >= 800);
     redisFree(c);
@@ -159,7 +159,7 @@ static void test_nack_and_enqueue_counters(void **state) {
 
 static void test_dequeue_and_back(void **state) {
     redisContext *c = client_open();
-    const char *id = add_job(c, "dequeue", "a", "RETRY 1");
+    const char *id = add_job(c, "dequeue", "a", "RETRY 3");
 
     (void)state;
     expect(c, ":1", "DEQUEUE %s", id);
@@ -172,14 +172,14 @@ static void test_dequeue_and_back(void **state) {
 
 static void test_working_postpones_again_and_again(void **state) {
     redisContext *c = client_open();
-    const char *id = add_job(c, "working", "a", "RETRY 1");
+    const char *id = add_job(c, "working", "a", "RETRY 3");
     int64_t start;
 
     (void)state;
     get_job(c, "working", "a");
     start = now_ms();
-    while (now_ms() - start < 2500) {
-        expect(c, ":1", "WORKING %s", id);
+    while (now_ms() - start < 6000) {
+        expect(c, ":3", "WORKING %s", id);
         HOLDS_FOR(300, number(c, "QLEN working") == 0);
     }
     assert_string_equal(job_field(c, id, "additional-deliveries"), "0");

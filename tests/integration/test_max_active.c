@@ -131,7 +131,7 @@ static void fill(const char *queue, int jobs, int retry) {
 
 /* By the database and by what the consumers have seen. */
 static void work(const char *queue, int jobs, int most) {
-    int64_t deadline = now_ms() + patience(30000);
+    int64_t deadline = now_ms() + patience(120000);
 
     while (done < jobs && now_ms() < deadline) {
         work_a_moment(queue);
@@ -240,15 +240,15 @@ static void test_a_lease_that_ends(void **state) {
     get_job(at[A], "lease", "x");
     add_job(at[A], "lease", "y", "PRIORITY 9 DELAY 3 RETRY 60");
     assert_true(queue_is_empty(at[B], "lease"));
-    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 5000 FROM lease"), first));
+    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 60000 FROM lease"), first));
     assert_true(queue_is_empty(at[A], "lease"));
     expect(at[C], ":1", "ACKJOB %s", first);
-    assert_non_null(strstr(ask(at[A], "GETJOB TIMEOUT 5000 FROM lease"), "\"y\""));
+    assert_non_null(strstr(ask(at[A], "GETJOB TIMEOUT 60000 FROM lease"), "\"y\""));
 }
 
 /* As soon as it has heard of it. */
 static void take(redisContext *c, const char *queue, char id[ID_SIZE]) {
-    const char *reply = ask(c, "GETJOB TIMEOUT 5000 FROM %s", queue);
+    const char *reply = ask(c, "GETJOB TIMEOUT 60000 FROM %s", queue);
     const char *at_id = strstr(reply, "D-");
 
     assert_non_null(at_id);
@@ -317,11 +317,11 @@ static void test_a_limit_that_is_lowered(void **state) {
 static void test_at_most_once(void **state) {
     (void)state;
     limit("once", 1);
-    add_job(at[A], "once", "x", "RETRY 0 TTL 2");
+    add_job(at[A], "once", "x", "RETRY 0 TTL 4");
     get_job(at[A], "once", "x");
     add_job(at[A], "once", "y", "RETRY 60");
     assert_true(queue_is_empty(at[B], "once"));
-    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 10000 FROM once"), "\"y\""));
+    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 60000 FROM once"), "\"y\""));
 }
 
 /* The most deliveries in any time of so many milliseconds, by the rows: a lease began when the job was given out. */
@@ -360,7 +360,7 @@ static void test_beside_sql(void **state) {
     get_job(at[A], "sql", "x");
     assert_true(queue_is_empty(at[A], "sql"));
     PQclear(PQexec(worker, "rollback"));
-    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 5000 FROM sql"), "\"x\""));
+    assert_non_null(strstr(ask(at[B], "GETJOB TIMEOUT 60000 FROM sql"), "\"x\""));
     assert_int_equal(postgres_number(server.database, "select count(*) from pgdisque.get_jobs('sql', 5)"), 0);
     PQfinish(worker);
 }

@@ -131,7 +131,7 @@ static void fill(const char *queue, int groups, int jobs, int retry) {
 }
 
 static void work_until(const char *queue, long long left, int most) {
-    int64_t deadline = now_ms() + 60000;
+    int64_t deadline = now_ms() + patience(120000);
 
     while (jobs_in_database(queue) > left) {
         work_a_moment(queue);

@@ -103,7 +103,7 @@ static void test_while_they_are_taken(void **state) {
     }
     assert_int_equal(jobs_in_database("busy"), JOBS);
     for (; taken < JOBS; taken++)
-        assert_true(strncmp(ask(at[taken % 3], "GETJOB TIMEOUT 10000 FROM busy"), "[[", 2) == 0);
+        assert_true(strncmp(ask(at[taken % 3], "GETJOB TIMEOUT 60000 FROM busy"), "[[", 2) == 0);
     assert_true(queue_is_empty(at[A], "busy"));
     EVENTUALLY(all_have("busy", 0));
 }

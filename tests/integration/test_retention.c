@@ -223,7 +223,7 @@ static void test_without_retention(void **state) {
     await_everywhere(w, id);
     expect(at[B], ":1", "DELJOB %s", id);
     told_everywhere(w, "[\"gone\" $-1]");
-    id = add_job(at[A], "unkept", "x", "TTL 2");
+    id = add_job(at[A], "unkept", "x", "TTL 5");
     await_everywhere(w, id);
     told_everywhere(w, "[\"gone\" $-1]");
     expect_start(at[A], "-NOJOB", "WAITJOB %s", id);

@@ -28,12 +28,15 @@ static void end_schedule(void) {
     expect(at[A], "[]", "SCHEDULES");
 }
 
-/* Where the ticks begin: the first one is a second after this. */
+/* The time of the first tick. Ticks that were fired before this look have moved the next one. */
 static long long begin(const char *queue, const char *options) {
     const char *words = text_of("SCHEDULE s %%s %%s x %s", options);
 
     assert_string_equal(ask(at[A], words, "@every 1s", queue), "+OK");
-    return schedule_field("extract(epoch from next_at)::bigint");
+    return schedule_field(
+        text_of("extract(epoch from next_at)::bigint - (select count(*) from pgdisque.job as j "
+                "join pgdisque.queue as q on q.id = j.queue_id where q.name = '%s')",
+                queue));
 }
 
 /* Jobs and ticks are counted in one look: from the first tick to the last that has been fired. */

@@ -160,7 +160,7 @@ static bool all_have_dead(const char *queue, const char *dead) {
 
 /* The heir moves to the dead letters what was taken and put back by SQL; servers hear of it, and of who removes it. */
 static void test_attempts(void **state) {
-    const char *id = once("select pgdisque.add_job('tries', 'x', retry => 60, attempts => 2, backoff => 1)");
+    const char *id = once("select pgdisque.add_job('tries', 'x', retry => 60, attempts => 2, backoff => 4)");
 
     (void)state;
     assert_string_equal(once("select id from pgdisque.get_jobs('tries')"), id);
@@ -299,7 +299,7 @@ static void test_everybody_counts_the_same(void **state) {
 
 /* The lease of one is ended by the other. */
 static void test_leases_change_hands(void **state) {
-    const char *id = add_job(at[B], "hands", "x", "RETRY 1");
+    const char *id = add_job(at[B], "hands", "x", "RETRY 3");
 
     (void)state;
     get_job(at[B], "hands", "x");

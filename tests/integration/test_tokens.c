@@ -16,7 +16,7 @@ static void expect_token(int n, const char *queue, const char *id, int token) {
 
 /* A worker at A, then one at B; the first one's words come by C. */
 static void test_taken_over_elsewhere(void **state) {
-    const char *id = add_job(at[A], "over", "x", "RETRY 1");
+    const char *id = add_job(at[A], "over", "x", "RETRY 3");
 
     (void)state;
     expect_token(A, "over", id, 1);

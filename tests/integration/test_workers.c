@@ -56,7 +56,7 @@ static void test_released_everywhere(void **state) {
     expect(at[B], ":3", "RELEASE WORKER many");
     EVENTUALLY(all_have("released", SERVERS) && all_agree("released"));
     for (int i = 0; i < SERVERS; i++)
-        expect_start(at[i], "[[", "GETJOB TIMEOUT 8000 FROM released");
+        expect_start(at[i], "[[", "GETJOB TIMEOUT 60000 FROM released");
     EVENTUALLY(all_have("released", 0));
     wait_at(C, &w, "released");
     expect(at[A], ":1", "RELEASE WORKER many NODE %s", node_id(at[A]));
@@ -74,7 +74,7 @@ static void test_of_a_server_that_is_dead(void **state) {
 
     (void)state;
     expect(crashed, "+OK", "CLIENT SETNAME crashed");
-    expect_start(crashed, "[[", "GETJOB TIMEOUT 8000 FROM dead");
+    expect_start(crashed, "[[", "GETJOB TIMEOUT 60000 FROM dead");
     redisFree(crashed);
     EVENTUALLY(
         postgres_number(server.database, "select count(*) from pgdisque.job where worker = 'crashed'") == 1);
