@@ -78,7 +78,7 @@ group_build() {
     need make make command -v make
     need pkg-config pkg-config command -v pkg-config
     need_libraries libpq:libpq-dev libevent_core:libevent-dev libsodium:libsodium-dev hiredis:libhiredis-dev \
-        libcrypto:libssl-dev
+        libssl:libssl-dev libcrypto:libssl-dev
     need "the header uthash.h" uthash-dev has_header uthash.h
 }
 

@@ -15,6 +15,7 @@
 #include "base/latency.h"
 #include "base/log.h"
 #include "base/node.h"
+#include "base/tls.h"
 #include "base/turn.h"
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
@@ -55,6 +56,7 @@
 #include "net/long_work.h"
 #include "net/pubsub.h"
 #include "net/sockets.h"
+#include "net/tls_server.h"
 #include "net/worker.h"
 #include "pg/db.h"
 #include "pg/embedded/postmaster.h"
@@ -182,9 +184,13 @@ static bool main_open_log(void) {
 }
 
 static void on_hangup(evutil_socket_t number, short what, void *arg) {
+    char err[512];
+
     (void)number;
     (void)what;
     (void)arg;
+    if (!tls_server_load(err, sizeof err))
+        log_warning("tls", "the certificates before stay in use: %s", err);
     if (!main_open_log())
         log_warning("log", "cannot open %s: %s", config.logfile, strerror(errno));
 }
@@ -308,9 +314,9 @@ static void on_loaded(void) {
     peers_loaded();
     server.told = true;
     ready_tell("ready");
-    if (config.port != 0)
-        log_notice("server", "ready on %s port %d; try: redis-cli -p %d ADDJOB hello world 0", host,
-                   config.port, config.port);
+    if (config_own_port() != 0)
+        log_notice("server", "ready on %s port %d; try: redis-cli %s-p %d ADDJOB hello world 0", host,
+                   config_own_port(), config.port == 0 ? "--tls " : "", config_own_port());
     else
         log_notice("server", "ready on %s", config.unixsocket);
 }
@@ -331,6 +337,8 @@ static void main_start(void) {
     memory_budget_set();
     limit_clients();
     client_init(server.base, &client_hooks);
+    if (!tls_server_start(err, sizeof err))
+        refuse(err);
     if (!sockets_listen(server.base, client_accept, err, sizeof err))
         refuse(err);
     if (mkdir(config.dir, 0711) != 0 && errno != EEXIST) {
@@ -338,7 +346,7 @@ static void main_start(void) {
         refuse(err);
     }
     conninfo = start_database();
-    if (!node_load(config.dir, config.port, err, sizeof err))
+    if (!node_load(config.dir, config_own_port(), err, sizeof err))
         refuse(err);
     load_hooks(on_loaded, peers_announce_unknown);
     config_on_change("loglevel", on_log_changed);
@@ -446,6 +454,7 @@ int main(int argc, char **argv) {
     enum config_action action;
     char err[512];
 
+    tls_count_memory();
     if (doctor_line_asked(argc, argv))
         return doctor_line(argc, argv);
     if (export_line_asked(argc, argv))

@@ -98,7 +98,7 @@ void info_server(struct buf *out) {
     buf_printf(out, "arch_bits:%zu\r\nmultiplexing_api:libevent\r\n", sizeof(void *) * 8);
     buf_printf(out, "gcc_version:%d.%d.%d\r\n", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
     buf_printf(out, "process_id:%ld\r\nrun_id:%s\r\ntcp_port:%d\r\n", (long)getpid(), process.run_id,
-               config.port);
+               config_own_port());
     buf_printf(out, "server_time_usec:%lld\r\nio_threads_active:0\r\n", (long long)clock_unix());
     buf_printf(out, "uptime_in_seconds:%lld\r\nuptime_in_days:%lld\r\nhz:%d\r\nconfigured_hz:%d\r\n",
                (long long)uptime, (long long)(uptime / 86400), config.hz, config.hz);

@@ -48,6 +48,7 @@
     X(output_limit_kills, "clients closed because they did not read")            \
     X(evicted_clients, "clients closed because memory was over maxmemory")       \
     X(pubsub_dropped, "messages of PUBLISH that were not sent to other servers") \
+    X(tls_failures, "TLS handshakes that failed")                                \
     X(auth_failures, "AUTH and HELLO with a wrong password")                     \
     X(errors_replied, "errors replied")
 

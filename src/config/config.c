@@ -28,6 +28,13 @@ static const struct config_name job_id_replies[] = {
         { NULL, 0 },
 };
 
+static const struct config_name tls_client_auth[] = {
+#define X(id, name) { name, id },
+    TLS_CLIENT_AUTH(X)
+#undef X
+        { NULL, 0 },
+};
+
 static const struct config_name durabilities[] = {
 #define X(id, name, setting) { name, id },
     DURABILITIES(X)
@@ -159,39 +166,68 @@ const char *config_database_redacted(void) {
 
 struct watcher {
     const struct config_option *option;
-    void (*fn)(void);
+    void (*fn)(void);                          /* NULL: check is set */
+    bool (*check)(char *err, size_t err_size); /* NULL: fn is set */
     bool due;
 };
 
 static struct watcher *watchers;
 static size_t watcher_count;
 
-void config_on_change(const char *name, void (*fn)(void)) {
-    const struct config_option *o = config_find(slice_str(name));
-    if (!o)
+static void add_watcher(const char *name, struct watcher w) {
+    w.option = config_find(slice_str(name));
+    if (!w.option)
         log_fatal("config", "there is no option %s to watch", name);
     watchers = xrealloc(watchers, (watcher_count + 1) * sizeof(*watchers));
-    watchers[watcher_count++] = (struct watcher){ .option = o, .fn = fn };
+    watchers[watcher_count++] = w;
 }
 
-static void mark_watchers(const struct config_option *o) {
+void config_on_change(const char *name, void (*fn)(void)) {
+    add_watcher(name, (struct watcher){ .fn = fn });
+}
+
+void config_on_set(const char *name, bool (*fn)(char *err, size_t err_size)) {
+    add_watcher(name, (struct watcher){ .check = fn });
+}
+
+static void mark_watchers(const struct config_option *o, bool checks) {
     for (size_t i = 0; i < watcher_count; i++) {
-        if (watchers[i].option == o)
+        if (watchers[i].option == o && (watchers[i].check != NULL) == checks)
             watchers[i].due = true;
     }
+}
+
+/* True if the watcher is due. Then the same function is not due for another option. */
+static bool take_watcher(size_t i) {
+    if (!watchers[i].due)
+        return false;
+    for (size_t j = i; j < watcher_count; j++) {
+        if (watchers[j].fn == watchers[i].fn && watchers[j].check == watchers[i].check)
+            watchers[j].due = false;
+    }
+    return true;
 }
 
 /* Runs each function once, even if several of its options changed. */
 static void run_watchers(void) {
     for (size_t i = 0; i < watcher_count; i++) {
-        if (!watchers[i].due)
-            continue;
-        for (size_t j = i; j < watcher_count; j++) {
-            if (watchers[j].fn == watchers[i].fn)
-                watchers[j].due = false;
-        }
-        watchers[i].fn();
+        if (watchers[i].check == NULL && take_watcher(i))
+            watchers[i].fn();
     }
+}
+
+/* Runs each check once. After a failure the others do not run. */
+static bool run_checks(char *err, size_t err_size) {
+    bool good = true;
+    for (size_t i = 0; i < watcher_count; i++) {
+        if (watchers[i].check != NULL && take_watcher(i))
+            good = good && watchers[i].check(err, err_size);
+    }
+    return good;
+}
+
+int config_own_port(void) {
+    return config.port != 0 ? config.port : config.tls_port;
 }
 
 /* CONFIG SET */
@@ -249,7 +285,7 @@ static void announce(const struct config_change *change) {
     if (strcmp(now, change->before) != 0) {
         log_notice("config", "%s is now %s", o->name,
                    o->flags & OPT_SECRET ? "another one" : log_escape(slice_str(now), ECHO_MAX));
-        mark_watchers(o);
+        mark_watchers(o, false);
     }
     free(now);
 }
@@ -260,6 +296,9 @@ bool config_set_all(const struct slice *pairs, size_t count, char *err, size_t e
     while (done < count && set_one(pairs + 2 * done, &changes[done], err, err_size))
         done++;
     bool ok = done == count;
+    for (size_t i = 0; ok && i < done; i++)
+        mark_watchers(changes[i].option, true);
+    ok = ok && run_checks(err, err_size);
     for (size_t i = 0; ok && i < done; i++)
         announce(&changes[i]);
     while (done > 0) {

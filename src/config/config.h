@@ -81,6 +81,18 @@ enum job_id_reply {
 #undef X
 };
 
+/* Certificates of clients with TLS. */
+#define TLS_CLIENT_AUTH(X)   \
+    X(TLS_CLIENT_NO, "no")   \
+    X(TLS_CLIENT_YES, "yes") \
+    X(TLS_CLIENT_OPTIONAL, "optional")
+
+enum tls_client_auth {
+#define X(id, name) id,
+    TLS_CLIENT_AUTH(X)
+#undef X
+};
+
 /* The C field of each kind of option. Strings are never NULL. */
 #define CONFIG_FIELD_BOOL(member) bool member;
 #define CONFIG_FIELD_INT(member) int member;
@@ -159,6 +171,13 @@ bool config_set(struct slice name, struct slice value, char *err, size_t err_siz
 /* fn runs after each CONFIG SET that changed the option. It runs once per CONFIG SET, even if several of its options
  * changed. It does not run for values that are read at start. name must be an option. */
 void config_on_change(const char *name, void (*fn)(void));
+
+/* fn runs in each CONFIG SET that names the option, even with its present value, before the change callbacks. It runs
+ * once per CONFIG SET. If it returns false with a sentence in err, no option changes. */
+void config_on_set(const char *name, bool (*fn)(char *err, size_t err_size));
+
+/* The port of this server in texts for clients: tls-port if there is no port without TLS; 0: there is none. */
+int config_own_port(void);
 
 /* The options in the order of options.def. */
 const struct config_option *config_options(size_t *count);

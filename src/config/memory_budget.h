@@ -15,6 +15,7 @@
  */
 #define MEMORY_KINDS(X)                                                                                \
     X(MEMORY_CLIENTS, "clients")             /* connections, and state that commands keep for them */  \
+    X(MEMORY_TLS, "tls")                     /* OpenSSL's state and buffers of connections */          \
     X(MEMORY_INPUT, "input")                 /* bytes read, not yet parsed as a command */             \
     X(MEMORY_OUTPUT, "output")               /* replies and messages not yet written */                \
     X(MEMORY_REQUESTS, "requests")           /* running commands, with their arguments and tasks */    \

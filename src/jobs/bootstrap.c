@@ -157,7 +157,7 @@ static void register_encode(struct params *p, struct task *t) {
     sockets_address(addr, sizeof addr);
     params_set_text(p, 0, node_self()->id);
     params_set_text(p, 1, addr);
-    params_set_int4(p, 2, config.announce_port != 0 ? config.announce_port : config.port);
+    params_set_int4(p, 2, config.announce_port != 0 ? config.announce_port : config_own_port());
     params_set_int8(p, 3, (int64_t)node_self()->run);
 }
 

@@ -16,7 +16,7 @@
 #include "batch/batch.h"
 #include "config/config.h"
 #include "config/fd_limit.h"
-#include "net/sockets.h"
+#include "net/client_tls.h"
 
 #define READ_BYTES ((size_t)16 * 1024)
 /* The most bytes of one read. A large argument may take many. */
@@ -76,6 +76,7 @@ static struct {
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
 static void on_request_end(struct req *r);
+static void serve(struct client *c);
 
 void client_init(struct event_base *base, const struct client_hooks *hooks) {
     clients.base = base;
@@ -85,6 +86,7 @@ void client_init(struct event_base *base, const struct client_hooks *hooks) {
     list_init(&clients.dirty);
     list_init(&clients.ready);
     list_init(&clients.unauthenticated);
+    client_tls_init(base, serve);
 }
 
 const char *client_ident(const struct client *c) {
@@ -110,7 +112,7 @@ size_t client_count(void) {
 }
 
 static void make_ready(struct client *c) {
-    bool waits = c->held != NULL || buf_len(&c->in) > 0 || c->eof || c->paused;
+    bool waits = c->held != NULL || buf_len(&c->in) > 0 || c->eof || c->paused || client_has_unread(c);
 
     if (waits && c->state == CLIENT_OPEN && list_empty(&c->in_ready))
         list_push_back(&clients.ready, &c->in_ready);
@@ -169,13 +171,18 @@ static bool client_is_limited(const struct client *c) {
     return config.requirepass[0] != '\0' && !c->authenticated;
 }
 
+/* A client that owes its password or its handshake must pay in time, and gives way to others. */
+static bool is_unproven(const struct client *c) {
+    return client_is_limited(c) || client_in_handshake(c);
+}
+
 /* Disconnects the oldest client that has not authenticated, so that such clients cannot keep out others. */
 static bool client_make_room(void) {
     while (!list_empty(&clients.unauthenticated)) {
         struct client *c =
             LIST_ENTRY(list_pop_front(&clients.unauthenticated), struct client, in_unauthenticated);
 
-        if (c->state == CLIENT_DEAD || !client_is_limited(c))
+        if (c->state == CLIENT_DEAD || !is_unproven(c))
             continue;
         client_kill(c, "not authenticated, and maxclients is reached");
         return true;
@@ -202,39 +209,55 @@ static bool has_too_many(int fd, bool unix_socket) {
     return count >= config.maxclients_per_address;
 }
 
-static void client_refuse(int fd, const char *error) {
-    ssize_t ignored = write(fd, error, strlen(error));
+static void client_refuse(int fd, enum socket_kind kind, const char *error) {
+    ssize_t ignored = 0;
 
+    if (kind == SOCKET_TLS)
+        client_tls_refuse(fd);
+    else
+        ignored = write(fd, error, strlen(error));
     (void)ignored;
     close(fd);
     stats.connections_rejected++;
 }
 
-void client_accept(int fd, bool unix_socket) {
+/* The text that refuses the socket, or NULL. */
+static const char *client_refusal(int fd, bool unix_socket) {
+    if ((clients.count >= (size_t)config.maxclients && !client_make_room()) || files_are_few(fd))
+        return "-ERR max number of clients reached\r\n";
+    if (has_too_many(fd, unix_socket))
+        return "-ERR max number of clients of one address reached\r\n";
+    if (config.protected_mode && config.requirepass[0] == '\0' && !unix_socket && !socket_is_local(fd))
+        return "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
+               "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n";
+    return NULL;
+}
+
+/* Takes commands from now on. */
+static void serve(struct client *c) {
+    event_assign(&c->read_event, clients.base, c->fd, EV_READ | EV_PERSIST, on_readable, c);
+    event_assign(&c->write_event, clients.base, c->fd, EV_WRITE | EV_PERSIST, on_writable, c);
+    event_add(&c->read_event, NULL);
+    make_ready(c);
+}
+
+void client_accept(int fd, enum socket_kind kind) {
+    bool unix_socket = kind == SOCKET_UNIX;
+    const char *error = client_refusal(fd, unix_socket);
     struct client *c;
 
-    if ((clients.count >= (size_t)config.maxclients && !client_make_room()) || files_are_few(fd)) {
-        client_refuse(fd, "-ERR max number of clients reached\r\n");
-        return;
-    }
-    if (has_too_many(fd, unix_socket)) {
-        client_refuse(fd, "-ERR max number of clients of one address reached\r\n");
-        return;
-    }
-    if (config.protected_mode && config.requirepass[0] == '\0' && !unix_socket && !socket_is_local(fd)) {
-        client_refuse(
-            fd,
-            "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
-            "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n");
+    if (error != NULL) {
+        client_refuse(fd, kind, error);
         return;
     }
     socket_tune(fd, unix_socket);
     stats.connections_received++;
     c = client_new(fd, unix_socket);
-    event_assign(&c->read_event, clients.base, fd, EV_READ | EV_PERSIST, on_readable, c);
-    event_assign(&c->write_event, clients.base, fd, EV_WRITE | EV_PERSIST, on_writable, c);
-    event_add(&c->read_event, NULL);
-    if (client_is_limited(c))
+    if (kind == SOCKET_TLS)
+        client_tls_begin(c);
+    else
+        serve(c);
+    if (is_unproven(c))
         list_push_back(&clients.unauthenticated, &c->in_unauthenticated);
     log_debug(client_ident(c), "accepted");
 }
@@ -311,6 +334,7 @@ static void client_free(struct client *c) {
     if (c->held != NULL)
         req_free(c->held);
     leave_requests(c);
+    tls_free(c->tls);
     close(c->fd);
     HASH_DELETE(by_id, clients.by_id, c);
     list_remove(&c->in_state);
@@ -321,6 +345,7 @@ static void client_free(struct client *c) {
     output_free(&c->ahead);
     client_count_buffers(c);
     memory_change(&c->share, MEMORY_CLIENTS, c->share.kinds[MEMORY_CLIENTS], 0);
+    memory_change(&c->share, MEMORY_TLS, c->share.kinds[MEMORY_TLS], 0);
     free(c->unsent);
     free(c->name);
     free(c->lib_name);
@@ -555,7 +580,8 @@ static ssize_t read_some(struct client *c) {
     size_t wanted = resp_wanted(&c->parser, &c->in);
     size_t least = client_is_limited(c) ? UNAUTH_READ_BYTES : READ_BYTES;
     size_t room = wanted > READ_MOST ? READ_MOST : wanted > least ? wanted : least;
-    ssize_t got = read(c->fd, buf_reserve(&c->in, room), room);
+    char *to = buf_reserve(&c->in, room);
+    ssize_t got = c->tls != NULL ? tls_read(c->tls, to, room) : read(c->fd, to, room);
 
     if (got > 0) {
         buf_added(&c->in, (size_t)got);
@@ -586,9 +612,30 @@ static void yield_to_turn(void) {
         event_base_loopbreak(clients.base);
 }
 
+static void read_input(struct client *c) {
+    ssize_t got = read_some(c);
+
+    if (got < 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            client_kill(c, client_io_error(c));
+    } else if (buf_len(&c->in) > SMALL_INPUT && !client_is_limited(c)) {
+        make_ready(c);
+    } else {
+        process_input(c);
+    }
+    if (got == 0 && c->state != CLIENT_DEAD)
+        on_eof(c);
+    else if (buf_len(&c->in) > input_limit(c))
+        client_kill(c, "query buffer over its limit");
+    else if (c->state == CLIENT_OPEN && !c->paused && !reads_on(c))
+        read_or_watch(c, false);
+    else if (client_has_unread(c))
+        make_ready(c);
+    shrink_input(c);
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg) {
     struct client *c = arg;
-    ssize_t got;
 
     (void)fd;
     yield_to_turn();
@@ -601,23 +648,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg) {
             client_kill(c, "peer closed while it waited for a job");
         return;
     }
-    got = read_some(c);
-    if (got < 0) {
-        if (errno != EAGAIN && errno != EINTR)
-            client_kill(c, strerror(errno));
-        return;
-    }
-    if (buf_len(&c->in) > SMALL_INPUT && !client_is_limited(c))
-        make_ready(c);
-    else
-        process_input(c);
-    if (got == 0 && c->state != CLIENT_DEAD)
-        on_eof(c);
-    else if (buf_len(&c->in) > input_limit(c))
-        client_kill(c, "query buffer over its limit");
-    else if (c->state == CLIENT_OPEN && !c->paused && !reads_on(c))
-        read_or_watch(c, false);
-    shrink_input(c);
+    read_input(c);
 }
 
 static void resume(struct client *c) {
@@ -627,12 +658,15 @@ static void resume(struct client *c) {
         after_eof(c);
     else if (c->state == CLIENT_OPEN && c->paused && reads_on(c))
         read_or_watch(c, true);
+    if (c->state == CLIENT_OPEN && !c->paused && !c->eof && client_has_unread(c))
+        read_input(c);
 }
 
 /* The list may grow while it is processed, because commands that end at once make their client ready again. */
 void clients_resume(void) {
     struct budget share;
 
+    client_tls_turn();
     if (list_empty(&clients.ready))
         return;
     share = budget_of(SHARE_US);
@@ -642,7 +676,7 @@ void clients_resume(void) {
 
 bool clients_pending(void) {
     return !list_empty(&clients.ready) || !list_empty(&clients.dirty) ||
-           !list_empty(&clients.states[CLIENT_DEAD]);
+           !list_empty(&clients.states[CLIENT_DEAD]) || client_tls_pending();
 }
 
 /* ---- writing ---- */
@@ -716,6 +750,8 @@ static ssize_t send_pieces(const struct client *c) {
 static ssize_t send_some(const struct client *c) {
     size_t len = buf_len(&c->out) < WRITE_BYTES ? buf_len(&c->out) : WRITE_BYTES;
 
+    if (c->tls != NULL)
+        return client_tls_send(c);
     if (c->ahead.len > 0)
         return send_pieces(c);
     return len == 0 ? 0 : send(c->fd, buf_ptr(&c->out), len, MSG_NOSIGNAL);
@@ -738,7 +774,7 @@ static void write_out(struct client *c) {
         return;
     sent = send_some(c);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-        client_kill(c, strerror(errno));
+        client_kill(c, client_io_error(c));
         return;
     }
     if (sent > 0)
@@ -819,7 +855,7 @@ static void check_mute(struct client *c) {
 
 /* After RESET a client must authenticate again, and its time starts then. */
 static bool owes_password_too_long(struct client *c) {
-    if (!client_is_limited(c) || config.auth_timeout == 0)
+    if (!is_unproven(c) || config.auth_timeout == 0)
         c->unauthenticated_us = 0;
     else if (c->unauthenticated_us == 0)
         c->unauthenticated_us = clock_mono();
@@ -832,7 +868,8 @@ static void check_client(struct client *c) {
 
     check_mute(c);
     if (owes_password_too_long(c))
-        client_kill(c, "no password within auth-timeout");
+        client_kill(c, client_in_handshake(c) ? "no TLS handshake within auth-timeout"
+                                              : "no password within auth-timeout");
     else if (config.timeout > 0 && !waits && c->req_count == 0 &&
              clock_mono() - c->last_active_us > config.timeout * US_PER_S)
         client_kill(c, "idle for longer than timeout");

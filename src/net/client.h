@@ -12,6 +12,7 @@
 #include "net/output.h"
 #include "net/request.h"
 #include "net/resp.h"
+#include "net/sockets.h"
 
 /* libevent has a macro of the same name as list.h. */
 #pragma push_macro("LIST_ENTRY")
@@ -50,6 +51,7 @@ struct client {
         in_unauthenticated; /* in the list of clients that had not authenticated when they were accepted */
     enum client_state state;
     int fd;
+    struct tls *tls; /* NULL: no TLS */
     struct event read_event;
     struct event write_event;
     bool write_armed;
@@ -120,9 +122,9 @@ struct client_hooks {
 };
 
 void client_init(struct event_base *base, const struct client_hooks *hooks);
-/* Takes over an accepted, non-blocking socket. If there are too many clients, or protected mode refuses the
+/* Takes over an accepted, non-blocking socket. A client with TLS first does its handshake. If there are too many clients, or protected mode refuses the
  * address, it sends an error and closes the socket. */
-void client_accept(int fd, bool unix_socket);
+void client_accept(int fd, enum socket_kind kind);
 
 /* Called after a wrong password. The reply is delayed, longer the more wrong passwords this server got
  * lately. */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stats.h"
+#include "base/tls.h"
 #include "net/client.h"
 
 /* The most clients that are disconnected in one turn. */
@@ -30,6 +31,8 @@ void client_count_buffers(struct client *c) {
         memory_change(&c->share, MEMORY_INPUT, c->share.kinds[MEMORY_INPUT], input);
     if (output != c->own_counted)
         memory_change(&c->share, MEMORY_OUTPUT, c->own_counted, output);
+    if (c->tls != NULL)
+        memory_change(&c->share, MEMORY_TLS, c->share.kinds[MEMORY_TLS], tls_memory(c->tls));
     if (c->ahead.shared != c->shared_counted) {
         memory_leave(&c->share, MEMORY_OUTPUT, c->shared_counted);
         memory_join(&c->share, MEMORY_OUTPUT, c->ahead.shared);

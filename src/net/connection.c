@@ -42,7 +42,7 @@ static void copy_host(char *out, size_t size, const char *addr) {
 }
 
 static int own_port(void) {
-    return config.announce_port != 0 ? config.announce_port : config.port;
+    return config.announce_port != 0 ? config.announce_port : config_own_port();
 }
 
 struct node_address connection_node_address(const struct client *c, const struct node *n) {

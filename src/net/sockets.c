@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "config/config.h"
 
-#define MAX_LISTENERS 16
+#define MAX_LISTENERS 32
 /* At most so many connections are accepted in a turn, so that connected clients are served while thousands
  * connect. */
 #define ACCEPTS_PER_TURN 256
@@ -29,7 +29,7 @@
 
 static struct {
     struct event_base *base;
-    void (*on_accept)(int fd, bool unix_socket);
+    void (*on_accept)(int fd, enum socket_kind kind);
     struct evconnlistener *listeners[MAX_LISTENERS];
     size_t count;
     struct event *again; /* accepts again after a pause */
@@ -59,11 +59,13 @@ static void count_accepted(void) {
 
 static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len,
                           void *arg) {
+    const enum socket_kind *kind = arg;
+
     (void)l;
+    (void)sa;
     (void)len;
-    (void)arg;
     count_accepted();
-    sockets.on_accept(fd, sa->sa_family == AF_UNIX);
+    sockets.on_accept(fd, *kind);
 }
 
 static void enable_all(evutil_socket_t fd, short what, void *arg) {
@@ -91,10 +93,11 @@ static bool sockets_fail(char *err, size_t size, const char *where, const char *
     return false;
 }
 
-static bool add_listener(int fd) {
+static bool add_listener(int fd, enum socket_kind kind) {
+    static enum socket_kind kinds[] = { SOCKET_TCP, SOCKET_UNIX, SOCKET_TLS };
     struct evconnlistener *l =
-        evconnlistener_new(sockets.base, on_connection, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-                           config.tcp_backlog, fd);
+        evconnlistener_new(sockets.base, on_connection, &kinds[kind],
+                           LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, config.tcp_backlog, fd);
 
     if (l == NULL)
         return false;
@@ -103,7 +106,7 @@ static bool add_listener(int fd) {
     return true;
 }
 
-static bool listen_at(const struct addrinfo *ai) {
+static bool listen_at(const struct addrinfo *ai, enum socket_kind kind) {
     int one = 1;
     int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -113,7 +116,7 @@ static bool listen_at(const struct addrinfo *ai) {
     if (ai->ai_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
     if (!sockets.only_check && bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 &&
-        listen(fd, config.tcp_backlog) == 0 && add_listener(fd))
+        listen(fd, config.tcp_backlog) == 0 && add_listener(fd, kind))
         return true;
     if (sockets.only_check && bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
         errno = 0;
@@ -124,30 +127,32 @@ static bool listen_at(const struct addrinfo *ai) {
 }
 
 /* host "*" means all IPv4 addresses, "::*" all IPv6 addresses, as in redis.conf. */
-static bool listen_tcp(const char *host, char *err, size_t err_size) {
+static bool listen_tcp(const char *host, enum socket_kind kind, char *err, size_t err_size) {
     struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
     struct addrinfo *found;
     char port[8], where[128];
     const char *name = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
     bool ok = false;
 
-    snprintf(port, sizeof port, "%d", config.port);
+    snprintf(port, sizeof port, "%d", kind == SOCKET_TLS ? config.tls_port : config.port);
     snprintf(where, sizeof where, "%s port %s", host, port);
     if (getaddrinfo(name, port, &hints, &found) != 0) {
         errno = EADDRNOTAVAIL;
         return sockets_fail(err, err_size, where, "");
     }
     for (struct addrinfo *ai = found; ai != NULL && !ok && sockets.count < MAX_LISTENERS; ai = ai->ai_next)
-        ok = listen_at(ai);
+        ok = listen_at(ai, kind);
     if (!ok)
         sockets_fail(err, err_size, where,
-                     "; another server uses it: choose another with --port, such as --port 7712");
+                     kind == SOCKET_TLS
+                         ? "; another server uses it: choose another with --tls-port"
+                         : "; another server uses it: choose another with --port, such as --port 7712");
     freeaddrinfo(found);
     return ok;
 }
 
 /* "-host" may fail if another address works. */
-static bool listen_all_tcp(char *err, size_t err_size) {
+static bool listen_all_of(enum socket_kind kind, char *err, size_t err_size) {
     char *copy = xstrdup(config.bind);
     char *rest = copy;
     bool ok = true;
@@ -156,12 +161,17 @@ static bool listen_all_tcp(char *err, size_t err_size) {
         if (*host == '\0')
             continue;
         if (*host != '-')
-            ok = listen_tcp(host, err, err_size);
-        else if (!listen_tcp(host + 1, err, err_size))
+            ok = listen_tcp(host, kind, err, err_size);
+        else if (!listen_tcp(host + 1, kind, err, err_size))
             log_verbose("listen", "%s", err);
     }
     free(copy);
     return ok;
+}
+
+static bool listen_all_tcp(char *err, size_t err_size) {
+    return (config.port == 0 || listen_all_of(SOCKET_TCP, err, err_size)) &&
+           (config.tls_port == 0 || listen_all_of(SOCKET_TLS, err, err_size));
 }
 
 static bool check_unix(const char *path, char *err, size_t err_size) {
@@ -176,7 +186,7 @@ static bool check_unix(const char *path, char *err, size_t err_size) {
 
 bool sockets_check(char *err, size_t err_size) {
     sockets.only_check = true;
-    return (config.port == 0 || listen_all_tcp(err, err_size)) &&
+    return listen_all_tcp(err, err_size) &&
            (config.unixsocket[0] == '\0' || check_unix(config.unixsocket, err, err_size));
 }
 
@@ -193,7 +203,7 @@ static bool listen_unix(const char *path, char *err, size_t err_size) {
     unlink(path);
     if (fd >= 0 && bind(fd, (struct sockaddr *)&sa, sizeof sa) == 0 &&
         chmod(path, (mode_t)config.unixsocketperm) == 0 && listen(fd, config.tcp_backlog) == 0 &&
-        add_listener(fd))
+        add_listener(fd, SOCKET_UNIX))
         return true;
     sockets_fail(err, err_size, path, "");
     if (fd >= 0)
@@ -201,18 +211,18 @@ static bool listen_unix(const char *path, char *err, size_t err_size) {
     return false;
 }
 
-bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, bool unix_socket), char *err,
+bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, enum socket_kind kind), char *err,
                     size_t err_size) {
     sockets.base = base;
     sockets.on_accept = on_accept;
     sockets.again = evtimer_new(base, enable_all, NULL);
-    if (config.port != 0 && !listen_all_tcp(err, err_size))
+    if (!listen_all_tcp(err, err_size))
         return false;
     if (config.unixsocket[0] != '\0' && !listen_unix(config.unixsocket, err, err_size))
         return false;
     if (sockets.count > 0)
         return true;
-    snprintf(err, err_size, "nothing to listen on: set port or unixsocket");
+    snprintf(err, err_size, "nothing to listen on: set port, tls-port or unixsocket");
     return false;
 }
 

@@ -8,9 +8,11 @@
 
 /* Listening sockets, as configured, and functions for accepted sockets. */
 
+enum socket_kind { SOCKET_TCP, SOCKET_UNIX, SOCKET_TLS };
+
 /* on_accept gets non-blocking, close-on-exec sockets. False if it cannot listen; err then says what to
  * change. */
-bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, bool unix_socket), char *err,
+bool sockets_listen(struct event_base *base, void (*on_accept)(int fd, enum socket_kind kind), char *err,
                     size_t err_size) MUST_CHECK;
 /* True if it could listen. An address in use is no error, because a server may be running. Opens nothing. */
 bool sockets_check(char *err, size_t err_size) MUST_CHECK;

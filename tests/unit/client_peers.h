@@ -217,7 +217,7 @@ static inline void peer_open(struct peer *p) {
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     *p = (struct peer){ .fd = fds[0] };
-    client_accept(fds[1], true);
+    client_accept(fds[1], SOCKET_UNIX);
     while (p->id == 0 && ++ids < UINT32_MAX)
         p->id = client_by_id(ids) != NULL ? ids : 0;
 }

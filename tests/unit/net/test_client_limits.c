@@ -230,7 +230,7 @@ static void test_maxclients(void **state) {
     peer_open(&second);
     assert_int_equal(client_count(), 2);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    client_accept(fds[1], true);
+    client_accept(fds[1], SOCKET_UNIX);
     third = (struct peer){ .fd = fds[0], .id = UINT64_MAX };
     assert_got(&third, "-ERR max number of clients reached\r\n");
     assert_closed(&third);
@@ -269,7 +269,7 @@ static void test_strangers_give_way(void **state) {
     assert_open(&fourth);
     client_of(&third)->authenticated = client_of(&fourth)->authenticated = true;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    client_accept(fds[1], true);
+    client_accept(fds[1], SOCKET_UNIX);
     close(fds[0]);
     assert_int_equal(client_count(), 3);
     peer_close(&known);
@@ -339,7 +339,7 @@ static bool accept_from_another_machine(void) {
     int fds[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    client_accept(fds[1], false);
+    client_accept(fds[1], SOCKET_TCP);
     close(fds[0]);
     return client_count() > before;
 }

@@ -30,8 +30,8 @@ static struct {
     int crowd[CROWD];
 } world;
 
-static void on_accept(int fd, bool unix_socket) {
-    assert_true(unix_socket);
+static void on_accept(int fd, enum socket_kind kind) {
+    assert_int_equal(kind, SOCKET_UNIX);
     world.fds[world.accepted++] = fd;
 }
 
