@@ -92,9 +92,9 @@ end
 $$;
 
 -- The token of a delivery, which differs from those of earlier deliveries: job_token() in jobid.h.
-create or replace function pgdisque.api_token(nacks integer, extras integer) returns bigint
+create or replace function pgdisque.api_token(nacks integer, additional_deliveries integer) returns bigint
 language sql immutable
-return 1::bigint + nacks + extras;
+return 1::bigint + nacks + additional_deliveries;
 
 -- A unique id for a job of node 0. The number is drawn within the millisecond of the id, and a millisecond is
 -- too short for 4096 numbers.

@@ -108,8 +108,8 @@ begin
             job.queue_id, job.rank, job.id, job.expires_at, job.retry);
         body := job.body;
         nacks := job.nacks;
-        additional_deliveries := job.extras;
-        token := pgdisque.api_token(job.nacks, job.extras);
+        additional_deliveries := job.additional_deliveries;
+        token := pgdisque.api_token(job.nacks, job.additional_deliveries);
         return next;
     end loop;
     perform pgdisque.api_set_cursor(place.queue_id, place_at.rank, place_at.id, place_at.full_at);

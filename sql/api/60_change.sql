@@ -78,7 +78,7 @@ begin
         where j.ready_at > changed_at
           and j.expires_at > changed_at
           and (j.retry > 0 or j.owner is null)
-          and k.token in (0, pgdisque.api_token(j.nacks, j.extras))
+          and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
           and (j.ready_at < 'infinity' or j.owner is not null or j.group_key is null)
         for update of j
     ),
@@ -133,7 +133,7 @@ begin
         where j.expires_at > changed_at
           and j.ready_at < 'infinity'
           and j.retry > 0
-          and k.token in (0, pgdisque.api_token(j.nacks, j.extras))
+          and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
           and changed_at - pgdisque.api_created_at(j.id) <= (j.expires_at - pgdisque.api_created_at(j.id)) / 2
         for update of j
     ),
@@ -171,7 +171,7 @@ begin
         set ready_at = old.next_at,
             leased_at = case when j.backoff is not null or working.seconds is not null then changed_at end,
             wake_at = case when j.wake_at is null then null else j.expires_at end,
-            extras = j.extras
+            additional_deliveries = j.additional_deliveries
                 + case
                     when old.ready_at <= changed_at and j.owner is not null and not old.last and old.token = 0 then 1
                     else 0
@@ -218,7 +218,7 @@ begin
     changed as (
         update pgdisque.job as j
         set ready_at = changed_at - interval '1 second',
-            extras = j.extras + 1,
+            additional_deliveries = j.additional_deliveries + 1,
             owner = null,
             slot = null,
             worker = null

@@ -44,7 +44,7 @@ begin
           and j.rank = k.rank
           and j.id = k.id
           and j.expires_at > changed_at
-          and k.token in (0, pgdisque.api_token(j.nacks, j.extras))
+          and k.token in (0, pgdisque.api_token(j.nacks, j.additional_deliveries))
         returning j.*
     ),
     timed as (
@@ -58,13 +58,14 @@ begin
     ),
     kept as (
         insert into pgdisque.finished as f (
-            id, finished_at, keep_until, expires_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate,
-            bucket, node, worker, error, result, body
+            id, finished_at, keep_until, expires_at, queue_id, retry, delay, deliveries, nacks,
+            additional_deliveries, rank, replicate, bucket, node, worker, error, result, body
         )
         select
             t.id, changed_at, u.keep_until, t.expires_at, t.queue_id, t.retry, t.delay, t.deliveries, t.nacks,
-            t.extras + case when t.owner is not null and t.ready_at <= changed_at then 1 else 0 end, t.rank, t.replicate,
-            c.class * 4 + floor(extract(epoch from u.keep_until))::bigint / (5 << 3 * c.class) % 4,
+            t.additional_deliveries
+                + case when t.owner is not null and t.ready_at <= changed_at then 1 else 0 end,
+            t.rank, t.replicate, c.class * 4 + floor(extract(epoch from u.keep_until))::bigint / (5 << 3 * c.class) % 4,
             0, coalesce(case when t.owner = 0 then t.worker end, session_user || ' ' || pg_backend_pid()),
             t.error, ack_jobs.result, t.body
         from timed as t
@@ -97,12 +98,14 @@ begin
         where d.queue_id = any (array[k.queue_id])
           and d.rank = k.rank
           and d.id = k.id
-          and k.token in (0, pgdisque.api_token(d.nacks, d.extras))
+          and k.token in (0, pgdisque.api_token(d.nacks, d.additional_deliveries))
         returning d.queue_id
     )
     select array_agg(g.queue_id) into graves from gone as g;
     -- The servers count the dead jobs of these queues again.
-    perform pgdisque.api_tell(ends || pgdisque.api_next_in_groups(group_queues, group_keys, changed_at) || array(select distinct 'd' || g from unnest(graves) as g));
+    perform pgdisque.api_tell(
+        ends || pgdisque.api_next_in_groups(group_queues, group_keys, changed_at)
+        || array(select distinct 'd' || g from unnest(graves) as g));
     return pgdisque.api_tell_changed(jobs, 'gone', changed_at) + coalesce(cardinality(graves), 0);
 end
 $$;

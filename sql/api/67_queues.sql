@@ -127,11 +127,11 @@ declare
 begin
     with back as (
         insert into pgdisque.job
-            (id, ready_at, expires_at, wake_at, queue_id, retry, delay, nacks, extras, rank, replicate, attempts,
-             backoff, error, unique_key, body)
+            (id, ready_at, expires_at, wake_at, queue_id, retry, delay, nacks, additional_deliveries, rank,
+             replicate, attempts, backoff, error, unique_key, body)
         select
             d.id, revived_at - interval '1 second', e.expires_at, e.expires_at, d.queue_id, d.retry, d.delay, d.nacks,
-            d.extras + 1, d.rank, d.replicate, d.attempts, d.backoff, d.error, d.unique_key, d.body
+            d.additional_deliveries + 1, d.rank, d.replicate, d.attempts, d.backoff, d.error, d.unique_key, d.body
         from unnest(dead) as d
         cross join lateral (
             select case

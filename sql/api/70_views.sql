@@ -10,13 +10,14 @@ select
     case
         when j.wake_at = j.ready_at then 'delayed'
         when j.deliveries >= j.attempts and j.ready_at <= clock_timestamp() then 'exhausted'
-        when j.ready_at <= clock_timestamp() or (j.ready_at = 'infinity' and j.owner is null and j.group_key is not null) then 'queued'
+        when j.ready_at <= clock_timestamp() or (j.ready_at = 'infinity' and j.owner is null
+            and j.group_key is not null) then 'queued'
         else 'active'
     end as state,
     -j.rank as priority,
     pgdisque.api_created_at(j.id) as created_at,
     j.ready_at, j.expires_at, j.retry, j.delay, j.deliveries, j.nacks,
-    j.extras + case when j.owner is not null and j.ready_at <= clock_timestamp() then 1 else 0 end
+    j.additional_deliveries + case when j.owner is not null and j.ready_at <= clock_timestamp() then 1 else 0 end
         as additional_deliveries,
     j.owner as node,
     case when j.owner is not null then j.worker end as worker,
@@ -37,7 +38,7 @@ select
     -d.rank as priority,
     pgdisque.api_created_at(d.id) as created_at,
     d.expires_at, d.retry, d.delay, d.deliveries, d.attempts, d.backoff, d.nacks,
-    d.extras as additional_deliveries,
+    d.additional_deliveries as additional_deliveries,
     d.body, d.queue_id, d.rank, d.id as number
 from pgdisque.dead_job as d
 join pgdisque.queue as q on q.id = d.queue_id
@@ -51,8 +52,9 @@ select
     pgdisque.queue_name(q.name) as queue,
     -f.rank as priority,
     pgdisque.api_created_at(f.id) as created_at,
-    f.finished_at, f.keep_until, f.retry, f.delay, f.deliveries, f.nacks, f.extras as additional_deliveries,
-    f.node, f.worker, pgdisque.queue_name(f.error) as error, f.result, f.body, f.queue_id, f.rank, f.id as number
+    f.finished_at, f.keep_until, f.retry, f.delay, f.deliveries, f.nacks,
+    f.additional_deliveries as additional_deliveries, f.node, f.worker, pgdisque.queue_name(f.error) as error,
+    f.result, f.body, f.queue_id, f.rank, f.id as number
 from pgdisque.finished as f
 join pgdisque.queue as q on q.id = f.queue_id
 cross join pgdisque.secret as s

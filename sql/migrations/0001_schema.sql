@@ -102,7 +102,7 @@ create table pgdisque.job (
     nacks          integer not null default 0,
     -- Disque's additional-deliveries, except the last lease, because its end is not written. If ready_at has
     -- passed and owner is set, there is one more.
-    extras         integer not null default 0,
+    additional_deliveries integer not null default 0,
     -- The job is dead after this number of deliveries without an acknowledgement. Null, as in the next two
     -- columns: no limit.
     attempts       integer,
@@ -266,7 +266,7 @@ create table pgdisque.dead_job (
     delay      integer not null,
     deliveries integer not null,
     nacks      integer not null,
-    extras     integer not null,
+    additional_deliveries integer not null,
     attempts   integer not null,
     backoff    integer,
     rank       smallint not null,
@@ -304,7 +304,7 @@ create table pgdisque.finished (
     delay       integer not null,
     deliveries  integer not null,
     nacks       integer not null,
-    extras      integer not null,
+    additional_deliveries integer not null,
     rank        smallint not null,
     replicate   smallint not null,
     bucket      smallint not null,

@@ -12,6 +12,7 @@ ready_at = case
     end,
     leased_at = case when :job.backoff is not null then :now end,
     deliveries = :job.deliveries + case when :job.deliveries >= :job.attempts then 0 else 1 end,
-    extras = :job.extras + case when :job.owner is null or :job.deliveries >= :job.attempts then 0 else 1 end,
+    additional_deliveries = :job.additional_deliveries
+        + case when :job.owner is null or :job.deliveries >= :job.attempts then 0 else 1 end,
     owner = case when :job.deliveries >= :job.attempts then :job.owner else :node end,
     worker = :worker

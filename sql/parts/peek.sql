@@ -1,13 +1,13 @@
 -- peek(order): the statements peek_first and peek_last
 select
     s.size, s.queue_id, s.rank, s.id, s.ready_at, s.expires_at, s.delayed, s.owner, s.retry, s.delay, s.nacks,
-    s.extras, s.replicate, s.body
+    s.additional_deliveries, s.replicate, s.body
 from (
     select p.*, sum(p.bytes) over (order by p.rank :order, p.id :order rows unbounded preceding) as size
     from (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.wake_at is not distinct from j.ready_at as delayed,
-            j.owner, j.retry, j.delay, j.nacks, j.extras, j.replicate, j.body,
+            j.owner, j.retry, j.delay, j.nacks, j.additional_deliveries, j.replicate, j.body,
             256 + octet_length(j.body) as bytes
         from pgdisque.job as j
         where j.queue_id = $1::integer

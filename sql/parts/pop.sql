@@ -11,5 +11,5 @@ where j.ctid = any (array(
     for update skip locked
 ))
 returning
-    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body, j.deliveries,
+    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body, j.deliveries,
     j.attempts, j.backoff, j.deadqueue, j.error, j.unique_key, j.unique_until, j.group_key

@@ -2,8 +2,8 @@
 -- transaction, whose earlier statements may have added the jobs. A HOT update: no indexed column changes.
 -- params: $1 queue_id, $2 rank, $3 id (for each queue the key after which the scan begins), $4 limit, $5 now,
 --         $6 node
--- returns: ordinal (of the queue), queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body, last
---          (attempt; null: no limit); in no order. Exhausted jobs are skipped.
+-- returns: ordinal (of the queue), queue_id, rank, id, ready_at, expires_at, retry, nacks,
+--          additional_deliveries, body, last (attempt; null: no limit); in no order. Exhausted jobs are skipped.
 -- locks: the rows; skips locked rows
 -- index: job_pkey, then by ctid
 with taken as materialized (
@@ -27,5 +27,5 @@ set {{lease(j, $5::timestamptz, $6::smallint, null)}}
 from taken as t
 where j.ctid = t.place
 returning
-    t.ordinal::integer, j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body,
-    j.deliveries >= j.attempts as last
+    t.ordinal::integer, j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks,
+    j.additional_deliveries, j.body, j.deliveries >= j.attempts as last

@@ -1,6 +1,6 @@
 -- Leases ready jobs by their redelivery keys.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now, $5 node
--- returns: queue_id, rank, id, ready_at, expires_at, retry, nacks, extras, body, last (attempt; null: no
+-- returns: queue_id, rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, last (attempt; null: no
 --          limit); in no order. An exhausted job is not leased: its ready_at is not later than now. It must
 --          become a dead letter.
 -- locks: the rows; skips locked rows
@@ -15,5 +15,5 @@ where j.ctid = any (array(
       and r.expires_at > $4::timestamptz
     for update of r skip locked
 ))
-returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body,
+returning j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,
     j.deliveries >= j.attempts as last

@@ -25,26 +25,27 @@ gone as (
       and (f.deadqueue is null or f.moved_to is not null)
     returning
         j.*, f.ordinal, f.moved_to,
-        $4::timestamptz + (j.expires_at - timestamptz '2020-01-01 00:00:00+00' - (j.id >> 22) * interval '1 millisecond')
+        $4::timestamptz + (j.expires_at
+            - timestamptz '2020-01-01 00:00:00+00' - (j.id >> 22) * interval '1 millisecond')
             as next_expires_at
 ),
 moved as (
     insert into pgdisque.job
-        (id, ready_at, expires_at, wake_at, queue_id, retry, nacks, extras, rank, replicate, body, error)
+        (id, ready_at, expires_at, wake_at, queue_id, retry, nacks, additional_deliveries, rank, replicate, body, error)
     select
-        g.id, $4::timestamptz, g.next_expires_at, g.next_expires_at, g.moved_to, g.retry, g.nacks, g.extras,
-        g.rank, g.replicate, g.body, g.error
+        g.id, $4::timestamptz, g.next_expires_at, g.next_expires_at, g.moved_to, g.retry, g.nacks,
+        g.additional_deliveries, g.rank, g.replicate, g.body, g.error
     from gone as g
     where g.deadqueue is not null
     on conflict (queue_id, rank, id) do nothing
 ),
 kept as (
     insert into pgdisque.dead_job
-        (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, extras, attempts, backoff, rank,
-         replicate, error, unique_key, body)
+        (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries, attempts,
+         backoff, rank, replicate, error, unique_key, body)
     select
-        g.id, $4::timestamptz, g.expires_at, g.queue_id, g.retry, g.delay, g.deliveries, g.nacks, g.extras,
-        g.attempts, g.backoff, g.rank, g.replicate, g.error,
+        g.id, $4::timestamptz, g.expires_at, g.queue_id, g.retry, g.delay, g.deliveries, g.nacks,
+        g.additional_deliveries, g.attempts, g.backoff, g.rank, g.replicate, g.error,
         g.unique_key, g.body
     from gone as g
     where g.deadqueue is null

@@ -15,7 +15,7 @@ set ready_at = case
         when j.retry = 0 then 'infinity'
         else $4::timestamptz + j.retry * interval '1 second'
     end,
-    extras = j.extras + case when j.owner is null then 0 else 1 end,
+    additional_deliveries = j.additional_deliveries + case when j.owner is null then 0 else 1 end,
     owner = $5::smallint,
     worker = null,
     leased_at = null

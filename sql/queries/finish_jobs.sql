@@ -21,10 +21,11 @@ gone as (
       and j.rank = k.rank
       and j.id = k.id
       and j.expires_at > $8::timestamptz
-      and k.token in (0, 1::bigint + j.nacks + j.extras)
+      and k.token in (0, 1::bigint + j.nacks + j.additional_deliveries)
     returning
         k.ordinal, k.retention, k.worker, k.result, j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.expires_at,
-        j.owner, j.retry, j.delay, j.deliveries, j.attempts, j.nacks, j.extras, j.replicate, j.error, j.group_key, j.body
+        j.owner, j.retry, j.delay, j.deliveries, j.attempts, j.nacks, j.additional_deliveries, j.replicate,
+        j.error, j.group_key, j.body
 ),
 timed as (
     select
@@ -42,13 +43,14 @@ timed as (
 ),
 kept as (
     insert into pgdisque.finished (
-        id, finished_at, keep_until, expires_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate,
-        bucket, node, worker, error, result, body
+        id, finished_at, keep_until, expires_at, queue_id, retry, delay, deliveries, nacks,
+        additional_deliveries, rank, replicate, bucket, node, worker, error, result, body
     )
     select
         t.id, $8::timestamptz, u.keep_until, t.expires_at, t.queue_id, t.retry, t.delay, t.deliveries, t.nacks,
-        t.extras + case when t.owner is not null and t.ready_at <= $8::timestamptz then 1 else 0 end, t.rank,
-        t.replicate,
+        t.additional_deliveries
+            + case when t.owner is not null and t.ready_at <= $8::timestamptz then 1 else 0 end,
+        t.rank, t.replicate,
         c.class * 4 + floor(extract(epoch from u.keep_until))::bigint / (5 << 3 * c.class) % 4,
         $9::smallint, encode(t.worker, 'escape'), t.error, t.result, t.body
     from timed as t
@@ -69,4 +71,4 @@ select k.ordinal::integer, null, false, null
 from k
 join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
 where j.expires_at > $8::timestamptz
-  and k.token not in (0, 1::bigint + j.nacks + j.extras)
+  and k.token not in (0, 1::bigint + j.nacks + j.additional_deliveries)

@@ -2,8 +2,9 @@
 -- statements of the transaction may have added the jobs. Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 rank, $3 id (for each queue the key after which the scan begins), $4 side (0: the
 --         first jobs, 1: the last), $5 limit, $6 now
--- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries,
---          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key, ordinal (of the queue); in no order
+-- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, deliveries,
+--          attempts, backoff, deadqueue, error, unique_key, unique_until, group_key,
+--          ordinal (of the queue); in no order
 -- locks: the rows, and the first row of that queue; skips locked rows
 -- index: job_pkey, then by ctid
 with list as materialized (
@@ -56,6 +57,6 @@ delete from pgdisque.job as j
 using taken as t
 where j.ctid = t.place
 returning
-    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.extras, j.body, j.deliveries,
+    j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body, j.deliveries,
     j.attempts, j.backoff, j.deadqueue, j.error, j.unique_key, j.unique_until, j.group_key,
     t.ordinal::integer

@@ -4,11 +4,12 @@
 -- params: $1 queue_id, $2 rank, $3 id (the key after which the scan begins), $4 limit, $5 now, $6 is_last (take
 --         the last jobs; the key is not used), $7 queue_id, $8 id (arrays: the new keys, as many as the limit;
 --         queue_id 0: the job is deleted)
--- returns: rank, id, ready_at, expires_at, retry, nacks, extras, body, deliveries, attempts, backoff, deadqueue,
---          error, unique_key, unique_until, group_key (as pop_first), ordinal (of the new key), to_wake_at,
---          to_expires_at (of a move, as move_first), room (number of jobs that could be taken), soon (another
---          session has the tokens), wait_ms (time until there is a token; null: not waiting for tokens); in no
---          order; if no job was taken, one row in which the columns before room are null
+-- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, deliveries, attempts,
+--          backoff, deadqueue, error, unique_key, unique_until, group_key (as pop_first),
+--          ordinal (of the new key), to_wake_at, to_expires_at (of a move, as move_first),
+--          room (number of jobs that could be taken), soon (another session has the tokens),
+--          wait_ms (time until there is a token; null: not waiting for tokens);
+--          in no order; if no job was taken, one row in which the columns before room are null
 -- locks: the tokens and the jobs; skips locked rows
 -- index: queue_setting_pkey, bucket_pkey, slot_pkey, job_pkey, then by ctid
 with {{limits($1::integer)}},
@@ -71,13 +72,14 @@ spent as (
       and exists (select from found)
 )
 select
-    g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.nacks, g.extras, g.body, g.deliveries, g.attempts, g.backoff,
-    g.deadqueue, g.error, g.unique_key, g.unique_until, g.group_key, g.ordinal::integer, g.to_wake_at, g.to_expires_at,
-    m.jobs as room, m.is_shut as soon, w.wait_ms
+    g.rank, g.id, g.ready_at, g.expires_at, g.retry, g.nacks, g.additional_deliveries, g.body, g.deliveries,
+    g.attempts, g.backoff, g.deadqueue, g.error, g.unique_key, g.unique_until, g.group_key,
+    g.ordinal::integer, g.to_wake_at, g.to_expires_at, m.jobs as room, m.is_shut as soon, w.wait_ms
 from room as m
 cross join lateral (
     -- Waits for the tokens of a hundredth of a second, as claim_limited does.
-    select max(ceil(1000 * (greatest(1, b.rate / 100.0) - b.tokens + (select count(*) from found)) / b.rate))::integer as wait_ms
+    select max(ceil(1000 * (greatest(1, b.rate / 100.0) - b.tokens + (select count(*) from found)) / b.rate))::integer
+        as wait_ms
     from bucket as b
     where b.tokens - (select count(*) from found) < 1
 ) as w

@@ -7,7 +7,7 @@
 -- index: job_pkey
 update pgdisque.job as j
 set ready_at = $5::timestamptz,
-    extras = j.extras + 1,
+    additional_deliveries = j.additional_deliveries + 1,
     owner = null,
     slot = null
 from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::timestamptz[]) with ordinality

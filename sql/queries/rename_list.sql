@@ -48,16 +48,17 @@ gone as (
     delete from pgdisque.job as j
     where j.ctid = any (array(select s.ctid from source as s, decided as d where d.outcome = 1))
     -- A job with a negative id does not expire in the order of ids.
-    returning j.*, case when j.wake_at is null and (j.id < 0 or $3::bigint > 0) then null else j.expires_at end as new_wake_at
+    returning j.*,
+    case when j.wake_at is null and (j.id < 0 or $3::bigint > 0) then null else j.expires_at end as new_wake_at
 ),
 moved as (
     insert into pgdisque.job
-        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, body,
-         attempts, backoff, deadqueue, error, own_expires_at)
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries,
+         rank, replicate, body, attempts, backoff, deadqueue, error, own_expires_at)
     select
         g.id * $3::bigint, $6::timestamptz, g.expires_at, g.new_wake_at, $2::integer, g.retry, g.delay, g.deliveries,
-        g.nacks, g.extras + (g.owner is not null)::integer, g.rank, g.replicate, g.body, g.attempts, g.backoff,
-        g.deadqueue, g.error, g.own_expires_at
+        g.nacks, g.additional_deliveries + (g.owner is not null)::integer, g.rank, g.replicate, g.body,
+        g.attempts, g.backoff, g.deadqueue, g.error, g.own_expires_at
     from gone as g
 )
 select

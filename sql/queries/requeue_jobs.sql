@@ -12,7 +12,7 @@
 with old as materialized (
     select
         k.ordinal, k.nack, k.error, j.queue_id, j.rank, j.id, j.ready_at,
-        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras) as is_stale,
+        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries) as is_stale,
         k.nack = 1 and coalesce(j.deliveries >= j.attempts, false) as last,
         case when k.nack = 1 then {{delayed_until(j, k.delay, $7::timestamptz)}} end as wake_at
     from unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $8::bigint[])
@@ -20,7 +20,7 @@ with old as materialized (
     join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
     where j.expires_at > $7::timestamptz
       and (
-          coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras)
+          coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries)
           or (
               (j.ready_at > $7::timestamptz or (k.nack = 0 and j.deliveries >= j.attempts))
               and (j.retry > 0 or j.owner is null)
@@ -36,7 +36,8 @@ requeued as (
         wake_at = coalesce(old.wake_at, case when j.wake_at is null then null else j.expires_at end),
         deliveries = case when old.nack = 0 and j.attempts is not null then 0 else j.deliveries end,
         nacks = j.nacks + old.nack,
-        extras = j.extras + case when old.nack = 0 and j.owner is not null then 1 else 0 end,
+        additional_deliveries = j.additional_deliveries
+            + case when old.nack = 0 and j.owner is not null then 1 else 0 end,
         owner = null,
         slot = null,
         error = coalesce(old.error, j.error)

@@ -14,7 +14,7 @@ with found as materialized (
         k.ordinal, k.nack, k.error, k.first,
         j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.expires_at, j.retry, j.owner,
         j.group_key is not null as is_grouped,
-        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.extras) as is_other,
+        coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries) as is_other,
         coalesce(j.deliveries >= j.attempts, false) as last,
         coalesce(j.leased_at, j.ready_at - j.retry * interval '1 second') as leased_at,
         case when k.nack = 1 then {{delayed_until(j, k.delay, k.first)}} end as delayed_until,
@@ -52,7 +52,7 @@ requeued as (
             else j.deliveries - case when old.is_stray then 1 else 0 end
         end,
         nacks = j.nacks + case when old.is_done or old.is_stray then 0 else old.nack end,
-        extras = j.extras
+        additional_deliveries = j.additional_deliveries
             + case when old.nack = 0 and old.owner is not null and not old.is_stray then 1 else 0 end,
         owner = null,
         slot = null,
@@ -67,7 +67,8 @@ requeued as (
           or (
               not old.is_other
               and (
-                  (old.ready_at > $9::timestamptz and (old.ready_at < 'infinity' or not old.is_grouped) and old.owner is null)
+                  (old.ready_at > $9::timestamptz and (old.ready_at < 'infinity' or not old.is_grouped)
+                      and old.owner is null)
                   or (old.ready_at > $9::timestamptz and old.retry > 0 and old.leased_at < old.first)
                   or (old.nack = 0 and old.last and old.ready_at <= $9::timestamptz)
               )

@@ -33,13 +33,14 @@ gone as (
 ),
 moved as (
     insert into pgdisque.job
-        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, extras, rank, replicate, owner,
-         body, unique_key, unique_until, worker, attempts, backoff, leased_at, deadqueue, error, own_expires_at)
+        (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, nacks, additional_deliveries,
+         rank, replicate, owner, body, unique_key, unique_until, worker, attempts, backoff, leased_at,
+         deadqueue, error, own_expires_at)
     -- The job no longer expires in the order of ids, so it needs a wake_at.
     select
         g.id, g.ready_at, g.expires_at, coalesce(g.wake_at, g.expires_at), g.queue_id, g.retry, g.delay, g.deliveries,
-        g.nacks, g.extras, g.to_rank, g.replicate, g.owner, g.body, g.unique_key, g.unique_until, g.worker, g.attempts,
-        g.backoff, g.leased_at, g.deadqueue, g.error, g.own_expires_at
+        g.nacks, g.additional_deliveries, g.to_rank, g.replicate, g.owner, g.body, g.unique_key,
+        g.unique_until, g.worker, g.attempts, g.backoff, g.leased_at, g.deadqueue, g.error, g.own_expires_at
     from gone as g
 ),
 renamed as (

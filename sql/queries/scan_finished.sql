@@ -2,17 +2,17 @@
 -- params: $1 queue_id, $2 rank, $3 id (after that key), $4 limit, $5 now, $6 with_body, $7 queue_id (up to that
 --         queue), $8 bytes (further rows are left off)
 -- returns: size (of all rows so far), queue_id, rank, id, finished_at, keep_until, expires_at, retry, delay,
---          deliveries, nacks, extras, replicate, worker, error, result, body
+--          deliveries, nacks, additional_deliveries, replicate, worker, error, result, body
 -- index: finished_0_pkey and the same of the other partitions
 select
     s.size, s.queue_id, s.rank, s.id, s.finished_at, s.keep_until, s.expires_at, s.retry, s.delay, s.deliveries,
-    s.nacks, s.extras, s.replicate, s.worker, s.error, s.result, s.body
+    s.nacks, s.additional_deliveries, s.replicate, s.worker, s.error, s.result, s.body
 from (
     select p.*, sum(p.bytes) over (order by p.queue_id, p.rank, p.id rows unbounded preceding) as size
     from (
         select
-            f.queue_id, f.rank, f.id, f.finished_at, f.keep_until, f.expires_at, f.retry, f.delay, f.deliveries, f.nacks,
-            f.extras, f.replicate, f.worker, f.error,
+            f.queue_id, f.rank, f.id, f.finished_at, f.keep_until, f.expires_at, f.retry, f.delay,
+            f.deliveries, f.nacks, f.additional_deliveries, f.replicate, f.worker, f.error,
             case when $6::boolean then f.result end as result,
             case when $6::boolean then f.body end as body,
             256 + case when $6::boolean then octet_length(f.body) + coalesce(octet_length(f.result), 0) else 0 end

@@ -5,17 +5,17 @@
 -- index: job_pkey
 select
     s.size, s.queue_id, s.rank, s.id, s.ready_at, s.expires_at, s.delayed, s.owner, s.retry, s.delay, s.nacks,
-    s.extras, s.replicate, s.body, s.deliveries, s.attempts, s.backoff, s.deadqueue, s.error, s.died_at,
+    s.additional_deliveries, s.replicate, s.body, s.deliveries, s.attempts, s.backoff, s.deadqueue, s.error, s.died_at,
     s.unique_key, s.group_key
 from (
     select p.*, sum(p.bytes) over (order by p.queue_id, p.rank, p.id rows unbounded preceding) as size
     from (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.expires_at, j.wake_at is not distinct from j.ready_at as delayed,
-            j.owner, j.retry, j.delay, j.nacks, j.extras, j.replicate,
+            j.owner, j.retry, j.delay, j.nacks, j.additional_deliveries, j.replicate,
             case when $6::boolean then j.body end as body,
-            j.deliveries, j.attempts, j.backoff, j.deadqueue, j.error, null::timestamptz as died_at, j.unique_key, j.group_key,
-            256 + case when $6::boolean then octet_length(j.body) else 0 end
+            j.deliveries, j.attempts, j.backoff, j.deadqueue, j.error, null::timestamptz as died_at,
+            j.unique_key, j.group_key, 256 + case when $6::boolean then octet_length(j.body) else 0 end
             + coalesce(octet_length(j.deadqueue), 0) + coalesce(octet_length(j.error), 0)
             + coalesce(octet_length(j.unique_key), 0) + coalesce(octet_length(j.group_key), 0) as bytes
         from pgdisque.job as j

@@ -5,14 +5,14 @@
 -- index: dead_pkey
 select
     s.size, s.queue_id, s.rank, s.id, s.ready_at, s.expires_at, s.delayed, s.owner, s.retry, s.delay, s.nacks,
-    s.extras, s.replicate, s.body, s.deliveries, s.attempts, s.backoff, s.deadqueue, s.error, s.died_at,
+    s.additional_deliveries, s.replicate, s.body, s.deliveries, s.attempts, s.backoff, s.deadqueue, s.error, s.died_at,
     s.unique_key, s.group_key
 from (
     select p.*, sum(p.bytes) over (order by p.rank, p.id rows unbounded preceding) as size
     from (
         select
             d.queue_id, d.rank, d.id, timestamptz 'infinity' as ready_at, d.expires_at, false as delayed,
-            null::smallint as owner, d.retry, d.delay, d.nacks, d.extras, d.replicate,
+            null::smallint as owner, d.retry, d.delay, d.nacks, d.additional_deliveries, d.replicate,
             case when $5::boolean then d.body end as body,
             d.deliveries, d.attempts, d.backoff, null::bytea as deadqueue, d.error, d.died_at, d.unique_key,
             null::bytea as group_key,

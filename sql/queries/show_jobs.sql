@@ -1,13 +1,13 @@
 -- Describes jobs, including dead jobs: SHOW.
 -- params: $1 queue_id, $2 rank, $3 id, $4 now
--- returns: ordinal, queue_id, rank, id, ready_at, expires_at, delayed, owner, retry, delay, nacks, extras,
---          replicate, body, deliveries, attempts, backoff, deadqueue, error, died_at (null: not dead),
---          unique_key, group_key
+-- returns: ordinal, queue_id, rank, id, ready_at, expires_at, delayed, owner, retry, delay, nacks,
+--          additional_deliveries, replicate, body, deliveries, attempts, backoff, deadqueue, error,
+--          died_at (null: not dead), unique_key, group_key
 -- index: job_pkey, dead_pkey
 select
     k.ordinal::integer, j.queue_id, j.rank, j.id, j.ready_at, j.expires_at,
     j.wake_at is not distinct from j.ready_at as delayed, j.owner,
-    j.retry, j.delay, j.nacks, j.extras, j.replicate, j.body,
+    j.retry, j.delay, j.nacks, j.additional_deliveries, j.replicate, j.body,
     j.deliveries, j.attempts, j.backoff, j.deadqueue, j.error, null::timestamptz as died_at, j.unique_key, j.group_key
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
 join pgdisque.job as j on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id
@@ -15,7 +15,7 @@ where j.expires_at > $4::timestamptz
 union all
 select
     k.ordinal::integer, d.queue_id, d.rank, d.id, 'infinity', d.expires_at, false, null,
-    d.retry, d.delay, d.nacks, d.extras, d.replicate, d.body,
+    d.retry, d.delay, d.nacks, d.additional_deliveries, d.replicate, d.body,
     d.deliveries, d.attempts, d.backoff, null, d.error, d.died_at, d.unique_key, null
 from unnest($1::integer[], $2::smallint[], $3::bigint[]) with ordinality as k (queue_id, rank, id, ordinal)
 join pgdisque.dead_job as d on d.queue_id = any (array[k.queue_id]) and d.rank = k.rank and d.id = k.id

@@ -99,7 +99,8 @@ extended as (
     set ready_at = $6::timestamptz + (old.lease + old.wait) * interval '1 second',
         wake_at = case when j.wake_at is null then null else j.expires_at end,
         -- With its token a worker continues its own delivery, unless the job was delivered to another worker.
-        extras = j.extras + case when old.was_queued and j.owner is not null and not old.has_token then 1 else 0 end,
+        additional_deliveries = j.additional_deliveries
+            + case when old.was_queued and j.owner is not null and not old.has_token then 1 else 0 end,
         worker = coalesce(case when not old.was_queued then j.worker end, convert_from(old.worker, 'UTF8')),
         owner = $7::smallint,
         slot = coalesce(old.given_slot, j.slot),

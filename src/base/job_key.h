@@ -68,8 +68,8 @@ uint16_t job_id_counter(int64_t id);
 
 /* The token of a delivery. One of the two counters grows whenever the job becomes ready again, so each delivery has its
  * own token. SQL statements that take tokens use the same formula. */
-static inline int64_t job_token(int32_t nacks, int32_t extras) {
-    return INT64_C(1) + nacks + extras;
+static inline int64_t job_token(int32_t nacks, int32_t additional_deliveries) {
+    return INT64_C(1) + nacks + additional_deliveries;
 }
 
 /* The back-off before the next delivery of a job, after that many deliveries (at least 1). Up to an eighth is added. Jobs that failed

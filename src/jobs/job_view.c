@@ -35,7 +35,7 @@ struct job_view job_view_read(const PGresult *rows, int row) {
         .retry = row_int4(rows, row, COL_SCAN_JOBS_RETRY),
         .delay = row_int4(rows, row, COL_SCAN_JOBS_DELAY),
         .nacks = row_int4(rows, row, COL_SCAN_JOBS_NACKS),
-        .extras = row_int4(rows, row, COL_SCAN_JOBS_EXTRAS),
+        .additional_deliveries = row_int4(rows, row, COL_SCAN_JOBS_ADDITIONAL_DELIVERIES),
         .replicate = row_int2(rows, row, COL_SCAN_JOBS_REPLICATE),
         .body = row_bytes(rows, row, COL_SCAN_JOBS_BODY),
     };
@@ -60,7 +60,7 @@ struct job_view job_view_read_finished(const PGresult *rows, int row) {
         .delay = row_int4(rows, row, COL_SCAN_FINISHED_DELAY),
         .deliveries = row_int4(rows, row, COL_SCAN_FINISHED_DELIVERIES),
         .nacks = row_int4(rows, row, COL_SCAN_FINISHED_NACKS),
-        .extras = row_int4(rows, row, COL_SCAN_FINISHED_EXTRAS),
+        .additional_deliveries = row_int4(rows, row, COL_SCAN_FINISHED_ADDITIONAL_DELIVERIES),
         .replicate = row_int2(rows, row, COL_SCAN_FINISHED_REPLICATE),
         .worker = row_bytes(rows, row, COL_SCAN_FINISHED_WORKER),
         .error = row_bytes_or_null(rows, row, COL_SCAN_FINISHED_ERROR),
@@ -234,7 +234,7 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     job_view_pair_int(r, "retry", v->retry);
     job_view_pair_int(r, "nacks", v->nacks);
     /* The row notes an ended lease only at the next delivery, so this adds it. */
-    job_view_pair_int(r, "additional-deliveries", v->extras + (queued && v->owned));
+    job_view_pair_int(r, "additional-deliveries", v->additional_deliveries + (queued && v->owned));
     reply_nodes(r, v);
     reply_times(r, v);
     reply_bulk_str(r, "body");

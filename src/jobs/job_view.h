@@ -15,7 +15,7 @@ struct job_view {
     int32_t retry;
     int32_t delay;
     int32_t nacks;
-    int32_t extras;
+    int32_t additional_deliveries;
     int16_t replicate;
     struct slice body;
     /* Set for SHOW and JSCAN only. */

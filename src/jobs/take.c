@@ -24,7 +24,7 @@ void take_read(struct job *job, const PGresult *rows, int row, int col, struct q
         .expires_at = row_time(rows, row, col + COL_CLAIM_WALK_EXPIRES_AT),
         .retry = row_int4(rows, row, col + COL_CLAIM_WALK_RETRY),
         .nacks = row_int4(rows, row, col + COL_CLAIM_WALK_NACKS),
-        .extras = row_int4(rows, row, col + COL_CLAIM_WALK_EXTRAS),
+        .additional_deliveries = row_int4(rows, row, col + COL_CLAIM_WALK_ADDITIONAL_DELIVERIES),
         .body = row_bytes(rows, row, col + COL_CLAIM_WALK_BODY),
     };
     check_rank(q, job->key.rank);

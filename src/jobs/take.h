@@ -10,7 +10,7 @@
 /* All operations that take jobs from queues share these steps: claims, pops and moves, in client transactions and
  * outside of them. */
 
-/* Reads rank, id, ready_at, expires_at, retry, nacks, extras and body, from column col on. The job points into the
+/* Reads rank, id, ready_at, expires_at, retry, nacks, additional_deliveries and body, from column col on. The job points into the
  * result. */
 void take_read(struct job *job, const PGresult *rows, int row, int col, struct queue *q);
 /* Reads the same, and the column last, of a statement that leased the job at since_us (clock_db()). */

@@ -208,7 +208,7 @@ static void put_back_encode(struct params *p, struct task *t) {
     params_int2(p, 7, job->key.rank);
     params_int4(p, 8, job->deliveries);
     params_int4(p, 9, job->nacks);
-    params_int4(p, 10, job->extras);
+    params_int4(p, 10, job->additional_deliveries);
     encode_rest(p, &undelivered->rest);
 }
 

@@ -380,10 +380,10 @@ static void reply_job(struct req *r, const struct job *job, unsigned form) {
         reply_bulk_str(r, "nacks");
         reply_int(r, job->nacks);
         reply_bulk_str(r, "additional-deliveries");
-        reply_int(r, job->extras);
+        reply_int(r, job->additional_deliveries);
     }
     if (form & JOBS_WITH_TOKENS)
-        reply_int(r, job_token(job->nacks, job->extras));
+        reply_int(r, job_token(job->nacks, job->additional_deliveries));
 }
 
 /* Until the reply is written, the job can be put back as if it was not delivered. */

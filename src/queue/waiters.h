@@ -45,7 +45,7 @@ struct job {
     int64_t expires_at;
     int32_t retry;
     int32_t nacks;
-    int32_t extras;
+    int32_t additional_deliveries;
     struct slice body;
     /* Only for a job that was removed; undelivered.h. */
     struct slice group; /* ptr NULL: no group */

@@ -304,8 +304,8 @@ class Checker:
         most = sum(op.kind != "f" and op.begin < d.op.end for op in nacks)
         if not least <= d.nacks <= most:
             self.wrong("I11", f"nacks {d.nacks}, but {least} to {most} were sent", job)
-        if d.nacks + d.extras < returns and not self.stood_still(d):
-            self.wrong("I11", f"delivery {returns + 1} says nacks {d.nacks}, additional-deliveries {d.extras}", job)
+        if d.nacks + d.additional_deliveries < returns and not self.stood_still(d):
+            self.wrong("I11", f"delivery {returns + 1} says nacks {d.nacks}, additional-deliveries {d.additional_deliveries}", job)
 
     # ---- I14: everybody is answered in time, and soon again after a fault ----
 

@@ -54,12 +54,12 @@ class Op:
 
 
 class Delivery:
-    __slots__ = ("op", "queue", "id", "token", "nacks", "extras")
+    __slots__ = ("op", "queue", "id", "token", "nacks", "additional_deliveries")
 
     def __init__(self, op, text):
         queue, self.id, token, *counters = text.split(":")
         self.op, self.queue, self.token = op, int(queue), int(token)
-        self.nacks, self.extras = (int(counters[0]), int(counters[1])) if counters else (None, None)
+        self.nacks, self.additional_deliveries = (int(counters[0]), int(counters[1])) if counters else (None, None)
 
 
 class Job:

@@ -257,7 +257,7 @@ static void test_servers_hear_of_queues(void **state) {
     id = once("select pgdisque.add_job('ruled', 'one', unique_key => 'k')");
     assert_non_null(strstr(ask(at[A], "ADDJOB ruled two 0 UNIQUE k"), id));
     once("insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, nacks, "
-         "extras, "
+         "additional_deliveries, "
          "attempts, rank, replicate, body) select 1 << 22, now(), now() + interval '1 hour', id, 60, 0, 3, "
          "0, 2, 3, "
          "-9, 1, 'dead' from pgdisque.queue where name = 'ruled'");

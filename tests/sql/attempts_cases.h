@@ -82,7 +82,7 @@ static const struct stmt_case attempts_cases[] = {
       .jobs = "1/0/1 ready=12:00:30 deliveries=2 attempts=2 owner=3; 1/0/2 deliveries=2 attempts=2",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{0,0}", "{NULL,NULL}", "{NULL,NULL}", NOW, "{}" },
       .rows = "1 12:00:30 - f; 2 11:00:00 - f",
-      .left = "1/0/1 ready=12:00:00 extras=1 attempts=2; 1/0/2 ready=12:00:00 attempts=2" },
+      .left = "1/0/1 ready=12:00:00 additional_deliveries=1 attempts=2; 1/0/2 ready=12:00:00 attempts=2" },
     { SQL_REQUEUE_JOBS_AGAIN, "NACK with a delay: done, not done, done and given out; the last one dies",
       .jobs = "1/0/1 ready=11:59:45 wake=11:59:45 deliveries=1 nacks=1; "
               "1/0/2 ready=12:00:30 deliveries=1 owner=9; "
@@ -135,14 +135,16 @@ static const struct stmt_case attempts_cases[] = {
       .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 1 2 3 \"d\" \"e\" - - -; "
               "2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 2 - - \"e\" 11:00:00 - -" },
     { SQL_DEAD_LETTER_JOBS, "only what has had its last attempt, when that is over",
-      .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
-              "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2; "
-              "1/0/5 deliveries=2 attempts=2 nacks=1 extras=1 error=e backoff=7 body=b owner=3",
+      .jobs =
+          "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
+          "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2; "
+          "1/0/5 deliveries=2 attempts=2 nacks=1 additional_deliveries=1 error=e backoff=7 body=b owner=3",
       .params = { "{1,1,1,1,1,1}", "{0,0,0,0,0,0}", "{1,2,3,4,5,6}", NOW }, .rows = "5 - - - 13:00:00 60 -",
       .left = "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 owner=3 attempts=2; "
               "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2",
       .query = "select test.dead()",
-      .found = "1/0/5 died=12:00:00 deliveries=2 nacks=1 extras=1 body=b attempts=2 backoff=7 error=e" },
+      .found = "1/0/5 died=12:00:00 deliveries=2 nacks=1 additional_deliveries=1 body=b attempts=2 backoff=7 "
+               "error=e" },
     { SQL_DEAD_LETTER_JOBS,
       "to the queue that they name, with a TTL that begins anew; or not yet, without its row",
       .jobs = "7/-3/4194304000 deliveries=2 attempts=2 nacks=2 deadqueue=d error=e owner=3 key=k; "
@@ -173,10 +175,10 @@ static const struct stmt_case attempts_cases[] = {
       .setup = "call test.die('1/0/1 deliveries=2 attempts=2 nacks=1 backoff=3 error=e; "
                "1/0/331350016000 expires=10:00:00 attempts=2; 1/0/3 attempts=1')",
       .params = { "{1,1,1}", "{0,0,0}", "{1,331350016000,4}", NOW }, .rows = ANY, .left = ANY,
-      .query =
-          "select concat(string_agg(concat_ws(' ', id, ready_at::time, wake_at = expires_at,"
-          " expires_at > ready_at, deliveries, nacks, extras, attempts, backoff, encode(error, 'escape')),"
-          " '; ' order by id), ' | ', test.dead()) from pgdisque.job",
+      .query = "select concat(string_agg(concat_ws(' ', id, ready_at::time, wake_at = expires_at,"
+               " expires_at > ready_at, deliveries, nacks, additional_deliveries, attempts, backoff, "
+               "encode(error, 'escape')),"
+               " '; ' order by id), ' | ', test.dead()) from pgdisque.job",
       .found = "1 12:00:00 t t 0 1 1 2 3 e; 331350016000 12:00:00 t t 0 0 1 2 | 1/0/3 attempts=1" },
     { SQL_REVIVE_QUEUE, "the last one that it looked at comes first, and stays dead, as its key is taken",
       .setup = "call test.die('1/0/1 attempts=2; 1/0/2 attempts=2 key=k; 1/0/3 attempts=2'); "
@@ -186,20 +188,21 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_REVIVE_QUEUE, "the first ones of one queue",
       .setup = "call test.die('1/0/1 attempts=2; 1/-1/2 attempts=2; 1/0/3 attempts=2; 2/0/4 attempts=2')",
       .params = { "1", FIRST, "2", NOW }, .rows = "-1 2 13:00:00; 0 1 -; 0 1 13:00:00",
-      .left = "1/-1/2 ready=12:00:00 wake=13:00:00 extras=1 attempts=2; "
-              "1/0/1 ready=12:00:00 wake=13:00:00 extras=1 attempts=2",
+      .left = "1/-1/2 ready=12:00:00 wake=13:00:00 additional_deliveries=1 attempts=2; "
+              "1/0/1 ready=12:00:00 wake=13:00:00 additional_deliveries=1 attempts=2",
       .query = "select test.dead()", .found = "1/0/3 attempts=2; 2/0/4 attempts=2" },
     { SQL_RELEASE_HELD, "the last attempt is told",
       .jobs = "1/0/1 ready=12:00:30 deliveries=2 attempts=2 owner=3",
       .params = { "{1}", "{0}", "{1}", "{@12:00:30}", NOW }, .rows = "1 t",
-      .left = "1/0/1 ready=12:00:00 deliveries=2 extras=1 attempts=2" },
+      .left = "1/0/1 ready=12:00:00 deliveries=2 additional_deliveries=1 attempts=2" },
     { SQL_DELETE_DEAD, "by key", .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2')",
       .params = { "{1,1,1}", "{0,0,1}", "{1,9,1}", "{0,0,0}" }, .rows = "1", .query = "select test.dead()",
       .found = "2/0/1 attempts=2" },
     { SQL_DELETE_DEAD, "tokens have to be those of the last delivery",
-      .setup = "call test.die('1/0/1 attempts=2 nacks=1 extras=1; 1/0/2 attempts=2 extras=1')",
+      .setup = "call test.die('1/0/1 attempts=2 nacks=1 additional_deliveries=1; 1/0/2 attempts=2 "
+               "additional_deliveries=1')",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{2,2}" }, .rows = "2", .query = "select test.dead()",
-      .found = "1/0/1 nacks=1 extras=1 attempts=2" },
+      .found = "1/0/1 nacks=1 additional_deliveries=1 attempts=2" },
     { SQL_ACK_TOKENS, "what is about to be buried was not queued",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3", .params = { "{1}", "{0}", "{1}", "{1}", NOW },
       .rows = "1 -infinity -", .left = "" },

@@ -5,12 +5,12 @@
 
 /* Of statement_cases.h: jobs that are done, and kept. */
 
-/* Key, table, times, who said so, deliveries, nacks, extras, result and body of all. */
+/* Key, table, times, who said so, deliveries, nacks, additional_deliveries, result and body of all. */
 #define FINISHED                                                                                             \
     "select string_agg(concat(f.queue_id, '/', f.rank, '/', f.id, ' ', replace(f.tableoid::regclass::text, " \
     "'pgdisque.finished_', ''), ' ', (f.finished_at at time zone 'UTC')::time, ' ', "                        \
     "(f.keep_until at time zone 'UTC')::time, ' ', f.node, ' ', f.worker, ' ', f.deliveries, ' ', f.nacks, " \
-    "' ', f.extras, "                                                                                        \
+    "' ', f.additional_deliveries, "                                                                         \
     "' ', coalesce(encode(f.result, 'escape'), '-'), ' ', encode(f.body, 'escape')), '; ' order by "         \
     "f.queue_id, f.rank, f.id) "                                                                             \
     "from pgdisque.finished as f"
@@ -44,8 +44,8 @@
 #define FINISHED_CASES                                                                                      \
     { SQL_FINISH_JOBS,                                                                                      \
       "kept as long as is said, or is looked up; with a result for a minute at least; or not at all",       \
-      .jobs = ALL_STATES                                                                                    \
-      "; 2/-3/1 wake=13:00:00 deliveries=2 nacks=1 extras=1 owner=3 replicate=2 body=y; 2/0/2",             \
+      .jobs = ALL_STATES "; 2/-3/1 wake=13:00:00 deliveries=2 nacks=1 additional_deliveries=1 owner=3 "     \
+                         "replicate=2 body=y; 2/0/2",                                                       \
       .setup = "insert into pgdisque.queue_setting values (2, 'retention', '100'), (2, 'retry', '5'), (1, " \
                "'ttl', '9')",                                                                               \
       .params = { "{1,1,1,1,1,2,2,9}", "{0,0,0,0,0,-3,0,0}", "{1,2,3,7,8,1,2,1}", "{0,0,0,0,0,0,0,0}",      \

@@ -63,7 +63,7 @@
           .rows = "1 1 0 5 infinity 13:00:00 0 0 0 \"x\" -; 2 2 0 7 12:01:00 13:00:00 60 0 1 \"x\" -",      \
           .left = "1/0/1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 wake=11:00:00 delay=300; "       \
                   "1/0/4 expires=12:00:00; 1/0/5 ready=infinity retry=0 deliveries=1 owner=9; 2/0/6; "      \
-                  "2/0/7 ready=12:01:00 deliveries=2 extras=1 owner=9" },                                   \
+                  "2/0/7 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9" },                    \
         { SQL_CLAIM_IN_ORDER,                                                                               \
           "the last attempt is told, what is spent is passed by",                                           \
           .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2; "                          \

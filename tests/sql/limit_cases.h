@@ -76,8 +76,8 @@
           .setup = MAX_ACTIVE("2"),                                                                          \
           .params = { WALK("10"), "{1,1}", "{0,0}", "{0,1}" },                                               \
           .rows = "0 1 12:01:00 13:00:00 60 0 1 \"x\" - f 0 f -",                                            \
-          .left =                                                                                            \
-              "1/-9/3; 1/0/1 ready=12:01:00 deliveries=2 extras=1 owner=9; 1/0/2 ready=12:00:30 owner=3",    \
+          .left = "1/-9/3; 1/0/1 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9; 1/0/2 "        \
+                  "ready=12:00:30 owner=3",                                                                  \
           .query = SLOTS,                                                                                    \
           .found = "1:1:0 2:2:0" },                                                                          \
         { SQL_CLAIM_LIMITED,                                                                                 \
@@ -199,7 +199,8 @@
           .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", STARTED_3, "{}", NOW, "9", "{}", "{}" },              \
           .rows = "1 60 12:01:00 f t 11:00:00 f f; 2 60 12:01:00 f f 12:00:30 f f; 3 60 11:00:00 f t "       \
                   "11:00:00 f t",                                                                            \
-          .left = "1/0/1 ready=12:01:00 deliveries=1 extras=1 owner=9; 1/0/2 ready=12:01:00 deliveries=1 "   \
+          .left = "1/0/1 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=9; 1/0/2 ready=12:01:00 " \
+                  "deliveries=1 "                                                                            \
                   "owner=9; "                                                                                \
                   "1/0/3",                                                                                   \
           .query = SLOTS,                                                                                    \
@@ -210,7 +211,7 @@
           .setup = MAX_ACTIVE("1"),                                                                          \
           .params = { "{1}", "{0}", "{2}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
           .rows = "1 60 12:01:00 f t 11:00:00 f f",                                                          \
-          .left = "1/0/2 ready=12:01:00 deliveries=1 extras=1 owner=9",                                      \
+          .left = "1/0/2 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=9",                       \
           .query = SLOTS,                                                                                    \
           .found = "1:2:1 2:2:0" },                                                                          \
         { SQL_WORKING_LIMITED,                                                                               \

@@ -12,7 +12,7 @@
 #define IN_A_LIST                                                                                    \
     "1/-2/9 body=a; 1/0/-4 body=b; 1/0/1 retry=0 body=c; 1/0/2 ready=12:00:30 deliveries=1 owner=3;" \
     " 1/0/3 ready=12:05:00 wake=12:05:00; 1/0/4 wake=11:00:00; 1/0/5 expires=12:00:00;"              \
-    " 1/0/6 deliveries=2 nacks=1 extras=3 owner=3 wake=13:00:00 body=d; 2/0/7"
+    " 1/0/6 deliveries=2 nacks=1 additional_deliveries=3 owner=3 wake=13:00:00 body=d; 2/0/7"
 #define NOT_IN_A_LIST                                                                                      \
     "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; 1/0/4 wake=11:00:00; " \
     "1/0/5 expires=12:00:00; "
@@ -93,7 +93,7 @@
                   "11:00:00 - \"c\" 13:00:00 0 - 13:00:00",                                                  \
           .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; "          \
                   "1/0/4 wake=11:00:00; 1/0/5 expires=12:00:00; "                                            \
-                  "1/0/6 wake=13:00:00 deliveries=2 nacks=1 extras=3 owner=3 body=d; "                       \
+                  "1/0/6 wake=13:00:00 deliveries=2 nacks=1 additional_deliveries=3 owner=3 body=d; "        \
                   "1/0/52 ready=12:00:00 retry=0 body=c; 2/0/7; 2/0/50 ready=12:00:00 body=a; "              \
                   "3/0/-51 ready=12:00:00 wake=13:00:00 body=b",                                             \
           .query = "select count(*) from pgdisque.job where unique_key is not null",                         \
@@ -220,8 +220,9 @@
           .jobs = IN_A_LIST,                                                                                 \
           .params = { "1", FIRST, NOW, "2", "NULL", "{new}" },                                               \
           .rows = "0 1 t",                                                                                   \
-          .left = "1/-2/9 body=a; 1/0/-4 body=b; 1/0/1 retry=0 body=new; " NOT_IN_A_LIST                     \
-                  "1/0/6 wake=13:00:00 deliveries=2 nacks=1 extras=3 owner=3 body=d; 2/0/7" },               \
+          .left =                                                                                            \
+              "1/-2/9 body=a; 1/0/-4 body=b; 1/0/1 retry=0 body=new; " NOT_IN_A_LIST                         \
+              "1/0/6 wake=13:00:00 deliveries=2 nacks=1 additional_deliveries=3 owner=3 body=d; 2/0/7" },    \
         { SQL_SET_ELEMENT,                                                                                   \
           "all else that the job is stays",                                                                  \
           .jobs = "1/0/1",                                                                                   \
@@ -280,7 +281,8 @@
                       "{3,0,0}", "{2,0,0}", "{1,0,0}", "{5,NULL,NULL}", "{6,NULL,NULL}", "{q,NULL,NULL}",    \
                       "{e,NULL,NULL}", "{k,NULL,NULL}", "{@13:30:00,NULL,NULL}", "{NULL,NULL,g}" },          \
           .rows = "1 -1 1 -; 2 0 -3 \"g\"",                                                                  \
-          .left = "1/-1/1 wake=13:00:00 deliveries=3 nacks=2 extras=1 attempts=5 backoff=6 deadqueue=q "     \
+          .left = "1/-1/1 wake=13:00:00 deliveries=3 nacks=2 additional_deliveries=1 attempts=5 backoff=6 "  \
+                  "deadqueue=q "                                                                             \
                   "error=e; 1/0/2; "                                                                         \
                   "2/0/-3 ready=infinity expires=14:00:00 wake=14:00:00 retry=5 body=z",                     \
           .query = "select unique_key, unique_until, (select group_key from pgdisque.job where id = -3) "    \

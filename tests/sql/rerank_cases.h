@@ -8,7 +8,8 @@
 
 /* A row with something in every column, and what it was. */
 #define FULL_ROW                                                                                       \
-    "update pgdisque.job set wake_at = expires_at, delay = 1, deliveries = 2, nacks = 3, extras = 4, " \
+    "update pgdisque.job set wake_at = expires_at, delay = 1, deliveries = 2, nacks = 3, "             \
+    "additional_deliveries = 4, "                                                                      \
     "replicate = 2, owner = 5, unique_key = 'k', unique_until = ready_at, worker = 'w', slot = 1, "    \
     "attempts = 9, backoff = 7, leased_at = ready_at, deadqueue = 'd', error = 'e', own_expires_at = " \
     "expires_at; "                                                                                     \

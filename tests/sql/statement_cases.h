@@ -124,7 +124,7 @@ static const struct stmt_case cases[] = {
               "0 6 12:01:00 13:00:00 60 0 0 \"x\" -",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/2 ready=12:00:30 deliveries=1 owner=3; "
-              "1/0/3 ready=12:01:00 deliveries=2 extras=1 owner=9; "
+              "1/0/3 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9; "
               "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; "
               "1/0/5 wake=11:00:00 delay=300; "
               "1/0/6 ready=12:01:00 wake=13:00:00 deliveries=1 owner=9; "
@@ -154,7 +154,7 @@ static const struct stmt_case cases[] = {
       .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -; 2 -1 3 12:01:00 13:00:00 60 0 1 \"x\" -; "
               "2 0 6 infinity 13:00:00 0 0 0 \"x\" -",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2; "
-              "2/-1/3 ready=12:01:00 deliveries=2 extras=1 owner=9; "
+              "2/-1/3 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9; "
               "2/0/4 ready=12:00:01 deliveries=1 owner=3; 2/0/5 expires=12:00:00; "
               "2/0/6 ready=infinity retry=0 deliveries=1 owner=9" },
     { SQL_CLAIM_KEYS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW, "9" } },
@@ -189,7 +189,8 @@ static const struct stmt_case cases[] = {
       .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{1,2,3,4,1}", "{0,1,0,0,0}", "{NULL,NULL,NULL,NULL,NULL}",
                   "{NULL,NULL,NULL,NULL,NULL}", NOW, "{}" },
       .rows = "1 12:00:30 - f; 2 12:00:30 - f; 3 12:05:00 - f",
-      .left = "1/0/1 ready=12:00:00 deliveries=1 extras=1; 1/0/2 ready=12:00:00 deliveries=1 nacks=1; "
+      .left = "1/0/1 ready=12:00:00 deliveries=1 additional_deliveries=1; 1/0/2 ready=12:00:00 deliveries=1 "
+              "nacks=1; "
               "1/0/3 ready=12:00:00 wake=13:00:00 delay=300; 1/0/4 ready=12:00:30 expires=12:00:00 owner=3" },
     { SQL_REQUEUE_JOBS_AGAIN, "NACK: what the first try has not done; what it has done is found and left",
       /* 2: done. 3, 12: done, and leased by a transaction that is lost. 4: done, and given out since.
@@ -219,14 +220,16 @@ static const struct stmt_case cases[] = {
               "1/0/11 ready=11:59:40 expires=12:00:00 deliveries=1 nacks=1; "
               "1/0/12 ready=11:59:40 retry=5 deliveries=1 nacks=1" },
     { SQL_REQUEUE_JOBS_AGAIN, "ENQUEUE counts one additional delivery; an id given twice counts once",
-      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 extras=1; "
-              "1/0/3 ready=12:00:40 deliveries=2 extras=1 owner=9",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 "
+              "additional_deliveries=1; "
+              "1/0/3 ready=12:00:40 deliveries=2 additional_deliveries=1 owner=9",
       .params = { "{1,1,1,1}", "{0,0,0,0}", "{1,2,3,1}", "{0,0,0,0}", "{NULL,NULL,NULL,NULL}",
                   "{NULL,NULL,NULL,NULL}", "{@11:59:40,@11:59:40,@11:59:40,@11:59:40}",
                   "{@11:59:50,@11:59:50,@11:59:50,@11:59:50}", NOW, "9", "{}" },
       .rows = "1 f 12:00:30 - f f; 2 t 11:59:40 - f f; 3 f 12:00:40 - f t",
-      .left = "1/0/1 ready=11:59:40 deliveries=1 extras=1; 1/0/2 ready=11:59:40 deliveries=1 extras=1; "
-              "1/0/3 ready=11:59:40 deliveries=1 extras=1" },
+      .left = "1/0/1 ready=11:59:40 deliveries=1 additional_deliveries=1; 1/0/2 ready=11:59:40 deliveries=1 "
+              "additional_deliveries=1; "
+              "1/0/3 ready=11:59:40 deliveries=1 additional_deliveries=1" },
     { SQL_REQUEUE_JOBS_AGAIN, "NACK: a lease of DEQUEUE is no delivery and is not undone",
       .jobs = "1/0/1 ready=12:00:45 owner=9",
       .params = { "{1}", "{0}", "{1}", "{1}", "{NULL}", "{NULL}", "{@11:59:40}", "{@11:59:50}", NOW, "9",
@@ -237,7 +240,7 @@ static const struct stmt_case cases[] = {
       .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", NOW, "9" },
       .rows = "1 12:01:00 11:00:00; 3 12:01:00 11:00:00; 6 12:01:00 11:00:00; 9 infinity 11:00:00",
       .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "
-              "1/0/3 ready=12:01:00 deliveries=1 extras=1 owner=9; "
+              "1/0/3 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=9; "
               "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 wake=11:00:00 delay=300; "
               "1/0/6 ready=12:01:00 wake=13:00:00 owner=9; 1/0/7 ready=10:00:00 expires=11:59:59; "
               "1/0/8 ready=infinity retry=0 deliveries=1 owner=3; 1/0/9 ready=infinity retry=0 owner=9" },
@@ -251,7 +254,7 @@ static const struct stmt_case cases[] = {
               "5 60 12:01:00 f f 11:00:00 f f; 6 60 12:01:00 f t 11:00:00 f f; "
               "8 0 infinity f f infinity f f",
       .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:01:00 deliveries=1 owner=9; "
-              "1/0/3 ready=12:01:00 deliveries=1 extras=1 owner=9; "
+              "1/0/3 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=9; "
               "1/0/4 ready=12:01:00 wake=13:00:00 delay=300 owner=9; "
               "1/0/5 ready=12:01:00 wake=13:00:00 delay=300 owner=9; "
               "1/0/6 ready=12:01:00 wake=13:00:00 owner=9; 1/0/7 ready=10:00:00 expires=11:59:59; "
@@ -267,16 +270,17 @@ static const struct stmt_case cases[] = {
       .rows = "1 60 12:01:00 f f 12:00:30 f f; 2 60 12:01:00 f f 12:00:30 f f",
       .left = "1/0/1 ready=12:01:00 owner=9" },
     { SQL_RELEASE_JOBS, "only running leases of that node, with that end",
-      .jobs =
-          "1/0/1 ready=12:00:30 deliveries=2 extras=1 owner=9; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "
-          "1/0/3 deliveries=1 owner=9; 1/0/4 ready=infinity retry=0 deliveries=1 owner=9; 1/0/5; "
-          "1/0/6 ready=12:00:40 deliveries=1 extras=1 owner=9",
+      .jobs = "1/0/1 ready=12:00:30 deliveries=2 additional_deliveries=1 owner=9; 1/0/2 ready=12:00:30 "
+              "deliveries=1 owner=3; "
+              "1/0/3 deliveries=1 owner=9; 1/0/4 ready=infinity retry=0 deliveries=1 owner=9; 1/0/5; "
+              "1/0/6 ready=12:00:40 deliveries=1 additional_deliveries=1 owner=9",
       .params = { "{1,1,1,1,1,1}", "{0,0,0,0,0,0}", "{1,2,3,4,5,6}", NOW, "9",
                   "{@12:00:30,@12:00:30,@11:59:00,infinity,@12:00:30,@12:00:30}" },
       .rows = "1; 4",
-      .left = "1/0/1 ready=12:00:00 deliveries=1 extras=1; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "
+      .left = "1/0/1 ready=12:00:00 deliveries=1 additional_deliveries=1; 1/0/2 ready=12:00:30 deliveries=1 "
+              "owner=3; "
               "1/0/3 deliveries=1 owner=9; 1/0/4 ready=12:00:00 retry=0; 1/0/5; "
-              "1/0/6 ready=12:00:40 deliveries=1 extras=1 owner=9" },
+              "1/0/6 ready=12:00:40 deliveries=1 additional_deliveries=1 owner=9" },
     { SQL_POSTPONE_JOBS, "only leases that have ended", .jobs = ALL_STATES "; 1/0/9 retry=0 owner=3",
       .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", NOW },
       .rows = "3 12:01:00",
@@ -349,7 +353,7 @@ static const struct stmt_case cases[] = {
               "1285 1 0 6 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\"",
       .ordered = true },
     { SQL_PEEK_FIRST, "behind a key, as many as the limit",
-      .jobs = "1/0/1; 1/0/2 nacks=4 extras=5 replicate=6; 1/0/3",
+      .jobs = "1/0/1; 1/0/2 nacks=4 additional_deliveries=5 replicate=6; 1/0/3",
       .params = { "1", "0", "1", "1", NOW, LAST, "9999" },
       .rows = "257 1 0 2 11:00:00 13:00:00 f - 60 0 4 5 6 \"x\"", .ordered = true },
     { SQL_PEEK_LAST, "newest first, as many as the limit, not before the key",

@@ -192,7 +192,8 @@ static void the_lease_is_in_the_row(void **state) {
     done(a, "select pgdisque.add_job('q', 'x', retry => 60), pgdisque.add_job('q', 'once', retry => 0)");
     does(a, "x; once", BODIES("'q', 2, 'somebody'"));
     does(a, "0 1 0 t somebody; 0 1 0 f somebody",
-         "select owner, deliveries, extras, ready_at between clock_timestamp() + interval '50 s' "
+         "select owner, deliveries, additional_deliveries, ready_at between clock_timestamp() + interval '50 "
+         "s' "
          "and clock_timestamp() + interval '60 s', worker from pgdisque.job order by id");
     does(a, "0 somebody q 2", "select node, worker, queue, jobs from pgdisque.workers");
     done(a, "update pgdisque.job set ready_at = clock_timestamp() - interval '1 s' where retry > 0");

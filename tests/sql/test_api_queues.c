@@ -261,7 +261,7 @@ static void dead_jobs_are_revived(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'so that there is a queue')");
     done(a, "insert into pgdisque.dead_job (id, died_at, expires_at, queue_id, retry, delay, deliveries, "
-            "nacks, extras, "
+            "nacks, additional_deliveries, "
             "attempts, rank, replicate, body) select n << 22, now(), now() + case when n = 2 then -1 else 1 "
             "end * "
             "interval '1 hour', q.id, 60, 0, 3, 0, 2, 3, 0, 1, n::text::bytea "

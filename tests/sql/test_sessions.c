@@ -346,8 +346,8 @@ static void a_job_is_revived_or_deleted_once(void **state) {
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "");
-    expect_jobs("1/0/1 ready=12:00:00 wake=13:00:00 extras=1 attempts=2; "
-                "1/0/2 ready=12:00:00 wake=13:00:00 extras=1 attempts=2");
+    expect_jobs("1/0/1 ready=12:00:00 wake=13:00:00 additional_deliveries=1 attempts=2; "
+                "1/0/2 ready=12:00:00 wake=13:00:00 additional_deliveries=1 attempts=2");
 }
 
 static void two_that_close_a_circle_do_not(void **state) {

@@ -16,11 +16,12 @@
     "1/0/6 ready=infinity retry=0 deliveries=1 owner=3; "        \
     "1/0/9 ready=12:05:00 wake=12:05:00; "                       \
     "2/-1/7 ready=12:00:30 wake=13:00:00 deliveries=1 owner=0; " \
-    "2/0/8 ready=12:00:20 deliveries=1 extras=1 owner=3"
+    "2/0/8 ready=12:00:20 deliveries=1 additional_deliveries=1 owner=3"
 #define WORKER_SETUP                                                                                        \
     "update pgdisque.job set worker = case when id = 6 then 'bert' when id not in (3, 9) then 'anna' end; " \
     "insert into pgdisque.queue (name) values ('q1'), ('q2')"
-#define GIVEN_AGAIN "1/0/1 ready=12:01:00 deliveries=2 extras=1 owner=4; 1/0/2 deliveries=1 owner=3"
+#define GIVEN_AGAIN \
+    "1/0/1 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=4; 1/0/2 deliveries=1 owner=3"
 #define WORKERS_NOW \
     "select string_agg(id || '=' || worker, ' ' order by id) from pgdisque.job where worker is not null"
 #define BEFORE_ALL "-2147483648", "-32768", "0"
@@ -78,14 +79,14 @@
                       "{@12:00:30,@12:00:41,@11:00:00,@12:00:30,@12:05:00,@12:00:30,@12:00:30,@12:00:20}", \
                       NOW },                                                                               \
           .rows = "1 f; 7 f; 8 f",                                                                         \
-          .left = "1/0/1 ready=12:00:00 deliveries=1 extras=1; "                                           \
+          .left = "1/0/1 ready=12:00:00 deliveries=1 additional_deliveries=1; "                            \
                   "1/0/2 ready=12:00:40 deliveries=1 owner=3; "                                            \
                   "1/0/3 ready=12:00:50 deliveries=1 owner=3; 1/0/4 deliveries=1 owner=3; "                \
                   "1/0/5 ready=12:00:30 expires=11:59:59 owner=3; "                                        \
                   "1/0/6 ready=infinity retry=0 deliveries=1 owner=3; "                                    \
                   "1/0/9 ready=12:05:00 wake=12:05:00; "                                                   \
-                  "2/-1/7 ready=12:00:00 wake=13:00:00 deliveries=1 extras=1; "                            \
-                  "2/0/8 ready=12:00:00 deliveries=1 extras=2" },                                          \
+                  "2/-1/7 ready=12:00:00 wake=13:00:00 deliveries=1 additional_deliveries=1; "             \
+                  "2/0/8 ready=12:00:00 deliveries=1 additional_deliveries=2" },                           \
         { SQL_RELEASE_HELD, "nothing", .params = { NO_KEYS, "{}", NOW } },                                 \
         { SQL_CLAIM_KEYS,                                                                                  \
           "who had it before is forgotten",                                                                \
@@ -111,7 +112,8 @@
           .setup = "update pgdisque.job set worker = 'anna'",                                              \
           .params = { "{1}", "{0}", "{1}", NOW, "4" },                                                     \
           .rows = ANY,                                                                                     \
-          .left = "1/0/1 ready=12:01:00 deliveries=1 extras=1 owner=4; 1/0/2 deliveries=1 owner=3",        \
+          .left = "1/0/1 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=4; 1/0/2 deliveries=1 " \
+                  "owner=3",                                                                               \
           .query = WORKERS_NOW,                                                                            \
           .found = "2=anna" },
 

@@ -55,7 +55,7 @@ static struct job job_of(const char *queue, int64_t id, const char *body) {
                          .lease_us = 5 * US_PER_S,
                          .retry = 5,
                          .nacks = 2,
-                         .extras = 3,
+                         .additional_deliveries = 3,
                          .body = slice_str(body) };
 }
 
