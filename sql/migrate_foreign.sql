@@ -43,7 +43,8 @@ used (class, id, namespace) as (
 select distinct
     pg_catalog.format(
         '%s uses %s',
-        pg_catalog.pg_describe_object(d.classid, d.objid, 0), pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0))
+        pg_catalog.pg_describe_object(d.classid, d.objid, 0),
+        pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0))
         as finding,
     'drop what does not come from pgdisque' as advice
 from ours as o

@@ -282,7 +282,8 @@ set search_path = pg_catalog, pg_temp as $$
 begin
     if unique_keys is null then
         return query select pgdisque.api_add(
-            queue, bodies, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null, unique_for);
+            queue, bodies, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, null,
+            unique_for);
         return;
     end if;
     if cardinality(unique_keys) <> coalesce(cardinality(bodies), 0) then
@@ -299,8 +300,8 @@ begin
     ) as k;
     for i in 1..coalesce(cardinality(bodies), 0) loop
         return query select pgdisque.api_add(
-            queue, bodies[i:i], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys[i],
-            case when unique_keys[i] is not null then unique_for end);
+            queue, bodies[i:i], delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key,
+            unique_keys[i], case when unique_keys[i] is not null then unique_for end);
     end loop;
 end
 $$;
@@ -340,7 +341,8 @@ create or replace function pgdisque.add_jobs(
 ) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select pgdisque.api_add_unique(
-        queue, jobs, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys, unique_for)
+        queue, jobs, delay, retry, ttl, priority, wake, attempts, backoff, deadqueue, group_key, unique_keys,
+        unique_for)
 $$;
 
 create or replace function pgdisque.add_jobs(

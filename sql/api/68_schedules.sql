@@ -116,7 +116,9 @@ begin
     end if;
     if lower(words[1] collate "C") = '@every' then
         if cardinality(words) = 2 and words[2] ~ '^([0-9]{1,9}[smhd])+$' and (
-            select sum(p.part[1]::bigint * case p.part[2] when 's' then 1 when 'm' then 60 when 'h' then 3600 else 86400 end)
+            select sum(
+                p.part[1]::bigint * case p.part[2] when 's' then 1 when 'm' then 60 when 'h' then 3600 else 86400 end
+            )
             from regexp_matches(words[2], '([0-9]+)(.)', 'g') as p (part)
         ) between 1 and 3660 * 86400::bigint then
             return null;

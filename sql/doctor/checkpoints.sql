@@ -10,7 +10,9 @@ from (
     select
         b.checkpoints_req as requested,
         b.checkpoints_timed as timed,
-        greatest(extract(epoch from clock_timestamp() - coalesce(b.stats_reset, pg_postmaster_start_time())), 3600) / 3600
+        greatest(
+            extract(epoch from clock_timestamp() - coalesce(b.stats_reset, pg_postmaster_start_time())), 3600
+        ) / 3600
             as hours
     from pg_stat_bgwriter as b
 ) as c

@@ -34,7 +34,8 @@ select
            end) as finding,
     case
         when l.retry = 0 then 'its consumer died, or never acknowledges: JSCAN STATE active, then DELJOB or ENQUEUE'
-        when l.deliveries >= 10 then 'its consumers die of it, or take longer than its RETRY: SHOW it, then DELJOB or a '
+        when l.deliveries >= 10 then 'its consumers die of it, or take longer than its RETRY: SHOW it, '
+            'then DELJOB or a '
                                      'longer RETRY'
         else 'see whether its consumer still lives; ENQUEUE gives it to another one now'
     end as advice

@@ -3,7 +3,8 @@
 -- params: $1 patience (seconds)
 select
     'warning' as severity,
-    format('vacuum is held back by process %s (user %s, application "%s", %s): its transaction has been open %s, and is %s '
+    format('vacuum is held back by process %s (user %s, application "%s", %s): its transaction '
+        'has been open %s, and is %s '
            'transactions old', o.pid, o.usename, o.application_name, coalesce(o.state, 'state not visible'),
            coalesce('for ' || date_trunc('second', clock_timestamp() - o.xact_start), 'since a time not visible'),
            o.age) as finding,

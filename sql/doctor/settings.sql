@@ -17,7 +17,8 @@ select f.severity, f.finding, f.advice
 from now_set as s,
     lateral (
         values
-            (s.fsync = 'off', 'error', 'fsync is off: a crash of the machine loses jobs that were answered, or all of them',
+            (s.fsync = 'off', 'error', 'fsync is off: a crash of the machine loses jobs that were answered, '
+                'or all of them',
              'fsync = on, and a reload'),
             (s.full_page_writes = 'off', 'error', 'full_page_writes is off: a crash of the machine can tear pages',
              'full_page_writes = on, and a reload'),
@@ -40,7 +41,10 @@ union all
 select
     'error',
     format('autovacuum is off for %I.%I', n.nspname, c.relname),
-    format('alter table pgdisque.%I reset (autovacuum_enabled, toast.autovacuum_enabled)', coalesce(o.relname, c.relname))
+    format(
+        'alter table pgdisque.%I reset (autovacuum_enabled, toast.autovacuum_enabled)',
+        coalesce(o.relname, c.relname)
+    )
 from pg_class as c
 join pg_namespace as n on n.oid = c.relnamespace
 left join pg_class as o on o.reltoastrelid = c.oid and c.relkind = 't'

@@ -3,7 +3,8 @@ select
     'note' as severity,
     format('%s takes %s (indexes %s) for about %s rows', t.name, pg_size_pretty(t.bytes),
            pg_size_pretty(pg_indexes_size(t.oid)), t.live) as finding,
-    format('nothing, if so many jobs may come again: the space is used for them; otherwise, at a quiet time, because it '
+    format('nothing, if so many jobs may come again: the space is used for them; otherwise, '
+        'at a quiet time, because it '
            'stops all work while it runs: vacuum full %s', t.name) as advice
 from (
     select

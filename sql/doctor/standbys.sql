@@ -10,7 +10,10 @@ with configured as (
     from (select current_setting('synchronous_standby_names')) as n (names)
 ),
 connected as (
-    select count(*) filter (where r.state is null or r.state = 'streaming' and r.sync_state in ('sync', 'quorum')) as count
+    select
+        count(*) filter (
+            where r.state is null or r.state = 'streaming' and r.sync_state in ('sync', 'quorum')
+        ) as count
     from pg_stat_replication as r
 ),
 named as (
@@ -22,7 +25,8 @@ named as (
 )
 select
     'error' as severity,
-    format('commits wait for %s synchronous standbys, and %s are connected: every change stands still', c.required, s.count)
+    format('commits wait for %s synchronous standbys, and %s are connected: every change stands still',
+        c.required, s.count)
         as finding,
     'bring the standby back, or take it out of synchronous_standby_names (and reload), which gives up what it is for'
         as advice

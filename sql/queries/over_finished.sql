@@ -7,6 +7,7 @@ select b.bucket
 from generate_series(0, 6) as c (class)
 cross join lateral (
     select
-        (c.class * 4 + (floor(extract(epoch from $1::timestamptz))::bigint / (5 << 3 * c.class) + 3) % 4)::smallint as bucket
+        (c.class * 4
+            + (floor(extract(epoch from $1::timestamptz))::bigint / (5 << 3 * c.class) + 3) % 4)::smallint as bucket
 ) as b
 where pg_relation_size(to_regclass('pgdisque.finished_' || b.bucket)) > 0

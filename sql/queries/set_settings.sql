@@ -61,7 +61,8 @@ slots as (
     insert into pgdisque.slot (queue_id, n)
     select s.queue_id, g.n
     from stored as s
-    cross join lateral generate_series(1, case when s.name = 'max-active' then convert_from(s.value, 'UTF8')::integer end)
+    cross join lateral generate_series(
+        1, case when s.name = 'max-active' then convert_from(s.value, 'UTF8')::integer end)
         as g (n)
     on conflict (queue_id, n) do nothing
 )
