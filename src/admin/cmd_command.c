@@ -1,6 +1,7 @@
 /* COMMAND: replies the table of commands, for clients and for the hints of redis-cli. */
 #include <ctype.h>
 #include <stdio.h>
+#include "acl/right.h"
 #include "base/match.h"
 #include "commands/command_docs.h"
 #include "commands/command_keys.h"
@@ -39,39 +40,22 @@ static void reply_flags(struct req *r, unsigned flags, bool movable) {
         reply_status(r, "movablekeys");
 }
 
-/* ACL categories of a command: the categories of Redis that match its flags, and its group. */
-#define CATEGORIES_MAX 8
-
-static size_t categories_of(const struct command *cmd, const char *out[CATEGORIES_MAX]) {
-    const struct {
-        const char *name;
-        bool in;
-    } categories[] = {
-        { "write", cmd->flags & CMD_WRITE },       { "read", cmd->flags & CMD_READONLY },
-        { "fast", cmd->flags & CMD_FAST },         { "slow", !(cmd->flags & CMD_FAST) },
-        { "blocking", cmd->flags & CMD_BLOCKING }, { "admin", cmd->flags & CMD_ADMIN },
-        { "dangerous", cmd->flags & CMD_ADMIN },
-    };
-    size_t count = 0;
-
-    for (size_t i = 0; i < LENGTH(categories); i++) {
-        if (categories[i].in)
-            out[count++] = categories[i].name;
-    }
-    out[count++] = cmd->group;
-    return count;
+static bool has_category(const struct command *cmd, unsigned category) {
+    return (right_at(cmd->id)->categories >> category & 1) != 0;
 }
 
 static void reply_categories(struct req *r, const struct command *cmd) {
-    const char *categories[CATEGORIES_MAX];
-    size_t count = categories_of(cmd, categories);
+    size_t count = 0;
 
+    for (unsigned i = 0; i < CATEGORY_COUNT; i++)
+        count += has_category(cmd, i);
     reply_array(r, count);
-    for (size_t i = 0; i < count; i++) {
+    for (unsigned i = 0; i < CATEGORY_COUNT; i++) {
         char text[32];
 
-        snprintf(text, sizeof text, "@%s", categories[i]);
-        reply_status(r, text);
+        snprintf(text, sizeof text, "@%s", category_name(i));
+        if (has_category(cmd, i))
+            reply_status(r, text);
     }
 }
 
@@ -115,12 +99,14 @@ static bool of_all(const struct command *cmd, struct slice what) {
     return true;
 }
 
+/* True for a command, or for a subcommand of it. */
 static bool of_category(const struct command *cmd, struct slice what) {
-    const char *categories[CATEGORIES_MAX];
-    size_t count = categories_of(cmd, categories);
+    int category = category_find(what);
 
-    for (size_t i = 0; i < count; i++) {
-        if (slice_is(what, categories[i]))
+    for (unsigned i = 0; i < rights_count() && category >= 0; i++) {
+        const struct right *right = right_at(i);
+
+        if ((right->categories >> category & 1) != 0 && (i == cmd->id || right->command == cmd->id))
             return true;
     }
     return false;

@@ -21,67 +21,53 @@
 /* A live server writes a heartbeat every second. */
 #define SUSPECTED_US (2500 * US_PER_MS)
 
-/* The time of the comparison does not depend on the position of the difference. */
-static bool password_is_right(struct slice given) {
-    const char *right = config.requirepass;
-    size_t len = strlen(right);
-    volatile unsigned char difference = given.len != len;
-
-    for (size_t i = 0; i < len; i++)
-        difference |= (unsigned char)(right[i] ^ (given.len == 0 ? 0 : given.ptr[i % given.len]));
-    return difference == 0;
-}
-
-static void note_wrong_password(struct client *c) {
-    static struct log_kind kind;
-
-    stats.auth_failures++;
-    log_sometimes(&kind, LOG_WARNING_, client_ident(c), "gave a wrong password");
-    client_mute(c);
-}
-
-/* There is one user. Without a password, every client is that user. */
-static bool login_is_right(struct slice user, struct slice password) {
-    return slice_equal(user, SLICE("default")) &&
-           (config.requirepass[0] == '\0' || password_is_right(password));
-}
-
-static void auth_with_password(struct req *r) {
-    struct client *c = r->client;
-
-    if (config.requirepass[0] == '\0') {
-        req_error(r, "ERR Client sent AUTH, but no password is set");
-        return;
-    }
-    c->authenticated = password_is_right(r->argv[1]);
-    if (c->authenticated) {
-        req_ok(r);
-        return;
-    }
-    note_wrong_password(c);
-    req_error(r, "ERR invalid password");
-}
+/* The most bytes of a user name in a log line. */
+#define USER_SHOWN 64
 
 #define WRONG_LOGIN "WRONGPASS invalid username-password pair or user is disabled."
 
-void cmd_auth(struct req *r) {
-    struct client *c = r->client;
+static void note_wrong_password(struct client *c, struct slice name) {
+    static struct log_kind kind;
 
-    if (r->argc == 2) {
-        auth_with_password(r);
-        return;
-    }
+    stats.auth_failures++;
+    log_sometimes(&kind, LOG_WARNING_, client_ident(c), "gave a wrong password for user %s",
+                  log_escape(name, USER_SHOWN));
+    client_mute(c);
+}
+
+/* The user, or NULL: error has been replied, and the caller ends r. */
+static struct user *login_or_reply(struct req *r, struct slice name, struct slice password,
+                                   const char *error) {
+    struct user *u = user_login(name, password);
+
+    if (u != NULL)
+        return u;
+    note_wrong_password(r->client, name);
+    reply_error(r, "%s", error);
+    return NULL;
+}
+
+void cmd_auth(struct req *r) {
+    bool named = r->argc == 3;
+    struct slice name = named ? r->argv[1] : SLICE("default");
+    struct user *u;
+
     if (r->argc > 3) {
         usage_error(r, SYNTAX_ERROR);
         return;
     }
-    c->authenticated = login_is_right(r->argv[1], r->argv[2]);
-    if (c->authenticated) {
-        req_ok(r);
+    if (!named && default_user->grants.nopass) {
+        req_error(r, "ERR Client sent AUTH, but no password is set");
         return;
     }
-    note_wrong_password(c);
-    req_error(r, WRONG_LOGIN);
+    u = login_or_reply(r, name, r->argv[r->argc - 1], named ? WRONG_LOGIN : "ERR invalid password");
+    if (u == NULL) {
+        client_log_out(r->client);
+        req_end(r);
+        return;
+    }
+    client_log_in(r->client, u);
+    req_ok(r);
 }
 
 /* Disque's HELLO: replies this server's ID and all nodes. */
@@ -122,7 +108,8 @@ static void hello_nodes(struct req *r) {
 
 struct handshake {
     int64_t proto;
-    const struct slice *login; /* user and password, or NULL */
+    const struct slice *login; /* name and password, or NULL */
+    struct user *user;         /* the user of that login */
     const struct slice *name;  /* NULL: none given */
 };
 
@@ -151,11 +138,13 @@ static bool parse_handshake_or_reply(struct req *r, struct handshake *h) {
 }
 
 /* All checks come before all changes. */
-static bool check_handshake_or_reply(struct req *r, const struct handshake *h) {
-    if (h->login != NULL && !login_is_right(h->login[0], h->login[1])) {
-        note_wrong_password(r->client);
-        req_error(r, WRONG_LOGIN);
-        return false;
+static bool check_handshake_or_reply(struct req *r, struct handshake *h) {
+    if (h->login != NULL) {
+        h->user = login_or_reply(r, h->login[0], h->login[1], WRONG_LOGIN);
+        if (h->user == NULL) {
+            req_end(r);
+            return false;
+        }
     }
     if (h->login == NULL && !command_authenticated(r->client)) {
         req_error(r, "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
@@ -195,8 +184,8 @@ void cmd_hello(struct req *r) {
     }
     if (!parse_handshake_or_reply(r, &h) || !check_handshake_or_reply(r, &h))
         return;
-    if (h.login != NULL)
-        c->authenticated = true;
+    if (h.user != NULL)
+        client_log_in(c, h.user);
     if (h.name != NULL)
         connection_set_text(&c->name, *h.name);
     c->redis_handshake = true;
@@ -246,7 +235,7 @@ void cmd_reset(struct req *r) {
     multi_discard(c);
     pubsub_unsubscribe_all(c);
     connection_set_text(&c->name, SLICE(""));
-    c->authenticated = false;
+    client_log_out(c);
     c->redis_handshake = false;
     c->no_evict = false;
     c->no_touch = false;

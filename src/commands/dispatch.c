@@ -12,6 +12,7 @@
 #include "commands/monitor.h"
 #include "commands/multi.h"
 #include "commands/refused.h"
+#include "commands/rights.h"
 #include "config/config.h"
 #include "jobs/bootstrap.h"
 #include "net/args.h"
@@ -22,7 +23,7 @@
 
 static const struct command table[] = {
 #define CMD(id, name, arity, flags, order, group, args, summary) \
-    { name, arity, flags, order, cmd_##id, group, args, summary },
+    { COMMAND_##id, name, arity, flags, order, cmd_##id, group, args, summary },
 #include "commands/commands.def"
 #undef CMD
 };
@@ -31,7 +32,7 @@ static struct command_stats counters[LENGTH(table)];
 
 /* A hash table of the names: index in table plus 1, or 0 if the slot is free. It has more than twice as many slots as
  * commands, so that chains are short. */
-#define SLOTS 256
+#define SLOTS 512
 static unsigned char slots[SLOTS];
 
 _Static_assert(LENGTH(table) < SLOTS / 2, "the hash table of command names is too full");
@@ -92,6 +93,7 @@ static void slowlog_resize(void) {
 }
 
 void command_init(void) {
+    rights_init();
     slowlog_resize();
     config_on_change("slowlog-max-len", slowlog_resize);
 }
@@ -101,7 +103,7 @@ bool command_arity_fits(const struct command *cmd, int argc) {
 }
 
 bool command_authenticated(const struct client *c) {
-    return c->authenticated || config.requirepass[0] == '\0';
+    return c->authenticated || users_need_no_login();
 }
 
 /* Secrets, also in malformed commands. */
@@ -348,7 +350,7 @@ static bool dispatch_refuse(struct client *c, struct req *r) {
             "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
             "allowed in this context",
             r->cmd->name);
-    else if (command_names_fit_or_reply(r, r->cmd))
+    else if (command_names_fit_or_reply(r, r->cmd) && (c->user->all || rights_allow_or_reply(r, r->cmd)))
         return false;
     command_stats(r->cmd)->rejected++;
     return true;
@@ -358,6 +360,7 @@ static bool dispatch_refuse(struct client *c, struct req *r) {
 static void dispatch_prepare(const struct client *c, struct req *r) {
     r->cmd = command_lookup(r->argv[0]);
     r->proto = c->proto;
+    req_set_user(r, c->user);
     r->silent = c->reply_mode != REPLY_ON;
     if (r->silent)
         r->out = &r->own; /* not the client's output, from which nothing can be removed */

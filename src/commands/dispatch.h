@@ -38,10 +38,17 @@ bool command_may_start(const struct client *c, const struct req *r);
 bool command_names_fit_or_reply(struct req *r, const struct command *cmd) MUST_CHECK;
 /* Tells whether the arity of cmd allows argc arguments, including the name. */
 bool command_arity_fits(const struct command *cmd, int argc);
-/* True if c has given the password, or if there is no password. */
+/* True if c has logged in, or if clients need no login. */
 bool command_authenticated(const struct client *c);
 /* Tells whether argument i of r is a password, which must not be shown anywhere. r->cmd must be set. */
 bool command_arg_is_secret(const struct req *r, int i);
+
+/* The index of each row. */
+enum command_id {
+#define CMD(id, ...) COMMAND_##id,
+#include "commands/commands.def"
+#undef CMD
+};
 
 /* Each row has a handler. */
 #define CMD(id, ...) void cmd_##id(struct req *r);

@@ -75,6 +75,8 @@ static void multi_keep(struct multi *m, struct req *r) {
     m->bytes += multi_size_of(r);
     kept = req_new(r->argc, r->argv, buf_len(&r->body) > 0 ? &r->body : NULL, NULL);
     kept->cmd = r->cmd;
+    req_set_user(kept, r->user);
+    kept->right = r->right;
     kept->none_is_empty = r->none_is_empty;
     req_settle(r);
     req_join(kept, &r->client->share, MEMORY_MULTI);

@@ -8,6 +8,7 @@
 
 #include "commands/dispatch.h"
 #include "commands/refused.h"
+#include "commands/rights.h"
 #include "net/args.h"
 
 #define SHA1_DIGITS 40
@@ -204,7 +205,8 @@ const struct command *script_command_or_reply(struct req *r) {
         reply_error(r, "ERR Lua redis lib command arguments must be strings or integers");
     else if (reads_only && (cmd->flags & CMD_WRITE))
         reply_error(r, "ERR Write commands are not allowed from read-only scripts.");
-    else if (replace_argv_or_reply(r, s, keys) && command_names_fit_or_reply(r, cmd))
+    else if (replace_argv_or_reply(r, s, keys) && command_names_fit_or_reply(r, cmd) &&
+             (r->user->all || rights_allow_or_reply(r, cmd)))
         return cmd;
     return NULL;
 }

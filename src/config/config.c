@@ -21,6 +21,13 @@ static const struct config_name debug_access[] = {
         { NULL, 0 },
 };
 
+static const struct config_name pubsub_defaults[] = {
+#define X(id, name) { name, id },
+    PUBSUB_DEFAULTS(X)
+#undef X
+        { NULL, 0 },
+};
+
 static const struct config_name job_id_replies[] = {
 #define X(id, name) { name, id },
     JOB_ID_REPLIES(X)

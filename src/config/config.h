@@ -69,6 +69,17 @@ enum debug_access {
 #undef X
 };
 
+/* The channels of a new user. */
+#define PUBSUB_DEFAULTS(X)                 \
+    X(PUBSUB_NO_CHANNELS, "resetchannels") \
+    X(PUBSUB_ALL_CHANNELS, "allchannels")
+
+enum pubsub_default {
+#define X(id, name) id,
+    PUBSUB_DEFAULTS(X)
+#undef X
+};
+
 /* The type of ADDJOB's reply. A client may choose another type than the option. */
 #define JOB_ID_REPLIES(X)      \
     X(JOB_ID_STATUS, "status") \

@@ -81,6 +81,7 @@ static void serve(struct client *c);
 void client_init(struct event_base *base, const struct client_hooks *hooks) {
     clients.base = base;
     clients.hooks = hooks;
+    users_init();
     for (size_t i = 0; i < LENGTH(clients.states); i++)
         list_init(&clients.states[i]);
     list_init(&clients.dirty);
@@ -151,6 +152,7 @@ static struct client *client_new(int fd, bool unix_socket) {
     c->fd = fd;
     c->unix_socket = unix_socket;
     c->proto = 2;
+    c->user = user_hold(default_user);
     c->created_us = c->last_active_us = clock_mono();
     list_init(&c->in_state);
     list_init(&c->in_dirty);
@@ -168,7 +170,7 @@ static struct client *client_new(int fd, bool unix_socket) {
 }
 
 static bool client_is_limited(const struct client *c) {
-    return config.requirepass[0] != '\0' && !c->authenticated;
+    return !c->authenticated && !users_need_no_login();
 }
 
 /* A client that owes its password or its handshake must pay in time, and gives way to others. */
@@ -227,7 +229,7 @@ static const char *client_refusal(int fd, bool unix_socket) {
         return "-ERR max number of clients reached\r\n";
     if (has_too_many(fd, unix_socket))
         return "-ERR max number of clients of one address reached\r\n";
-    if (config.protected_mode && config.requirepass[0] == '\0' && !unix_socket && !socket_is_local(fd))
+    if (config.protected_mode && users_need_no_login() && !unix_socket && !socket_is_local(fd))
         return "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
                "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n";
     return NULL;
@@ -274,6 +276,22 @@ void client_kill(struct client *c, const char *reason) {
     clients.count--;
     event_del(&c->read_event);
     event_del(&c->write_event);
+}
+
+static void set_user(struct client *c, struct user *u) {
+    user_hold(u);
+    user_release(c->user);
+    c->user = u;
+}
+
+void client_log_in(struct client *c, struct user *u) {
+    set_user(c, u);
+    c->authenticated = true;
+}
+
+void client_log_out(struct client *c) {
+    set_user(c, default_user);
+    c->authenticated = false;
 }
 
 void client_close_after_replies(struct client *c) {
@@ -350,6 +368,7 @@ static void client_free(struct client *c) {
     free(c->name);
     free(c->lib_name);
     free(c->lib_ver);
+    user_release(c->user);
     free(c);
 }
 

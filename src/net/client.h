@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <event2/event.h>
+#include "acl/user.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/list.h"
@@ -85,8 +86,9 @@ struct client {
     bool unix_socket;
 
     /* State of commands. */
-    int proto; /* 2 or 3 */
-    bool authenticated;
+    int proto;            /* 2 or 3 */
+    struct user *user;    /* its rights; the default user until it logs in */
+    bool authenticated;   /* it has logged in */
     bool redis_handshake; /* it has sent HELLO n, CLIENT SETINFO or another command of Redis' handshake */
     bool no_evict;
     bool no_touch;
@@ -126,6 +128,10 @@ void client_init(struct event_base *base, const struct client_hooks *hooks);
  * address, it sends an error and closes the socket. */
 void client_accept(int fd, enum socket_kind kind);
 
+/* Gives c the rights of the user. */
+void client_log_in(struct client *c, struct user *u);
+/* Puts c into the state before a login. */
+void client_log_out(struct client *c);
 /* Called after a wrong password. The reply is delayed, longer the more wrong passwords this server got
  * lately. */
 void client_mute(struct client *c);

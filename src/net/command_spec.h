@@ -17,6 +17,11 @@ enum command_flag {
     CMD_LISTENING = 1 << 10, /* runs also while a RESP2 client is subscribed */
     /* it has one statement, in the request's own task, which can be part of a client transaction */
     CMD_JOINS = 1 << 9,
+    /* The access to the queues among its arguments, if it is not that of CMD_READONLY (read) or CMD_WRITE (both). */
+    CMD_KEYS_READ = 1 << 11,  /* takes or shows jobs */
+    CMD_KEYS_WRITE = 1 << 12, /* adds jobs */
+    CMD_KEYS_MOVE = 1 << 13,  /* takes from the first queue and adds to the others */
+    CMD_DANGEROUS = 1 << 14,  /* in the category @dangerous, as all CMD_ADMIN are */
 };
 
 /* The first argument that may be a body, an element, a message or other long bytes. All arguments before it
@@ -40,9 +45,10 @@ enum command_order {
 };
 
 struct command {
-    const char *name; /* lower case */
-    int arity;        /* as in Redis: -n means at least n; 0: any number */
-    unsigned flags;   /* enum command_flag */
+    unsigned short id; /* its index in the table, and its right: acl/right.h */
+    const char *name;  /* lower case */
+    int arity;         /* as in Redis: -n means at least n; 0: any number */
+    unsigned flags;    /* enum command_flag */
     enum command_order order;
     void (*handler)(struct req *r);
     const char *group;   /* "job", "queue", "key", "connection", "server", "cluster" ... */

@@ -127,6 +127,8 @@ void req_end(struct req *r) {
 }
 
 void req_free(struct req *r) {
+    if (r->user != NULL)
+        user_release(r->user);
     memory_change(r->share, r->kind, r->bytes, 0);
     while (r->chunks != NULL) {
         struct req_chunk *next = r->chunks->next;

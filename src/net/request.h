@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "acl/user.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/util.h"
@@ -26,7 +27,9 @@ struct req {
     struct list in_client; /* in the list of the client's requests, the oldest first */
     struct client *client; /* NULL: orphan */
     const struct command *cmd;
-    struct task task; /* its share in a statement, if it needs one */
+    struct user *user;    /* whose rights it has; NULL: the server's own request */
+    unsigned short right; /* the right that its command needs; not set if user->all */
+    struct task task;     /* its share in a statement, if it needs one */
     int argc;
     struct slice *argv; /* argv[0] is the command as sent */
     int proto;          /* 2 or 3 */
@@ -68,6 +71,22 @@ void req_leave(struct req *r);
 void req_settle(struct req *r);
 /* Sets the number of bytes that its handler holds for it in other memory. */
 void req_hold(struct req *r, size_t bytes);
+/* Sets or replaces its user. */
+static inline void req_set_user(struct req *r, struct user *u) {
+    if (r->user == u)
+        return;
+    if (r->user != NULL)
+        user_release(r->user);
+    r->user = user_hold(u);
+}
+/* True if its user may access the queue with its command. access is of enum acl_access. */
+static inline bool req_may_queue(const struct req *r, unsigned access, struct slice queue) {
+    return r->user == NULL || r->user->all || user_may_queue(r->user, r->right, access, queue);
+}
+/* The same for a channel, or for a pattern of PSUBSCRIBE. */
+static inline bool req_may_channel(const struct req *r, struct slice channel, bool is_pattern) {
+    return r->user == NULL || r->user->all || user_may_channel(r->user, r->right, channel, is_pattern);
+}
 /* True if its client has disconnected. Then no reply is needed. */
 bool req_is_orphan(const struct req *r);
 /* Zeroed memory that lives as long as the request. */

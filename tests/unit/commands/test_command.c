@@ -87,6 +87,8 @@ static int reset(void **state) {
     config_defaults();
     memset(&client, 0, sizeof client);
     client.proto = 2;
+    users_init();
+    client.user = default_user;
     list_init(&client.reqs);
     loading = false;
     command_stats_reset();
