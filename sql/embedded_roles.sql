@@ -51,7 +51,9 @@ begin
         union all
         select format(
             'alter %s %s owner to pgdisque',
-            case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence' else 'table' end,
+            case c.relkind
+                when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence' else 'table'
+            end,
             c.oid::regclass)
         from place
         join pg_class as c on c.relnamespace = place.oid

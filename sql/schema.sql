@@ -63,702 +63,6 @@ CREATE TABLE pgdisque.deadqueue_graph (
 )
 WITH (fillfactor='50', autovacuum_vacuum_threshold='1000');
 
-CREATE TABLE pgdisque.finished (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-PARTITION BY LIST (bucket);
-ALTER TABLE ONLY pgdisque.finished ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_0 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_0 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_0 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_1 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_1 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_1 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_10 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_10 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_10 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_11 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_11 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_11 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_12 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_12 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_12 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_13 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_13 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_13 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_14 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_14 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_14 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_15 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_15 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_15 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_16 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_16 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_16 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_17 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_17 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_17 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_18 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_18 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_18 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_19 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_19 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_19 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_2 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_2 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_2 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_20 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_20 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_20 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_21 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_21 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_21 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_22 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_22 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_22 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_23 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_23 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_23 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_24 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_24 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_24 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_25 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_25 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_25 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_26 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_26 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_26 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_27 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_27 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_27 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_3 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_3 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_3 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_4 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_4 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_4 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_5 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_5 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_5 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_6 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_6 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_6 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_7 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_7 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_7 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_8 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_8 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_8 ALTER COLUMN body SET COMPRESSION lz4;
-
-CREATE TABLE pgdisque.finished_9 (
-    id bigint NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    keep_until timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    queue_id integer NOT NULL,
-    retry integer NOT NULL,
-    delay integer NOT NULL,
-    deliveries integer NOT NULL,
-    nacks integer NOT NULL,
-    additional_deliveries integer NOT NULL,
-    rank smallint NOT NULL,
-    replicate smallint NOT NULL,
-    bucket smallint NOT NULL,
-    node smallint NOT NULL,
-    worker text NOT NULL,
-    error bytea,
-    result bytea,
-    body bytea NOT NULL
-)
-WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
-ALTER TABLE ONLY pgdisque.finished_9 ALTER COLUMN result SET COMPRESSION lz4;
-ALTER TABLE ONLY pgdisque.finished_9 ALTER COLUMN body SET COMPRESSION lz4;
-
 CREATE TABLE pgdisque.job (
     id bigint NOT NULL,
     ready_at timestamp with time zone NOT NULL,
@@ -864,6 +168,702 @@ CREATE TABLE pgdisque.queue_setting (
     value bytea NOT NULL
 );
 
+CREATE TABLE pgdisque.retained (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+PARTITION BY LIST (bucket);
+ALTER TABLE ONLY pgdisque.retained ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_0 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_0 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_0 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_1 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_1 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_1 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_10 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_10 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_10 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_11 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_11 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_11 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_12 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_12 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_12 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_13 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_13 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_13 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_14 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_14 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_14 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_15 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_15 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_15 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_16 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_16 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_16 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_17 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_17 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_17 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_18 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_18 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_18 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_19 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_19 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_19 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_2 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_2 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_2 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_20 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_20 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_20 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_21 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_21 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_21 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_22 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_22 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_22 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_23 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_23 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_23 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_24 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_24 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_24 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_25 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_25 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_25 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_26 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_26 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_26 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_27 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_27 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_27 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_3 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_3 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_3 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_4 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_4 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_4 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_5 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_5 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_5 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_6 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_6 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_6 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_7 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_7 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_7 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_8 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_8 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_8 ALTER COLUMN body SET COMPRESSION lz4;
+
+CREATE TABLE pgdisque.retained_9 (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    queue_id integer NOT NULL,
+    retry integer NOT NULL,
+    delay integer NOT NULL,
+    deliveries integer NOT NULL,
+    nacks integer NOT NULL,
+    additional_deliveries integer NOT NULL,
+    rank smallint NOT NULL,
+    replicate smallint NOT NULL,
+    bucket smallint NOT NULL,
+    node smallint NOT NULL,
+    worker text NOT NULL,
+    error bytea,
+    result bytea,
+    body bytea NOT NULL
+)
+WITH (autovacuum_enabled=off, toast.autovacuum_enabled=off);
+ALTER TABLE ONLY pgdisque.retained_9 ALTER COLUMN result SET COMPRESSION lz4;
+ALTER TABLE ONLY pgdisque.retained_9 ALTER COLUMN body SET COMPRESSION lz4;
+
 CREATE TABLE pgdisque.schedule (
     id bigint NOT NULL,
     revision bigint DEFAULT 1 NOT NULL,
@@ -935,61 +935,61 @@ CREATE TABLE pgdisque.unique_key (
     key bytea NOT NULL
 );
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_0 FOR VALUES IN ('0');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_0 FOR VALUES IN ('0');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_1 FOR VALUES IN ('1');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_1 FOR VALUES IN ('1');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_10 FOR VALUES IN ('10');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_10 FOR VALUES IN ('10');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_11 FOR VALUES IN ('11');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_11 FOR VALUES IN ('11');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_12 FOR VALUES IN ('12');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_12 FOR VALUES IN ('12');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_13 FOR VALUES IN ('13');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_13 FOR VALUES IN ('13');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_14 FOR VALUES IN ('14');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_14 FOR VALUES IN ('14');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_15 FOR VALUES IN ('15');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_15 FOR VALUES IN ('15');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_16 FOR VALUES IN ('16');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_16 FOR VALUES IN ('16');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_17 FOR VALUES IN ('17');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_17 FOR VALUES IN ('17');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_18 FOR VALUES IN ('18');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_18 FOR VALUES IN ('18');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_19 FOR VALUES IN ('19');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_19 FOR VALUES IN ('19');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_2 FOR VALUES IN ('2');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_2 FOR VALUES IN ('2');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_20 FOR VALUES IN ('20');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_20 FOR VALUES IN ('20');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_21 FOR VALUES IN ('21');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_21 FOR VALUES IN ('21');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_22 FOR VALUES IN ('22');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_22 FOR VALUES IN ('22');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_23 FOR VALUES IN ('23');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_23 FOR VALUES IN ('23');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_24 FOR VALUES IN ('24');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_24 FOR VALUES IN ('24');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_25 FOR VALUES IN ('25');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_25 FOR VALUES IN ('25');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_26 FOR VALUES IN ('26');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_26 FOR VALUES IN ('26');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_27 FOR VALUES IN ('27');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_27 FOR VALUES IN ('27');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_3 FOR VALUES IN ('3');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_3 FOR VALUES IN ('3');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_4 FOR VALUES IN ('4');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_4 FOR VALUES IN ('4');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_5 FOR VALUES IN ('5');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_5 FOR VALUES IN ('5');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_6 FOR VALUES IN ('6');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_6 FOR VALUES IN ('6');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_7 FOR VALUES IN ('7');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_7 FOR VALUES IN ('7');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_8 FOR VALUES IN ('8');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_8 FOR VALUES IN ('8');
 
-ALTER TABLE ONLY pgdisque.finished ATTACH PARTITION pgdisque.finished_9 FOR VALUES IN ('9');
+ALTER TABLE ONLY pgdisque.retained ATTACH PARTITION pgdisque.retained_9 FOR VALUES IN ('9');
 
 ALTER TABLE ONLY pgdisque.api
     ADD CONSTRAINT api_pkey PRIMARY KEY (only_row);
@@ -1005,93 +1005,6 @@ ALTER TABLE ONLY pgdisque.dead_job
 
 ALTER TABLE ONLY pgdisque.deadqueue_graph
     ADD CONSTRAINT deadqueue_graph_pkey PRIMARY KEY (only_row);
-
-ALTER TABLE ONLY pgdisque.finished
-    ADD CONSTRAINT finished_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_0
-    ADD CONSTRAINT finished_0_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_10
-    ADD CONSTRAINT finished_10_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_11
-    ADD CONSTRAINT finished_11_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_12
-    ADD CONSTRAINT finished_12_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_13
-    ADD CONSTRAINT finished_13_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_14
-    ADD CONSTRAINT finished_14_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_15
-    ADD CONSTRAINT finished_15_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_16
-    ADD CONSTRAINT finished_16_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_17
-    ADD CONSTRAINT finished_17_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_18
-    ADD CONSTRAINT finished_18_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_19
-    ADD CONSTRAINT finished_19_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_1
-    ADD CONSTRAINT finished_1_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_20
-    ADD CONSTRAINT finished_20_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_21
-    ADD CONSTRAINT finished_21_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_22
-    ADD CONSTRAINT finished_22_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_23
-    ADD CONSTRAINT finished_23_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_24
-    ADD CONSTRAINT finished_24_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_25
-    ADD CONSTRAINT finished_25_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_26
-    ADD CONSTRAINT finished_26_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_27
-    ADD CONSTRAINT finished_27_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_2
-    ADD CONSTRAINT finished_2_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_3
-    ADD CONSTRAINT finished_3_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_4
-    ADD CONSTRAINT finished_4_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_5
-    ADD CONSTRAINT finished_5_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_6
-    ADD CONSTRAINT finished_6_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_7
-    ADD CONSTRAINT finished_7_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_8
-    ADD CONSTRAINT finished_8_pkey PRIMARY KEY (queue_id, rank, id, bucket);
-
-ALTER TABLE ONLY pgdisque.finished_9
-    ADD CONSTRAINT finished_9_pkey PRIMARY KEY (queue_id, rank, id, bucket);
 
 ALTER TABLE ONLY pgdisque.job_group
     ADD CONSTRAINT job_group_pkey PRIMARY KEY (queue_id, key);
@@ -1116,6 +1029,93 @@ ALTER TABLE ONLY pgdisque.queue
 
 ALTER TABLE ONLY pgdisque.queue_setting
     ADD CONSTRAINT queue_setting_pkey PRIMARY KEY (queue_id, name);
+
+ALTER TABLE ONLY pgdisque.retained
+    ADD CONSTRAINT retained_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_0
+    ADD CONSTRAINT retained_0_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_10
+    ADD CONSTRAINT retained_10_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_11
+    ADD CONSTRAINT retained_11_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_12
+    ADD CONSTRAINT retained_12_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_13
+    ADD CONSTRAINT retained_13_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_14
+    ADD CONSTRAINT retained_14_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_15
+    ADD CONSTRAINT retained_15_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_16
+    ADD CONSTRAINT retained_16_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_17
+    ADD CONSTRAINT retained_17_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_18
+    ADD CONSTRAINT retained_18_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_19
+    ADD CONSTRAINT retained_19_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_1
+    ADD CONSTRAINT retained_1_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_20
+    ADD CONSTRAINT retained_20_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_21
+    ADD CONSTRAINT retained_21_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_22
+    ADD CONSTRAINT retained_22_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_23
+    ADD CONSTRAINT retained_23_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_24
+    ADD CONSTRAINT retained_24_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_25
+    ADD CONSTRAINT retained_25_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_26
+    ADD CONSTRAINT retained_26_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_27
+    ADD CONSTRAINT retained_27_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_2
+    ADD CONSTRAINT retained_2_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_3
+    ADD CONSTRAINT retained_3_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_4
+    ADD CONSTRAINT retained_4_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_5
+    ADD CONSTRAINT retained_5_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_6
+    ADD CONSTRAINT retained_6_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_7
+    ADD CONSTRAINT retained_7_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_8
+    ADD CONSTRAINT retained_8_pkey PRIMARY KEY (queue_id, rank, id, bucket);
+
+ALTER TABLE ONLY pgdisque.retained_9
+    ADD CONSTRAINT retained_9_pkey PRIMARY KEY (queue_id, rank, id, bucket);
 
 ALTER TABLE ONLY pgdisque.schedule
     ADD CONSTRAINT schedule_pkey PRIMARY KEY (id);
@@ -1143,59 +1143,59 @@ CREATE INDEX schedule_next ON pgdisque.schedule USING btree (next_at);
 
 CREATE INDEX unique_key_until ON pgdisque.unique_key USING btree (until);
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_0_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_0_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_10_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_10_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_11_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_11_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_12_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_12_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_13_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_13_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_14_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_14_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_15_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_15_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_16_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_16_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_17_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_17_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_18_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_18_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_19_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_19_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_1_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_1_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_20_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_20_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_21_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_21_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_22_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_22_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_23_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_23_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_24_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_24_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_25_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_25_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_26_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_26_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_27_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_27_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_2_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_2_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_3_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_3_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_4_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_4_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_5_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_5_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_6_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_6_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_7_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_7_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_8_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_8_pkey;
 
-ALTER INDEX pgdisque.finished_pkey ATTACH PARTITION pgdisque.finished_9_pkey;
+ALTER INDEX pgdisque.retained_pkey ATTACH PARTITION pgdisque.retained_9_pkey;
 

@@ -24,7 +24,7 @@ $$;
 
 -- Deletes jobs in any state, and returns their number. An ID may have a token: ID:token. It is skipped if the
 -- job was put back or delivered again since the token was given. Jobs are retained as their queue's retention
--- says, and for a minute if there is a result. finish_jobs.sql describes the tables.
+-- says, and for a minute if there is a result. retain_jobs.sql describes the tables.
 create or replace function pgdisque.ack_jobs(ids text[], result bytea default null) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
@@ -57,7 +57,7 @@ begin
         from gone as g
     ),
     kept as (
-        insert into pgdisque.finished as f (
+        insert into pgdisque.retained as f (
             id, finished_at, keep_until, expires_at, queue_id, retry, delay, deliveries, nacks,
             additional_deliveries, rank, replicate, bucket, node, worker, error, result, body
         )

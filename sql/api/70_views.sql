@@ -55,7 +55,7 @@ select
     f.finished_at, f.keep_until, f.retry, f.delay, f.deliveries, f.nacks,
     f.additional_deliveries as additional_deliveries, f.node, f.worker, pgdisque.queue_name(f.error) as error,
     f.result, f.body, f.queue_id, f.rank, f.id as number
-from pgdisque.finished as f
+from pgdisque.retained as f
 join pgdisque.queue as q on q.id = f.queue_id
 cross join pgdisque.secret as s
 left join pgdisque.node as n on n.number = pgdisque.api_node(f.id)

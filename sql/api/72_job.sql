@@ -57,7 +57,7 @@ begin
     end loop;
     return query
     select 'done', f.result
-    from pgdisque.finished as f
+    from pgdisque.retained as f
     where f.queue_id = key.queue_id
       and f.rank = key.rank
       and f.id = key.id

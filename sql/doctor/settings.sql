@@ -59,5 +59,5 @@ where (n.nspname = 'pgdisque' or o.relnamespace = to_regnamespace('pgdisque'))
   and not exists (
       select
       from pg_inherits as i
-      where i.inhrelid = coalesce(o.oid, c.oid) and i.inhparent = to_regclass('pgdisque.finished')
+      where i.inhrelid = coalesce(o.oid, c.oid) and i.inhparent = to_regclass('pgdisque.retained')
   )

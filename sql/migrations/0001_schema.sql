@@ -291,9 +291,9 @@ create table pgdisque.deadqueue_graph (
 insert into pgdisque.deadqueue_graph default values;
 
 -- QCONFIG retention: retained jobs, in tables that are emptied as a whole. The bucket of a job is its table:
--- finish_jobs.sql. The tables are never dropped, because creating and dropping tables bloats the catalog and
+-- retain_jobs.sql. The tables are never dropped, because creating and dropping tables bloats the catalog and
 -- locks all of them.
-create table pgdisque.finished (
+create table pgdisque.retained (
     id          bigint not null,
     finished_at timestamptz not null,
     keep_until  timestamptz not null,
@@ -322,7 +322,7 @@ begin
     begin
         alter table pgdisque.job alter column body set compression lz4;
         alter table pgdisque.dead_job alter column body set compression lz4;
-        alter table pgdisque.finished
+        alter table pgdisque.retained
             alter column body set compression lz4,
             alter column result set compression lz4;
     exception
@@ -332,7 +332,7 @@ begin
     -- No row is updated or deleted here, so vacuum has nothing to do before a table is emptied.
     for bucket in 0..27 loop
         execute format(
-            'create table pgdisque.finished_%s partition of pgdisque.finished for values in (%s) '
+            'create table pgdisque.retained_%s partition of pgdisque.retained for values in (%s) '
             'with (autovacuum_enabled = off, toast.autovacuum_enabled = off)', bucket, bucket);
     end loop;
 end

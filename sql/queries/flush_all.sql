@@ -3,4 +3,4 @@
 -- locks: the tables, exclusively
 truncate pgdisque.job, pgdisque.dead_job, pgdisque.queue_counter, pgdisque.queue_setting, pgdisque.unique_key,
 pgdisque.slot,
-    pgdisque.bucket, pgdisque.job_group, pgdisque.finished
+    pgdisque.bucket, pgdisque.job_group, pgdisque.retained

@@ -18,15 +18,15 @@
 #include "queue/queue.h"
 #include "queue/settings.h"
 
-/* Arguments of the finish_jobs statement. */
-struct finish {
+/* Arguments of the retain_jobs statement. */
+struct retain {
     struct slice result; /* ptr NULL: none */
     char worker[WORKER_NAME_MAX + 1];
 };
 
 static const struct slice no_result = { NULL, 0 };
 
-static struct finish *finish_of(const struct req *r) {
+static struct retain *retain_of(const struct req *r) {
     return job_ids(r)->own;
 }
 
@@ -43,13 +43,13 @@ static void end_ack(struct req *r) {
     dead_delete_or_reply(r);
 }
 
-/* A job that the first try retained looks like a job that the second try retained. finished_recall() counts
+/* A job that the first try retained looks like a job that the second try retained. retained_recall() counts
  * both. */
 static void acked(struct task **tasks, size_t count, const PGresult *rows, int row, bool kept,
                   int group_col) {
     struct job_key key;
     struct req *r = job_ids_find(tasks, count, row_int4(rows, row, COL_ACK_JOBS_ORDINAL), &key);
-    const struct finish *f = finish_of(r);
+    const struct retain *f = retain_of(r);
 
     if (row_null(rows, row, COL_ACK_JOBS_QUEUED_SINCE)) {
         job_ids_set_stale(tasks, count, row_int4(rows, row, COL_ACK_JOBS_ORDINAL));
@@ -116,7 +116,7 @@ struct op op_ack_tokens = {
 
 /* ---- jobs that may be retained ---- */
 
-static void finish_begin(struct params *p) {
+static void retain_begin(struct params *p) {
     params_set_time(p, 7, clock_db());
     params_set_int2(p, 8, (int16_t)node_self()->number);
 }
@@ -133,9 +133,9 @@ static void encode_retention(struct params *p, const struct req *r, int32_t queu
         params_null(p, 4, PARAM_INT4);
 }
 
-static void finish_encode(struct params *p, struct task *t) {
+static void retain_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
-    struct finish *f = finish_of(r);
+    struct retain *f = retain_of(r);
 
     job_ids_encode(p, t);
     job_ids_encode_tokens(p, 3, t);
@@ -152,35 +152,35 @@ static void finish_encode(struct params *p, struct task *t) {
 }
 
 /* Columns: ordinal, queued_since, is_kept, group_key. */
-static void finish_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void retain_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
-        acked(tasks, count, rows, i, row_bool(rows, i, COL_FINISH_JOBS_IS_KEPT), COL_FINISH_JOBS_GROUP_KEY);
+        acked(tasks, count, rows, i, row_bool(rows, i, COL_RETAIN_JOBS_IS_KEPT), COL_RETAIN_JOBS_GROUP_KEY);
     for (size_t i = 0; i < count; i++) {
         if (job_ids(REQ_OF_TASK(tasks[i]))->unknown)
-            finished_recall(REQ_OF_TASK(tasks[i]));
+            retained_recall(REQ_OF_TASK(tasks[i]));
         else
             end_ack(REQ_OF_TASK(tasks[i]));
     }
 }
 
 /* op.answer_lost: the transaction was committed. */
-static void finish_lost(struct task *t) {
+static void retain_lost(struct task *t) {
     job_ids(REQ_OF_TASK(t))->unknown = true;
-    finished_recall(REQ_OF_TASK(t));
+    retained_recall(REQ_OF_TASK(t));
 }
 
-struct op op_finish_jobs = {
-    .name = "finish_jobs",
-    .stmt = SQL_FINISH_JOBS,
+struct op op_retain_jobs = {
+    .name = "retain_jobs",
+    .stmt = SQL_RETAIN_JOBS,
     .names_jobs = true,
     .conn = CONN_WRITE,
-    .begin = finish_begin,
-    .encode = finish_encode,
-    .done = finish_done,
+    .begin = retain_begin,
+    .encode = retain_encode,
+    .done = retain_done,
     .fail = job_ids_fail,
     .again = job_ids_again,
     .shares = true,
-    .answer_lost = finish_lost,
+    .answer_lost = retain_lost,
 };
 
 /* ---- commands ---- */
@@ -196,14 +196,14 @@ static bool may_be_kept(const struct req *r) {
 }
 
 static void take_long_way(struct req *r, struct slice result) {
-    struct finish *f = req_alloc(r, sizeof *f);
+    struct retain *f = req_alloc(r, sizeof *f);
 
     f->result = result;
     if (r->client != NULL)
         snprintf(f->worker, sizeof f->worker, "%s", worker_name(worker_of(r->client)));
     job_ids(r)->own = f;
     r->task.bytes += job_ids(r)->count * (result.len + strlen(f->worker));
-    r->task.op = &op_finish_jobs;
+    r->task.op = &op_retain_jobs;
 }
 
 /* The IDs of r have been parsed. All requests about jobs of a queue with retention use the same statement, so

@@ -61,7 +61,7 @@ static void read_show_done(struct task **tasks, size_t count, const PGresult *ro
         struct req *r = REQ_OF_TASK(tasks[i]);
 
         if (job_ids(r)->hits == 0)
-            finished_show(r);
+            retained_show(r);
         else
             req_end(r);
     }
@@ -176,7 +176,7 @@ struct op op_peek_last = {
     X(SCAN_ACKED, "acked")         \
     X(SCAN_WAIT_REPL, "wait-repl") \
     X(SCAN_DEAD, "dead")           \
-    X(SCAN_FINISHED, "done")
+    X(SCAN_RETAINED, "done")
 
 enum {
 #define X(id, name) id,
@@ -191,7 +191,7 @@ static const char *const state_names[] = {
 };
 
 /* The stages of a scan: live jobs, dead letters, retained jobs. STATE selects stages. */
-enum scan_stage { STAGE_LIVING, STAGE_DEAD, STAGE_FINISHED, STAGE_END };
+enum scan_stage { STAGE_LIVING, STAGE_DEAD, STAGE_RETAINED, STAGE_END };
 
 struct job_scan {
     int64_t count;
@@ -319,8 +319,8 @@ static void reply_scan(struct req *r, int64_t cursor) {
 }
 
 static struct op *scan_op(const struct job_scan *s) {
-    if (s->stage == STAGE_FINISHED)
-        return &op_scan_finished;
+    if (s->stage == STAGE_RETAINED)
+        return &op_scan_retained;
     if (s->stage == STAGE_DEAD)
         return s->q != NULL ? &op_scan_queue_dead : &op_scan_dead;
     return s->q != NULL ? &op_scan_queue : &op_scan_jobs;
@@ -333,8 +333,8 @@ static struct job_key scan_beginning(const struct job_scan *s) {
 /* True if the request asks for jobs of that stage. */
 static bool wants_stage(const struct job_scan *s, enum scan_stage stage) {
     if (stage == STAGE_LIVING)
-        return s->states == 0 || (s->states & ~(1u << SCAN_DEAD | 1u << SCAN_FINISHED)) != 0;
-    return (s->states & 1u << (stage == STAGE_DEAD ? SCAN_DEAD : SCAN_FINISHED)) != 0;
+        return s->states == 0 || (s->states & ~(1u << SCAN_DEAD | 1u << SCAN_RETAINED)) != 0;
+    return (s->states & 1u << (stage == STAGE_DEAD ? SCAN_DEAD : SCAN_RETAINED)) != 0;
 }
 
 /* Advances to the first wanted stage, beginning with the current one. */
@@ -403,9 +403,9 @@ static void scan_encode(struct params *p, struct task *t) {
     }
     params_set_time(p, 4, clock_db());
     params_set_bool(p, 5, s->whole);
-    if (s->stage == STAGE_FINISHED)
+    if (s->stage == STAGE_RETAINED)
         params_set_int4(p, 6, s->q != NULL ? s->q->id : INT32_MAX);
-    params_set_int8(p, s->stage == STAGE_FINISHED ? 7 : 6, s->bytes);
+    params_set_int8(p, s->stage == STAGE_RETAINED ? 7 : 6, s->bytes);
 }
 
 /* Builds the reply of a job in the request's buffer, and moves it to s->found. */
@@ -439,7 +439,7 @@ static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
     (void)count;
     for (int i = 0; i < n; i++) {
         struct job_view v =
-            s->stage == STAGE_FINISHED ? job_view_read_finished(rows, i) : job_view_read(rows, i);
+            s->stage == STAGE_RETAINED ? job_view_read_retained(rows, i) : job_view_read(rows, i);
 
         s->after = v.key;
         if (state_matches(s, &v))
@@ -507,9 +507,9 @@ struct op op_scan_queue_dead = {
     .fail = scan_fail,
 };
 
-struct op op_scan_finished = {
-    .name = "scan_finished",
-    .stmt = SQL_SCAN_FINISHED,
+struct op op_scan_retained = {
+    .name = "scan_retained",
+    .stmt = SQL_SCAN_RETAINED,
     .conn = CONN_READ,
     .alone = true,
     .encode = scan_encode,

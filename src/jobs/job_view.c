@@ -10,7 +10,7 @@
 #define AWAKE_AHEAD_MS 500
 #define SHOW_FIELDS 16
 #define ATTEMPTS_FIELDS 5
-#define FINISHED_FIELDS 6
+#define RETAINED_FIELDS 6
 
 static void read_attempts(struct job_view *v, const PGresult *rows, int row) {
     for (int col = COL_SCAN_JOBS_ATTEMPTS; col <= COL_SCAN_JOBS_DIED_AT; col++)
@@ -48,24 +48,24 @@ struct job_view job_view_read(const PGresult *rows, int row) {
     return v;
 }
 
-struct job_view job_view_read_finished(const PGresult *rows, int row) {
+struct job_view job_view_read_retained(const PGresult *rows, int row) {
     return (struct job_view){
-        .key = row_full_key(rows, row, COL_SCAN_FINISHED_QUEUE_ID),
-        .finished = true,
+        .key = row_full_key(rows, row, COL_SCAN_RETAINED_QUEUE_ID),
+        .retained = true,
         .ready_at = TIME_NEVER,
-        .finished_at = row_time(rows, row, COL_SCAN_FINISHED_FINISHED_AT),
-        .keep_until = row_time(rows, row, COL_SCAN_FINISHED_KEEP_UNTIL),
-        .expires_at = row_time(rows, row, COL_SCAN_FINISHED_EXPIRES_AT),
-        .retry = row_int4(rows, row, COL_SCAN_FINISHED_RETRY),
-        .delay = row_int4(rows, row, COL_SCAN_FINISHED_DELAY),
-        .deliveries = row_int4(rows, row, COL_SCAN_FINISHED_DELIVERIES),
-        .nacks = row_int4(rows, row, COL_SCAN_FINISHED_NACKS),
-        .additional_deliveries = row_int4(rows, row, COL_SCAN_FINISHED_ADDITIONAL_DELIVERIES),
-        .replicate = row_int2(rows, row, COL_SCAN_FINISHED_REPLICATE),
-        .worker = row_bytes(rows, row, COL_SCAN_FINISHED_WORKER),
-        .error = row_bytes_or_null(rows, row, COL_SCAN_FINISHED_ERROR),
-        .result = row_bytes_or_null(rows, row, COL_SCAN_FINISHED_RESULT),
-        .body = row_bytes_or_null(rows, row, COL_SCAN_FINISHED_BODY),
+        .finished_at = row_time(rows, row, COL_SCAN_RETAINED_FINISHED_AT),
+        .keep_until = row_time(rows, row, COL_SCAN_RETAINED_KEEP_UNTIL),
+        .expires_at = row_time(rows, row, COL_SCAN_RETAINED_EXPIRES_AT),
+        .retry = row_int4(rows, row, COL_SCAN_RETAINED_RETRY),
+        .delay = row_int4(rows, row, COL_SCAN_RETAINED_DELAY),
+        .deliveries = row_int4(rows, row, COL_SCAN_RETAINED_DELIVERIES),
+        .nacks = row_int4(rows, row, COL_SCAN_RETAINED_NACKS),
+        .additional_deliveries = row_int4(rows, row, COL_SCAN_RETAINED_ADDITIONAL_DELIVERIES),
+        .replicate = row_int2(rows, row, COL_SCAN_RETAINED_REPLICATE),
+        .worker = row_bytes(rows, row, COL_SCAN_RETAINED_WORKER),
+        .error = row_bytes_or_null(rows, row, COL_SCAN_RETAINED_ERROR),
+        .result = row_bytes_or_null(rows, row, COL_SCAN_RETAINED_RESULT),
+        .body = row_bytes_or_null(rows, row, COL_SCAN_RETAINED_BODY),
     };
 }
 
@@ -73,7 +73,7 @@ struct job_view job_view_read_finished(const PGresult *rows, int row) {
  * server is ahead. It also may wait in its group. With RETRY 0 such a row cannot be told from a job that was
  * dequeued or is held back after a restore: false. */
 static bool is_free(const struct job_view *v) {
-    return !v->owned && !v->delayed && !v->finished && v->died_at == 0 &&
+    return !v->owned && !v->delayed && !v->retained && v->died_at == 0 &&
            (v->ready_at != TIME_NEVER || v->retry > 0);
 }
 
@@ -157,7 +157,7 @@ static void reply_times(struct req *r, const struct job_view *v) {
     else
         reply_int(r, requeue_ms);
     reply_bulk_str(r, "next-awake-within");
-    if (v->finished)
+    if (v->retained)
         reply_null_bulk(r);
     else
         reply_int(r, awake_within(v, requeue_ms));
@@ -166,7 +166,7 @@ static void reply_times(struct req *r, const struct job_view *v) {
 static const char *state_name(const struct job_view *v) {
     if (v->died_at != 0)
         return "dead";
-    if (v->finished)
+    if (v->retained)
         return "done";
     return job_view_is_queued(v) ? "queued" : "active";
 }
@@ -199,7 +199,7 @@ static void reply_keys(struct req *r, const struct job_view *v) {
         pair_bytes(r, "group", v->group_key);
 }
 
-static void reply_finished(struct req *r, const struct job_view *v) {
+static void reply_retained(struct req *r, const struct job_view *v) {
     job_view_pair_int(r, "deliveries", v->deliveries);
     job_view_pair_int(r, "finished-at", v->finished_at / US_PER_MS);
     job_view_pair_int(r, "kept-for", at_least_zero(v->keep_until - clock_db() + US_PER_S - 1) / US_PER_S);
@@ -209,8 +209,8 @@ static void reply_finished(struct req *r, const struct job_view *v) {
 }
 
 static size_t field_count(const struct job_view *v) {
-    if (v->finished)
-        return SHOW_FIELDS + FINISHED_FIELDS;
+    if (v->retained)
+        return SHOW_FIELDS + RETAINED_FIELDS;
     return SHOW_FIELDS + (v->has_attempts ? ATTEMPTS_FIELDS + (v->died_at != 0) : 0) +
            (v->unique_key.ptr != NULL) + (v->group_key.ptr != NULL);
 }
@@ -242,6 +242,6 @@ void job_view_reply_all(struct req *r, const struct job_view *v) {
     job_view_pair_int(r, "priority", -v->key.rank);
     reply_attempts(r, v);
     reply_keys(r, v);
-    if (v->finished)
-        reply_finished(r, v);
+    if (v->retained)
+        reply_retained(r, v);
 }

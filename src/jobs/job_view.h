@@ -29,7 +29,7 @@ struct job_view {
     struct slice unique_key; /* ptr NULL: none */
     struct slice group_key;
     /* Set for a retained job, as are deliveries and error. */
-    bool finished;
+    bool retained;
     int64_t finished_at;
     int64_t keep_until;
     struct slice worker; /* name of the worker that acknowledged it */
@@ -38,8 +38,8 @@ struct job_view {
 
 /* Reads a row of show_jobs, scan_*, or peek_* (whose last column is the body). */
 struct job_view job_view_read(const PGresult *rows, int row);
-/* The same for show_finished and scan_finished. */
-struct job_view job_view_read_finished(const PGresult *rows, int row);
+/* The same for show_retained and scan_retained. */
+struct job_view job_view_read_retained(const PGresult *rows, int row);
 bool job_view_is_queued(const struct job_view *v);
 /* Replies the array of SHOW. */
 void job_view_reply_all(struct req *r, const struct job_view *v);

@@ -18,7 +18,7 @@ static void retained_set_now(struct params *p) {
 
 /* ---- ACKJOB after a lost connection ---- */
 
-void finished_recall(struct req *r) {
+void retained_recall(struct req *r) {
     r->task.op = &op_recall;
     batch_add(&r->task);
 }
@@ -92,17 +92,17 @@ struct op op_recall = {
 
 /* ---- SHOW ---- */
 
-void finished_show(struct req *r) {
-    r->task.op = &op_show_finished;
+void retained_show(struct req *r) {
+    r->task.op = &op_show_retained;
     batch_add(&r->task);
 }
 
 static void retained_show_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_SHOW_FINISHED_ORDINAL), &key);
+        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_SHOW_RETAINED_ORDINAL), &key);
 
-        struct job_view v = job_view_read_finished(rows, i);
+        struct job_view v = job_view_read_retained(rows, i);
 
         job_ids(r)->hits++;
         job_view_reply_all(r, &v);
@@ -120,9 +120,9 @@ static void show_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-struct op op_show_finished = {
-    .name = "show_finished",
-    .stmt = SQL_SHOW_FINISHED,
+struct op op_show_retained = {
+    .name = "show_retained",
+    .stmt = SQL_SHOW_RETAINED,
     .conn = CONN_READ,
     .begin = retained_set_now,
     .encode = job_ids_encode,
@@ -132,11 +132,11 @@ struct op op_show_finished = {
 
 /* ---- emptying the tables ---- */
 
-static struct task over = { .op = &op_over_finished, .rows = 1 };
-static struct task empty = { .op = &op_empty_finished, .rows = 1 };
+static struct task over = { .op = &op_expired_retained, .rows = 1 };
+static struct task empty = { .op = &op_empty_retained, .rows = 1 };
 
 /* Only the leader does it. Two servers at the same time would do no harm. */
-void finished_tick(void) {
+void retained_tick(void) {
     if (node_is_leader() && over.state == TASK_IDLE && empty.state == TASK_IDLE)
         batch_add(&over);
 }
@@ -153,9 +153,9 @@ static void over_done(struct task **tasks, size_t count, const PGresult *rows) {
         batch_add(&empty);
 }
 
-struct op op_over_finished = {
-    .name = "over_finished",
-    .stmt = SQL_OVER_FINISHED,
+struct op op_expired_retained = {
+    .name = "expired_retained",
+    .stmt = SQL_EXPIRED_RETAINED,
     .conn = CONN_READ,
     .alone = true,
     .encode = over_encode,
@@ -163,9 +163,9 @@ struct op op_over_finished = {
 };
 
 /* Must be the last statement of its transaction, because of its locks. */
-struct op op_empty_finished = {
-    .name = "empty_finished",
-    .stmt = SQL_EMPTY_FINISHED,
+struct op op_empty_retained = {
+    .name = "empty_retained",
+    .stmt = SQL_EMPTY_RETAINED,
     .conn = CONN_READ,
     .alone = true,
 };

@@ -6,15 +6,15 @@
 
 /*
  * Retained jobs: done, and kept as long as QCONFIG retention says. They are stored in several tables in turn. A
- * table is emptied as a whole when its time is over: see finish_jobs.sql.
+ * table is emptied as a whole when its time is over: see retain_jobs.sql.
  */
 
 /* Ends an ACKJOB that was sent again and whose first try may have been committed. Counts the jobs that this server
  * has retained since the first try. */
-void finished_recall(struct req *r);
+void retained_recall(struct req *r);
 /* SHOW of jobs without a row in pgdisque.job. */
-void finished_show(struct req *r);
+void retained_show(struct req *r);
 /* Call once a second: empties tables whose time is over. */
-void finished_tick(void);
+void retained_tick(void);
 
 #endif

@@ -286,7 +286,7 @@ static void tick(void) {
         peer_queues_page(dead_rows_of_jobs() <= FULL_WALK_ROWS);
         groups_look();
         lease_second();
-        finished_tick();
+        retained_tick();
     }
     worker_rows_write();
     if (cron.ticks % EXPIRY_TICKS == 0)

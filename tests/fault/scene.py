@@ -220,7 +220,7 @@ class Scene:
         self.wait_for("stop", "stopped", 10)
         self.clients.stop()
         self.look_at_the_rest()
-        rest = {"left": self.left, "dead": self.rows("id, deliveries", "dead_job"), "kept": self.rows("id", "finished")}
+        rest = {"left": self.left, "dead": self.rows("id, deliveries", "dead_job"), "kept": self.rows("id", "retained")}
         set_secret(bytes.fromhex(self.world.postgres.sql("select encode(key, 'hex') from pgdisque.secret")[0][0]))
         checker = Checker(self.clients.history, self.nemesis.record, rest, self.load_end, self.scenario, SLOW)
         checker.run(self.verdict)

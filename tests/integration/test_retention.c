@@ -18,14 +18,14 @@ static long long ask_database(const char *query) {
     return postgres_number(server.database, query);
 }
 
-static long long finished(const char *queue) {
+static long long retained(const char *queue) {
     return ask_database(text_of("select count(*) from pgdisque.done where queue = '%s'", queue));
 }
 
 /* Bytes of all tables for finished jobs. */
-static long long finished_bytes(void) {
+static long long retained_bytes(void) {
     return ask_database("select sum(pg_relation_size(i.inhrelid)) from pg_inherits as i "
-                        "where i.inhparent = 'pgdisque.finished'::regclass");
+                        "where i.inhparent = 'pgdisque.retained'::regclass");
 }
 
 static bool all_keep(const char *queue, const char *seconds) {
@@ -111,16 +111,16 @@ static void test_all_ways_of_ending(void **state) {
     expect(at[B], ":1", "ACKJOB %s", add_job(at[A], "ways", "never delivered", "DELAY 100"));
     id = add_job(at[A], "ways", "at most once", "RETRY 0");
     get_job(at[A], "ways", "at most once");
-    assert_int_equal(finished("ways"), 2);
+    assert_int_equal(retained("ways"), 2);
     expect(at[B], ":1", "ACKJOB %s", id);
-    assert_int_equal(finished("ways"), 3);
+    assert_int_equal(retained("ways"), 3);
     expect(at[B], ":1", "DELJOB %s", delivered("ways", "deleted"));
     id = delivered("ways", "nacked");
     expect(at[B], ":1", "NACK %s", id);
     assert_string_equal(job_field(at[B], id, "state"), "queued");
     id = add_job(at[A], "ways", "expires", "TTL 1");
     EVENTUALLY(strcmp(job_field(at[A], id, "state"), "gone") == 0);
-    assert_int_equal(finished("ways"), 3);
+    assert_int_equal(retained("ways"), 3);
 }
 
 /* Of one command, each ID goes by its own queue; an old retention holds for what was finished under it. */
@@ -134,7 +134,7 @@ static void test_queues_of_one_command(void **state) {
     assert_string_equal(job_field(at[C], plain, "state"), "gone");
     keep("several-kept", "0");
     expect(at[B], ":1", "ACKJOB %s", delivered("several-kept", "c"));
-    assert_int_equal(finished("several-kept"), 1);
+    assert_int_equal(retained("several-kept"), 1);
 }
 
 /* Without a retention a result is there for those who wait for it, and a little longer. */
@@ -193,7 +193,7 @@ static void test_flushall(void **state) {
     await_everywhere(w, waited);
     expect(at[A], "+OK", "DEBUG FLUSHALL");
     told_everywhere(w, "[\"gone\" $-1]");
-    assert_int_equal(finished_bytes(), 0);
+    assert_int_equal(retained_bytes(), 0);
 }
 
 /* ---- who waits ---- */
@@ -306,7 +306,7 @@ static void test_lost_connections(void **state) {
         expect_next(at[B], ":1");
         expect(at[C], text_of("[\"done\" \"r%d\"]", i), "WAITJOB %s", ids[i]);
     }
-    assert_int_equal(finished("lost"), LOST_ROUNDS);
+    assert_int_equal(retained("lost"), LOST_ROUNDS);
     EVENTUALLY(all_have("lost", 0));
 }
 
@@ -324,7 +324,7 @@ static void test_kills(void **state) {
     expect(at[C], ":1", "ACKJOB RESULT s %s", open);
     raw_expect(&w, "[\"done\" \"s\"]");
     wire_close(&w);
-    assert_int_equal(finished("kills"), 2);
+    assert_int_equal(retained("kills"), 2);
 }
 
 /* ---- the tables in turn ---- */
@@ -338,7 +338,7 @@ static void test_readers_do_not_stop_it(void **state) {
     (void)state;
     keep("turns", SHORT);
     PQclear(PQexec(reader, "begin isolation level repeatable read"));
-    PQclear(PQexec(reader, "select count(*) from pgdisque.finished"));
+    PQclear(PQexec(reader, "select count(*) from pgdisque.retained"));
     for (int i = 0; now_ms() < end; i++) {
         const char *id = delivered("turns", "x");
 
@@ -350,10 +350,10 @@ static void test_readers_do_not_stop_it(void **state) {
         pause_briefly();
     }
     PQfinish(reader);
-    assert_true(WAIT_UNTIL(finished("turns") == 0, TURNS_MS));
-    assert_true(WAIT_UNTIL(finished_bytes() == 0, TURNS_MS));
+    assert_true(WAIT_UNTIL(retained("turns") == 0, TURNS_MS));
+    assert_true(WAIT_UNTIL(retained_bytes() == 0, TURNS_MS));
     assert_int_equal(ask_database("select coalesce(sum(n_tup_del), 0) from pg_stat_user_tables "
-                                  "where relname like 'finished%'"),
+                                  "where relname like 'retained%'"),
                      0);
 }
 

@@ -1,7 +1,6 @@
 #ifndef STATEMENT_CASES_H
 #define STATEMENT_CASES_H
 
-#include "finished_cases.h"
 #include "group_cases.h"
 #include "held_cases.h"
 #include "in_txn_cases.h"
@@ -9,6 +8,7 @@
 #include "limit_cases.h"
 #include "list_cases.h"
 #include "rerank_cases.h"
+#include "retained_cases.h"
 #include "session.h"
 #include "token_cases.h"
 #include "unique_cases.h"
@@ -115,7 +115,7 @@ static const struct stmt_case cases[] = {
 
     UNIQUE_CASES RERANK_CASES KEY_CASES TOKEN_CASES WORKER_CASES LIST_CASES,
 
-    FINISHED_CASES
+    RETAINED_CASES
 
     /* ---- claiming ---- */
     { SQL_CLAIM_WALK, "what is queued, not what is leased, delayed or expired", .jobs = ALL_STATES,

@@ -221,7 +221,7 @@ static void waits_for_the_end(void **state) {
     assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'], 'well')", id), "1");
     assert_string_equal(call_result(b), "done \"well\"");
     assert_string_equal(sql(a, "select * from pgdisque.wait_job('%s')", id), "done \"well\"");
-    done(a, "truncate pgdisque.finished");
+    done(a, "truncate pgdisque.retained");
     assert_string_equal(sql(a, "select * from pgdisque.wait_job('%s')", id), "error P0002");
 }
 

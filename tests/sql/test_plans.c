@@ -79,12 +79,12 @@ static const struct planned planned[] = {
       "'{900000002}', '{now}', '{now}', '{null}', '{1}', '{60}', '{null}', '{null}', '{null}', '{x}', "
       "now()" },
     { SQL_CLOCK, 0, NULL },
-    { SQL_FINISH_JOBS, HOT, KEYS ", '{0,2}', '{5,null}', '{a,b}', '{null,r}', now(), 1" },
+    { SQL_RETAIN_JOBS, HOT, KEYS ", '{0,2}', '{5,null}', '{a,b}', '{null,r}', now(), 1" },
     { SQL_LOOK_JOBS, HOT, KEYS ", now()" },
-    { SQL_SHOW_FINISHED, HOT, KEYS ", now()" },
-    { SQL_SCAN_FINISHED, HOT, "1, 0::smallint, 5, 10, now(), true, 1, 1000" },
-    { SQL_OVER_FINISHED, 0, "now()" },
-    { SQL_EMPTY_FINISHED, NO_PLAN, NULL },
+    { SQL_SHOW_RETAINED, HOT, KEYS ", now()" },
+    { SQL_SCAN_RETAINED, HOT, "1, 0::smallint, 5, 10, now(), true, 1, 1000" },
+    { SQL_EXPIRED_RETAINED, 0, "now()" },
+    { SQL_EMPTY_RETAINED, NO_PLAN, NULL },
     { SQL_DUE_SCHEDULES, HOT, "now(), 100" },
     { SQL_DROP_SCHEDULE, 0, "'{a}'" },
     { SQL_FIRE_SCHEDULES, 0,
@@ -295,7 +295,7 @@ static void as_the_header_says(const struct planned *p, const char *plan) {
         "job_pkey",           "job_wake",    "queue_pkey",      "queue_name",       "queue_counter_pkey",
         "queue_setting_pkey", "node_id_key", "schedule_pkey",   "schedule_name",    "schedule_next",
         "commit_marker_pkey", "job_unique",  "unique_key_pkey", "unique_key_until", "dead_pkey",
-        "slot_pkey",          "bucket_pkey", "job_group_pkey",  "job_in_group",     "finished_0_pkey"
+        "slot_pkey",          "bucket_pkey", "job_group_pkey",  "job_in_group",     "retained_0_pkey"
     };
     const char *said = strstr(sql_texts[p->stmt].text, "-- index: ");
     int found = 0;

@@ -13,7 +13,7 @@
 #include "fake_db.h"
 #include "getters.h"
 
-static struct op *const ops[] = { &op_show_jobs, &op_show_finished, NULL };
+static struct op *const ops[] = { &op_show_jobs, &op_show_retained, NULL };
 static int replies;
 
 static void no_plan(void) {
@@ -77,7 +77,7 @@ static void test_small_jobs_share_a_statement(void **state) {
     for (int i = 1; i <= 100; i++)
         send_show(i);
     expect_statement(SQL_SHOW_JOBS, 100);
-    expect_statement(SQL_SHOW_FINISHED, 100);
+    expect_statement(SQL_SHOW_RETAINED, 100);
     assert_int_equal(replies, 100);
 }
 
@@ -89,8 +89,8 @@ static void test_a_large_job_has_its_own_statement(void **state) {
         send_show(i);
     expect_statement(SQL_SHOW_JOBS, 1);
     expect_statement(SQL_SHOW_JOBS, 1);
-    expect_statement(SQL_SHOW_FINISHED, 1);
-    expect_statement(SQL_SHOW_FINISHED, 1);
+    expect_statement(SQL_SHOW_RETAINED, 1);
+    expect_statement(SQL_SHOW_RETAINED, 1);
     assert_int_equal(replies, 2);
 }
 

@@ -1,48 +1,48 @@
-#ifndef FINISHED_CASES_H
-#define FINISHED_CASES_H
+#ifndef RETAINED_CASES_H
+#define RETAINED_CASES_H
 
 #include "session.h"
 
 /* Of statement_cases.h: jobs that are done, and kept. */
 
 /* Key, table, times, who said so, deliveries, nacks, additional_deliveries, result and body of all. */
-#define FINISHED                                                                                             \
+#define RETAINED                                                                                             \
     "select string_agg(concat(f.queue_id, '/', f.rank, '/', f.id, ' ', replace(f.tableoid::regclass::text, " \
-    "'pgdisque.finished_', ''), ' ', (f.finished_at at time zone 'UTC')::time, ' ', "                        \
+    "'pgdisque.retained_', ''), ' ', (f.finished_at at time zone 'UTC')::time, ' ', "                        \
     "(f.keep_until at time zone 'UTC')::time, ' ', f.node, ' ', f.worker, ' ', f.deliveries, ' ', f.nacks, " \
     "' ', f.additional_deliveries, "                                                                         \
     "' ', coalesce(encode(f.result, 'escape'), '-'), ' ', encode(f.body, 'escape')), '; ' order by "         \
     "f.queue_id, f.rank, f.id) "                                                                             \
-    "from pgdisque.finished as f"
-#define ONE_FINISHED(queue, rank, id, until, bucket, result)                          \
+    "from pgdisque.retained as f"
+#define ONE_RETAINED(queue, rank, id, until, bucket, result)                          \
     "(" id ", '" DAY " 11:00+00', '" DAY " " until "+00', '" DAY " 13:00+00', " queue \
     ", 60, 0, 1, 0, 0, " rank ", 1, " bucket ", 7, 'w', null, " result ", 'x')"
-#define TWO_FINISHED                                             \
-    "insert into pgdisque.finished values " ONE_FINISHED(        \
+#define TWO_RETAINED                                             \
+    "insert into pgdisque.retained values " ONE_RETAINED(        \
         "1", "0", "3", "12:00:01", "5",                          \
-        "'r'") ", " ONE_FINISHED("1", "0", "4", "12:00:00", "5", \
-                                 "null") ", " ONE_FINISHED("1", "0", "5", "12:00:01", "26", "null")
-#define MANY_FINISHED                                                                                          \
-    "insert into pgdisque.finished values " ONE_FINISHED(                                                      \
+        "'r'") ", " ONE_RETAINED("1", "0", "4", "12:00:00", "5", \
+                                 "null") ", " ONE_RETAINED("1", "0", "5", "12:00:01", "26", "null")
+#define MANY_RETAINED                                                                                          \
+    "insert into pgdisque.retained values " ONE_RETAINED(                                                      \
         "2", "-1", "1", "12:00:01", "0",                                                                       \
-        "null") ", " ONE_FINISHED("1", "0", "7", "12:00:01", "3",                                              \
-                                  "null") ", " ONE_FINISHED("1", "0", "8", "12:00:01", "3",                    \
-                                                            "null") ", " ONE_FINISHED("1", "0", "9",           \
+        "null") ", " ONE_RETAINED("1", "0", "7", "12:00:01", "3",                                              \
+                                  "null") ", " ONE_RETAINED("1", "0", "8", "12:00:01", "3",                    \
+                                                            "null") ", " ONE_RETAINED("1", "0", "9",           \
                                                                                       "12:00:01", "1",         \
                                                                                       "'r'") ","               \
-                                                                                             " " ONE_FINISHED( \
+                                                                                             " " ONE_RETAINED( \
                                                                                                  "2", "0",     \
                                                                                                  "0",          \
                                                                                                  "12:00:00",   \
                                                                                                  "1",          \
                                                                                                  "null")
-#define FULL_FINISHED                                                                                   \
-    "insert into pgdisque.finished select 1, now(), now(), now(), 1, 60, 0, 1, 0, 0, 0, 1, b, 7, 'w', " \
+#define FULL_RETAINED                                                                                   \
+    "insert into pgdisque.retained select 1, now(), now(), now(), 1, 60, 0, 1, 0, 0, 0, 1, b, 7, 'w', " \
     "null, null, 'x' "                                                                                  \
     "from generate_series(0, 27) as b"
 
-#define FINISHED_CASES                                                                                      \
-    { SQL_FINISH_JOBS,                                                                                      \
+#define RETAINED_CASES                                                                                      \
+    { SQL_RETAIN_JOBS,                                                                                      \
       "kept as long as is said, or is looked up; with a result for a minute at least; or not at all",       \
       .jobs = ALL_STATES "; 2/-3/1 wake=13:00:00 deliveries=2 nacks=1 additional_deliveries=1 owner=3 "     \
                          "replicate=2 body=y; 2/0/2",                                                       \
@@ -56,48 +56,48 @@
       .left = "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 wake=11:00:00 delay=300; 1/0/6 "         \
               "wake=13:00:00; "                                                                             \
               "1/0/7 ready=10:00:00 expires=11:59:59",                                                      \
-      .query = FINISHED,                                                                                    \
+      .query = RETAINED,                                                                                    \
       .found = "1/0/2 2 12:00:00 12:00:10 7 b 1 0 0 - x; 1/0/3 5 12:00:00 12:01:00 7 c 1 0 1 r x; "         \
                "2/-3/1 9 12:00:00 12:01:40 7 f 2 1 2  y" },                                                 \
-        { SQL_FINISH_JOBS,                                                                                  \
+        { SQL_RETAIN_JOBS,                                                                                  \
           "an id given twice counts once",                                                                  \
           .jobs = "1/0/1",                                                                                  \
           .params = { "{1,1}", "{0,0}", "{1,1}", "{0,0}", "{5,5}", "{a,b}", "{r,s}", NOW, "7" },            \
           .rows = "1 11:00:00 t -",                                                                         \
           .left = "",                                                                                       \
-          .query = FINISHED,                                                                                \
+          .query = RETAINED,                                                                                \
           .found = "1/0/1 1 12:00:00 12:00:05 7 a 0 0 0 r x" },                                             \
-        { SQL_FINISH_JOBS, "nothing", .jobs = "1/0/1",                                                      \
+        { SQL_RETAIN_JOBS, "nothing", .jobs = "1/0/1",                                                      \
           .params = { NO_KEYS, "{}", "{}", "{}", "{}", NOW, "7" } },                                        \
         { SQL_LOOK_JOBS,                                                                                    \
           "what lives, what is done, what is over, what never was",                                         \
           .jobs = "1/0/1; 1/0/2 expires=12:00:00",                                                          \
-          .setup = TWO_FINISHED,                                                                            \
+          .setup = TWO_RETAINED,                                                                            \
           .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{4,1,2,3,99}", NOW },                                  \
           .rows = "1 f - - - f -; 2 t - - - f -; 3 f - - - f -; 4 f 11:00:00 7 \"r\" f -; 5 f - - - f -",   \
           .ordered = true },                                                                                \
-        { SQL_SHOW_FINISHED,                                                                                \
+        { SQL_SHOW_RETAINED,                                                                                \
           "as often as asked for, unless it is over",                                                       \
           .jobs = "1/0/1",                                                                                  \
-          .setup = TWO_FINISHED,                                                                            \
+          .setup = TWO_RETAINED,                                                                            \
           .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{3,4,1,5,3}", NOW },                                   \
           .rows = "1 1 0 3 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - \"r\" \"x\"; "                       \
                   "4 1 0 5 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - \"x\"; "                           \
                   "5 1 0 3 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - \"r\" \"x\"" },                      \
-        { SQL_SCAN_FINISHED,                                                                                \
+        { SQL_SCAN_RETAINED,                                                                                \
           "pages in key order over all tables, without bodies",                                             \
-          .setup = MANY_FINISHED,                                                                           \
+          .setup = MANY_RETAINED,                                                                           \
           .params = { "1", "0", "7", "3", NOW, "false", "2147483647", "9999" },                             \
           .rows = "257 1 0 8 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -; "                             \
                   "514 1 0 9 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -; "                             \
                   "771 2 -1 1 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -",                             \
           .ordered = true },                                                                                \
-        { SQL_SCAN_FINISHED, "of one queue, with bodies", .setup = MANY_FINISHED,                           \
+        { SQL_SCAN_RETAINED, "of one queue, with bodies", .setup = MANY_RETAINED,                           \
           .params = { "1", "0", "8", "9", NOW, "true", "1", "9999" },                                       \
           .rows = "259 1 0 9 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - \"r\" \"x\"" },                    \
-        { SQL_OVER_FINISHED, "those that hold something, of each class the one whose time is over",         \
-          .setup = FULL_FINISHED, .params = { NOW }, .rows = "15; 19; 20; 27; 3; 7; 8" },                   \
-        { SQL_OVER_FINISHED, "none that is empty", .setup = TWO_FINISHED, .params = { NOW } },              \
-        { SQL_EMPTY_FINISHED, "by the clock; see test_finished", .params = { NULL } },
+        { SQL_EXPIRED_RETAINED, "those that hold something, of each class the one whose time is over",      \
+          .setup = FULL_RETAINED, .params = { NOW }, .rows = "15; 19; 20; 27; 3; 7; 8" },                   \
+        { SQL_EXPIRED_RETAINED, "none that is empty", .setup = TWO_RETAINED, .params = { NOW } },           \
+        { SQL_EMPTY_RETAINED, "by the clock; see test_retained", .params = { NULL } },
 
 #endif

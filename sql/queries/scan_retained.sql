@@ -3,7 +3,7 @@
 --         queue), $8 bytes (further rows are left off)
 -- returns: size (of all rows so far), queue_id, rank, id, finished_at, keep_until, expires_at, retry, delay,
 --          deliveries, nacks, additional_deliveries, replicate, worker, error, result, body
--- index: finished_0_pkey and the same of the other partitions
+-- index: retained_0_pkey and the same of the other partitions
 select
     s.size, s.queue_id, s.rank, s.id, s.finished_at, s.keep_until, s.expires_at, s.retry, s.delay, s.deliveries,
     s.nacks, s.additional_deliveries, s.replicate, s.worker, s.error, s.result, s.body
@@ -17,7 +17,7 @@ from (
             case when $6::boolean then f.body end as body,
             256 + case when $6::boolean then octet_length(f.body) + coalesce(octet_length(f.result), 0) else 0 end
             + coalesce(octet_length(f.worker), 0) + coalesce(octet_length(f.error), 0) as bytes
-        from pgdisque.finished as f
+        from pgdisque.retained as f
         where (f.queue_id, f.rank, f.id) > ($1::integer, $2::smallint, $3::bigint)
           and f.queue_id <= $7::integer
           and f.keep_until > $5::timestamptz

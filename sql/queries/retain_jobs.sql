@@ -42,7 +42,7 @@ timed as (
     from gone as g
 ),
 kept as (
-    insert into pgdisque.finished (
+    insert into pgdisque.retained (
         id, finished_at, keep_until, expires_at, queue_id, retry, delay, deliveries, nacks,
         additional_deliveries, rank, replicate, bucket, node, worker, error, result, body
     )

@@ -36,13 +36,13 @@ static const char *at(long long tenths) {
 static int finish(long long retention, long long tenths) {
     tables_clear(a);
     jobs_put(a, "1/0/1 expires=infinity");
-    sql(a, "execute finish_jobs ('{1}', '{0}', '{1}', '{0}', '{%lld}', '{w}', '{null}', %s, 1)", retention,
+    sql(a, "execute retain_jobs ('{1}', '{0}', '{1}', '{0}', '{%lld}', '{w}', '{null}', %s, 1)", retention,
         at(tenths));
-    return atoi(sql(a, "select bucket from pgdisque.finished"));
+    return atoi(sql(a, "select bucket from pgdisque.retained"));
 }
 
 static bool is_over(int bucket, long long tenths) {
-    const char *over = sql(a, "execute over_finished (%s)", at(tenths));
+    const char *over = sql(a, "execute expired_retained (%s)", at(tenths));
 
     return strstr(text_of("; %s;", over), text_of("; %d;", bucket)) != NULL;
 }
@@ -101,7 +101,7 @@ static void sql_goes_by_the_same_rule(void **state) {
         assert_string_equal(
             sql(a,
                 "select bucket = %d + floor(extract(epoch from keep_until) / %lld)::bigint %% 4, "
-                "extract(epoch from keep_until - finished_at)::bigint from pgdisque.finished",
+                "extract(epoch from keep_until - finished_at)::bigint from pgdisque.retained",
                 class_of(retention) * SLOTS, width_of(class_of(retention))),
             text_of("t %lld", retention));
     }
@@ -112,14 +112,14 @@ static void sql_goes_by_the_same_rule(void **state) {
 static const char *full_tables(void) {
     return sql(a,
                "select string_agg(b::text, ' ' order by b) from generate_series(0, %d) as b "
-               "where pg_relation_size(('pgdisque.finished_' || b)::regclass) > 0",
+               "where pg_relation_size(('pgdisque.retained_' || b)::regclass) > 0",
                CLASSES * SLOTS - 1);
 }
 
 static void fill_all(void) {
     tables_clear(a);
     sql(a,
-        "insert into pgdisque.finished select 1, now(), now(), now(), 1, 60, 0, 1, 0, 0, 0, 1, b, 7, 'w', "
+        "insert into pgdisque.retained select 1, now(), now(), now(), 1, 60, 0, 1, 0, 0, 0, 1, b, 7, 'w', "
         "null, "
         "null, 'x' from generate_series(0, %d) as b",
         CLASSES * SLOTS - 1);
@@ -132,16 +132,16 @@ static void only_what_is_over_is_emptied(void **state) {
     (void)state;
     do {
         fill_all();
-        over = sql(a, "execute over_finished (clock_timestamp())");
+        over = sql(a, "execute expired_retained (clock_timestamp())");
         assert_string_not_equal(over, "");
-        assert_string_equal(CALL(a, SQL_EMPTY_FINISHED, NULL), "");
+        assert_string_equal(CALL(a, SQL_EMPTY_RETAINED, NULL), "");
         empty = sql(a,
                     "select string_agg(b::text, '; ' order by b) from generate_series(0, %d) as b "
-                    "where pg_relation_size(('pgdisque.finished_' || b)::regclass) = 0",
+                    "where pg_relation_size(('pgdisque.retained_' || b)::regclass) = 0",
                     CLASSES * SLOTS - 1);
-    } while (strcmp(over, empty) != 0 && sql(a, "execute over_finished (clock_timestamp())")[0] != '\0');
+    } while (strcmp(over, empty) != 0 && sql(a, "execute expired_retained (clock_timestamp())")[0] != '\0');
     assert_string_equal(over, empty);
-    assert_string_equal(sql(a, "select count(*) from pgdisque.finished"),
+    assert_string_equal(sql(a, "select count(*) from pgdisque.retained"),
                         text_of("%d", CLASSES * (SLOTS - 1)));
 }
 
@@ -154,15 +154,15 @@ static void readers_are_left_alone(void **state) {
     fill_all();
     full = full_tables();
     sql(b, "begin");
-    assert_string_equal(sql(b, "select count(*) from pgdisque.finished"), text_of("%d", CLASSES * SLOTS));
+    assert_string_equal(sql(b, "select count(*) from pgdisque.retained"), text_of("%d", CLASSES * SLOTS));
     sql(a, "begin");
-    assert_string_equal(CALL(a, SQL_EMPTY_FINISHED, NULL), "");
+    assert_string_equal(CALL(a, SQL_EMPTY_RETAINED, NULL), "");
     assert_string_equal(sql(a, "show lock_timeout"), "10ms");
     sql(a, "commit");
     assert_string_equal(sql(a, "show lock_timeout"), "0");
     assert_string_equal(full_tables(), full);
     sql(b, "commit");
-    assert_string_equal(CALL(a, SQL_EMPTY_FINISHED, NULL), "");
+    assert_string_equal(CALL(a, SQL_EMPTY_RETAINED, NULL), "");
     assert_string_not_equal(full_tables(), full);
 }
 
@@ -171,13 +171,13 @@ static void nobody_waits_who_finishes_jobs(void **state) {
     (void)state;
     fill_all();
     sql(a, "begin");
-    assert_string_equal(CALL(a, SQL_EMPTY_FINISHED, NULL), "");
+    assert_string_equal(CALL(a, SQL_EMPTY_RETAINED, NULL), "");
     for (long long most = SHORTEST; most < MOST; most *= 8) {
         jobs_put(b, text_of("1/0/%lld expires=infinity", most));
         sql(b, "set lock_timeout = '2s'");
         assert_string_equal(
             sql(b,
-                "execute finish_jobs ('{1}', '{0}', '{%lld}', '{0}', '{%lld}', '{w}', '{null}', "
+                "execute retain_jobs ('{1}', '{0}', '{%lld}', '{0}', '{%lld}', '{w}', '{null}', "
                 "clock_timestamp(), 1)",
                 most, most),
             "1 11:00:00 t -");

@@ -18,13 +18,13 @@
 #include "queue/lease.h"
 #include "queue/settings.h"
 
-/* Columns of finish_jobs.sql. */
+/* Columns of retain_jobs.sql. */
 enum { JOB_ID = 2, RETENTION = 4, WORKER, RESULT, NOW, NODE };
 
 #define UNKNOWN_QUEUE 12345
 #define HERE 3
 
-static struct op *const ops[] = { &op_finish_jobs, &op_ack_jobs, &op_ack_tokens, &op_recall, NULL };
+static struct op *const ops[] = { &op_retain_jobs, &op_ack_jobs, &op_ack_tokens, &op_recall, NULL };
 static char *reply;
 
 static const struct command ack = { .handler = cmd_ackjob }, fastack = { .handler = cmd_fastack },
@@ -149,7 +149,7 @@ static void test_plain_queues_pay_nothing(void **state) {
 static void test_a_retention_is_sent(void **state) {
     (void)state;
     send_acks(&fastack, NULL, keeping("q1", 77), queue_named("q2")->id);
-    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    assert_int_equal(sent()->stmt, SQL_RETAIN_JOBS);
     assert_int_equal(fake_element(sent(), RETENTION, 0), 77);
     assert_int_equal(fake_element(sent(), RETENTION, 1), 0);
     assert_int_equal(fake_element(sent(), JOB_ID, 1), 2);
@@ -162,7 +162,7 @@ static void test_a_retention_is_sent(void **state) {
 static void test_a_result_is_sent(void **state) {
     (void)state;
     send_acks(&ack, "", queue_named("q1")->id, queue_named("q2")->id);
-    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    assert_int_equal(sent()->stmt, SQL_RETAIN_JOBS);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(fake_element(sent(), RETENTION, i), 0);
         assert_int_equal(fake_element_bytes(sent(), RESULT, i).len, 0);
@@ -176,7 +176,7 @@ static void test_a_result_is_sent(void **state) {
 static void test_unknown_queues_are_looked_up(void **state) {
     (void)state;
     send_acks(&ack, NULL, UNKNOWN_QUEUE, 0);
-    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    assert_int_equal(sent()->stmt, SQL_RETAIN_JOBS);
     assert_null(fake_element_bytes(sent(), RETENTION, 0).ptr);
     commit("k");
     assert_string_equal(reply, ":1\r\n");
@@ -186,7 +186,7 @@ static void test_unknown_queues_are_looked_up(void **state) {
 static void test_what_is_deleted_is_not_kept(void **state) {
     (void)state;
     send_acks(&del, NULL, keeping("q1", 77), UNKNOWN_QUEUE);
-    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    assert_int_equal(sent()->stmt, SQL_RETAIN_JOBS);
     assert_int_equal(fake_element(sent(), RETENTION, 0), 0);
     assert_int_equal(fake_element(sent(), RETENTION, 1), 0);
     commit("gg");
@@ -207,7 +207,7 @@ static void test_the_first_try_counts(void **state) {
     first = fake_scalar(sent(), NOW) + INT64_C(946684800000000);
     lose();
     lose();
-    assert_int_equal(sent()->stmt, SQL_FINISH_JOBS);
+    assert_int_equal(sent()->stmt, SQL_RETAIN_JOBS);
     commit("--");
     assert_null(reply);
     assert_int_equal(fake_sent(side(), 0)->stmt, SQL_LOOK_JOBS);

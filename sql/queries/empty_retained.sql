@@ -1,4 +1,4 @@
--- Empties the tables that over_finished has found. A table that a session reads is left for another time: the
+-- Empties the tables that expired_retained has found. A table that a session reads is left for another time: the
 -- lock waits for at most ten milliseconds, so other sessions wait no longer either. Jobs that end now go to
 -- other tables. The statement checks again under the lock whether the table's time is over, because no job can
 -- enter then.
@@ -13,10 +13,10 @@ begin
         width := 5 << 3 * class;
         slot := (floor(extract(epoch from clock_timestamp()))::bigint / width + 3) % 4;
         begin
-            if pg_relation_size(to_regclass('pgdisque.finished_' || class * 4 + slot)) > 0 then
-                execute format('lock table pgdisque.finished_%s in access exclusive mode', class * 4 + slot);
+            if pg_relation_size(to_regclass('pgdisque.retained_' || class * 4 + slot)) > 0 then
+                execute format('lock table pgdisque.retained_%s in access exclusive mode', class * 4 + slot);
                 if slot = (floor(extract(epoch from clock_timestamp()))::bigint / width + 3) % 4 then
-                    execute format('truncate pgdisque.finished_%s', class * 4 + slot);
+                    execute format('truncate pgdisque.retained_%s', class * 4 + slot);
                 end if;
             end if;
         exception

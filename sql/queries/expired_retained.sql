@@ -1,4 +1,4 @@
--- Finds tables of retained jobs whose time is over, at most one of each class: see finish_jobs. Between the
+-- Finds tables of retained jobs whose time is over, at most one of each class: see retain_jobs. Between the
 -- time that such a table held and the time that it will hold next lies the time of one table.
 -- params: $1 now
 -- returns: bucket
@@ -10,4 +10,4 @@ cross join lateral (
         (c.class * 4
             + (floor(extract(epoch from $1::timestamptz))::bigint / (5 << 3 * c.class) + 3) % 4)::smallint as bucket
 ) as b
-where pg_relation_size(to_regclass('pgdisque.finished_' || b.bucket)) > 0
+where pg_relation_size(to_regclass('pgdisque.retained_' || b.bucket)) > 0
