@@ -243,7 +243,7 @@ static void test_timeout_closes_the_idle_but_not_the_waiting(void **state) {
     raw_open(&waiting);
     wire_words(&waiting, "GETJOB", "FROM", "idle", NULL);
     EVENTUALLY(blocked_clients() == 1);
-    expect(c, "+OK", "CONFIG SET timeout 1");
+    expect(c, "+OK", "CONFIG SET timeout 3");
     assert_true(wire_wait_eof(&idle, 8000));
     redisFree(c);
     c = client_open();

@@ -70,6 +70,7 @@ static void test_read_timeout_while_waiting(void **state) {
         redisSetTimeout(impatient, limit);
         assert_null(redisCommand(impatient, "GETJOB FROM impatient"));
         redisFree(impatient);
+        EVENTUALLY(info_number(c, "blocked_clients") == 0);
         id = add_job(c, "impatient", text_of("%d", i), "");
         assert_string_equal(get_job(c, "impatient", text_of("%d", i)), id);
         assert_string_equal(job_field(c, id, "additional-deliveries"), "0");
