@@ -153,6 +153,15 @@ CREATE TABLE pgdisque.queue_counter (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE pgdisque.queue_grant (
+    role text NOT NULL,
+    pattern text NOT NULL,
+    name_like bytea NOT NULL,
+    can_read boolean NOT NULL,
+    can_write boolean NOT NULL,
+    CONSTRAINT queue_grant_check CHECK ((can_read OR can_write))
+);
+
 ALTER TABLE pgdisque.queue ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME pgdisque.queue_id_seq
     START WITH 1
@@ -1023,6 +1032,9 @@ ALTER TABLE ONLY pgdisque.node
 
 ALTER TABLE ONLY pgdisque.queue_counter
     ADD CONSTRAINT queue_counter_pkey PRIMARY KEY (queue_id);
+
+ALTER TABLE ONLY pgdisque.queue_grant
+    ADD CONSTRAINT queue_grant_pkey PRIMARY KEY (role, pattern);
 
 ALTER TABLE ONLY pgdisque.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (id);

@@ -229,6 +229,10 @@ begin
     if coalesce(cardinality(bodies), 0) = 0 then
         return;
     end if;
+    perform pgdisque.api_require(queue, 'write');
+    if deadqueue is not null then
+        perform pgdisque.api_require(deadqueue, 'write');
+    end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
     if place.pause & 1 <> 0 then
         raise exception 'PAUSED Queue paused in input, try later' using errcode = 'object_not_in_prerequisite_state';
@@ -362,6 +366,7 @@ $$;
 create or replace function pgdisque.wake(queues text[]) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
+    perform pgdisque.api_require(w.name, 'write') from unnest(queues) as w (name);
     perform pgdisque.api_tell(array(
         select 'v' || q.id
         from unnest(queues) as w (name)

@@ -75,6 +75,7 @@ begin
     if coalesce(count, 0) < 1 then
         raise exception 'ERR COUNT must be a number greater than zero' using errcode = 'invalid_parameter_value';
     end if;
+    perform pgdisque.api_require(queue, 'read');
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
     if place.queue_id is null or place.pause & 2 <> 0 then
         return;

@@ -68,6 +68,7 @@ begin
     if octet_length(error) > 8192 then
         raise exception 'ERR ERROR is longer than 8192 bytes' using errcode = 'invalid_parameter_value';
     end if;
+    ids := pgdisque.api_permitted(ids, 'read');
     with old as materialized (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry,
@@ -120,6 +121,7 @@ begin
         raise exception 'ERR WORKING takes a number of seconds from 1 to 2147483647'
             using errcode = 'invalid_parameter_value';
     end if;
+    ids := pgdisque.api_permitted(ids, 'read');
     with old as materialized (
         select
             j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.owner, j.retry, j.slot, k.token,
@@ -194,12 +196,14 @@ begin
 end
 $$;
 
--- Queues all jobs of a worker again, or of all workers of a node. SQL sessions are node 0. Reads all jobs.
+-- Queues all jobs of a worker again, or of all workers of a node, as far as the caller may read their queues. SQL
+-- sessions are node 0. Reads all jobs.
 create or replace function pgdisque.api_release(node integer, worker text) returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
     changed_at constant timestamptz := clock_timestamp();
     jobs pgdisque.changed_job[];
+    everything constant boolean := pgdisque.api_may_all('read');
 begin
     with old as materialized (
         select
@@ -212,6 +216,7 @@ begin
           and j.ready_at > changed_at
           and j.expires_at > changed_at
           and j.retry > 0
+          and (everything or j.queue_id in (select pgdisque.api_readable()))
         order by j.queue_id, j.rank, j.id
         for update of j skip locked
     ),

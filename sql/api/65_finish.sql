@@ -37,6 +37,7 @@ declare
     group_keys bytea[];
     graves integer[];
 begin
+    ids := pgdisque.api_permitted(ids, 'read');
     with gone as (
         delete from pgdisque.job as j
         using pgdisque.api_keys(ids) as k

@@ -13,6 +13,7 @@ begin
     if state is not null and flags is null then
         raise exception 'ERR PAUSE takes none, in, out or all' using errcode = 'invalid_parameter_value';
     end if;
+    perform pgdisque.api_require(queue, 'read', 'write');
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), coalesce(flags, 0) > 0);
     if flags is null or place.queue_id is null then
         return states[coalesce(place.pause, 0) + 1];
@@ -40,6 +41,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     from pgdisque.queue as q
     join pgdisque.queue_setting as s on s.queue_id = q.id
     where sha256(q.name) = sha256(convert_to(queue, 'UTF8'))
+      and pgdisque.api_may(q.name, 'read')
     order by s.name
 $$;
 
@@ -83,6 +85,10 @@ begin
                 using errcode = 'invalid_parameter_value';
         end if;
     end if;
+    perform pgdisque.api_require(queue, 'read', 'write');
+    if known.name is null and value <> '' then
+        perform pgdisque.api_require(value, 'write');
+    end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), true);
     if known.name is null then
         update pgdisque.deadqueue_graph as d set version = d.version + 1;
@@ -110,6 +116,7 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
     place constant record := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
 begin
+    perform pgdisque.api_require(queue, 'read', 'write');
     delete from pgdisque.queue_setting as s where s.queue_id = place.queue_id;
     if found then
         perform pgdisque.api_tell(array['p' || place.queue_id]);
@@ -180,6 +187,7 @@ set jit = off as $$
 declare
     place constant record := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
 begin
+    perform pgdisque.api_require(queue, 'read');
     return pgdisque.api_revive(array(
         select d
         from pgdisque.dead_job as d
@@ -195,6 +203,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set plan_cache_mode = force_generic_plan
 set jit = off as $$
 begin
+    ids := pgdisque.api_permitted(ids, 'read');
     return pgdisque.api_revive(array(
         select d
         from pgdisque.api_keys(ids) as k
@@ -219,6 +228,7 @@ begin
     if coalesce(priority, -1) not between 0 and 255 then
         raise exception 'ERR PRIORITY must be between 0 and 255' using errcode = 'invalid_parameter_value';
     end if;
+    ids := pgdisque.api_permitted(ids, 'read');
     for key in
         select k.queue_id, k.rank, k.id, min(k.ordinal) as ordinal
         from pgdisque.api_keys(ids) as k

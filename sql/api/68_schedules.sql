@@ -179,6 +179,10 @@ declare
 begin
     perform pgdisque.api_refuse_schedule(name, cron, queue, job, maxlen, missed);
     perform pgdisque.api_refuse(delay, retry, ttl, priority);
+    perform pgdisque.api_require(queue, 'write');
+    if deadqueue is not null then
+        perform pgdisque.api_require(deadqueue, 'write');
+    end if;
     place := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
     settled := pgdisque.api_settle(
         queue, place.queue_id, delay, priority, retry, ttl, attempts, backoff, convert_to(deadqueue, 'UTF8'));
@@ -194,7 +198,11 @@ begin
     )
     on conflict (sha256(name)) do update
     set has_tick = s.has_tick and s.cron = excluded.cron,
-        {{replace_schedule(s)}};
+        {{replace_schedule(s)}}
+    where pgdisque.api_may(s.queue, 'write');
+    if not found then
+        raise exception 'NOPERM No permissions to access a queue' using errcode = 'insufficient_privilege';
+    end if;
     perform pgdisque.api_tell(array['s']);
 end
 $$;
@@ -215,7 +223,9 @@ $$;
 create or replace function pgdisque.unschedule(name text) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    delete from pgdisque.schedule as s where sha256(s.name) = sha256(convert_to(unschedule.name, 'UTF8'));
+    delete from pgdisque.schedule as s
+    where sha256(s.name) = sha256(convert_to(unschedule.name, 'UTF8'))
+      and pgdisque.api_may(s.queue, 'write');
     if found then
         perform pgdisque.api_tell(array['s']);
         return true;

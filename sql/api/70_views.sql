@@ -103,11 +103,28 @@ select
     j.worker,
     pgdisque.queue_name(q.name) as queue,
     count(*) as jobs,
-    min(j.ready_at) as lease_ends_at
+    min(j.ready_at) as lease_ends_at,
+    q.id as queue_id
 from pgdisque.job as j
 join pgdisque.queue as q on q.id = j.queue_id
 where j.owner is not null
   and j.ready_at > clock_timestamp()
   and j.expires_at > clock_timestamp()
-group by j.owner, j.worker, q.name;
+group by j.owner, j.worker, q.id;
 
+-- The same for a role with rights on some queues: only the rows of the queues that the caller may read. A condition
+-- of the caller runs after that of the view, because it may be a function that shows its arguments.
+create or replace view pgdisque.own_jobs with (security_barrier) as
+select v.* from pgdisque.jobs as v where v.queue_id in (select pgdisque.api_readable());
+
+create or replace view pgdisque.own_dead with (security_barrier) as
+select v.* from pgdisque.dead as v where v.queue_id in (select pgdisque.api_readable());
+
+create or replace view pgdisque.own_done with (security_barrier) as
+select v.* from pgdisque.done as v where v.queue_id in (select pgdisque.api_readable());
+
+create or replace view pgdisque.own_queues with (security_barrier) as
+select v.* from pgdisque.queues as v where v.queue_id in (select pgdisque.api_readable());
+
+create or replace view pgdisque.own_workers with (security_barrier) as
+select v.* from pgdisque.workers as v where v.queue_id in (select pgdisque.api_readable());

@@ -9,7 +9,7 @@ set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan s
 declare
     key record;
 begin
-    select k.* into key from pgdisque.api_keys(array[id]) as k;
+    select k.* into key from pgdisque.api_keys(pgdisque.api_permitted(array[id], 'read', 'list')) as k;
     return query
     select j.*
     from pgdisque.jobs as j
@@ -36,7 +36,7 @@ begin
         raise exception 'ERR TIMEOUT must be a number of milliseconds from 0 to 60000'
             using errcode = 'invalid_parameter_value';
     end if;
-    select k.* into key from pgdisque.api_keys(array[id]) as k;
+    select k.* into key from pgdisque.api_keys(pgdisque.api_permitted(array[id], 'read', 'write')) as k;
     loop
         if not exists (
             select

@@ -286,7 +286,8 @@ void tables_clear(PGconn *conn) {
             "truncate pgdisque.job, pgdisque.dead_job, pgdisque.queue, pgdisque.queue_counter, "
             "pgdisque.queue_setting, pgdisque.slot, pgdisque.bucket, pgdisque.job_group, pgdisque.node, "
             "pgdisque.schedule, pgdisque.commit_marker, "
-            "pgdisque.unique_key, pgdisque.retained restart identity; alter sequence pgdisque.node_run "
+            "pgdisque.unique_key, pgdisque.retained, pgdisque.queue_grant restart identity; alter sequence "
+            "pgdisque.node_run "
             "restart"),
         "");
 }

@@ -1,0 +1,364 @@
+/* Rights of roles on queues: every function and view that a tenant's role may use. */
+#include "api.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REFUSED "error 42501"
+
+/* Two tenants with queues of their own, and a job of each. */
+static int tenants(void **state) {
+    fresh(state);
+    done(a, "do $$ begin create role red login in role pgdisque_tenant; create role blue login in role "
+            "pgdisque_tenant; exception when duplicate_object then null; end $$");
+    done(a, "select pgdisque.grant_queue('red', 'red:*'), pgdisque.grant_queue('blue', 'blue:*')");
+    done(a, "select pgdisque.add_job('red:1', 'r'), pgdisque.add_job('blue:1', 'b')");
+    return 0;
+}
+
+static int no_tenants(void **state) {
+    sql(a, "rollback");
+    sql(a, "reset role");
+    sql(a, "reset session authorization");
+    return settle(state);
+}
+
+static const char *blue_id(void) {
+    static char id[64];
+
+    snprintf(id, sizeof id, "%s", sql(b, "select id from pgdisque.jobs where queue = 'blue:1'"));
+    return id;
+}
+
+/* The rows of all tables that a call could have changed. */
+static const char *everything(void) {
+    return sql(b, "select (select string_agg(j::text, '' order by j.id) from pgdisque.job as j), "
+                  "(select string_agg(q::text, '' order by q.id) from pgdisque.queue as q), "
+                  "(select string_agg(s::text, '' order by s.name) from pgdisque.queue_setting as s), "
+                  "(select string_agg(s::text, '' order by s.name) from pgdisque.schedule as s)");
+}
+
+static void own_queues_are_usable(void **state) {
+    (void)state;
+    done(a, "set role red");
+    done(a, "select pgdisque.add_job('red:1', 's', attempts => 3, deadqueue => 'red:dead')");
+    done(a, "select pgdisque.wake(array['red:1'])");
+    does(a, "r; s", BODIES("'red:1', 2"));
+    does(a, "2", "select pgdisque.working(array(select id from pgdisque.own_jobs))");
+    does(a, "2", "select pgdisque.nack_jobs(array(select id from pgdisque.own_jobs), 0)");
+    does(a, "r; s", BODIES("'red:1', 2, 'w'"));
+    does(a, "2", "select pgdisque.release_worker('w')");
+    does(a, "queued; queued",
+         "select j.state from pgdisque.own_jobs as o cross join lateral pgdisque.job(o.id) as j");
+    does(a, "2", "select pgdisque.ack_jobs(array(select id from pgdisque.own_jobs))");
+}
+
+static void other_queues_are_refused(void **state) {
+    static const char *const calls[] = {
+        "pgdisque.add_job('blue:1', 'x')",
+        "pgdisque.add_job('new', 'x')",
+        "pgdisque.add_job('RED:1', 'x')",
+        "pgdisque.add_job('blue:1', '\\x00'::bytea)",
+        "pgdisque.add_jobs('blue:1', array['x'])",
+        "pgdisque.add_jobs('blue:1', array['x'], unique_keys => array['k'])",
+        "pgdisque.add_job('red:1', 'x', attempts => 1, deadqueue => 'blue:1')",
+        "pgdisque.add_job('blue:1', 'x', unique_key => 'k')",
+        "pgdisque.wake(array['red:1', 'blue:1'])",
+        "pgdisque.get_jobs('blue:1')",
+        "pgdisque.get_jobs('none')",
+        "* from pgdisque.jobs",
+        "* from pgdisque.queues",
+        "* from pgdisque.dead",
+        "* from pgdisque.done",
+        "* from pgdisque.workers",
+        "* from pgdisque.schedules",
+        "* from pgdisque.queue_grant",
+        "* from pgdisque.job",
+        "pgdisque.grant_queue('red', '*')",
+        "pgdisque.revoke_queue('blue')",
+        "pgdisque.pause('red:1', 'all')",
+        "pgdisque.api_keys('{}')",
+        "pgdisque.api_secret()",
+    };
+    char *before = strdup(everything());
+
+    (void)state;
+    done(a, "set role red");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strcmp(sql(a, "select %s", calls[i]), REFUSED) != 0)
+            fail_msg("a tenant may call %s", calls[i]);
+    assert_string_equal(everything(), before);
+    free(before);
+}
+
+/* The ID of another tenant's job is as an ID of a job that has ended. */
+static void ids_of_other_queues_are_unknown(void **state) {
+    const char *id = blue_id();
+    char *before = strdup(everything());
+
+    (void)state;
+    done(a, "set role red");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'], 'result')", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.nack_jobs(array['%s'], 5, 'e')", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.working(array['%s'])", id), "0");
+    assert_string_equal(sql(a, "select count(*) from pgdisque.job('%s')", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.wait_job('%s', 1)", id), "error P0002");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['x'])"), "error 22023");
+    assert_string_equal(everything(), before);
+    free(before);
+    done(a, "reset role");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", id), "1");
+}
+
+/* An ID among those of the tenant's own jobs does not stop the others. */
+static void only_own_jobs_of_a_list_change(void **state) {
+    const char *id = blue_id();
+
+    (void)state;
+    done(a, "set role red");
+    assert_string_equal(
+        sql(a, "select pgdisque.ack_jobs(array['%s'] || array(select id from pgdisque.own_jobs))", id), "1");
+    does(b, "blue:1", "select queue from pgdisque.jobs");
+}
+
+static void workers_keep_jobs_of_other_queues(void **state) {
+    (void)state;
+    done(a, "select pgdisque.get_jobs('blue:1', 1, 'w'), pgdisque.get_jobs('red:1', 1, 'w')");
+    done(a, "set role red");
+    does(a, "w red:1 1", "select worker, queue, jobs from pgdisque.own_workers");
+    does(a, "1", "select pgdisque.release_worker('w')");
+    does(b, "blue:1 active; red:1 queued", "select queue, state from pgdisque.jobs order by queue");
+}
+
+static void views_show_own_queues(void **state) {
+    (void)state;
+    done(a,
+         "insert into pgdisque.dead_job (queue_id, rank, id, died_at, expires_at, retry, delay, deliveries, "
+         "attempts, nacks, additional_deliveries, replicate, body) select queue_id, rank, id, now(), "
+         "expires_at, retry, "
+         "delay, 1, 1, 0, 0, replicate, body from pgdisque.job");
+    done(
+        a,
+        "select pgdisque.qconfig('red:1', 'retention', '60'), pgdisque.qconfig('blue:1', 'retention', '60')");
+    done(a, "set role red");
+    does(a, "r", "select convert_from(body, 'UTF8') from pgdisque.own_jobs");
+    does(a, "red:1", "select queue from pgdisque.own_queues");
+    does(a, "red:1", "select queue from pgdisque.own_dead");
+    done(a, "reset role");
+    done(a, "delete from pgdisque.dead_job");
+    done(a, "select pgdisque.ack_jobs(array(select id from pgdisque.jobs))");
+    does(a, "2", "select count(*) from pgdisque.done");
+    done(a, "set role red");
+    does(a, "r", "select convert_from(body, 'UTF8') from pgdisque.own_done");
+    does(a, "0", "select count(*) from pgdisque.own_jobs");
+}
+
+/* A cheap condition of the tenant runs after the condition of the view. */
+static void conditions_see_no_other_rows(void **state) {
+    (void)state;
+    done(a, "set role red");
+    done(a, "create function pg_temp.peek(bytea, text) returns boolean language plpgsql cost 0.0000001 as $$ "
+            "begin if $1 = 'b' or $2 = 'blue:1' then raise 'seen'; end if; return true; end $$");
+    does(a, "1", "select count(*) from pgdisque.own_jobs where pg_temp.peek(body, queue)");
+    does(a, "1", "select count(*) from pgdisque.own_queues where pg_temp.peek(null, queue)");
+    done(a, "drop function pg_temp.peek(bytea, text)");
+}
+
+/* Reading is taking, acknowledging and listing; writing is adding. */
+static void rights_are_separate(void **state) {
+    const char *id = blue_id();
+
+    (void)state;
+    done(a, "select pgdisque.grant_queue('red', 'blue:*', 'write')");
+    done(a, "set role red");
+    done(a, "select pgdisque.add_job('blue:1', 'c')");
+    done(a, "select pgdisque.add_job('red:1', 'x', attempts => 1, deadqueue => 'blue:1')");
+    does(a, REFUSED, "select pgdisque.get_jobs('blue:1')");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", id), "0");
+    assert_string_equal(sql(a, "select count(*) from pgdisque.job('%s')", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.wait_job('%s', 1)", id), "");
+    does(a, "red:1", "select distinct queue from pgdisque.own_jobs");
+    done(a, "reset role");
+    does(a, "1", "select pgdisque.revoke_queue('red', 'blue:*')");
+    done(a, "select pgdisque.grant_queue('red', 'blue:*', 'read')");
+    done(a, "set role red");
+    does(a, REFUSED, "select pgdisque.add_job('blue:1', 'd')");
+    does(a, "b; c", BODIES("'blue:1', 9"));
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", id), "1");
+    done(a, "reset role");
+    done(a, "select pgdisque.grant_queue('red', 'blue:*', 'write')");
+    done(a, "set role red");
+    done(a, "select pgdisque.add_job('blue:1', 'e')");
+    done(a, "select pgdisque.get_jobs('blue:1')");
+}
+
+static void revoked_rights_end(void **state) {
+    (void)state;
+    does(a, "1", "select pgdisque.revoke_queue('red')");
+    does(a, "0", "select pgdisque.revoke_queue('red')");
+    done(a, "set role red");
+    does(a, REFUSED, "select pgdisque.add_job('red:1', 'x')");
+    does(a, REFUSED, "select pgdisque.get_jobs('red:1')");
+    does(a, "0", "select count(*) from pgdisque.own_jobs");
+}
+
+/* The session's role counts, and the roles whose rights it inherits. */
+static void the_session_has_the_rights_of_its_role(void **state) {
+    (void)state;
+    done(a, "set session authorization red");
+    does(a, REFUSED, "select pgdisque.add_job('blue:1', 'x')");
+    does(a, "r", BODIES("'red:1'"));
+    done(a, "reset session authorization");
+    done(a,
+         "do $$ begin create role violet login in role red, blue; create role grey login noinherit in role "
+         "red; exception when duplicate_object then null; end $$");
+    done(a, "set session authorization violet");
+    done(a, "select pgdisque.add_job('red:1', 'x'), pgdisque.add_job('blue:1', 'x')");
+    done(a, "set role red");
+    does(a, REFUSED, "select pgdisque.add_job('blue:1', 'x')");
+    done(a, "reset role; reset session authorization");
+    done(a, "grant pgdisque_tenant to grey");
+    done(a, "set session authorization grey");
+    assert_string_equal(sql(a, "select pgdisque.add_job('red:1', 'x')"), REFUSED);
+    done(a, "set role red");
+    done(a, "select pgdisque.add_job('red:1', 'x')");
+}
+
+/* Roles that may use all queues do so without a grant. A reader takes nothing. */
+static void other_roles_have_all_queues(void **state) {
+    const char *id = blue_id();
+
+    (void)state;
+    done(a, "set role pgdisque_producer");
+    done(a, "select pgdisque.add_job('any', 'x')");
+    assert_string_equal(sql(a, "select pgdisque.wait_job('%s', 1)", id), "");
+    done(a, "reset role; set role pgdisque_reader");
+    assert_string_equal(sql(a, "select queue from pgdisque.job('%s')", id), "blue:1");
+    done(a, "reset role; do $$ begin create role guest login in role pgdisque_tenant, pgdisque_reader; "
+            "exception when duplicate_object then null; end $$; set role guest");
+    does(a, REFUSED, "select pgdisque.get_jobs('any')");
+    assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", id), "0");
+    done(a, "reset role; set role pgdisque_consumer");
+    does(a, "b", BODIES("'blue:1'"));
+}
+
+/* Functions of operators, after the owner has granted them to a tenant. */
+static void granted_functions_keep_to_own_queues(void **state) {
+    static const char *const refused[] = {
+        "pgdisque.pause('blue:1', 'all')",
+        "pgdisque.pause('blue:1')",
+        "pgdisque.qconfig('blue:1', 'rate', '1')",
+        "pgdisque.qconfig('red:1', 'deadqueue', 'blue:1')",
+        "pgdisque.qconfig_reset('blue:1')",
+        "pgdisque.revive('blue:1')",
+        "pgdisque.schedule('mine', '* * * * *', 'blue:1', 'x')",
+        "pgdisque.schedule('mine', '* * * * *', 'red:1', 'x', attempts => 1, deadqueue => 'blue:1')",
+        "pgdisque.schedule('theirs', '* * * * *', 'red:1', 'x')",
+    };
+    const char *id = blue_id();
+    char *before;
+
+    (void)state;
+    done(a, "begin; grant execute on all functions in schema pgdisque to red");
+    done(a, "select pgdisque.qconfig('blue:1', 'ttl', '50'), pgdisque.schedule('theirs', '* * * * *', "
+            "'blue:1', 'x')");
+    done(a, "commit; set role red");
+    before = strdup(everything());
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (strcmp(sql(a, "select %s", refused[i]), REFUSED) != 0)
+            fail_msg("a tenant may call %s", refused[i]);
+    does(a, "", "select * from pgdisque.qconfig('blue:1')");
+    does(a, "f", "select pgdisque.unschedule('theirs')");
+    assert_string_equal(sql(a, "select count(*) from pgdisque.reprioritize(array['%s'], 9)", id), "0");
+    assert_string_equal(sql(a, "select pgdisque.revive_jobs(array['%s'])", id), "0");
+    does(a, "0", "select pgdisque.release_node(0)");
+    assert_string_equal(everything(), before);
+    free(before);
+    done(a, "select pgdisque.pause('red:1', 'out'), pgdisque.qconfig('red:1', 'rate', '1'), "
+            "pgdisque.schedule('mine', '* * * * *', 'red:1', 'x')");
+    does(a, "1", "select count(*) from pgdisque.reprioritize(array(select id from pgdisque.own_jobs), 9)");
+    does(a, "t", "select pgdisque.unschedule('mine')");
+    done(a, "reset role; revoke all on all functions in schema pgdisque from red");
+    done(a, "select pgdisque.grant_roles()");
+}
+
+static void patterns_match_names(void **state) {
+    static const struct {
+        const char *pattern, *name, *matches;
+    } cases[] = {
+        { "*", "'anything'", "t" },
+        { "a*", "'ab'", "t" },
+        { "a*", "'ba'", "f" },
+        { "a?c", "'abc'", "t" },
+        { "a?c", "'abbc'", "f" },
+        { "a%", "'ab'", "f" },
+        { "a%", "'a%'", "t" },
+        { "a_", "'ab'", "f" },
+        { "a_", "'a_'", "t" },
+        { "a\\*", "'ab'", "f" },
+        { "a\\*", "'a*'", "t" },
+        { "a\\?", "'a?'", "t" },
+        { "a\\", "'a\\'", "t" },
+        { "a\\b", "'ab'", "t" },
+        { "?", "'\\xff'::bytea", "t" },
+        { "*", "'\\x00ff0a'::bytea", "t" },
+        { "A", "'a'", "f" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *bytes =
+            strstr(cases[i].name, "::") ? cases[i].name : text_of("convert_to(%s, 'UTF8')", cases[i].name);
+        const char *got = sql(a, "select %s like pgdisque.api_like('%s')", bytes, cases[i].pattern);
+
+        if (strcmp(got, cases[i].matches) != 0)
+            fail_msg("%s like %s: %s", cases[i].name, cases[i].pattern, got);
+    }
+}
+
+static void wrong_grants_are_refused(void **state) {
+    (void)state;
+    does(a, "error 42704", "select pgdisque.grant_queue('nobody here', 'q')");
+    does(a, "error 42704", "select pgdisque.grant_queue(null, 'q')");
+    does(a, "error 22023", "select pgdisque.grant_queue('red', '')");
+    does(a, "error 22023", "select pgdisque.grant_queue('red', null)");
+    does(a, "error 22023", "select pgdisque.grant_queue('red', 'q[ab]')");
+    does(a, "error 22023", "select pgdisque.grant_queue('red', 'q', 'all')");
+    does(a, "error 22023", "select pgdisque.grant_queue('red', 'q', null)");
+    does(a, "2", "select count(*) from pgdisque.queue_grant");
+}
+
+/* A dump keeps the grants of roles that are gone, and they have no effect. */
+static void grants_of_dropped_roles_do_nothing(void **state) {
+    (void)state;
+    done(a, "create role gone; select pgdisque.grant_queue('gone', '*'); drop role gone");
+    done(a, "set role red");
+    does(a, REFUSED, "select pgdisque.add_job('blue:1', 'x')");
+    done(a, "select pgdisque.add_job('red:1', 'x')");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, tenants, no_tenants)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(own_queues_are_usable),
+        TEST(other_queues_are_refused),
+        TEST(ids_of_other_queues_are_unknown),
+        TEST(only_own_jobs_of_a_list_change),
+        TEST(workers_keep_jobs_of_other_queues),
+        TEST(views_show_own_queues),
+        TEST(conditions_see_no_other_rows),
+        TEST(rights_are_separate),
+        TEST(revoked_rights_end),
+        TEST(the_session_has_the_rights_of_its_role),
+        TEST(other_roles_have_all_queues),
+        TEST(granted_functions_keep_to_own_queues),
+        TEST(patterns_match_names),
+        TEST(wrong_grants_are_refused),
+        TEST(grants_of_dropped_roles_do_nothing),
+    };
+
+    return run_sql_suite("rights", tests, sizeof(tests) / sizeof(tests[0]));
+}
