@@ -38,17 +38,16 @@
 #include "jobs/bootstrap.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
-#include "jobs/claim.h"
 #include "jobs/dead_jobs.h"
 #include "jobs/dead_letter.h"
 #include "jobs/expire.h"
 #include "jobs/flush_all.h"
 #include "jobs/get_in_txn.h"
 #include "jobs/groups.h"
-#include "jobs/pop.h"
 #include "jobs/pop_in_txn.h"
 #include "jobs/retained.h"
 #include "jobs/schedule.h"
+#include "jobs/take.h"
 #include "jobs/undelivered.h"
 #include "jobs/waitjob.h"
 #include "jobs/worker_names.h"
@@ -109,9 +108,7 @@ static void on_client_close(struct client *c) {
     exec_client_gone(c);
     multi_discard(c);
     pubsub_unsubscribe_all(c);
-    /* The first two put back deliveries. deliveries_forget() must come after them. */
-    claim_release_unsent(c);
-    undelivered_put_back_unsent(c);
+    undelivered_return_unsent(c);
     deliveries_forget(c);
     worker_leave(c);
     monitor_stop(c);
@@ -204,7 +201,7 @@ static void on_main_timer(evutil_socket_t fd, short what, void *arg) {
 }
 
 static bool is_pending(void) {
-    return clients_pending() || long_works_pending() || claims_pending() || batch_pending();
+    return clients_pending() || long_works_pending() || takes_pending() || batch_pending();
 }
 
 static void wait_for_events(void) {
@@ -326,7 +323,7 @@ static void start_mechanism(void) {
     clock_turn();
     queue_init();
     waiters_init();
-    batch_init(operations, claim_plan);
+    batch_init(operations, take_plan);
 }
 
 static void main_start(void) {

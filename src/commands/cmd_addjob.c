@@ -13,9 +13,9 @@
 #include "batch/replication_state.h"
 #include "commands/dispatch.h"
 #include "jobs/add.h"
-#include "jobs/claim.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
+#include "jobs/undelivered.h"
 #include "net/args.h"
 #include "net/connection.h"
 #include "queue/queue.h"
@@ -336,7 +336,7 @@ static void hand_over(struct add *a) {
         get_deliver(g, &job, 1);
         return;
     }
-    claim_release(a->key, a->until, job.last);
+    undelivered_release(a->key, a->until, job.last);
     get_wait(g);
 }
 

@@ -10,7 +10,6 @@
 #include "commands/dispatch.h"
 #include "config/config.h"
 #include "jobs/bulk_in_txn.h"
-#include "jobs/claim.h"
 #include "jobs/list_take.h"
 #include "jobs/pop_in_txn.h"
 #include "jobs/undelivered.h"
@@ -84,7 +83,7 @@ static void pop_ended(struct get *g) {
         t->pop.to->users--;
 }
 
-static const struct get_kind pop_kind = { pop_plan, deliver, pop_reply_nothing, pop_ended };
+static const struct get_kind pop_kind = { deliver, pop_reply_nothing, pop_ended };
 
 /* ---- start ---- */
 

@@ -12,9 +12,9 @@
 #include "commands/dispatch.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
-#include "jobs/claim.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
+#include "jobs/take.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_iter.h"
@@ -208,7 +208,7 @@ static void rename_encode(struct params *p, struct task *t) {
     struct renaming *n = REQ_OF_TASK(t)->data;
 
     commit_marker_always(t);
-    claim_note_scan(n->from, &n->walk);
+    take_note_scan(n->from, &n->walk);
     params_set_int4(p, 0, n->from->id);
     params_set_int4(p, 1, n->to->id);
     params_set_int8(p, 2, n->sign);

@@ -5,7 +5,7 @@
 #include "batch/operations.h"
 #include "commands/cmd_list.h"
 #include "commands/dispatch.h"
-#include "jobs/claim.h"
+#include "jobs/take.h"
 #include "net/args.h"
 #include "queue/list_orientation.h"
 #include "queue/observer.h"
@@ -127,7 +127,7 @@ static void trim_encode(struct params *p, struct task *task) {
 
     if (t->look.q->list.trim == t)
         t->look.q->list.trim = NULL;
-    claim_note_scan(t->look.q, &t->walk);
+    take_note_scan(t->look.q, &t->walk);
     if (only_keeps(t))
         list_read_encode(p, &t->look);
     else

@@ -11,9 +11,9 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "config/config.h"
-#include "jobs/claim.h"
 #include "jobs/dead_letter.h"
 #include "jobs/expire.h"
+#include "jobs/undelivered.h"
 #include "net/sockets.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
@@ -253,7 +253,7 @@ static void meet_own_lease(struct job_key key, int64_t until) {
 
     lease_add(key, until);
     if (stray && load.lost)
-        claim_release(key, until, false);
+        undelivered_release(key, until, false);
 }
 
 /* A lease without an end looks the same whether the job was delivered or not, so at-most-once jobs are left alone.

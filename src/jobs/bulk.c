@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "jobs/claim.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
+#include "jobs/take.h"
 
 /* Rows of one statement. If a result has as many, there may be more. */
 #define PAGE 1000
@@ -101,7 +101,7 @@ void list_job_deleted(struct job_key key, const PGresult *rows, int row, int col
 static void empty_encode(struct params *params, struct task *t) {
     struct list_pages *p = pages_of(t);
 
-    claim_note_scan(p->q, &p->walk);
+    take_note_scan(p->q, &p->walk);
     bulk_page_encode(params, t);
 }
 

@@ -9,10 +9,10 @@
 #include "batch/client_txn.h"
 #include "batch/operations.h"
 #include "config/config.h"
-#include "jobs/claim.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
 #include "jobs/take.h"
+#include "jobs/undelivered.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/waiters.h"
@@ -165,7 +165,7 @@ static void get_in_txn_give(struct req *r, const struct job *jobs, size_t count,
         return;
     }
     for (size_t i = 0; i < count; i++)
-        claim_release(jobs[i].key, jobs[i].ready_at, jobs[i].last);
+        undelivered_return(&jobs[i], false);
     reply_null_array(r);
 }
 

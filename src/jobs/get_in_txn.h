@@ -10,7 +10,7 @@
 /*
  * GETJOB in a client transaction. It sees the jobs that earlier commands of the transaction added, and it does not
  * wait. It takes from the queues in the order of its arguments. Its statement finds the jobs itself, because the
- * plans of claim.h do not know jobs of an open transaction.
+ * plans of take.h do not know jobs of an open transaction.
  */
 
 /* The key after which a client transaction must search for ready jobs. It includes jobs that the transaction made. */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "jobs/pop.h"
+#include "jobs/take.h"
 #include "net/request.h"
 #include "queue/queue_store.h"
 #include "queue/waiters.h"

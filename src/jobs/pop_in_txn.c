@@ -185,7 +185,7 @@ static void keep_or_put_back(const struct list_take *t, const struct job *job) {
     if (c != NULL && c->state != CLIENT_DEAD)
         undelivered_note_unsent(c, job);
     else
-        undelivered_put_back(job);
+        undelivered_return(job, true);
 }
 
 static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -196,7 +196,7 @@ static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresul
     (void)count;
     for (size_t i = 0; i < found; i++)
         jobs[i] =
-            undelivered_read(rows, (int)i, t->queues[row_int4(rows, (int)i, COL_POP_IN_ORDER_ORDINAL) - 1]);
+            take_read_removed(rows, (int)i, t->queues[row_int4(rows, (int)i, COL_POP_IN_ORDER_ORDINAL) - 1]);
     if (found > 0)
         take_sort(jobs, found, t->pop.from != jobs[0].q->list.front);
     count_gone(jobs, found);
@@ -215,9 +215,9 @@ static void pop_in_txn_move_done(struct task **tasks, size_t count, const PGresu
 
     (void)count;
     if (found) {
-        m = pop_read_moved(rows, 0, t->queues[0]);
+        m = take_read_moved(rows, 0, t->queues[0]);
         count_gone(&m.job, 1);
-        pop_arrived(&t->pop, t->to_id, &m);
+        take_arrived(&t->pop, t->to_id, &m);
     }
     take_count(found);
     pop_in_txn_end_with(t, &m.job, found);

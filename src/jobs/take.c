@@ -1,60 +1,819 @@
-/* Jobs that statements have taken from queues: reads, sorts and counts their rows. */
+/* Takes: plans which requests can be served, takes jobs from queues for them, and gives each request its jobs. */
 #include "jobs/take.h"
 
 #include <stdlib.h>
 
-#include "base/log.h"
-#include "base/stats.h"
+#include "base/clock.h"
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/operations.h"
+#include "config/config.h"
+#include "jobs/dead_letter.h"
+#include "jobs/job.h"
+#include "jobs/take_rows.h"
+#include "jobs/undelivered.h"
 #include "pg/params.h"
-#include "queue/queue.h"
-#include "sql_gen.h"
+#include "queue/lease.h"
+#include "queue/list_orientation.h"
+#include "queue/queue_limits.h"
 
-/* A row that other software wrote may have any rank. */
-static void check_rank(const struct queue *q, int16_t rank) {
-    if (rank > 0 || rank < -255)
-        log_warning("claim", "a job of queue %d has rank %d, outside -255 to 0: its ID names no job",
-                    (int)q->id, rank);
+enum { TAKE_KEYS, TAKE_LEASE, TAKE_POP_FIRST, TAKE_POP_LAST, TAKE_MOVE_FIRST, TAKE_MOVE_LAST };
+
+/* The properties of a take. Takes of one queue and kind in a transaction are one statement. */
+static const struct take_kind {
+    struct op *op;
+    struct op *limited; /* for queues with limits */
+    bool removes;       /* the jobs leave the queue; false: they are leased */
+    bool moves;         /* they are inserted in other lists */
+    bool last;          /* from the end that is not the consume end */
+} take_kinds[TAKE_KINDS] = {
+    [TAKE_KEYS] = { .op = &op_claim_keys },
+    [TAKE_LEASE] = { .op = &op_claim_walk, .limited = &op_claim_limited },
+    [TAKE_POP_FIRST] = { .op = &op_pop_first, .limited = &op_pop_limited, .removes = true },
+    [TAKE_POP_LAST] = { .op = &op_pop_last, .limited = &op_pop_limited, .removes = true, .last = true },
+    [TAKE_MOVE_FIRST] = { .op = &op_move_first, .limited = &op_pop_limited, .removes = true, .moves = true },
+    [TAKE_MOVE_LAST] = { .op = &op_move_last,
+                         .limited = &op_pop_limited,
+                         .removes = true,
+                         .moves = true,
+                         .last = true },
+};
+
+/* An entry in the reply of a request, filled by the take. */
+struct slot {
+    struct get *get;
+    size_t place;
+    int64_t to_id; /* new id of a moved job */
+};
+
+struct take {
+    struct task task;
+    struct queue *q;
+    const struct take_kind *kind;
+    struct slot *slots;
+    size_t slot_count;
+    size_t slot_cap;
+    struct job_key *keys; /* redelivery keys that the statement looks for, at most slot_count */
+    size_t key_count;
+    struct job *rows;
+    size_t row_count;
+    struct moved_job *moved; /* moves: the same rows in the same order */
+    size_t room;             /* rows that the scan looked for: slot_count, or fewer by the limits */
+    size_t walked;           /* rows that the scan found */
+    struct job_key end;      /* the last of them */
+    int64_t sent_us;         /* clock_db(): begin of the leases */
+    struct queue_scan walk;
+    uint64_t rooms;      /* value of queue.rooms when the statement was built */
+    struct list in_plan; /* while it is not sent */
+};
+
+/* The transaction that is being planned. */
+static struct {
+    struct list takes;
+    int queues;
+    int rows;
+    size_t looked_at; /* names and patterns; the rest is planned in the next turn */
+    size_t bytes;     /* expected in the results */
+} plan = { .takes = { &plan.takes, &plan.takes } };
+#define LOOKED_MOST 5000
+
+/* ---- takes ---- */
+
+static struct take *take_of(struct task *t) {
+    return CONTAINER_OF(t, struct take, task);
 }
 
-void take_read(struct job *job, const PGresult *rows, int row, int col, struct queue *q) {
-    *job = (struct job){
-        .q = q,
-        .key = row_key(q->id, rows, row, col + COL_CLAIM_WALK_RANK),
-        .ready_at = row_time(rows, row, col + COL_CLAIM_WALK_READY_AT),
-        .expires_at = row_time(rows, row, col + COL_CLAIM_WALK_EXPIRES_AT),
-        .retry = row_int4(rows, row, col + COL_CLAIM_WALK_RETRY),
-        .nacks = row_int4(rows, row, col + COL_CLAIM_WALK_NACKS),
-        .additional_deliveries = row_int4(rows, row, col + COL_CLAIM_WALK_ADDITIONAL_DELIVERIES),
-        .body = row_bytes(rows, row, col + COL_CLAIM_WALK_BODY),
-    };
-    check_rank(q, job->key.rank);
-    queue_note_body(q, job->body.len);
+static struct take *take_new(struct queue *q, const struct take_kind *kind) {
+    struct take *t = xcalloc(1, sizeof *t);
+
+    t->q = q;
+    t->kind = kind;
+    list_init(&t->task.node);
+    list_init(&t->in_plan);
+    list_init(&t->walk.node);
+    return t;
 }
 
-void take_read_leased(struct job *job, const PGresult *rows, int row, int col, struct queue *q,
-                      int64_t since_us) {
-    take_read(job, rows, row, col, q);
-    job->lease_us = job->ready_at - since_us;
-    job->last =
-        !row_null(rows, row, col + COL_CLAIM_WALK_LAST) && row_bool(rows, row, col + COL_CLAIM_WALK_LAST);
+static void take_free(struct take *t) {
+    position_end(&t->walk);
+    free(t->slots);
+    free(t->keys);
+    free(t->rows);
+    free(t->moved);
+    free(t);
 }
 
-static int take_compare(const void *a, const void *b) {
-    const struct job *x = a, *y = b;
-
-    return job_key_before(x->key, y->key) ? -1 : job_key_before(y->key, x->key);
+static void add_slot(struct take *t, struct slot s) {
+    if (t->slot_count == t->slot_cap) {
+        t->slot_cap = t->slot_cap == 0 ? 8 : t->slot_cap * 2;
+        t->slots = xrealloc(t->slots, t->slot_cap * sizeof *t->slots);
+    }
+    t->slots[t->slot_count++] = s;
 }
 
-static int take_compare_backwards(const void *a, const void *b) {
-    return take_compare(b, a);
+/* A request can own several slots. It may be freed when its last slot ends, so it must not be touched afterwards. */
+static void slot_end(struct slot s) {
+    if (--s.get->pending == 0)
+        get_finish(s.get);
 }
 
-void take_sort(struct job *jobs, size_t count, bool backwards) {
-    qsort(jobs, count, sizeof *jobs, backwards ? take_compare_backwards : take_compare);
+static void end_slots(const struct take *t) {
+    for (size_t i = 0; i < t->slot_count; i++)
+        slot_end(t->slots[i]);
 }
 
-void take_count(size_t rows) {
-    stats.claims++;
-    stats.claimed_rows += rows;
-    stats.claims_empty += rows == 0;
+/* ---- planning ---- */
+
+static bool plan_has_room(void) {
+    return plan.queues < TAKES_MOST && plan.rows < config.batch_max && plan.looked_at < LOOKED_MOST &&
+           plan.bytes < (size_t)config.batch_max_bytes;
 }
+
+bool takes_pending(void) {
+    return plan.looked_at >= LOOKED_MOST;
+}
+
+/* Has the result room for another job of q? A larger job is the only one of its transaction. */
+static bool fits_in_plan(const struct queue *q) {
+    return plan.bytes == 0 || plan.bytes + queue_job_bytes(q) <= (size_t)config.batch_max_bytes;
+}
+
+/* Has q more ready jobs than there are planned rows? */
+static bool has_more(struct queue *q) {
+    return queue_budget(q) > q->claims.planned;
+}
+
+static void plan_slot(struct queue *q, const struct take_kind *kind, struct get *g) {
+    struct take **t = &q->claims.latest[kind - take_kinds];
+
+    if (*t == NULL || list_empty(&(*t)->in_plan)) {
+        *t = take_new(q, kind);
+        list_push_back(&plan.takes, &(*t)->in_plan);
+        plan.queues++;
+    }
+    q->claims.planned++;
+    plan.rows++;
+    plan.bytes += queue_job_bytes(q);
+    add_slot(*t, (struct slot){ .get = g, .place = get_add_place(g) });
+}
+
+/* ---- planning: lists ---- */
+
+/* The statements of a transaction do not run in the order of the waiting requests. A request after one of another
+ * kind therefore waits for the next transaction. */
+static bool is_joined(const struct queue *q, const struct take_kind *kind) {
+    for (const struct take_kind *other = &take_kinds[TAKE_POP_FIRST]; other < &take_kinds[TAKE_KINDS];
+         other++)
+        if (other != kind && q->claims.latest[other - take_kinds] != NULL)
+            return false;
+    return true;
+}
+
+/* Nothing can be taken until the consume end is known. Waiting requests are served then. */
+static bool may_pop(struct queue *q, const struct pop *p) {
+    if (q->id == 0 || !has_more(q))
+        return false;
+    if (q->list.front == END_NONE)
+        list_front_ask(q, p->from);
+    return q->list.front != END_NONE;
+}
+
+static struct queue *first_source(const struct get *g) {
+    for (size_t i = 0; i < g->wait_count; i++)
+        if (may_pop(g->waits[i].from.q, g->own))
+            return g->waits[i].from.q;
+    return NULL;
+}
+
+/* A push may be in the same transaction, before this take. The take therefore also plans rows for jobs that are
+ * being added, so that it does not return only some of the push's elements. */
+static bool plan_pop(struct get *g, struct queue *q) {
+    const struct pop *p = g->own;
+    const struct take_kind *kind = &take_kinds[p->to == NULL ? TAKE_POP_FIRST : TAKE_MOVE_FIRST];
+    int64_t coming = q->adds.accepted;
+
+    kind += p->from != q->list.front;
+    if (g->state == GET_WAITING && !is_joined(q, kind))
+        return false;
+    get_claim(g);
+    do
+        plan_slot(q, kind, g);
+    while (g->places < (size_t)g->count && (has_more(q) || coming-- > 0) && fits_in_plan(q));
+    return true;
+}
+
+static void plan_fresh_pop(struct get *g) {
+    struct queue *q = first_source(g);
+
+    if (q != NULL)
+        (void)plan_pop(g, q);
+    else
+        get_wait(g);
+}
+
+/* ---- planning: GETJOB ---- */
+
+/* Filter for patterns: the queues that match a pattern take turns over all requests. */
+static bool is_open_for_more(struct queue *q) {
+    return !q->row.opening && has_more(q);
+}
+
+static bool plan_from(struct get *g, struct get_source from) {
+    struct queue *q = from.q;
+
+    if (q == NULL && (q = pattern_find(from.glob, is_open_for_more)) != NULL)
+        glob_served(from.glob, q);
+    if (q == NULL || !has_more(q) || !(g->places == 0 || fits_in_plan(q)))
+        return false;
+    plan_slot(q, &take_kinds[TAKE_LEASE], g);
+    return true;
+}
+
+static bool may_serve(const struct wait *w) {
+    return w->from.q != NULL ? has_more(w->from.q) : pattern_find(w->from.glob, is_open_for_more) != NULL;
+}
+
+static uint64_t *served(const struct wait *w) {
+    return w->from.q != NULL ? &w->from.q->claims.served : &w->from.glob->served;
+}
+
+/* A queue that is empty now keeps its place in the rotation. */
+static void note_served(const struct wait *w) {
+    static uint64_t turns;
+
+    *served(w) = may_serve(w) ? ++turns : 0;
+}
+
+/* Returns the index of the first queue to take from: the leftmost, except that queues that had more jobs when they
+ * were last served come later. If the search always began at the left, clients that take single jobs would never
+ * reach the queues after a deep one. */
+static size_t first_in_turn(const struct get *g) {
+    size_t first = g->wait_count;
+
+    if (g->wait_count == 1)
+        return 0;
+    for (size_t i = 0; i < g->wait_count; i++) {
+        const struct wait *w = &g->waits[i];
+
+        if ((first == g->wait_count || *served(w) < *served(&g->waits[first])) && may_serve(w))
+            first = i;
+    }
+    return first == g->wait_count ? 0 : first;
+}
+
+/* Plans one job from each queue in turn, until there are enough or a whole pass found none. */
+static void plan_fresh(struct get *g) {
+    int64_t wanted = g->has_waited ? 1 : g->count < config.batch_max ? g->count : config.batch_max;
+    size_t at = first_in_turn(g), in_vain = 0;
+
+    while (in_vain < g->wait_count && wanted > 0 && plan_has_room()) {
+        if (plan_from(g, g->waits[at].from)) {
+            if (g->wait_count > 1)
+                note_served(&g->waits[at]);
+            in_vain = 0;
+            wanted--;
+        } else {
+            in_vain++;
+        }
+        at = at + 1 < g->wait_count ? at + 1 : 0;
+    }
+    if (g->places > 0)
+        get_claim(g);
+    else
+        get_wait(g);
+}
+
+/* Serves the request that has waited longest. Then the next signalled queue has its turn. */
+static void plan_waiting(struct queue *q) {
+    struct get *g;
+
+    if (!has_more(q) || (g = get_first_waiting(q)) == NULL)
+        return;
+    if (g->kind == NULL) {
+        get_claim(g);
+        plan_slot(q, &take_kinds[TAKE_LEASE], g);
+    } else if (!may_pop(q, g->own) || !plan_pop(g, q)) {
+        return;
+    }
+    if (has_more(q))
+        queue_signal(q);
+}
+
+/* ---- sending ---- */
+
+static void take_send(struct take *t, struct op *op) {
+    t->q->claims.rows += (int64_t)t->slot_count;
+    if (t->kind->last)
+        t->q->claims.last_rows += (int64_t)t->slot_count;
+    t->task.op = op;
+    t->task.rows = op == &op_claim_keys ? (uint32_t)t->key_count : 1;
+    batch_add(&t->task);
+}
+
+/* Takes redelivery keys for the slots of walk. */
+static void take_keys(struct take *t, const struct take *walk) {
+    struct queue *q = t->q;
+    size_t most = q->scan.key_count < walk->slot_count ? q->scan.key_count : walk->slot_count;
+    struct job_key key;
+
+    if (most == 0)
+        return;
+    t->keys = xmalloc(most * sizeof *t->keys);
+    while (t->key_count < most && position_take_key(&q->scan, &key))
+        t->keys[t->key_count++] = key;
+}
+
+/* Jobs with redelivery keys are before the scan position, so a claim by key fills the first slots with them. */
+static void split_keys(struct take *walk) {
+    struct queue *q = walk->q;
+    struct take *keys;
+
+    if (q->scan.key_count == 0 || q->claims.latest[TAKE_KEYS] != NULL)
+        return;
+    keys = take_new(q, &take_kinds[TAKE_KEYS]);
+    take_keys(keys, walk);
+    if (keys->key_count == 0) {
+        take_free(keys);
+        return;
+    }
+    for (size_t i = 0; i < keys->key_count; i++)
+        add_slot(keys, walk->slots[i]);
+    walk->slot_count -= keys->key_count;
+    for (size_t i = 0; i < walk->slot_count; i++)
+        walk->slots[i] = walk->slots[i + keys->key_count];
+    q->claims.latest[TAKE_KEYS] = keys;
+    take_send(keys, keys->kind->op);
+}
+
+static void forget_latest(const struct take *t) {
+    struct take **latest = &t->q->claims.latest[t->kind - take_kinds];
+
+    if (*latest == t)
+        *latest = NULL;
+}
+
+static void send_planned(struct take *t) {
+    struct queue *q = t->q;
+
+    q->claims.planned = 0;
+    if (!t->kind->removes && !q->limits.limited)
+        split_keys(t);
+    else if (!t->kind->last)
+        take_keys(t, t);
+    if (t->slot_count > 0) {
+        take_send(t, q->limits.limited ? t->kind->limited : t->kind->op);
+    } else {
+        forget_latest(t);
+        take_free(t);
+    }
+}
+
+void take_plan(void) {
+    struct queue *q;
+    struct get *g;
+    struct list *node;
+
+    plan.queues = plan.rows = 0;
+    plan.looked_at = plan.bytes = 0;
+    while (plan_has_room() && (q = queue_next_signalled()) != NULL)
+        plan_waiting(q);
+    while (plan_has_room() && (g = get_next_fresh()) != NULL) {
+        if (plan.rows > 0 && g->count > config.batch_max - plan.rows) {
+            get_put_back(g);
+            break;
+        }
+        plan.looked_at += g->wait_count;
+        if (g->kind == NULL)
+            plan_fresh(g);
+        else
+            plan_fresh_pop(g);
+    }
+    while ((node = list_pop_front(&plan.takes)) != NULL)
+        send_planned(LIST_ENTRY(node, struct take, in_plan));
+}
+
+/* ---- parameters ---- */
+
+/* Upper bound of the ids that a scan has seen. Peers announce their jobs by messages, which may arrive this late.
+ * Jobs of peers that are younger are announced later, so the bound excludes them. */
+#define UNTOLD_US (100 * US_PER_MS)
+
+static int64_t snapshot_end(void) {
+    int64_t others = node_has_peers() ? job_id_at(clock_db() - UNTOLD_US) : 0;
+
+    return others > job_id_last() ? others : job_id_last();
+}
+
+void take_note_scan(struct queue *q, struct queue_scan *w) {
+    position_begin(&q->scan, w);
+    w->snapshot_end = snapshot_end();
+}
+
+/* The scan position. A pop takes redelivery keys by its scan, so it begins before them. A scan from the last end has
+ * no such bound. */
+static struct job_key first_key(const struct take *t) {
+    struct job_key first = t->q->scan.position;
+
+    if (t->kind->last)
+        return (struct job_key){ .rank = INT16_MIN };
+    for (size_t i = 0; t->kind->removes && i < t->key_count; i++) {
+        if (!job_key_before(first, t->keys[i])) {
+            first = t->keys[i];
+            first.id--;
+        }
+    }
+    return first;
+}
+
+static struct take *begin_walk(struct params *p, struct task *task) {
+    struct take *t = take_of(task);
+    struct job_key first = first_key(t);
+
+    forget_latest(t);
+    take_note_scan(t->q, &t->walk);
+    t->sent_us = clock_db();
+    t->rooms = t->q->limits.rooms;
+    params_set_int4(p, 0, t->q->id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+    params_set_int4(p, 3, (int32_t)t->slot_count);
+    params_set_time(p, 4, t->sent_us);
+    return t;
+}
+
+static void walk_encode(struct params *p, struct task *task) {
+    (void)begin_walk(p, task);
+    params_set_int2(p, 5, (int16_t)node_self()->number);
+}
+
+void take_begin_keys(struct params *p) {
+    params_set_time(p, 3, clock_db());
+    params_set_int2(p, 4, (int16_t)node_self()->number);
+}
+
+void take_encode_key(struct params *p, int col, struct job_key key) {
+    params_int4(p, col, key.queue_id);
+    params_int2(p, col + 1, key.rank);
+    params_int8(p, col + 2, key.id);
+}
+
+static void keys_encode(struct params *p, struct task *task) {
+    struct take *t = take_of(task);
+
+    forget_latest(t);
+    t->sent_us = clock_db();
+    for (size_t i = 0; i < t->key_count; i++)
+        take_encode_key(p, 0, t->keys[i]);
+}
+
+static void limited_encode(struct params *p, struct task *task) {
+    const struct take *t = begin_walk(p, task);
+
+    params_set_int2(p, 5, (int16_t)node_self()->number);
+    /* An array must have an element, and no job has the id 0. */
+    take_encode_key(p, 6, (struct job_key){ t->q->id, 0, 0 });
+    for (size_t i = 0; i < t->key_count; i++)
+        take_encode_key(p, 6, (struct job_key){ t->q->id, t->keys[i].rank, t->keys[i].id });
+}
+
+int64_t pop_front_id(void) {
+    return -job_new_id(clock_db(), node_self()->number);
+}
+
+int64_t pop_new_id(const struct pop *p) {
+    return p->to_end == p->to->list.front ? pop_front_id() : -pop_front_id();
+}
+
+/* Queue 0 means that the job is deleted, not moved. */
+static void encode_places(struct params *p, int col, struct take *t) {
+    for (size_t i = 0; i < t->slot_count; i++) {
+        const struct pop *pop = t->slots[i].get->own;
+
+        t->slots[i].to_id = t->kind->moves ? pop_new_id(pop) : 0;
+        params_int4(p, col, t->kind->moves ? pop->to->id : 0);
+        params_int8(p, col + 1, t->slots[i].to_id);
+    }
+}
+
+static void pop_take_encode(struct params *p, struct task *task) {
+    struct take *t = begin_walk(p, task);
+
+    if (t->kind->moves)
+        encode_places(p, 5, t);
+}
+
+static void pop_limited_encode(struct params *p, struct task *task) {
+    struct take *t = begin_walk(p, task);
+
+    params_set_bool(p, 5, t->kind->last);
+    encode_places(p, 6, t);
+}
+
+/* ---- rows ---- */
+
+/* A limited claim also returns jobs that its scan did not find. */
+static bool is_walked(const struct take *t, const PGresult *rows, int i) {
+    return t->task.op != &op_claim_limited || row_bool(rows, i, COL_CLAIM_LIMITED_IS_WALKED);
+}
+
+static void note_walked(struct take *t, struct job_key key) {
+    if (t->walked++ == 0 || (t->kind->last ? job_key_before(key, t->end) : job_key_before(t->end, key)))
+        t->end = key;
+}
+
+static void take_read_row(struct take *t, const PGresult *rows, int i) {
+    struct job *job = &t->rows[t->row_count];
+
+    if (!t->kind->removes) {
+        take_read_leased(job, rows, i, 0, t->q, t->sent_us);
+    } else if (!t->kind->moves) {
+        *job = take_read_removed(rows, i, t->q);
+    } else {
+        t->moved[i] = t->task.op == &op_pop_limited ? take_read_moved_limited(rows, i, t->q)
+                                                    : take_read_moved(rows, i, t->q);
+        *job = t->moved[i].job;
+    }
+    t->row_count++;
+    if (is_walked(t, rows, i))
+        note_walked(t, job->key);
+}
+
+static void take_read_rows(struct take *t, const PGresult *rows, int n) {
+    t->rows = xmalloc(((size_t)n + 1) * sizeof *t->rows);
+    if (t->kind->moves)
+        t->moved = xmalloc(((size_t)n + 1) * sizeof *t->moved);
+    for (int i = 0; i < n; i++)
+        take_read_row(t, rows, i);
+    if (!t->kind->moves)
+        take_sort(t->rows, t->row_count, t->kind->last);
+}
+
+/* ---- the scan position ---- */
+
+static bool has_all(const struct take *t) {
+    return t->walked >= t->room;
+}
+
+static bool is_among(const struct take *t, struct job_key key) {
+    for (size_t i = 0; i < t->row_count; i++)
+        if (t->rows[i].key.id == key.id)
+            return true;
+    return false;
+}
+
+/* Did the statement look for the job? A pop finds it by its scan. A limited claim that had no room did not look for
+ * all keys. */
+static bool was_sought(const struct take *t, struct job_key key) {
+    return t->kind->removes ? t->walked > 0 && !job_key_before(t->end, key) : is_among(t, key);
+}
+
+/* If the statement looked for a key and did not return it, the job is gone. The other keys are put back. */
+static void return_keys(struct take *t) {
+    for (size_t i = 0; i < t->key_count; i++)
+        if (!was_sought(t, t->keys[i]))
+            position_add_key(&t->q->scan, t->keys[i]);
+}
+
+static void forget_returned(struct take *t) {
+    struct job_key *keys = xmalloc((t->row_count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < t->row_count; i++)
+        keys[i] = t->rows[i].key;
+    position_remove_keys(&t->q->scan, keys, t->row_count);
+    free(keys);
+}
+
+/* A scan from the last end tells nothing about the position, unless it reached the first job. */
+static void take_learn(struct take *t) {
+    if (t->kind->removes)
+        forget_returned(t);
+    if (has_all(t))
+        return_keys(t);
+    if (!t->kind->last || !has_all(t))
+        position_advance(&t->q->scan, &t->walk, t->walked > 0 ? &t->end : NULL, !has_all(t));
+}
+
+/* ---- giving ---- */
+
+/* The takes of a server end in the order of their transactions, so a claim in vain that began earlier has ended. */
+static void give_way(const struct take *t, struct slot *s) {
+    struct slot to = { .get = s->get == NULL ? NULL : get_find_older(s->get, t->q) };
+
+    if (to.get == NULL)
+        return;
+    get_claim(to.get);
+    to.place = get_add_place(to.get);
+    slot_end(*s);
+    *s = to;
+}
+
+/* A moved job stays in the list to which it was moved, even if its client has gone. Applications use that list to
+ * find the jobs of failed clients. */
+static void take_give(const struct take *t, const struct job *job, struct slot s) {
+    if (s.get != NULL && s.get->client != NULL)
+        s.get->jobs[s.place] = *job;
+    else if (!t->kind->moves)
+        undelivered_return(job, t->kind->removes);
+}
+
+static void give_popped(const struct take *t) {
+    for (size_t i = 0; i < t->row_count; i++) {
+        undelivered_count_gone(&t->rows[i]);
+        take_give(t, &t->rows[i], t->slots[t->kind->moves ? (size_t)t->moved[i].ordinal - 1 : i]);
+    }
+}
+
+/* The job has used all attempts but is not yet moved to the dead-letter table. It was neither leased nor counted. */
+static bool is_spent(const struct job *job) {
+    return job->last && job->lease_us <= 0;
+}
+
+static void give_leased(struct take *t) {
+    size_t given = 0;
+
+    for (size_t i = 0; i < t->row_count; i++) {
+        const struct job *job = &t->rows[i];
+
+        if (is_spent(job)) {
+            position_forget_key(&t->q->scan, job->key);
+            dead_letter_job(job->key, NULL, NULL);
+            continue;
+        }
+        if (given < t->slot_count)
+            give_way(t, &t->slots[given]);
+        job_claimed(t->q, job->key);
+        take_give(t, job, given < t->slot_count ? t->slots[given] : (struct slot){ .get = NULL });
+        given++;
+    }
+}
+
+void take_arrived(const struct pop *p, int64_t id, const struct moved_job *m) {
+    queue_note_body(p->to, m->job.body.len);
+    job_entered(&(struct job_row){ .q = p->to,
+                                   .key = { p->to->id, 0, id },
+                                   .wake_at = m->to_wake_at,
+                                   .expires_at = m->to_expires_at,
+                                   .retry = m->job.retry },
+                JOB_ARRIVED);
+}
+
+static void moved_arrived(const struct take *t) {
+    for (size_t i = 0; i < t->row_count; i++) {
+        const struct slot *s = &t->slots[t->moved[i].ordinal - 1];
+
+        take_arrived(s->get->own, s->to_id, &t->moved[i]);
+    }
+}
+
+/* ---- ends ---- */
+
+static void uncount_sent(const struct take *t) {
+    t->q->claims.rows -= (int64_t)t->slot_count;
+    if (t->kind->last)
+        t->q->claims.last_rows -= (int64_t)t->slot_count;
+}
+
+/* The queue is signalled before the lists to which its jobs were moved, because its waiting requests are older than
+ * those that wait for the moved jobs. */
+static void end_take(struct take *t) {
+    uncount_sent(t);
+    if (t->task.op != &op_claim_keys)
+        take_learn(t);
+    if (t->kind->removes)
+        give_popped(t);
+    else
+        give_leased(t);
+    take_count(t->row_count);
+    if (queue_budget(t->q) > 0)
+        queue_signal(t->q);
+    if (t->kind->moves)
+        moved_arrived(t);
+    end_slots(t);
+    take_free(t);
+}
+
+static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct take *t = take_of(tasks[0]);
+
+    (void)count;
+    t->room = t->slot_count;
+    take_read_rows(t, rows, PQntuples(rows));
+    end_take(t);
+}
+
+/* col: the columns room, soon, wait_ms. If no job was taken, the columns before them are null. */
+static void end_limited(struct take *t, const PGresult *rows, int col) {
+    int32_t wait_ms = row_int4_or(rows, 0, col + 2, 0);
+
+    t->room = (size_t)row_int4(rows, 0, col);
+    take_read_rows(t, rows, row_null(rows, 0, COL_CLAIM_LIMITED_RANK) ? 0 : PQntuples(rows));
+    if (has_all(t) && t->row_count < t->slot_count)
+        limits_no_room(t->q, t->rooms, wait_ms, row_bool(rows, 0, col + 1));
+    else
+        limits_not_full(t->q);
+    end_take(t);
+}
+
+static void claim_limited_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)count;
+    end_limited(take_of(tasks[0]), rows, COL_CLAIM_LIMITED_ROOM);
+}
+
+static void pop_limited_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)count;
+    end_limited(take_of(tasks[0]), rows, COL_POP_LIMITED_ROOM);
+}
+
+static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (size_t i = 0; i < count; i++) {
+        struct take *t = take_of(tasks[i]);
+
+        t->rows = xmalloc(t->slot_count * sizeof *t->rows);
+        t->q->claims.landing = t;
+    }
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct queue *q = queue_find_id(row_int4(rows, i, COL_CLAIM_KEYS_QUEUE_ID));
+        struct take *t = q == NULL ? NULL : q->claims.landing;
+
+        if (t != NULL)
+            take_read_leased(&t->rows[t->row_count++], rows, i, COL_CLAIM_KEYS_RANK, q, t->sent_us);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct take *t = take_of(tasks[i]);
+
+        t->q->claims.landing = NULL;
+        take_sort(t->rows, t->row_count, false);
+        end_take(t);
+    }
+}
+
+/* ---- retry and errors ---- */
+
+/* If the statement may have been committed, a move changed both queues: scan both from the beginning. */
+static void scan_again(struct take *t, bool unknown) {
+    if (!unknown) {
+        if (t->task.op != &op_claim_keys)
+            queue_scan_from(t->q, t->q->scan.position);
+        return;
+    }
+    queue_reset_scan(t->q);
+    for (size_t i = 0; i < t->slot_count && t->kind->moves; i++)
+        queue_reset_scan(((const struct pop *)t->slots[i].get->own)->to);
+}
+
+/* Restores the state of the queue from before the plan. The requests wait again. */
+static void take_give_up(struct take *t, bool unknown) {
+    forget_latest(t);
+    uncount_sent(t);
+    for (size_t i = 0; i < t->key_count; i++)
+        position_add_key(&t->q->scan, t->keys[i]);
+    scan_again(t, unknown);
+    queue_signal(t->q);
+    end_slots(t);
+    take_free(t);
+}
+
+static bool take_again(struct task *task, bool unknown) {
+    take_give_up(take_of(task), unknown);
+    return false;
+}
+
+static void take_fail(struct task *task, const struct op_error *err) {
+    struct take *t = take_of(task);
+
+    for (size_t i = 0; i < t->slot_count; i++)
+        get_refuse(t->slots[i].get, err);
+    take_give_up(t, false);
+}
+
+struct op op_claim_keys = {
+    .name = "claim_keys",
+    .takes = true,
+    .stmt = SQL_CLAIM_KEYS,
+    .conn = CONN_WRITE,
+    .begin = take_begin_keys,
+    .encode = keys_encode,
+    .done = keys_done,
+    .fail = take_fail,
+    .again = take_again,
+};
+
+#define TAKE_OP(variable, text, statement, encoder, end) \
+    struct op variable = { .name = text,                 \
+                           .takes = true,                \
+                           .stmt = statement,            \
+                           .conn = CONN_WRITE,           \
+                           .alone = true,                \
+                           .most = TAKES_MOST,           \
+                           .encode = encoder,            \
+                           .done = end,                  \
+                           .fail = take_fail,            \
+                           .again = take_again }
+
+TAKE_OP(op_claim_walk, "claim_walk", SQL_CLAIM_WALK, walk_encode, walk_done);
+TAKE_OP(op_claim_limited, "claim_limited", SQL_CLAIM_LIMITED, limited_encode, claim_limited_done);
+TAKE_OP(op_pop_first, "pop_first", SQL_POP_FIRST, pop_take_encode, walk_done);
+TAKE_OP(op_pop_last, "pop_last", SQL_POP_LAST, pop_take_encode, walk_done);
+TAKE_OP(op_move_first, "move_first", SQL_MOVE_FIRST, pop_take_encode, walk_done);
+TAKE_OP(op_move_last, "move_last", SQL_MOVE_LAST, pop_take_encode, walk_done);
+TAKE_OP(op_pop_limited, "pop_limited", SQL_POP_LIMITED, pop_limited_encode, pop_limited_done);

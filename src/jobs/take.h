@@ -1,24 +1,47 @@
 #ifndef TAKE_H
 #define TAKE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <libpq-fe.h>
+#include "batch/op.h"
+#include "jobs/take_rows.h"
 #include "queue/waiters.h"
 
-/* All operations that take jobs from queues share these steps: claims, pops and moves, in client transactions and
- * outside of them. */
+/*
+ * Takes: GETJOB leases jobs, list commands delete them or move them to another list. Before a transaction is built,
+ * take_plan() selects the requests (struct get) that can be served. For each queue it plans one take of each kind for
+ * all of them, and one claim by redelivery keys. The rows are given to the requests in the order in which the
+ * requests were planned. If a request has no client any more, its jobs are put back (undelivered.h).
+ *
+ * take_in_txn.h has the takes of client transactions.
+ */
 
-/* Reads rank, id, ready_at, expires_at, retry, nacks, additional_deliveries and body, from column col on. The job points into the
- * result. */
-void take_read(struct job *job, const PGresult *rows, int row, int col, struct queue *q);
-/* Reads the same, and the column last, of a statement that leased the job at since_us (clock_db()). */
-void take_read_leased(struct job *job, const PGresult *rows, int row, int col, struct queue *q,
-                      int64_t since_us);
-/* Sorts jobs in the order of delivery, or backwards. */
-void take_sort(struct job *jobs, size_t count, bool backwards);
-/* Counts a statement that took so many jobs. */
-void take_count(size_t rows);
+/* Maximum of queues with takes in one transaction. All takes of a request are in one transaction, and their results
+ * are in memory at the same time. */
+#define TAKES_MOST 100
+
+/* For batch_init(): plans for waiting requests of signalled queues, then for new requests. */
+void take_plan(void);
+/* Requests were left for the next turn, so the loop must not wait for events. */
+bool takes_pending(void);
+
+/* Call before a scan is sent. */
+void take_note_scan(struct queue *q, struct queue_scan *w);
+/* The parameters of claim_keys.sql after the keys. */
+void take_begin_keys(struct params *p);
+/* Appends a key to the arrays queue_id, rank and id, of which col is the first. */
+void take_encode_key(struct params *p, int col, struct job_key key);
+
+/* The jobs that a list command takes, and their target. For such a request, get.own is a struct pop. */
+struct pop {
+    enum list_end from;
+    struct queue *to; /* the jobs are moved there; it has its row and its consume end. NULL: deleted */
+    enum list_end to_end;
+};
+
+/* A new id that is smaller than all others of a queue, for a handed-over element that is inserted as a job. */
+int64_t pop_front_id(void);
+/* A new id for a moved job, at the end p->to_end. */
+int64_t pop_new_id(const struct pop *p);
+/* The move is committed. The job has this id in the new list. */
+void take_arrived(const struct pop *p, int64_t id, const struct moved_job *m);
 
 #endif

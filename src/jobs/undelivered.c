@@ -1,4 +1,4 @@
-/* Jobs that list commands took: keeps copies until the clients have received them, or puts them back. */
+/* Jobs that clients did not receive: ends their leases, or puts back copies of jobs that list commands removed. */
 #include "jobs/undelivered.h"
 
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "jobs/job.h"
 #include "jobs/take.h"
 #include "queue/job_events.h"
+#include "queue/lease.h"
 #include "queue/queue.h"
 
 /* Optional columns, NULL for most jobs. */
@@ -36,21 +37,6 @@ struct undelivered {
 };
 
 /* ---- rows ---- */
-
-/* The columns before deliveries are those of take_read(). */
-_Static_assert((int)COL_POP_FIRST_BODY == (int)COL_CLAIM_WALK_BODY,
-               "pops return the same columns as claims, and more");
-
-struct job undelivered_read(const PGresult *rows, int row, struct queue *q) {
-    struct job job;
-
-    take_read(&job, rows, row, COL_POP_FIRST_RANK, q);
-    job.group = row_bytes_or_null(rows, row, COL_POP_FIRST_GROUP_KEY);
-    job.deliveries = row_int4(rows, row, COL_POP_FIRST_DELIVERIES);
-    job.rows = rows;
-    job.row = row;
-    return job;
-}
 
 static struct slice copy_bytes(struct slice bytes) {
     return (struct slice){ xmemdup(bytes.ptr, bytes.len), bytes.len };
@@ -142,7 +128,7 @@ void deliveries_forget(struct client *c) {
     c->unsent_count = 0;
 }
 
-/* ---- putting back ---- */
+/* ---- removed jobs ---- */
 
 static void put_back(struct undelivered *p) {
     p->task.op = &op_put_back;
@@ -150,21 +136,6 @@ static void put_back(struct undelivered *p) {
     p->task.bytes = p->job.body.len;
     list_init(&p->task.node);
     batch_add(&p->task);
-}
-
-void undelivered_put_back(const struct job *job) {
-    put_back(copy_of(job));
-}
-
-void undelivered_put_back_unsent(struct client *c) {
-    for (size_t i = 0; i < c->unsent_count; i++) {
-        struct delivery *d = &c->unsent[i];
-
-        if (d->copy != NULL && d->offset >= c->bytes_out && d->key.queue_id != 0) {
-            put_back(d->copy);
-            d->copy = NULL;
-        }
-    }
 }
 
 static void encode_int(struct params *p, int col, int32_t value) {
@@ -265,3 +236,97 @@ struct op op_put_back = {
     .done = put_back_done,
     .fail = put_back_fail,
 };
+
+/* ---- leased jobs ---- */
+
+struct release {
+    struct task task;
+    struct job_key key;
+    int64_t until; /* end of the lease in the row: a later delivery has another */
+};
+
+static void release(struct job_key key, int64_t until) {
+    struct release *r = xcalloc(1, sizeof *r);
+
+    r->key = key;
+    r->until = until;
+    r->task.op = &op_release;
+    r->task.rows = 1;
+    list_init(&r->task.node);
+    lease_hold(key.id);
+    batch_add(&r->task);
+}
+
+void undelivered_release(struct job_key key, int64_t until, bool last) {
+    lease_add(key, until);
+    if (last)
+        lease_set_last(key.id);
+    release(key, until);
+}
+
+static void release_encode(struct params *p, struct task *t) {
+    const struct release *r = CONTAINER_OF(t, struct release, task);
+
+    take_encode_key(p, 0, r->key);
+    params_time(p, 5, r->until);
+}
+
+/* If the statement did not find the lease, it goes on, and ends by itself. */
+static void end_release(struct release *r) {
+    lease_unhold(r->key.id);
+    free(r);
+}
+
+static void release_done(struct task **tasks, size_t count, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++) {
+        const struct release *r =
+            CONTAINER_OF(tasks[row_int4(rows, i, COL_RELEASE_JOBS_ORDINAL) - 1], struct release, task);
+
+        lease_remove(r->key.id);
+        job_entered(&(struct job_row){ .key = r->key }, JOB_RELEASED);
+    }
+    for (size_t i = 0; i < count; i++)
+        end_release(CONTAINER_OF(tasks[i], struct release, task));
+}
+
+static void release_fail(struct task *t, const struct op_error *err) {
+    (void)err;
+    end_release(CONTAINER_OF(t, struct release, task));
+}
+
+struct op op_release = {
+    .name = "release",
+    .stmt = SQL_RELEASE_JOBS,
+    .names_jobs = true,
+    .conn = CONN_WRITE,
+    .begin = take_begin_keys,
+    .encode = release_encode,
+    .done = release_done,
+    .fail = release_fail,
+};
+
+/* ---- all jobs ---- */
+
+void undelivered_return(const struct job *job, bool removed) {
+    if (removed)
+        put_back(copy_of(job));
+    else
+        undelivered_release(job->key, job->ready_at, job->last);
+}
+
+/* If the lease is over or the job is gone, nothing is to be put back. */
+static void return_delivery(struct delivery *d) {
+    if (d->copy == NULL) {
+        if (d->until == TIME_NEVER || lease_known(d->key.id))
+            release(d->key, d->until);
+    } else if (d->key.queue_id != 0) {
+        put_back(d->copy);
+        d->copy = NULL;
+    }
+}
+
+void undelivered_return_unsent(struct client *c) {
+    for (size_t i = 0; i < c->unsent_count; i++)
+        if (c->unsent[i].offset >= c->bytes_out)
+            return_delivery(&c->unsent[i]);
+}

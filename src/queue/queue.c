@@ -321,18 +321,18 @@ int64_t queue_result_rows(const struct queue *q) {
 
 int64_t queue_budget(const struct queue *q) {
     int64_t returned = (int64_t)q->scan.key_count;
-    int64_t walk = 0;
+    int64_t walk;
 
     if (queue_is_shut(q) || q->limits.state != LIMIT_OPEN)
         return 0;
-    if (q->scan.may_have_more) {
-        walk = q->counters.len - returned - q->claims.rows;
-        if (q->counters.suspect && walk < DOUBTFUL_BUDGET - q->claims.rows)
-            walk = DOUBTFUL_BUDGET - q->claims.rows;
-        /* len may be too small for a moment, so a claim always requests at least one row. */
-        if (walk < 1)
-            walk = q->claims.rows == 0 ? 1 : 0;
-    }
+    if (!q->scan.may_have_more)
+        return returned > q->claims.last_rows ? returned - q->claims.last_rows : 0;
+    walk = q->counters.len - returned - q->claims.rows;
+    if (q->counters.suspect && walk < DOUBTFUL_BUDGET - q->claims.rows)
+        walk = DOUBTFUL_BUDGET - q->claims.rows;
+    /* len may be too small for a moment, so a claim always requests at least one row. */
+    if (walk < 1)
+        walk = q->claims.rows == 0 ? 1 : 0;
     return returned + walk;
 }
 

@@ -16,13 +16,12 @@
  */
 enum queue_pause { PAUSE_IN = 1, PAUSE_OUT = 2 };
 
-struct claim;
-struct pop_claim;
+struct take;
 struct trimming;
 struct queue_settings;
 
-/* Number of kinds of claims that remove jobs; pop.c. */
-#define POP_KINDS 4
+/* Number of kinds of takes; take.c. */
+#define TAKE_KINDS 6
 
 /* The counter share of one server: its committed changes since its start. A share is absolute: it replaces
  * all earlier shares of its server. */
@@ -124,15 +123,14 @@ struct queue_outbox {
     int64_t ready_count;    /* and their number */
 };
 
-/* Claims that have not ended. */
+/* Takes that have not ended. */
 struct queue_claims {
-    int64_t rows;          /* rows that they requested */
-    size_t last_rows;      /* rows requested from the other end, where claims take no redelivery keys first */
-    uint64_t served;       /* when the queue was last served among several queues */
-    struct claim *plan;    /* claim in the transaction that is being built */
-    struct claim *by_keys; /* last sent claim by redelivery keys */
-    struct claim *landing; /* claim whose rows are being read */
-    struct pop_claim *pops[POP_KINDS]; /* claims of list commands for the next transaction */
+    int64_t rows;      /* rows that they requested */
+    int64_t last_rows; /* the part requested from the last end; such takes remove no redelivery keys */
+    int64_t planned;   /* rows of takes in the transaction that is being planned */
+    uint64_t served;   /* when the queue was last served among several queues */
+    struct take *latest[TAKE_KINDS]; /* the last take of the kind; NULL: its statement is built */
+    struct take *landing;            /* take by redelivery keys whose rows are being read */
 };
 
 /* Jobs that are being added. */

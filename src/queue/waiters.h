@@ -21,7 +21,7 @@
  * requests that waited longer. A request whose claim found nothing returns to its old place.
  *
  * When its client disconnects, a waiting request ends. A claiming request goes on without a client, and the
- * jobs that are claimed for it are put back (claim.h).
+ * jobs that are claimed for it are put back (undelivered.h).
  */
 #define GET_STATES(X)                                                           \
     X(GET_FRESH, "fresh")                                                       \
@@ -58,9 +58,6 @@ struct get;
 
 /* The callbacks of commands other than GETJOB that take jobs, and wait for them in the same way. */
 struct get_kind {
-    /* Plans a claim of the next transaction for g: from q or, if that is NULL, from the first of its queues
-     * that may have jobs. Returns the number of rows. get_claim() was called if that is not 0. */
-    size_t (*plan)(struct get *g, struct queue *q);
     /* Replies the jobs. */
     void (*deliver)(struct get *g, const struct job *jobs, size_t count);
     /* Replies that there is no job. */

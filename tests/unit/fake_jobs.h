@@ -7,7 +7,8 @@
 #include "config/config.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/claim.h"
+#include "jobs/take.h"
+#include "jobs/undelivered.h"
 #include "queue/lease.h"
 
 /*
@@ -238,7 +239,7 @@ static inline int fake_jobs_group_start(void **state) {
     static struct op *const ops[] = { &op_insert, &op_release, &op_claim_keys, &op_claim_walk, NULL };
 
     (void)state;
-    return fake_batch_start(ops, claim_plan);
+    return fake_batch_start(ops, take_plan);
 }
 
 static inline int fake_jobs_start(void **state) {

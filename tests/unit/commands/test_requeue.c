@@ -14,8 +14,8 @@
 #include "config/config.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/claim.h"
 #include "jobs/id_list.h"
+#include "jobs/take.h"
 #include "queue/lease.h"
 
 /* Columns of requeue_jobs_again.sql, and of requeue_jobs.sql. */

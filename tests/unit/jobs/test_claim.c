@@ -19,7 +19,7 @@ static void gone(int number) {
 
     getters[number].killed = true;
     waiters_client_gone(c);
-    claim_release_unsent(c);
+    undelivered_return_unsent(c);
 }
 
 static const struct fake_statement *statement(size_t i, enum sql_stmt stmt) {
@@ -38,8 +38,8 @@ static void assert_rests(const char *queue, int64_t len) {
     const struct queue *q = queue_named(queue);
 
     assert_int_equal(q->claims.rows, 0);
-    assert_null(q->claims.plan);
-    assert_null(q->claims.by_keys);
+    for (size_t i = 0; i < TAKE_KINDS; i++)
+        assert_null(q->claims.latest[i]);
     assert_int_equal(q->counters.len, len);
 }
 
@@ -382,7 +382,7 @@ static void test_last_attempt_is_not_put_back_in_time(void **state) {
     struct lease_end end;
 
     (void)state;
-    claim_release(key, clock_db(), true);
+    undelivered_release(key, clock_db(), true);
     assert_false(lease_take_ended(clock_db(), &end));
     fake_fly_all();
     assert_true(lease_take_ended(clock_db(), &end));
@@ -396,7 +396,7 @@ static void test_unsent_job_whose_lease_is_over(void **state) {
     (void)state;
     getters[1].client.unsent = &over;
     getters[1].client.unsent_count = 1;
-    claim_release_unsent(&getters[1].client);
+    undelivered_return_unsent(&getters[1].client);
     getters[1].client.unsent = NULL;
     getters[1].client.unsent_count = 0;
     assert_true(batch_idle());

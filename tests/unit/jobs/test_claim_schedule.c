@@ -47,7 +47,7 @@ static void change_client(int number) {
     } else if (random_below(3) == 0 && g->get->client != NULL) {
         g->killed = true;
         waiters_client_gone(&g->client);
-        claim_release_unsent(&g->client);
+        undelivered_return_unsent(&g->client);
     } else if (random_below(20) == 0) {
         getter_hangs_up(number);
     }
@@ -183,7 +183,8 @@ static void check_books(void) {
     QUEUE_EACH(q) {
         assert_int_equal(q->counters.len, count_ready(q));
         assert_int_equal(q->claims.rows, 0);
-        assert_null(q->claims.by_keys);
+        for (size_t i = 0; i < TAKE_KINDS; i++)
+            assert_null(q->claims.latest[i]);
     }
     for (int i = 0; i < fake_job_count; i++)
         assert_int_equal(fake_jobs[i].leased, lease_known(fake_jobs[i].key.id));

@@ -15,7 +15,7 @@
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/add.h"
-#include "jobs/claim.h"
+#include "jobs/take.h"
 #include "queue/lease.h"
 
 /* Columns of add_jobs.sql, and of add_jobs_alike.sql. */
@@ -27,7 +27,7 @@ static struct op *const ops[] = { &op_add_jobs,   &op_add_missing, &op_ack_jobs,
 
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, claim_plan);
+    return fake_batch_start(ops, take_plan);
 }
 
 static int start(void **state) {

@@ -14,9 +14,8 @@
 #include "config/config.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/claim.h"
 #include "jobs/list_take.h"
-#include "jobs/pop.h"
+#include "jobs/take.h"
 #include "queue/list_orientation.h"
 #include "queue/queue_store.h"
 
@@ -30,7 +29,7 @@ static struct queue *q;
 
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, claim_plan);
+    return fake_batch_start(ops, take_plan);
 }
 
 static int start(void **state) {
@@ -87,7 +86,7 @@ static void ended(struct get *g) {
     (void)g;
 }
 
-static const struct get_kind kind = { .plan = pop_plan, .reply_nothing = reply_nothing, .ended = ended };
+static const struct get_kind kind = { .reply_nothing = reply_nothing, .ended = ended };
 static const struct pop from_left = { .from = END_LEFT };
 
 /* BLMPOP 0 1 q1 LEFT COUNT count. */

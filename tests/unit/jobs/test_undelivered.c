@@ -10,9 +10,8 @@
 #include "batch/operations.h"
 #include "fake_db.h"
 #include "getters.h"
-#include "jobs/claim.h"
 #include "jobs/groups.h"
-#include "jobs/pop.h"
+#include "jobs/take.h"
 #include "jobs/undelivered.h"
 
 /* Columns of pop_first.sql, and of put_back_jobs.sql. */
@@ -34,7 +33,7 @@ static PGresult *result;
 
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, claim_plan);
+    return fake_batch_start(ops, take_plan);
 }
 
 static int start(void **state) {
@@ -73,7 +72,7 @@ static struct client *client_with_group(bool has_rest, const char *group) {
     }
     if (group != NULL)
         fake_set_bytes(result, 0, ROW_GROUP, slice_str(group));
-    job = undelivered_read(result, 0, queue_named("q1"));
+    job = take_read_removed(result, 0, queue_named("q1"));
     undelivered_note_unsent(c, &job);
     return c;
 }
@@ -107,7 +106,7 @@ static void land(void) {
 
 static void test_put_back_as_it_was(void **state) {
     (void)state;
-    undelivered_put_back_unsent(client_with(true));
+    undelivered_return_unsent(client_with(true));
     assert_put_back("key");
     assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_ATTEMPTS, 0), 5);
     assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), BACK_BACKOFF, 0), 6);
@@ -120,7 +119,7 @@ static void test_put_back_as_it_was(void **state) {
 
 static void test_a_plain_one(void **state) {
     (void)state;
-    undelivered_put_back_unsent(client_with(false));
+    undelivered_return_unsent(client_with(false));
     assert_put_back(NULL);
     for (int col = BACK_ATTEMPTS; col < BACK_KEY; col++)
         assert_true(is_text(col, NULL));
@@ -129,7 +128,7 @@ static void test_a_plain_one(void **state) {
 
 static void test_its_key_is_somebody_elses(void **state) {
     (void)state;
-    undelivered_put_back_unsent(client_with(true));
+    undelivered_return_unsent(client_with(true));
     assert_put_back("key");
     fake_fail(fake_write_conn(), 0, "23505");
     assert_put_back(NULL);
@@ -140,7 +139,7 @@ static void test_its_key_is_somebody_elses(void **state) {
 
 static void test_refused_for_good(void **state) {
     (void)state;
-    undelivered_put_back_unsent(client_with(true));
+    undelivered_return_unsent(client_with(true));
     assert_put_back("key");
     fake_fail(fake_write_conn(), 0, "23514");
     batch_flush();
@@ -154,7 +153,7 @@ static void test_locked_for_good(void **state) {
 
     (void)state;
     config.lock_patience = 0;
-    undelivered_put_back_unsent(client_with(false));
+    undelivered_return_unsent(client_with(false));
     while (!batch_idle()) {
         clock_turn();
         batch_flush();
@@ -171,7 +170,7 @@ static void test_locked_for_good(void **state) {
 /* It is put back where it is not there yet: twice is once. */
 static void test_a_lost_txn(void **state) {
     (void)state;
-    undelivered_put_back_unsent(client_with(true));
+    undelivered_return_unsent(client_with(true));
     assert_put_back("key");
     fake_lose(fake_write_conn());
     fake_write_conn()->state = DB_READY;
@@ -185,7 +184,7 @@ static void test_one_of_a_group(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(4) };
 
     (void)state;
-    undelivered_put_back_unsent(client_with_group(true, "group"));
+    undelivered_return_unsent(client_with_group(true, "group"));
     assert_put_back("key");
     assert_true(is_text(BACK_GROUP, "group"));
     fake_set_int(rows[0], 0, 0, 4, 1);
@@ -206,11 +205,11 @@ static void test_what_was_written_is_not_put_back(void **state) {
 
     (void)state;
     c->bytes_out += 10;
-    undelivered_put_back_unsent(c);
+    undelivered_return_unsent(c);
     assert_true(batch_idle());
     c = client_with(true);
     deliveries_forget(c);
-    undelivered_put_back_unsent(c);
+    undelivered_return_unsent(c);
     assert_true(batch_idle());
 }
 
@@ -249,7 +248,7 @@ static PGresult *row_of_move(const char *group) {
 
 /* A job is moved from "q1" to "q2", which is committed. */
 static void move_one(enum list_end from, const char *group) {
-    static const struct get_kind moving = { pop_plan, reply_body, reply_none, ended };
+    static const struct get_kind moving = { reply_body, reply_none, ended };
     struct pop pop = { from, queue_named("q2"), END_LEFT };
     struct get *g = new_get(2, "q1");
     PGresult *rows[DB_MAX_STATEMENTS] = { row_of_move(group) };
