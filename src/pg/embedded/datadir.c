@@ -234,6 +234,7 @@ static bool run_initdb(const struct pgdir *d, const struct pgproc *p, const char
                                                         .dir = path,
                                                         .dir_fd = d->fd,
                                                         .log_fd = d->log_fd,
+                                                        .needs_name = true,
                                                         .death_signal = SIGKILL });
 
     if (pid < 0)

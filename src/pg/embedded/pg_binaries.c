@@ -286,8 +286,8 @@ bool pgproc_has_name(const struct pgproc *p) {
     return getpwuid(p->uid) != NULL;
 }
 
-/* initdb fails if its user has no name, for example in containers with an arbitrary user ID. The library nss_wrapper,
- * if it is installed, reads this line instead of /etc/passwd. */
+/* Some programs fail if their user has no name, for example in containers with an arbitrary user ID. The library
+ * nss_wrapper, if it is installed, reads this line instead of /etc/passwd. */
 static void lend_name(const struct pgproc *p) {
     int fd = memfd_create("passwd", 0);
     char *path = xasprintf("/proc/self/fd/%d", fd);
@@ -311,7 +311,7 @@ static void run_program(const struct pgproc *p, const struct pgproc_start *s) {
     argv[argc++] = reachable_dir(s->dir);
     for (const char *const *arg = s->args; *arg && argc < MAX_ARGS - 1; arg++)
         argv[argc++] = *arg;
-    if (!pgproc_has_name(p) && strcmp(s->program, "initdb") == 0)
+    if (s->needs_name && !pgproc_has_name(p))
         lend_name(p);
     execv(program, (char *const *)argv);
     give_up(program);

@@ -31,7 +31,7 @@ bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) MUST_CHECK
  */
 bool pgproc_find(struct pgproc *p, int major, char *err, size_t err_size) MUST_CHECK;
 
-/* Does the user that runs Postgres have a name in the system? initdb needs a name. */
+/* Does the user that runs Postgres have a name in the system? initdb and the single-user mode need a name. */
 bool pgproc_has_name(const struct pgproc *p);
 
 struct pgproc_start {
@@ -42,6 +42,7 @@ struct pgproc_start {
     int dir_fd;              /* the data directory, opened with O_PATH */
     int log_fd;              /* becomes stdout and stderr of the program */
     int script_fd;           /* becomes stdin, and the replies on stdout are dropped; 0: stdin is empty */
+    bool needs_name;         /* the program fails if its user has no name */
     int death_signal;        /* the kernel sends it to the program when the calling thread ends */
 };
 

@@ -121,6 +121,7 @@ static bool run_script(const struct pgdir *d, const struct pgproc *p, const char
                                                   .dir_fd = d->fd,
                                                   .log_fd = d->log_fd,
                                                   .script_fd = script,
+                                                  .needs_name = true,
                                                   .death_signal = SIGTERM });
     close(script);
     if (pid < 0)
