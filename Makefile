@@ -39,8 +39,8 @@ HERE = "$$PWD"
 
 # Runs a command at its first use and keeps the result: `make run` must work before pkg-config is installed.
 once = $(eval $(1) := $(2))$($(1))
-PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags libpq libevent_core libsodium hiredis libssl libcrypto))
-PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs libpq libevent_core libsodium hiredis libssl libcrypto))
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags libpq libevent_extra libevent_core jansson libsodium hiredis libssl libcrypto))
+PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs libpq libevent_extra libevent_core jansson libsodium hiredis libssl libcrypto))
 
 STD = -std=gnu11 -D_GNU_SOURCE
 INCLUDES = -Isrc -Ibuild $(PKG_CFLAGS)

@@ -77,8 +77,8 @@ group_build() {
     need "the C library's headers" libc6-dev has_header stdlib.h
     need make make command -v make
     need pkg-config pkg-config command -v pkg-config
-    need_libraries libpq:libpq-dev libevent_core:libevent-dev libsodium:libsodium-dev hiredis:libhiredis-dev \
-        libssl:libssl-dev libcrypto:libssl-dev
+    need_libraries libpq:libpq-dev libevent_core:libevent-dev libevent_extra:libevent-dev libsodium:libsodium-dev \
+        hiredis:libhiredis-dev jansson:libjansson-dev libssl:libssl-dev libcrypto:libssl-dev
     need "the header uthash.h" uthash-dev has_header uthash.h
 }
 

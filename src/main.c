@@ -35,6 +35,7 @@
 #include "config/config.h"
 #include "config/fd_limit.h"
 #include "config/memory_budget.h"
+#include "http/http.h"
 #include "jobs/bootstrap.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
@@ -334,9 +335,8 @@ static void main_start(void) {
     memory_budget_set();
     limit_clients();
     client_init(server.base, &client_hooks);
-    if (!tls_server_start(err, sizeof err))
-        refuse(err);
-    if (!sockets_listen(server.base, client_accept, err, sizeof err))
+    if (!tls_server_start(err, sizeof err) || !sockets_listen(server.base, client_accept, err, sizeof err) ||
+        !http_start(server.base, err, sizeof err))
         refuse(err);
     if (mkdir(config.dir, 0711) != 0 && errno != EEXIST) {
         snprintf(err, sizeof err, "cannot make the directory %s: %s", config.dir, strerror(errno));
@@ -363,6 +363,7 @@ static void main_start(void) {
 }
 
 static void main_stop(void) {
+    http_stop();
     client_shutdown();
     peers_stop();
     batch_stop();

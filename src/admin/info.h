@@ -1,6 +1,7 @@
 #ifndef INFO_H
 #define INFO_H
 
+#include <stdint.h>
 #include "base/buf.h"
 
 /* INFO: sections of lines "name:value". All figures are in memory. */
@@ -13,6 +14,10 @@ void info_init(void);
 void info_line(struct buf *out, const char *name, const char *value);
 /* A number of bytes for people, such as 1.06M. */
 void info_human(struct buf *out, const char *name, size_t bytes);
+
+/* Time since info_init(), and the resident memory of this process in bytes; 0 if the system does not report it. */
+int64_t info_uptime_us(void);
+size_t info_resident(void);
 
 /* The sections about the process and Postgres. */
 void info_server(struct buf *out);

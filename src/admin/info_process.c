@@ -90,8 +90,12 @@ static void versions(struct buf *out) {
     info_line(out, "redis_mode", "standalone");
 }
 
+int64_t info_uptime_us(void) {
+    return clock_mono() - process.started_us;
+}
+
 void info_server(struct buf *out) {
-    int64_t uptime = (clock_mono() - process.started_us) / US_PER_S;
+    int64_t uptime = info_uptime_us() / US_PER_S;
 
     versions(out);
     system_name(out);
@@ -106,8 +110,7 @@ void info_server(struct buf *out) {
     info_line(out, "config_file", config_file() == NULL ? "" : config_file());
 }
 
-/* Resident memory of this process in bytes; 0 if the system does not report it. */
-static size_t resident(void) {
+size_t info_resident(void) {
     FILE *f = fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
 
@@ -138,7 +141,7 @@ static size_t system_memory(void) {
 }
 
 void info_memory(struct buf *out) {
-    size_t rss = resident(), used = allocated(rss);
+    size_t rss = info_resident(), used = allocated(rss);
 
     if (used > process.peak_memory)
         process.peak_memory = used;

@@ -229,9 +229,8 @@ static const char *client_refusal(int fd, bool unix_socket) {
         return "-ERR max number of clients reached\r\n";
     if (has_too_many(fd, unix_socket))
         return "-ERR max number of clients of one address reached\r\n";
-    if (config.protected_mode && users_need_no_login() && !unix_socket && !socket_is_local(fd))
-        return "-DENIED pgdisque is in protected mode and no password is set: it takes connections from this "
-               "machine only. Set requirepass, or protected-mode no if the network is safe.\r\n";
+    if (socket_is_denied(fd, unix_socket))
+        return "-" SOCKET_DENIED "\r\n";
     return NULL;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <event2/listener.h>
 
+#include "acl/user.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
@@ -280,6 +281,10 @@ bool socket_is_local(int fd) {
     if (sa.ss_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)&sa)->sin_addr.s_addr) >> 24 == 127;
     return sa.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+bool socket_is_denied(int fd, bool unix_socket) {
+    return config.protected_mode && users_need_no_login() && !unix_socket && !socket_is_local(fd);
 }
 
 void socket_tune(int fd, bool unix_socket) {

@@ -22,6 +22,11 @@ void sockets_stop_listening(void);
 void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size);
 /* True if the peer is on this machine. */
 bool socket_is_local(int fd);
+/* True if protected mode refuses the socket's address. SOCKET_DENIED is the error without the minus. */
+#define SOCKET_DENIED                                                                              \
+    "DENIED pgdisque is in protected mode and no password is set: it takes connections from this " \
+    "machine only. Set requirepass, or protected-mode no if the network is safe."
+bool socket_is_denied(int fd, bool unix_socket);
 /* Sets TCP_NODELAY, and keepalive by config.tcp_keepalive. */
 void socket_tune(int fd, bool unix_socket);
 

@@ -1,0 +1,25 @@
+#ifndef HTTP_H
+#define HTTP_H
+
+#include <stddef.h>
+#include <event2/event.h>
+#include "base/util.h"
+
+/*
+ * HTTP for programs that watch the server, on http-port: /metrics, /health, /ready, and /api/command.
+ *
+ * Each path but /ready runs a command (gateway.h). The login is that of HTTP's Basic authentication, and the command's
+ * rights are those of the user.
+ *
+ * Limits: HTTP_CLIENTS_MAX connections, 30 seconds for a request, 8 KB of headers, and a body of HTTP_BODY_MAX.
+ */
+#define HTTP_CLIENTS_MAX 64
+#define HTTP_BODY_MAX ((size_t)1024 * 1024)
+
+/* Listens on http-port at the addresses of bind. Does nothing if the port is 0. False if it cannot listen; err then
+ * says what to change. */
+bool http_start(struct event_base *base, char *err, size_t err_size) MUST_CHECK;
+/* Closes the sockets and ends all requests. */
+void http_stop(void);
+
+#endif

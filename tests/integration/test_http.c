@@ -1,0 +1,234 @@
+/* HTTP: probes, figures, commands as JSON, logins, and requests of other sites. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECTIONS_MAX 64
+
+static struct server s;
+static int port;
+static char http_reply[256 * 1024];
+
+static int start_server(void **state) {
+    static char number[16];
+    static const char *options[] = {
+        "--http-port", number, "--http-hosts", "queue.example", "--metrics-queues", "3", NULL
+    };
+
+    (void)state;
+    port = server_free_port();
+    snprintf(number, sizeof number, "%d", port);
+    server_start(&s, postgres_conninfo(&pg, NULL), options);
+    return 0;
+}
+
+static int stop_server(void **state) {
+    (void)state;
+    assert_int_equal(server_stop(&s), 0);
+    return 0;
+}
+
+/* Reads until the server closes the connection. */
+static const char *read_all(struct wire *w) {
+    size_t len;
+
+    if (!wire_wait_eof(w, patience(30000)) && !w->eof)
+        fail_msg("the connection stays open after %zu bytes", wire_pending(w));
+    len = w->end - w->start;
+    assert_true(len < sizeof http_reply);
+    memcpy(http_reply, w->data + w->start, len);
+    http_reply[len] = '\0';
+    wire_close(w);
+    return http_reply;
+}
+
+/* Sends a request on a new connection. headers: lines that end in CRLF, without Host. */
+static const char *request_from(const char *host, const char *line, const char *headers, const char *body) {
+    struct wire w;
+
+    wire_open(&w, "127.0.0.1", port);
+    wire_send_text(&w,
+                   text_of("%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n%s",
+                           line, host, headers, strlen(body), body));
+    return read_all(&w);
+}
+
+static const char *get(const char *path) {
+    return request_from("127.0.0.1", text_of("GET %s", path), "", "");
+}
+
+static const char *run(const char *command) {
+    return request_from("localhost", "POST /api/command", "Content-Type: application/json\r\n", command);
+}
+
+static void expect_http(const char *reply, int status, const char *part) {
+    const char *first = text_of("HTTP/1.1 %d ", status);
+
+    if (strncmp(reply, first, strlen(first)) != 0 || strstr(reply, part) == NULL)
+        fail_msg("not %d with %s: %s", status, part, reply);
+}
+
+static void test_probes(void **state) {
+    (void)state;
+    EVENTUALLY(strstr(get("/ready"), "{\"ready\":true}") != NULL);
+    expect_http(get("/health"), 200, "{\"milliseconds\":");
+    expect_http(get("/ready"), 200, "Cache-Control: no-store");
+    expect_http(get("/ready"), 200, "X-Content-Type-Options: nosniff");
+}
+
+static void test_metrics(void **state) {
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    add_job(c, "say \"hi\\\"", "x", "");
+    free(redisCommand(c, "ADDJOB %b x 0", "a\xff\nb", (size_t)4));
+    add_job(c, "third", "x", "");
+    add_job(c, "fourth", "x", "");
+    expect_http(get("/metrics"), 200,
+                "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8");
+    expect_http(http_reply, 200, "\npgdisque_queue_length{queue=\"say \\\"hi\\\\\\\"\"} 1\n");
+    expect_http(http_reply, 200, "\npgdisque_queue_length{queue=\"a\\\\xff\\nb\"} 1\n");
+    expect_http(http_reply, 200, "\npgdisque_queue_jobs_in_total{queue=\"third\"} 1\n");
+    expect_http(http_reply, 200, "\npgdisque_queues 4\n");
+    expect_http(http_reply, 200, "\npgdisque_command_calls_total{command=\"addjob\"} 4\n");
+    expect_http(http_reply, 200, "\n# EOF\n");
+    assert_null(strstr(http_reply, "fourth"));
+    expect(c, "+OK", "CONFIG SET metrics-queues 4");
+    expect_http(get("/metrics"), 200, "queue=\"fourth\"");
+    redisFree(c);
+}
+
+static void test_commands(void **state) {
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    expect_http(run("[\"ADDJOB\", \"mail\", \"caf\\u00e9 \\u0000\", 0]"), 200, "\r\n\r\n\"D-");
+    expect_http(run("[\"ADDJOB\", \"mail\", {\"base64\": \"/wA=\"}, 0]"), 200, "\r\n\r\n\"D-");
+    expect_http(run("[\"QPEEK\", \"mail\", 10]"), 200, "caf\xc3\xa9 \\u0000\"");
+    expect_http(http_reply, 200, "{\"base64\":\"/wA=\"}");
+    expect_http(run("[\"QLEN\", \"mail\"]"), 200, "\r\n\r\n2\n");
+    expect_http(run("[\"GETJOB\", \"NOHANG\", \"FROM\", \"none\"]"), 200, "\r\n\r\nnull\n");
+    expect_http(run("[\"NONSENSE\"]"), 400, "{\"error\":\"ERR unknown command");
+    expect_http(run("[]"), 400, "expected an array of 1 to 1024 words");
+    expect_http(run("[1.5]"), 400, "word 0 is neither");
+    expect_http(run("[\"ECHO\", {\"base64\": \"!\"}]"), 400, "word 1 is neither");
+    expect_http(run("{\"QLEN\": 1}"), 400, "expected an array");
+    expect_http(run("nonsense"), 400, "the body is not JSON");
+    expect_http(run(""), 400, "the body is not JSON");
+    expect(c, ":2", "QLEN mail");
+    redisFree(c);
+}
+
+static void test_wrong_requests(void **state) {
+    (void)state;
+    expect_http(get("/nowhere"), 404, "the paths are");
+    expect_http(get("/api/command"), 405, "this path takes POST");
+    expect_http(request_from("localhost", "POST /metrics", "", ""), 405, "this path takes GET");
+    expect_http(request_from("localhost", "POST /api/command", "Content-Type: text/plain\r\n", "[\"PING\"]"),
+                415, "application/json");
+}
+
+/* The name of another site, which resolves to the address of this machine. */
+static void test_hosts(void **state) {
+    (void)state;
+    expect_http(request_from("evil.example", "GET /ready", "", ""), 403, "http-hosts");
+    expect_http(request_from("queue.example", "GET /ready", "", ""), 200, "true");
+    expect_http(request_from("queue.example:80", "GET /ready", "", ""), 200, "true");
+    expect_http(request_from("queue.example.evil", "GET /ready", "", ""), 403, "http-hosts");
+    expect_http(request_from("[::1]", "GET /ready", "", ""), 200, "true");
+    expect_http(request_from("LOCALHOST", "GET /ready", "", ""), 200, "true");
+}
+
+static void test_logins(void **state) {
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    expect(c, "+OK", "CONFIG SET requirepass secret");
+    expect_http(get("/metrics"), 401, "WWW-Authenticate: Basic realm=\"pgdisque\"");
+    expect_http(get("/health"), 401, "NOAUTH");
+    expect_http(run("[\"QLEN\", \"mail\"]"), 401, "NOAUTH");
+    expect_http(get("/ready"), 200, "true");
+    /* default:secret, default:wrong, and no colon */
+    expect_http(
+        request_from("localhost", "GET /metrics", "Authorization: Basic ZGVmYXVsdDpzZWNyZXQ=\r\n", ""), 200,
+        "# EOF");
+    expect_http(
+        request_from("localhost", "GET /metrics", "Authorization: Basic ZGVmYXVsdDp3cm9uZw==\r\n", ""), 401,
+        "WRONGPASS");
+    expect_http(request_from("localhost", "GET /metrics", "Authorization: Basic ZGVmYXVsdA==\r\n", ""), 400,
+                "Basic");
+    expect_http(request_from("localhost", "GET /metrics", "Authorization: Bearer x\r\n", ""), 400, "Basic");
+    expect(c, "+OK", "AUTH secret");
+    expect(c, "+OK", "CONFIG SET requirepass %s", "");
+    redisFree(c);
+}
+
+/* A client that connects and sends nothing takes a place. Others wait for it, and RESP goes on. */
+static void test_many_connections(void **state) {
+    struct wire w[CONNECTIONS_MAX], next;
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    for (int i = 0; i < CONNECTIONS_MAX; i++)
+        wire_open(&w[i], "127.0.0.1", port);
+    wire_open(&next, "127.0.0.1", port);
+    wire_send_text(&next, "GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    expect(c, "+PONG", "PING");
+    for (int i = 0; i < CONNECTIONS_MAX; i++)
+        wire_reset(&w[i]);
+    expect_http(read_all(&next), 200, "true");
+    redisFree(c);
+}
+
+/* The client goes while its command waits for a job: the job stays in the queue. */
+static void test_client_that_goes(void **state) {
+    redisContext *c = client_open_on(&s);
+    struct wire w;
+
+    (void)state;
+    wire_open(&w, "127.0.0.1", port);
+    wire_send_text(&w, "POST /api/command HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                       "Content-Length: 27\r\n\r\n[\"GETJOB\", \"FROM\", \"later\"] ");
+    EVENTUALLY(info_number(c, "blocked_clients") == 1);
+    wire_reset(&w);
+    EVENTUALLY(info_number(c, "blocked_clients") == 0);
+    add_job(c, "later", "x", "");
+    get_job(c, "later", "x");
+    redisFree(c);
+}
+
+static void test_large_input(void **state) {
+    struct wire w;
+    char *line = malloc(20000);
+
+    (void)state;
+    memset(line, 'x', 19999);
+    line[19999] = '\0';
+    wire_open(&w, "127.0.0.1", port);
+    wire_send_text(&w, text_of("GET / HTTP/1.1\r\nHost: localhost\r\n"));
+    wire_send_text(&w, line);
+    read_all(&w);
+    expect_http(request_from("localhost", "POST /api/command",
+                             "Content-Type: application/json\r\nContent-Length: 2000000\r\n", ""),
+                413, "");
+    expect_http(get("/ready"), 200, "true");
+    free(line);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_wrong_requests),
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_logins),
+        cmocka_unit_test(test_many_connections),
+        cmocka_unit_test(test_client_that_goes),
+        cmocka_unit_test(test_large_input),
+    };
+
+    return RUN_SUITE_WITH("http", tests, start_server, stop_server);
+}
