@@ -141,8 +141,8 @@ CREATE TABLE pgdisque.queue (
     name bytea NOT NULL,
     pause smallint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    front smallint,
-    CONSTRAINT queue_front_check CHECK ((front = ANY (ARRAY[1, 2]))),
+    consume_end smallint,
+    CONSTRAINT queue_consume_end_check CHECK ((consume_end = ANY (ARRAY[1, 2]))),
     CONSTRAINT queue_pause_check CHECK (((pause >= 0) AND (pause <= 3)))
 );
 

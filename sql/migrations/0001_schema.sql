@@ -51,7 +51,7 @@ create table pgdisque.queue (
     pause      smallint not null default 0 check (pause between 0 and 3),
     created_at timestamptz not null default now(),
     -- The consume end of the list of this name: 1 left, 2 right; null: no list command has used it.
-    front      smallint check (front in (1, 2))
+    consume_end smallint check (consume_end in (1, 2))
 );
 
 -- Indexes the hash, because a name may be longer than an index row can be.

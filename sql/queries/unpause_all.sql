@@ -2,5 +2,5 @@
 -- locks: the rows that change
 update pgdisque.queue as q
 set pause = 0,
-    front = null
-where q.pause <> 0 or q.front is not null
+    consume_end = null
+where q.pause <> 0 or q.consume_end is not null

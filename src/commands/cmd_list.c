@@ -22,12 +22,12 @@ void cmd_llen(struct req *r) {
 
 /* ---- shared ---- */
 
-enum list_end list_read_front(const struct queue *q) {
-    return q->list.front == END_NONE ? END_RIGHT : q->list.front;
+enum list_end list_read_consume_end(const struct queue *q) {
+    return q->list.consume_end == END_NONE ? END_RIGHT : q->list.consume_end;
 }
 
 static void list_look(struct list_read *l) {
-    l->req->task.op = l->from == list_read_front(l->q) ? l->at_front : l->at_back;
+    l->req->task.op = l->from == list_read_consume_end(l->q) ? l->at_front : l->at_back;
     l->req->task.rows = 1;
     batch_add(&l->req->task);
 }
@@ -64,8 +64,8 @@ static void list_settle(struct list_read *l) {
     l->opening = list_read_in_txn(l) && !queue_is_open(l->q);
     if (l->opening)
         queue_wait_for_row(l->q, &l->row_waiter);
-    else if (l->q->list.front == END_NONE && (list_read_in_txn(l) || node_has_peers()))
-        list_front_wait(l->q, END_NONE, &l->row_waiter);
+    else if (l->q->list.consume_end == END_NONE && (list_read_in_txn(l) || node_has_peers()))
+        list_orientation_wait(l->q, END_NONE, &l->row_waiter);
     else
         list_look(l);
 }
@@ -240,7 +240,7 @@ static void find_place(struct range *g, enum range_step step, int64_t place) {
 static void read_pages(struct range *g, int64_t offset) {
     g->step = RANGE_PAGES;
     g->look.from = END_LEFT;
-    g->page.backwards = list_read_front(g->look.q) != END_LEFT;
+    g->page.backwards = list_read_consume_end(g->look.q) != END_LEFT;
     g->offset = offset;
     g->page.wanted = g->limit < 0 ? INT64_MAX : g->limit;
     list_look(&g->look);
@@ -270,7 +270,7 @@ static void begin_pages(struct range *g) {
 
 /* The range begins with this element, so the bound is the key before it. */
 static void set_start(struct range *g, struct job_key key) {
-    if (list_read_front(g->look.q) == END_LEFT) {
+    if (list_read_consume_end(g->look.q) == END_LEFT) {
         key.id--;
         g->page.after = key;
     } else {
@@ -280,7 +280,7 @@ static void set_start(struct range *g, struct job_key key) {
 }
 
 static void set_stop(struct range *g, struct job_key key) {
-    if (list_read_front(g->look.q) == END_LEFT)
+    if (list_read_consume_end(g->look.q) == END_LEFT)
         g->page.until = key;
     else
         g->page.after = key;

@@ -31,7 +31,7 @@ bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, str
 /* Sends the request's task once the consume end of the list is known. */
 void list_read_start(struct list_read *l);
 /* The consume end. END_RIGHT if no list command has used the queue, as after an LPUSH. */
-enum list_end list_read_front(const struct queue *q);
+enum list_end list_read_consume_end(const struct queue *q);
 
 /* Sets the first parameters: the queue, and the key behind which its jobs are. */
 void list_read_encode(struct params *p, const struct list_read *l);

@@ -120,7 +120,7 @@ static struct queue *first_with(const struct list_take *t, bool (*is)(struct que
 
 /* A command that does not wait must know the consume end of the list before it takes elements. */
 static bool needs_front(struct queue *q) {
-    return may_have(q) && q->list.front == END_NONE;
+    return may_have(q) && q->list.consume_end == END_NONE;
 }
 
 /* True if the target list has a row, and its consume end is known. False: pop_begin() runs again later. */
@@ -174,7 +174,7 @@ static void pop_begin(struct list_take *t) {
     if (q == NULL)
         pop_start(t);
     else
-        list_front_wait(q, t->pop.from, &t->row_waiter);
+        list_orientation_wait(q, t->pop.from, &t->row_waiter);
 }
 
 bool list_take_unblock(struct client *c, bool error) {

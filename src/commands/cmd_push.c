@@ -134,7 +134,7 @@ static struct op *push_op_of(const struct push *p) {
 static void push_enter(struct push *p) {
     struct task *t = &p->req->task;
 
-    p->at_front = p->end == p->q->list.front;
+    p->at_front = p->end == p->q->list.consume_end;
     make_ids(p);
     t->op = push_op_of(p);
     if (t->client_txn != NULL)

@@ -22,7 +22,7 @@
 /* All jobs move in one transaction, which delays all other transactions. With this maximum it takes about a second. */
 #define RENAME_MOST 100000
 
-enum rename_step { STEP_TARGET, STEP_SOURCE, STEP_FRONT, STEP_TARGET_FRONT, STEP_MOVE };
+enum rename_step { STEP_TARGET, STEP_SOURCE, STEP_CONSUME_END, STEP_TARGET_CONSUME_END, STEP_MOVE };
 
 struct renaming {
     struct req *req;
@@ -60,9 +60,9 @@ static void reply(struct renaming *n) {
 /* ---- preparation ---- */
 
 /* A queue that no list command has used keeps the order in which GETJOB takes its jobs. */
-static bool has_other_front(const struct renaming *n) {
-    return n->from->list.front != END_NONE && n->to->list.front != END_NONE &&
-           n->from->list.front != n->to->list.front;
+static bool has_other_consume_end(const struct renaming *n) {
+    return n->from->list.consume_end != END_NONE && n->to->list.consume_end != END_NONE &&
+           n->from->list.consume_end != n->to->list.consume_end;
 }
 
 static void too_many(struct renaming *n) {
@@ -87,7 +87,7 @@ static void move(struct renaming *n) {
         }
         r->task.client_txn->ahead = true;
     }
-    n->sign = has_other_front(n) ? -1 : 1;
+    n->sign = has_other_consume_end(n) ? -1 : 1;
     r->task.op = &op_rename_list;
     r->task.rows = 1;
     batch_add(&r->task);
@@ -102,13 +102,13 @@ static bool waits_for_row(struct renaming *n, struct queue *q) {
 
 /* A peer, or a command of the same client transaction, may have set the consume end. The consume end of the target
  * matters only if it is already set. An earlier request for it may be in progress. */
-static bool waits_for_front(struct renaming *n, struct queue *q, enum list_end wish) {
+static bool waits_for_consume_end(struct renaming *n, struct queue *q, enum list_end wish) {
     bool may_stay = wish == END_NONE && (n->asked || (!key_is_in_txn(n->req) && !node_has_peers()));
 
-    if (q->list.front != END_NONE || (may_stay && !q->list.asking))
+    if (q->list.consume_end != END_NONE || (may_stay && !q->list.asking))
         return false;
     n->asked = true;
-    list_front_wait(q, wish, &n->row_waiter);
+    list_orientation_wait(q, wish, &n->row_waiter);
     return true;
 }
 
@@ -120,10 +120,10 @@ static bool waits(struct renaming *n) {
         return waits_for_row(n, n->to);
     case STEP_SOURCE:
         return key_is_in_txn(n->req) && waits_for_row(n, n->from);
-    case STEP_FRONT:
-        return waits_for_front(n, n->from, END_NONE);
+    case STEP_CONSUME_END:
+        return waits_for_consume_end(n, n->from, END_NONE);
     default:
-        return waits_for_front(n, n->to, n->from->list.front);
+        return waits_for_consume_end(n, n->to, n->from->list.consume_end);
     }
 }
 

@@ -30,7 +30,7 @@ struct setting_one {
 static void trim_set_encode(struct params *p, struct task *t) {
     const struct req *r = REQ_OF_TASK(t);
     struct setting_one *s = r->data;
-    bool from_front = (s->index < 0 ? END_RIGHT : END_LEFT) == list_read_front(s->look.q);
+    bool from_front = (s->index < 0 ? END_RIGHT : END_LEFT) == list_read_consume_end(s->look.q);
 
     list_read_encode_change(p, &s->look);
     params_set_time(p, 3, clock_db());
@@ -112,7 +112,7 @@ static bool only_keeps(const struct trimming *t) {
 
 /* The numbers of the ends in trim_list.sql. */
 static int16_t trim_number_of(const struct queue *q, enum list_end end) {
-    return end == list_read_front(q) ? 1 : 2;
+    return end == list_read_consume_end(q) ? 1 : 2;
 }
 
 /* The statement removes the elements between this end of the list and the index. */

@@ -54,8 +54,9 @@ static void pop_in_txn_join(struct list_take *t) {
 
     task->op = &op_pop_in_txn;
     if (t->pop.to != NULL) {
-        task->op = t->pop.from == t->queues[0]->list.front ? &op_move_first_in_txn : &op_move_last_in_txn;
-        task->client_txn->ahead |= t->pop.to_end == t->pop.to->list.front;
+        task->op =
+            t->pop.from == t->queues[0]->list.consume_end ? &op_move_first_in_txn : &op_move_last_in_txn;
+        task->client_txn->ahead |= t->pop.to_end == t->pop.to->list.consume_end;
     }
     task->rows = 1;
     batch_add(task);
@@ -132,7 +133,7 @@ static void pop_encode(struct params *p, struct task *task) {
         params_int4(p, 0, source_id(q));
         params_int2(p, 1, first.rank);
         params_int8(p, 2, first.id);
-        params_int2(p, 3, q != NULL && t->pop.from != q->list.front);
+        params_int2(p, 3, q != NULL && t->pop.from != q->list.consume_end);
     }
     params_set_int4(p, 4, (int32_t)most);
     params_set_time(p, 5, clock_db());
@@ -198,7 +199,7 @@ static void pop_in_txn_pop_done(struct task **tasks, size_t count, const PGresul
         jobs[i] =
             take_read_removed(rows, (int)i, t->queues[row_int4(rows, (int)i, COL_POP_IN_ORDER_ORDINAL) - 1]);
     if (found > 0)
-        take_sort(jobs, found, t->pop.from != jobs[0].q->list.front);
+        take_sort(jobs, found, t->pop.from != jobs[0].q->list.consume_end);
     count_gone(jobs, found);
     for (size_t i = 0; i < found; i++)
         keep_or_put_back(t, &jobs[i]);

@@ -173,9 +173,9 @@ static bool is_joined(const struct queue *q, const struct take_kind *kind) {
 static bool may_pop(struct queue *q, const struct pop *p) {
     if (q->id == 0 || !has_more(q))
         return false;
-    if (q->list.front == END_NONE)
-        list_front_ask(q, p->from);
-    return q->list.front != END_NONE;
+    if (q->list.consume_end == END_NONE)
+        list_orientation_ask(q, p->from);
+    return q->list.consume_end != END_NONE;
 }
 
 static struct queue *first_source(const struct get *g) {
@@ -192,7 +192,7 @@ static bool plan_pop(struct get *g, struct queue *q) {
     const struct take_kind *kind = &take_kinds[p->to == NULL ? TAKE_POP_FIRST : TAKE_MOVE_FIRST];
     int64_t coming = q->adds.accepted;
 
-    kind += p->from != q->list.front;
+    kind += p->from != q->list.consume_end;
     if (g->state == GET_WAITING && !is_joined(q, kind))
         return false;
     get_claim(g);
@@ -481,7 +481,7 @@ int64_t pop_front_id(void) {
 }
 
 int64_t pop_new_id(const struct pop *p) {
-    return p->to_end == p->to->list.front ? pop_front_id() : -pop_front_id();
+    return p->to_end == p->to->list.consume_end ? pop_front_id() : -pop_front_id();
 }
 
 /* Queue 0 means that the job is deleted, not moved. */

@@ -6,21 +6,21 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 
-struct front_task {
+struct orientation_task {
     struct task task;
     struct queue *q;
     enum list_end wish;
 };
 
-void list_front_ask(struct queue *q, enum list_end wish) {
-    struct front_task *t;
+void list_orientation_ask(struct queue *q, enum list_end wish) {
+    struct orientation_task *t;
 
     if (q->list.asking)
         return;
     t = xcalloc(1, sizeof *t);
     t->q = q;
     t->wish = wish;
-    t->task.op = &op_find_fronts;
+    t->task.op = &op_find_consume_ends;
     t->task.rows = 1;
     list_init(&t->task.node);
     q->list.asking = true;
@@ -28,23 +28,23 @@ void list_front_ask(struct queue *q, enum list_end wish) {
     batch_add(&t->task);
 }
 
-void list_front_wait(struct queue *q, enum list_end wish, struct row_waiter *p) {
+void list_orientation_wait(struct queue *q, enum list_end wish, struct row_waiter *p) {
     list_push_back(&q->list.waiters, &p->node);
-    list_front_ask(q, wish);
+    list_orientation_ask(q, wish);
 }
 
 bool list_is_open(struct queue *q, enum list_end wish, struct row_waiter *p) {
     if (!queue_is_open(q))
         queue_wait_for_list(q, wish, p);
-    else if (q->list.front == END_NONE)
-        list_front_wait(q, wish, p);
+    else if (q->list.consume_end == END_NONE)
+        list_orientation_wait(q, wish, p);
     else
         return true;
     return false;
 }
 
-static void fronts_encode(struct params *p, struct task *task) {
-    const struct front_task *t = CONTAINER_OF(task, struct front_task, task);
+static void orientation_encode(struct params *p, struct task *task) {
+    const struct orientation_task *t = CONTAINER_OF(task, struct orientation_task, task);
 
     params_int4(p, 0, t->q->id);
     if (t->wish == END_NONE)
@@ -53,7 +53,7 @@ static void fronts_encode(struct params *p, struct task *task) {
         params_int2(p, 1, (int16_t)t->wish);
 }
 
-static void list_orientation_end(struct front_task *t, const struct op_error *err) {
+static void list_orientation_end(struct orientation_task *t, const struct op_error *err) {
     struct queue *q = t->q;
     struct list waiting;
     struct list *node;
@@ -74,32 +74,32 @@ static void list_orientation_end(struct front_task *t, const struct op_error *er
     free(t);
 }
 
-static void fronts_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void orientation_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct queue *q = queue_find_id(row_int4(rows, i, COL_FIND_FRONTS_ID));
+        struct queue *q = queue_find_id(row_int4(rows, i, COL_FIND_CONSUME_ENDS_ID));
 
-        if (q != NULL && !row_null(rows, i, COL_FIND_FRONTS_FRONT))
-            q->list.front = (enum list_end)row_int2(rows, i, COL_FIND_FRONTS_FRONT);
+        if (q != NULL && !row_null(rows, i, COL_FIND_CONSUME_ENDS_CONSUME_END))
+            q->list.consume_end = (enum list_end)row_int2(rows, i, COL_FIND_CONSUME_ENDS_CONSUME_END);
     }
     for (size_t i = 0; i < count; i++) {
-        struct front_task *t = CONTAINER_OF(tasks[i], struct front_task, task);
+        struct orientation_task *t = CONTAINER_OF(tasks[i], struct orientation_task, task);
 
         /* The row of the queue was deleted while the statement ran: use our own choice. */
-        if (t->q->list.front == END_NONE)
-            t->q->list.front = t->wish;
+        if (t->q->list.consume_end == END_NONE)
+            t->q->list.consume_end = t->wish;
         list_orientation_end(t, NULL);
     }
 }
 
-static void fronts_fail(struct task *t, const struct op_error *err) {
-    list_orientation_end(CONTAINER_OF(t, struct front_task, task), err);
+static void orientation_fail(struct task *t, const struct op_error *err) {
+    list_orientation_end(CONTAINER_OF(t, struct orientation_task, task), err);
 }
 
-struct op op_find_fronts = {
-    .name = "find_fronts",
-    .stmt = SQL_FIND_FRONTS,
+struct op op_find_consume_ends = {
+    .name = "find_consume_ends",
+    .stmt = SQL_FIND_CONSUME_ENDS,
     .conn = CONN_WRITE,
-    .encode = fronts_encode,
-    .done = fronts_done,
-    .fail = fronts_fail,
+    .encode = orientation_encode,
+    .done = orientation_done,
+    .fail = orientation_fail,
 };

@@ -170,7 +170,7 @@ void queue_set_id(struct queue *q, int32_t id) {
         return;
     if (q->id != 0)
         PARTS_DELETE(by_id, queues.by_id, q);
-    q->list.front = END_NONE;
+    q->list.consume_end = END_NONE;
     q->id = id;
     if (id == 0) {
         add_rowless(q);
@@ -260,7 +260,7 @@ void queue_clear(void) {
         q->counters.saved_out = q->counters.own.jobs_out;
         position_clear(&q->scan);
         q->claims.served = 0;
-        q->list.front = END_NONE;
+        q->list.consume_end = END_NONE;
         q->created_us = clock_db();
     }
 }

@@ -85,10 +85,10 @@ struct queue_limits {
 
 /* The queue as a list; list_orientation.h. */
 struct list_ends {
-    enum list_end front;   /* the consume end */
-    bool asking;           /* a statement that reads or sets it has not ended */
-    struct list waiters;   /* struct row_waiter: requests that wait for the consume end */
-    struct trimming *trim; /* queued trim that equal requests join */
+    enum list_end consume_end; /* the consume end */
+    bool asking;               /* a statement that reads or sets it has not ended */
+    struct list waiters;       /* struct row_waiter: requests that wait for the consume end */
+    struct trimming *trim;     /* queued trim that equal requests join */
 };
 
 /* The row in the database.

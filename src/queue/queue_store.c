@@ -11,7 +11,7 @@
 struct queue_task {
     struct task task;
     struct queue *q;
-    enum list_end front; /* the wished consume end of a new row */
+    enum list_end consume_end; /* the wished consume end of a new row */
 };
 
 static struct queue_task *task_new(struct queue *q, struct op *op) {
@@ -29,22 +29,22 @@ static struct queue_task *task_new(struct queue *q, struct op *op) {
 /* Some rows were not inserted because another session was inserting them. */
 static bool some_unopened;
 
-static void start_opening(struct queue *q, enum list_end front) {
+static void start_opening(struct queue *q, enum list_end consume_end) {
     struct queue_task *t = task_new(q, &op_open_queues);
 
-    t->front = front;
+    t->consume_end = consume_end;
     q->row.opening = true;
     batch_add(&t->task);
 }
 
-void queue_wait_for_list(struct queue *q, enum list_end front, struct row_waiter *p) {
+void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_waiter *p) {
     static uint64_t arrivals;
 
     p->q = q;
     p->arrival = ++arrivals;
     list_push_back(&q->row.waiters, &p->node);
     if (!q->row.opening)
-        start_opening(q, front);
+        start_opening(q, consume_end);
 }
 
 void queue_wait_for_row(struct queue *q, struct row_waiter *p) {
@@ -98,10 +98,10 @@ static void open_encode(struct params *p, struct task *t) {
     const struct queue_task *o = CONTAINER_OF(t, struct queue_task, task);
 
     params_bytea(p, 0, o->q->name);
-    if (o->front == END_NONE)
+    if (o->consume_end == END_NONE)
         params_null(p, 1, PARAM_INT2);
     else
-        params_int2(p, 1, (int16_t)o->front);
+        params_int2(p, 1, (int16_t)o->consume_end);
 }
 
 static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -114,8 +114,8 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
             continue;
         queue_set_id(q, row_int4(rows, i, COL_OPEN_QUEUES_ID));
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, COL_OPEN_QUEUES_PAUSE));
-        if (!row_null(rows, i, COL_OPEN_QUEUES_FRONT))
-            q->list.front = (enum list_end)row_int2(rows, i, COL_OPEN_QUEUES_FRONT);
+        if (!row_null(rows, i, COL_OPEN_QUEUES_CONSUME_END))
+            q->list.consume_end = (enum list_end)row_int2(rows, i, COL_OPEN_QUEUES_CONSUME_END);
         /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
          * id was unknown. */
         if (node_has_peers())

@@ -25,8 +25,8 @@ static inline bool queue_is_open(const struct queue *q) {
 
 /* Calls p->go when the queue has its row. Only for a queue that is not open. */
 void queue_wait_for_row(struct queue *q, struct row_waiter *p);
-/* The same. If the queue has no consume end, front becomes its consume end. */
-void queue_wait_for_list(struct queue *q, enum list_end front, struct row_waiter *p);
+/* The same. If the queue has no consume end, consume_end becomes its consume end. */
+void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_waiter *p);
 /* Opens queues again whose row another session was inserting. Called ten times a second. */
 void queue_open_again(void);
 /* Saves the changes of the counters of some thousand queues. True if there may be more. */

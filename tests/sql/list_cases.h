@@ -24,17 +24,18 @@
 #define OWN_ENDS                                                                                          \
     "select string_agg(id || '=' || coalesce(to_char(own_expires_at, 'HH24:MI'), '-'), ' ' order by id) " \
     "from pgdisque.job"
-#define FRONTS "select string_agg(id || ':' || coalesce(front, 0), ' ' order by id) from pgdisque.queue"
+#define CONSUME_ENDS \
+    "select string_agg(id || ':' || coalesce(consume_end, 0), ' ' order by id) from pgdisque.queue"
 
 #define LIST_CASES                                                                                           \
-    { SQL_FIND_FRONTS,                                                                                       \
+    { SQL_FIND_CONSUME_ENDS,                                                                                 \
       "settled once, and asked for",                                                                         \
-      .setup = "insert into pgdisque.queue (name, front) values ('a', null), ('b', 1), ('c', null)",         \
+      .setup = "insert into pgdisque.queue (name, consume_end) values ('a', null), ('b', 1), ('c', null)",   \
       .params = { "{1,2,3,9}", "{2,2,NULL,1}" },                                                             \
       .rows = "1 2; 2 1; 3 -",                                                                               \
-      .query = FRONTS,                                                                                       \
+      .query = CONSUME_ENDS,                                                                                 \
       .found = "1:2 2:1 3:0" },                                                                              \
-        { SQL_FIND_FRONTS, "nothing", .params = { "{}", "{}" } },                                            \
+        { SQL_FIND_CONSUME_ENDS, "nothing", .params = { "{}", "{}" } },                                      \
         { SQL_PUSH_JOBS,                                                                                     \
           "those that are not there, in order; before all others, with a TTL, with attempts",                \
           .jobs = "1/0/2",                                                                                   \

@@ -425,9 +425,11 @@ static const struct stmt_case cases[] = {
                "('other', 1, '" DAY " 10:00+00')",
       .params = { "{b}", "{null}" }, .rows = "1 \"b\" 2 10:00:00 -" },
     { SQL_OPEN_QUEUES, "sets a consume end once",
-      .setup = "insert into pgdisque.queue (name, front) values ('left', 1), ('none', null), ('kept', 2)",
+      .setup =
+          "insert into pgdisque.queue (name, consume_end) values ('left', 1), ('none', null), ('kept', 2)",
       .params = { "{left,none,kept,new}", "{2,2,null,1}" }, .rows = ANY,
-      .query = "select string_agg(convert_from(name, 'UTF8') || front, ' ' order by id) from pgdisque.queue",
+      .query =
+          "select string_agg(convert_from(name, 'UTF8') || consume_end, ' ' order by id) from pgdisque.queue",
       .found = "left1 none2 kept2 new1" },
     { SQL_OPEN_QUEUES, "makes as many as there are names", .params = { "{a,\"\",c}", "{null,null,null}" },
       .rows = ANY,
@@ -508,10 +510,10 @@ static const struct stmt_case cases[] = {
     GROUP_CASES,
     HELD_CASES,
     { SQL_UNPAUSE_ALL, "all",
-      .setup =
-          "insert into pgdisque.queue (name, pause, front) values ('a', 0, 1), ('b', 3, null), ('c', 1, 2)",
-      .query =
-          "select string_agg(id || ':' || pause || coalesce(front, 9), ' ' order by id) from pgdisque.queue",
+      .setup = "insert into pgdisque.queue (name, pause, consume_end) values ('a', 0, 1), ('b', 3, null), "
+               "('c', 1, 2)",
+      .query = "select string_agg(id || ':' || pause || coalesce(consume_end, 9), ' ' order by id) from "
+               "pgdisque.queue",
       .found = "1:09 2:09 3:09" },
     { SQL_SAVE_COUNTERS, "adds to what is there",
       .setup = "insert into pgdisque.queue_counter values (2, 100, 50)",

@@ -157,8 +157,8 @@ static void a_walk_does_not_follow_what_is_renamed(void **state) {
 static void a_front_is_settled_once(void **state) {
     (void)state;
     assert_string_equal(sql(b, "insert into pgdisque.queue (name) values ('q')"), "");
-    assert_string_equal(CALL(a, SQL_FIND_FRONTS, "{1}", "{1}"), "1 1");
-    SEND(b, SQL_FIND_FRONTS, "{1}", "{2}");
+    assert_string_equal(CALL(a, SQL_FIND_CONSUME_ENDS, "{1}", "{1}"), "1 1");
+    SEND(b, SQL_FIND_CONSUME_ENDS, "{1}", "{2}");
     assert_true(waits_for_lock(b));
     assert_string_equal(sql(a, "commit"), "");
     assert_string_equal(call_result(b), "1 1");

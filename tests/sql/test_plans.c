@@ -51,7 +51,7 @@ static const struct planned planned[] = {
     { SQL_CLAIM_IN_ORDER, HOT | SORTS, "'{1,2}', '{0,0}', '{5,5}', 20, now(), 1" },
     { SQL_CLAIM_WALK, HOT, "1, 0, 5, 20, now(), 1" },
     { SQL_CLAIM_LIMITED, HOT | SORTS, "1, 0, 5, 20, now(), 1, '{1,1}', '{0,0}', '{8,9}'" },
-    { SQL_FIND_FRONTS, HOT, "'{1,2}', '{1,null}'" },
+    { SQL_FIND_CONSUME_ENDS, HOT, "'{1,2}', '{1,null}'" },
     { SQL_PUSH_JOBS, HOT, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_POP_FIRST, HOT, "1, 0, 5, 20, now()" },
     { SQL_POP_LAST, HOT, "1, 0, 5, 20, now()" },

@@ -42,7 +42,7 @@ static int start(void **state) {
     getters_start();
     node_self()->number = 3;
     q = queue_named("q1");
-    q->list.front = END_RIGHT;
+    q->list.consume_end = END_RIGHT;
     queue_count_total(q, 20);
     queue_count_len(q, 20);
     q->scan.may_have_more = true;

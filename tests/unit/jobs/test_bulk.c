@@ -263,8 +263,8 @@ static void test_other_fronts_turn_it_round(void **state) {
     struct queue *from = queue_named("q1"), *to = queue_named("q2");
 
     (void)state;
-    from->list.front = END_LEFT;
-    to->list.front = END_RIGHT;
+    from->list.consume_end = END_LEFT;
+    to->list.consume_end = END_RIGHT;
     to->scan.position = (struct job_key){ to->id, 0, 900 };
     command(&rename_cmd, "q1", "q2");
     assert_int_equal(fake_scalar(sent(0), SIGN), -1);

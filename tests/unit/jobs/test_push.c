@@ -22,8 +22,8 @@
 /* A column of pop_first.sql. */
 enum { POP_COUNT = 3 };
 
-static struct op *const ops[] = { &op_push,        &op_pop_first,   &op_pop_last,
-                                  &op_open_queues, &op_find_fronts, NULL };
+static struct op *const ops[] = { &op_push,        &op_pop_first,         &op_pop_last,
+                                  &op_open_queues, &op_find_consume_ends, NULL };
 static struct buf replies;
 static struct queue *q;
 
@@ -38,7 +38,7 @@ static int start(void **state) {
     getters_start();
     node_self()->number = 3;
     q = queue_named("q1");
-    q->list.front = END_LEFT;
+    q->list.consume_end = END_LEFT;
     return 0;
 }
 
@@ -181,7 +181,7 @@ static void test_unblock_before_the_front(void **state) {
     batch_flush();
     open_queue(END_NONE);
     batch_flush();
-    assert_int_equal(sent(0)->stmt, SQL_FIND_FRONTS);
+    assert_int_equal(sent(0)->stmt, SQL_FIND_CONSUME_ENDS);
     assert_true(list_take_unblock(&getters[1].client, false));
     assert_pushed("*-1");
     fake_commit_empty(fake_write_conn());

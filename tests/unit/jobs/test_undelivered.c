@@ -253,7 +253,7 @@ static void move_one(enum list_end from, const char *group) {
     struct get *g = new_get(2, "q1");
     PGresult *rows[DB_MAX_STATEMENTS] = { row_of_move(group) };
 
-    queue_named("q1")->list.front = pop.to->list.front = END_LEFT;
+    queue_named("q1")->list.consume_end = pop.to->list.consume_end = END_LEFT;
     queue_job_ready(queue_named("q1"), (struct job_key){ 1, 0, 1 });
     g->kind = &moving;
     g->own = &pop;
