@@ -11,6 +11,7 @@
 #include "jobs/add.h"
 #include "jobs/id_list.h"
 #include "jobs/job.h"
+#include "jobs/take.h"
 #include "net/args.h"
 #include "pg/db.h"
 #include "queue/queue.h"
@@ -104,16 +105,9 @@ static void ack(void) {
 
 /* ---- get ---- */
 
-static void claim_begin(struct params *p) {
-    params_set_time(p, 3, clock_db());
-    params_set_int2(p, 4, (int16_t)node_self()->number);
-}
-
 static void claim_encode(struct params *p, struct task *t) {
     (void)t;
-    params_int4(p, 0, health.key.queue_id);
-    params_int2(p, 1, health.key.rank);
-    params_int8(p, 2, health.key.id);
+    take_encode_key(p, 0, health.key);
 }
 
 static void claim_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -150,7 +144,7 @@ struct op op_health_claim = {
     .takes = true,
     .stmt = SQL_CLAIM_KEYS,
     .conn = CONN_WRITE,
-    .begin = claim_begin,
+    .begin = take_begin_keys,
     .encode = claim_encode,
     .done = claim_done,
     .fail = health_claim_fail,

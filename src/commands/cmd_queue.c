@@ -7,7 +7,7 @@
 #include "batch/operations.h"
 #include "commands/dispatch.h"
 #include "config/config.h"
-#include "jobs/get_in_txn.h"
+#include "jobs/take_in_txn.h"
 #include "net/args.h"
 #include "queue/observer.h"
 #include "queue/pattern_index.h"

@@ -27,9 +27,6 @@ struct list_take {
     bool blocks;
     int64_t deadline; /* clock_mono(); 0: none */
     struct row_waiter row_waiter;
-    /* Private, for pop_in_txn.c. */
-    struct queue **queues;
-    int64_t to_id;
 };
 
 /* CLIENT UNBLOCK: ends the request of c that will wait as soon as the queue has a row and a consume end. False if
