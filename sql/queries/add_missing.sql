@@ -1,28 +1,7 @@
--- Adds jobs of groups, and jobs whose first try may have been committed before the connection was lost. Existing
--- jobs are left unchanged. A job of a group waits for its release (next_in_groups).
--- params: as add_jobs, then $15 group_key (null: none)
+-- Adds jobs whose first try may have been committed before the connection was lost. Existing jobs are left unchanged.
+-- params: as add_jobs
 -- returns: id; the added jobs, in the order of the parameters
 -- index: job_pkey
-insert into pgdisque.job
-    (id, ready_at, expires_at, wake_at, queue_id, retry, delay, deliveries, rank, replicate, owner, body,
-     attempts, backoff, deadqueue, leased_at, group_key)
-select
-    a.id, a.ready_at, a.expires_at, a.wake_at, a.queue_id, a.retry, a.delay,
-    case when a.owner is null then 0 else 1 end, a.rank, a.replicate, a.owner, a.body,
-    a.attempts, a.backoff, a.deadqueue,
-    -- The lease began when the job was created. The id has that time.
-    case
-        when a.owner is not null and a.backoff is not null
-            then timestamptz '2020-01-01 00:00:00+00' + (a.id >> 22) * interval '1 millisecond'
-    end,
-    a.group_key
-from unnest(
-    $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[],
-    $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::bytea[],
-    $12::integer[], $13::integer[], $14::bytea[], $15::bytea[]
-) as a (
-    id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, replicate, owner, body, attempts, backoff,
-    deadqueue, group_key
-)
+{{insert_jobs()}}
 on conflict (queue_id, rank, id) do nothing
 returning id

@@ -2,8 +2,7 @@
 -- time that has not passed. Expired jobs are not added. A request whose job and key are both missing in the
 -- result must try again: another session has just taken the key. The statement fails with a not-null violation
 -- if another session has just taken the key for a time and its job has gone. It must be repeated then.
--- params: as add_jobs, then $15 unique_key, $16 unique_until (null: until the job is gone), $17 now, and
---         $18 group_key (null: none)
+-- params: as add_jobs, then $16 unique_key, $17 unique_until (null: until the job is gone), $18 now
 -- returns: ordinal, rank, id, expires_at, retry; the jobs that have the taken keys, in the order of the
 --          parameters; then the added jobs, with ordinal 0, in the order of their ids
 -- locks: the keys, in their order, until the transaction ends; expired jobs that have the keys; skips locked
@@ -14,10 +13,10 @@ with wanted as materialized (
     from unnest(
         $1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::integer[],
         $7::integer[], $8::smallint[], $9::smallint[], $10::smallint[], $11::bytea[], $12::integer[],
-        $13::integer[], $14::bytea[], $15::bytea[], $16::timestamptz[], $18::bytea[]
+        $13::integer[], $14::bytea[], $15::bytea[], $16::bytea[], $17::timestamptz[]
     ) with ordinality as w (
         id, ready_at, expires_at, wake_at, queue_id, retry, delay, rank, replicate, owner, body, attempts, backoff,
-        deadqueue, unique_key, unique_until, group_key, ordinal
+        deadqueue, group_key, unique_key, unique_until, ordinal
     )
 ),
 freed as (
@@ -33,7 +32,7 @@ freed as (
             where o.queue_id = w.queue_id
               and o.unique_key = w.unique_key
               and o.unique_key is not null
-              and o.expires_at <= $17::timestamptz
+              and o.expires_at <= $18::timestamptz
             limit 1
             for update skip locked
         ) as e
@@ -50,9 +49,9 @@ asked as materialized (
     from wanted as w
     left join pgdisque.job as j
         on j.queue_id = any (array[w.queue_id]) and j.unique_key = w.unique_key and j.unique_key is not null
-        and j.expires_at > $17::timestamptz
+        and j.expires_at > $18::timestamptz
     left join pgdisque.unique_key as k
-        on k.queue_id = any (array[w.queue_id]) and k.key = w.unique_key and k.until > $17::timestamptz
+        on k.queue_id = any (array[w.queue_id]) and k.key = w.unique_key and k.until > $18::timestamptz
 ),
 added as (
     insert into pgdisque.job
@@ -64,7 +63,7 @@ added as (
         a.attempts, a.backoff, a.deadqueue, a.unique_key, a.unique_until, a.group_key
     from asked as a
     where a.held_id is null
-      and a.expires_at > $17::timestamptz
+      and a.expires_at > $18::timestamptz
       -- An open SQL transaction may take the key, and may last long: api_take_key().
       and pg_try_advisory_xact_lock_shared(7713, hashtext(encode(a.unique_key, 'hex') || a.queue_id))
       -- Only after the expired jobs have given up their keys.
@@ -82,7 +81,7 @@ kept as (
     on conflict (queue_id, key) do update
     set id = excluded.id,
         expires_at = excluded.expires_at,
-        until = case when k.until > $17::timestamptz then null else excluded.until end,
+        until = case when k.until > $18::timestamptz then null else excluded.until end,
         retry = excluded.retry,
         rank = excluded.rank
 )

@@ -165,7 +165,7 @@ static void on_added(struct req *r) {
     } else {
         const struct add *a = r->data;
 
-        health.key = a->key;
+        health.key = add_job_key(a, 0);
         health.q = a->q;
         health.q->users++;
         claim();

@@ -196,7 +196,7 @@ static bool carries_several(const struct txn *f) {
 }
 
 /* True if a repetition may succeed. 23502 (not null): another session inserted the key of an ADDJOB UNIQUE
- * while the statement ran (add_unique.c). */
+ * while the statement ran (add.c). */
 static bool may_pass(const char *sqlstate) {
     return batch_is_transient(sqlstate) || strcmp(sqlstate, "23502") == 0;
 }

@@ -142,10 +142,7 @@ static void retain_encode(struct params *p, struct task *t) {
     for (size_t i = 0; i < job_ids(r)->count; i++) {
         encode_retention(p, r, job_ids(r)->keys[i].queue_id);
         params_bytea(p, 5, slice_str(f->worker));
-        if (f->result.ptr != NULL)
-            params_bytea(p, 6, f->result);
-        else
-            params_null(p, 6, PARAM_BYTEA);
+        params_bytea_or_null(p, 6, f->result);
     }
     if (!job_ids(r)->unknown)
         job_ids(r)->sent_us = clock_db();

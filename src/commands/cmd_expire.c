@@ -5,9 +5,9 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "jobs/add_options.h"
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
-#include "jobs/push.h"
 #include "net/args.h"
 #include "queue/queue_iter.h"
 

@@ -2,58 +2,65 @@
 #define ADD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "base/job_key.h"
 #include "base/timer.h"
 #include "base/util.h"
-#include "batch/op.h"
 #include "jobs/add_options.h"
 #include "net/request.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"
 
-/* A running ADDJOB: state shared by cmd_addjob.c and the operations for unique and grouped jobs. */
+/*
+ * New jobs: the job of an ADDJOB, or the elements of a push. The task of the request adds all of them, or none. Its
+ * operation depends on their options, and so does the client that they are handed off to.
+ */
+
+/* A committed request. */
+struct added {
+    struct job_key key; /* the first job; with UNIQUE, the job that has the key */
+    int64_t expires_at; /* of that job */
+    int32_t retry;
+    int64_t len; /* of the list, after a push */
+};
 
 struct add {
+    /* Set by the command. */
     struct req *req;
-    struct row_waiter row_waiter; /* while the queue has no row, or the key has contention */
-    struct timer timeout;
-    struct queue *q;
     struct add_options opt;
-    struct job_key key;
-    struct job_times at;
-    struct get *to;    /* inserted with a lease for this waiting client, or NULL */
-    int64_t until;     /* end of that lease */
-    bool unhanded;     /* counted in q->inserting: no waiting client gets the job */
-    bool again;        /* the transaction was lost once: the job may exist */
-    bool settled;      /* it was committed and its result lost: do not add the job again */
-    bool given_up;     /* the client got an error: an inserted job is removed */
+    const struct slice *bodies; /* in the order in which they are added */
+    size_t count;
+    enum list_end end;  /* a push adds its elements at this end; END_NONE: ADDJOB, which has one body */
+    bool if_any;        /* a push in a client transaction, if the list has elements */
+    int64_t timeout_ms; /* 0: none. It has no effect in a client transaction */
+    void (*reply)(struct req *r, const struct added *result);
+    /* Private. */
+    struct queue *q;
+    struct row_waiter row_waiter; /* until the queue is ready for use, or while the key has contention */
+    struct timer timeout;
+    int64_t *ids;    /* negative if pushed at the consume end */
+    int64_t id;      /* memory for a single ID */
+    int64_t made_us; /* clock_db() when the IDs were made */
+    bool at_front;   /* pushed at the consume end */
+    struct get *to;  /* inserted with a lease for this waiting client, or NULL */
+    int64_t until;   /* end of that lease */
+    bool sent;       /* counted in q->adds.sent: no waiting client gets the jobs */
+    int64_t place; /* of a push: index of its last element among all elements that were sent to q; 0: none */
+    bool again;    /* the transaction was lost once: the jobs may exist */
+    bool settled;  /* it was committed and its result lost: do not add the job again */
+    bool given_up; /* the client got an error: an inserted job is removed */
     int64_t unseen_us; /* clock_mono(): start of the contention for the key; 0: none */
     int64_t resume_us; /* clock_mono(): the next try to take the key */
 };
 
-static inline bool add_is_unique(const struct add *a) {
-    return a->opt.unique.ptr != NULL;
-}
-
-/* Parameters of add_jobs.sql. Other statements have the same first parameters. */
-#define ADD_PARAMS 14
-void add_encode(struct params *p, struct task *t);
-/* Three of these columns: attempts, backoff, deadqueue. */
-void add_encode_attempts(struct params *p, int col, const struct add_options *o);
-/* The statement has ended: q->inserting no longer counts the job. */
-void add_completed(struct add *a);
-/* The command has ended, except for its reply. */
-void add_left(struct add *a);
-/* The job was inserted and committed. */
-void add_committed(struct add *a);
-void add_reply_id(struct add *a, struct job_key key, int64_t expires_at, int32_t retry);
-/* op.fail. */
-void add_fail(struct task *t, const struct op_error *err);
-/* op.answer_lost: bootstrap.c has counted the job. */
-void add_answer_lost(struct task *t);
+/* Checks the options, and adds the jobs to the queue that the request names. a is in the memory of its request, which
+ * ends with an error, or after a->reply(). The reply is not sent before the commit. */
+void add_start(struct add *a);
+/* The key of one of its jobs. */
+struct job_key add_job_key(const struct add *a, size_t i);
 
 /* Deletes expired keys whose jobs are gone. */
-void add_unique_prune(void);
+void add_prune_keys(void);
 
 #endif

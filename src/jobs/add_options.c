@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/node.h"
 #include "batch/replication_state.h"
 #include "queue/settings.h"
@@ -154,4 +155,25 @@ const char *addjob_refusal(const struct queue *q, const struct add_options *o) {
     if (q->pause & PAUSE_IN)
         return "PAUSED Queue paused in input, try later";
     return NULL;
+}
+
+bool addjob_is_plain(const struct add_options *o) {
+    return o->delay == 0 && (o->ttl == LIST_TTL || (o->ttl == JOB_DEFAULT_TTL && o->priority == 0));
+}
+
+struct job_key addjob_key(const struct queue *q, const struct add_options *o, int64_t id) {
+    return (struct job_key){ q->id, (int16_t)-o->priority, id };
+}
+
+/* A negative number is not in the order of creation. */
+struct job_times addjob_times(const struct add_options *o, int64_t id, int64_t now) {
+    struct job_times at = {
+        .ready_at = now + o->delay * US_PER_S,
+        .expires_at = job_created_us(id) + o->ttl * US_PER_S,
+        .wake_at = TIME_NEVER,
+    };
+
+    if (!addjob_is_plain(o) || (id < 0 && o->ttl != LIST_TTL))
+        at.wake_at = o->delay > 0 ? at.ready_at : at.expires_at;
+    return at;
 }

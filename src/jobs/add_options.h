@@ -30,6 +30,9 @@ static inline int64_t at_most(int64_t value, int64_t limit) {
     return value < limit ? value : limit;
 }
 
+/* Time to live in seconds of a list element whose queue sets none: the maximum of the column. */
+#define LIST_TTL INT32_MAX
+
 /* No option was given. */
 #define ADD_OPTIONS_UNSAID \
     { .replicate = 1, .ttl = -1, .retry = -1, .maxlen = -1, .attempts = -1, .backoff = -1 }
@@ -55,7 +58,9 @@ const char *addjob_conflict(const struct add_options *o, struct slice queue);
 /* The error if the queue refuses the job, because of MAXLEN or a pause. NULL: none. */
 const char *addjob_refusal(const struct queue *q, const struct add_options *o);
 
-struct job_key addjob_key(const struct queue *q, const struct add_options *o, int64_t now);
+/* True for jobs that expire in the order of their positive numbers, or never. They need no wake_at. */
+bool addjob_is_plain(const struct add_options *o);
+struct job_key addjob_key(const struct queue *q, const struct add_options *o, int64_t id);
 /* Times of a job's row, clock_db(). */
 struct job_times {
     int64_t ready_at;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/node.h"
 #include "base/stats.h"
 #include "base/timezone.h"
 #include "batch/batch.h"
@@ -154,7 +155,7 @@ static void make_jobs(struct firing *f) {
     while (f->count < f->ticks && addjob_refusal(f->q, &f->opt) == NULL) {
         struct fired *j = &f->jobs[f->count++];
 
-        j->key = addjob_key(f->q, &f->opt, now);
+        j->key = addjob_key(f->q, &f->opt, job_new_id(now, node_self()->number));
         j->at = addjob_times(&f->opt, j->key.id, now);
         f->q->adds.accepted += !schedule_is_delayed(f);
     }
@@ -238,10 +239,7 @@ static void encode_job(struct params *p, const struct fired *j) {
     params_int8(p, 5, j->key.id);
     params_time(p, 6, j->at.ready_at);
     params_time(p, 7, j->at.expires_at);
-    if (j->at.wake_at == TIME_NEVER)
-        params_null(p, 8, PARAM_TIME);
-    else
-        params_time(p, 8, j->at.wake_at);
+    params_time_or_null(p, 8, j->at.wake_at);
     params_int4(p, 9, j->key.queue_id);
 }
 
@@ -261,10 +259,7 @@ static void fire_encode(struct params *p, struct task *t) {
         params_int8(p, 1, f->revision);
         params_time(p, 2, f->due);
         params_time(p, 3, f->next);
-        if (f->last == TIME_NEVER)
-            params_null(p, 4, PARAM_TIME);
-        else
-            params_time(p, 4, f->last);
+        params_time_or_null(p, 4, f->last);
         if (i < f->count)
             encode_job(p, &f->jobs[i]);
         else

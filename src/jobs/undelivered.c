@@ -138,31 +138,14 @@ static void put_back(struct undelivered *p) {
     batch_add(&p->task);
 }
 
-static void encode_int(struct params *p, int col, int32_t value) {
-    if (value > 0)
-        params_int4(p, col, value);
-    else
-        params_null(p, col, PARAM_INT4);
-}
-
-static void encode_bytes(struct params *p, int col, struct slice value) {
-    if (value.ptr != NULL)
-        params_bytea(p, col, value);
-    else
-        params_null(p, col, PARAM_BYTEA);
-}
-
 static void encode_rest(struct params *p, const struct rest *rest) {
-    encode_int(p, 11, rest->attempts);
-    encode_int(p, 12, rest->backoff);
-    encode_bytes(p, 13, rest->deadqueue);
-    encode_bytes(p, 14, rest->error);
-    encode_bytes(p, 15, rest->unique_key);
-    if (rest->unique_key.ptr != NULL && rest->unique_until != TIME_NEVER)
-        params_time(p, 16, rest->unique_until);
-    else
-        params_null(p, 16, PARAM_TIME);
-    encode_bytes(p, 17, rest->group_key);
+    params_int4_or_null(p, 11, rest->attempts);
+    params_int4_or_null(p, 12, rest->backoff);
+    params_bytea_or_null(p, 13, rest->deadqueue);
+    params_bytea_or_null(p, 14, rest->error);
+    params_bytea_or_null(p, 15, rest->unique_key);
+    params_time_or_null(p, 16, rest->unique_key.ptr != NULL ? rest->unique_until : TIME_NEVER);
+    params_bytea_or_null(p, 17, rest->group_key);
 }
 
 static void put_back_encode(struct params *p, struct task *t) {

@@ -119,6 +119,22 @@ void params_null(struct params *p, int col, Oid oid) {
     c->nulls = true;
 }
 
+void params_int2_or_null(struct params *p, int col, int16_t value) {
+    value == 0 ? params_null(p, col, PARAM_INT2) : params_int2(p, col, value);
+}
+
+void params_int4_or_null(struct params *p, int col, int32_t value) {
+    value == 0 ? params_null(p, col, PARAM_INT4) : params_int4(p, col, value);
+}
+
+void params_time_or_null(struct params *p, int col, int64_t us) {
+    us == TIME_NEVER ? params_null(p, col, PARAM_TIME) : params_time(p, col, us);
+}
+
+void params_bytea_or_null(struct params *p, int col, struct slice value) {
+    value.ptr == NULL ? params_null(p, col, PARAM_BYTEA) : params_bytea(p, col, value);
+}
+
 static void set_scalar(struct params *p, int col, const void *bytes, size_t len) {
     struct param *c = use_column(p, col);
 

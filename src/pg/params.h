@@ -49,6 +49,11 @@ void params_time(struct params *p, int col, int64_t us);
 void params_bytea(struct params *p, int col, struct slice value);
 /* Appends a null. oid is the element type; it is used if the null is the first element. */
 void params_null(struct params *p, int col, Oid oid);
+/* Append the value, or a null for 0, for TIME_NEVER, or for a NULL pointer. */
+void params_int2_or_null(struct params *p, int col, int16_t value);
+void params_int4_or_null(struct params *p, int col, int32_t value);
+void params_time_or_null(struct params *p, int col, int64_t us);
+void params_bytea_or_null(struct params *p, int col, struct slice value);
 #define PARAM_INT2 21
 #define PARAM_BYTEA 17
 #define PARAM_INT8 20

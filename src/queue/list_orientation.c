@@ -47,10 +47,7 @@ static void orientation_encode(struct params *p, struct task *task) {
     const struct orientation_task *t = CONTAINER_OF(task, struct orientation_task, task);
 
     params_int4(p, 0, t->q->id);
-    if (t->wish == END_NONE)
-        params_null(p, 1, PARAM_INT2);
-    else
-        params_int2(p, 1, (int16_t)t->wish);
+    params_int2_or_null(p, 1, (int16_t)t->wish);
 }
 
 static void list_orientation_end(struct orientation_task *t, const struct op_error *err) {

@@ -98,10 +98,7 @@ static void open_encode(struct params *p, struct task *t) {
     const struct queue_task *o = CONTAINER_OF(t, struct queue_task, task);
 
     params_bytea(p, 0, o->q->name);
-    if (o->consume_end == END_NONE)
-        params_null(p, 1, PARAM_INT2);
-    else
-        params_int2(p, 1, (int16_t)o->consume_end);
+    params_int2_or_null(p, 1, (int16_t)o->consume_end);
 }
 
 static void open_done(struct task **tasks, size_t count, const PGresult *rows) {

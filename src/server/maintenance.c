@@ -296,7 +296,7 @@ static void tick(void) {
         cron.saving = queue_save_counters();
     if (cron.ticks % GC_TICKS == 0) {
         if (cron.ticks % (GC_TICKS * PRUNE_ROUNDS) == 0) {
-            add_unique_prune();
+            add_prune_keys();
             groups_prune();
         }
         patterns_forget_unused();

@@ -16,8 +16,8 @@
 static const struct stmt_case attempts_cases[] = {
     { SQL_ADD_JOBS, "with attempts, backoff and deadqueue; delivered at once: since its creation",
       .params = { "{1,4194304000}", "{@11:00:00,@12:00:35}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}",
-                  "{60,30}", "{0,0}", "{0,0}", "{1,1}", "{NULL,7}", "{x,x}", "{3,2}", "{NULL,5}",
-                  "{NULL,d}" },
+                  "{60,30}", "{0,0}", "{0,0}", "{1,1}", "{NULL,7}", "{x,x}", "{3,2}", "{NULL,5}", "{NULL,d}",
+                  "{NULL,NULL}" },
       .left = "1/0/1 attempts=3; 1/0/4194304000 ready=12:00:35 retry=30 deliveries=1 owner=7 attempts=2 "
               "backoff=5 leased=2020-01-01 00:00:01+00 deadqueue=d" },
     { SQL_CLAIM_WALK, "the last attempt; what is spent is told, and left as it is",

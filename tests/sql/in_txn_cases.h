@@ -107,8 +107,9 @@
           .jobs = "1/0/1; 2/0/1 ready=12:00:30 owner=3 deliveries=1; 3/0/1 expires=12:00:00",               \
           .params = { "{-5,6,7,8}", "{@12:00:00,@12:00:00,@12:00:00,@12:00:00}",                            \
                       "{@13:00:00,@13:00:00,@13:00:00,@13:00:00}", "{@13:00:00,NULL,NULL,NULL}",            \
-                      "{1,1,2,3}", "{60,0,60,60}", "{3,NULL,NULL,NULL}", "{4,NULL,NULL,NULL}",              \
-                      "{q,NULL,NULL,NULL}", "{a,b,c,d}", NOW },                                             \
+                      "{1,1,2,3}", "{60,0,60,60}", "{0,0,0,0}", "{0,0,0,0}", "{1,1,1,1}",                   \
+                      "{NULL,NULL,NULL,NULL}", "{a,b,c,d}", "{3,NULL,NULL,NULL}", "{4,NULL,NULL,NULL}",     \
+                      "{q,NULL,NULL,NULL}", "{NULL,NULL,NULL,NULL}", NOW },                                 \
           .rows = "-5; 6",                                                                                  \
           .ordered = true,                                                                                  \
           .left = "1/0/-5 ready=12:00:00 wake=13:00:00 body=a attempts=3 backoff=4 deadqueue=q; 1/0/1; "    \

@@ -36,19 +36,6 @@
       .query = CONSUME_ENDS,                                                                                 \
       .found = "1:2 2:1 3:0" },                                                                              \
         { SQL_FIND_CONSUME_ENDS, "nothing", .params = { "{}", "{}" } },                                      \
-        { SQL_PUSH_JOBS,                                                                                     \
-          "those that are not there, in order; before all others, with a TTL, with attempts",                \
-          .jobs = "1/0/2",                                                                                   \
-          .params = { "{-3,2,1}", "{@11:00:00,@11:00:00,@12:00:00}", "{@13:00:00,@13:00:00,@14:00:00}",      \
-                      "{NULL,NULL,@14:00:00}", "{1,1,2}", "{60,60,0}", "{NULL,NULL,3}", "{NULL,NULL,4}",     \
-                      "{NULL,NULL,q}", "{x,x,y}" },                                                          \
-          .rows = "-3; 1",                                                                                   \
-          .ordered = true,                                                                                   \
-          .left = "1/0/-3; 1/0/2; 2/0/1 ready=12:00:00 expires=14:00:00 wake=14:00:00 retry=0 body=y "       \
-                  "attempts=3 backoff=4 deadqueue=q",                                                        \
-          .query = "select deadqueue from pgdisque.job where id = 1",                                        \
-          .found = "\"q\"" },                                                                                \
-        { SQL_PUSH_JOBS, "nothing", .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}" } },       \
         { SQL_POP_FIRST,                                                                                     \
           "what is queued, and nothing else",                                                                \
           .jobs = IN_A_LIST,                                                                                 \

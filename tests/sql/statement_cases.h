@@ -80,7 +80,11 @@ static const struct stmt_case cases[] = {
                   "{@13:00:00,@13:00:00,@12:30:00,@13:00:00,@13:00:00}",
                   "{NULL,@12:05:00,@12:30:00,NULL,NULL}", "{1,1,2,2,2}", "{60,60,60,30,0}", "{0,300,0,0,0}",
                   "{0,0,-5,0,0}", "{1,1,3,1,1}", "{NULL,NULL,NULL,7,7}", "{x,b,c,d,e}",
-                  "{NULL,NULL,NULL,NULL,NULL}", "{NULL,NULL,NULL,NULL,NULL}", "{NULL,NULL,NULL,NULL,NULL}" },
+                  "{NULL,NULL,NULL,NULL,NULL}", "{NULL,NULL,NULL,NULL,NULL}", "{NULL,NULL,NULL,NULL,NULL}",
+                  "{NULL,g,NULL,NULL,NULL}" },
+      .query =
+          "select id || '=' || encode(group_key, 'escape') from pgdisque.job where group_key is not null",
+      .found = "2=g",
       .left = "1/0/1; 1/0/2 ready=12:05:00 wake=12:05:00 delay=300 body=b; "
               "2/-5/3 ready=12:00:00 expires=12:30:00 wake=12:30:00 replicate=3 body=c; "
               "2/0/4 ready=12:00:30 retry=30 deliveries=1 owner=7 body=d; "
@@ -88,10 +92,10 @@ static const struct stmt_case cases[] = {
     { SQL_ADD_JOBS, "an id twice adds none of them", .jobs = "1/0/2",
       .params = { "{1,2}", "{@11:00:00,@11:00:00}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}",
                   "{60,60}", "{0,0}", "{0,0}", "{1,1}", "{NULL,NULL}", "{x,x}", "{NULL,NULL}", "{NULL,NULL}",
-                  "{NULL,NULL}" },
+                  "{NULL,NULL}", "{NULL,NULL}" },
       .rows = "error 23505" },
     { SQL_ADD_JOBS, "nothing",
-      .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}" } },
+      .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}" } },
     { SQL_ADD_JOBS_ALIKE, "queued; a TTL counts from the millisecond in the id",
       .params = { "{1,4194304000,4194304001}", "{x,b,c}", "1", "60", "-5", "3", "@11:00:00", "@13:00:00",
                   "NULL" },

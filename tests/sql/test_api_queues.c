@@ -88,8 +88,8 @@ static void no_server_waits_for_a_key(void **state) {
     done(a, "begin; select pgdisque.add_job('q', '1', unique_key => 'k')");
     done(b, "set lock_timeout = '1ms'");
     assert_string_equal(CALL(b, SQL_ADD_UNIQUE, "{77}", "{now}", "{2100-01-01}", "{null}", "{1}", "{60}",
-                             "{0}", "{0}", "{1}", "{null}", "{x}", "{null}", "{null}", "{null}", "{k}",
-                             "{null}", "now", "{null}"),
+                             "{0}", "{0}", "{1}", "{null}", "{x}", "{null}", "{null}", "{null}", "{null}",
+                             "{k}", "{null}", "now"),
                         "");
     done(a, "commit");
     done(b, "reset lock_timeout");

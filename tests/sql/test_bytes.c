@@ -81,6 +81,7 @@ static void add(struct job j) {
     params_null(&params, 11, PARAM_INT4);
     params_null(&params, 12, PARAM_INT4);
     params_null(&params, 13, PARAM_BYTEA);
+    params_null(&params, 14, PARAM_BYTEA);
 }
 
 static PGresult *scan(void) {
@@ -153,7 +154,6 @@ static void nulls_are_told_from_values(void **state) {
         expect_job(res, i, jobs[i]);
     PQclear(res);
     add((struct job){ .id = 6, .ready_at = NOON, .body = { "", 0 } });
-    params_null(&params, 14, PARAM_BYTEA);
     res = run(SQL_ADD_MISSING);
     assert_int_equal(PQntuples(res), 1);
     PQclear(res);

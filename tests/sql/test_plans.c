@@ -33,11 +33,11 @@ static const struct planned planned[] = {
     { SQL_ACK_JOBS, HOT, KEYS ", now()" },
     { SQL_ACK_TOKENS, HOT, KEYS ", '{0,1}', now()" },
     { SQL_ADD_JOBS, HOT | WRITE,
-      "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
+      "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_ADD_JOBS_ALIKE, HOT | WRITE, "'{}', '{}', 1, 60, 0, 1, now(), now(), null" },
     { SQL_ADD_UNIQUE, HOT | SORTS,
       "'{1}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', '{2}', '{5}', "
-      "'{d}', '{k}', '{now}', now(), '{g}'" },
+      "'{d}', '{g}', '{k}', '{now}', now()" },
     { SQL_BEAT_NODE, 0, "'a', true" },
     { SQL_DEAD_LETTER_JOBS, HOT, KEYS ", now()" },
     { SQL_ADD_MISSING, HOT,
@@ -52,7 +52,6 @@ static const struct planned planned[] = {
     { SQL_CLAIM_WALK, HOT, "1, 0, 5, 20, now(), 1" },
     { SQL_CLAIM_LIMITED, HOT | SORTS, "1, 0, 5, 20, now(), 1, '{1,1}', '{0,0}', '{8,9}'" },
     { SQL_FIND_CONSUME_ENDS, HOT, "'{1,2}', '{1,null}'" },
-    { SQL_PUSH_JOBS, HOT, "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'" },
     { SQL_POP_FIRST, HOT, "1, 0, 5, 20, now()" },
     { SQL_POP_LAST, HOT, "1, 0, 5, 20, now()" },
     { SQL_POP_LIMITED, HOT, "1, 0, 5, 2, now(), false, '{0,2}', '{0,900000001}'" },
@@ -76,8 +75,8 @@ static const struct planned planned[] = {
       "'{}', '{}'" },
     { SQL_POP_IN_ORDER, HOT, "'{1,2}', '{0,0}', '{5,5}', '{0,1}', 20, now()" },
     { SQL_PUSH_IF_ANY, HOT,
-      "'{900000002}', '{now}', '{now}', '{null}', '{1}', '{60}', '{null}', '{null}', '{null}', '{x}', "
-      "now()" },
+      "'{900000002}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', "
+      "'{null}', '{null}', '{null}', '{null}', now()" },
     { SQL_CLOCK, 0, NULL },
     { SQL_RETAIN_JOBS, HOT, KEYS ", '{0,2}', '{5,null}', '{a,b}', '{null,r}', now(), 1" },
     { SQL_LOOK_JOBS, HOT, KEYS ", now()" },

@@ -12,10 +12,10 @@
 /* add_jobs of one job of queue 1; what test.put() makes. */
 #define ADD(id)                                                                                      \
     id, "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}", "{x}", \
-        "{NULL}", "{NULL}", "{NULL}"
+        "{NULL}", "{NULL}", "{NULL}", "{NULL}"
 
 /* add_unique likewise. */
-#define ADD_KEY(id, key, until) ADD(id), key, until, NOW, "{NULL}"
+#define ADD_KEY(id, key, until) ADD(id), key, until, NOW
 #define ADDED(id) "0 0 " id " 13:00:00 60"
 
 #define NACK_OF_1 "{1}", "{0}", "{1}", "{1}", "{NULL}", "{NULL}", NOW, "{}"
@@ -368,7 +368,7 @@ static void adding_again_what_was_committed_adds_nothing(void **state) {
     (void)state;
     given("2/0/9");
     assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
-    assert_string_equal(CALL(b, SQL_ADD_MISSING, ADD("{1}"), "{NULL}"), "");
+    assert_string_equal(CALL(b, SQL_ADD_MISSING, ADD("{1}")), "");
     expect_jobs("1/0/1; 2/0/9");
 }
 
@@ -378,7 +378,7 @@ static void adding_again_waits_for_the_first_try(void **state) {
     given("2/0/9");
     begin(a);
     assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
-    SEND(b, SQL_ADD_MISSING, ADD("{1}"), "{NULL}");
+    SEND(b, SQL_ADD_MISSING, ADD("{1}"));
     assert_true(waits_for_lock(b));
     commit(a);
     assert_string_equal(call_result(b), "");
@@ -390,7 +390,7 @@ static void adding_again_what_failed_adds_it(void **state) {
     given("2/0/9");
     begin(a);
     assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
-    SEND(b, SQL_ADD_MISSING, ADD("{1}"), "{NULL}");
+    SEND(b, SQL_ADD_MISSING, ADD("{1}"));
     assert_true(waits_for_lock(b));
     sql(a, "rollback");
     assert_string_equal(call_result(b), "1");

@@ -16,7 +16,7 @@
 #define SEVEN(t) "{" t "," t "," t "," t "," t "," t "," t "}"
 #define ONE_UNIQUE(id, key, until)                                                                           \
     "{" id "}", "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}", "{x}", \
-        "{NULL}", "{NULL}", "{NULL}", "{" #key "}", "{" until "}"
+        "{NULL}", "{NULL}", "{NULL}", "{NULL}", "{" #key "}", "{" until "}"
 
 #define UNIQUE_CASES                                                                                         \
     { SQL_ADD_UNIQUE,                                                                                        \
@@ -25,8 +25,8 @@
       .setup = UNIQUE_KEYS,                                                                                  \
       .params = { "{11,12,13,14,15,16,17}", SEVEN("@11:00:00"), SEVEN("@13:00:00"), SEVEN("NULL"),           \
                   "{1,1,1,1,1,1,2}", SEVEN("60"), SEVEN("0"), "{0,0,-2,0,0,0,0}", SEVEN("1"), SEVEN("NULL"), \
-                  SEVEN("x"), SEVEN("NULL"), SEVEN("NULL"), SEVEN("NULL"),                                   \
-                  "{free,alive,expired,alive,passing,ended,ended}", SEVEN("NULL"), NOW, SEVEN("NULL") },     \
+                  SEVEN("x"), SEVEN("NULL"), SEVEN("NULL"), SEVEN("NULL"), SEVEN("NULL"),                    \
+                  "{free,alive,expired,alive,passing,ended,ended}", SEVEN("NULL"), NOW },                    \
       .rows = "2 0 1 13:00:00 60; 4 0 1 13:00:00 60; 5 -1 77 14:00:00 30; 0 0 11 13:00:00 60; "              \
               "0 -2 13 13:00:00 60; 0 0 16 13:00:00 60; 0 0 17 13:00:00 60",                                 \
       .ordered = true,                                                                                       \
@@ -37,18 +37,18 @@
         { SQL_ADD_UNIQUE, "the same key twice: the first, and the other one neither way",                    \
           .params = { "{12,11}", TWO("@11:00:00"), TWO("@13:00:00"), TWO("NULL"), TWO("1"), TWO("60"),       \
                       TWO("0"), TWO("0"), TWO("1"), TWO("NULL"), TWO("x"), TWO("NULL"), TWO("NULL"),         \
-                      TWO("NULL"), TWO("k"), TWO("NULL"), NOW, TWO("NULL") },                                \
+                      TWO("NULL"), TWO("NULL"), TWO("k"), TWO("NULL"), NOW },                                \
           .rows = "0 0 11 13:00:00 60", .left = "1/0/11" },                                                  \
         { SQL_ADD_UNIQUE,                                                                                    \
           "its own job of a lost transaction",                                                               \
           .jobs = "1/0/11",                                                                                  \
           .setup = "update pgdisque.job set unique_key = 'k'",                                               \
-          .params = { ONE_UNIQUE("11", "k", "NULL"), NOW, "{NULL}" },                                        \
+          .params = { ONE_UNIQUE("11", "k", "NULL"), NOW },                                                  \
           .rows = "1 0 11 13:00:00 60" },                                                                    \
         { SQL_ADD_UNIQUE,                                                                                    \
           "for a time, which begins anew when it is over, for a job of its own",                             \
           .setup = UNIQUE_KEYS,                                                                              \
-          .params = { ONE_UNIQUE("11", "ended", "@12:30:00"), NOW, "{NULL}" },                               \
+          .params = { ONE_UNIQUE("11", "ended", "@12:30:00"), NOW },                                         \
           .rows = "0 0 11 13:00:00 60",                                                                      \
           .left = "1/0/11",                                                                                  \
           .query = "select id, until, queue_id, retry, rank, expires_at from pgdisque.unique_key where key " \
@@ -60,19 +60,20 @@
           .setup = UNIQUE_KEYS,                                                                              \
           .params = { "{11,12}", TWO("@11:00:00"), "{-infinity,@12:00:00}", TWO("NULL"), TWO("1"),           \
                       TWO("60"), TWO("0"), TWO("0"), TWO("1"), TWO("NULL"), TWO("x"), TWO("NULL"),           \
-                      TWO("NULL"), TWO("NULL"), "{alive,free}", TWO("NULL"), NOW, TWO("NULL") },             \
+                      TWO("NULL"), TWO("NULL"), TWO("NULL"), "{alive,free}", TWO("NULL"), NOW },             \
           .rows = "1 0 1 13:00:00 60",                                                                       \
           .left = "1/0/1" },                                                                                 \
         { SQL_ADD_UNIQUE,                                                                                    \
           "of a group",                                                                                      \
-          .params = { ONE_UNIQUE("11", "k", "NULL"), NOW, "{g}" },                                           \
+          .params = { "{11}", "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}",    \
+                      "{NULL}", "{x}", "{NULL}", "{NULL}", "{NULL}", "{g}", "{k}", "{NULL}", NOW },          \
           .rows = "0 0 11 13:00:00 60",                                                                      \
           .left = "1/0/11",                                                                                  \
           .query = "select encode(group_key, 'escape') from pgdisque.job",                                   \
           .found = "g" },                                                                                    \
         { SQL_ADD_UNIQUE, "nothing",                                                                         \
           .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", \
-                      NOW, "{}" } },                                                                         \
+                      "{}", NOW } },                                                                         \
         { SQL_PRUNE_KEYS,                                                                                    \
           "those whose time is over, to the microsecond",                                                    \
           .setup = UNIQUE_KEYS,                                                                              \

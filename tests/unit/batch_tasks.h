@@ -137,7 +137,7 @@ TRIAL_OP(op_m, "m", CONN_WRITE, false, SQL_REQUEUE_JOBS, NULL);
 TRIAL_OP(op_x, "x", CONN_WRITE, false, SQL_RELEASE_JOBS, NULL);
 TRIAL_OP(op_y, "y", CONN_WRITE, false, SQL_POSTPONE_JOBS, NULL);
 
-TRIAL_OP(op_l, "l", CONN_LARGE, false, SQL_PUSH_JOBS, trial_again);
+TRIAL_OP(op_l, "l", CONN_LARGE, false, SQL_PUSH_IF_ANY, trial_again);
 
 /* A divided operation: two rows in each statement. */
 TRIAL_OP(op_d, "d", CONN_LARGE, false, SQL_SET_ELEMENT, trial_again);

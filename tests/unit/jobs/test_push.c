@@ -22,7 +22,7 @@
 /* A column of pop_first.sql. */
 enum { POP_COUNT = 3 };
 
-static struct op *const ops[] = { &op_push,        &op_pop_first,         &op_pop_last,
+static struct op *const ops[] = { &op_add_jobs,    &op_pop_first,         &op_pop_last,
                                   &op_open_queues, &op_find_consume_ends, NULL };
 static struct buf replies;
 static struct queue *q;

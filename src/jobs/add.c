@@ -1,0 +1,750 @@
+/* Adds jobs: makes their IDs, hands them off to waiting clients, and inserts them in a batch. */
+#include "jobs/add.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/node.h"
+#include "base/stats.h"
+#include "batch/batch.h"
+#include "batch/client_txn.h"
+#include "batch/commit_marker.h"
+#include "batch/contention.h"
+#include "batch/operations.h"
+#include "jobs/groups.h"
+#include "jobs/id_list.h"
+#include "jobs/job.h"
+#include "jobs/take.h"
+#include "jobs/undelivered.h"
+#include "queue/job_events.h"
+#include "queue/list_orientation.h"
+#include "queue/waiters.h"
+
+/* About the bytes of a row without the body. */
+#define ROW_BYTES 120
+/* About the bytes of a divided task that are sent in one turn. */
+#define PART_BYTES ((size_t)4 * 1024 * 1024)
+/* Keys deleted by one statement. The next run, a minute later, deletes more. */
+#define PRUNE_LIMIT 10000
+
+#define NOREPL_TIMEOUT "NOREPL Timeout reached before replicating to the requested number of nodes"
+
+static struct add *add_of(const struct task *t) {
+    return REQ_OF_TASK(t)->data;
+}
+
+static bool add_is_push(const struct add *a) {
+    return a->end != END_NONE;
+}
+
+static bool add_is_unique(const struct add *a) {
+    return a->opt.unique.ptr != NULL;
+}
+
+/* True if the job enters the queue later, because of DELAY or because of its group. */
+static bool add_is_delayed(const struct add *a) {
+    return a->opt.delay > 0 || addjob_has_group(&a->opt);
+}
+
+static bool add_is_apart(const struct add *a) {
+    return a->req->task.op == &op_add_large || a->req->task.op == &op_add_divided;
+}
+
+struct job_key add_job_key(const struct add *a, size_t i) {
+    return addjob_key(a->q, &a->opt, a->ids[i]);
+}
+
+static struct job_times add_times(const struct add *a, size_t i) {
+    return addjob_times(&a->opt, a->ids[i], a->made_us);
+}
+
+static int64_t add_backoff_us(const struct add *a) {
+    return a->opt.attempts == 1 ? 0 : job_backoff_us(a->ids[0], a->opt.backoff, 1);
+}
+
+/* ---- hand-off ---- */
+
+/* A list command gets all elements. If it got only some, and the insert of the others failed, the push would be half
+ * done. */
+static bool add_suits(const struct add *a, const struct get *g) {
+    if (g->kind == NULL)
+        return !add_is_push(a);
+    return add_is_push(a) && g->count >= (int64_t)a->count && ((const struct pop *)g->own)->to == NULL;
+}
+
+/* The waiting client that gets the jobs. NULL for a unique job, because its insert may add nothing. Elements that were
+ * accepted before and are not inserted yet go first. */
+static struct get *add_find_taker(const struct add *a) {
+    struct get *g;
+
+    if (add_is_delayed(a) || a->given_up || a->again || add_is_unique(a) || a->req->task.client_txn != NULL ||
+        add_is_apart(a) || (add_is_push(a) && a->q->adds.accepted > 0))
+        return NULL;
+    g = get_find_taker(a->q);
+    return g != NULL && add_suits(a, g) ? g : NULL;
+}
+
+/* The element goes to the client without a row. If the client disconnects before the reply is sent, the element is
+ * inserted as a job. As in Redis, all elements are in the list before the first one is popped. */
+static struct job add_element(const struct add *a, size_t i, enum list_end from) {
+    struct job job = {
+        .q = a->q,
+        .expires_at = clock_db() + a->opt.ttl * US_PER_S,
+        .retry = (int32_t)a->opt.retry,
+        .body = a->bodies[from == a->end ? a->count - 1 - i : i],
+    };
+
+    if (a->q->id != 0)
+        job.key = (struct job_key){ a->q->id, 0, pop_front_id() };
+    return job;
+}
+
+static void add_hand_elements(struct add *a, struct get *g) {
+    enum list_end from = ((const struct pop *)g->own)->from;
+    struct job *jobs = req_alloc(a->req, a->count * sizeof *jobs);
+
+    for (size_t i = 0; i < a->count; i++)
+        jobs[i] = add_element(a, i, from);
+    stats.jobs_added += a->count;
+    stats.handoffs += a->count;
+    queue_count_in(a->q, (int64_t)a->count);
+    for (size_t i = 0; i < a->count && events_wanted(a->q); i++)
+        event_of_job(a->q, EVENT_ADDED, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
+    get_claim(g);
+    get_deliver(g, jobs, a->count);
+    for (size_t i = 0; i < a->count; i++)
+        events_of_taken(a->q, jobs[i].key, jobs[i].expires_at, jobs[i].retry);
+    a->reply(a->req, &(struct added){ .len = (int64_t)a->count });
+    req_end(a->req);
+}
+
+/* Decides once for each transaction which waiter gets the job. Called in the order of the commands, whatever their
+ * shapes, because waiters are served in their order, and pushes reply the length of the list in theirs. A lease begins
+ * when the transaction is built. */
+static void add_decide(struct task *t) {
+    struct add *a = add_of(t);
+    struct get *g;
+
+    if (a->to == NULL && !a->sent && !add_is_delayed(a)) {
+        if ((g = add_find_taker(a)) != NULL) {
+            get_claim(g);
+            g->pending++;
+            a->to = g;
+        } else {
+            a->sent = true;
+            a->q->adds.sent += (int64_t)a->count;
+            if (add_is_push(a) && !add_is_apart(a))
+                a->place = a->q->adds.pushes_sent += (int64_t)a->count;
+        }
+    }
+    if (a->to != NULL)
+        a->until = a->opt.retry == 0 ? TIME_NEVER : clock_db() + a->opt.retry * US_PER_S + add_backoff_us(a);
+}
+
+/* Returns the request that gets the job: a->to, or a request that has waited longer. */
+static struct get *add_receiver(struct add *a) {
+    struct get *older = get_find_older(a->to, a->q);
+
+    a->to->pending--;
+    if (older == NULL)
+        return a->to;
+    get_claim(older);
+    get_wait(a->to);
+    return older;
+}
+
+static void add_hand_over(struct add *a) {
+    struct get *g = add_receiver(a);
+    struct job job = {
+        .q = a->q,
+        .key = add_job_key(a, 0),
+        .ready_at = a->until,
+        .lease_us = a->opt.retry * US_PER_S + add_backoff_us(a),
+        .last = a->opt.attempts == 1,
+        .expires_at = add_times(a, 0).expires_at,
+        .retry = (int32_t)a->opt.retry,
+        .body = a->bodies[0],
+    };
+
+    stats.handoffs++;
+    if (g->client != NULL) {
+        get_deliver(g, &job, 1);
+        return;
+    }
+    undelivered_release(job.key, a->until, job.last);
+    get_wait(g);
+}
+
+/* ---- parameters ---- */
+
+static void add_make_ids(struct add *a) {
+    a->made_us = clock_db();
+    for (size_t i = 0; i < a->count; i++) {
+        int64_t id = job_new_id(a->made_us, node_self()->number);
+
+        a->ids[i] = a->at_front ? -id : id;
+    }
+}
+
+/* In a client transaction the IDs are made here, in the order of the commands. Queues may get their rows in any
+ * order. */
+static struct add *add_begin(struct task *t) {
+    struct add *a = add_of(t);
+
+    if (t->client_txn != NULL)
+        add_make_ids(a);
+    add_decide(t);
+    commit_marker(t);
+    return a;
+}
+
+/* The parameters of add_jobs.sql and, for a unique job, of add_unique.sql. A unique job whose insert was committed is
+ * encoded as expired. The statement does not add an expired job, and only finds which job has the key. */
+static void add_encode_row(struct params *p, const struct add *a, size_t i) {
+    const struct add_options *o = &a->opt;
+    struct job_times at = add_times(a, i);
+
+    params_int8(p, 0, a->ids[i]);
+    params_time(p, 1, addjob_has_group(o) ? TIME_NEVER : a->to != NULL ? a->until : at.ready_at);
+    params_time(p, 2, a->settled ? TIME_BEGINNING : at.expires_at);
+    params_time_or_null(p, 3, at.wake_at);
+    params_int4(p, 4, a->q->id);
+    params_int4(p, 5, (int32_t)o->retry);
+    params_int4(p, 6, (int32_t)o->delay);
+    params_int2(p, 7, (int16_t)-o->priority);
+    params_int2(p, 8, (int16_t)o->replicate);
+    params_int2_or_null(p, 9, a->to != NULL ? (int16_t)node_self()->number : 0);
+    params_bytea(p, 10, a->bodies[i]);
+    params_int4_or_null(p, 11, (int32_t)o->attempts);
+    params_int4_or_null(p, 12, (int32_t)o->backoff);
+    params_bytea_or_null(p, 13, o->deadqueue);
+    params_bytea_or_null(p, 14, o->group);
+    if (add_is_unique(a)) {
+        params_bytea(p, 15, o->unique);
+        params_time_or_null(p, 16, o->unique_for > 0 ? clock_db() + o->unique_for * US_PER_S : TIME_NEVER);
+    }
+}
+
+static void add_encode(struct params *p, struct task *t) {
+    const struct add *a = add_begin(t);
+
+    for (size_t i = 0; i < a->count; i++)
+        add_encode_row(p, a, i);
+}
+
+static size_t add_encode_from(struct params *p, struct task *t, size_t from) {
+    const struct add *a = from == 0 ? add_begin(t) : add_of(t);
+    size_t bytes = 0, i = from;
+
+    for (; i < a->count && bytes < PART_BYTES; i++) {
+        add_encode_row(p, a, i);
+        bytes += a->bodies[i].len + ROW_BYTES;
+    }
+    return i;
+}
+
+/* Jobs for waiters have a shape of their own, with a common end of the leases. */
+static bool add_shape(const struct task *t, struct op_shape *shape) {
+    const struct add *a = add_of(t);
+    const struct add_options *o = &a->opt;
+
+    shape->a = (int64_t)a->q->id << 32 | o->retry;
+    shape->b =
+        -o->priority * (INT64_C(1) << 32) + o->replicate * 4 + (o->ttl == LIST_TTL) * 2 + (a->to != NULL);
+    return addjob_is_plain(o) && !a->at_front && !addjob_has_attempts(o) && !addjob_has_group(o);
+}
+
+static void add_alike_begin(struct params *p, struct task *first) {
+    const struct add *a = add_of(first);
+
+    params_set_int4(p, 2, a->q->id);
+    params_set_int4(p, 3, (int32_t)a->opt.retry);
+    params_set_int2(p, 4, (int16_t)-a->opt.priority);
+    params_set_int2(p, 5, (int16_t)a->opt.replicate);
+    params_set_time(p, 6, a->to != NULL ? a->until : a->made_us);
+    params_set_time(p, 7, job_created_us(0) + a->opt.ttl * US_PER_S);
+    if (a->to != NULL)
+        params_set_int2(p, 8, (int16_t)node_self()->number);
+    else
+        params_set_null(p, 8);
+}
+
+static void add_alike_encode(struct params *p, struct task *t) {
+    const struct add *a = add_of(t);
+
+    commit_marker(t);
+    for (size_t i = 0; i < a->count; i++) {
+        params_int8(p, 0, a->ids[i]);
+        params_bytea(p, 1, a->bodies[i]);
+    }
+}
+
+static void add_if_any_begin(struct params *p) {
+    params_set_time(p, 15, clock_db());
+}
+
+static void add_unique_begin(struct params *p) {
+    params_set_time(p, 17, clock_db());
+}
+
+/* ---- ends ---- */
+
+/* The statement has ended. */
+static void add_completed(struct add *a) {
+    if (a->sent)
+        a->q->adds.sent -= (int64_t)a->count;
+    if (a->place > 0)
+        a->q->adds.pushes_ended += (int64_t)a->count;
+    a->sent = false;
+    a->place = 0;
+}
+
+/* The command has ended, except for its reply. */
+static void add_left(struct add *a) {
+    timer_stop(&a->timeout);
+    a->q->users--;
+    if (!add_is_delayed(a))
+        a->q->adds.accepted -= (int64_t)a->count;
+}
+
+static void add_committed(struct add *a) {
+    if (add_is_apart(a))
+        queue_note_apart(a->q, add_job_key(a, a->at_front ? a->count - 1 : 0), a->req->started_us);
+    for (size_t i = 0; i < a->count; i++) {
+        struct job_times at = add_times(a, i);
+
+        job_entered(&(struct job_row){ .q = a->q,
+                                       .key = add_job_key(a, i),
+                                       .delayed = add_is_delayed(a),
+                                       .leased = a->to != NULL,
+                                       .wake_at = at.wake_at,
+                                       .expires_at = at.expires_at,
+                                       .retry = (int32_t)a->opt.retry,
+                                       .group = a->opt.group },
+                    JOB_ADDED);
+    }
+    if (a->to != NULL)
+        add_hand_over(a);
+}
+
+static struct added add_result(const struct add *a) {
+    return (struct added){
+        .key = add_job_key(a, 0),
+        .expires_at = add_times(a, 0).expires_at,
+        .retry = (int32_t)a->opt.retry,
+    };
+}
+
+static void add_reply(struct add *a, const struct added *result) {
+    a->reply(a->req, result);
+    req_end(a->req);
+}
+
+/* Deletes the job by a request of the server itself, whose reply is dropped. */
+static void add_remove(struct job_key key) {
+    struct req *r = req_new(0, NULL, NULL, req_free);
+
+    job_ids_set(r, key);
+    r->task.op = &op_ack_jobs;
+    batch_add(&r->task);
+}
+
+/* added: the statement inserted the jobs. False after a lost first try, because bootstrap.c has counted its jobs. The
+ * length of a list counts the elements of earlier requests that are not counted yet, and no elements of later requests
+ * that are counted already. */
+static void add_finish(struct add *a, bool added) {
+    int64_t uncounted = a->place > 0 ? a->place - (int64_t)a->count - a->q->adds.pushes_ended : 0;
+    struct added result;
+
+    add_completed(a);
+    add_left(a);
+    if (added)
+        add_committed(a);
+    result = add_result(a);
+    if (a->given_up)
+        add_remove(result.key);
+    result.len = queue_len(a->q) + uncounted;
+    result.len = result.len > 0 ? result.len : 0;
+    add_reply(a, &result);
+}
+
+static void add_done(struct task **tasks, size_t count, const PGresult *rows) {
+    (void)rows;
+    for (size_t i = 0; i < count; i++)
+        add_finish(add_of(tasks[i]), true);
+}
+
+/* rows has the IDs of the jobs inserted now, in their order. A request has added all its jobs, or none. */
+static void add_missing_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int next = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct add *a = add_of(tasks[i]);
+        bool added = next < PQntuples(rows) && row_int8(rows, next, COL_ADD_MISSING_ID) == a->ids[0];
+
+        next += added ? (int)a->count : 0;
+        if (added || !a->if_any) {
+            add_finish(a, added);
+            continue;
+        }
+        add_completed(a);
+        add_left(a);
+        req_int(a->req, 0);
+    }
+}
+
+/* The waiter that was to get the job waits again, at its old position. */
+static void add_withdraw(struct add *a) {
+    struct get *g = a->to;
+
+    add_completed(a);
+    a->to = NULL;
+    if (g != NULL && --g->pending == 0)
+        get_wait(g);
+}
+
+static void add_unique_not_seen(struct add *a);
+
+/* SQLSTATE 23502, not null violation: another session took the unique key for a time while the statement ran, and its
+ * job has gone (add_unique.sql). */
+static void add_fail(struct task *t, const struct op_error *err) {
+    struct add *a = add_of(t);
+
+    add_withdraw(a);
+    if (add_is_unique(a) && strcmp(err->sqlstate, "23502") == 0) {
+        add_unique_not_seen(a);
+        return;
+    }
+    add_left(a);
+    req_db_error(a->req, err);
+}
+
+/* bootstrap.c has counted the jobs, and has given back a lease. The next statement finds the job that has a unique key:
+ * this one or another. It finds none if another server has delivered the job and it was acknowledged. */
+static void add_answer_lost(struct task *t) {
+    struct add *a = add_of(t);
+
+    queue_reset_scan(a->q);
+    if (add_is_unique(a)) {
+        add_completed(a);
+        a->again = a->settled = true;
+        batch_add(t);
+    } else if (a->if_any) {
+        add_completed(a);
+        add_left(a);
+        req_answer_lost(a->req);
+    } else {
+        add_finish(a, false);
+    }
+}
+
+/* ---- unique keys ---- */
+
+/* Result: first the rows of taken keys by ordinal, then the rows of added jobs by id. */
+
+static bool add_unique_has_row(const PGresult *rows, int row, int32_t ordinal) {
+    return row < PQntuples(rows) && row_int4(rows, row, COL_ADD_UNIQUE_ORDINAL) == ordinal;
+}
+
+static int add_unique_first_added(const PGresult *rows) {
+    int row = 0;
+
+    while (row < PQntuples(rows) && row_int4(rows, row, COL_ADD_UNIQUE_ORDINAL) != 0)
+        row++;
+    return row;
+}
+
+static bool add_unique_is_added(const struct add *a, const PGresult *rows, int first) {
+    int low = first, high = PQntuples(rows);
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (row_int8(rows, middle, COL_ADD_UNIQUE_ID) < a->ids[0])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < PQntuples(rows) && row_int8(rows, low, COL_ADD_UNIQUE_ID) == a->ids[0];
+}
+
+/* After a lost transaction the key may be taken by the job itself. bootstrap.c has counted it then. */
+static void add_unique_taken(struct add *a, const PGresult *rows, int row) {
+    struct job_key key = row_key(a->q->id, rows, row, COL_ADD_UNIQUE_RANK);
+
+    if (key.id != a->ids[0])
+        stats.unique_taken++;
+    else if (addjob_has_group(&a->opt))
+        group_next(key.queue_id, a->opt.group);
+    add_left(a);
+    add_reply(a, &(struct added){ .key = key,
+                                  .expires_at = row_time(rows, row, COL_ADD_UNIQUE_EXPIRES_AT),
+                                  .retry = row_int4(rows, row, COL_ADD_UNIQUE_RETRY) });
+}
+
+/* Requests whose key another session is taking, ordered by resume_us. */
+static struct list unique_paused = { &unique_paused, &unique_paused };
+
+static void add_unique_resume(struct timer *t) {
+    for (;;) {
+        struct add *a = LIST_ENTRY(unique_paused.next, struct add, row_waiter.node);
+
+        if (list_empty(&unique_paused))
+            return;
+        if (a->resume_us > clock_mono()) {
+            timer_set(t, a->resume_us, add_unique_resume);
+            return;
+        }
+        list_remove(&a->row_waiter.node);
+        batch_add(&a->req->task);
+    }
+}
+
+static void add_unique_pause(struct add *a) {
+    static struct timer resume;
+
+    a->resume_us = clock_mono() + CONTENTION_PAUSE_US;
+    list_push_back(&unique_paused, &a->row_waiter.node);
+    if (!timer_is_set(&resume))
+        timer_set(&resume, a->resume_us, add_unique_resume);
+}
+
+/* Most transactions that take a key have ended by the second try. A transaction of an application may stay open. */
+static void add_unique_try_again(struct add *a) {
+    bool first = a->unseen_us == 0;
+
+    stats.unique_retries++;
+    if (contention_is_over(&a->unseen_us))
+        add_fail(&a->req->task, &contention_error);
+    else if (first)
+        batch_add(&a->req->task);
+    else
+        add_unique_pause(a);
+}
+
+/* The result has neither the job nor a holder of its key. If another session took the key while the statement ran,
+ * the next try finds that session's job. A further try finds nothing if the request was given up, if the job has
+ * expired, or if its insert was committed: the job may have been acknowledged since. */
+static void add_unique_not_seen(struct add *a) {
+    struct added result = add_result(a);
+
+    if (!a->given_up && !a->settled && result.expires_at > clock_db()) {
+        add_unique_try_again(a);
+        return;
+    }
+    add_left(a);
+    add_reply(a, &result);
+}
+
+/* An added job is kept even if the client has got an error: a repeated ADDJOB with its key replies its ID. */
+static void add_unique_done(struct task **tasks, size_t count, const PGresult *rows) {
+    int first = add_unique_first_added(rows);
+    int held = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct add *a = add_of(tasks[i]);
+
+        add_completed(a);
+        if (add_unique_has_row(rows, held, (int32_t)i + 1)) {
+            add_unique_taken(a, rows, held++);
+        } else if (add_unique_is_added(a, rows, first)) {
+            a->given_up = false;
+            add_finish(a, true);
+        } else {
+            add_unique_not_seen(a);
+        }
+    }
+}
+
+static void add_prune_encode(struct params *p, struct task *t) {
+    (void)t;
+    params_set_time(p, 0, clock_db());
+    params_set_int4(p, 1, PRUNE_LIMIT);
+}
+
+struct op op_prune_keys = {
+    .name = "prune_keys",
+    .stmt = SQL_PRUNE_KEYS,
+    .conn = CONN_READ,
+    .alone = true,
+    .encode = add_prune_encode,
+};
+
+void add_prune_keys(void) {
+    static struct task prune = { .op = &op_prune_keys, .rows = 1 };
+
+    if (prune.state == TASK_IDLE)
+        batch_add(&prune);
+}
+
+/* ---- operations ---- */
+
+/* REPLICATE wins over ASYNC. A unique job ignores ASYNC, because its ID may be replied to other clients that did not
+ * ask for ASYNC. A group ignores ASYNC and the size of the request, because its jobs keep their order. */
+static struct op *add_op_of(const struct add *a) {
+    bool replicated = a->opt.replicate > 1;
+
+    if (a->if_any)
+        return &op_push_if_any;
+    if (add_is_unique(a))
+        return replicated ? &op_unique_replicated : &op_add_unique;
+    if (a->again)
+        return replicated ? &op_missing_replicated : &op_add_missing;
+    if (replicated)
+        return &op_add_replicated;
+    if (addjob_has_group(&a->opt))
+        return &op_add_jobs;
+    if (a->opt.async)
+        return &op_add_async;
+    if (a->req->large && a->req->task.client_txn == NULL)
+        return a->count > 1 ? &op_add_divided : &op_add_large;
+    return &op_add_jobs;
+}
+
+/* After a lost transaction without a commit marker, inserts the jobs that are missing. */
+static bool add_again(struct task *t, bool unknown) {
+    struct add *a = add_of(t);
+
+    add_withdraw(a);
+    a->again |= unknown;
+    t->op = add_op_of(a);
+    return true;
+}
+
+static const struct op_alike add_alike = {
+    .stmt = SQL_ADD_JOBS_ALIKE,
+    .shape = add_shape,
+    .begin = add_alike_begin,
+    .decide = add_decide,
+    .encode = add_alike_encode,
+    .done = add_done,
+};
+
+/* All these operations share the functions of a task. */
+#define ADD_OP(variable, text, ...)                        \
+    struct op variable = { .name = text,                   \
+                           .encode = add_encode,           \
+                           .fail = add_fail,               \
+                           .again = add_again,             \
+                           .answer_lost = add_answer_lost, \
+                           __VA_ARGS__ }
+#define ADD_SHARED(kind) .conn = CONN_WRITE, .commit = kind, .shares = true
+#define ADD_PLAIN .stmt = SQL_ADD_JOBS, .done = add_done
+#define ADD_MISSING .stmt = SQL_ADD_MISSING, .done = add_missing_done
+#define ADD_UNIQUE .stmt = SQL_ADD_UNIQUE, .begin = add_unique_begin, .done = add_unique_done
+
+ADD_OP(op_add_jobs, "add_jobs", ADD_PLAIN, ADD_SHARED(COMMIT_ORDINARY), .alike = &add_alike,
+       .splittable = true);
+ADD_OP(op_add_async, "add_async", ADD_PLAIN, ADD_SHARED(COMMIT_ASYNC), .alike = &add_alike);
+ADD_OP(op_add_replicated, "add_replicated", ADD_PLAIN, ADD_SHARED(COMMIT_REPLICATED), .alike = &add_alike);
+ADD_OP(op_add_large, "add_large", ADD_PLAIN, .conn = CONN_LARGE);
+ADD_OP(op_add_divided, "add_divided", ADD_PLAIN, .conn = CONN_LARGE, .encode_from = add_encode_from);
+ADD_OP(op_add_missing, "add_missing", ADD_MISSING, ADD_SHARED(COMMIT_ORDINARY));
+ADD_OP(op_missing_replicated, "add_missing_replicated", ADD_MISSING, ADD_SHARED(COMMIT_REPLICATED));
+ADD_OP(op_add_unique, "add_unique", ADD_UNIQUE, ADD_SHARED(COMMIT_ORDINARY));
+ADD_OP(op_unique_replicated, "add_unique_replicated", ADD_UNIQUE, ADD_SHARED(COMMIT_REPLICATED));
+ADD_OP(op_push_if_any, "push_if_any", .stmt = SQL_PUSH_IF_ANY, .begin = add_if_any_begin,
+       .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
+
+/* ---- start ---- */
+
+static void add_enter(struct add *a) {
+    struct task *t = &a->req->task;
+
+    a->at_front = add_is_push(a) && a->end == a->q->list.consume_end;
+    add_make_ids(a);
+    t->op = add_op_of(a);
+    if (t->client_txn != NULL)
+        t->client_txn->ahead |= a->at_front || a->opt.priority > 0;
+    batch_add(t);
+}
+
+/* A push needs the consume end of the list. */
+static bool add_queue_is_open(struct add *a) {
+    if (add_is_push(a))
+        return list_is_open(a->q, list_other_end(a->end), &a->row_waiter);
+    if (queue_is_open(a->q))
+        return true;
+    queue_wait_for_row(a->q, &a->row_waiter);
+    return false;
+}
+
+static void on_add_open(struct row_waiter *p, struct queue *q) {
+    struct add *a = CONTAINER_OF(p, struct add, row_waiter);
+
+    (void)q;
+    if (add_queue_is_open(a))
+        add_enter(a);
+}
+
+static void on_add_not_open(struct row_waiter *p, const struct op_error *err) {
+    struct add *a = CONTAINER_OF(p, struct add, row_waiter);
+
+    add_left(a);
+    req_db_error(a->req, err);
+}
+
+/* ms-timeout. If the insert has been sent, the job cannot be withdrawn. It is deleted after the commit, unless it is
+ * unique. */
+static void add_give_up(struct timer *t) {
+    struct add *a = CONTAINER_OF(t, struct add, timeout);
+    struct req *r = a->req;
+
+    reply_error(r, "%s", db_disk_is_full() ? DISK_FULL : NOREPL_TIMEOUT);
+    if (r->task.state == TASK_SENT || (r->task.state == TASK_QUEUED && a->again)) {
+        a->given_up = true;
+        client_detach(r);
+        return;
+    }
+    batch_cancel(&r->task);
+    list_remove(&a->row_waiter.node);
+    add_left(a);
+    req_end(r);
+}
+
+/* In a client transaction ms-timeout has no effect, because a job cannot be withdrawn from it. */
+static void add_insert(struct add *a) {
+    struct req *r = a->req;
+
+    a->ids = a->count == 1 ? &a->id : req_alloc(r, a->count * sizeof *a->ids);
+    a->row_waiter.go = on_add_open;
+    a->row_waiter.fail = on_add_not_open;
+    list_init(&a->row_waiter.node);
+    addjob_keep(r, &a->opt);
+    r->task.rows = (uint32_t)a->count;
+    r->task.bytes = a->count * (a->opt.unique.len + a->opt.deadqueue.len + a->opt.group.len + ROW_BYTES);
+    for (size_t i = 0; i < a->count; i++) {
+        r->task.bytes += a->bodies[i].len;
+        queue_note_body(a->q, a->bodies[i].len);
+    }
+    if (a->timeout_ms > 0 && r->task.client_txn == NULL)
+        timer_set(&a->timeout, clock_mono() + at_most(a->timeout_ms, INT32_MAX) * US_PER_MS, add_give_up);
+    a->q->users++;
+    if (!add_is_delayed(a))
+        a->q->adds.accepted += (int64_t)a->count;
+    if (add_queue_is_open(a))
+        add_enter(a);
+}
+
+void add_start(struct add *a) {
+    struct slice name = a->req->argv[1];
+    const char *refusal;
+    struct get *g;
+
+    addjob_settle(&a->opt, queue_find(name));
+    refusal = addjob_conflict(&a->opt, name);
+    if (refusal == NULL) {
+        a->q = queue_get(name);
+        refusal = addjob_refusal(a->q, &a->opt);
+    }
+    if (refusal != NULL) {
+        req_error(a->req, "%s", refusal);
+        return;
+    }
+    a->req->data = a;
+    g = add_is_push(a) ? add_find_taker(a) : NULL;
+    if (g != NULL)
+        add_hand_elements(a, g);
+    else
+        add_insert(a);
+}
