@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <event2/event.h>
 
+#include "acl/acl_file.h"
 #include "admin/doctor.h"
 #include "admin/info.h"
 #include "admin/server.h"
@@ -325,6 +326,16 @@ static void start_mechanism(void) {
     batch_init(operations, take_plan);
 }
 
+static void load_users(void) {
+    struct buf err = { 0 };
+
+    if (!acl_file_start(&err)) {
+        buf_append(&err, "", 1);
+        refuse(buf_ptr(&err));
+    }
+    buf_free(&err);
+}
+
 static void main_start(void) {
     char err[512];
     const char *conninfo;
@@ -350,6 +361,7 @@ static void main_start(void) {
     config_on_change("proto-max-bulk-len", memory_budget_set);
     config_on_change("maxclients", limit_clients);
     command_init();
+    load_users();
     info_init();
     db_init(server.base, conninfo, &db_hooks);
     doctor_init(server.base);

@@ -121,6 +121,19 @@ static enum rule_error apply_password(struct grants *g, struct slice rule) {
     return mark == '>' || mark == '#' ? password_add(g, hash) : password_drop(g, hash);
 }
 
+/* The only password; empty: none is needed. */
+static void set_password(struct grants *g, struct slice password) {
+    unsigned char hash[PASSWORD_HASH_BYTES];
+
+    clear_passwords(g);
+    g->nopass = password.len == 0;
+    crypto_hash_sha256(hash, (const unsigned char *)password.ptr, password.len);
+    if (password.len > 0) {
+        g->passwords = xmemdup(hash, sizeof hash);
+        g->password_count = 1;
+    }
+}
+
 /* ---- rules ---- */
 
 static enum rule_error selector_read(struct selector *s, struct slice words) {
@@ -258,27 +271,68 @@ static void apply_known(struct grants *g, const char *rule) {
         abort();
 }
 
-static void apply_requirepass(void) {
-    users_set_default_password(slice_str(config.requirepass));
-}
-
-static void make_default_user(void) {
+/* The grants with which the default user begins. */
+static struct grants default_grants(void) {
     struct grants g;
 
     grants_init(&g);
     apply_known(&g, "on");
-    apply_known(&g, "nopass");
     apply_known(&g, "allkeys");
     apply_known(&g, "allchannels");
     apply_known(&g, "allcommands");
-    default_user = user_new(SLICE("default"), g);
-    config_on_change("requirepass", apply_requirepass);
+    set_password(&g, slice_str(config.requirepass));
+    return g;
+}
+
+static void apply_requirepass(void) {
+    set_password(&default_user->grants, slice_str(config.requirepass));
 }
 
 void users_init(void) {
-    if (default_user == NULL)
-        make_default_user();
+    if (default_user == NULL) {
+        default_user = user_new(SLICE("default"), default_grants());
+        config_on_change("requirepass", apply_requirepass);
+    }
     apply_requirepass();
+}
+
+void users_reset_default(void) {
+    user_put(SLICE("default"), default_grants());
+}
+
+/* True if the default user has the grants with which it begins. */
+static bool default_is_first(void) {
+    struct grants g = default_grants();
+    struct buf first = { 0 }, now = { 0 };
+    bool same;
+
+    grants_describe(&g, &first);
+    grants_describe(&default_user->grants, &now);
+    same = slice_equal((struct slice){ buf_ptr(&first), buf_len(&first) },
+                       (struct slice){ buf_ptr(&now), buf_len(&now) });
+    grants_free(&g);
+    buf_free(&first);
+    buf_free(&now);
+    return same;
+}
+
+void user_describe(const struct user *u, struct buf *out) {
+    buf_append_str(out, "user ");
+    buf_append(out, u->name, u->name_len);
+    buf_append_str(out, " ");
+    grants_describe(&u->grants, out);
+}
+
+void users_describe(struct buf *out, bool omits_default) {
+    struct user **all = users_sorted();
+
+    for (size_t i = 0; i < users_count(); i++) {
+        if (omits_default && all[i] == default_user && default_is_first())
+            continue;
+        user_describe(all[i], out);
+        buf_append_str(out, "\n");
+    }
+    free(all);
 }
 
 size_t users_count(void) {
@@ -343,12 +397,24 @@ static enum rule_error apply_all(struct grants *g, const struct slice *rules, si
     return RULE_OK;
 }
 
+void user_put(struct slice name, struct grants g) {
+    struct user *u = user_find(name);
+
+    if (u == NULL) {
+        (void)user_new(name, g);
+        return;
+    }
+    grants_free(&u->grants);
+    u->grants = g;
+    user_note_all(u);
+}
+
 enum rule_error user_set(struct slice name, const struct slice *rules, size_t count, size_t *bad) {
     struct user *u = user_find(name);
     struct grants g;
     enum rule_error error;
 
-    *bad = 0;
+    *bad = count;
     if (u == NULL && users_count() >= USERS_MAX)
         return RULE_TOO_MANY;
     if (u == NULL)
@@ -356,15 +422,10 @@ enum rule_error user_set(struct slice name, const struct slice *rules, size_t co
     else
         grants_copy(&g, &u->grants);
     error = apply_all(&g, rules, count, bad);
-    if (error != RULE_OK) {
+    if (error == RULE_OK)
+        user_put(name, g);
+    else
         grants_free(&g);
-    } else if (u == NULL) {
-        (void)user_new(name, g);
-    } else {
-        grants_free(&u->grants);
-        u->grants = g;
-        user_note_all(u);
-    }
     return error;
 }
 
@@ -381,15 +442,6 @@ bool user_remove(struct slice name) {
     user_note_all(u);
     user_release(u);
     return true;
-}
-
-void users_set_default_password(struct slice password) {
-    unsigned char hash[PASSWORD_HASH_BYTES];
-
-    apply_known(&default_user->grants, password.len == 0 ? "nopass" : "resetpass");
-    crypto_hash_sha256(hash, (const unsigned char *)password.ptr, password.len);
-    if (password.len > 0 && password_add(&default_user->grants, hash) != RULE_OK)
-        abort();
 }
 
 /* ---- checks ---- */

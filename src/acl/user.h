@@ -19,7 +19,7 @@
 #define PASSWORD_HASH_BYTES 32
 
 /* Limits. */
-#define USERS_MAX 10000
+#define USERS_MAX 4096
 #define USER_NAME_MAX 255
 #define USER_PASSWORDS_MAX 64
 #define USER_SELECTORS_MAX 64
@@ -85,12 +85,19 @@ bool user_may_run(const struct user *u, unsigned right);
 
 bool user_name_is_valid(struct slice name);
 /* Applies the rules to the user, all or none. Creates the user if there is none. If a rule is wrong, sets bad to its
- * index. */
+ * index; count: there are too many users. */
 enum rule_error user_set(struct slice name, const struct slice *rules, size_t count, size_t *bad) MUST_CHECK;
+/* Gives the user these grants, and takes over their memory. Creates the user if there is none. */
+void user_put(struct slice name, struct grants g);
 /* Removes a user. name must not be "default". False if there is no such user. */
 bool user_remove(struct slice name);
-/* The password of the option requirepass for the default user; empty: it needs none. */
-void users_set_default_password(struct slice password);
+/* Gives the default user its first grants: all rights, and the password of requirepass. */
+void users_reset_default(void);
+/* Appends "user name rule ...", the line of the user in a file. */
+void user_describe(const struct user *u, struct buf *out);
+/* Appends "user name rule ..." of all users, each with a line end. If omits_default, the line of a default user that
+ * has its first grants is left out. */
+void users_describe(struct buf *out, bool omits_default);
 
 /* Grants that a new user begins with, and the rules for them. */
 void grants_init(struct grants *g);

@@ -1,6 +1,7 @@
 /* CLIENT: list, name, pause, unblock and close connections. */
 #include <string.h>
 #include "base/clock.h"
+#include "commands/client_line.h"
 #include "commands/dispatch.h"
 #include "commands/multi.h"
 #include "commands/subcommand.h"
@@ -19,52 +20,6 @@
 
 /* CLIENT LIST and INFO. */
 
-static void write_flags(const struct client *c, char *out) {
-    const struct {
-        bool set;
-        char letter;
-    } flags[] = {
-        { c->monitor, 'O' },     { c->multi != NULL, 'x' },           { c->pubsub != NULL, 'P' },
-        { c->blocked, 'b' },     { c->state == CLIENT_CLOSING, 'c' }, { c->state == CLIENT_DEAD, 'A' },
-        { c->unix_socket, 'U' },
-    };
-    char *at = out;
-
-    for (size_t i = 0; i < LENGTH(flags); i++) {
-        if (flags[i].set)
-            *at++ = flags[i].letter;
-    }
-    if (at == out)
-        *at++ = 'N';
-    *at = '\0';
-}
-
-static const char *text_or_empty(const char *text) {
-    return text == NULL ? "" : text;
-}
-
-/* Disque's fields come first, in Disque's order. Clients find the other fields by name. */
-static void write_client(struct buf *out, const struct client *c) {
-    char flags[8];
-
-    write_flags(c, flags);
-    buf_printf(out, "id=%llu addr=%s fd=%d name=%s age=%lld idle=%lld flags=%s", (unsigned long long)c->id,
-               c->addr, c->fd, text_or_empty(c->name), (long long)((clock_mono() - c->created_us) / US_PER_S),
-               (long long)((clock_mono() - c->last_active_us) / US_PER_S), flags);
-    buf_printf(out, " qbuf=%zu qbuf-free=%zu obl=%zu oll=0 omem=%zu events=%s cmd=%s", buf_len(&c->in),
-               c->in.cap - buf_len(&c->in), client_unwritten(c), c->share.kinds[MEMORY_OUTPUT],
-               c->write_armed ? "rw" : "r", c->last_cmd == NULL ? "NULL" : c->last_cmd->name);
-    buf_printf(out,
-               " laddr=%s db=0 sub=%zu psub=%zu ssub=0 multi=%d watch=0 tot-mem=%zu user=default redir=-1",
-               c->laddr, pubsub_count(c, PUBSUB_CHANNEL), pubsub_count(c, PUBSUB_PATTERN), multi_queued(c),
-               c->share.total);
-    buf_printf(out, " argv-mem=%zu multi-mem=%zu rbs=%zu rbp=%zu resp=%d", c->share.kinds[MEMORY_REQUESTS],
-               c->share.kinds[MEMORY_MULTI], c->out.cap, buf_len(&c->out), c->proto);
-    buf_printf(out, " lib-name=%s lib-ver=%s tot-net-in=%llu tot-net-out=%llu reqs=%d\n",
-               text_or_empty(c->lib_name), text_or_empty(c->lib_ver), (unsigned long long)c->bytes_in,
-               (unsigned long long)c->bytes_out, c->req_count);
-}
-
 /* Redis' types of clients. pgdisque has no clients of the other types. */
 enum client_type { TYPE_ANY, TYPE_NORMAL, TYPE_PUBSUB, TYPE_OTHER };
 
@@ -81,7 +36,7 @@ static void client_list_those(struct req *r, enum client_type type) {
             const struct client *c = LIST_ENTRY(node, struct client, in_state);
 
             if (type == TYPE_ANY || type_of(c) == type)
-                write_client(&text, c);
+                client_describe(&text, c);
         }
     }
     req_text(r, &text);
@@ -105,7 +60,7 @@ static void list_ids(struct req *r) {
         }
         c = client_by_id((uint64_t)id);
         if (c != NULL)
-            write_client(&text, c);
+            client_describe(&text, c);
     }
     req_text(r, &text);
 }
@@ -150,7 +105,7 @@ static void client_list_some(struct req *r) {
 static void client_info(struct req *r) {
     struct buf text = { 0 };
 
-    write_client(&text, r->client);
+    client_describe(&text, r->client);
     req_text(r, &text);
 }
 
@@ -203,6 +158,7 @@ struct kill {
     int64_t id; /* 0: any */
     const struct slice *addr;
     const struct slice *laddr;
+    const struct user *user; /* NULL: any */
     enum client_type type;
     bool skip_me;
 };
@@ -231,8 +187,8 @@ static bool kill_laddr(struct req *r, struct kill *k, const struct slice *value)
 }
 
 static bool kill_user(struct req *r, struct kill *k, const struct slice *value) {
-    (void)k;
-    if (slice_equal(*value, SLICE("default")))
+    k->user = user_find(*value);
+    if (k->user != NULL)
         return true;
     req_error(r, "ERR No such user '%.*s'", (int)value->len, value->ptr);
     return false;
@@ -266,7 +222,7 @@ static bool kill_option_or_reply(struct req *r, struct kill *k, int i) {
 static bool is_meant(const struct kill *k, const struct client *c, const struct client *me) {
     if ((k->type != TYPE_ANY && k->type != type_of(c)) || (k->skip_me && c == me))
         return false;
-    if (k->id != 0 && (uint64_t)k->id != c->id)
+    if ((k->id != 0 && (uint64_t)k->id != c->id) || (k->user != NULL && k->user != c->user))
         return false;
     return (k->addr == NULL || slice_equal(*k->addr, slice_str(c->addr))) &&
            (k->laddr == NULL || slice_equal(*k->laddr, slice_str(c->laddr)));

@@ -1,4 +1,5 @@
 /* CONFIG GET, SET, RESETSTAT, REWRITE. */
+#include "acl/user.h"
 #include "base/log.h"
 #include "base/match.h"
 #include "base/stats.h"
@@ -76,7 +77,14 @@ static void config_resetstat(struct req *r) {
 
 static void config_rewrite_file(struct req *r) {
     char err[ERR_SIZE];
-    bool ok = config_rewrite(err, sizeof(err));
+    struct buf users = { 0 };
+    bool ok;
+
+    /* The aclfile has the users, if there is one. */
+    if (config.aclfile[0] == '\0')
+        users_describe(&users, true);
+    ok = config_rewrite((struct slice){ buf_ptr(&users), buf_len(&users) }, err, sizeof(err));
+    buf_free(&users);
 
     if (ok)
         log_notice("config", "%s rewritten", config_file());

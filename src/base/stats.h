@@ -49,6 +49,7 @@
     X(evicted_clients, "clients closed because memory was over maxmemory")       \
     X(pubsub_dropped, "messages of PUBLISH that were not sent to other servers") \
     X(tls_failures, "TLS handshakes that failed")                                \
+    X(acl_denied, "commands that the rights of a user refused")                  \
     X(auth_failures, "AUTH and HELLO with a wrong password")                     \
     X(errors_replied, "errors replied")
 

@@ -7,6 +7,7 @@
 #include "commands/dispatch.h"
 #include "commands/monitor.h"
 #include "commands/multi.h"
+#include "commands/rights.h"
 #include "config/config.h"
 #include "net/connection.h"
 #include "net/pubsub.h"
@@ -26,12 +27,15 @@
 
 #define WRONG_LOGIN "WRONGPASS invalid username-password pair or user is disabled."
 
-static void note_wrong_password(struct client *c, struct slice name) {
+static void note_wrong_password(const struct req *r, struct slice name) {
     static struct log_kind kind;
+    struct client *c = r->client;
 
     stats.auth_failures++;
     log_sometimes(&kind, LOG_WARNING_, client_ident(c), "gave a wrong password for user %s",
                   log_escape(name, USER_SHOWN));
+    rights_note_refusal(c, ACL_LOG_AUTH, c->multi != NULL ? ACL_LOG_MULTI : ACL_LOG_TOPLEVEL,
+                        slice_str(r->cmd->name), name);
     client_mute(c);
 }
 
@@ -42,7 +46,7 @@ static struct user *login_or_reply(struct req *r, struct slice name, struct slic
 
     if (u != NULL)
         return u;
-    note_wrong_password(r->client, name);
+    note_wrong_password(r, name);
     reply_error(r, "%s", error);
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include "batch/client_txn.h"
 #include "commands/dispatch.h"
 #include "commands/multi.h"
+#include "commands/rights.h"
 
 enum exec_phase {
     EXEC_PREPARING, /* handlers run; their tasks join the client transaction */
@@ -244,6 +245,27 @@ static void multi_prepare(struct exec *e) {
     multi_settle(e);
 }
 
+/* The rights may have changed since the commands were queued. */
+static bool exec_is_allowed_or_reply(struct req *r, struct multi *m) {
+    struct client *c = r->client;
+    struct buf denial = { 0 };
+    bool allowed = true;
+
+    for (size_t i = 0; i < m->count && allowed; i++) {
+        req_set_user(m->reqs[i], c->user);
+        allowed = c->user->all || rights_allow(m->reqs[i], c, m->reqs[i]->cmd, &denial);
+    }
+    if (!allowed)
+        reply_error(
+            r,
+            "EXECABORT Transaction discarded because of: NOPERM ACLs rules changed between the moment the "
+            "transaction was accumulated and the EXEC call. This command is no longer allowed for the "
+            "following reason: %.*s",
+            (int)buf_len(&denial), buf_ptr(&denial));
+    buf_free(&denial);
+    return allowed;
+}
+
 static void multi_start(struct req *r, struct multi *m) {
     struct exec *e = req_alloc(r, sizeof *e);
 
@@ -264,13 +286,15 @@ void cmd_exec(struct req *r) {
         req_error(r, "ERR EXEC without MULTI");
         return;
     }
-    r->client->multi = NULL;
-    if (!m->spoiled) {
+    if (!m->spoiled && exec_is_allowed_or_reply(r, m)) {
+        r->client->multi = NULL;
         multi_start(r, m);
         return;
     }
-    multi_free(m);
-    req_error(r, "EXECABORT Transaction discarded because of previous errors.");
+    if (m->spoiled)
+        reply_error(r, "EXECABORT Transaction discarded because of previous errors.");
+    multi_discard(r->client);
+    req_end(r);
 }
 
 void exec_client_gone(struct client *c) {

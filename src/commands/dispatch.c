@@ -124,11 +124,18 @@ static bool config_secret(const struct req *r, int i) {
     return o != NULL && (o->flags & OPT_SECRET) != 0;
 }
 
+/* ACL SETUSER name rule ...: a rule may be a password. The names of users are not shown, as in Redis. */
+static bool acl_secret(const struct req *r, int i) {
+    return i >= 2 && (is_word(r, 1, "setuser") || is_word(r, 1, "deluser") || is_word(r, 1, "getuser"));
+}
+
 bool command_arg_is_secret(const struct req *r, int i) {
     if (r->cmd->handler == cmd_auth)
         return i >= 1;
     if (r->cmd->handler == cmd_hello)
         return hello_secret(r, i);
+    if (r->cmd->handler == cmd_acl)
+        return acl_secret(r, i);
     return r->cmd->handler == cmd_config && config_secret(r, i);
 }
 

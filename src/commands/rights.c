@@ -1,8 +1,12 @@
 /* Rights: registers those of all commands, and checks requests. */
 #include "commands/rights.h"
 
+#include "base/stats.h"
+#include "commands/client_line.h"
 #include "commands/command_keys.h"
 #include "commands/script.h"
+#include "config/config.h"
+#include "net/client.h"
 
 struct sub {
     const char *command;
@@ -133,31 +137,40 @@ static size_t places_of_keys(const struct command *cmd, int argc, const struct s
     return count;
 }
 
-/* A script needs the rights of the command that it becomes. */
-static void note_queues(struct req *r, const struct command *cmd, struct acl_call *call) {
-    struct acl_use *uses = req_alloc(r, (size_t)call->argc * sizeof *uses);
-    int *places = req_alloc(r, (size_t)call->argc * sizeof *places);
+/* Memory for the places of one call. */
+static struct {
+    struct acl_use *uses;
+    int *places;
+    size_t cap;
+} room;
 
-    call->queues = uses;
-    call->queue_count = places_of_keys(cmd, call->argc, call->argv, places);
-    for (size_t i = 0; i < call->queue_count; i++)
-        uses[i] = (struct acl_use){ places[i], access_of(cmd, i) };
+static void room_for(size_t count) {
+    if (count <= room.cap)
+        return;
+    room.cap = count;
+    room.uses = xrealloc(room.uses, count * sizeof *room.uses);
+    room.places = xrealloc(room.places, count * sizeof *room.places);
 }
 
-static void note_channels(struct req *r, const struct command *cmd, struct acl_call *call) {
-    struct acl_use *uses;
+static void note_queues(const struct command *cmd, struct acl_call *call) {
+    call->queues = room.uses;
+    call->queue_count = places_of_keys(cmd, call->argc, call->argv, room.places);
+    for (size_t i = 0; i < call->queue_count; i++)
+        room.uses[i] = (struct acl_use){ room.places[i], access_of(cmd, i) };
+}
+
+/* No command has both queues and channels. */
+static void note_channels(const struct command *cmd, struct acl_call *call) {
     int last = cmd->handler == cmd_publish ? 1 : call->argc - 1;
 
-    if (cmd->handler != cmd_publish && cmd->handler != cmd_subscribe && cmd->handler != cmd_psubscribe)
-        return;
-    uses = req_alloc(r, (size_t)call->argc * sizeof *uses);
     for (int at = 1; at <= last; at++)
-        uses[call->channel_count++].place = at;
-    call->channels = uses;
+        room.uses[call->channel_count++].place = at;
+    call->channels = room.uses;
     call->channel_patterns = cmd->handler == cmd_psubscribe;
 }
 
-struct acl_call rights_call(struct req *r, const struct command *cmd, int argc, const struct slice *argv) {
+/* A script needs the rights of the command that it becomes, and its own. */
+struct acl_call rights_call(const struct command *cmd, int argc, const struct slice *argv) {
     struct acl_call call = {
         .right = rights_needed(cmd, argc, argv),
         .always = (cmd->flags & CMD_NOAUTH) != 0,
@@ -165,9 +178,11 @@ struct acl_call rights_call(struct req *r, const struct command *cmd, int argc, 
         .argv = argv,
     };
 
+    room_for((size_t)argc);
     if ((ranges[cmd->id].first != 0 || ranges[cmd->id].movable) && !script_is(cmd))
-        note_queues(r, cmd, &call);
-    note_channels(r, cmd, &call);
+        note_queues(cmd, &call);
+    else if (cmd->handler == cmd_publish || cmd->handler == cmd_subscribe || cmd->handler == cmd_psubscribe)
+        note_channels(cmd, &call);
     return call;
 }
 
@@ -185,22 +200,55 @@ void rights_describe_denial(const struct user *u, const struct acl_call *call, e
                    arg->ptr, kind);
 }
 
-static void reply_denial(struct req *r, const struct acl_call *call, enum acl_denial why) {
-    struct buf text = { 0 };
+/* ---- requests ---- */
 
-    rights_describe_denial(r->user, call, why, NULL, &text);
-    reply_error(r, "NOPERM %.*s", (int)buf_len(&text), buf_ptr(&text));
-    buf_free(&text);
+void rights_note_refusal(const struct client *c, enum acl_log_reason reason, enum acl_log_context context,
+                         struct slice object, struct slice user) {
+    struct buf line = { 0 };
+
+    if (config.acllog_max_len == 0)
+        return;
+    client_describe(&line, c);
+    acl_log_add(reason, context, object, user, (struct slice){ buf_ptr(&line), buf_len(&line) - 1 });
+    buf_free(&line);
 }
 
-bool rights_allow_or_reply(struct req *r, const struct command *cmd) {
-    struct acl_call call = rights_call(r, cmd, r->argc, r->argv);
+/* Counts the refusal, and adds it to the log. */
+static void note_denial(const struct req *r, const struct client *c, const struct acl_call *call,
+                        enum acl_denial why, int place) {
+    enum acl_log_context context = c->multi != NULL    ? ACL_LOG_MULTI
+                                   : script_is(r->cmd) ? ACL_LOG_SCRIPT
+                                                       : ACL_LOG_TOPLEVEL;
+    enum acl_log_reason reason = why == ACL_DENIED_COMMAND ? ACL_LOG_COMMAND
+                                 : why == ACL_DENIED_QUEUE ? ACL_LOG_KEY
+                                                           : ACL_LOG_CHANNEL;
+    struct slice object =
+        why == ACL_DENIED_COMMAND ? slice_str(right_at(call->right)->name) : call->argv[place];
+
+    stats.acl_denied++;
+    rights_note_refusal(c, reason, context, object, user_name(c->user));
+}
+
+bool rights_allow(struct req *r, const struct client *c, const struct command *cmd, struct buf *denial) {
+    struct acl_call call = rights_call(cmd, r->argc, r->argv);
     enum acl_denial why;
     int place;
 
     r->right = (unsigned short)call.right;
-    if (user_may_call(r->user, &call, &why, &place))
+    if (user_may_call(c->user, &call, &why, &place))
         return true;
-    reply_denial(r, &call, why);
+    note_denial(r, c, &call, why, place);
+    rights_describe_denial(c->user, &call, why, NULL, denial);
     return false;
+}
+
+bool rights_allow_or_reply(struct req *r, const struct command *cmd) {
+    struct buf denial = { 0 };
+    bool allowed = rights_allow(r, r->client, cmd, &denial);
+
+    if (!allowed)
+        reply_error(r, "NOPERM %s%.*s", script_is(r->cmd) && cmd != r->cmd ? "ACL failure in script: " : "",
+                    (int)buf_len(&denial), buf_ptr(&denial));
+    buf_free(&denial);
+    return allowed;
 }

@@ -12,6 +12,27 @@
 #define ECHO_MAX 64
 
 static char *file_path;
+static char **user_lines;
+static size_t user_line_count;
+
+bool config_line_is_user(struct slice raw) {
+    while (raw.len > 0 && (raw.ptr[0] == ' ' || raw.ptr[0] == '\t'))
+        raw = (struct slice){ raw.ptr + 1, raw.len - 1 };
+    return raw.len > 5 && slice_is((struct slice){ raw.ptr, 4 }, "user") &&
+           (raw.ptr[4] == ' ' || raw.ptr[4] == '\t');
+}
+
+const char *const *config_user_lines(size_t *count) {
+    *count = user_line_count;
+    return (const char *const *)user_lines;
+}
+
+static void note_user_line(struct slice raw) {
+    while (raw.len > 0 && strchr("\r\n", raw.ptr[raw.len - 1]) != NULL)
+        raw.len--;
+    user_lines = xrealloc(user_lines, (user_line_count + 1) * sizeof *user_lines);
+    user_lines[user_line_count++] = slice_dup(raw);
+}
 
 void config_line_free(struct config_line *line) {
     free(line->bytes);
@@ -98,8 +119,15 @@ static void remember_path(const char *path) {
 
 static bool load_line(struct slice raw, const char *where, char *err, size_t err_size) {
     struct config_line line;
-    const char *wrong = config_line_split(&line, raw);
-    bool ok = wrong == NULL;
+    const char *wrong;
+    bool ok;
+
+    if (config_line_is_user(raw)) {
+        note_user_line(raw);
+        return true;
+    }
+    wrong = config_line_split(&line, raw);
+    ok = wrong == NULL;
 
     if (!ok)
         snprintf(err, err_size, "%s: %s", where, wrong);

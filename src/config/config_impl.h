@@ -59,6 +59,8 @@ struct config_line {
 
 /* NULL, or a text that says what is wrong. The caller calls config_line_free() in both cases. */
 const char *config_line_split(struct config_line *line, struct slice raw);
+/* True for a line of a user: "user name rule ...". */
+bool config_line_is_user(struct slice raw);
 void config_line_free(struct config_line *line);
 /* Appends the words to b with blanks between them and returns the appended part. */
 struct slice config_join_words(const struct slice *words, size_t count, struct buf *b);

@@ -2,12 +2,9 @@
 #include "config/config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "base/file_replace.h"
 #include "base/log.h"
 #include "config/config_impl.h"
 
@@ -92,6 +89,8 @@ static void rewrite_line(struct rewrite *rw, struct slice raw) {
     struct config_line line;
     const struct config_option *o = NULL;
 
+    if (config_line_is_user(raw))
+        return;
     if (config_line_split(&line, raw) == NULL && line.count > 0)
         o = config_find(line.words[0]);
     if (o)
@@ -136,62 +135,7 @@ static bool rewrite_lines(struct rewrite *rw) {
     return ok;
 }
 
-/* Gives the new file the mode of the old file, and its owner if this process may change it. */
-static bool copy_owner(int fd) {
-    struct stat old;
-
-    if (stat(config_file(), &old) != 0)
-        return errno == ENOENT;
-    if (fchown(fd, old.st_uid, old.st_gid) != 0 && errno != EPERM)
-        return false;
-    return fchmod(fd, old.st_mode & 07777) == 0;
-}
-
-static bool config_rewrite_write_all(int fd, const struct buf *b) {
-    size_t done = 0;
-
-    while (done < buf_len(b)) {
-        ssize_t n = write(fd, buf_ptr(b) + done, buf_len(b) - done);
-
-        if (n < 0 && errno != EINTR)
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-/* Makes the rename durable. */
-static bool sync_directory(void) {
-    char *copy = xstrdup(config_file());
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-
-    if (fd >= 0)
-        close(fd);
-    free(copy);
-    return ok;
-}
-
-static bool replace_file(const struct buf *content) {
-    char *temporary = xasprintf("%s.XXXXXX", config_file());
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    bool ok = fd >= 0 && copy_owner(fd) && config_rewrite_write_all(fd, content) && fsync(fd) == 0;
-
-    if (ok)
-        ok = rename(temporary, config_file()) == 0 && sync_directory();
-    if (fd >= 0) {
-        int reason = errno;
-
-        close(fd);
-        if (!ok)
-            unlink(temporary);
-        errno = reason;
-    }
-    free(temporary);
-    return ok;
-}
-
-bool config_rewrite(char *err, size_t err_size) {
+bool config_rewrite(struct slice user_lines, char *err, size_t err_size) {
     struct rewrite rw = { 0 };
     size_t count;
     bool ok;
@@ -206,7 +150,8 @@ bool config_rewrite(char *err, size_t err_size) {
     ok = rewrite_lines(&rw);
     if (ok) {
         append_missing(&rw);
-        ok = replace_file(&rw.out);
+        buf_append(&rw.out, user_lines.ptr, user_lines.len);
+        ok = file_replace(config_file(), &rw.out);
     }
     if (!ok)
         snprintf(err, err_size, "Rewriting config file: %s", strerror(errno));

@@ -185,6 +185,17 @@ const struct slice *pubsub_any(const struct client *c, enum pubsub_kind kind) {
     return s == NULL ? NULL : &s->key.topic->name;
 }
 
+bool pubsub_all(const struct client *c, enum pubsub_kind kind,
+                bool (*fits)(const struct client *c, struct slice name)) {
+    if (c->pubsub == NULL)
+        return true;
+    LIST_EACH(node, &c->pubsub->kinds[kind]) {
+        if (!fits(c, LIST_ENTRY(node, struct subscription, in_client)->key.topic->name))
+            return false;
+    }
+    return true;
+}
+
 static bool drop_some(struct long_work *w) {
     struct pubsub *p = CONTAINER_OF(w, struct pubsub, work);
     struct subscription *s;

@@ -32,6 +32,9 @@ bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct slice na
 const struct slice *pubsub_any(const struct client *c, enum pubsub_kind kind);
 /* Ends all subscriptions of c at once. If there are many, their memory is freed in later turns. */
 void pubsub_unsubscribe_all(struct client *c);
+/* True if fits() accepts the names of all subscriptions of c of that kind. */
+bool pubsub_all(const struct client *c, enum pubsub_kind kind,
+                bool (*fits)(const struct client *c, struct slice name));
 /* The number of subscriptions of c. */
 size_t pubsub_count(const struct client *c, enum pubsub_kind kind);
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "admin/info.h"
 #include "base/slowlog.h"
+#include "commands/client_line.h"
 #include "commands/command_docs.h"
 #include "commands/dispatch.h"
 #include "commands/monitor.h"
@@ -50,6 +51,11 @@ void client_kill(struct client *c, const char *reason) {
     (void)reason;
     c->state = CLIENT_DEAD;
     killed_count++;
+}
+
+void client_describe(struct buf *out, const struct client *c) {
+    (void)c;
+    buf_append_str(out, "id=1\n");
 }
 
 static bool writes_paused;

@@ -327,12 +327,12 @@ static void test_database_redacted(void **state) {
 
 static void test_rewrite_without_file(void **state) {
     (void)state;
-    assert_false(config_rewrite(err, sizeof(err)));
+    assert_false(config_rewrite(SLICE(""), err, sizeof(err)));
     assert_string_equal(err, "The server is running without a config file");
 }
 
 static void rewrite(void) {
-    if (!config_rewrite(err, sizeof(err)))
+    if (!config_rewrite(SLICE(""), err, sizeof(err)))
         fail_msg("%s", err);
 }
 
@@ -438,7 +438,7 @@ static void test_rewrite_failure(void **state) {
     load("port 1\n");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(dir), 0);
-    assert_false(config_rewrite(err, sizeof(err)));
+    assert_false(config_rewrite(SLICE(""), err, sizeof(err)));
     assert_string_equal(err, "Rewriting config file: No such file or directory");
     assert_int_equal(mkdir(dir, 0700), 0);
 }
