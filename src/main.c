@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <event2/event.h>
 
@@ -16,6 +17,7 @@
 #include "base/latency.h"
 #include "base/log.h"
 #include "base/node.h"
+#include "base/system_user.h"
 #include "base/tls.h"
 #include "base/turn.h"
 #include "batch/batch.h"
@@ -36,6 +38,7 @@
 #include "config/config.h"
 #include "config/fd_limit.h"
 #include "config/memory_budget.h"
+#include "config/secret_args.h"
 #include "http/http.h"
 #include "jobs/bootstrap.h"
 #include "jobs/bulk.h"
@@ -86,6 +89,8 @@ static struct op *const operations[] = {
 };
 
 static struct {
+    struct system_user user;
+    FILE *pidfile; /* stays open, because the user may not open it again */
     struct event_base *base;
     struct event *timer;
     bool check;   /* --check: the process ends when the database was reached */
@@ -269,13 +274,41 @@ static void add_signal(int number, event_callback_fn fn) {
 }
 
 static void write_pidfile(void) {
-    FILE *f;
-
     if (config.pidfile[0] == '\0')
         return;
-    f = fopen(config.pidfile, "w");
-    if (f == NULL || fprintf(f, "%d\n", (int)getpid()) < 0 || fclose(f) != 0)
+    server.pidfile = fopen(config.pidfile, "we");
+    if (server.pidfile == NULL || fprintf(server.pidfile, "%d\n", (int)getpid()) < 0 ||
+        fflush(server.pidfile) != 0)
         log_warning("server", "cannot write the pid file %s", config.pidfile);
+}
+
+/* The user may not remove a file from a directory of root. The file is then empty. */
+static void remove_pidfile(void) {
+    if (server.pidfile != NULL && unlink(config.pidfile) != 0)
+        (void)!ftruncate(fileno(server.pidfile), 0);
+}
+
+/* The flag also closes the memory to other processes of the user. The change of the user resets the flag. */
+static void choose_core_dumps(void) {
+    static const struct rlimit none = { 0, 0 };
+
+    (void)prctl(PR_SET_DUMPABLE, config.core_dumps ? 1 : 0);
+    if (!config.core_dumps)
+        (void)setrlimit(RLIMIT_CORE, &none);
+}
+
+/* Call it when nothing else needs root, and before the first client is read. */
+static void give_up_root(void) {
+    char err[512];
+
+    ready_open();
+    if (server.user.change && config.logfile[0] != '\0')
+        log_give_file(server.user.uid, server.user.gid);
+    if (!system_user_become(&server.user, err, sizeof err))
+        refuse(err);
+    if (server.user.change)
+        log_notice("server", "root has become user %s", server.user.name);
+    choose_core_dumps();
 }
 
 /* Does not use libevent's precise timer, which takes a system call in each turn. */
@@ -343,17 +376,21 @@ static void main_start(void) {
     memory_init();
     memory_budget_set();
     limit_clients();
+    if (!system_user_choose(&server.user, config.user, err, sizeof err))
+        refuse(err);
     client_init(server.base, &client_hooks);
     if (!tls_server_start(err, sizeof err) || !sockets_listen(server.base, client_accept, err, sizeof err) ||
         !http_start(server.base, err, sizeof err))
         refuse(err);
-    if (mkdir(config.dir, 0711) != 0 && errno != EEXIST) {
+    if (!system_user_make_dir(&server.user, config.dir, 0711)) {
         snprintf(err, sizeof err, "cannot make the directory %s: %s", config.dir, strerror(errno));
         refuse(err);
     }
     conninfo = start_database();
     if (!node_load(config.dir, config_own_port(), err, sizeof err))
         refuse(err);
+    write_pidfile();
+    give_up_root();
     load_hooks(on_loaded, peers_announce_unknown);
     config_on_change("loglevel", on_log_changed);
     config_on_change("maxmemory", memory_budget_set);
@@ -367,7 +404,6 @@ static void main_start(void) {
     doctor_init(server.base);
     batch_start();
     peers_start(server.base);
-    write_pidfile();
     clock_turn();
     server.deadline = clock_mono() + READY_US;
 }
@@ -378,8 +414,7 @@ static void main_stop(void) {
     peers_stop();
     batch_stop();
     embedded_stop();
-    if (config.pidfile[0] != '\0')
-        unlink(config.pidfile);
+    remove_pidfile();
     log_notice("server", "stopped");
 }
 
@@ -402,14 +437,18 @@ static const char *check_postgres(char **visited) {
 }
 
 static int main_check(void) {
+    const char *conninfo;
     char *visited = NULL;
     char err[512];
 
-    if (!check_here(err, sizeof err) || !node_make_guest(err, sizeof err))
+    if (!check_here(err, sizeof err) || !node_make_guest(err, sizeof err) ||
+        !system_user_choose(&server.user, config.user, err, sizeof err))
         refuse(err);
     load_only_look();
     load_hooks(on_loaded, on_loaded);
-    db_init(server.base, check_postgres(&visited), &db_hooks);
+    conninfo = check_postgres(&visited);
+    give_up_root();
+    db_init(server.base, conninfo, &db_hooks);
     batch_start();
     clock_turn();
     server.deadline = clock_mono() + CHECK_US;
@@ -463,6 +502,7 @@ int main(int argc, char **argv) {
     char err[512];
 
     tls_count_memory();
+    argv = secret_args_take(argc, argv);
     if (doctor_line_asked(argc, argv))
         return doctor_line(argc, argv);
     if (export_line_asked(argc, argv))

@@ -96,6 +96,14 @@ bool log_set_file(const char *path) {
     return true;
 }
 
+void log_give_file(uid_t uid, gid_t gid) {
+    struct stat st;
+
+    if (log_path != NULL && fstat(log_fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
+        st.st_nlink == 1)
+        (void)!fchown(log_fd, uid, gid);
+}
+
 /* Opens a new file if the old one was renamed or removed, for example by logrotate. */
 static void follow_rotation(void) {
     struct stat ours, named;

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "base/util.h"
 
 /*
@@ -55,6 +56,8 @@ void log_set_level(enum log_level level);
 /* Sends lines to a file; "" means stderr. False, with errno set, if the file cannot be opened. The old target then
  * stays in use. */
 bool log_set_file(const char *path) MUST_CHECK;
+/* Gives the file to a user, who may then open it again. The owner of a file that is not root's stays. */
+void log_give_file(uid_t uid, gid_t gid);
 /* Sends lines to syslog as well; ident NULL stops that. */
 void log_set_syslog(const char *ident, int facility);
 

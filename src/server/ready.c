@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 static struct {
-    int pipe; /* to the waiting process; -1: no process waits */
+    int pipe;    /* to the waiting process; -1: no process waits */
+    int systemd; /* the connected socket; -1: there is none */
     bool keep_output;
-} ready = { .pipe = -1 };
+} ready = { .pipe = -1, .systemd = -1 };
 
 /* A byte in the pipe means success. The end of the pipe without a byte means that the daemon has ended. */
 static _Noreturn void wait_for_daemon(int pipe) {
@@ -53,23 +54,25 @@ bool ready_detach(bool keep_output) {
 }
 
 /* The protocol of sd_notify(3). A name that begins with @ is an abstract socket. */
-static void notify(const char *state) {
+void ready_open(void) {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un sa = { .sun_family = AF_UNIX };
     size_t len = path == NULL ? 0 : strlen(path);
-    int fd;
 
     if (len < 2 || len >= sizeof sa.sun_path || (path[0] != '/' && path[0] != '@'))
         return;
     memcpy(sa.sun_path, path, len);
     if (path[0] == '@')
         sa.sun_path[0] = '\0';
-    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return;
-    (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&sa,
-                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
-    close(fd);
+    ready.systemd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (ready.systemd >= 0)
+        (void)connect(ready.systemd, (struct sockaddr *)&sa,
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+}
+
+static void notify(const char *state) {
+    if (ready.systemd >= 0)
+        (void)send(ready.systemd, state, strlen(state), MSG_NOSIGNAL);
 }
 
 void ready_tell(const char *status) {

@@ -14,6 +14,9 @@
  * False with errno if the system refuses. */
 bool ready_detach(bool keep_output) MUST_CHECK;
 
+/* Connects to the socket of systemd, if there is one. The user that a server of root becomes may not open it. */
+void ready_open(void);
+
 /* Reports that the start has succeeded. Later calls only change the text that `systemctl status` shows. */
 void ready_tell(const char *status);
 

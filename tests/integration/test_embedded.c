@@ -487,9 +487,9 @@ static void missing_programs_are_named(void **state) {
     set_option(&config.postgres_bin, "");
     if (geteuid() != 0)
         return;
-    set_option(&config.embedded_user, "no-such-user");
+    set_option(&config.user, "no-such-user");
     refuse("no unprivileged user no-such-user");
-    set_option(&config.embedded_user, "");
+    set_option(&config.user, "");
 }
 
 static void another_user_takes_the_data_over(void **state) {
@@ -503,14 +503,14 @@ static void another_user_takes_the_data_over(void **state) {
     start();
     ask_once("create table kept as select 1 as n", "");
     embedded_stop();
-    set_option(&config.embedded_user, "nobody");
+    set_option(&config.user, "nobody");
     start();
     ask_once("select n from kept", "1");
     path_join(path, "/proc/%d", (int)embedded_pid());
     assert_int_equal(stat(path, &process), 0);
     assert_int_equal(process.st_uid, getpwnam("nobody")->pw_uid);
     embedded_stop();
-    set_option(&config.embedded_user, "");
+    set_option(&config.user, "");
 }
 
 static bool pid_changed(pid_t *last, int *changes) {

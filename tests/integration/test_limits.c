@@ -281,6 +281,8 @@ static void test_announced_sizes_take_no_memory(void **state) {
  * The sanitizers end it with words of their own. */
 static void test_out_of_memory(void **state) {
     struct rlimit none = { 1, 1 };
+    /* prlimit() demands the same user. */
+    const char *options[] = { "--user", "root", NULL };
     struct server s;
     redisContext *c;
     char *body = calloc(1, 32 * MB);
@@ -291,7 +293,7 @@ static void test_out_of_memory(void **state) {
         free(body);
         skip();
     }
-    server_start(&s, postgres_conninfo(&pg, NULL), NULL);
+    server_start(&s, postgres_conninfo(&pg, NULL), options);
     c = client_open_on(&s);
     add_job(c, "q", "a", "");
     assert_int_equal(prlimit(s.pid, RLIMIT_AS, &none, NULL), 0);

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,9 @@ static void set_options(struct server *s, const char *const *options) {
 
 static void run(struct server *s) {
     char port[16];
-    const char *argv[SERVER_MAX_OPTIONS + 16];
+    const char *argv[SERVER_MAX_OPTIONS + 18];
+    gid_t gid;
+    uid_t uid = unprivileged_uid(&gid);
     int n = 0;
 
     snprintf(port, sizeof(port), "%d", s->port);
@@ -98,6 +101,9 @@ static void run(struct server *s) {
     argv[n++] = "--loglevel", argv[n++] = "verbose";
     argv[n++] = "--enable-debug-command", argv[n++] = "local";
     argv[n++] = "--database", argv[n++] = s->database;
+    /* The user that may enter the directory of the throwaway Postgres. */
+    if (uid)
+        argv[n++] = "--user", argv[n++] = getpwuid(uid)->pw_name;
     for (int i = 0; s->options[i]; i++)
         argv[n++] = s->options[i];
     argv[n] = NULL;

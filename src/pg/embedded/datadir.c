@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/fsuid.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -282,15 +281,9 @@ static pid_t recorded_pid(const struct pgdir *d) {
  * containers, so this function takes the user of Postgres. */
 static int stat_cwd(const struct pgproc *p, pid_t pid, struct stat *st) {
     char path[64];
-    int error;
 
     snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
-    setfsgid(p->gid);
-    setfsuid(p->uid);
-    error = stat(path, st) == 0 ? 0 : errno;
-    setfsuid(geteuid());
-    setfsgid(getegid());
-    return error;
+    return pgproc_stat(p, path, st);
 }
 
 static bool is_postgres(pid_t pid) {
@@ -466,16 +459,19 @@ static bool copy_all(int from, int to, off_t size) {
  * line that it writes between the copy and the truncation is lost. */
 bool pgdir_rotate_log(const struct pgdir *d) {
     off_t size = pgdir_log_size(d);
-    bool copied;
+    bool emptied;
     int old;
 
     if (size < LOG_MOST_BYTES)
         return false;
     old = openat(d->base_fd, "postgres.log.1", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    copied = old >= 0 && copy_all(d->log_fd, old, size);
+    if (old < 0)
+        log_warning("postgres", "cannot write postgres.log.1 in %s: %s; the old lines of its log are lost",
+                    d->base, strerror(errno));
+    emptied = (old < 0 || copy_all(d->log_fd, old, size)) && ftruncate(d->log_fd, 0) == 0;
     if (old >= 0)
         close(old);
-    return copied && ftruncate(d->log_fd, 0) == 0;
+    return emptied;
 }
 
 /* The begin of the last lines of the text. */

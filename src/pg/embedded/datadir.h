@@ -42,7 +42,7 @@ bool pgdir_write_new(const struct pgdir *d, const struct pgproc *p, const char *
 /* The current size of Postgres' log in bytes. */
 off_t pgdir_log_size(const struct pgdir *d);
 /* Moves the content of a large log to postgres.log.1 and empties the log. Postgres continues to write to the same file.
- * True if the log was moved. */
+ * True if the log is empty now. If the server may not write postgres.log.1, the content is lost. */
 bool pgdir_rotate_log(const struct pgdir *d);
 /* Copies the last lines of Postgres' log to the server's log, only lines behind byte `since`. */
 void pgdir_show_log(const struct pgdir *d, off_t since);

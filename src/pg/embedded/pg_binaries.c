@@ -12,12 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/system_user.h"
 #include "config/config.h"
 
 #define PACKAGES "/usr/lib/postgresql/"
@@ -45,26 +47,28 @@ bool pgproc_fail(char *err, size_t err_size, const char *fmt, ...) {
 }
 
 bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) {
-    const char *wanted = config.embedded_user;
-    struct passwd *pw;
+    struct system_user u;
 
-    p->uid = geteuid();
-    p->gid = getegid();
-    p->change_user = p->uid == 0;
-    if (!p->change_user)
-        return true;
-    pw = getpwnam(*wanted ? wanted : "postgres");
-    if (!pw && !*wanted)
-        pw = getpwnam("nobody");
-    if (!pw || pw->pw_uid == 0)
-        return pgproc_fail(err, err_size,
-                           "Postgres does not run as root, and the system has no unprivileged user %s: "
-                           "name one with --embedded-user",
-                           *wanted ? wanted : "postgres or nobody");
-    p->uid = pw->pw_uid;
-    p->gid = pw->pw_gid;
-    snprintf(p->user, sizeof(p->user), "%s", pw->pw_name);
+    if (!system_user_choose(&u, config.user, err, err_size))
+        return false;
+    if (u.uid == 0)
+        return pgproc_fail(err, err_size, "Postgres does not run as root: name another user with --user");
+    p->uid = u.uid;
+    p->gid = u.gid;
+    p->change_user = u.change;
+    snprintf(p->user, sizeof(p->user), "%s", u.name);
     return true;
+}
+
+int pgproc_stat(const struct pgproc *p, const char *path, struct stat *st) {
+    int error;
+
+    setfsgid(p->gid);
+    setfsuid(p->uid);
+    error = stat(path, st) == 0 ? 0 : errno;
+    setfsuid(geteuid());
+    setfsgid(getegid());
+    return error;
 }
 
 /* ---- search for the programs ---- */
@@ -259,8 +263,9 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The server is the user itself when it starts Postgres again. */
 static void become_user(const struct pgproc *p) {
-    if (!p->change_user)
+    if (geteuid() == p->uid)
         return;
     if (initgroups(p->user, p->gid) != 0 || setresgid(p->gid, p->gid, p->gid) != 0 ||
         setresuid(p->uid, p->uid, p->uid) != 0)

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include "base/util.h"
 
@@ -15,14 +16,17 @@
 struct pgproc {
     char *bin_dir;    /* the directory of initdb and postgres */
     int major;        /* their version, such as 15 */
-    bool change_user; /* this process is root, and Postgres refuses to run as root */
+    bool change_user; /* root has started this process, and Postgres refuses to run as root */
     uid_t uid;        /* the user that runs Postgres and owns its data */
     gid_t gid;
     char user[64]; /* the name of uid; only set if change_user is */
 };
 
-/* Selects the user that runs Postgres, by config.embedded_user. False with a sentence in err. */
+/* Selects the user that runs Postgres, by config.user. False with a sentence in err. */
 bool pgproc_choose_user(struct pgproc *p, char *err, size_t err_size) MUST_CHECK;
+
+/* stat() with the rights of that user. Returns 0 or the error. */
+int pgproc_stat(const struct pgproc *p, const char *path, struct stat *st);
 
 /*
  * Finds the programs. If config.postgres_bin is set, only this directory is searched; otherwise pg_config, PATH, and

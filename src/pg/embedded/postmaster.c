@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -48,12 +49,14 @@ static struct {
     char *conninfo;
 } embedded = { .dir = { .base_fd = -1, .fd = -1, .lock_fd = -1, .log_fd = -1 } };
 
-/* The directory of the socket, for libpq. libpq takes a path with a comma for a list of hosts. If the path has a comma
- * or is too long for a socket address, the result names the open directory in /proc. */
+/* The directory of the socket, for libpq. libpq takes a path with a comma for a list of hosts. If the path has a comma,
+ * is too long for a socket address, or leads through a directory that is closed to the user, the result names the open
+ * directory in /proc. */
 static char *socket_dir(void) {
     const char *path = embedded.dir.path;
+    struct stat st;
 
-    if (strlen(path) <= SOCKET_DIR_MAX && !strchr(path, ','))
+    if (strlen(path) <= SOCKET_DIR_MAX && !strchr(path, ',') && pgproc_stat(&embedded.proc, path, &st) == 0)
         return xstrdup(path);
     return xasprintf("/proc/self/fd/%d", embedded.dir.fd);
 }
@@ -231,7 +234,7 @@ const char *embedded_trouble(void) {
     static char text[512];
     struct statvfs fs;
 
-    if (embedded.conninfo == NULL || statvfs(embedded.dir.path, &fs) != 0 ||
+    if (embedded.conninfo == NULL || fstatvfs(embedded.dir.fd, &fs) != 0 ||
         fs.f_bavail * fs.f_frsize >= ROOM_BYTES)
         return NULL;
     snprintf(text, sizeof(text), "%s in %.300s", strerror(ENOSPC), embedded.dir.path);

@@ -261,8 +261,8 @@ static void test_set_errors(void **state) {
 
 /* Whatever names a file, a program or a database cannot be moved by a client. */
 static void test_set_refuses_paths(void **state) {
-    static const char *const names[] = { "dir",      "logfile",      "unixsocket",   "pidfile",
-                                         "database", "postgres-bin", "embedded-user" };
+    static const char *const names[] = { "dir",      "logfile",      "unixsocket", "pidfile",
+                                         "database", "postgres-bin", "user" };
 
     (void)state;
     for (size_t i = 0; i < LENGTH(names); i++)
