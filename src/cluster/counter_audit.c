@@ -46,24 +46,34 @@ static void forget_untold_shares(struct queue *q) {
     }
 }
 
+static void set_counters(struct queue *q, const struct count *c) {
+    queue_set_counts(q, c->len, c->total);
+    queue_set_dead(q, c->dead);
+    q->counters.jobs_in = c->jobs_in + q->counters.own.jobs_in - q->counters.saved_in;
+    q->counters.jobs_out = c->jobs_out + q->counters.own.jobs_out - q->counters.saved_out;
+}
+
 /* The counters have not changed since the count was sent, and not for a while before. No change was running then,
- * and all servers have saved their counters. */
+ * and the servers have saved their counters, unless a server is slow. Therefore the next audit checks an audit that
+ * has changed the counters. */
 static void counter_audit_take(const struct count *c) {
     struct queue *q = queue_find_id(c->queue_id);
+    int64_t jobs_in, jobs_out;
     bool unsent_ready;
 
     if (q == NULL || !c->known || q->counters.changes != c->changes)
         return;
+    jobs_in = q->counters.jobs_in;
+    jobs_out = q->counters.jobs_out;
     unsent_ready = c->len > q->counters.len;
     if (!q->counters.suspect && (q->counters.len != c->len || q->counters.total != c->total))
         log_verbose("recount", "queue %d: %lld of %lld jobs queued, not %lld of %lld", q->id,
                     (long long)c->len, (long long)c->total, (long long)q->counters.len,
                     (long long)q->counters.total);
     forget_untold_shares(q);
-    queue_set_counts(q, c->len, c->total);
-    queue_set_dead(q, c->dead);
-    q->counters.jobs_in = c->jobs_in + q->counters.own.jobs_in - q->counters.saved_in;
-    q->counters.jobs_out = c->jobs_out + q->counters.own.jobs_out - q->counters.saved_out;
+    set_counters(q, c);
+    if (q->counters.jobs_in != jobs_in || q->counters.jobs_out != jobs_out)
+        q->counters.counted--;
     if (q->counters.len > 0 || q->counters.jobs_in > 0 || q->counters.jobs_out > 0)
         queue_show(q);
     q->counters.suspect = false;

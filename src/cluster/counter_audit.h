@@ -7,7 +7,8 @@
 /*
  * Counter audit. Each server adds up in memory the changes that all servers made. The sum can be wrong after
  * servers start, stop, or lose a connection. The counters of the queue are then suspect.
- * They stay so until the queue is quiet for a while and its rows were counted in the database.
+ * They stay so until the queue is quiet for a while and its rows were counted in the database. An audit that changes
+ * the jobs ever in or out is repeated some seconds later, because a slow server may save its counters late.
  */
 
 /* Are there queues with suspect counters? Then all servers must save their counters soon. */

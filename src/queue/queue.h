@@ -62,7 +62,7 @@ struct queue_counters {
     bool suspect;       /* suspect counters: a counter audit is needed */
     bool landed_apart;  /* since the last audit, jobs were added over CONN_LARGE */
     uint64_t changes;   /* number of changes of the counters */
-    uint64_t counted;   /* `changes` at the last counter audit */
+    uint64_t counted;   /* `changes` at the last counter audit; another value: an audit is due */
     int64_t changed_us; /* clock_mono() of the last change */
     int64_t counted_us; /* clock_mono() of the last counter audit */
 };

@@ -1,6 +1,7 @@
 /* Several servers on one database: what is done at one is so at all of them. */
 #include "servers.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -401,6 +402,32 @@ static void test_counters_are_the_same_everywhere(void **state) {
     }
 }
 
+/* The sessions of the server at n with that work. */
+static const char *sessions_at(int n, const char *work) {
+    return text_of("from pg_stat_activity where application_name = 'pgdisque %.8s %s'", node_id(at[n]), work);
+}
+
+/* Saved counters of a server come late, while another server counts the queue anew. */
+static void test_counters_that_are_saved_late(void **state) {
+    pid_t reader = (pid_t)postgres_number(server.database, text_of("select pid %s", sessions_at(C, "read")));
+
+    (void)state;
+    expect_job_at(A, "savedlate", add_job(at[C], "savedlate", "x", ""));
+    EVENTUALLY(postgres_number(server.database, "select count(*) from pgdisque.queue_counter as c join "
+                                                "pgdisque.queue as q on q.id = c.queue_id where q.name = "
+                                                "'savedlate' and jobs_in = 1 and jobs_out = 1") == 1);
+    assert_int_equal(kill(reader, SIGSTOP), 0);
+    add_job(at[C], "savedlate", "y", "");
+    EVENTUALLY(all_have("savedlate", 1));
+    assert_int_equal(postgres_number(server.database, text_of("select count(pg_terminate_backend(pid)) %s",
+                                                              sessions_at(A, "channel"))),
+                     1);
+    /* The others count while the database lacks the last changes. */
+    EVENTUALLY(atoi(queue_field(at[A], "savedlate", "jobs-in")) == 1);
+    assert_int_equal(kill(reader, SIGCONT), 0);
+    EVENTUALLY(all_agree("savedlate"));
+}
+
 /* ---- on another database ---- */
 
 #define MANY 4
@@ -469,6 +496,7 @@ int main(void) {
         TEST(test_scanned_anywhere),
         TEST(test_flushed_for_all),
         TEST(test_counters_are_the_same_everywhere),
+        TEST(test_counters_that_are_saved_late),
         cmocka_unit_test(test_many_start_at_once),
         TEST(test_all_end_well),
     };
