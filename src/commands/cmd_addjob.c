@@ -20,9 +20,11 @@ void cmd_addjob(struct req *r) {
     struct add *a = req_alloc(r, sizeof *a);
     int end;
 
-    *a = (struct add){
-        .req = r, .opt = ADD_OPTIONS_UNSAID, .bodies = &r->argv[2], .count = 1, .reply = addjob_reply
-    };
+    a->req = r;
+    a->opt = (struct add_options)ADD_OPTIONS_UNSAID;
+    a->bodies = &r->argv[2];
+    a->count = 1;
+    a->reply = addjob_reply;
     if (args_is_option(&addjob_spec, r->argv[3])) {
         usage_error(r, SYNTAX_ERROR ": ms-timeout is missing before %.*s", (int)r->argv[3].len,
                     r->argv[3].ptr);

@@ -18,6 +18,7 @@
 #include "jobs/undelivered.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
+#include "queue/settings.h"
 #include "queue/waiters.h"
 
 /* About the bytes of a row without the body. */
@@ -726,15 +727,25 @@ static void add_insert(struct add *a) {
         add_enter(a);
 }
 
+/* Elements live without end unless the queue has a ttl. */
+static int64_t add_element_ttl(const struct queue *q) {
+    int64_t ttl = q == NULL ? -1 : setting_of(q, SETTING_TTL);
+
+    return ttl < 0 ? LIST_TTL : ttl;
+}
+
 void add_start(struct add *a) {
     struct slice name = a->req->argv[1];
+    struct queue *q = queue_find(name);
     const char *refusal;
     struct get *g;
 
-    addjob_settle(&a->opt, queue_find(name));
+    if (add_is_push(a))
+        a->opt.ttl = add_element_ttl(q);
+    addjob_settle(&a->opt, q);
     refusal = addjob_conflict(&a->opt, name);
     if (refusal == NULL) {
-        a->q = queue_get(name);
+        a->q = queue_use(q, name);
         refusal = addjob_refusal(a->q, &a->opt);
     }
     if (refusal != NULL) {

@@ -156,13 +156,15 @@ static struct queue *queue_new(struct slice name) {
     return q;
 }
 
-struct queue *queue_get(struct slice name) {
-    struct queue *q = queue_find(name);
+struct queue *queue_use(struct queue *found, struct slice name) {
+    struct queue *q = found != NULL ? found : queue_new(name);
 
-    if (q == NULL)
-        q = queue_new(name);
     q->named_us = clock_mono();
     return q;
+}
+
+struct queue *queue_get(struct slice name) {
+    return queue_use(queue_find(name), name);
 }
 
 void queue_set_id(struct queue *q, int32_t id) {

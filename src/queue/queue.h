@@ -178,6 +178,8 @@ struct queue *queue_find(struct slice name);
 struct queue *queue_find_id(int32_t id);
 /* Finds or creates the queue. A new one has no row in the database until it needs one. */
 struct queue *queue_get(struct slice name);
+/* The same after queue_find(). found: its result. */
+struct queue *queue_use(struct queue *found, struct slice name);
 void queue_set_id(struct queue *q, int32_t id);
 /* Frees the queue. It must have no waiters and no users. */
 void queue_drop(struct queue *q);
