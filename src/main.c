@@ -441,6 +441,9 @@ static int main_check(void) {
     char *visited = NULL;
     char err[512];
 
+    command_init();
+    users_init();
+    load_users();
     if (!check_here(err, sizeof err) || !node_make_guest(err, sizeof err) ||
         !system_user_choose(&server.user, config.user, err, sizeof err))
         refuse(err);

@@ -66,11 +66,11 @@ void cmd_auth(struct req *r) {
     }
     u = login_or_reply(r, name, r->argv[r->argc - 1], named ? WRONG_LOGIN : "ERR invalid password");
     if (u == NULL) {
-        client_log_out(r->client);
+        connection_log_out(r->client);
         req_end(r);
         return;
     }
-    client_log_in(r->client, u);
+    connection_log_in(r->client, u);
     req_ok(r);
 }
 
@@ -189,7 +189,7 @@ void cmd_hello(struct req *r) {
     if (!parse_handshake_or_reply(r, &h) || !check_handshake_or_reply(r, &h))
         return;
     if (h.user != NULL)
-        client_log_in(c, h.user);
+        connection_log_in(c, h.user);
     if (h.name != NULL)
         connection_set_text(&c->name, *h.name);
     c->redis_handshake = true;
@@ -239,7 +239,7 @@ void cmd_reset(struct req *r) {
     multi_discard(c);
     pubsub_unsubscribe_all(c);
     connection_set_text(&c->name, SLICE(""));
-    client_log_out(c);
+    connection_log_out(c);
     c->redis_handshake = false;
     c->no_evict = false;
     c->no_touch = false;

@@ -2,6 +2,7 @@
 #include "commands/revoke.h"
 
 #include "commands/rights.h"
+#include "net/connection.h"
 #include "net/pubsub.h"
 
 static bool may_hear_channel(const struct client *c, struct slice name) {
@@ -40,7 +41,7 @@ static bool has_lost_rights(const struct client *c) {
 }
 
 static void revoke_disconnect(struct client *c, bool is_me) {
-    client_log_out(c);
+    connection_log_out(c);
     if (is_me)
         client_close_after_replies(c);
     else

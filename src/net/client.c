@@ -277,22 +277,6 @@ void client_kill(struct client *c, const char *reason) {
     event_del(&c->write_event);
 }
 
-static void set_user(struct client *c, struct user *u) {
-    user_hold(u);
-    user_release(c->user);
-    c->user = u;
-}
-
-void client_log_in(struct client *c, struct user *u) {
-    set_user(c, u);
-    c->authenticated = true;
-}
-
-void client_log_out(struct client *c) {
-    set_user(c, default_user);
-    c->authenticated = false;
-}
-
 void client_close_after_replies(struct client *c) {
     if (c->state != CLIENT_OPEN)
         return;
@@ -581,8 +565,7 @@ static void on_eof(struct client *c) {
     make_ready(c);
 }
 
-/* After the end of input: true if nothing is left to execute or to write. Input that is left is no complete
- * command. */
+/* After the end of input: true if nothing is left to execute or to write. Input that is left is no complete command. */
 static bool is_finished(const struct client *c) {
     return c->req_count == 0 && c->held == NULL && client_unwritten(c) == 0 && may_take(c);
 }

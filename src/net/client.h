@@ -128,10 +128,6 @@ void client_init(struct event_base *base, const struct client_hooks *hooks);
  * address, it sends an error and closes the socket. */
 void client_accept(int fd, enum socket_kind kind);
 
-/* Gives c the rights of the user. */
-void client_log_in(struct client *c, struct user *u);
-/* Puts c into the state before a login. */
-void client_log_out(struct client *c);
 /* Called after a wrong password. The reply is delayed, longer the more wrong passwords this server got
  * lately. */
 void client_mute(struct client *c);

@@ -78,3 +78,19 @@ bool connection_may_debug(const struct client *c) {
     return config.enable_debug_command == DEBUG_YES ||
            (config.enable_debug_command == DEBUG_LOCAL && connection_is_local(c));
 }
+
+static void connection_set_user(struct client *c, struct user *u) {
+    user_hold(u);
+    user_release(c->user);
+    c->user = u;
+}
+
+void connection_log_in(struct client *c, struct user *u) {
+    connection_set_user(c, u);
+    c->authenticated = true;
+}
+
+void connection_log_out(struct client *c) {
+    connection_set_user(c, default_user);
+    c->authenticated = false;
+}

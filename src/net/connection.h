@@ -36,4 +36,9 @@ bool connection_is_local(const struct client *c);
 /* True if c may run commands that destroy data (enable-debug-command). */
 bool connection_may_debug(const struct client *c);
 
+/* Gives c the rights of the user. */
+void connection_log_in(struct client *c, struct user *u);
+/* Puts c into the state before a login. */
+void connection_log_out(struct client *c);
+
 #endif

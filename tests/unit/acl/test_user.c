@@ -338,6 +338,44 @@ static void test_file(void **state) {
     unlink(file);
 }
 
+static bool file_has(const char *text) {
+    char content[4096];
+    FILE *in = fopen(file, "re");
+    size_t len = in == NULL ? 0 : fread(content, 1, sizeof content - 1, in);
+
+    assert_non_null(in);
+    content[len] = '\0';
+    fclose(in);
+    return strstr(content, text) != NULL;
+}
+
+/* The user lines of the configuration file, and CONFIG REWRITE. */
+static void test_user_lines(void **state) {
+    struct buf text = { 0 };
+    char err[256];
+
+    (void)state;
+    write_file("port 7711\nuser ada on \">x y\" +get ( +set ~b )\nhz 10\n");
+    assert_true(config_load_file(file, err, sizeof err));
+    assert_true(acl_file_start(&text));
+    assert_non_null(user_login(SLICE("ada"), SLICE("x y")));
+    assert_string_equal(described("ada") + 2 + strlen(" sanitize-payload #") + 64,
+                        " resetchannels -@all +get (~b resetchannels -@all +set)");
+    users_describe(&text, true);
+    assert_true(config_rewrite((struct slice){ buf_ptr(&text), buf_len(&text) }, err, sizeof err));
+    assert_true(file_has("port 7711\nhz 10\n"));
+    assert_true(file_has("\nuser ada on sanitize-payload #"));
+    assert_false(file_has("x y"));
+    assert_false(file_has("user default"));
+    /* The file has both: that is refused. */
+    buf_reset(&text, 0);
+    free(config.aclfile);
+    config.aclfile = xstrdup(file);
+    assert_false(acl_file_start(&text));
+    buf_free(&text);
+    unlink(file);
+}
+
 /* ---- ACL LOG ---- */
 
 static void add_entry(const char *object) {
@@ -381,6 +419,7 @@ int main(void) {
         cmocka_unit_test_setup(test_removed, set_up),
         cmocka_unit_test_setup(test_file, set_up),
         cmocka_unit_test_setup(test_log, set_up),
+        cmocka_unit_test_setup(test_user_lines, set_up),
     };
 
     return cmocka_run_group_tests_name("users", tests, NULL, NULL);

@@ -1,0 +1,228 @@
+/* Users: revoked rights of clients that wait, subscribe or monitor; files of users; secrets. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A connection that has logged in as a user with these rules. */
+static redisContext *client_of_user(redisContext *admin, const char *name, const char *rules) {
+    redisContext *c = client_open();
+    char command[512];
+
+    snprintf(command, sizeof command, "ACL SETUSER %s reset on >secret %s", name, rules);
+    expect(admin, "+OK", command);
+    expect(c, "+OK", "AUTH %s secret", name);
+    return c;
+}
+
+static bool is_closed(redisContext *c) {
+    return strcmp(next_reply(c), "closed") == 0;
+}
+
+/* Sends what later() has collected, and does not wait for the reply. */
+static void send_later(redisContext *c) {
+    int done = 0;
+
+    while (!done)
+        assert_int_equal(redisBufferWrite(c, &done), REDIS_OK);
+}
+
+/* True if CLIENT LIST has a line with both texts. */
+static bool client_is_listed(redisContext *admin, const char *name, const char *text) {
+    char *list = strdup(ask(admin, "CLIENT LIST"));
+    bool found = false;
+
+    for (char *line = strtok(list, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        found = found || (strstr(line, text_of("user=%s ", name)) != NULL && strstr(line, text) != NULL);
+    free(list);
+    return found;
+}
+
+/* Each change must disconnect a client that waits in the command. */
+static void check_waiting(const char *command, const char *change) {
+    redisContext *admin = client_open();
+    redisContext *c = client_of_user(admin, "waiter", "+@all ~wait:*");
+
+    later(c, command);
+    send_later(c);
+    EVENTUALLY(client_is_listed(admin, "waiter", "flags=b"));
+    expect(admin, strstr(change, "DELUSER") != NULL ? ":1" : "+OK", change);
+    assert_true(is_closed(c));
+    redisFree(c);
+    redisFree(admin);
+}
+
+static void test_waiting_clients_lose_their_rights(void **state) {
+    static const char *const commands[] = { "GETJOB FROM wait:a", "BLPOP wait:b 0",
+                                            "BRPOPLPUSH wait:a wait:b 0" };
+    static const char *const changes[] = {
+        "ACL SETUSER waiter resetkeys",
+        "ACL SETUSER waiter -getjob -blpop -brpoplpush",
+        "ACL SETUSER waiter off",
+        "ACL DELUSER waiter",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        for (size_t k = 0; k < sizeof changes / sizeof *changes; k++)
+            check_waiting(commands[i], changes[k]);
+    }
+}
+
+/* A change that leaves the right does not end the wait. */
+static void test_waiting_clients_keep_other_rights(void **state) {
+    redisContext *admin = client_open();
+    redisContext *c = client_of_user(admin, "keeper", "+@all ~keep:*");
+
+    (void)state;
+    later(c, "GETJOB FROM keep:a");
+    send_later(c);
+    EVENTUALLY(client_is_listed(admin, "keeper", "flags=b"));
+    expect(admin, "+OK", "ACL SETUSER keeper -@admin resetkeys ~keep:a >other resetchannels");
+    add_job(admin, "keep:a", "body", "");
+    assert_non_null(strstr(next_reply(c), "body"));
+    redisFree(c);
+    redisFree(admin);
+}
+
+static void test_subscribers(void **state) {
+    redisContext *admin = client_open();
+    redisContext *c = client_of_user(admin, "hearer", "+@all &news:* &other");
+    redisContext *p;
+
+    (void)state;
+    expect(c, "[\"subscribe\" \"news:1\" :1]", "SUBSCRIBE news:1");
+    expect(admin, "+OK", "ACL SETUSER hearer resetchannels &news:*");
+    expect(admin, ":1", "PUBLISH news:1 x");
+    expect_next(c, "[\"message\" \"news:1\" \"x\"]");
+    expect(admin, "+OK", "ACL SETUSER hearer resetchannels &other");
+    assert_true(is_closed(c));
+    redisFree(c);
+    p = client_of_user(admin, "hearer", "+@all &news:*");
+    expect(p, "[\"psubscribe\" \"news:*\" :1]", "PSUBSCRIBE news:*");
+    expect(admin, "+OK", "ACL SETUSER hearer resetchannels &news:1*");
+    assert_true(is_closed(p));
+    redisFree(p);
+    redisFree(admin);
+}
+
+static void test_monitors(void **state) {
+    redisContext *admin = client_open();
+    redisContext *c = client_of_user(admin, "watcher", "+@all allkeys allchannels");
+
+    (void)state;
+    expect(c, "+OK", "MONITOR");
+    expect(admin, "+OK", "ACL SETUSER watcher -monitor");
+    EVENTUALLY(is_closed(c));
+    redisFree(c);
+    redisFree(admin);
+}
+
+/* No password appears in MONITOR, SLOWLOG, CLIENT LIST or the log. */
+static void test_secrets(void **state) {
+    redisContext *admin = client_open();
+    redisContext *watcher = client_open();
+    redisContext *c = client_open();
+    const char *line;
+
+    (void)state;
+    expect(admin, "+OK", "CONFIG SET slowlog-log-slower-than 0");
+    expect(watcher, "+OK", "MONITOR");
+    expect(admin, "+OK", "ACL SETUSER hidden on >hush-hush +@all ~* &*");
+    expect(c, "+OK", "AUTH hidden hush-hush");
+    expect_start(c, "[", "HELLO 2 AUTH hidden hush-hush");
+    expect_start(c, "-WRONGPASS", "AUTH hidden hush-hushed");
+    expect(c, "+OK", "AUTH hidden hush-hush");
+    expect(c, "+PONG", "PING");
+    assert_null(strstr(ask(admin, "SLOWLOG GET 100"), "hush"));
+    assert_null(strstr(ask(admin, "CLIENT LIST"), "hush"));
+    assert_null(strstr(ask(admin, "ACL LOG"), "hush"));
+    do {
+        line = next_reply(watcher);
+        assert_null(strstr(line, "hush"));
+    } while (strstr(line, "PING") == NULL);
+    assert_false(file_contains(server.log, "hush"));
+    expect(admin, "+OK", "CONFIG SET slowlog-log-slower-than 10000");
+    expect(admin, ":1", "ACL DELUSER hidden");
+    redisFree(c);
+    redisFree(watcher);
+    redisFree(admin);
+}
+
+/* ---- files ---- */
+
+static void write_users(const char *path, const char *text) {
+    FILE *out = fopen(path, "we");
+
+    assert_non_null(out);
+    assert_true(fputs(text, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void test_aclfile(void **state) {
+    char path[PATH_SIZE];
+    const char *const options[] = { "--aclfile", path, NULL };
+    struct server s;
+    redisContext *c, *ada;
+
+    (void)state;
+    path_join(path, "%s/users.acl", scratch_dir());
+    write_users(path, "user default on nopass +@all ~* &*\nuser ada on >secret +@all ~ada:*\n");
+    server_start(&s, postgres_conninfo(&pg, NULL), options);
+    c = client_open_on(&s);
+    ada = client_open_on(&s);
+    expect(ada, "+OK", "AUTH ada secret");
+    expect_start(ada, "-NOPERM", "QLEN other");
+    /* A wrong file changes nothing. */
+    write_users(path, "user default on nopass +@all ~* &*\nuser ada on >secret +nonsense\n");
+    expect_start(c, "-ERR", "ACL LOAD");
+    expect(ada, ":0", "QLEN ada:1");
+    write_users(path, "user default on nopass +@all ~* &*\nuser ada on >secret +@all ~other\n");
+    expect(c, "+OK", "ACL LOAD");
+    expect(ada, ":0", "QLEN other");
+    expect_start(ada, "-NOPERM", "QLEN ada:1");
+    expect(c, "+OK", "ACL SETUSER bob on >bob +ping");
+    expect(c, "+OK", "ACL SAVE");
+    assert_true(file_contains(path, "user bob on sanitize-payload #"));
+    assert_false(file_contains(path, "secret"));
+    /* The file without ada disconnects ada. */
+    write_users(path, "user bob on >bob +ping\n");
+    expect(c, "+OK", "ACL LOAD");
+    assert_true(is_closed(ada));
+    expect(c, "[\"bob\" \"default\"]", "ACL USERS");
+    redisFree(ada);
+    redisFree(c);
+    assert_int_equal(server_stop(&s), 0);
+}
+
+/* A server with a wrong file does not start. */
+static void test_wrong_aclfile(void **state) {
+    char path[PATH_SIZE], log[PATH_SIZE];
+    const char *const argv[] = {
+        server_program(), "--check", "--dir", scratch_dir(), "--aclfile", path, NULL
+    };
+
+    (void)state;
+    path_join(path, "%s/wrong.acl", scratch_dir());
+    path_join(log, "%s/wrong.log", scratch_dir());
+    write_users(path, "user bob nonsense\n");
+    assert_int_equal(wait_exit(spawn(&(struct spawn){ .argv = argv, .log = log }), 120000), 1);
+    assert_true(file_contains(log, "wrong.acl:1: Syntax error"));
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waiting_clients_lose_their_rights),
+        cmocka_unit_test(test_waiting_clients_keep_other_rights),
+        cmocka_unit_test(test_subscribers),
+        cmocka_unit_test(test_monitors),
+        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_aclfile),
+        cmocka_unit_test(test_wrong_aclfile),
+    };
+
+    return RUN_SUITE("users", tests);
+}
