@@ -169,7 +169,11 @@ static void test_aclfile(void **state) {
     redisContext *c, *ada;
 
     (void)state;
-    path_join(path, "%s/users.acl", scratch_dir());
+    /* A server that root starts becomes another user, and writes the file as that user. */
+    path_join(path, "%s/acl", scratch_dir());
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(chmod(path, 0777), 0);
+    path_join(path, "%s/acl/users.acl", scratch_dir());
     write_users(path, "user default on nopass +@all ~* &*\nuser ada on >secret +@all ~ada:*\n");
     server_start(&s, postgres_conninfo(&pg, NULL), options);
     c = client_open_on(&s);
