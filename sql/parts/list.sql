@@ -7,14 +7,7 @@ from (
         select
             r.rank, r.id, r.body,
             256 + octet_length(r.body) as bytes
-        from pgdisque.job as r
-        where r.queue_id = $1::integer
-          and (r.rank, r.id) > ($2::smallint, $3::bigint)
-          and (r.rank, r.id) < ($7::smallint, $8::bigint)
-          and {{queued(r, $6::timestamptz)}}
-        order by r.rank :order, r.id :order
-        limit $5::bigint
-        offset $4::bigint
+        {{elements(:order)}}
     ) as p
 ) as s
 where s.size - s.bytes < $9::bigint

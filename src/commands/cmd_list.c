@@ -199,9 +199,13 @@ static int64_t skipped(const struct range *g, int64_t found) {
     return found < g->limit ? found - g->back : found;
 }
 
-/* Columns: size, rank, id, body. */
+/* Has the result only bodies? */
+static bool is_bodies(const struct range *g) {
+    return g->look.at_front == &op_whole_first;
+}
+
 static struct slice list_element(const struct range *g, const PGresult *rows, int row) {
-    struct slice body = row_bytes(rows, row, COL_LIST_FIRST_BODY);
+    struct slice body = row_bytes(rows, row, is_bodies(g) ? COL_WHOLE_FIRST_BODY : COL_LIST_FIRST_BODY);
 
     queue_note_body(g->look.q, body.len);
     return body;
@@ -256,6 +260,8 @@ static void find_stop(struct range *g) {
 
 /* Called if the range is more than one page. */
 static void begin_pages(struct range *g) {
+    g->look.at_front = &op_list_first;
+    g->look.at_back = &op_list_last;
     g->start = -1;
     g->left = g->offset;
     if (!g->turned) {
@@ -309,8 +315,13 @@ static void place_found(struct range *g, const PGresult *rows) {
     }
 }
 
+/* A result with only bodies is also empty if the range is larger than a page. */
 static bool is_whole(const struct range *g, const PGresult *rows) {
-    return PQntuples(rows) >= g->page.wanted || page_is_last(rows, g->page.rows, g->page.bytes);
+    int n = PQntuples(rows);
+
+    if (n >= g->page.wanted)
+        return true;
+    return is_bodies(g) ? n > 0 && n < g->page.rows : page_is_last(rows, g->page.rows, g->page.bytes);
 }
 
 static void list_list_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -355,8 +366,15 @@ static void list_list_fail(struct task *t, const struct op_error *err) {
 
 READ_OP(op_list_first, "list_first", SQL_LIST_FIRST, list_list_encode, list_list_done, list_list_fail);
 READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_list_encode, list_list_done, list_list_fail);
+READ_OP(op_whole_first, "whole_first", SQL_WHOLE_FIRST, list_list_encode, list_list_done, list_list_fail);
+READ_OP(op_whole_last, "whole_last", SQL_WHOLE_LAST, list_list_encode, list_list_done, list_list_fail);
 
+/* In a client transaction a range that is larger than a page is refused, so the sizes of the rows are needed. */
 static void range_start(struct range *g) {
+    if (!g->one && !list_read_in_txn(&g->look)) {
+        g->look.at_front = &op_whole_first;
+        g->look.at_back = &op_whole_last;
+    }
     page_init(&g->page, g->look.req, g->look.q, g->limit < 0 ? INT64_MAX : g->limit);
     list_read_start(&g->look);
 }

@@ -181,6 +181,20 @@
           .params = { "1", FIRST, "0", "9", NOW, LAST, "1" }, .rows = "258 0 2 \"bb\"" },                    \
         { SQL_LIST_LAST, "between two keys", .jobs = "1/0/1 body=a; 1/0/2 body=b; 1/0/3 body=c",             \
           .params = { "1", "0", "1", "0", "9", NOW, "0", "3", "9999" }, .rows = "257 0 2 \"b\"" },           \
+        { SQL_WHOLE_FIRST,                                                                                   \
+          "the bodies, after the offset",                                                                    \
+          .jobs = "1/0/1 body=aaaa; 1/0/2 body=bb; 1/0/3 body=c",                                            \
+          .params = { "1", FIRST, "1", "9", NOW, LAST, "516" },                                              \
+          .rows = "\"bb\"; \"c\"",                                                                           \
+          .ordered = true },                                                                                 \
+        { SQL_WHOLE_FIRST, "none if they have too many bytes", .jobs = "1/0/1; 1/0/2 body=bb; 1/0/3 body=c", \
+          .params = { "1", FIRST, "1", "9", NOW, LAST, "515" }, .rows = "" },                                \
+        { SQL_WHOLE_LAST,                                                                                    \
+          "the bodies between two keys, the other way round",                                                \
+          .jobs = "1/0/1 body=a; 1/0/2 body=b; 1/0/3 body=c; 1/0/4 body=d",                                  \
+          .params = { "1", "0", "1", "0", "9", NOW, "0", "4", "9999" },                                      \
+          .rows = "\"c\"; \"b\"",                                                                            \
+          .ordered = true },                                                                                 \
         { SQL_FIND_FIRST, "among what is queued; the total is not wanted", .jobs = IN_A_LIST,                \
           .params = { "1", FIRST, "NULL", NOW, "{c}", "0", "NULL", "f" }, .rows = "2 -" },                   \
         { SQL_FIND_FIRST,                                                                                    \

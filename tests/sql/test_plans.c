@@ -60,6 +60,8 @@ static const struct planned planned[] = {
     { SQL_REMOVE_FIRST, 0, "1, 0, 5, 2, now(), '{x}'" },
     { SQL_REMOVE_LAST, 0, "1, 0, 5, 2, now(), '{x}'" },
     { SQL_LIST_FIRST, HOT, "1, 0, 5, 2, 3, now(), 0, 50, 1000" },
+    { SQL_WHOLE_FIRST, HOT, "1, 0, 5, 0, 2, now(), 0, 50, 1000" },
+    { SQL_WHOLE_LAST, HOT, "1, 0, 5, 0, 2, now(), 0, 50, 1000" },
     { SQL_LIST_LAST, HOT, "1, 0, 5, 2, 3, now(), 0, 50, 1000" },
     { SQL_FIND_FIRST, HOT, "1, 0, 5, 10, now(), '{x}', 0, 1, false" },
     { SQL_FIND_LAST, HOT, "1, 0, 5, 10, now(), '{x}', 0, 1, false" },
