@@ -29,8 +29,6 @@
 #include "cluster/node_row.h"
 #include "cluster/peer_queues.h"
 #include "cluster/peers.h"
-#include "commands/cmd_key.h"
-#include "commands/cmd_list.h"
 #include "commands/cmd_multi.h"
 #include "commands/dispatch.h"
 #include "commands/monitor.h"

@@ -6,10 +6,10 @@
 
 #include "base/clock.h"
 #include "base/node.h"
-#include "commands/cmd_key.h"
 #include "commands/dispatch.h"
 #include "config/config.h"
 #include "jobs/bulk_in_txn.h"
+#include "jobs/list_life.h"
 #include "jobs/take_in_txn.h"
 #include "jobs/undelivered.h"
 #include "net/args.h"
@@ -273,7 +273,7 @@ static void pop_none(struct req *r) {
     }
     l = req_alloc(r, sizeof *l);
     *l = (struct life){ .found = on_pop_life, .req = r };
-    key_find_life(l, q);
+    list_find_life(l, q);
 }
 
 static void wrong_count(struct req *r) {

@@ -1,6 +1,4 @@
 /* RENAME RENAMENX: moves all queued jobs of a queue to another queue at once. */
-#include "commands/cmd_key.h"
-
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -14,6 +12,7 @@
 #include "jobs/bulk_in_txn.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
+#include "jobs/list_life.h"
 #include "jobs/take.h"
 #include "queue/job_events.h"
 #include "queue/list_orientation.h"
@@ -181,7 +180,7 @@ static void rename_same(struct req *r, struct queue *q) {
 
     *l = (struct life){ .found = on_rename_life, .req = r };
     if (key_is_in_txn(r))
-        key_find_life(l, q);
+        list_find_life(l, q);
     else
         reply_same(r, queue_is_key(q));
 }

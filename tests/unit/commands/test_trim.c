@@ -10,10 +10,10 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
-#include "commands/cmd_list.h"
 #include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
+#include "jobs/list_read.h"
 
 /* Columns of trim_list.sql. */
 enum { AFTER_RANK = 1, AFTER_ID, PLACE = 4, COUNTED_FROM, CUT };

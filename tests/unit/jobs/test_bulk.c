@@ -11,12 +11,12 @@
 #include "batch/batch.h"
 #include "batch/commit_marker.h"
 #include "batch/operations.h"
-#include "commands/cmd_key.h"
 #include "commands/dispatch.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/bulk.h"
 #include "jobs/expire.h"
+#include "jobs/list_life.h"
 
 /* Columns of empty_list.sql and date_list.sql; of date_list.sql, of rename_list.sql. */
 enum { AFTER_RANK = 1, AFTER_ID, END_RANK, END_ID };

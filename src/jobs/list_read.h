@@ -1,12 +1,12 @@
-#ifndef CMD_LIST_H
-#define CMD_LIST_H
+#ifndef LIST_READ_H
+#define LIST_READ_H
 
 #include "batch/op.h"
 #include "net/request.h"
 #include "queue/queue.h"
 #include "queue/queue_store.h"
 
-/* Reads and changes of list elements that are not at an end. pop.h and push.h have the operations on the
+/* Reads and changes of list elements that are not at an end. take.h and add.h have the operations on the
  * ends. */
 
 /* A list command that searches the list. It is the first member of the struct that the request's data points
@@ -32,6 +32,11 @@ bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, str
 void list_read_start(struct list_read *l);
 /* The consume end. END_RIGHT if no list command has used the queue, as after an LPUSH. */
 enum list_end list_read_consume_end(const struct queue *q);
+/* Sends the task again, for another part of the list. */
+void list_read_send(struct list_read *l);
+/* The key at which the search begins. Other servers may have added jobs before all known jobs, and their messages may
+ * be on the way. Changes of a client transaction are not counted before its end. In both cases it is the lowest key. */
+struct job_key list_read_first_key(const struct list_read *l);
 
 /* Sets the first parameters: the queue, and the key behind which its jobs are. */
 void list_read_encode(struct params *p, const struct list_read *l);

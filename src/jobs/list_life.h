@@ -1,5 +1,5 @@
-#ifndef CMD_KEY_H
-#define CMD_KEY_H
+#ifndef LIST_LIFE_H
+#define LIST_LIFE_H
 
 #include <stdint.h>
 #include "batch/op.h"
@@ -22,6 +22,6 @@ struct life {
 
 /* Finds the latest time at which a queued job of q expires, and calls l->found(). key_may_exist(q) must be
  * true. l is in the data of its request, and lives as long as the request. */
-void key_find_life(struct life *l, struct queue *q);
+void list_find_life(struct life *l, struct queue *q);
 
 #endif

@@ -1,0 +1,132 @@
+/* List commands that search a list: where they begin, and the end of their changes. */
+#include "jobs/list_read.h"
+
+#include <stdlib.h>
+
+#include "base/node.h"
+#include "batch/batch.h"
+#include "batch/commit_marker.h"
+#include "jobs/bulk.h"
+#include "jobs/bulk_in_txn.h"
+#include "queue/list_orientation.h"
+
+enum list_end list_read_consume_end(const struct queue *q) {
+    return q->list.consume_end == END_NONE ? END_RIGHT : q->list.consume_end;
+}
+
+void list_read_send(struct list_read *l) {
+    l->req->task.op = l->from == list_read_consume_end(l->q) ? l->at_front : l->at_back;
+    l->req->task.rows = 1;
+    batch_add(&l->req->task);
+}
+
+static void list_settle(struct list_read *l);
+
+/* The consume end of a queue is still unknown when the queue has just got its row. */
+static void on_list_known(struct row_waiter *p, struct queue *q) {
+    struct list_read *l = CONTAINER_OF(p, struct list_read, row_waiter);
+
+    (void)q;
+    if (l->opening)
+        list_settle(l);
+    else
+        list_read_send(l);
+}
+
+void list_read_fail(struct task *t, const struct op_error *err) {
+    struct list_read *l = REQ_OF_TASK(t)->data;
+
+    l->q->users--;
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
+static void on_list_unknown(struct row_waiter *p, const struct op_error *err) {
+    struct task *t = &CONTAINER_OF(p, struct list_read, row_waiter)->req->task;
+
+    CONTAINER_OF(p, struct list_read, row_waiter)->at_front->fail(t, err);
+}
+
+/* Another server may have set the consume end without a message. An earlier command of the same client
+ * transaction may be about to set it. */
+static void list_settle(struct list_read *l) {
+    l->opening = list_read_in_txn(l) && !queue_is_open(l->q);
+    if (l->opening)
+        queue_wait_for_row(l->q, &l->row_waiter);
+    else if (l->q->list.consume_end == END_NONE && (list_read_in_txn(l) || node_has_peers()))
+        list_orientation_wait(l->q, END_NONE, &l->row_waiter);
+    else
+        list_read_send(l);
+}
+
+void list_read_start(struct list_read *l) {
+    l->row_waiter.go = on_list_known;
+    l->row_waiter.fail = on_list_unknown;
+    list_init(&l->row_waiter.node);
+    l->q->users++;
+    list_settle(l);
+}
+
+bool list_read_init(struct list_read *l, struct req *r, struct op *at_front, struct op *at_back) {
+    struct queue *q = queue_find(r->argv[1]);
+
+    l->req = r;
+    l->q = q;
+    l->at_front = at_front;
+    l->at_back = at_back;
+    l->from = END_LEFT;
+    r->data = l;
+    return key_may_exist(r, q);
+}
+
+struct job_key list_read_first_key(const struct list_read *l) {
+    if (node_has_peers() || list_read_in_txn(l))
+        return (struct job_key){ l->q->id, INT16_MIN, INT64_MIN };
+    return queue_first_key(l->q);
+}
+
+void list_read_encode(struct params *p, const struct list_read *l) {
+    struct job_key first = list_read_first_key(l);
+
+    params_set_int4(p, 0, first.queue_id);
+    params_set_int2(p, 1, first.rank);
+    params_set_int8(p, 2, first.id);
+}
+
+/* ---- changes ---- */
+
+void list_read_encode_change(struct params *p, struct list_read *l) {
+    commit_marker_always(&l->req->task);
+    list_read_encode(p, l);
+}
+
+struct job_key list_read_key(const struct list_read *l, const PGresult *rows, int row) {
+    return row_key(l->q->id, rows, row, COL_REMOVE_FIRST_RANK);
+}
+
+void list_read_count_gone(const struct list_read *l, const PGresult *rows) {
+    size_t count = (size_t)PQntuples(rows);
+    struct job_key *keys = xmalloc((count + 1) * sizeof *keys);
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = list_read_key(l, rows, (int)i);
+        list_job_deleted(keys[i], rows, (int)i, COL_REMOVE_FIRST_READY_AT);
+    }
+    position_remove_keys(&l->q->scan, keys, count);
+    free(keys);
+}
+
+/* The change must not be repeated, and its commit marker could not be read. */
+bool list_read_again(struct task *t, bool unknown) {
+    struct list_read *l = REQ_OF_TASK(t)->data;
+
+    if (!unknown)
+        return true;
+    l->q->users--;
+    req_error(l->req,
+              "UNKNOWN the connection to the database was lost: the command was done, or nothing of it");
+    return false;
+}
+
+int64_t list_index(int64_t index) {
+    return index < -INT32_MAX ? -INT32_MAX : index > INT32_MAX ? INT32_MAX : index;
+}
