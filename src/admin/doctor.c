@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "pg/conninfo_hosts.h"
-#include "pg/db_impl.h"
+#include "pg/db_connect.h"
 #include "pg/session.h"
 #include "sql_gen.h"
 

@@ -7,10 +7,10 @@
 
 #include "base/log.h"
 #include "base/stats.h"
-#include "batch/batch_impl.h"
 #include "batch/commit_marker.h"
 #include "batch/contention.h"
 #include "batch/lost_txn.h"
+#include "batch/txn.h"
 #include "config/config.h"
 
 /* Most operations that there may be. */

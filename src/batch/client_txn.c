@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "batch/batch_impl.h"
 #include "batch/contention.h"
 #include "batch/lost_txn.h"
+#include "batch/txn.h"
 #include "config/config.h"
 
 #define MAX_FAILURES 5

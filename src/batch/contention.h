@@ -2,8 +2,8 @@
 #define CONTENTION_H
 
 #include <stdbool.h>
-#include "batch/batch_impl.h"
 #include "batch/op.h"
+#include "batch/txn.h"
 
 /*
  * Statements that need a row or a table which another session has locked. No statement waits for such a lock

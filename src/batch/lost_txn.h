@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "batch/batch_impl.h"
+#include "batch/txn.h"
 
 void lost_txns_init(void);
 /* The number of lost transactions whose commit markers are being read. */

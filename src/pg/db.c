@@ -1,5 +1,7 @@
 /* Connections to Postgres: non-blocking libpq in pipeline mode, and transactions that end in order. */
-#include "pg/db_impl.h"
+#include "pg/conn.h"
+#include "pg/db_connect.h"
+#include "pg/primary_select.h"
 
 #include <errno.h>
 #include <stdio.h>

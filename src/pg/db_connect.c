@@ -1,5 +1,5 @@
 /* Opens a connection: connect, check for a pooler, identify the host, migrate the schema, prepare the statements. */
-#include "pg/db_impl.h"
+#include "pg/db_connect.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "pg/conn.h"
 #include "pg/conninfo_hosts.h"
 #include "pg/migrate.h"
+#include "pg/primary_select.h"
 #include "pg/session.h"
 
 #define CONNECT_TIMEOUT_US (10 * US_PER_S)

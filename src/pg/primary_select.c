@@ -1,12 +1,14 @@
 /* The selection of the host: all connections use the same primary, and never a former primary. */
+#include "pg/primary_select.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "pg/conn.h"
 #include "pg/conninfo_hosts.h"
-#include "pg/db_impl.h"
 #include "pg/session.h"
 
 /* The time between two rounds of probes of the other hosts. While all connections get results, only every second round

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/node.h"
-#include "batch/batch_impl.h"
 #include "batch/client_txn.h"
 #include "batch/commit_marker.h"
 #include "batch/lost_txn.h"
 #include "batch/operations.h"
+#include "batch/txn.h"
 #include "batch_tasks.h"
 
 /* ---- client transactions of trial tasks ---- */

@@ -1,11 +1,11 @@
-#ifndef DB_IMPL_H
-#define DB_IMPL_H
+#ifndef CONN_H
+#define CONN_H
 
 #include "pg/db.h"
 
 /*
- * Internal declarations of the connection code. db_connect.c opens a connection until it is ready. db.c sends
- * transactions, receives results, and detects lost connections. primary_select.c selects the host.
+ * A connection inside this folder: db.c sends transactions, receives results, and detects lost connections.
+ * db_connect.h opens a connection until it is ready, primary_select.h selects the host.
  */
 extern struct db {
     struct event_base *base;
@@ -40,25 +40,5 @@ bool result_is_error(const PGresult *res);
 
 /* Has the connection waited for a result for QUIET_US? */
 bool conn_hangs(const struct db_conn *conn);
-
-/* The selection of the host. All connections use the same primary, the one with the highest timeline. */
-void place_init(const char *conninfo);
-void place_stop(void);
-/* Sets connection->host to the host for the next try. */
-void place_choose(struct db_conn *conn);
-/* The try has failed: moves to the next host. True if all hosts were tried since a host was accepted. */
-bool place_next(struct db_conn *conn);
-/* May the connection use the host with this result of identify.sql? If not, the connection is closed. */
-bool place_accept(struct db_conn *conn, const PGresult *identity) MUST_CHECK;
-
-/* Begins to connect. */
-void conn_connect(struct db_conn *conn);
-/* Events of a connection that is not ready yet: the socket, and the timer. */
-void conn_connect_step(struct db_conn *conn);
-void conn_connect_timer(struct db_conn *conn);
-/* The value for Postgres' synchronous_commit. */
-const char *durability_setting(enum durability durability);
-/* Sends the statement that sets the durability of the session, or of this transaction only. */
-bool send_durability(PGconn *pg, enum durability durability, bool transaction) MUST_CHECK;
 
 #endif

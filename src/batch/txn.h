@@ -1,5 +1,5 @@
-#ifndef BATCH_IMPL_H
-#define BATCH_IMPL_H
+#ifndef TXN_H
+#define TXN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "batch/op.h"
 #include "pg/db.h"
 
-/* How transactions are built. For the modules of this folder only. */
+/* Transactions, and how batch.c builds them, sends them again and ends their tasks. For the modules of this folder. */
 
 struct part {
     struct op *op;
