@@ -34,6 +34,19 @@ static void *util_checked(void *ptr, size_t size) {
     return ptr;
 }
 
+bool slice_next_word(struct slice *rest, const char *separators, struct slice *word) {
+    size_t from = 0, to;
+
+    while (from < rest->len && rest->ptr[from] != '\0' && strchr(separators, rest->ptr[from]) != NULL)
+        from++;
+    to = from;
+    while (to < rest->len && (rest->ptr[to] == '\0' || strchr(separators, rest->ptr[to]) == NULL))
+        to++;
+    *word = (struct slice){ rest->ptr + from, to - from };
+    *rest = (struct slice){ rest->ptr + to, rest->len - to };
+    return to > from;
+}
+
 /* A size of 0 returns a unique pointer, so that NULL always means failure. */
 void *xmalloc(size_t size) {
     return util_checked(malloc(size == 0 ? 1 : size), size);

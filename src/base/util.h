@@ -30,6 +30,9 @@ bool slice_equal(struct slice a, struct slice b);
 /* Compares with a word and ignores the case of ASCII letters: for commands and options. */
 bool slice_is(struct slice s, const char *word);
 
+/* Takes the next word off *rest: the bytes up to one of the separators. False if there is none. */
+bool slice_next_word(struct slice *rest, const char *separators, struct slice *word);
+
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t size);

@@ -1,5 +1,5 @@
 /* The kinds of options: conversion between text and value, and the allowed values. */
-#include "config/config_impl.h"
+#include "config/config_kind.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #define MAX_ADDRESSES 16
 #define MAX_ADDRESS 63
 #define DEFAULT_KEEPALIVE 60
+#define BLANKS " \t"
 
 static const struct config_name output_classes[] = {
 #define X(id, name) { name, id },
@@ -26,26 +27,6 @@ static bool name_value(const struct config_name *names, struct slice text, int *
         }
     }
     return false;
-}
-
-static bool config_kind_is_blank(char c) {
-    return c == ' ' || c == '\t';
-}
-
-/* Removes the next word from the front of rest. False if there is none. */
-static bool config_kind_next_word(struct slice *rest, struct slice *word) {
-    while (rest->len > 0 && config_kind_is_blank(*rest->ptr)) {
-        rest->ptr++;
-        rest->len--;
-    }
-    word->ptr = rest->ptr;
-    word->len = 0;
-    while (rest->len > 0 && !config_kind_is_blank(*rest->ptr)) {
-        rest->ptr++;
-        rest->len--;
-        word->len++;
-    }
-    return word->len > 0;
 }
 
 /* yes or no */
@@ -338,7 +319,7 @@ static bool parse_addresses(const struct config_option *o, struct slice text, vo
     (void)o;
     struct slice rest = text, word;
     int count = 0;
-    while (config_kind_next_word(&rest, &word)) {
+    while (slice_next_word(&rest, BLANKS, &word)) {
         if (++count > MAX_ADDRESSES || !config_kind_is_address(word))
             return false;
     }
@@ -430,8 +411,8 @@ const struct config_kind config_kind_CONNINFO = {
 static bool parse_limit(struct slice *rest, struct output_limit *limit) {
     struct slice hard, soft, seconds;
     int64_t hard_size, soft_size, soft_seconds;
-    if (!config_kind_next_word(rest, &hard) || !config_kind_next_word(rest, &soft) ||
-        !config_kind_next_word(rest, &seconds))
+    if (!slice_next_word(rest, BLANKS, &hard) || !slice_next_word(rest, BLANKS, &soft) ||
+        !slice_next_word(rest, BLANKS, &seconds))
         return false;
     if (!parse_size(hard, &hard_size) || !parse_size(soft, &soft_size))
         return false;
@@ -449,7 +430,7 @@ static bool config_kind_parse_limits(const struct config_option *o, struct slice
     memcpy(limits, field, sizeof(limits));
     struct slice word;
     int count = 0, class;
-    while (config_kind_next_word(&text, &word)) {
+    while (slice_next_word(&text, BLANKS, &word)) {
         if (!name_value(output_classes, word, &class) || !parse_limit(&text, &limits[class]))
             return false;
         count++;

@@ -13,6 +13,8 @@
 #define SHOWN 64
 #define TEXT_SIZE 1024
 #define NAME_SIZE 32
+/* The bytes between the words of a synopsis. */
+#define SEPARATORS " []|"
 
 /* ---- the synopsis ---- */
 
@@ -64,20 +66,6 @@ static bool next_alternative(struct slice *rest, struct slice *part) {
     return true;
 }
 
-/* Takes the next word; blanks, brackets and bars end words. */
-static bool usage_next_word(struct slice *rest, struct slice *word) {
-    size_t from = 0, to;
-
-    while (from < rest->len && strchr(" []|", rest->ptr[from]) != NULL)
-        from++;
-    to = from;
-    while (to < rest->len && strchr(" []|", rest->ptr[to]) == NULL)
-        to++;
-    *word = (struct slice){ rest->ptr + from, to - from };
-    *rest = (struct slice){ rest->ptr + to, rest->len - to };
-    return to > from;
-}
-
 static bool usage_is_literal(struct slice word) {
     for (size_t i = 0; i < word.len; i++)
         if (islower((unsigned char)word.ptr[i]))
@@ -89,7 +77,7 @@ static bool usage_is_literal(struct slice word) {
 static bool is_family(const struct command *cmd) {
     struct slice rest = synopsis(cmd), word;
 
-    return (cmd->arity == -2 || cmd->args[0] == '[') && usage_next_word(&rest, &word) &&
+    return (cmd->arity == -2 || cmd->args[0] == '[') && slice_next_word(&rest, SEPARATORS, &word) &&
            usage_is_literal(word) && strstr(cmd->args, " | ") != NULL;
 }
 
@@ -103,7 +91,7 @@ static bool usage_is_member(struct slice part, struct slice name) {
     struct slice names = { part.ptr, end == NULL ? part.len : (size_t)(end - part.ptr) };
     struct slice word;
 
-    while (usage_next_word(&names, &word))
+    while (slice_next_word(&names, SEPARATORS, &word))
         if (same_word(word, name))
             return true;
     return false;
@@ -175,7 +163,7 @@ static struct slice nearest_literal(const struct req *r, struct slice word) {
     struct spelling s;
 
     spelling_init(&s, word);
-    while (usage_next_word(&rest, &candidate))
+    while (slice_next_word(&rest, SEPARATORS, &candidate))
         if (usage_is_literal(candidate))
             spelling_offer(&s, candidate);
     return s.nearest;
@@ -211,10 +199,10 @@ static struct slice name_of(const struct req *r, int at) {
     struct slice rest = synopsis_of(r), fixed = fixed_part(rest), word, name = SLICE("");
     int place = 0;
 
-    while (usage_next_word(&rest, &word))
+    while (slice_next_word(&rest, SEPARATORS, &word))
         if (usage_is_literal(word) && at > 1 && same_word(word, r->argv[at - 1]))
             return word;
-    while (usage_next_word(&fixed, &word))
+    while (slice_next_word(&fixed, SEPARATORS, &word))
         if (++place == at && !usage_is_literal(word))
             name = word;
     return name;
@@ -253,7 +241,7 @@ struct slice usage_nearest_member(const struct req *r) {
         const char *end = memchr(part.ptr, ' ', part.len);
 
         names = (struct slice){ part.ptr, end == NULL ? part.len : (size_t)(end - part.ptr) };
-        while (usage_next_word(&names, &word))
+        while (slice_next_word(&names, SEPARATORS, &word))
             spelling_offer(&s, word);
     }
     return s.nearest;
