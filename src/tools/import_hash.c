@@ -5,9 +5,7 @@
 #include <unistd.h>
 #include <sodium.h>
 
-#include "base/json_check.h"
-#include "base/json_field.h"
-#include "base/json_make.h"
+#include "base/json.h"
 #include "tools/import_shape.h"
 
 static struct slice import_hash_field_of(const struct import_element *e, const char *name) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_field.h"
+#include "base/json.h"
 #include "tools/import_shape.h"
 
 #define SIDEKIQ_RETRIES 25 /* number of retries of a job with "retry": true */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_make.h"
+#include "base/json.h"
 #include "tools/import_shape.h"
 #include "tools/redis_reply.h"
 

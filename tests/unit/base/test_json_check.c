@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "base/json_check.h"
+#include "base/json.h"
 
 /* In memory of exactly that size, so that a sanitizer sees a read behind it. */
 static enum json_kind kind(const char *text) {

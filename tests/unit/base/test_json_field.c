@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "base/json_field.h"
+#include "base/json.h"
 
 /* The field q of an object: its text, or what it is instead. The copy has its own end, for the sanitizer. */
 static const char *field(const char *object) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "base/json_make.h"
+#include "base/json.h"
 
 /* The object with that text under "q", or "no text". Valid until the next call. */
 static const char *object(const char *bytes, size_t len) {

@@ -1,0 +1,310 @@
+/* JSON: checks texts, finds single fields of an object, writes objects. */
+#include "base/json.h"
+
+#include <string.h>
+
+struct json_place {
+    const char *at, *end;
+};
+
+/* The next byte; -1 at the end. */
+static int peek(const struct json_place *p) {
+    return p->at < p->end ? (unsigned char)*p->at : -1;
+}
+
+static bool is_blank(int c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void skip_blanks(struct json_place *p) {
+    while (is_blank(peek(p)))
+        p->at++;
+}
+
+static bool json_take(struct json_place *p, int c) {
+    if (peek(p) != c)
+        return false;
+    p->at++;
+    return true;
+}
+
+/* ---- check ---- */
+
+static bool is_digit(int c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool take_digits(struct json_place *p) {
+    const char *begin = p->at;
+
+    while (is_digit(peek(p)))
+        p->at++;
+    return p->at > begin;
+}
+
+static bool json_take_number(struct json_place *p) {
+    json_take(p, '-');
+    if (!json_take(p, '0') && !take_digits(p))
+        return false;
+    if (json_take(p, '.') && !take_digits(p))
+        return false;
+    if (!json_take(p, 'e') && !json_take(p, 'E'))
+        return true;
+    if (!json_take(p, '-'))
+        json_take(p, '+');
+    return take_digits(p);
+}
+
+static bool is_hex(int c) {
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Takes the rest of an escape sequence behind the backslash. */
+static bool take_escape(struct json_place *p) {
+    int c = peek(p);
+
+    if (c == -1 || strchr("\"\\/bfnrtu", c) == NULL)
+        return false;
+    p->at++;
+    for (int i = 0; c == 'u' && i < 4; i++) {
+        if (!is_hex(peek(p)))
+            return false;
+        p->at++;
+    }
+    return true;
+}
+
+static bool take_string(struct json_place *p) {
+    if (!json_take(p, '"'))
+        return false;
+    while (!json_take(p, '"')) {
+        size_t left = (size_t)(p->end - p->at);
+        size_t len = left > 0 ? utf8_character_len((struct slice){ p->at, left }, 0) : 0;
+
+        if (len == 0 || peek(p) < 0x20)
+            return false;
+        if (!json_take(p, '\\'))
+            p->at += len;
+        else if (!take_escape(p))
+            return false;
+    }
+    return true;
+}
+
+static bool take_word(struct json_place *p) {
+    static const char *const words[] = { "true", "false", "null" };
+
+    for (size_t i = 0; i < LENGTH(words); i++) {
+        size_t len = strlen(words[i]);
+
+        if ((size_t)(p->end - p->at) >= len && memcmp(p->at, words[i], len) == 0) {
+            p->at += len;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum json_kind json_take_value(struct json_place *p, int depth);
+
+static bool take_name(struct json_place *p) {
+    skip_blanks(p);
+    if (!take_string(p))
+        return false;
+    skip_blanks(p);
+    return json_take(p, ':');
+}
+
+/* Takes the members of an object or array behind the opening bracket, and the closing bracket. */
+static bool take_members(struct json_place *p, char end, int depth) {
+    skip_blanks(p);
+    if (json_take(p, end))
+        return true;
+    do {
+        if ((end == '}' && !take_name(p)) || json_take_value(p, depth + 1) == JSON_NONE)
+            return false;
+    } while (json_take(p, ','));
+    return json_take(p, end);
+}
+
+/* Takes a value and the blanks around it. */
+static enum json_kind json_take_value(struct json_place *p, int depth) {
+    enum json_kind kind = JSON_NONE;
+
+    skip_blanks(p);
+    if (depth > JSON_DEPTH)
+        return JSON_NONE;
+    if (json_take(p, '{'))
+        kind = take_members(p, '}', depth) ? JSON_OBJECT : JSON_NONE;
+    else if (json_take(p, '['))
+        kind = take_members(p, ']', depth) ? JSON_ARRAY : JSON_NONE;
+    else if (peek(p) == '"')
+        kind = take_string(p) ? JSON_STRING : JSON_NONE;
+    else if (peek(p) == '-' || is_digit(peek(p)))
+        kind = json_take_number(p) ? JSON_NUMBER : JSON_NONE;
+    else
+        kind = take_word(p) ? JSON_WORD : JSON_NONE;
+    skip_blanks(p);
+    return kind;
+}
+
+enum json_kind json_kind_of(struct slice text) {
+    struct json_place p = { text.ptr, text.ptr + text.len };
+    enum json_kind kind = json_take_value(&p, 1);
+
+    return p.at == p.end ? kind : JSON_NONE;
+}
+
+/* ---- search for a field ---- */
+
+static bool take_mark(struct json_place *p, char c) {
+    skip_blanks(p);
+    return json_take(p, c);
+}
+
+static bool skip_string(struct json_place *p) {
+    if (!take_mark(p, '"'))
+        return false;
+    for (; p->at < p->end; p->at++) {
+        if (*p->at == '"') {
+            p->at++;
+            return true;
+        }
+        if (*p->at == '\\' && ++p->at == p->end)
+            return false;
+    }
+    return false;
+}
+
+/* Skips to the bracket that closes the one here. Does not check that the two brackets are of the same kind. */
+static bool skip_nested(struct json_place *p) {
+    for (int depth = 0; p->at < p->end;) {
+        char c = *p->at;
+
+        if (c == '"') {
+            if (!skip_string(p))
+                return false;
+            continue;
+        }
+        p->at++;
+        if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && --depth == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool skip_word(struct json_place *p) {
+    const char *begin = p->at;
+
+    while (p->at < p->end && !is_blank(*p->at) && strchr(",}]\"{[:", *p->at) == NULL)
+        p->at++;
+    return p->at > begin;
+}
+
+static bool skip_value(struct json_place *p, struct slice *value) {
+    bool good;
+
+    skip_blanks(p);
+    if (p->at == p->end)
+        return false;
+    value->ptr = p->at;
+    if (*p->at == '"')
+        good = skip_string(p);
+    else if (*p->at == '{' || *p->at == '[')
+        good = skip_nested(p);
+    else
+        good = skip_word(p);
+    value->len = (size_t)(p->at - value->ptr);
+    return good;
+}
+
+/* Scans the whole object even after a match, so that a truncated object is reported as broken. */
+enum json_found json_field(struct slice object, const char *name, struct slice *value) {
+    struct json_place p = { object.ptr, object.ptr + object.len };
+    enum json_found found = JSON_ABSENT;
+    struct slice key, here, text;
+
+    if (!take_mark(&p, '{'))
+        return JSON_BROKEN;
+    if (!take_mark(&p, '}')) {
+        do {
+            skip_blanks(&p);
+            key.ptr = p.at;
+            if (!skip_string(&p))
+                return JSON_BROKEN;
+            key.len = (size_t)(p.at - key.ptr);
+            if (!take_mark(&p, ':') || !skip_value(&p, &here))
+                return JSON_BROKEN;
+            if (json_plain_string(key, &text) && slice_equal(text, slice_str(name))) {
+                *value = here;
+                found = JSON_FOUND;
+            }
+        } while (take_mark(&p, ','));
+        if (!take_mark(&p, '}'))
+            return JSON_BROKEN;
+    }
+    skip_blanks(&p);
+    return p.at == p.end ? found : JSON_BROKEN;
+}
+
+bool json_plain_string(struct slice value, struct slice *text) {
+    if (value.len < 2 || value.ptr[0] != '"' || memchr(value.ptr, '\\', value.len) != NULL)
+        return false;
+    *text = (struct slice){ value.ptr + 1, value.len - 2 };
+    return true;
+}
+
+/* ---- writing ---- */
+
+static void add_character(struct buf *b, const char *at, size_t len) {
+    unsigned char c = (unsigned char)*at;
+
+    if (c == '"' || c == '\\')
+        buf_append(b, "\\", 1);
+    if (c < 0x20)
+        buf_printf(b, "\\u%04x", c);
+    else
+        buf_append(b, at, len);
+}
+
+static bool add_string(struct buf *b, struct slice text) {
+    buf_append(b, "\"", 1);
+    for (size_t at = 0, len; at < text.len; at += len) {
+        len = utf8_character_len(text, at);
+        if (len == 0)
+            return false;
+        add_character(b, text.ptr + at, len);
+    }
+    buf_append(b, "\"", 1);
+    return true;
+}
+
+static bool json_add_name(struct buf *b, struct slice name) {
+    if (buf_ptr(b)[buf_len(b) - 1] != '{')
+        buf_append(b, ",", 1);
+    if (!add_string(b, name))
+        return false;
+    buf_append(b, ":", 1);
+    return true;
+}
+
+void json_begin(struct buf *b) {
+    buf_append(b, "{", 1);
+}
+
+bool json_add_text(struct buf *b, struct slice name, struct slice text) {
+    return json_add_name(b, name) && add_string(b, text);
+}
+
+bool json_add_value(struct buf *b, struct slice name, struct slice value) {
+    if (json_kind_of(value) == JSON_NONE || !json_add_name(b, name))
+        return false;
+    buf_append(b, value.ptr, value.len);
+    return true;
+}
+
+void json_end(struct buf *b) {
+    buf_append(b, "}", 1);
+}
