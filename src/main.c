@@ -72,7 +72,7 @@
 #include "tools/export_line.h"
 #include "tools/health_line.h"
 #include "tools/import_line.h"
-#include "version.h"
+#include "tools/line_options.h"
 
 #define DRAIN_US (5 * US_PER_S)
 #define CHECK_US (10 * US_PER_S)
@@ -516,15 +516,8 @@ int main(int argc, char **argv) {
         refuse_unknown_word(argv[1]);
     if (!config_parse_args(argc, argv, &action, err, sizeof err))
         refuse(err);
-    if (action == CONFIG_HELP) {
-        config_help(stdout);
+    if (line_print(action))
         return 0;
-    }
-    if (action == CONFIG_VERSION) {
-        printf("pgdisque %s (%s%s)\n", PGDISQUE_VERSION, PGDISQUE_GIT_SHA1,
-               PGDISQUE_GIT_DIRTY ? ", modified" : "");
-        return 0;
-    }
     server.check = action == CONFIG_CHECK;
     if (!server.check) {
         go_to_background();

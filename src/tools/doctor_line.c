@@ -14,26 +14,21 @@
 #include "config/config.h"
 #include "pg/conninfo_hosts.h"
 #include "pg/embedded/postmaster.h"
+#include "tools/line_options.h"
 
 /* The time for the embedded Postgres to take connections, recovery included. */
 #define START_US (60 * US_PER_S)
 #define PAUSE_US (100 * US_PER_MS)
-
-static bool doctor_line_refuse(const char *why) {
-    fprintf(stderr, "pgdisque: %s\n", why);
-    return false;
-}
 
 bool doctor_line_asked(int argc, char **argv) {
     return argc > 1 && strcmp(argv[1], "doctor") == 0;
 }
 
 /* Reads the arguments after "doctor". All except --lines are arguments of the server. */
-static bool doctor_line_read_words(int argc, char **argv, bool *lines, enum config_action *action) {
+static int doctor_line_read_words(int argc, char **argv, bool *lines) {
     char **rest = xcalloc((size_t)argc, sizeof *rest);
     int count = 1;
-    char err[512];
-    bool good;
+    int status;
 
     rest[0] = argv[0];
     for (int i = 2; i < argc; i++) {
@@ -42,9 +37,9 @@ static bool doctor_line_read_words(int argc, char **argv, bool *lines, enum conf
         else
             rest[count++] = argv[i];
     }
-    good = config_parse_args(count, rest, action, err, sizeof err);
+    status = line_read_config("doctor", count, rest, 2);
     free(rest);
-    return good || doctor_line_refuse(err);
+    return status;
 }
 
 /* ---- embedded Postgres ---- */
@@ -79,11 +74,11 @@ static char *private_postgres(struct event_base *base) {
         return running;
     if (!exists) {
         snprintf(err, sizeof err, "there is no private Postgres in %s, and no option database", config.dir);
-        doctor_line_refuse(err);
+        line_refuse("doctor", err, "");
         return NULL;
     }
     if (!embedded_start(base, err, sizeof err)) {
-        doctor_line_refuse(err);
+        line_refuse("doctor", err, "");
         return NULL;
     }
     wait_for_postgres(base, embedded_conninfo());
@@ -126,17 +121,12 @@ static int doctor_line_look(struct event_base *base, bool lines) {
 }
 
 int doctor_line(int argc, char **argv) {
-    enum config_action action;
     struct event_base *base;
     bool lines = false;
-    int status;
+    int status = doctor_line_read_words(argc, argv, &lines);
 
-    if (!doctor_line_read_words(argc, argv, &lines, &action))
-        return 2;
-    if (action == CONFIG_HELP) {
-        config_help(stdout);
-        return 0;
-    }
+    if (status != LINE_RUNS)
+        return status;
     log_set_level(LOG_WARNING_);
     signal(SIGPIPE, SIG_IGN);
     base = event_base_new();

@@ -7,6 +7,7 @@
 #include <hiredis/hiredis.h>
 
 #include "config/config.h"
+#include "tools/line_options.h"
 
 /* The timeout of each step. The server ends HEALTH earlier. */
 #define PATIENCE_S 10
@@ -80,17 +81,10 @@ static int health_line_look(void) {
 }
 
 int health_line(int argc, char **argv) {
-    enum config_action action;
-    char err[512];
+    int status = line_read_config("health", argc - 1, argv + 1, 1);
 
-    if (!config_parse_args(argc - 1, argv + 1, &action, err, sizeof err)) {
-        fprintf(stderr, "pgdisque: %s\n", err);
-        return 1;
-    }
-    if (action == CONFIG_HELP) {
-        config_help(stdout);
-        return 0;
-    }
+    if (status != LINE_RUNS)
+        return status;
     signal(SIGPIPE, SIG_IGN);
     return health_line_look();
 }

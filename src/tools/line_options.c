@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/redis_link.h"
+#include "version.h"
 
 bool line_refuse(const char *subcommand, const char *why, const char *what) {
     fprintf(stderr, "pgdisque %s: %s%s%s\n", subcommand, why, *what != '\0' ? ": " : "", what);
@@ -61,6 +62,32 @@ bool line_options_read(int argc, char **argv, const struct line_option *options,
             return false;
     }
     return true;
+}
+
+bool line_print(enum config_action action) {
+    if (action == CONFIG_HELP)
+        config_help(stdout);
+    else if (action == CONFIG_VERSION)
+        printf("pgdisque %s (%s%s)\n", PGDISQUE_VERSION, PGDISQUE_GIT_SHA1,
+               PGDISQUE_GIT_DIRTY ? ", modified" : "");
+    else
+        return false;
+    return true;
+}
+
+int line_read_config(const char *subcommand, int argc, char **argv, int refused) {
+    enum config_action action;
+    char err[512];
+
+    if (!config_parse_args(argc, argv, &action, err, sizeof err)) {
+        fprintf(stderr, "pgdisque: %s\n", err);
+        return refused;
+    }
+    if (action == CONFIG_CHECK) {
+        line_refuse(subcommand, "this option checks the configuration of a server", "--check");
+        return refused;
+    }
+    return line_print(action) ? 0 : LINE_RUNS;
 }
 
 redisContext *line_connect(const char *subcommand, const char *address, int default_port) {

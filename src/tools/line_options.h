@@ -3,6 +3,7 @@
 
 #include <hiredis/hiredis.h>
 #include "base/util.h"
+#include "config/config.h"
 
 /*
  * The arguments of a subcommand such as import: --options with and without values, and names. Errors are printed to
@@ -25,6 +26,14 @@ bool line_options_read(int argc, char **argv, const struct line_option *options,
 
 /* Prints "pgdisque <subcommand>: why: what" and returns false. */
 bool line_refuse(const char *subcommand, const char *why, const char *what);
+
+/* Prints the text for --help or --version. False if the action is another one. */
+bool line_print(enum config_action action);
+
+/* Reads the arguments of the server for a subcommand; argv[0] is not read. Returns LINE_RUNS, or the exit status if the
+ * subcommand must not run: 0 after --help or --version, `refused` after an error message. --check is refused. */
+#define LINE_RUNS (-1)
+int line_read_config(const char *subcommand, int argc, char **argv, int refused) MUST_CHECK;
 
 /* Connects to an address. NULL after an error message: the address is invalid, or no server answers there. */
 redisContext *line_connect(const char *subcommand, const char *address, int default_port) MUST_CHECK;

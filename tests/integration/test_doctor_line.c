@@ -36,6 +36,18 @@ static void test_nothing_there(void **state) {
     says(out, "error (schema): this database has no tables of pgdisque");
 }
 
+static void test_other_actions(void **state) {
+    const char *out;
+
+    (void)state;
+    assert_int_equal(doctor_line_run(&out, "--version", "--database", "host=/nowhere", NULL), 0);
+    says(out, "pgdisque 0.");
+    assert_null(strstr(out, "connection"));
+    assert_int_equal(doctor_line_run(&out, "--check", "--database", "host=/nowhere", NULL), 2);
+    says(out, "pgdisque doctor: this option checks the configuration of a server: --check");
+    assert_null(strstr(out, "connection"));
+}
+
 /* Of several hosts that which is a primary is looked at. */
 static void test_several_hosts(void **state) {
     const char *database = strchr(server.database, '=') + 1, *out;
@@ -83,9 +95,9 @@ static void test_private_postgres(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),           cmocka_unit_test(test_nothing_there),
-        cmocka_unit_test(test_several_hosts),    cmocka_unit_test(test_dead_jobs),
-        cmocka_unit_test(test_private_postgres),
+        cmocka_unit_test(test_errors),        cmocka_unit_test(test_nothing_there),
+        cmocka_unit_test(test_other_actions), cmocka_unit_test(test_several_hosts),
+        cmocka_unit_test(test_dead_jobs),     cmocka_unit_test(test_private_postgres),
     };
 
     return RUN_SUITE("doctor_line", tests);

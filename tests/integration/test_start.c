@@ -166,6 +166,15 @@ static void test_unknown_word(void **state) {
     says("pgdisque export");
 }
 
+/* A server does not run here: these actions do not look for it. */
+static void test_actions_of_health(void **state) {
+    (void)state;
+    assert_int_equal(RUN("health", "--version", "--port", free_port()), 0);
+    says("pgdisque 0.");
+    assert_int_equal(RUN("health", "--check", "--port", free_port()), 1);
+    says("pgdisque health: this option checks the configuration of a server: --check");
+}
+
 /* ---- daemonize ---- */
 
 static pid_t daemon_pid(void) {
@@ -318,6 +327,7 @@ int main(void) {
         cmocka_unit_test(test_check_beside_a_private_postgres),
         cmocka_unit_test(test_check_tells_who_is_refused),
         cmocka_unit_test(test_unknown_word),
+        cmocka_unit_test(test_actions_of_health),
         cmocka_unit_test_teardown(test_daemon_is_ready, end_daemon),
         cmocka_unit_test_teardown(test_daemon_that_cannot_start, end_daemon),
         cmocka_unit_test(test_systemd_is_told),
