@@ -37,7 +37,7 @@
 #define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
 #define SECOND_TICKS 10
 #define GC_TICKS 100
-#define PRUNE_ROUNDS 6 /* unique keys and groups: once a minute */
+#define PRUNE_TICKS 600 /* unique keys and groups: once a minute */
 /* Counters are saved once a second. With more dead rows than COUNTERS_DEAD + COUNTERS_DEAD_EACH for each queue, they
  * are saved once in COUNTERS_HELD_TICKS. */
 #define COUNTERS_HELD_TICKS 600
@@ -264,44 +264,57 @@ static bool counters_are_due(void) {
     return cron.ticks % (held_back && !counter_audit_is_pending() ? COUNTERS_HELD_TICKS : SECOND_TICKS) == 0;
 }
 
-/* ---- the turn ---- */
-
-static void tick(void) {
-    cron.ticks++;
-    stats_sample(clock_mono());
-    clients_cron();
-    peers_tick();
-    if (cron.ticks % SECOND_TICKS == 0) {
-        ask_clock();
-        dead_rows_ask();
-        commit_marker_forget();
-        standbys_ask();
-        load_retry();
-    }
-    if (load_is_under_way())
-        return;
-    queues_tick();
-    queue_open_again();
-    if (cron.ticks % SECOND_TICKS == 0) {
-        peer_queues_page(dead_rows_of_jobs() <= FULL_WALK_ROWS);
-        groups_look();
-        lease_second();
-        retained_tick();
-    }
-    worker_rows_write();
-    if (cron.ticks % EXPIRY_TICKS == 0)
-        expiry_in_order();
+static void save_counters(void) {
     cron.saving |= counters_are_due();
     if (cron.saving)
         cron.saving = queue_save_counters();
-    if (cron.ticks % GC_TICKS == 0) {
-        if (cron.ticks % (GC_TICKS * PRUNE_ROUNDS) == 0) {
-            add_prune_keys();
-            groups_prune();
-        }
-        patterns_forget_unused();
+}
+
+/* ---- the turn ---- */
+
+static void take_samples(void) {
+    stats_sample(clock_mono());
+}
+
+static void page_queues(void) {
+    peer_queues_page(dead_rows_of_jobs() <= FULL_WALK_ROWS);
+}
+
+/* The periodic work, in its order within a tick. Work that needs the loaded queues is skipped during a load. */
+static const struct periodic {
+    uint32_t ticks; /* once in this number of ticks */
+    bool needs_load;
+    void (*run)(void);
+} periodic[] = {
+    { 1, false, take_samples },
+    { 1, false, clients_cron },
+    { 1, false, peers_tick },
+    { SECOND_TICKS, false, ask_clock },
+    { SECOND_TICKS, false, dead_rows_ask },
+    { SECOND_TICKS, false, commit_marker_forget },
+    { SECOND_TICKS, false, standbys_ask },
+    { SECOND_TICKS, false, load_retry },
+    { 1, true, queues_tick },
+    { 1, true, queue_open_again },
+    { SECOND_TICKS, true, page_queues },
+    { SECOND_TICKS, true, groups_look },
+    { SECOND_TICKS, true, lease_second },
+    { SECOND_TICKS, true, retained_tick },
+    { 1, true, worker_rows_write },
+    { EXPIRY_TICKS, true, expiry_in_order },
+    { 1, true, save_counters },
+    { PRUNE_TICKS, true, add_prune_keys },
+    { PRUNE_TICKS, true, groups_prune },
+    { GC_TICKS, true, patterns_forget_unused },
+    { 1, true, look_at_some_queues },
+};
+
+static void tick(void) {
+    cron.ticks++;
+    for (size_t i = 0; i < LENGTH(periodic); i++) {
+        if (cron.ticks % periodic[i].ticks == 0 && !(periodic[i].needs_load && load_is_under_way()))
+            periodic[i].run();
     }
-    look_at_some_queues();
 }
 
 void cron_turn(void) {
