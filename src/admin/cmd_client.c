@@ -13,8 +13,6 @@
 #include "net/usage.h"
 #include "queue/waiters.h"
 
-#define NOT_AN_INTEGER "ERR value is not an integer or out of range"
-
 /* Longer pauses are refused, so that adding them to the clock cannot overflow. */
 #define PAUSE_MAX_MS (INT64_MAX / US_PER_MS / 2)
 
