@@ -199,7 +199,8 @@ static void warn_of_disabled(void) {
 
     for (size_t i = 0; i < users_count(); i++) {
         if (!all[i]->grants.on)
-            log_notice("acl", "the user %s is off: no client can log in as this user", all[i]->name);
+            log_notice("acl", "the user %s is off: no client can log in as this user",
+                       log_escape(user_name(all[i]), USER_NAME_MAX));
     }
     free(all);
 }

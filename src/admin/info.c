@@ -83,6 +83,10 @@ static void stats_section(struct buf *out) {
                (unsigned long long)stats.jobs_delivered, (unsigned long long)stats.claims_empty);
     buf_printf(out, "total_error_replies:%llu\r\nacl_access_denied_auth:%llu\r\n",
                (unsigned long long)stats.errors_replied, (unsigned long long)stats.auth_failures);
+    buf_printf(
+        out, "acl_access_denied_cmd:%llu\r\nacl_access_denied_key:%llu\r\nacl_access_denied_channel:%llu\r\n",
+        (unsigned long long)stats.denied_commands, (unsigned long long)stats.denied_queues,
+        (unsigned long long)stats.denied_channels);
     buf_printf(out, "pubsub_channels:%zu\r\npubsub_patterns:%zu\r\n", pubsub_topics(PUBSUB_CHANNEL),
                pubsub_topics(PUBSUB_PATTERN));
     buf_append_str(out, "sync_full:0\r\nsync_partial_ok:0\r\nsync_partial_err:0\r\n"

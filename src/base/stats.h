@@ -49,7 +49,9 @@
     X(evicted_clients, "clients closed because memory was over maxmemory")       \
     X(pubsub_dropped, "messages of PUBLISH that were not sent to other servers") \
     X(tls_failures, "TLS handshakes that failed")                                \
-    X(acl_denied, "commands that the rights of a user refused")                  \
+    X(denied_commands, "commands that a user may not run")                       \
+    X(denied_queues, "commands with a queue that a user may not access")         \
+    X(denied_channels, "commands with a channel that a user may not access")     \
     X(auth_failures, "AUTH and HELLO with a wrong password")                     \
     X(errors_replied, "errors replied")
 

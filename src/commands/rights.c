@@ -225,7 +225,9 @@ static void note_denial(const struct req *r, const struct client *c, const struc
     struct slice object =
         why == ACL_DENIED_COMMAND ? slice_str(right_at(call->right)->name) : call->argv[place];
 
-    stats.acl_denied++;
+    stats.denied_commands += why == ACL_DENIED_COMMAND;
+    stats.denied_queues += why == ACL_DENIED_QUEUE;
+    stats.denied_channels += why == ACL_DENIED_CHANNEL;
     rights_note_refusal(c, reason, context, object, user_name(c->user));
 }
 
