@@ -187,7 +187,7 @@ set jit = off as $$
 declare
     place constant record := pgdisque.api_queue(convert_to(queue, 'UTF8'), false);
 begin
-    perform pgdisque.api_require(queue, 'read');
+    perform pgdisque.api_require(queue, 'read', 'write');
     return pgdisque.api_revive(array(
         select d
         from pgdisque.dead_job as d

@@ -30,6 +30,7 @@ void cmd_addjob(struct req *r) {
                     r->argv[3].ptr);
         return;
     }
-    if (args_parse_or_reply(r, 4, &addjob_spec, &a->opt, &end) && args_timeout_or_reply(r, 3, &a->timeout_ms))
+    if (args_parse_or_reply(r, 4, &addjob_spec, &a->opt, &end) &&
+        args_timeout_or_reply(r, 3, &a->timeout_ms) && addjob_allow_or_reply(r, &a->opt))
         add_start(a);
 }

@@ -10,6 +10,7 @@
 #include "net/long_work.h"
 #include "queue/queue.h"
 #include "queue/queue_iter.h"
+#include "queue/queue_rights.h"
 
 /* As in Redis, a list without elements does not exist: see queue_is_key(). */
 static const struct queue *find_key(struct slice name) {
@@ -37,13 +38,45 @@ void cmd_type(struct req *r) {
     req_end(r);
 }
 
+/* Counts the keys of a user with rights on some queues. */
+struct key_count {
+    struct long_work work;
+    struct req *req;
+    uint32_t slot;
+    int64_t count;
+};
+
+static bool count_keys(struct long_work *w) {
+    struct key_count *k = CONTAINER_OF(w, struct key_count, work);
+    struct budget piece = budget_of(LONG_WORK_US);
+
+    for (; k->slot < queue_slots() && !client_has_gone(k->req->client); k->slot++) {
+        const struct queue *q = queue_at(k->slot);
+
+        if (budget_is_over(&piece))
+            return true;
+        k->count += queue_is_key(q) && req_may_queue(k->req, ACL_READ, q->name);
+    }
+    req_int(k->req, k->count);
+    return false;
+}
+
 void cmd_dbsize(struct req *r) {
-    req_int(r, (int64_t)queue_keys());
+    struct key_count *k;
+
+    if (queue_rights_are_all(r)) {
+        req_int(r, (int64_t)queue_keys());
+        return;
+    }
+    k = req_alloc(r, sizeof *k);
+    k->req = r;
+    long_work_begin(&k->work, count_keys);
 }
 
 /* ---- KEYS, SCAN, RANDOMKEY ---- */
 
 struct key_filter {
+    const struct req *req;
     struct slice match; /* ptr NULL: all */
     struct slice type;
 };
@@ -52,12 +85,13 @@ static bool key_is_wanted(const struct queue *q, const void *how) {
     const struct key_filter *f = how;
 
     return queue_is_key(q) && (f->match.ptr == NULL || glob_match(f->match, q->name, false)) &&
-           (f->type.ptr == NULL || slice_is(f->type, "list"));
+           (f->type.ptr == NULL || slice_is(f->type, "list")) && req_may_queue(f->req, ACL_READ, q->name);
 }
 
 void cmd_keys(struct req *r) {
     struct key_filter *filter = req_alloc(r, sizeof *filter);
 
+    filter->req = r;
     filter->match = r->argv[1];
     if (args_patterns_or_reply(r, 1, 1))
         scan_all(r, key_is_wanted, filter, "");
@@ -83,7 +117,7 @@ static const struct arg_option scan_words[] = {
 static const struct arg_spec scan_spec = { scan_words, LENGTH(scan_words), NULL, NULL, NULL };
 
 void cmd_scan(struct req *r) {
-    struct key_scan_options o = { .count = 10 };
+    struct key_scan_options o = { .filter.req = r, .count = 10 };
     struct slice *names;
     int64_t cursor;
     uint32_t slot;
@@ -115,22 +149,30 @@ struct random_key {
     uint32_t looked;
 };
 
+/* name NULL: there is no key. Returns false, as the end of the work. */
+static bool reply_random_key(struct req *r, const struct slice *name) {
+    if (name != NULL)
+        reply_bulk(r, *name);
+    else
+        reply_null_bulk(r);
+    req_end(r);
+    return false;
+}
+
 static bool find_random_key(struct long_work *w) {
     struct random_key *k = CONTAINER_OF(w, struct random_key, work);
-    const struct queue *q = NULL;
+    const struct key_filter all = { .req = k->req };
     struct budget piece = budget_of(LONG_WORK_US);
+    const struct queue *q;
 
-    for (; !queue_is_key(q) && k->looked < queue_slots() && queue_keys() > 0; k->looked++) {
+    for (; k->looked < queue_slots() && queue_keys() > 0; k->looked++) {
         if (budget_is_spent(&piece))
             return true;
         q = queue_at(k->slot++ % queue_slots());
+        if (q != NULL && key_is_wanted(q, &all))
+            return reply_random_key(k->req, &q->name);
     }
-    if (queue_is_key(q))
-        reply_bulk(k->req, q->name);
-    else
-        reply_null_bulk(k->req);
-    req_end(k->req);
-    return false;
+    return reply_random_key(k->req, NULL);
 }
 
 void cmd_randomkey(struct req *r) {

@@ -165,8 +165,13 @@ struct channels {
     size_t count;
 };
 
+/* Other clients' names are shown to users who may subscribe to them. */
+static bool pubsub_may_see(const struct req *r, struct slice name) {
+    return req_may_channel(r, name, false) && pubsub_may_hear(r->user, PUBSUB_CHANNEL, name);
+}
+
 static bool pubsub_is_wanted(const struct req *r, struct slice name) {
-    return r->argc < 3 || glob_match(r->argv[2], name, false);
+    return (r->argc < 3 || glob_match(r->argv[2], name, false)) && pubsub_may_see(r, name);
 }
 
 static bool channels_end(struct channels *ch) {
@@ -211,7 +216,7 @@ static void count_listeners(struct req *r) {
     reply_map(r, (size_t)r->argc - 2);
     for (int i = 2; i < r->argc; i++) {
         reply_bulk(r, r->argv[i]);
-        reply_int(r, (int64_t)pubsub_listeners(r->argv[i]));
+        reply_int(r, pubsub_may_see(r, r->argv[i]) ? (int64_t)pubsub_listeners(r->argv[i]) : 0);
     }
     req_end(r);
 }

@@ -9,6 +9,7 @@
 #include "net/usage.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
+#include "queue/queue_rights.h"
 #include "queue/queue_store.h"
 #include "queue/settings.h"
 
@@ -124,6 +125,8 @@ static bool take_or_reply(struct qconfig *c, int at) {
     int64_t value;
 
     if (is_deadqueue(r, at)) {
+        if (r->argv[at + 1].len > 0 && !queue_rights_allow_or_reply(r, ACL_WRITE, r->argv[at + 1]))
+            return false;
         c->sets_deadqueue = true;
         c->deadqueue = r->argv[at + 1];
         return true;

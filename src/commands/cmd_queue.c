@@ -14,6 +14,7 @@
 #include "queue/queue.h"
 #include "queue/queue_iter.h"
 #include "queue/queue_limits.h"
+#include "queue/queue_rights.h"
 #include "queue/queue_store.h"
 #include "queue/settings.h"
 #include "queue/waiters.h"
@@ -65,18 +66,19 @@ static struct slice unescaped(struct req *r, struct slice name) {
     return (struct slice){ plain, glob_unescape(name, plain) };
 }
 
-/* Sets source to the queue or pattern. Returns NULL, or an error. */
+/* Sets source to the queue or pattern. Returns NULL, or an error. The dispatcher checks no rights on special names. So
+ * for a user with rights on some queues they are all patterns, which match only those queues. */
 static const char *find_source(struct req *r, struct slice name, struct get_source *source) {
     bool special = glob_is_special(name);
 
-    if (!special || !glob_is_pattern(name)) {
+    if (!special || (queue_rights_are_all(r) && !glob_is_pattern(name))) {
         source->q = queue_get(special ? unescaped(r, name) : name);
         queue_show(source->q);
         return NULL;
     }
     if (name.len > PATTERN_MAX)
         return "LIMIT a pattern must be at most 1024 bytes long";
-    source->glob = pattern_use(name);
+    source->glob = pattern_use_by(name, queue_rights_are_all(r) ? NULL : r->user, r->right);
     return source->glob == NULL ? "LIMIT too many patterns are used by other clients" : NULL;
 }
 
@@ -258,6 +260,7 @@ struct op op_running_jobs = {
 /* ---- QSCAN ---- */
 
 struct queue_scan_options {
+    const struct req *req;
     int64_t count;
     int64_t minlen;
     int64_t maxlen;
@@ -302,7 +305,8 @@ static bool queue_is_wanted(const struct queue *q, const void *how) {
     const struct queue_scan_options *o = how;
 
     return q->shown && !q->hidden && (o->minlen < 0 || q->counters.len >= o->minlen) &&
-           (o->maxlen < 0 || q->counters.len <= o->maxlen) && o->importrate <= 0;
+           (o->maxlen < 0 || q->counters.len <= o->maxlen) && o->importrate <= 0 &&
+           req_may_queue(o->req, ACL_READ, q->name);
 }
 
 static int64_t at_least_one(int64_t count) {
@@ -310,7 +314,7 @@ static int64_t at_least_one(int64_t count) {
 }
 
 void cmd_qscan(struct req *r) {
-    struct queue_scan_options o = { .count = 100, .minlen = -1, .maxlen = -1 };
+    struct queue_scan_options o = { .req = r, .count = 100, .minlen = -1, .maxlen = -1 };
     struct slice *names;
     int64_t effort;
     uint32_t slot;

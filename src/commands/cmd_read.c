@@ -12,6 +12,7 @@
 #include "jobs/retained.h"
 #include "net/args.h"
 #include "queue/queue.h"
+#include "queue/queue_rights.h"
 
 static void read_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
@@ -351,6 +352,8 @@ static void start_scan(struct req *r, struct job_scan *s) {
         return;
     }
     if (s->queue.ptr != NULL) {
+        if (!queue_rights_allow_or_reply(r, ACL_READ, s->queue))
+            return;
         s->q = queue_find(s->queue);
         if (s->q == NULL || s->q->id == 0) {
             reply_scan(r, 0);
@@ -442,7 +445,7 @@ static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
             s->stage == STAGE_RETAINED ? job_view_read_retained(rows, i) : job_view_read(rows, i);
 
         s->after = v.key;
-        if (state_matches(s, &v))
+        if (state_matches(s, &v) && queue_rights_cover_id(r, v.key.queue_id))
             read_add_found(r, s, &v);
     }
     if (!more) {

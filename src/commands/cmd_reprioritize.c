@@ -10,6 +10,7 @@
 #include "net/usage.h"
 #include "queue/observer.h"
 #include "queue/queue.h"
+#include "queue/queue_rights.h"
 #include "queue/waiters.h"
 
 /* The result for a key. */
@@ -89,7 +90,7 @@ static void reply_ids(struct req *r) {
 
     reply_array(r, (size_t)r->argc - 2);
     for (int i = 2; i < r->argc; i++) {
-        bool known = jobid_parse(r->argv[i], &key) == JOBID_OK;
+        bool known = jobid_parse(r->argv[i], &key) == JOBID_OK && queue_rights_cover_id(r, key.queue_id);
 
         if (known && job->found)
             reply_id(r, key, job);

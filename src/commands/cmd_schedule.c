@@ -12,6 +12,7 @@
 #include "jobs/schedule.h"
 #include "net/args.h"
 #include "queue/observer.h"
+#include "queue/queue_rights.h"
 
 /* About the bytes of a row without the body. */
 #define ROW_BYTES 300
@@ -92,6 +93,15 @@ static bool read_cron_or_reply(struct req *r, struct slice text, struct cron_exp
     return true;
 }
 
+/* A user with rights on some queues changes only schedules whose queues the user may write to. So the schedule is read
+ * first. */
+static void schedule_change(struct req *r, struct op *op, size_t bytes) {
+    r->task.op = queue_rights_are_all(r) ? op : &op_find_schedule;
+    r->task.rows = 1;
+    r->task.bytes = bytes;
+    batch_add(&r->task);
+}
+
 void cmd_schedule(struct req *r) {
     struct schedule_options opt = {
         .add = ADD_OPTIONS_UNSAID,
@@ -104,6 +114,8 @@ void cmd_schedule(struct req *r) {
 
     if (!args_parse_or_reply(r, 5, spec(), &opt, &end) || !read_cron_or_reply(r, r->argv[2], &cron))
         return;
+    if (!addjob_allow_or_reply(r, &opt.add))
+        return;
     addjob_settle(&opt.add, queue_find(r->argv[3]));
     conflict = addjob_conflict(&opt.add, r->argv[3]);
     if (conflict != NULL) {
@@ -114,10 +126,31 @@ void cmd_schedule(struct req *r) {
     *put = (struct put){ opt, schedule_first(&cron, clock_db()) };
     addjob_keep(r, &put->opt.add);
     r->data = put;
-    r->task.op = &op_put_schedule;
-    r->task.rows = 1;
-    r->task.bytes = r->argv[4].len + ROW_BYTES;
-    batch_add(&r->task);
+    schedule_change(r, &op_put_schedule, r->argv[4].len + ROW_BYTES);
+}
+
+/* True if the schedule that r names belongs to a queue that its user may not write to. */
+static bool belongs_to_other(const struct req *r, const PGresult *rows) {
+    for (int i = 0; i < PQntuples(rows); i++)
+        if (slice_equal(row_bytes(rows, i, COL_LIST_SCHEDULES_NAME), r->argv[1]))
+            return !req_may_queue(r, ACL_WRITE, row_bytes(rows, i, COL_LIST_SCHEDULES_QUEUE));
+    return false;
+}
+
+/* For UNSCHEDULE, such a schedule does not exist. */
+static void schedule_find_done(struct task **tasks, size_t count, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(tasks[0]);
+    bool puts = r->data != NULL;
+
+    (void)count;
+    if (!belongs_to_other(r, rows)) {
+        r->task.op = puts ? &op_put_schedule : &op_drop_schedule;
+        batch_add(&r->task);
+    } else if (puts) {
+        req_error(r, NO_RIGHT_ON_QUEUE);
+    } else {
+        req_int(r, 0);
+    }
 }
 
 static void put_encode(struct params *p, struct task *t) {
@@ -150,6 +183,15 @@ static void schedule_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
+struct op op_find_schedule = {
+    .name = "find_schedule",
+    .stmt = SQL_LIST_SCHEDULES,
+    .conn = CONN_WRITE,
+    .alone = true,
+    .done = schedule_find_done,
+    .fail = schedule_fail,
+};
+
 /* Each request has its own statement, because a name may come twice in a turn. The last request counts. */
 struct op op_put_schedule = {
     .name = "put_schedule",
@@ -164,10 +206,7 @@ struct op op_put_schedule = {
 /* ---- UNSCHEDULE ---- */
 
 void cmd_unschedule(struct req *r) {
-    r->task.op = &op_drop_schedule;
-    r->task.rows = 1;
-    r->task.bytes = r->argv[1].len;
-    batch_add(&r->task);
+    schedule_change(r, &op_drop_schedule, r->argv[1].len);
 }
 
 static void schedule_drop_encode(struct params *p, struct task *t) {
@@ -224,13 +263,23 @@ static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     reply_seconds(r, "last", rows, row, COL_LIST_SCHEDULES_LAST_AT);
 }
 
+static bool schedule_is_shown(const struct req *r, const PGresult *rows, int row) {
+    struct slice queue = row_bytes(rows, row, COL_LIST_SCHEDULES_QUEUE);
+
+    return req_may_queue(r, ACL_READ, queue) || req_may_queue(r, ACL_WRITE, queue);
+}
+
 static void schedule_list_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
+    size_t shown = 0;
 
     (void)count;
-    reply_array(r, (size_t)PQntuples(rows));
     for (int i = 0; i < PQntuples(rows); i++)
-        reply_schedule(r, rows, i);
+        shown += schedule_is_shown(r, rows, i);
+    reply_array(r, shown);
+    for (int i = 0; i < PQntuples(rows); i++)
+        if (schedule_is_shown(r, rows, i))
+            reply_schedule(r, rows, i);
     req_end(r);
 }
 

@@ -14,6 +14,7 @@
 #include "net/args.h"
 #include "queue/lease.h"
 #include "queue/queue.h"
+#include "queue/queue_rights.h"
 
 /* The name of the node for jobs that SQL functions took. */
 #define SQL_NODE "sql"
@@ -36,6 +37,8 @@ void cmd_workers(struct req *r) {
     if (r->argc == 2) {
         const struct queue *q = queue_find(r->argv[1]);
 
+        if (!queue_rights_allow_or_reply(r, ACL_READ, r->argv[1]))
+            return;
         if (q == NULL || q->id == 0) {
             reply_array(r, 0);
             req_end(r);
@@ -83,13 +86,22 @@ static void reply_worker(struct req *r, const PGresult *rows, int row) {
         reply_int(r, (row_time(rows, row, COL_LIST_WORKERS_UNTIL) - clock_db()) / US_PER_MS);
 }
 
+static bool worker_is_shown(const struct req *r, const PGresult *rows, int row) {
+    return req_may_queue(r, ACL_READ, row_bytes(rows, row, COL_LIST_WORKERS_QUEUE));
+}
+
 static void workers_list_done(struct task **tasks, size_t count, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(tasks[0]);
 
+    size_t shown = 0;
+
     (void)count;
-    reply_array(r, (size_t)PQntuples(rows));
     for (int i = 0; i < PQntuples(rows); i++)
-        reply_worker(r, rows, i);
+        shown += worker_is_shown(r, rows, i);
+    reply_array(r, shown);
+    for (int i = 0; i < PQntuples(rows); i++)
+        if (worker_is_shown(r, rows, i))
+            reply_worker(r, rows, i);
     req_end(r);
 }
 
@@ -141,6 +153,8 @@ static const struct arg_spec release_spec = {
 };
 
 static void workers_add_found(struct workers_release *l, struct job_key key, int64_t until) {
+    if (!queue_rights_cover_id(l->r, key.queue_id))
+        return;
     if (l->count == l->cap) {
         l->cap = l->cap == 0 ? 64 : l->cap * 2;
         l->found = xrealloc(l->found, l->cap * sizeof *l->found);

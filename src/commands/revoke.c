@@ -4,6 +4,7 @@
 #include "commands/rights.h"
 #include "net/connection.h"
 #include "net/pubsub.h"
+#include "queue/pattern_index.h"
 
 static bool may_hear_channel(const struct client *c, struct slice name) {
     return user_may_channel(c->user, COMMAND_subscribe, name, false);
@@ -55,6 +56,7 @@ static bool is_cut_off(const struct client *c, bool is_me) {
 void revoke_lost_rights(struct client *me) {
     static const enum client_state states[] = { CLIENT_CLOSING, CLIENT_OPEN };
 
+    patterns_rights_changed();
     for (size_t i = 0; i < LENGTH(states); i++) {
         LIST_EACH_SAFE(node, client_list(states[i])) {
             struct client *c = LIST_ENTRY(node, struct client, in_state);

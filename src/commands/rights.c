@@ -7,6 +7,7 @@
 #include "commands/script.h"
 #include "config/config.h"
 #include "net/client.h"
+#include "queue/pattern_index.h"
 
 struct sub {
     const char *command;
@@ -152,11 +153,18 @@ static void room_for(size_t count) {
     room.places = xrealloc(room.places, count * sizeof *room.places);
 }
 
+/* A pattern of GETJOB matches only queues that the user may read: pattern_use_by(). */
+static bool is_get_pattern(const struct command *cmd, struct slice name) {
+    return cmd->handler == cmd_getjob && glob_is_special(name);
+}
+
 static void note_queues(const struct command *cmd, struct acl_call *call) {
+    size_t count = places_of_keys(cmd, call->argc, call->argv, room.places);
+
     call->queues = room.uses;
-    call->queue_count = places_of_keys(cmd, call->argc, call->argv, room.places);
-    for (size_t i = 0; i < call->queue_count; i++)
-        room.uses[i] = (struct acl_use){ room.places[i], access_of(cmd, i) };
+    for (size_t i = 0; i < count; i++)
+        if (!is_get_pattern(cmd, call->argv[room.places[i]]))
+            room.uses[call->queue_count++] = (struct acl_use){ room.places[i], access_of(cmd, i) };
 }
 
 /* No command has both queues and channels. */

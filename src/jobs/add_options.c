@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/node.h"
 #include "batch/replication_state.h"
+#include "queue/queue_rights.h"
 #include "queue/settings.h"
 
 #define UNIQUE_MAX 512
@@ -105,6 +106,10 @@ void addjob_keep(struct req *r, struct add_options *o) {
     copy = req_alloc(r, o->deadqueue.len + 1);
     memcpy(copy, o->deadqueue.ptr, o->deadqueue.len);
     o->deadqueue.ptr = copy;
+}
+
+bool addjob_allow_or_reply(struct req *r, const struct add_options *o) {
+    return o->deadqueue.len == 0 || queue_rights_allow_or_reply(r, ACL_WRITE, o->deadqueue);
 }
 
 /* Reject option combinations that can have no effect. */

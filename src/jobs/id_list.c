@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "queue/job_events.h"
 #include "queue/lease.h"
+#include "queue/queue_rights.h"
 
 /* Bytes that an ID counts for in task.bytes. Most commands have one ID, and none has many. */
 #define ID_BYTES 48
@@ -27,6 +28,8 @@ static bool parse_or_reply(struct req *r, int from, int to, bool tokens) {
     for (int i = from; i < to; i++) {
         switch (parse(r->argv[i], tokens, &ids->keys[ids->count], &token)) {
         case JOBID_OK:
+            if (!queue_rights_cover_id(r, ids->keys[ids->count].queue_id))
+                break; /* as an unknown job */
             if (token != 0)
                 set_token(r, ids, max, token);
             ids->count++;

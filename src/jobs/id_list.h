@@ -39,7 +39,8 @@ struct job_ids {
     "STALE the job was put back or delivered again since that token was given: nothing was done"
 
 /* Parses the IDs in argv[from .. to) into r->data, and sets the rows of the task. All are checked first. False if an
- * argument is not an ID: -BADID was replied. IDs that no server of this database made are left out, as unknown jobs. */
+ * argument is not an ID: -BADID was replied. IDs that no server of this database made are left out, as
+ * unknown jobs. So are IDs of jobs whose queue the user may not read. */
 bool job_ids_or_reply(struct req *r, int from, int to) MUST_CHECK;
 /* The same. Each ID may be followed by a token. */
 bool job_ids_tokens_or_reply(struct req *r, int from, int to) MUST_CHECK;

@@ -15,6 +15,7 @@
 #include "jobs/undelivered.h"
 #include "queue/list_orientation.h"
 #include "queue/pattern_index.h"
+#include "queue/queue_rights.h"
 
 struct take_in_txn {
     struct req *req;
@@ -88,6 +89,8 @@ void get_in_txn(struct req *r, int first, int64_t count, unsigned form) {
             return;
         }
         n->queues[i] = get_in_txn_find_queue(r, name);
+        if (!queue_rights_allow_or_reply(r, ACL_READ, n->queues[i]->name))
+            return;
     }
     if (has_limited(n)) {
         req_error(r, "ERR GETJOB in a transaction takes no jobs from queues with limits");

@@ -2,6 +2,7 @@
 #include "net/pubsub.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/match.h"
@@ -263,6 +264,25 @@ static void form_free(struct form *f) {
         message_release(f->shared);
 }
 
+/* The right of the command that subscribes. */
+static unsigned right_to_subscribe(enum pubsub_kind kind) {
+    static const char *const names[PUBSUB_KINDS] = { "subscribe", "psubscribe" };
+    static int rights[PUBSUB_KINDS] = { -1, -1 };
+
+    if (rights[kind] < 0)
+        rights[kind] = right_find(slice_str(names[kind]));
+    return (unsigned)rights[kind];
+}
+
+bool pubsub_may_hear(const struct user *u, enum pubsub_kind kind, struct slice channel) {
+    size_t len = sizeof EVENTS_PREFIX - 1;
+
+    if (u == NULL || u->all || channel.len < len || memcmp(channel.ptr, EVENTS_PREFIX, len) != 0)
+        return true;
+    return user_may_queue(u, right_to_subscribe(kind), ACL_READ,
+                          (struct slice){ channel.ptr + len, channel.len - len });
+}
+
 static size_t deliver_to(struct topic *t, bool pattern, struct slice channel, struct slice message) {
     struct form forms[2] = { 0 };
     size_t count = 0;
@@ -271,7 +291,8 @@ static size_t deliver_to(struct topic *t, bool pattern, struct slice channel, st
         struct client *c = LIST_ENTRY(node, struct subscription, in_topic)->key.of->client;
         struct form *form;
 
-        if (c == NULL || c->state != CLIENT_OPEN)
+        if (c == NULL || c->state != CLIENT_OPEN ||
+            !pubsub_may_hear(c->user, pattern ? PUBSUB_PATTERN : PUBSUB_CHANNEL, channel))
             continue;
         form = &forms[c->proto == 3];
         if (!form->made) {

@@ -22,6 +22,10 @@ enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_KINDS };
 #define PUBSUB_PATTERNS_ALL 65536
 #define PUBSUB_PATTERN_BYTES ((size_t)1024 * 1024)
 
+/* Channels of job events: this prefix, and then the name of the queue. Their messages reach only users who may read the
+ * queue. */
+#define EVENTS_PREFIX "__job__:"
+
 /* tell_others passes a message of pubsub_publish() to the peers. */
 void pubsub_init(void (*tell_others)(struct slice channel, struct slice message));
 
@@ -43,6 +47,9 @@ size_t pubsub_count(const struct client *c, enum pubsub_kind kind);
 size_t pubsub_deliver(struct slice channel, struct slice message);
 /* The same, and passes the message to the peers if it is not too large. */
 size_t pubsub_publish(struct slice channel, struct slice message);
+
+/* True if messages of the channel reach the user, as far as the rights on queues matter. NULL: the server itself. */
+bool pubsub_may_hear(const struct user *u, enum pubsub_kind kind, struct slice channel);
 
 /* The number of names or patterns with subscribers. */
 size_t pubsub_topics(enum pubsub_kind kind);

@@ -14,7 +14,7 @@ static const char *const names[] = {
 void event_of_id(const struct queue *q, enum job_event event, struct slice id) {
     struct buf channel = { 0 }, message = { 0 };
 
-    buf_append_str(&channel, "__job__:");
+    buf_append_str(&channel, EVENTS_PREFIX);
     buf_append(&channel, q->name.ptr, q->name.len);
     buf_printf(&message, "%s %.*s", names[event], (int)id.len, id.ptr);
     (void)pubsub_publish((struct slice){ buf_ptr(&channel), buf_len(&channel) },

@@ -23,7 +23,7 @@ static struct {
     struct list unsettled;
     struct long_work work; /* settles the patterns, one after the other */
     bool works;
-    void (*on_settled)(void);
+    void (*on_settled)(struct glob *g);
     uint64_t waiting[GLOB_WORDS]; /* set of the indexes of patterns with waiters */
     size_t waiting_count;         /* number of these patterns */
     /* set of the indexes of queues that may have jobs; maintained while there are patterns */
@@ -37,7 +37,7 @@ void globs_init(void) {
     patterns.works = false;
 }
 
-void globs_on_settled(void (*fn)(void)) {
+void globs_on_settled(void (*fn)(struct glob *g)) {
     patterns.on_settled = fn;
 }
 
@@ -110,7 +110,8 @@ size_t glob_unescape(struct slice name, char *out) {
 /* ---- matches ---- */
 
 static void pattern_index_compare(struct glob *g, struct queue *q) {
-    bool fits = !q->hidden && glob_match(g->text, q->name, false);
+    bool fits = !q->hidden && glob_match(g->text, q->name, false) &&
+                (g->user == NULL || user_may_queue(g->user, g->right, ACL_READ, q->name));
 
     if (q->matches.patterns == NULL)
         q->matches.patterns = xcalloc(GLOB_WORDS, sizeof *q->matches.patterns);
@@ -165,7 +166,9 @@ static void glob_free(struct glob *g) {
     if (g->slot < patterns.first_free)
         patterns.first_free = g->slot;
     free(g->queues);
-    free((char *)g->text.ptr);
+    free(g->key);
+    if (g->user != NULL)
+        user_release(g->user);
     free(g);
 }
 
@@ -207,7 +210,7 @@ static bool pattern_index_settle(struct long_work *w) {
             return true;
         list_remove(&g->unsettled);
         if (patterns.on_settled != NULL)
-            patterns.on_settled();
+            patterns.on_settled(g);
     }
     patterns.works = !list_empty(&patterns.unsettled);
     return patterns.works;
@@ -221,30 +224,64 @@ static void begin_settling(struct glob *g) {
     long_work_begin(&patterns.work, pattern_index_settle);
 }
 
-static struct glob *glob_new(struct slice text) {
+/* Bytes of the key before the text. */
+#define KEY_USER sizeof(struct user *)
+
+static struct glob *glob_new(const char *key, size_t len, struct user *user, unsigned right) {
     uint32_t slot = pattern_index_free_slot();
     struct glob *g;
 
     if (slot == PATTERNS_MAX)
         return NULL;
     g = xcalloc(1, sizeof *g);
-    g->text = (struct slice){ xmemdup(text.ptr, text.len), text.len };
+    g->key = xmemdup(key, KEY_USER + len);
+    g->text = (struct slice){ g->key + KEY_USER, len };
+    g->user = user == NULL ? NULL : user_hold(user);
+    g->right = right;
     g->slot = slot;
     list_init(&g->idle);
     list_init(&g->unsettled);
     list_init(&g->waiters);
     patterns.slots[slot] = g;
-    HASH_ADD_KEYPTR(by_text, patterns.by_text, g->text.ptr, g->text.len, g);
+    HASH_ADD_KEYPTR(by_text, patterns.by_text, g->key, KEY_USER + len, g);
     begin_settling(g);
     return g;
 }
 
+/* No queue matches until the pattern is settled again. */
+static void glob_compare_again(struct glob *g) {
+    for (uint32_t at = 0; at < g->words * BITS; at++)
+        if (g->queues[at / BITS] & (UINT64_C(1) << at % BITS))
+            pattern_index_set_bit(queue_at(at)->matches.patterns, g->slot, false);
+    if (g->queues != NULL)
+        memset(g->queues, 0, g->words * sizeof *g->queues);
+    g->compared = 0;
+    if (glob_is_settled(g))
+        begin_settling(g);
+}
+
+void patterns_rights_changed(void) {
+    struct glob *g, *next;
+
+    HASH_ITER(by_text, patterns.by_text, g, next) {
+        if (g->user != NULL)
+            glob_compare_again(g);
+    }
+}
+
 struct glob *pattern_use(struct slice text) {
+    return pattern_use_by(text, NULL, 0);
+}
+
+struct glob *pattern_use_by(struct slice text, struct user *user, unsigned right) {
+    static char key[KEY_USER + PATTERN_MAX];
     struct glob *g;
 
-    HASH_FIND(by_text, patterns.by_text, text.ptr, text.len, g);
+    memcpy(key, &user, KEY_USER);
+    memcpy(key + KEY_USER, text.ptr, text.len);
+    HASH_FIND(by_text, patterns.by_text, key, KEY_USER + text.len, g);
     if (g == NULL)
-        g = glob_new(text);
+        g = glob_new(key, text.len, user, right);
     if (g == NULL)
         return NULL;
     g->users++;

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "acl/user.h"
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/util.h"
@@ -24,7 +25,10 @@
 
 struct glob {
     UT_hash_handle by_text;
+    char *key; /* the pointer `user`, and then the text */
     struct slice text;
+    struct user *user;     /* the queues must also be readable by this user; NULL: all queues */
+    unsigned right;        /* the right of the user's command; acl/right.h */
     struct list unsettled; /* in the list of patterns that are not settled, the oldest first */
     uint32_t compared;     /* it has been compared with the queues of smaller index */
     uint32_t slot;         /* its bit in the sets of queues */
@@ -43,7 +47,7 @@ struct glob {
 
 void globs_init(void);
 /* Registers a function that is called after a pattern has been settled. */
-void globs_on_settled(void (*fn)(void));
+void globs_on_settled(void (*fn)(struct glob *g));
 
 /* True if the name contains * or ?. Other names are taken literally, with every backslash. */
 bool glob_is_special(struct slice name);
@@ -53,8 +57,13 @@ bool glob_is_pattern(struct slice name);
  * bytes. Returns the length. */
 size_t glob_unescape(struct slice name, char *out);
 
-/* Finds or creates the pattern, and keeps it until pattern_leave(). NULL if PATTERNS_MAX patterns are in use. */
+/* Finds or creates the pattern of at most PATTERN_MAX bytes, and keeps it until pattern_leave(). NULL if PATTERNS_MAX patterns are in use. */
 struct glob *pattern_use(struct slice text);
+/* The same for a user with rights on some queues: the pattern matches only queues that the user may read by a command
+ * with that right. NULL: a user with all rights. */
+struct glob *pattern_use_by(struct slice text, struct user *user, unsigned right);
+/* The rights of users have changed: compares their patterns with all queues again. */
+void patterns_rights_changed(void);
 void pattern_leave(struct glob *g);
 /* True if the pattern has been compared with all queues. Before that, pattern_find() may miss some. */
 static inline bool glob_is_settled(const struct glob *g) {

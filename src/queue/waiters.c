@@ -21,7 +21,7 @@ static struct {
     size_t blocked;
 } waiters;
 
-static void on_settled(void);
+static void on_settled(struct glob *glob);
 static void on_timeout(struct timer *t);
 
 void waiters_init(void) {
@@ -225,7 +225,10 @@ static bool is_settled(const struct get *g) {
     return true;
 }
 
-static void on_settled(void) {
+/* A pattern that was settled before has waiters. */
+static void on_settled(struct glob *glob) {
+    if (glob->waiter_count > 0)
+        (void)pattern_find(glob, signal_only);
     LIST_EACH_SAFE(node, &waiters.unsettled) {
         struct get *g = LIST_ENTRY(node, struct get, in_fresh);
 

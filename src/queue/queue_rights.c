@@ -1,0 +1,20 @@
+/* Checks rights on queues that commands find in IDs, options and rows. */
+#include "queue/queue_rights.h"
+
+#include "queue/queue.h"
+
+bool queue_rights_cover_id(const struct req *r, int32_t queue_id) {
+    const struct queue *q;
+
+    if (queue_rights_are_all(r))
+        return true;
+    q = queue_find_id(queue_id);
+    return q != NULL && req_may_queue(r, ACL_READ, q->name);
+}
+
+bool queue_rights_allow_or_reply(struct req *r, unsigned access, struct slice queue) {
+    if (req_may_queue(r, access, queue))
+        return true;
+    req_error(r, NO_RIGHT_ON_QUEUE);
+    return false;
+}

@@ -1,0 +1,210 @@
+/* Rights on queues, on the ways to a queue that no argument names: patterns, events, options, schedules, transactions. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static redisContext *admin, *tenant;
+
+static redisContext *as_tenant(void) {
+    redisContext *c = client_open();
+
+    expect(c, "+OK", "AUTH tenant secret");
+    return c;
+}
+
+static void rules(const char *text) {
+    assert_string_equal(ask(admin, text_of("ACL SETUSER tenant %s", text)), "+OK");
+}
+
+/* The tenant has the queues own:*. */
+static int begin(void **state) {
+    (void)state;
+    admin = client_open();
+    assert_string_equal(ask(admin, "ACL SETUSER tenant reset on >secret ~own:* &* +@all -@admin"), "+OK");
+    tenant = as_tenant();
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    redisFree(tenant);
+    redisFree(admin);
+    return 0;
+}
+
+/* ---- patterns ---- */
+
+static void wait_with(struct wire *w, const char *pattern) {
+    raw_open(w);
+    wire_words(w, "AUTH", "tenant", "secret", NULL);
+    raw_expect(w, "+OK");
+    wire_words(w, "GETJOB", "FROM", pattern, NULL);
+    EVENTUALLY(raw_waits(w, admin));
+}
+
+static void expect_job(struct wire *w, const char *queue, const char *id) {
+    raw_expect(w, text_of("[[\"%s\" \"%s\" \"x\"]]", queue, id));
+}
+
+static void test_patterns_take_from_own_queues(void **state) {
+    const char *other = add_job(admin, "strange:1", "x", ""), *id = add_job(admin, "own:1", "x", "");
+
+    (void)state;
+    assert_string_equal(get_job(tenant, "*", "x"), id);
+    assert_true(queue_is_empty(tenant, "*"));
+    assert_true(queue_is_empty(tenant, "strange:?"));
+    expect_start(tenant, "-NOPERM", "GETJOB NOHANG FROM own:1 strange:1");
+    assert_string_equal(get_job(admin, "strange:*", "x"), other);
+}
+
+/* A name in which a backslash precedes * is compared after the backslash is removed. */
+static void test_escaped_names(void **state) {
+    const char *id;
+
+    (void)state;
+    add_job(admin, "strange:*", "x", "");
+    assert_true(queue_is_empty(tenant, "strange:\\*"));
+    id = add_job(admin, "own:*", "x", "");
+    add_job(admin, "own:2", "x", "");
+    assert_string_equal(get_job(tenant, "own:\\*", "x"), id);
+    assert_true(queue_is_empty(tenant, "own:\\*"));
+    get_job(admin, "strange:\\*", "x");
+    get_job(admin, "own:2", "x");
+}
+
+/* Queues that are made while the client waits. */
+static void test_waiting_with_a_pattern(void **state) {
+    const char *other, *id;
+    struct wire w;
+
+    (void)state;
+    wait_with(&w, "*");
+    other = add_job(admin, "strange:new", "x", "");
+    id = add_job(admin, "own:new", "x", "");
+    expect_job(&w, "own:new", id);
+    wire_close(&w);
+    assert_string_equal(get_job(admin, "strange:new", "x"), other);
+}
+
+/* A right that comes brings jobs that are there. A right that goes keeps the jobs of its queues. */
+static void test_waiting_while_rights_change(void **state) {
+    const char *id = add_job(admin, "more:1", "x", ""), *other;
+    struct wire w;
+
+    (void)state;
+    wait_with(&w, "*");
+    rules("~more:*");
+    expect_job(&w, "more:1", id);
+    wire_words(&w, "GETJOB", "FROM", "*", NULL);
+    EVENTUALLY(raw_waits(&w, admin));
+    rules("resetkeys ~own:*");
+    other = add_job(admin, "more:2", "x", "");
+    id = add_job(admin, "own:3", "x", "");
+    expect_job(&w, "own:3", id);
+    wire_close(&w);
+    assert_string_equal(get_job(admin, "more:2", "x"), other);
+}
+
+/* ---- events ---- */
+
+static void test_events_of_own_queues(void **state) {
+    const char *id;
+    struct wire w;
+
+    (void)state;
+    expect(admin, "+OK", "QCONFIG own:e SET events 1");
+    expect(admin, "+OK", "QCONFIG strange:e SET events 1");
+    raw_open(&w);
+    wire_words(&w, "AUTH", "tenant", "secret", NULL);
+    raw_expect(&w, "+OK");
+    wire_words(&w, "PSUBSCRIBE", "*", NULL);
+    raw_expect(&w, "[\"psubscribe\" \"*\" :1]");
+    wire_words(&w, "SUBSCRIBE", "__job__:strange:e", NULL);
+    raw_expect(&w, "[\"subscribe\" \"__job__:strange:e\" :2]");
+    add_job(admin, "strange:e", "x", "");
+    expect(admin, ":1", "PUBLISH news x");
+    raw_expect(&w, "[\"pmessage\" \"*\" \"news\" \"x\"]");
+    id = add_job(admin, "own:e", "x", "");
+    raw_expect(&w, text_of("[\"pmessage\" \"*\" \"__job__:own:e\" \"added %s\"]", id));
+    expect(tenant, "[]", "PUBSUB CHANNELS");
+    expect(tenant, "[\"__job__:strange:e\" :0]", "PUBSUB NUMSUB __job__:strange:e");
+    wire_close(&w);
+    get_job(admin, "own:e", "x");
+    get_job(admin, "strange:e", "x");
+}
+
+/* ---- schedules ---- */
+
+static void test_schedules_of_other_queues(void **state) {
+    (void)state;
+    expect(admin, "+OK", "SCHEDULE theirs @hourly strange:s x");
+    expect_start(tenant, "-NOPERM", "SCHEDULE theirs @hourly own:s x");
+    expect(tenant, ":0", "UNSCHEDULE theirs");
+    expect(tenant, "[]", "SCHEDULES");
+    expect(tenant, "+OK", "SCHEDULE mine @hourly own:s x");
+    expect(tenant, "+OK", "SCHEDULE mine @daily own:t x");
+    expect_start(tenant, "[[\"name\" \"mine\" \"cron\" \"@daily\" \"queue\" \"own:t\"", "SCHEDULES");
+    expect(tenant, ":1", "UNSCHEDULE mine");
+    assert_non_null(strstr(ask(admin, "SCHEDULES"), "strange:s"));
+    expect(admin, ":1", "UNSCHEDULE theirs");
+}
+
+/* ---- jobs of workers ---- */
+
+static void test_release_keeps_jobs_of_other_queues(void **state) {
+    const char *own = add_job(admin, "own:w", "x", "RETRY 9999"),
+               *other = add_job(admin, "strange:w", "x", "RETRY 9999");
+
+    (void)state;
+    expect(admin, "+OK", "CLIENT SETNAME holder");
+    get_job(admin, "own:w", "x");
+    get_job(admin, "strange:w", "x");
+    expect(tenant, ":1", "RELEASE WORKER holder");
+    assert_string_equal(job_field(admin, own, "state"), "queued");
+    assert_string_equal(job_field(admin, other, "state"), "active");
+    expect(admin, ":2", "DELJOB %s %s", own, other);
+}
+
+/* ---- transactions, IDs of unique jobs ---- */
+
+static void test_transactions(void **state) {
+    (void)state;
+    expect(tenant, "+OK", "MULTI");
+    expect_start(tenant, "-NOPERM", "ADDJOB strange:q x 0");
+    expect_start(tenant, "-EXECABORT", "EXEC");
+    add_job(admin, "strange:*", "x", "");
+    expect(tenant, "+OK", "MULTI");
+    expect(tenant, "+QUEUED", "GETJOB NOHANG FROM strange:\\*");
+    expect_start(tenant, "-EXECABORT", "EXEC");
+    get_job(admin, "strange:\\*", "x");
+}
+
+/* One of several IDs belongs to another queue. */
+static void test_lists_of_ids(void **state) {
+    const char *own = add_job(admin, "own:i", "x", ""), *other = add_job(admin, "strange:i", "x", "");
+
+    (void)state;
+    expect(tenant, ":1", "ACKJOB %s %s", other, own);
+    expect(tenant, "[nil]", "REPRIORITIZE 3 %s", other);
+    expect(admin, ":1", "ACKJOB %s", other);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_patterns_take_from_own_queues),
+        TEST(test_escaped_names),
+        TEST(test_waiting_with_a_pattern),
+        TEST(test_waiting_while_rights_change),
+        TEST(test_events_of_own_queues),
+        TEST(test_schedules_of_other_queues),
+        TEST(test_release_keeps_jobs_of_other_queues),
+        TEST(test_transactions),
+        TEST(test_lists_of_ids),
+    };
+
+    return RUN_SUITE("queue_rights", tests);
+}
