@@ -283,11 +283,13 @@ static void test_a_limit_that_leaves_nothing(void **state) {
  * served, who comes waits; when some have left, the database gets its files before all who wait. */
 static void test_no_files_at_all(void **state) {
     struct rlimit before, none;
+    /* prlimit() demands the same user. */
+    const char *const options[] = { "--user", "root", NULL };
     struct server s;
     redisContext *c;
 
     (void)state;
-    server_start(&s, postgres_conninfo(&pg, NULL), NULL);
+    server_start(&s, postgres_conninfo(&pg, NULL), options);
     c = client_open_on(&s);
     crowd_connect(&s, 100);
     crowd_ask(100, ping, "+PONG\r\n");
