@@ -35,7 +35,7 @@ declare
     ends text[];
     group_queues integer[];
     group_keys bytea[];
-    graves integer[];
+    dead_queue_ids integer[];
 begin
     ids := pgdisque.api_permitted(ids, 'read');
     with gone as (
@@ -102,11 +102,11 @@ begin
           and k.token in (0, pgdisque.api_token(d.nacks, d.additional_deliveries))
         returning d.queue_id
     )
-    select array_agg(g.queue_id) into graves from gone as g;
+    select array_agg(g.queue_id) into dead_queue_ids from gone as g;
     -- The servers count the dead jobs of these queues again.
     perform pgdisque.api_tell(
         ends || pgdisque.api_next_in_groups(group_queues, group_keys, changed_at)
-        || array(select distinct 'd' || g from unnest(graves) as g));
-    return pgdisque.api_tell_changed(jobs, 'gone', changed_at) + coalesce(cardinality(graves), 0);
+        || array(select distinct 'd' || g from unnest(dead_queue_ids) as g));
+    return pgdisque.api_tell_changed(jobs, 'gone', changed_at) + coalesce(cardinality(dead_queue_ids), 0);
 end
 $$;

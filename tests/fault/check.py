@@ -10,7 +10,7 @@ import collections
 import features
 from history import FOREVER, ORDERED, History, internal_id
 import keys
-from nemesis import SERVER
+from faults import SERVER
 
 S = 1000000
 # Between two replies that the server wrote one after the other, as the clients see it.
@@ -112,7 +112,7 @@ class Checker:
             self.wrong("I2", "a body that nobody sent", ops=[delivery.op])
         for job in self.jobs:
             for d in job.deliveries:
-                if d.queue not in (job.queue, job.grave or job.queue) or d.queue not in d.op.args[2]:
+                if d.queue not in (job.queue, job.deadqueue or job.queue) or d.queue not in d.op.args[2]:
                     self.wrong("I2", f"delivered from queue {d.queue}", job)
             if job.deliveries and job.op.kind == "f" and not job.op.reply.startswith("NOREPL"):
                 self.wrong("I2", "delivered although ADDJOB was refused", job)
@@ -121,7 +121,7 @@ class Checker:
 
     def check_ids(self):
         for job in self.jobs:
-            if len(job.ids) > (2 if job.grave else 1):
+            if len(job.ids) > (2 if job.deadqueue else 1):
                 self.wrong("I3", f"one job under {len(job.ids)} IDs", job)
             if any(self.history.by_id[job_id] is not job for job_id in job.ids):
                 self.wrong("I3", "an ID of two jobs", job)
@@ -145,7 +145,7 @@ class Checker:
         if gone:
             counts["jobs acknowledged"] += 1
             self.check_ack_known(job)
-        elif job.attempts and not job.grave and internal_id(job.op.reply) in self.dead:
+        elif job.attempts and not job.deadqueue and internal_id(job.op.reply) in self.dead:
             counts["jobs dead"] += 1
         elif job.ttl_us != FOREVER:
             counts["jobs expired"] += 1

@@ -7,17 +7,17 @@
 #include <unistd.h>
 #include <event2/event.h>
 
-#include "books.h"
 #include "conn.h"
+#include "generator.h"
 #include "history.h"
-#include "orders.h"
 #include "roles.h"
+#include "workload.h"
 
 static const char usage[] =
     "usage: clients --port n [--port n]... --history file [option n]...\n"
     "  One port for each server on the database.\n"
     "  --host address  --seed n  --producers n  --consumers n  --hands n  --queues n\n"
-    "  --racers n  --rate jobs-a-second  --retry-max seconds  --quiet seconds  --gentle 1\n"
+    "  --key-clients n  --rate jobs-a-second  --retry-max seconds  --quiet seconds  --gentle 1\n"
     "Reads words from standard input: stop (begin nothing new; `stopped` is printed when\n"
     "nothing is under way), drain (take all that is left; `drained` is printed when none\n"
     "came for the seconds of --quiet), end. Prints `at added taken acked` twice a second.\n";
@@ -40,11 +40,11 @@ static struct {
 } program;
 
 static const struct option names[] = {
-    { "host", 1, NULL, 'h' },   { "port", 1, NULL, 'p' },      { "history", 1, NULL, 'f' },
-    { "seed", 1, NULL, 's' },   { "producers", 1, NULL, 'P' }, { "consumers", 1, NULL, 'C' },
-    { "hands", 1, NULL, 'H' },  { "queues", 1, NULL, 'Q' },    { "rate", 1, NULL, 'r' },
-    { "racers", 1, NULL, 'A' }, { "retry-max", 1, NULL, 'R' }, { "quiet", 1, NULL, 'q' },
-    { "gentle", 1, NULL, 'g' }, { NULL, 0, NULL, 0 },
+    { "host", 1, NULL, 'h' },        { "port", 1, NULL, 'p' },      { "history", 1, NULL, 'f' },
+    { "seed", 1, NULL, 's' },        { "producers", 1, NULL, 'P' }, { "consumers", 1, NULL, 'C' },
+    { "hands", 1, NULL, 'H' },       { "queues", 1, NULL, 'Q' },    { "rate", 1, NULL, 'r' },
+    { "key-clients", 1, NULL, 'A' }, { "retry-max", 1, NULL, 'R' }, { "quiet", 1, NULL, 'q' },
+    { "gentle", 1, NULL, 'g' },      { NULL, 0, NULL, 0 },
 };
 
 static int *number_option(struct options *o, int letter) {
@@ -66,7 +66,7 @@ static int *number_option(struct options *o, int letter) {
     case 'R':
         return &o->plan.retry_max;
     case 'A':
-        return &o->plan.racers;
+        return &o->plan.key_clients;
     case 'q':
         return &o->quiet_s;
     default:
@@ -178,7 +178,7 @@ int main(int argc, char **argv) {
     program.opt = parse(argc, argv);
     signal(SIGPIPE, SIG_IGN);
     program.base = event_base_new();
-    books_seed(program.opt.seed);
+    generator_seed(program.opt.seed);
     history_open(program.opt.history);
     conn_init(program.base, program.opt.host, program.opt.ports, program.opt.servers);
     roles_start(&program.opt.plan);

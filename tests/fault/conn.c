@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "books.h"
+#include "generator.h"
 #include "history.h"
 
 #define AGAIN_US 30000
@@ -145,8 +145,8 @@ void conn_lose_patience(struct conn *c) {
 static void log_element(const redisReply *job) {
     const struct redisReply *id = job->element[1];
 
-    history_print(" %d:%s:%lld", books_queue(job->element[0]->str, job->element[0]->len), id->str,
-                  books_token(job->element[2]->str, job->element[2]->len));
+    history_print(" %d:%s:%lld", generator_queue(job->element[0]->str, job->element[0]->len), id->str,
+                  generator_token(job->element[2]->str, job->element[2]->len));
     if (job->elements >= 7)
         history_print(":%lld:%lld", job->element[4]->integer, job->element[6]->integer);
 }

@@ -2,7 +2,7 @@
 from history import FOREVER, GROUPS, KEPT, LIMITED, internal_id
 
 S = 1000000
-# Of QCONFIG, as the scene sets them.
+# Of QCONFIG, as the scenario_run sets them.
 MAX_ACTIVE = 3
 RETENTION = 3600
 # Clocks of servers, by which jobs get their places, are not the same.
@@ -109,7 +109,7 @@ def check_death(checker, job, row_id):
         checker.wrong("I15", f"died after {attempts} attempts, not {job.attempts}", job)
     if row_id in checker.left:
         checker.wrong("I15", "among the dead, and among the living", job)
-    if job.grave:
+    if job.deadqueue:
         checker.wrong("I15", "among the dead, and not in its DEADQUEUE", job)
 
 

@@ -7,8 +7,8 @@ FOREVER = 1 << 62
 
 WORDS = {"k": "ACKJOB", "f": "FASTACK", "d": "DELJOB", "n": "NACK", "e": "ENQUEUE", "w": "WORKING", "x": "DEQUEUE",
          "a": "ADDJOB", "g": "GETJOB"}
-# Queues of one purpose, behind the six ordinary ones: orders.h.
-ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, GRAVE, KEPT = range(6, 14)
+# Queues of one purpose, behind the six ordinary ones: workload.h.
+ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, DEADQUEUE, KEPT = range(6, 14)
 ACKS, REQUEUES, POSTPONES = "kfd", "ne", "wx"
 
 
@@ -68,7 +68,7 @@ class Job:
     def __init__(self, op):
         self.op = op
         self.token, self.queue, self.retry, self.delay, self.ttl, self.timeout, self.maxlen, *unique = op.args
-        key, self.key_s, self.attempts, self.group, self.grave = [*unique, 0, 0, 0, 0, 0][:5]
+        key, self.key_s, self.attempts, self.group, self.deadqueue = [*unique, 0, 0, 0, 0, 0][:5]
         self.key = key or None
         self.holder = None  # with a key: the job whose ID was replied
         self.retry_us, self.delay_us = self.retry * 1000000, self.delay * 1000000

@@ -71,7 +71,7 @@ class Proxy:
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
-    # ---- what a nemesis may ask for ----
+    # ---- what a fault may ask for ----
 
     def arm(self, trap):
         with self.lock:

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "books.h"
 #include "conn.h"
+#include "generator.h"
 #include "history.h"
-#include "orders.h"
-#include "racers.h"
+#include "key_clients.h"
 #include "words.h"
+#include "workload.h"
 
 #define ID_LEN 40
 #define TAKE_MOST 100
@@ -65,7 +65,7 @@ static void producer_step(struct conn *c) {
     int64_t interval = (int64_t)roles.plan.producers * 1000000 / roles.plan.rate;
     int64_t now = history_clock();
 
-    if (roles.phase == PHASE_LOAD && !roles.plan.gentle && c->count > 0 && books_one_in(4000)) {
+    if (roles.phase == PHASE_LOAD && !roles.plan.gentle && c->count > 0 && generator_one_in(4000)) {
         conn_kill(c, "died");
         return;
     }
@@ -73,7 +73,7 @@ static void producer_step(struct conn *c) {
     if (p->next < now - 100 * MS)
         p->next = now;
     while (roles.phase == PHASE_LOAD && c->count < p->depth && p->next <= now) {
-        orders_add_job(c);
+        workload_add_job(c);
         p->next += interval;
     }
     if (roles.phase == PHASE_LOAD && c->count < p->depth)
@@ -97,7 +97,8 @@ static void put_off(const char *id, char verb, int ms_least, int ms_most, bool t
     chore->verb = verb;
     chore->then_ack = then_ack;
     memcpy(chore->id, id, ID_LEN);
-    heap_set(&roles.chores, &chore->due, history_clock() + books_between(ms_least, ms_most) * (int64_t)MS);
+    heap_set(&roles.chores, &chore->due,
+             history_clock() + generator_between(ms_least, ms_most) * (int64_t)MS);
 }
 
 static const char *command_of(char verb) {
@@ -197,7 +198,7 @@ static void acknowledge(struct consumer *con, const char *id) {
 }
 
 static void decide(struct consumer *con, const char *id) {
-    uint32_t roll = books_random(1000);
+    uint32_t roll = generator_random(1000);
 
     for (size_t i = 0; i < LENGTH(fates); i++) {
         if (roll < fates[i].weight) {
@@ -220,16 +221,16 @@ static void decide(struct consumer *con, const char *id) {
 /* In one transaction: acknowledges the last job, and adds another one. */
 static void pass_on(struct conn *c, struct consumer *con) {
     const char *id = con->done[--con->done_count];
-    uint64_t token = books_new_token();
-    int queue = orders_queue_to_add(c), retry = books_between(1, roles.plan.retry_max);
+    uint64_t token = generator_new_token();
+    int queue = workload_queue_to_add(c), retry = generator_between(1, roles.plan.retry_max);
     struct words multi = { .count = 0 }, ack = { .count = 0 }, add = { .count = 0 }, exec = { .count = 0 };
 
     word(&multi, "MULTI");
     word(&ack, "ACKJOB");
     word(&ack, id);
     word(&add, "ADDJOB");
-    word_slice(&add, books_name(queue));
-    word_slice(&add, books_body(token));
+    word_slice(&add, generator_name(queue));
+    word_slice(&add, generator_body(token));
     word(&add, "0");
     word_option(&add, "RETRY", retry);
     word(&exec, "EXEC");
@@ -245,7 +246,7 @@ static void pass_on(struct conn *c, struct consumer *con) {
 
 /* The first consumer takes what a single producer adds, in order. */
 static bool may_pass_on(const struct conn *c) {
-    return roles.phase == PHASE_LOAD && c->serial != 0 && books_one_in(6);
+    return roles.phase == PHASE_LOAD && c->serial != 0 && generator_one_in(6);
 }
 
 static void ack_done(struct conn *c, struct consumer *con) {
@@ -280,24 +281,24 @@ static void get_jobs(struct conn *c, int count, int timeout_ms, const int *queue
     word(&w, "FROM");
     for (int i = 0; i < queue_count; i++) {
         history_print(i > 0 ? ",%d" : "%d", queues[i]);
-        word_slice(&w, books_name(queues[i]));
+        word_slice(&w, generator_name(queues[i]));
     }
     conn_send(c, w.count, w.argv);
 }
 
 static void get_some(struct conn *c, struct consumer *con) {
-    int order = orders_queue(QUEUE_ORDER), queues[4], count = books_between(1, 4);
+    int order = workload_queue(QUEUE_ORDER), queues[4], count = generator_between(1, 4);
 
     if (c->serial == 0) {
         get_jobs(c, 1, 500, &order, 1);
         return;
     }
     for (int i = 0; i < count; i++)
-        queues[i] = orders_queue_to_take(c, roles.plan.racers > 0);
-    get_jobs(c, books_one_in(3) ? books_between(2, 20) : 1, books_one_in(5) ? -1 : books_between(100, 2000),
-             queues, count);
-    if (!roles.plan.gentle && books_one_in(300)) {
-        con->dies_at = history_clock() + books_between(0, 200) * (int64_t)MS;
+        queues[i] = workload_queue_to_take(c, roles.plan.key_clients > 0);
+    get_jobs(c, generator_one_in(3) ? generator_between(2, 20) : 1,
+             generator_one_in(5) ? -1 : generator_between(100, 2000), queues, count);
+    if (!roles.plan.gentle && generator_one_in(300)) {
+        con->dies_at = history_clock() + generator_between(0, 200) * (int64_t)MS;
         conn_wake_at(c, con->dies_at);
     }
 }
@@ -305,9 +306,9 @@ static void get_some(struct conn *c, struct consumer *con) {
 static void get_all(struct conn *c) {
     int queues[BOOKS_QUEUES_MOST];
 
-    for (int i = 0; i < orders_all_queues(); i++)
+    for (int i = 0; i < workload_all_queues(); i++)
         queues[i] = i;
-    get_jobs(c, TAKE_MOST, 300, queues, orders_all_queues());
+    get_jobs(c, TAKE_MOST, 300, queues, workload_all_queues());
 }
 
 static void consumer_step(struct conn *c) {
@@ -331,13 +332,13 @@ static void consumer_step(struct conn *c) {
 
 /* Nobody ever acknowledges these; some workers say so, some do not, and some die of it. */
 static bool is_poison(const redisReply *job) {
-    return books_queue(job->element[0]->str, job->element[0]->len) == orders_queue(QUEUE_POISON);
+    return generator_queue(job->element[0]->str, job->element[0]->len) == workload_queue(QUEUE_POISON);
 }
 
 static void swallow(struct conn *c, struct consumer *con, const char *id) {
-    if (roles.phase == PHASE_LOAD && books_one_in(3))
+    if (roles.phase == PHASE_LOAD && generator_one_in(3))
         nack(id);
-    else if (roles.phase == PHASE_LOAD && !roles.plan.gentle && books_one_in(10)) {
+    else if (roles.phase == PHASE_LOAD && !roles.plan.gentle && generator_one_in(10)) {
         con->dies_at = history_clock();
         conn_wake_at(c, con->dies_at);
     }
@@ -397,8 +398,8 @@ static void add_producer(int serial) {
 
 void roles_start(const struct plan *plan) {
     roles.plan = *plan;
-    orders_start(plan->queues, plan->retry_max);
-    roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands + plan->racers),
+    workload_start(plan->queues, plan->retry_max);
+    roles.conns = xcalloc((size_t)(plan->producers + plan->consumers + plan->hands + plan->key_clients),
                           sizeof(struct conn *));
     for (int i = 0; i < plan->producers; i++)
         add_producer(i);
@@ -406,13 +407,13 @@ void roles_start(const struct plan *plan) {
         add_conn(&consumer, i, xcalloc(1, sizeof(struct consumer)));
     for (int i = 0; i < plan->hands; i++)
         add_conn(&hand, i, NULL);
-    for (int i = 0; i < plan->racers; i++)
-        add_conn(&racer, i, racer_new(orders_queue(QUEUE_KEYS), plan->retry_max));
+    for (int i = 0; i < plan->key_clients; i++)
+        add_conn(&key_client_role, i, key_client_new(workload_queue(QUEUE_KEYS), plan->retry_max));
 }
 
 void roles_set_phase(enum phase phase) {
     roles.phase = phase;
-    racers_run(phase == PHASE_LOAD);
+    key_clients_run(phase == PHASE_LOAD);
     roles.last_job = history_clock();
     memset(roles.empty_gets, 0, sizeof roles.empty_gets);
     for (int i = 0; phase == PHASE_DRAIN && i < roles.count; i++) {

@@ -21,12 +21,12 @@ enum phase {
 struct plan {
     int producers;
     int consumers;
-    int hands;     /* clients that carry out what consumers put off */
-    int racers;    /* clients that add jobs with the same keys at the same time */
-    int queues;    /* besides those of orders.h */
-    int rate;      /* jobs added a second, by all producers */
-    int retry_max; /* seconds */
-    bool gentle;   /* no client dies */
+    int hands;       /* clients that carry out what consumers put off */
+    int key_clients; /* clients that add jobs with the same keys at the same time */
+    int queues;      /* besides those of workload.h */
+    int rate;        /* jobs added a second, by all producers */
+    int retry_max;   /* seconds */
+    bool gentle;     /* no client dies */
 };
 
 void roles_start(const struct plan *plan);

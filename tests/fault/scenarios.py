@@ -2,13 +2,13 @@
 
 A scenario that needs more than a Postgres and a server names it in needs: proxy,
 disk, network, clock, sync, standby, embedded (the server's own Postgres), or says how
-many servers there are. A new ground is a class in places.py, a word in needs (World in
-scene.py), and its faults in nemesis.py.
+many servers there are. A new ground is a class in requirements.py, a word in needs (Environment in
+scenario_run.py), and its faults in faults.py.
 """
 import dataclasses
 import random
 
-from nemesis import make_schedule
+from faults import make_schedule
 from proxy import TO_DATABASE, TO_SERVER
 
 
@@ -80,10 +80,10 @@ def losing_one(seed, scale):
 def given_up(seed, scale):
     """One is silent until the others take it for dead, is back for a moment, and dies."""
     rng = random.Random(seed)
-    ghosts = [(rng.uniform(0.3, 1), name, args) for _ in range(scale - 1) for name, args in (
+    stops = [(rng.uniform(0.3, 1), name, args) for _ in range(scale - 1) for name, args in (
         ("freeze_server", {"server": 1, "seconds": rng.uniform(6, 9)}),
         ("kill_server", {"server": 1, "down": rng.uniform(0, 8)}))]
-    return ghosts + [(0.5, "freeze_server", {"server": 0, "seconds": rng.uniform(7, 9)}),
+    return stops + [(0.5, "freeze_server", {"server": 0, "seconds": rng.uniform(7, 9)}),
                      (rng.uniform(0.3, 0.8), "lose_server", {"server": 0})]
 
 
@@ -119,7 +119,7 @@ SCENARIOS = [
     Scenario("calm-two", "two servers, no fault: nothing is excused", steady(5), gentle=True, servers=2),
     Scenario("two-servers", "one of two servers is killed, stands still, is restarted, and in the end is lost",
              losing_one, servers=2),
-    Scenario("ghost", "one of two servers is taken for dead, is back for a moment, and is lost",
+    Scenario("resurrected", "one of two servers is taken for dead, is back for a moment, and is lost",
              given_up, servers=2),
     Scenario("rolling-two", "SIGTERM and start again of two servers in turn, under load", rolling, servers=2,
              clean=True, load={"gentle": 1}),
@@ -130,7 +130,7 @@ SCENARIOS = [
              each_answer, servers=2),
     Scenario("keys", "64 clients add jobs with the same keys at the same time, at two servers, and all that befalls them",
              of_kinds("kill_server", "cut", "kill_postgres", "freeze_server", "terminate_sessions", "restart_server",
-                      count=10, peace=(0.2, 0.8)), servers=2, load={"racers": 64, "rate": 400}),
+                      count=10, peace=(0.2, 0.8)), servers=2, load={"key-clients": 64, "rate": 400}),
     Scenario("freeze", "SIGSTOP of the server and of Postgres' processes",
              of_kinds("freeze_server", "freeze_postgres", "hold", count=6, peace=(0.2, 0.8))),
     Scenario("power", "server and Postgres end at once, in the middle of a commit", power_cuts),

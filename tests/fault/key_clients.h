@@ -1,5 +1,5 @@
-#ifndef RACERS_H
-#define RACERS_H
+#ifndef KEY_CLIENTS_H
+#define KEY_CLIENTS_H
 
 #include "conn.h"
 
@@ -8,11 +8,11 @@
  * later with the same again. Half of the keys stay taken for some seconds, the others as long as
  * the job lives.
  */
-extern const struct conn_role racer;
+extern const struct conn_role key_client_role;
 
 /* Of one of them, for conn.data; to be freed. */
-void *racer_new(int queue, int retry);
+void *key_client_new(int queue, int retry);
 /* Do they go on? */
-void racers_run(bool run);
+void key_clients_run(bool run);
 
 #endif

@@ -1,9 +1,9 @@
 /* What producers ask for: to which queue a job goes, and with which options. */
-#include "orders.h"
+#include "workload.h"
 
 #include <stdio.h>
 
-#include "books.h"
+#include "generator.h"
 #include "history.h"
 #include "words.h"
 
@@ -19,19 +19,19 @@ struct order {
 static struct {
     int queues;
     int retry_max;
-} orders;
+} workload;
 
-void orders_start(int queues, int retry_max) {
-    orders.queues = queues;
-    orders.retry_max = retry_max;
+void workload_start(int queues, int retry_max) {
+    workload.queues = queues;
+    workload.retry_max = retry_max;
 }
 
-int orders_queue(enum special_queue which) {
-    return orders.queues + (int)which;
+int workload_queue(enum special_queue which) {
+    return workload.queues + (int)which;
 }
 
-int orders_all_queues(void) {
-    return orders.queues + SPECIAL_QUEUES;
+int workload_all_queues(void) {
+    return workload.queues + SPECIAL_QUEUES;
 }
 
 /* ---- queues ---- */
@@ -46,51 +46,51 @@ static int ordinary_queue(const struct conn *c, bool adds) {
     int queue;
 
     do
-        queue = books_between(0, orders.queues - 1);
+        queue = generator_between(0, workload.queues - 1);
     while (!may_use(c, queue, adds));
     return queue;
 }
 
-int orders_queue_to_add(const struct conn *c) {
+int workload_queue_to_add(const struct conn *c) {
     return ordinary_queue(c, true);
 }
 
-int orders_queue_to_take(const struct conn *c, bool racers) {
-    if (books_one_in(3))
-        return orders_queue(QUEUE_POISON + books_random(SPECIAL_QUEUES - QUEUE_POISON));
-    if (racers && books_one_in((uint32_t)orders.queues + 1))
-        return orders_queue(QUEUE_KEYS);
+int workload_queue_to_take(const struct conn *c, bool key_clients) {
+    if (generator_one_in(3))
+        return workload_queue(QUEUE_POISON + generator_random(SPECIAL_QUEUES - QUEUE_POISON));
+    if (key_clients && generator_one_in((uint32_t)workload.queues + 1))
+        return workload_queue(QUEUE_KEYS);
     return ordinary_queue(c, false);
 }
 
-/* ---- orders ---- */
+/* ---- options ---- */
 
 static void make_full(struct order *o) {
-    o->queue = orders_queue(QUEUE_FULL);
+    o->queue = workload_queue(QUEUE_FULL);
     o->maxlen = MAXLEN;
 }
 
 static void make_poison(struct order *o) {
-    o->queue = orders_queue(QUEUE_POISON);
-    o->attempts = books_between(1, 3);
-    o->retry = books_between(1, 2);
-    o->dead_letter_queue = books_one_in(2) ? orders_queue(QUEUE_DEAD_LETTERS) : 0;
+    o->queue = workload_queue(QUEUE_POISON);
+    o->attempts = generator_between(1, 3);
+    o->retry = generator_between(1, 2);
+    o->dead_letter_queue = generator_one_in(2) ? workload_queue(QUEUE_DEAD_LETTERS) : 0;
 }
 
 static void make_grouped(struct order *o) {
-    o->queue = orders_queue(QUEUE_GROUPS);
-    o->retry = books_between(1, orders.retry_max);
-    o->group = books_between(1, GROUPS);
+    o->queue = workload_queue(QUEUE_GROUPS);
+    o->retry = generator_between(1, workload.retry_max);
+    o->group = generator_between(1, GROUPS);
 }
 
 static void make_limited(struct order *o) {
-    o->queue = orders_queue(QUEUE_LIMITED);
-    o->retry = books_between(1, 2);
+    o->queue = workload_queue(QUEUE_LIMITED);
+    o->retry = generator_between(1, 2);
 }
 
 static void make_kept(struct order *o) {
-    o->queue = orders_queue(QUEUE_KEPT);
-    o->retry = books_between(1, orders.retry_max);
+    o->queue = workload_queue(QUEUE_KEPT);
+    o->retry = generator_between(1, workload.retry_max);
 }
 
 /* Of a thousand jobs so many are special. */
@@ -102,7 +102,7 @@ static const struct {
 };
 
 static bool make_special(struct order *o) {
-    uint32_t roll = books_random(1000);
+    uint32_t roll = generator_random(1000);
 
     for (size_t i = 0; i < LENGTH(specials); i++) {
         if (roll < specials[i].weight) {
@@ -115,17 +115,17 @@ static bool make_special(struct order *o) {
 }
 
 static struct order choose_order(const struct conn *c) {
-    struct order o = { .queue = orders_queue(QUEUE_ORDER), .retry = orders.retry_max };
+    struct order o = { .queue = workload_queue(QUEUE_ORDER), .retry = workload.retry_max };
 
     if (c->serial == 0)
         return o;
-    o.queue = orders_queue_to_add(c);
-    o.retry = books_one_in(7) ? 0 : books_between(1, orders.retry_max);
-    o.timeout_ms = books_one_in(3) ? books_between(500, 3500) : 0;
+    o.queue = workload_queue_to_add(c);
+    o.retry = generator_one_in(7) ? 0 : generator_between(1, workload.retry_max);
+    o.timeout_ms = generator_one_in(3) ? generator_between(500, 3500) : 0;
     if (make_special(&o))
         return o;
-    o.delay = books_one_in(12) ? books_between(1, 2) : 0;
-    o.ttl = books_one_in(25) ? books_between(3, 8) : 0;
+    o.delay = generator_one_in(12) ? generator_between(1, 2) : 0;
+    o.ttl = generator_one_in(25) ? generator_between(3, 8) : 0;
     return o;
 }
 
@@ -141,16 +141,16 @@ static void option(struct words *w, const char *name, int value) {
         word_option(w, name, value);
 }
 
-void orders_add_job(struct conn *c) {
+void workload_add_job(struct conn *c) {
     struct order o = choose_order(c);
-    uint64_t token = books_new_token();
+    uint64_t token = generator_new_token();
     struct words w = { .count = 0 };
 
     conn_begin(c, 'a', token);
     note(&o, token);
     word(&w, "ADDJOB");
-    word_slice(&w, books_name(o.queue));
-    word_slice(&w, books_body(token));
+    word_slice(&w, generator_name(o.queue));
+    word_slice(&w, generator_body(token));
     word_int(&w, o.timeout_ms);
     word_option(&w, "RETRY", o.retry);
     option(&w, "DELAY", o.delay);
@@ -160,7 +160,7 @@ void orders_add_job(struct conn *c) {
     option(&w, "GROUP", o.group);
     if (o.dead_letter_queue > 0) {
         word(&w, "DEADQUEUE");
-        word_slice(&w, books_name(o.dead_letter_queue));
+        word_slice(&w, generator_name(o.dead_letter_queue));
     }
     conn_send(c, w.count, w.argv);
 }

@@ -1,5 +1,5 @@
-#ifndef BOOKS_H
-#define BOOKS_H
+#ifndef GENERATOR_H
+#define GENERATOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,22 +15,22 @@
 #define BOOKS_BODY_MOST 70000
 
 /* The name of a queue; some hold NUL, blanks and bytes that are no text. */
-struct slice books_name(int queue);
+struct slice generator_name(int queue);
 /* The number of the queue with that name, or -1. */
-int books_queue(const char *name, size_t len);
+int generator_queue(const char *name, size_t len);
 
 /* A new job's number; each is used once. */
-uint64_t books_new_token(void);
+uint64_t generator_new_token(void);
 /* The body of that job, valid until the next call. */
-struct slice books_body(uint64_t token);
+struct slice generator_body(uint64_t token);
 /* The number of the job with exactly that body, or -1 when nobody made it. */
-long long books_token(const char *body, size_t len);
+long long generator_token(const char *body, size_t len);
 
 /* Random numbers from the seed of the run, below n. */
-void books_seed(uint64_t seed);
-uint32_t books_random(uint32_t n);
-bool books_one_in(uint32_t n);
+void generator_seed(uint64_t seed);
+uint32_t generator_random(uint32_t n);
+bool generator_one_in(uint32_t n);
 /* Both included. */
-int books_between(int low, int high);
+int generator_between(int low, int high);
 
 #endif

@@ -11,7 +11,7 @@ import socket
 import struct
 import subprocess
 
-from world import BUILD, Failure, pg_program, unprivileged, until
+from environment import BUILD, Failure, pg_program, unprivileged, until
 
 
 def command(*words):

@@ -1,7 +1,7 @@
 /* Clients that race for keys. */
-#include "racers.h"
+#include "key_clients.h"
 
-#include "books.h"
+#include "generator.h"
 #include "history.h"
 #include "words.h"
 
@@ -10,34 +10,34 @@
 /* Of every second key: more than a round of all keys takes. */
 #define FOR_S 2
 
-struct racer {
+struct key_client {
     int queue, retry;
     int64_t heat; /* the last one in which it took part */
 };
 
 static bool running = true;
 
-void *racer_new(int queue, int retry) {
-    struct racer *r = xcalloc(1, sizeof *r);
+void *key_client_new(int queue, int retry) {
+    struct key_client *r = xcalloc(1, sizeof *r);
 
-    *r = (struct racer){ .queue = queue, .retry = retry };
+    *r = (struct key_client){ .queue = queue, .retry = retry };
     return r;
 }
 
-void racers_run(bool run) {
+void key_clients_run(bool run) {
     running = run;
 }
 
-static void add_job(struct conn *c, const struct racer *r, int key) {
-    uint64_t token = books_new_token();
+static void add_job(struct conn *c, const struct key_client *r, int key) {
+    uint64_t token = generator_new_token();
     int for_s = key % 2 == 1 ? FOR_S : 0;
     struct words w = { .count = 0 };
 
     conn_begin(c, 'a', token);
     history_print(" %llu %d %d 0 0 0 0 %d %d", (unsigned long long)token, r->queue, r->retry, key, for_s);
     word(&w, "ADDJOB");
-    word_slice(&w, books_name(r->queue));
-    word_slice(&w, books_body(token));
+    word_slice(&w, generator_name(r->queue));
+    word_slice(&w, generator_body(token));
     word_int(&w, 0);
     word_option(&w, "RETRY", r->retry);
     word_option(&w, "UNIQUE", key);
@@ -47,8 +47,8 @@ static void add_job(struct conn *c, const struct racer *r, int key) {
 }
 
 /* Who is held up by an answer misses heats. */
-static void racer_step(struct conn *c) {
-    struct racer *r = c->data;
+static void key_client_step(struct conn *c) {
+    struct key_client *r = c->data;
     int64_t heat = history_clock() / HEAT_US;
 
     if (!running || c->count > 0)
@@ -61,14 +61,14 @@ static void racer_step(struct conn *c) {
     }
 }
 
-static void racer_reply(struct conn *c, char verb, const redisReply *reply) {
+static void key_client_reply(struct conn *c, char verb, const redisReply *reply) {
     (void)c;
     (void)verb;
     (void)reply;
 }
 
-static void racer_lost(struct conn *c) {
+static void key_client_lost(struct conn *c) {
     (void)c;
 }
 
-const struct conn_role racer = { racer_step, racer_reply, racer_lost };
+const struct conn_role key_client_role = { key_client_step, key_client_reply, key_client_lost };

@@ -8,9 +8,9 @@ import random
 import signal
 import time
 
-from places import Session
+from requirements import Session
 from proxy import TO_DATABASE, TO_SERVER, Trap
-from world import Failure, now_us, send_signal, until
+from environment import Failure, now_us, send_signal, until
 
 # What a fault may excuse: the server was gone or stood still, the database was.
 SERVER, DATABASE, FROZEN, CLOCK = "server", "database", "frozen", "clock"
@@ -34,11 +34,11 @@ def fault(*excuses):
     return register
 
 
-class Nemesis:
-    """Carries out a schedule on a world, and keeps the record of what it did when."""
+class FaultInjector:
+    """Carries out a schedule on an environment, and keeps the record of what it did when."""
 
-    def __init__(self, world, say):
-        self.world, self.say = world, say
+    def __init__(self, environment, say):
+        self.environment, self.say = environment, say
         self.record = []  # {name, args, begin, end, excuses, server: the only one it strikes, or None}
 
     def run(self, schedule):
@@ -49,16 +49,16 @@ class Nemesis:
 
     def strike(self, name, args):
         entry = {"name": name, "args": args, "begin": now_us(), "end": None, "excuses": FAULTS[name].excuses,
-                 "server": args["server"] % len(self.world.servers) if "server" in args else None}
+                 "server": args["server"] % len(self.environment.servers) if "server" in args else None}
         self.record.append(entry)
         try:
-            FAULTS[name](self.world, **args)
+            FAULTS[name](self.environment, **args)
         finally:
             entry["end"] = now_us()
 
     def rest(self, seconds):
         time.sleep(seconds)
-        for server in self.world.live():
+        for server in self.environment.live():
             server.expect_alive()
 
 
@@ -68,42 +68,42 @@ def short(args):
 
 
 @fault()
-def nothing(world):
+def nothing(environment):
     """For comparison."""
 
 
 # ---- the server ----
 
 @fault(SERVER)
-def kill_server(world, server, down):
-    world.server(server).kill()
+def kill_server(environment, server, down):
+    environment.server(server).kill()
     time.sleep(down)
-    world.server(server).start()
+    environment.server(server).start()
 
 
 @fault(SERVER)
-def lose_server(world, server):
+def lose_server(environment, server):
     """It is killed and does not come back: others have to do its work."""
-    world.server(server).gone = True
-    world.server(server).kill()
+    environment.server(server).gone = True
+    environment.server(server).kill()
 
 
 @fault(SERVER)
-def restart_server(world, server):
-    world.note_stop(world.server(server).terminate(seconds=8))
-    world.server(server).start()
+def restart_server(environment, server):
+    environment.note_stop(environment.server(server).terminate(seconds=8))
+    environment.server(server).start()
 
 
 @fault(SERVER, FROZEN)
-def freeze_server(world, server, seconds):
-    with frozen([world.server(server).process.pid], seconds):
+def freeze_server(environment, server, seconds):
+    with frozen([environment.server(server).process.pid], seconds):
         pass
 
 
 @fault(SERVER, FROZEN)
-def freeze_server_long(world, server, seconds):
+def freeze_server_long(environment, server, seconds):
     """So long that leases end meanwhile, and clients leave."""
-    freeze_server(world, server, seconds)
+    freeze_server(environment, server, seconds)
 
 
 @contextlib.contextmanager
@@ -120,84 +120,84 @@ def frozen(pids, seconds):
 
 # ---- Postgres ----
 
-def pick(world, kind, which):
-    pids = sorted(world.postgres.pids(kind))
+def pick(environment, kind, which):
+    pids = sorted(environment.postgres.pids(kind))
     return pids[which % len(pids)] if pids else None
 
 
 @fault(DATABASE, FROZEN)
-def freeze_postgres(world, kind, seconds):
-    with frozen(world.postgres.pids(kind), seconds):
+def freeze_postgres(environment, kind, seconds):
+    with frozen(environment.postgres.pids(kind), seconds):
         pass
 
 
 @fault(DATABASE)
-def kill_postgres(world, kind, which, down):
+def kill_postgres(environment, kind, which, down):
     """kill -9 of one process. Without its postmaster Postgres has to be started again."""
-    pid = pick(world, kind, which)
+    pid = pick(environment, kind, which)
     if kind == "postmaster":
-        world.postgres.kill()
+        environment.postgres.kill()
         time.sleep(down)
-        world.postgres.start()
+        environment.postgres.start()
     elif pid is not None:
         send_signal(pid, signal.SIGKILL)
-        world.postgres.wait_ready()
+        environment.postgres.wait_ready()
 
 
 @fault(DATABASE)
-def restart_postgres(world, how, down):
+def restart_postgres(environment, how, down):
     """Restarted as by pg_ctl, immediately or fast."""
-    world.postgres.stop(signal.SIGQUIT if how == "immediate" else signal.SIGINT)
+    environment.postgres.stop(signal.SIGQUIT if how == "immediate" else signal.SIGINT)
     time.sleep(down)
-    world.postgres.start()
+    environment.postgres.start()
 
 
 @fault(DATABASE)
-def terminate_sessions(world):
-    ask_sessions(world, "pg_terminate_backend")
+def terminate_sessions(environment):
+    ask_sessions(environment, "pg_terminate_backend")
 
 
 @fault(DATABASE)
-def cancel_statements(world, times):
+def cancel_statements(environment, times):
     for _ in range(times):
-        ask_sessions(world, "pg_cancel_backend")
+        ask_sessions(environment, "pg_cancel_backend")
 
 
-def ask_sessions(world, function):
+def ask_sessions(environment, function):
     with contextlib.suppress(Failure):
-        world.postgres.sql(f"select {function}(pid) from pg_stat_activity where application_name like 'pgdisque %'")
+        environment.postgres.sql(f"select {function}(pid) from pg_stat_activity where application_name like 'pgdisque %'")
 
 
 @fault(SERVER, DATABASE)
-def power_cut(world, held, down):
+def power_cut(environment, held, down):
     """Server and Postgres end at once, while a transaction is held back before its commit."""
-    for proxy in world.proxies:
+    for proxy in environment.proxies:
         proxy.hold("S")
-    for proxy in world.proxies:
+    for proxy in environment.proxies:
         proxy.holding.wait(2)
-    for pid in world.postgres.pids("backend") if not world.proxies else []:
+    for pid in environment.postgres.pids("backend") if not environment.proxies else []:
         send_signal(pid, signal.SIGSTOP)
     time.sleep(held)
-    for server in world.live():
+    for server in environment.live():
         server.kill()
-    world.postgres.kill()
-    for proxy in world.proxies:
+    environment.postgres.kill()
+    for proxy in environment.proxies:
         proxy.cut_all()
         proxy.release()
     time.sleep(down)
-    world.postgres.start()
-    for server in world.live():
+    environment.postgres.start()
+    for server in environment.live():
         server.start()
 
 
 @fault(DATABASE)
-def take_connections(world, seconds, terminate):
+def take_connections(environment, seconds, terminate):
     """Others have all of max_connections; those of the servers, too, if they are terminated."""
     taken = []
     end = time.monotonic() + seconds
     try:
         while time.monotonic() < end:
-            take_the_rest(world, taken)
+            take_the_rest(environment, taken)
             if terminate and taken:
                 taken[0].sql(TERMINATE)
             time.sleep(0.01)
@@ -206,111 +206,111 @@ def take_connections(world, seconds, terminate):
             session.close()
 
 
-def take_the_rest(world, taken):
+def take_the_rest(environment, taken):
     with contextlib.suppress(OSError):
         while True:
-            taken.append(Session(world.postgres.socket_path()))
+            taken.append(Session(environment.postgres.socket_path()))
 
 
 TERMINATE = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'pgdisque %'"
 
 
 @fault()
-def hold_snapshot(world):
+def hold_snapshot(environment):
     """From now on vacuum removes nothing, until another snapshot takes its place, or the session dies."""
-    if world.snapshot:
-        world.snapshot.close()
-    world.snapshot = until(lambda: open_snapshot(world), 30, "the database takes one more session")
+    if environment.snapshot:
+        environment.snapshot.close()
+    environment.snapshot = until(lambda: open_snapshot(environment), 30, "the database takes one more session")
 
 
-def open_snapshot(world):
+def open_snapshot(environment):
     with contextlib.suppress(OSError):
-        session = Session(world.postgres.socket_path())
+        session = Session(environment.postgres.socket_path())
         session.sql("begin isolation level repeatable read; select 1")
         return session
 
 
 @fault(DATABASE)
-def maintain(world, statement):
+def maintain(environment, statement):
     """What operators do: it locks the table for a while."""
     with contextlib.suppress(Failure):
-        world.postgres.sql(statement)
+        environment.postgres.sql(statement)
 
 
 # ---- the standby ----
 
 @fault(DATABASE, FROZEN)
-def promote(world, how, late):
+def promote(environment, how, late):
     """The standby becomes the primary. The old one was killed; or it lives, and is cut off from the standby;
     somebody may even tell its commits not to wait for that."""
-    old = world.postgres
+    old = environment.postgres
     if how == "killed":
         old.kill()
     else:
         for pid in old.pids("walsender"):
             send_signal(pid, signal.SIGSTOP)
     if how == "cancelled":
-        cancel_for(world, late)
+        cancel_for(environment, late)
     else:
         time.sleep(late)
-    world.promote()
-    timeline = world.pair.timeline()
-    until(lambda: all(s.info().get("database_timeline") == str(timeline) for s in world.live()), NOTICED_S,
+    environment.promote()
+    timeline = environment.pair.timeline()
+    until(lambda: all(s.info().get("database_timeline") == str(timeline) for s in environment.live()), NOTICED_S,
           "the servers have found the new primary")
     if how != "killed":
         old.kill()
-    world.pair.join()
+    environment.pair.join()
 
 
 @fault(DATABASE, FROZEN)
-def freeze_standby(world, seconds, cancel):
+def freeze_standby(environment, seconds, cancel):
     """Commits wait for it; some are told to wait no longer."""
-    with frozen(world.postgres.pids("walsender"), 0 if cancel else seconds):
+    with frozen(environment.postgres.pids("walsender"), 0 if cancel else seconds):
         if cancel:
-            cancel_for(world, seconds)
+            cancel_for(environment, seconds)
 
 
-def cancel_for(world, seconds):
+def cancel_for(environment, seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        ask_sessions(world, "pg_cancel_backend")
+        ask_sessions(environment, "pg_cancel_backend")
         time.sleep(0.02)
 
 
 # ---- the way between Postgres and one server ----
 
 @fault(DATABASE)
-def cut(world, server, direction, number, kind=None, partial=False, wait=2.0):
+def cut(environment, server, direction, number, kind=None, partial=False, wait=2.0):
     """The connection breaks at the n-th message from now."""
-    proxy = world.proxy(server)
+    proxy = environment.proxy(server)
     trap = proxy.arm(Trap(direction, number, kind, partial))
     if not trap.sprung.wait(wait):
         proxy.disarm()
 
 
 @fault(DATABASE)
-def cut_at_each(world, server, direction, first, last, kind=None, connecting=False):
+def cut_at_each(environment, server, direction, first, last, kind=None, connecting=False):
     """One cut after the other, each a message later: of the traffic, or of a connection that is being made."""
-    proxy = world.proxy(server)
+    proxy = environment.proxy(server)
     for number in range(first, last + 1):
         until(proxy.is_settled, 20, "transactions are under way again")
         if connecting:
             proxy.cut_all()
-        cut(world, server, direction, number, kind, partial=number % 3 == 0, wait=1.0)
+        cut(environment, server, direction, number, kind, partial=number % 3 == 0, wait=1.0)
 
 
 @fault(DATABASE, FROZEN)
-def hold(world, server, kind, seconds):
+def hold(environment, server, kind, seconds):
     """What the server sends is late."""
-    world.proxy(server).hold(kind)
+    environment.proxy(server).hold(kind)
     time.sleep(seconds)
-    world.proxy(server).release()
+    environment.proxy(server).release()
 
 
 @fault(DATABASE, FROZEN)
-def swallow(world, server, seconds):
+def swallow(environment, server, seconds):
     """Half-open connections: nothing comes through any more, nobody is told. The server has to notice it."""
-    proxy = world.proxy(server)
+    proxy = environment.proxy(server)
     proxy.swallow(True)
     time.sleep(seconds)
     proxy.swallow(False)
@@ -318,48 +318,48 @@ def swallow(world, server, seconds):
 
 
 @fault(DATABASE, FROZEN)
-def drop_packets(world, seconds):
+def drop_packets(environment, seconds):
     """The network takes packets and delivers none, both ways."""
-    world.network.drop(True)
+    environment.network.drop(True)
     time.sleep(seconds)
-    world.network.drop(False)
+    environment.network.drop(False)
 
 
 # ---- the machine ----
 
 @fault(DATABASE, FROZEN)
-def fill_disk(world, seconds):
-    world.disk.fill()
+def fill_disk(environment, seconds):
+    environment.disk.fill()
     time.sleep(seconds)
-    world.disk.free()
-    until_postgres_runs(world)
+    environment.disk.free()
+    until_postgres_runs(environment)
 
 
-def until_postgres_runs(world):
+def until_postgres_runs(environment):
     """Postgres may have given up on a full disk: then it is started again, as a service manager does."""
-    if world.postgres.process.poll() is not None:
-        world.postgres.start()
-    world.postgres.wait_ready()
+    if environment.postgres.process.poll() is not None:
+        environment.postgres.start()
+    environment.postgres.wait_ready()
 
 
 @fault(DATABASE, FROZEN)
-def slow_disk(world, ms, seconds):
-    world.set_sync_delay(ms)
+def slow_disk(environment, ms, seconds):
+    environment.set_sync_delay(ms)
     time.sleep(seconds)
-    world.set_sync_delay(0)
+    environment.set_sync_delay(0)
 
 
 @fault(CLOCK)
-def step_clock(world, whose, seconds, stay):
-    world.set_clock(whose if whose in world.clocks else "server", seconds)
+def step_clock(environment, whose, seconds, stay):
+    environment.set_clock(whose if whose in environment.clocks else "server", seconds)
     time.sleep(stay)
 
 
 @fault(CLOCK)
-def reset_clocks(world):
+def reset_clocks(environment):
     """As after ntpd has found out."""
-    for whose, clock in world.clocks.items():
-        world.set_clock(whose, -clock.offset)
+    for whose, clock in environment.clocks.items():
+        environment.set_clock(whose, -clock.offset)
 
 
 # ---- schedules ----

@@ -1,5 +1,5 @@
 /* Names and bodies that are known byte by byte, and random numbers that can be had again. */
-#include "books.h"
+#include "generator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,24 +17,24 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-void books_seed(uint64_t seed) {
+void generator_seed(uint64_t seed) {
     state = seed;
 }
 
-uint32_t books_random(uint32_t n) {
+uint32_t generator_random(uint32_t n) {
     state += UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)((mix(state) >> 32) % n);
 }
 
-bool books_one_in(uint32_t n) {
-    return books_random(n) == 0;
+bool generator_one_in(uint32_t n) {
+    return generator_random(n) == 0;
 }
 
-int books_between(int low, int high) {
-    return low + (int)books_random((uint32_t)(high - low + 1));
+int generator_between(int low, int high) {
+    return low + (int)generator_random((uint32_t)(high - low + 1));
 }
 
-struct slice books_name(int queue) {
+struct slice generator_name(int queue) {
     static char names[BOOKS_QUEUES_MOST][24];
     static const char *const forms[] = { "queue %d", "q\xff\xfe%d", "\"'; %d", "q%d" };
     char *name = names[queue];
@@ -46,14 +46,14 @@ struct slice books_name(int queue) {
     return (struct slice){ name, (size_t)len };
 }
 
-int books_queue(const char *name, size_t len) {
+int generator_queue(const char *name, size_t len) {
     for (int i = 0; i < BOOKS_QUEUES_MOST; i++)
-        if (slice_equal(books_name(i), (struct slice){ name, len }))
+        if (slice_equal(generator_name(i), (struct slice){ name, len }))
             return i;
     return -1;
 }
 
-uint64_t books_new_token(void) {
+uint64_t generator_new_token(void) {
     return ++tokens;
 }
 
@@ -75,13 +75,13 @@ static size_t make_body(uint64_t token, char *out) {
     return DIGITS + size;
 }
 
-struct slice books_body(uint64_t token) {
+struct slice generator_body(uint64_t token) {
     static char bytes[BOOKS_BODY_MOST];
 
     return (struct slice){ bytes, make_body(token, bytes) };
 }
 
-long long books_token(const char *body, size_t len) {
+long long generator_token(const char *body, size_t len) {
     static char expected[BOOKS_BODY_MOST];
     char digits[DIGITS + 1] = { 0 };
     uint64_t token;

@@ -5,12 +5,12 @@ import signal
 import subprocess
 
 import features
-import places
+import requirements
 from check import Checker, Verdict
 from history import FOREVER, set_secret
-from nemesis import Nemesis
+from faults import FaultInjector
 from proxy import Proxy
-from world import SLOW, Clients, Failure, Postgres, Server, children, now_us, pg_program, until
+from environment import SLOW, Clients, Failure, Postgres, Server, children, now_us, pg_program, until
 
 SETTLE_S = 20
 STOP_LIMIT_S = 5
@@ -19,7 +19,7 @@ RSS_LIMIT_MB = 200
 LATE_MOST = 5
 
 
-class World:
+class Environment:
     """The ground of a scenario, and what faults ask of it."""
 
     def __init__(self, base, scenario):
@@ -34,9 +34,9 @@ class World:
         needs = self.scenario.needs
         if "clock" in needs:
             names = ["postgres", "server", "server1"][:self.scenario.servers + 1]
-            self.clocks = {name: places.Clock(self.base, name) for name in names}
+            self.clocks = {name: requirements.Clock(self.base, name) for name in names}
         if "sync" in needs:
-            self.sync = places.SlowSync(self.base)
+            self.sync = requirements.SlowSync(self.base)
         if "embedded" in needs:
             self.servers = [Server(self.base)]
             self.servers[0].start()
@@ -58,7 +58,7 @@ class World:
         until(self.are_acquainted, 60, "the servers know each other")
         self.set_up_queues()
 
-    # What QCONFIG says of the queues LIMITED and KEPT of orders.h.
+    # What QCONFIG says of the queues LIMITED and KEPT of workload.h.
     SETTINGS = ((b"q11", "max-active", features.MAX_ACTIVE), (b"q\xff\xfe13", "retention", features.RETENTION))
 
     def set_up_queues(self):
@@ -89,13 +89,13 @@ class World:
         settings = self.scenario.settings + ("" if self.scenario.fsync else "fsync = off\n")
         data = None
         if "disk" in needs:
-            self.disk = places.Disk(os.path.join(self.base, "disk"))
+            self.disk = requirements.Disk(os.path.join(self.base, "disk"))
             data = os.path.join(self.disk.path, "postgres")
         if "network" in needs:
-            self.network = places.Network()
+            self.network = requirements.Network()
             settings += "listen_addresses = '*'\n"
         if "standby" in needs:
-            settings += places.Pair.SETTINGS
+            settings += requirements.Pair.SETTINGS
         self.postgres = Postgres(self.base, settings, self.env("postgres"), data,
                                  self.network.command() if self.network else None)
         if self.network:
@@ -105,7 +105,7 @@ class World:
 
     def start_standby(self):
         other = Postgres(self.base, self.scenario.settings, data=os.path.join(self.base, "standby"))
-        self.pair = places.Pair(self.postgres, other)
+        self.pair = requirements.Pair(self.postgres, other)
         self.pair.join()
 
     def promote(self):
@@ -185,13 +185,13 @@ class EmbeddedPostgres(Postgres):
         pass
 
 
-class Scene:
+class ScenarioRun:
     def __init__(self, scenario, seed, scale, base, say):
         self.scenario, self.seed, self.scale, self.base, self.say = scenario, seed, scale, base, say
         self.schedule = scenario.schedule(seed, scale)
-        self.world = World(base, scenario)
+        self.environment = Environment(base, scenario)
         self.clients = None
-        self.nemesis = Nemesis(self.world, say)
+        self.injector = FaultInjector(self.environment, say)
         self.verdict = Verdict()
         self.left = []
         self.load_end = 0
@@ -207,12 +207,12 @@ class Scene:
         return self.verdict
 
     def perform(self):
-        self.world.start()
+        self.environment.start()
         options = dict(seed=self.seed, gentle=int(self.scenario.gentle), hands=4 * self.scenario.servers)
         options.update(self.scenario.load)
-        self.clients = Clients(self.base, [s.port for s in self.world.servers], options)
-        self.nemesis.run(self.schedule)
-        self.nemesis.rest(1.5)
+        self.clients = Clients(self.base, [s.port for s in self.environment.servers], options)
+        self.injector.run(self.schedule)
+        self.injector.rest(1.5)
         self.load_end = now_us()
         self.wait_for("stop", "stopped", 10)
         self.compare_lengths()
@@ -221,12 +221,12 @@ class Scene:
         self.clients.stop()
         self.look_at_the_rest()
         rest = {"left": self.left, "dead": self.rows("id, deliveries", "dead_job"), "kept": self.rows("id", "retained")}
-        set_secret(bytes.fromhex(self.world.postgres.sql("select encode(key, 'hex') from pgdisque.secret")[0][0]))
-        checker = Checker(self.clients.history, self.nemesis.record, rest, self.load_end, self.scenario, SLOW)
+        set_secret(bytes.fromhex(self.environment.postgres.sql("select encode(key, 'hex') from pgdisque.secret")[0][0]))
+        checker = Checker(self.clients.history, self.injector.record, rest, self.load_end, self.scenario, SLOW)
         checker.run(self.verdict)
 
     def end(self):
-        for thing in (self.clients, self.world):
+        for thing in (self.clients, self.environment):
             try:
                 if thing:
                     thing.stop()
@@ -250,9 +250,9 @@ class Scene:
     def lengths(self):
         """Where a server's QLEN or QSTAT differs from the table, or from what another server says."""
         wrong = []
-        for name, count in self.world.postgres.sql(self.READY):
+        for name, count in self.environment.postgres.sql(self.READY):
             queue = bytes.fromhex(name[2:])
-            told = [(s.name, s.ask("QLEN", queue), s.queue(queue)) for s in self.world.live()]
+            told = [(s.name, s.ask("QLEN", queue), s.queue(queue)) for s in self.environment.live()]
             wrong += [f"{name} {queue}: QLEN {length}, QSTAT len {stat.get('len')}, rows {count}"
                       for name, length, stat in told if {length, stat.get("len")} != {f":{count}"}]
             for field in ("jobs-in", "jobs-out", "pause"):
@@ -266,7 +266,7 @@ class Scene:
             until(lambda: not self.lengths(), SETTLE_S, "QLEN and QSTAT agree with the table, at every server")
         except Failure as e:
             self.verdict.add("I11", f"{e}: {'; '.join(self.lengths()[:6])}")
-        full = max((int(count) for name, count in self.world.postgres.sql(
+        full = max((int(count) for name, count in self.environment.postgres.sql(
             "select q.name, count(*) from pgdisque.queue q join pgdisque.job j on j.queue_id = q.id"
             f" where q.name = '\\x{self.full_queue().hex()}' group by 1")), default=0)
         if full > self.most_in_full_queue():
@@ -277,7 +277,7 @@ class Scene:
         from the others, nor where clocks step: what is queued by one time is not by the other.
         """
         others = self.scenario.servers - 1
-        if self.world.clocks or (others and not self.scenario.gentle and not self.scenario.clean):
+        if self.environment.clocks or (others and not self.scenario.gentle and not self.scenario.clean):
             return FOREVER
         return 20 + LATE_MOST * others
 
@@ -290,12 +290,12 @@ class Scene:
     COLUMNS = ("id", "retry", "ready_at", "ready", "owner", "deliveries", "alive", "queue_id")
 
     def rows(self, columns, table):
-        rows = self.world.postgres.sql(f"select {columns} from pgdisque.{table}")
+        rows = self.environment.postgres.sql(f"select {columns} from pgdisque.{table}")
         return [dict(zip(columns.split(", "), row)) for row in rows]
 
     def rest_is_known(self):
         """All that is left was given out with RETRY 0, and not acknowledged."""
-        self.left = [dict(zip(self.COLUMNS, row)) for row in self.world.postgres.sql(self.REST)]
+        self.left = [dict(zip(self.COLUMNS, row)) for row in self.environment.postgres.sql(self.REST)]
         return all(row["retry"] == "0" and row["ready_at"] == "infinity" for row in self.left)
 
     def look_at_the_rest(self):
@@ -305,10 +305,10 @@ class Scene:
         except Failure as e:
             odd = [row for row in self.left if row["retry"] != "0" or row["ready_at"] != "infinity"]
             self.verdict.add("I13", f"{e}: {len(odd)} rows, the first of them {odd[:3]}")
-        for server in self.world.live():
+        for server in self.environment.live():
             self.look_at_server(server)
-        if self.world.slowest_stop > STOP_LIMIT_S * SLOW:
-            self.verdict.add("I14", f"a stop by SIGTERM took {self.world.slowest_stop:.1f} s")
+        if self.environment.slowest_stop > STOP_LIMIT_S * SLOW:
+            self.verdict.add("I14", f"a stop by SIGTERM took {self.environment.slowest_stop:.1f} s")
 
     def look_at_server(self, server):
         def knows():
