@@ -234,7 +234,7 @@ static bool may_serve(const struct wait *w) {
 }
 
 static uint64_t *served(const struct wait *w) {
-    return w->from.q != NULL ? &w->from.q->claims.served : &w->from.glob->served;
+    return w->from.q != NULL ? &w->from.q->served : &w->from.glob->served;
 }
 
 /* A queue that is empty now keeps its place in the rotation. */

@@ -261,7 +261,7 @@ void queue_clear(void) {
         q->counters.saved_in = q->counters.own.jobs_in;
         q->counters.saved_out = q->counters.own.jobs_out;
         position_clear(&q->scan);
-        q->claims.served = 0;
+        q->served = 0;
         q->list.consume_end = END_NONE;
         q->created_us = clock_db();
     }

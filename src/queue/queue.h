@@ -123,12 +123,12 @@ struct queue_outbox {
     int64_t ready_count;    /* and their number */
 };
 
-/* Takes that have not ended. */
+/* Takes that have not ended.
+ * Written by take.c. */
 struct queue_claims {
     int64_t rows;      /* rows that they requested */
     int64_t last_rows; /* the part requested from the last end; such takes remove no redelivery keys */
     int64_t planned;   /* rows of takes in the transaction that is being planned */
-    uint64_t served;   /* when the queue was last served among several queues */
     struct take *latest[TAKE_KINDS]; /* the last take of the kind; NULL: its statement is built */
     struct take *landing;            /* take by redelivery keys whose rows are being read */
 };
@@ -150,6 +150,7 @@ struct queue {
     uint32_t slot;      /* index in the table of all queues, the order of QSCAN */
     int64_t users;      /* number of requests that point to this object; it is not freed before that is 0 */
     int64_t created_us; /* clock_db() */
+    uint64_t served;    /* when the queue was last served among several queues */
     int64_t named_us;   /* clock_mono() when a command last named it; unused queues are forgotten */
     bool hidden;        /* QUEUE_HIDDEN */
     bool shown;         /* clients see it, queue_show(); false while it has had delayed jobs only */
