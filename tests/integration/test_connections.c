@@ -5,16 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* A directory from which the server, which is not root, can remove its socket. */
+static void make_socket_dir(char *dir) {
+    gid_t gid;
+    uid_t uid = unprivileged_uid(&gid);
+
+    path_join(dir, "%s/sockets", scratch_dir());
+    assert_int_equal(mkdir(dir, 0755), 0);
+    if (uid)
+        assert_int_equal(chown(dir, uid, gid), 0);
+}
 
 static void test_unix_socket(void **state) {
-    char path[PATH_SIZE];
+    char path[PATH_SIZE], dir[PATH_SIZE];
     const char *const options[] = { "--unixsocket", path, "--unixsocketperm", "700", NULL };
     struct server s;
     struct stat st;
     redisContext *c;
 
     (void)state;
-    path_join(path, "%s/clients.sock", scratch_dir());
+    make_socket_dir(dir);
+    path_join(path, "%s/clients.sock", dir);
     server_start(&s, postgres_conninfo(&pg, NULL), options);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
