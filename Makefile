@@ -65,7 +65,9 @@ FAULT_OBJ := $(call object,tests/fault/*.c)
 FAULT := $(BUILD)/tests/fault/clients $(BUILD)/tests/fault/slow_sync.so
 # A server without src/cluster/. The link fails if base/ to commands/ call a function of the cluster.
 ALONE := $(BUILD)/tests/alone/pgdisque
-FUZZERS := $(call program,tests/fuzz/*.c)
+FUZZERS := $(call program,tests/fuzz/fuzz_*.c)
+# The same targets without libFuzzer, for tests/run.
+FUZZ_TESTS := $(patsubst $(BUILD)/tests/fuzz/%,$(BUILD)/tests/fuzz/run/%,$(FUZZERS))
 MUTANTS := $(call program,tests/fault/mutants/*.c)
 BENCH_OBJ := $(filter-out %/floor.o,$(call object,bench/*.c))
 BENCH := $(if $(BENCH_OBJ),$(if $(SANITIZE),$(BUILD)/)bench/load)
@@ -155,6 +157,7 @@ fuzz: ## feed random bytes to the parsers for FUZZ_SECONDS each, with clang's li
 	@+$(SUBMAKE) CC=clang SANITIZE=address,undefined,fuzzer-no-link fuzzers
 	@for fuzzer in $(FUZZERS:$(BUILD)/%=build/address-undefined-fuzzer-no-link/%); do \
 		echo "== $$fuzzer"; mkdir -p "$$fuzzer.corpus"; \
+		split -l 1 "tests/fuzz/seeds/$${fuzzer##*/}" "$$fuzzer.corpus/seed."; \
 		"$$fuzzer" -max_len=70000 -max_total_time=$(FUZZ_SECONDS) "$$fuzzer.corpus" || exit; \
 	done
 
@@ -196,7 +199,7 @@ help: ## print this list
 
 # Programs
 
-programs: $(BIN) $(ALONE) $(UNIT_TESTS) $(SERVER_TESTS) $(CONFORMANCE) $(BENCH)
+programs: $(BIN) $(ALONE) $(UNIT_TESTS) $(FUZZ_TESTS) $(SERVER_TESTS) $(CONFORMANCE) $(BENCH)
 
 fuzzers: $(FUZZERS)
 
@@ -270,6 +273,9 @@ $(BUILD)/tests/fault/clients: $(FAULT_OBJ) $(LIB)
 
 $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(LIB)
 	$(call link,-fsanitize=fuzzer)
+
+$(FUZZ_TESTS): $(BUILD)/tests/fuzz/run/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/driver.o $(LIB)
+	$(call link)
 
 $(MUTANTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/src/main.o $(LIB)
 	$(call link,$(call wraps,$*))

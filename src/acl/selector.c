@@ -305,8 +305,11 @@ void selector_describe_commands(const struct selector *s, struct buf *out) {
         buf_printf(out, " %s", s->rules[i]);
 }
 
-static const char *access_mark(unsigned access) {
-    return access == ACL_READ_WRITE ? "~" : access == ACL_READ ? "%R~" : "%W~";
+/* The rule ~* permits no further pattern, so the pattern * has the long form: other patterns may follow it. */
+static const char *access_mark(const struct acl_pattern *p) {
+    if (p->access != ACL_READ_WRITE)
+        return p->access == ACL_READ ? "%R~" : "%W~";
+    return slice_equal(pattern_text(p), SLICE("*")) ? "%RW~" : "~";
 }
 
 void selector_describe_queues(const struct selector *s, struct buf *out) {
@@ -314,7 +317,7 @@ void selector_describe_queues(const struct selector *s, struct buf *out) {
         buf_append_str(out, "~*");
     for (size_t i = 0; i < s->queues.count; i++) {
         buf_append_str(out, i == 0 ? "" : " ");
-        buf_append_str(out, access_mark(s->queues.all[i].access));
+        buf_append_str(out, access_mark(&s->queues.all[i]));
         buf_append(out, s->queues.all[i].text, s->queues.all[i].len);
     }
 }

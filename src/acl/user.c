@@ -145,7 +145,10 @@ static enum rule_error selector_read(struct selector *s, struct slice words) {
 
         while (end < words.len && words.ptr[end] != ' ')
             end++;
-        error = end == at ? RULE_OK : selector_apply(s, (struct slice){ words.ptr + at, end - at });
+        if (end > at && words.ptr[end - 1] == ')')
+            error = RULE_SYNTAX; /* it would end the selector when the description is read */
+        else
+            error = end == at ? RULE_OK : selector_apply(s, (struct slice){ words.ptr + at, end - at });
         if (error != RULE_OK)
             return error;
         at = end + 1;
@@ -204,8 +207,10 @@ int rules_join(const struct slice *words, size_t count, struct buf *joined, stru
 
     for (size_t i = 0; i < count; i++)
         bytes += words[i].len + 1;
-    buf_reserve(joined, bytes); /* the texts do not move */
     *rule_count = 0;
+    if (count == 0)
+        return -1;
+    buf_reserve(joined, bytes); /* the texts do not move */
     for (size_t i = 0; i < count; i++) {
         struct slice w = words[i];
         bool begins = open < 0 && w.len > 0 && w.ptr[0] == '(';

@@ -192,6 +192,16 @@ static void test_too_many(void **state) {
     assert_int_equal(error, RULE_TOO_MANY);
 }
 
+/* A description is read again from a file. */
+static void test_description_can_be_read(void **state) {
+    (void)state;
+    assert_int_equal(set("ada", "%RW~* ~b"), RULE_OK);
+    assert_string_equal(described("ada"), "off sanitize-payload %RW~* ~b resetchannels -@all");
+    assert_int_equal(set("bob", described("ada")), RULE_OK);
+    /* The file would end the selector there. */
+    assert_int_equal(set("cyd", "( ~a))"), RULE_SYNTAX);
+}
+
 /* A wrong rule among right ones changes nothing. */
 static void test_all_or_nothing(void **state) {
     (void)state;
@@ -414,6 +424,7 @@ int main(void) {
         cmocka_unit_test_setup(test_channels, set_up),
         cmocka_unit_test_setup(test_passwords, set_up),
         cmocka_unit_test_setup(test_too_many, set_up),
+        cmocka_unit_test_setup(test_description_can_be_read, set_up),
         cmocka_unit_test_setup(test_all_or_nothing, set_up),
         cmocka_unit_test_setup(test_round_trip, set_up),
         cmocka_unit_test_setup(test_removed, set_up),
