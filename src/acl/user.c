@@ -373,10 +373,8 @@ struct user **users_sorted(void) {
     return all;
 }
 
-void user_release(struct user *u) {
-    assert(u->refs > 0);
-    if (--u->refs > 0)
-        return;
+void user_free(struct user *u) {
+    assert(u->removed);
     grants_free(&u->grants);
     free(u->name);
     free(u);

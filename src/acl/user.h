@@ -61,7 +61,12 @@ static inline struct user *user_hold(struct user *u) {
     u->refs++;
     return u;
 }
-void user_release(struct user *u);
+/* Frees a removed user that nothing points to. */
+void user_free(struct user *u);
+static inline void user_release(struct user *u) {
+    if (--u->refs == 0)
+        user_free(u);
+}
 
 /* ---- checks ---- */
 

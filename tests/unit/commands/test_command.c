@@ -1,4 +1,5 @@
 /* The table of commands: lookup, arity, who may run when, what a refused command gets; and their docs. */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "commands/dispatch.h"
 #include "commands/monitor.h"
 #include "commands/refused.h"
+#include "commands/rights.h"
 #include "config/config.h"
 #include "jobs/bootstrap.h"
 #include "net/usage.h"
@@ -543,6 +545,55 @@ static void test_every_command_has_docs(void **state) {
     }
 }
 
+/* The first argument is a choice of literals, or of groups that begin with literals. */
+static void assert_literals_have_rights(const struct command *cmd, const struct doc *doc) {
+    const struct doc_arg *choice = &doc->args[doc->first];
+    int count = 0;
+
+    for (short i = choice->first; i >= 0; i = doc->args[i].next) {
+        const struct doc_arg *a = &doc->args[i];
+        struct slice word = a->type == DOC_BLOCK ? doc->args[a->first].token : a->token;
+        char name[128];
+
+        snprintf(name, sizeof name, "%s|%.*s", cmd->name, (int)word.len, word.ptr);
+        if (right_find(slice_str(name)) < 0)
+            fail_msg("subcommands.def lacks %s", name);
+        count++;
+    }
+    /* MEMORY has one subcommand, so its synopsis has no choice. */
+    assert_true(count > 0 || slice_is(slice_str(cmd->name), "memory"));
+}
+
+/* subcommands.def has exactly the subcommands of the synopses, and HELP. */
+static void test_rights_of_subcommands(void **state) {
+    size_t count;
+    const struct command *table = command_table(&count);
+
+    (void)state;
+    rights_init();
+    for (size_t i = 0; i < rights_count(); i++) {
+        const struct right *right = right_at((unsigned)i);
+        const char *word = strchr(right->name, '|');
+        char upper[64];
+        size_t len = 0;
+
+        if (right->command < 0 || strcmp(word, "|help") == 0)
+            continue;
+        for (word++; *word != '\0'; word++)
+            upper[len++] = (char)toupper((unsigned char)*word);
+        upper[len] = '\0';
+        assert_non_null(strstr(table[right->command].args, upper));
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct doc doc;
+
+        if (!right_at((unsigned)i)->family)
+            continue;
+        assert_true(doc_parse(table[i].args, &doc));
+        assert_literals_have_rights(&table[i], &doc);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_every_command_is_found, reset),
@@ -565,6 +616,7 @@ int main(void) {
         cmocka_unit_test_setup(test_large_adds_wait_for_each_other, reset),
         cmocka_unit_test_setup(test_held_leaves_no_trace, reset),
         cmocka_unit_test(test_docs),
+        cmocka_unit_test(test_rights_of_subcommands),
         cmocka_unit_test(test_broken_synopses),
         cmocka_unit_test(test_too_long_synopsis),
         cmocka_unit_test(test_every_command_has_docs),
