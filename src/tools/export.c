@@ -74,14 +74,6 @@ static int64_t take_moved(struct export *x, struct redis_pipe *mover, int64_t co
     return mover->err[0] == '\0' || export_stop(x, "pgdisque", mover->err) ? moved : -1;
 }
 
-/* Sends all commands of the pipeline without waiting for replies. */
-static void export_flush(struct redis_pipe *mover) {
-    int done = 0;
-
-    while (!done && redisBufferWrite(mover->c, &done) == REDIS_OK)
-        ;
-}
-
 /* Moves a batch to the separate queue and returns the number of moved jobs, or -1. The separate queue is paused OUT, so
  * that consumers with patterns get no job of the batch. The jobs keep their order, although several connections move
  * them. */
@@ -97,7 +89,7 @@ static int64_t move_aside(struct export *x, const char *name, const struct expor
     for (int i = 0; i < movers; i++) {
         for (int64_t j = 0; j < each; j++)
             redis_pipe_put(&x->movers[i], "LMOVE %s %s %s %s", name, p->aside, end, other);
-        export_flush(&x->movers[i]);
+        redis_pipe_flush(&x->movers[i]);
     }
     for (int i = 0; i < movers && moved >= 0; i++) {
         int64_t here = take_moved(x, &x->movers[i], each);

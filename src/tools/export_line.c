@@ -18,6 +18,7 @@ struct export_line_words {
     char *from, *key_prefix, *pop;
     int64_t batch;
     bool delayed, follow, dry_run, help;
+    struct line_tls tls;
     char **names; /* the only name is the address of the Redis */
     size_t named;
     char **queues; /* names and patterns */
@@ -29,7 +30,7 @@ static bool export_line_refuse(const char *why, const char *what) {
 }
 
 static const char usage[] =
-    "usage: pgdisque export redis://[[user:]password@]host[:port][/db] [option]... --queue name ...\n"
+    "usage: pgdisque export redis[s]://[[user:]password@]host[:port][/db] [option]... --queue name ...\n"
     "\n"
     "  --queue name           move the jobs of this queue to a list of the same name. A pattern as in KEYS\n"
     "                         selects several queues. May be repeated\n"
@@ -39,7 +40,7 @@ static const char usage[] =
     "  --delayed              also move jobs in their delay, as if it were over\n"
     "  --batch count          jobs moved at a time, 1 to 10000 (500)\n"
     "  --follow               continue with new jobs until SIGINT or SIGTERM\n"
-    "  --dry-run              only count the jobs\n";
+    "  --dry-run              only count the jobs\n" LINE_TLS_USAGE;
 
 static bool export_line_read_words(int argc, char **argv, struct export_line_words *w) {
     const struct line_option options[] = {
@@ -52,6 +53,7 @@ static bool export_line_read_words(int argc, char **argv, struct export_line_wor
         { .name = "--follow", .flag = &w->follow },
         { .name = "--dry-run", .flag = &w->dry_run },
         { .name = "--help", .flag = &w->help },
+        LINE_TLS_OPTIONS(&w->tls),
     };
 
     if (!line_options_read(argc, argv, options, LENGTH(options), w->names, &w->named))
@@ -190,18 +192,12 @@ static int export_line_work(struct export *x, const struct export_line_words *w)
 }
 
 static bool connect_all(struct export *x, const struct export_line_words *w) {
-    x->to.c = line_connect("export", w->names[0], 6379);
-    if (x->to.c == NULL)
-        return false;
-    x->from.c = line_connect("export", w->from, 7711);
-    if (x->from.c == NULL)
-        return false;
-    for (size_t i = 0; i < EXPORT_MOVERS; i++) {
-        x->movers[i].c = line_connect("export", w->from, 7711);
-        if (x->movers[i].c == NULL)
-            return false;
-    }
-    return true;
+    bool good = line_connect("export", w->names[0], 6379, &w->tls, &x->to) &&
+                line_connect("export", w->from, 7711, &w->tls, &x->from);
+
+    for (size_t i = 0; i < EXPORT_MOVERS && good; i++)
+        good = line_connect("export", w->from, 7711, &w->tls, &x->movers[i]);
+    return good;
 }
 
 static int export_with(const struct export_line_words *w) {
@@ -209,9 +205,9 @@ static int export_with(const struct export_line_words *w) {
     int status = connect_all(&x, w) ? export_line_work(&x, w) : 2;
 
     for (size_t i = 0; i < EXPORT_MOVERS; i++)
-        redisFree(x.movers[i].c);
-    redisFree(x.from.c);
-    redisFree(x.to.c);
+        redis_pipe_close(&x.movers[i]);
+    redis_pipe_close(&x.from);
+    redis_pipe_close(&x.to);
     return status;
 }
 

@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <hiredis/hiredis.h>
 
 #include "config/config.h"
 #include "tools/line_options.h"
+#include "tools/redis_link.h"
 
 /* The timeout of each step. The server ends HEALTH earlier. */
 #define PATIENCE_S 10
@@ -28,56 +28,55 @@ static void find_host(char *out, size_t size) {
         snprintf(out, size, "::1");
 }
 
-static redisContext *reach(void) {
+/* The server of these options is on this machine, so that its certificate is not checked. The server's own certificate
+ * is that of this client. */
+static bool begin_own_tls(struct redis_pipe *p, const char *host) {
+    struct redis_tls how = { .insecure = true };
+
+    if (config.tls_auth_clients != TLS_CLIENT_NO) {
+        how.cert = config.tls_cert_file;
+        how.key = config.tls_key_file;
+    }
+    return redis_pipe_begin_tls(p, host, &how);
+}
+
+static bool reach(struct redis_pipe *p) {
     struct timeval patience = { PATIENCE_S, 0 };
+    bool by_path = config.port == 0 && config.unixsocket[0] != '\0';
     char host[256];
-    redisContext *c;
 
     find_host(host, sizeof host);
-    if (config.port != 0)
-        c = redisConnectWithTimeout(host, config.port, patience);
-    else
-        c = redisConnectUnixWithTimeout(config.unixsocket, patience);
-    if (c != NULL && c->err == 0)
-        redisSetTimeout(c, patience);
-    return c;
+    p->c = by_path ? redisConnectUnixWithTimeout(config.unixsocket, patience)
+                   : redisConnectWithTimeout(host, config_own_port(), patience);
+    if (p->c == NULL || p->c->err != 0)
+        redis_pipe_fail(p, p->c == NULL ? "out of memory" : p->c->errstr);
+    else if (config.port != 0 || by_path || begin_own_tls(p, host))
+        redisSetTimeout(p->c, patience);
+    return p->err[0] == '\0';
 }
 
-/* The last reply; NULL if the connection was lost. */
-static redisReply *health_line_ask(redisContext *c) {
-    redisReply *r;
-
+/* The duration of HEALTH in milliseconds; -1 with a sentence in p->err. */
+static int64_t health_line_ask(struct redis_pipe *p) {
     if (config.requirepass[0] != '\0') {
-        r = redisCommand(c, "AUTH %s", config.requirepass);
-        if (r == NULL || r->type == REDIS_REPLY_ERROR)
-            return r;
-        freeReplyObject(r);
+        redis_pipe_put(p, "AUTH %s", config.requirepass);
+        redis_pipe_skip(p, 1);
     }
-    return redisCommand(c, "HEALTH");
-}
-
-static int health_line_tell(const redisContext *c, const redisReply *r) {
-    if (r != NULL && r->type == REDIS_REPLY_INTEGER) {
-        printf("healthy: a job went through in %lld ms\n", r->integer);
-        return 0;
-    }
-    fprintf(stderr, "pgdisque health: %s\n", r != NULL && r->str != NULL ? r->str : c->errstr);
-    return 1;
+    if (p->err[0] != '\0')
+        return -1;
+    redis_pipe_put(p, "HEALTH");
+    return redis_pipe_take_size(p, "HEALTH");
 }
 
 static int health_line_look(void) {
-    redisContext *c = reach();
-    redisReply *r = NULL;
-    int status;
+    struct redis_pipe p = { .c = NULL };
+    int64_t ms = reach(&p) ? health_line_ask(&p) : -1;
 
-    if (c == NULL)
-        return 1;
-    if (c->err == 0)
-        r = health_line_ask(c);
-    status = health_line_tell(c, r);
-    freeReplyObject(r);
-    redisFree(c);
-    return status;
+    if (ms >= 0)
+        printf("healthy: a job went through in %lld ms\n", (long long)ms);
+    else
+        fprintf(stderr, "pgdisque health: %s\n", p.err);
+    redis_pipe_close(&p);
+    return ms < 0;
 }
 
 int health_line(int argc, char **argv) {

@@ -357,6 +357,6 @@ void import_free(struct import *im) {
     for (size_t i = 0; i < im->queues; i++)
         free(im->counts[i].queue);
     free(im->counts);
-    redisFree(im->from.c);
-    redisFree(im->to.c);
+    redis_pipe_close(&im->from);
+    redis_pipe_close(&im->to);
 }

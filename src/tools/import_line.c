@@ -22,6 +22,7 @@ struct import_line_words {
     char *from, *to, *kind, *prefix, *key_prefix, *pop, *group, *field;
     int64_t ttl, batch, idle, attempts;
     bool follow, dry_run, help;
+    struct line_tls tls;
     char **names;
     size_t count;
 };
@@ -31,7 +32,7 @@ static bool import_line_refuse(const char *why, const char *what) {
 }
 
 static const char usage[] =
-    "usage: pgdisque import redis://[[user:]password@]host[:port][/db] [option]... [name]...\n"
+    "usage: pgdisque import redis[s]://[[user:]password@]host[:port][/db] [option]... [name]...\n"
     "\n"
     "  --kind list            the format of the tasks: the named lists (this is the default);\n"
     "         sidekiq         Sidekiq: the named queues, or all queues with schedule and retry;\n"
@@ -55,7 +56,7 @@ static const char usage[] =
     "year)\n"
     "  --batch count          elements moved at a time, 1 to 10000 (500)\n"
     "  --follow               continue with new tasks until SIGINT or SIGTERM\n"
-    "  --dry-run              only count the tasks\n";
+    "  --dry-run              only count the tasks\n" LINE_TLS_USAGE;
 
 /* ---- options ---- */
 
@@ -75,6 +76,7 @@ static bool import_line_read_words(int argc, char **argv, struct import_line_wor
         { .name = "--follow", .flag = &w->follow },
         { .name = "--dry-run", .flag = &w->dry_run },
         { .name = "--help", .flag = &w->help },
+        LINE_TLS_OPTIONS(&w->tls),
     };
 
     if (!line_options_read(argc, argv, options, LENGTH(options), w->names, &w->count))
@@ -232,14 +234,12 @@ static int import_with(const struct import_line_words *w) {
     struct import im = { 0 };
     int status = 2;
 
-    if (choose_kind(w, &im)) {
-        im.from.c = line_connect("import", w->from, 6379);
-        if (im.from.c != NULL && !w->dry_run)
-            im.to.c = line_connect("import", w->to, 7711);
-        if (im.to.c != NULL && !import_ask_limits(&im))
-            import_line_refuse(im.err, "");
-        else if (im.from.c != NULL && (w->dry_run || im.to.c != NULL))
+    if (choose_kind(w, &im) && line_connect("import", w->from, 6379, &w->tls, &im.from) &&
+        (w->dry_run || line_connect("import", w->to, 7711, &w->tls, &im.to))) {
+        if (w->dry_run || import_ask_limits(&im))
             status = import_line_work(&im, w);
+        else
+            import_line_refuse(im.err, "");
     }
     import_free(&im);
     return status;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/redis_link.h"
 #include "version.h"
 
 bool line_refuse(const char *subcommand, const char *why, const char *what) {
@@ -90,15 +89,18 @@ int line_read_config(const char *subcommand, int argc, char **argv, int refused)
     return line_print(action) ? 0 : LINE_RUNS;
 }
 
-redisContext *line_connect(const char *subcommand, const char *address, int default_port) {
+bool line_connect(const char *subcommand, const char *address, int default_port, const struct line_tls *tls,
+                  struct redis_pipe *p) {
     struct redis_address a;
     char err[500];
-    redisContext *c = NULL;
+    bool good = redis_address_parse(address, default_port, &a, err, sizeof err);
 
-    if (redis_address_parse(address, default_port, &a, err, sizeof err))
-        c = redis_link_open(&a, err, sizeof err);
-    if (c == NULL)
+    if (good) {
+        a.tls = a.tls || tls->always;
+        good = redis_pipe_open(p, &a, &tls->how, err, sizeof err);
+    }
+    if (!good)
         line_refuse(subcommand, err, "");
     redis_address_free(&a);
-    return c;
+    return good;
 }

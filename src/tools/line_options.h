@@ -1,9 +1,9 @@
 #ifndef LINE_OPTIONS_H
 #define LINE_OPTIONS_H
 
-#include <hiredis/hiredis.h>
 #include "base/util.h"
 #include "config/config.h"
+#include "tools/redis_link.h"
 
 /*
  * The arguments of a subcommand such as import: --options with and without values, and names. Errors are printed to
@@ -35,7 +35,29 @@ bool line_print(enum config_action action);
 #define LINE_RUNS (-1)
 int line_read_config(const char *subcommand, int argc, char **argv, int refused) MUST_CHECK;
 
-/* Connects to an address. NULL after an error message: the address is invalid, or no server answers there. */
-redisContext *line_connect(const char *subcommand, const char *address, int default_port) MUST_CHECK;
+/* The options of TLS, named as in redis-cli. */
+struct line_tls {
+    struct redis_tls how;
+    bool always; /* also for addresses without rediss:// */
+};
+
+#define LINE_TLS_OPTIONS(tls)                                                                           \
+    { .name = "--tls", .flag = &(tls)->always }, { .name = "--cacert", .text = &(tls)->how.ca_file },   \
+        { .name = "--cacertdir", .text = &(tls)->how.ca_dir },                                          \
+        { .name = "--cert", .text = &(tls)->how.cert }, { .name = "--key", .text = &(tls)->how.key }, { \
+        .name = "--insecure", .flag = &(tls)->how.insecure                                              \
+    }
+
+#define LINE_TLS_USAGE                                                                                      \
+    "  --tls                  use TLS for both connections; an address rediss://... uses TLS by itself\n"   \
+    "  --cacert file          the authorities of the servers' certificates, in PEM (those of the system)\n" \
+    "  --cacertdir directory  the same as a directory\n"                                                    \
+    "  --cert file            the certificate of the client\n"                                              \
+    "  --key file             its private key\n"                                                            \
+    "  --insecure             take any certificate of a server\n"
+
+/* Connects to an address. False after an error message: the address is invalid, or no server answers there. */
+bool line_connect(const char *subcommand, const char *address, int default_port, const struct line_tls *tls,
+                  struct redis_pipe *p) MUST_CHECK;
 
 #endif

@@ -1,6 +1,8 @@
 /* Connections to a Redis for subcommands: addresses, login, pipelines. */
 #include "tools/redis_link.h"
 
+#include <errno.h>
+#include <openssl/x509v3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,10 +83,9 @@ bool redis_address_parse(const char *text, int default_port, struct redis_addres
                          size_t size) {
     const char *at = strstr(text, "://"), *end, *login;
 
-    *out = (struct redis_address){ .port = default_port };
-    if (at != NULL && strncmp(text, "redis://", 8) != 0) {
-        snprintf(err, size, "%.*s is not supported, only redis://; put a TLS proxy between for rediss",
-                 (int)(at - text), text);
+    *out = (struct redis_address){ .port = default_port, .tls = strncmp(text, "rediss://", 9) == 0 };
+    if (at != NULL && strncmp(text, "redis://", 8) != 0 && !out->tls) {
+        snprintf(err, size, "%.*s is not supported, only redis:// and rediss://", (int)(at - text), text);
         return false;
     }
     at = at == NULL ? text : at + 3;
@@ -96,7 +97,7 @@ bool redis_address_parse(const char *text, int default_port, struct redis_addres
     }
     if (!read_host(at, end, out) ||
         (end[0] != '\0' && end[1] != '\0' && !number_between(end + 1, strlen(end + 1), 1 << 20, &out->db))) {
-        snprintf(err, size, "the address must be redis://[[user:]password@]host[:port][/db]");
+        snprintf(err, size, "the address must be redis[s]://[[user:]password@]host[:port][/db]");
         return false;
     }
     return true;
@@ -116,34 +117,99 @@ void redis_pipe_fail(struct redis_pipe *p, const char *what) {
         snprintf(p->err, sizeof p->err, "%s", what);
 }
 
+/* Takes over a command that hiredis has formatted. */
+static void put_formatted(struct redis_pipe *p, char *command, int len) {
+    if (len < 0) {
+        redis_pipe_fail(p, "a command cannot be formatted");
+        return;
+    }
+    if (p->tls != NULL)
+        buf_append(&p->out, command, (size_t)len);
+    else if (redisAppendFormattedCommand(p->c, command, (size_t)len) != REDIS_OK)
+        redis_pipe_fail(p, p->c->errstr);
+    redisFreeCommand(command);
+}
+
 void redis_pipe_put(struct redis_pipe *p, const char *fmt, ...) {
+    char *command = NULL;
     va_list args;
+    int len;
 
     va_start(args, fmt);
-    if (redisvAppendCommand(p->c, fmt, args) != REDIS_OK)
-        redis_pipe_fail(p, p->c->errstr);
+    len = redisvFormatCommand(&command, fmt, args);
     va_end(args);
+    put_formatted(p, command, len);
 }
 
 void redis_pipe_put_slices(struct redis_pipe *p, const struct slice *words, size_t count) {
     const char **ptrs = xcalloc(count, sizeof *ptrs);
     size_t *lens = xcalloc(count, sizeof *lens);
+    char *command = NULL;
+    int len;
 
     for (size_t i = 0; i < count; i++) {
         ptrs[i] = words[i].ptr;
         lens[i] = words[i].len;
     }
-    if (redisAppendCommandArgv(p->c, (int)count, ptrs, lens) != REDIS_OK)
-        redis_pipe_fail(p, p->c->errstr);
+    len = redisFormatCommandArgv(&command, (int)count, ptrs, lens);
+    put_formatted(p, command, len);
     free(ptrs);
     free(lens);
+}
+
+/* The socket blocks, so that only a timeout leaves bytes unwritten. */
+static bool write_tls(struct redis_pipe *p) {
+    while (buf_len(&p->out) > 0) {
+        ssize_t sent = tls_write(p->tls, buf_ptr(&p->out), buf_len(&p->out));
+
+        if (sent <= 0) {
+            redis_pipe_fail(p, errno == EAGAIN ? "timed out" : tls_error(p->tls));
+            return false;
+        }
+        buf_consume(&p->out, (size_t)sent);
+    }
+    return true;
+}
+
+/* Reads some bytes of replies. False after the end or an error. */
+static bool read_tls(struct redis_pipe *p) {
+    char bytes[16 * 1024];
+    ssize_t got;
+
+    do
+        got = tls_read(p->tls, bytes, sizeof bytes);
+    while (got < 0 && errno == EAGAIN && tls_has_more(p->tls));
+    if (got > 0)
+        return redisReaderFeed(p->c->reader, bytes, (size_t)got) == REDIS_OK;
+    redis_pipe_fail(p, got == 0          ? "Server closed the connection"
+                       : errno == EAGAIN ? "timed out"
+                                         : tls_error(p->tls));
+    return false;
+}
+
+void redis_pipe_flush(struct redis_pipe *p) {
+    int done = 0;
+
+    if (p->tls != NULL)
+        (void)write_tls(p);
+    else
+        while (!done && redisBufferWrite(p->c, &done) == REDIS_OK)
+            ;
+}
+
+static bool take_tls(struct redis_pipe *p, void **reply) {
+    bool good = write_tls(p);
+
+    while (good && *reply == NULL)
+        good = redisGetReplyFromReader(p->c, reply) == REDIS_OK && (*reply != NULL || read_tls(p));
+    return good;
 }
 
 /* Takes a reply of any shape; NULL if the connection was lost. */
 static redisReply *take_any(struct redis_pipe *p) {
     void *reply = NULL;
 
-    if (p->c->err == 0 && redisGetReply(p->c, &reply) == REDIS_OK)
+    if (p->c->err == 0 && (p->tls != NULL ? take_tls(p, &reply) : redisGetReply(p->c, &reply) == REDIS_OK))
         return reply;
     redis_pipe_fail(p, p->c->errstr);
     return NULL;
@@ -215,16 +281,76 @@ static void log_in(struct redis_pipe *p, const struct redis_address *a) {
     redis_pipe_skip(p, asked + 1);
 }
 
-redisContext *redis_link_open(const struct redis_address *a, char *err, size_t size) {
-    struct redis_pipe p = { redisConnectWithTimeout(a->host, a->port, (struct timeval){ CONNECT_S, 0 }), "" };
+/* An address is compared with the addresses of the certificate, and a name with its names. */
+static bool expect_host(SSL *ssl, const char *host) {
+    X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 
-    if (p.c != NULL && p.c->err == 0)
-        log_in(&p, a);
-    else
-        redis_pipe_fail(&p, p.c == NULL ? "out of memory" : p.c->errstr);
-    if (p.err[0] == '\0')
-        return p.c;
-    snprintf(err, size, "%s:%d: %s", a->host, a->port, p.err);
-    redisFree(p.c);
+    return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1 ||
+           (SSL_set_tlsext_host_name(ssl, host) == 1 && X509_VERIFY_PARAM_set1_host(param, host, 0) == 1);
+}
+
+/* A context for one connection. NULL with a sentence in p->err. */
+static SSL_CTX *client_context(struct redis_pipe *p, const struct redis_tls *how) {
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    char why[300] = "";
+
+    tls_prepare(ctx);
+    if (!tls_set_protocols(ctx, ""))
+        snprintf(why, sizeof why, "cannot use TLS 1.2");
+    else if (how->ca_file == NULL && how->ca_dir == NULL)
+        SSL_CTX_set_default_verify_paths(ctx);
+    else if (SSL_CTX_load_verify_locations(ctx, how->ca_file, how->ca_dir) != 1)
+        snprintf(why, sizeof why, "cannot load the certificates of --cacert or --cacertdir");
+    if (why[0] == '\0' && how->cert != NULL && SSL_CTX_use_certificate_chain_file(ctx, how->cert) != 1)
+        snprintf(why, sizeof why, "cannot load %.200s", how->cert);
+    if (why[0] == '\0' && how->key != NULL &&
+        SSL_CTX_use_PrivateKey_file(ctx, how->key, SSL_FILETYPE_PEM) != 1)
+        snprintf(why, sizeof why, "cannot use %.200s", how->key);
+    SSL_CTX_set_verify(ctx, how->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+    if (why[0] == '\0')
+        return ctx;
+    tls_add_reason(why, sizeof why);
+    redis_pipe_fail(p, why);
+    SSL_CTX_free(ctx);
     return NULL;
+}
+
+bool redis_pipe_begin_tls(struct redis_pipe *p, const char *host, const struct redis_tls *how) {
+    SSL_CTX *ctx = client_context(p, how);
+    enum tls_step step;
+
+    if (ctx == NULL)
+        return false;
+    p->tls = tls_new(ctx, p->c->fd, false);
+    SSL_CTX_free(ctx);
+    if (!how->insecure && !expect_host(tls_ssl(p->tls), host))
+        redis_pipe_fail(p, "the host has no valid name for TLS");
+    redisSetTimeout(p->c, (struct timeval){ CONNECT_S, 0 });
+    step = tls_handshake(p->tls);
+    redisSetTimeout(p->c, (struct timeval){ 0, 0 });
+    if (step != TLS_DONE)
+        redis_pipe_fail(p, step == TLS_FAILED ? tls_error(p->tls) : "the TLS handshake timed out");
+    return p->err[0] == '\0';
+}
+
+bool redis_pipe_open(struct redis_pipe *p, const struct redis_address *a, const struct redis_tls *how,
+                     char *err, size_t size) {
+    *p = (struct redis_pipe){ .c = redisConnectWithTimeout(a->host, a->port,
+                                                           (struct timeval){ CONNECT_S, 0 }) };
+    if (p->c == NULL || p->c->err != 0)
+        redis_pipe_fail(p, p->c == NULL ? "out of memory" : p->c->errstr);
+    else if (!a->tls || redis_pipe_begin_tls(p, a->host, how))
+        log_in(p, a);
+    if (p->err[0] == '\0')
+        return true;
+    snprintf(err, size, "%s:%d: %s", a->host, a->port, p->err);
+    redis_pipe_close(p);
+    return false;
+}
+
+void redis_pipe_close(struct redis_pipe *p) {
+    tls_free(p->tls);
+    buf_free(&p->out);
+    redisFree(p->c);
+    *p = (struct redis_pipe){ .c = NULL };
 }

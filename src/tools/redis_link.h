@@ -2,6 +2,8 @@
 #define REDIS_LINK_H
 
 #include <hiredis/hiredis.h>
+#include "base/buf.h"
+#include "base/tls.h"
 #include "base/util.h"
 
 /*
@@ -10,24 +12,40 @@
 struct redis_address {
     char *host, *user, *password; /* user and password may be NULL */
     int port, db;
+    bool tls;
 };
 
-/* redis://[[user:]password@]host[:port][/db], or host[:port]. False with a sentence in err. */
+/* [redis://|rediss://][[user:]password@]host[:port][/db]; rediss means TLS. False with a sentence in err. */
 bool redis_address_parse(const char *text, int default_port, struct redis_address *out, char *err,
                          size_t size) MUST_CHECK;
 void redis_address_free(struct redis_address *a);
 
-/* Connects, authenticates and selects the database. NULL with a sentence in err. */
-redisContext *redis_link_open(const struct redis_address *a, char *err, size_t size) MUST_CHECK;
+/* How to use TLS; texts may be NULL. */
+struct redis_tls {
+    char *ca_file, *ca_dir; /* the authorities of servers; both NULL: those of the system */
+    char *cert, *key;       /* the certificate of the client */
+    bool insecure;          /* take any certificate */
+};
 
 /*
- * A pipeline: the caller puts commands, then takes their replies in the same order. err keeps the first error; an error
- * reply is an error, too.
+ * A connection with a pipeline: the caller puts commands, then takes their replies in the same order. err keeps the
+ * first error; an error reply is an error, too.
  */
 struct redis_pipe {
-    redisContext *c;
-    char err[400]; /* "": no error */
+    redisContext *c; /* NULL: not connected */
+    struct tls *tls; /* NULL: no TLS */
+    struct buf out;  /* commands that are not written yet, with TLS */
+    char err[400];   /* "": no error */
 };
+
+/* Connects, authenticates and selects the database. False with a sentence in err. */
+bool redis_pipe_open(struct redis_pipe *p, const struct redis_address *a, const struct redis_tls *how,
+                     char *err, size_t size) MUST_CHECK;
+/* Begins TLS on the connection p->c to the host. False with a sentence in p->err. */
+bool redis_pipe_begin_tls(struct redis_pipe *p, const char *host, const struct redis_tls *how) MUST_CHECK;
+void redis_pipe_close(struct redis_pipe *p);
+/* Writes all commands that are put. */
+void redis_pipe_flush(struct redis_pipe *p);
 
 /* Sets err unless it is set already. */
 void redis_pipe_fail(struct redis_pipe *p, const char *what);

@@ -53,7 +53,7 @@ static void test_refusals(void **state) {
     IMPORT(2, "--pop must be right or left: up", "--pop", "up", "here");
     IMPORT(2, "must be a number", "--batch", "0", "here");
     IMPORT(2, "members: WRONGTYPE", "here", "members");
-    IMPORT(2, "only redis://", "--to", "rediss://127.0.0.1", "here");
+    IMPORT(2, "only redis:// and rediss://", "--to", "http://127.0.0.1", "here");
     IMPORT(2, "127.0.0.1:1:", "--to", "127.0.0.1:1", "here");
     assert_false(file_contains(moving_log(), "Run the import again"));
     IMPORT(3, "nothing was found under this name: hree", "--dry-run", "hree", "here");
