@@ -16,8 +16,8 @@
 #define HANDSHAKE_RECORD 0x16
 /* The most bytes of input of one record. */
 #define RECORD_BYTES ((size_t)16 * 1024)
-/* A peer that sends so many records without data, such as new keys, is disconnected. */
-#define EMPTY_RECORDS 64
+/* A peer that sends so many bytes in records without data, such as new keys, is disconnected. */
+#define EMPTY_BYTES ((size_t)64 * 1024)
 /* The most bytes of a certificate chain. OpenSSL allows 100 kB. */
 #define CHAIN_BYTES (32 * 1024)
 
@@ -31,7 +31,7 @@ struct tls {
     bool ended;   /* the socket is at its end */
     bool drained; /* the last read of the socket found no bytes */
     bool more;
-    unsigned empty; /* records without data since the last data */
+    size_t empty; /* bytes that were read since the last data */
     size_t memory;
     char error[160];
 };
@@ -99,6 +99,7 @@ static int tls_bio_read(BIO *b, char *to, int room) {
         errno = EPROTO;
         got = -1;
     }
+    t->empty += got > 0 && t->open ? (size_t)got : 0;
     t->ended = got == 0;
     t->drained = got < 0;
     return tls_bio_result(b, got, BIO_FLAGS_READ);
@@ -280,6 +281,15 @@ enum tls_step tls_handshake(struct tls *t) {
     return step;
 }
 
+bool tls_peer_name(const struct tls *t, char *out, size_t size) {
+    X509 *cert = SSL_get0_peer_certificate(t->ssl);
+    int len = cert == NULL
+                  ? -1
+                  : X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, out, (int)size);
+
+    return len > 0 && (size_t)len < size - 1 && strlen(out) == (size_t)len;
+}
+
 /* After SSL_read() has failed: sets more, and returns 0 or -1 with errno. */
 static ssize_t tls_read_nothing(struct tls *t, int system) {
     int kind = SSL_get_error(t->ssl, -1);
@@ -290,7 +300,7 @@ static ssize_t tls_read_nothing(struct tls *t, int system) {
     errno = EAGAIN;
     if (kind == SSL_ERROR_WANT_READ && t->drained)
         return -1;
-    if (kind == SSL_ERROR_WANT_READ && ++t->empty < EMPTY_RECORDS) {
+    if (kind == SSL_ERROR_WANT_READ && t->empty < EMPTY_BYTES) {
         t->more = true;
         return -1;
     }

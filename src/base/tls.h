@@ -46,6 +46,9 @@ bool tls_is_open(const struct tls *t);
 /* True if the handshake failed because the client's first byte is not of TLS. */
 bool tls_got_plain_text(const struct tls *t);
 
+/* The common name in the peer's certificate, which was checked. False if there is none, or it has a byte 0. */
+bool tls_peer_name(const struct tls *t, char *out, size_t size) MUST_CHECK;
+
 /* Like read(2) and send(2). errno is EAGAIN if the socket is not ready, or EPROTO, and tls_error() has the reason.
  * tls_read() may return EAGAIN while tls_has_more() is true: call it again in the next turn.
  * After EAGAIN of tls_write(), the next call must begin with the same bytes, and have at least as many. */

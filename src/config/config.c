@@ -47,6 +47,13 @@ static const struct config_name tls_client_auth[] = {
         { NULL, 0 },
 };
 
+static const struct config_name tls_client_user[] = {
+#define X(id, name) { name, id },
+    TLS_CLIENT_USER(X)
+#undef X
+        { NULL, 0 },
+};
+
 static const struct config_name durabilities[] = {
 #define X(id, name, setting) { name, id },
     DURABILITIES(X)

@@ -104,6 +104,17 @@ enum tls_client_auth {
 #undef X
 };
 
+/* The part of a certificate that names the user. */
+#define TLS_CLIENT_USER(X) \
+    X(TLS_USER_OFF, "off") \
+    X(TLS_USER_CN, "CN")
+
+enum tls_client_user {
+#define X(id, name) id,
+    TLS_CLIENT_USER(X)
+#undef X
+};
+
 /* The C field of each kind of option. Strings are never NULL. */
 #define CONFIG_FIELD_BOOL(member) bool member;
 #define CONFIG_FIELD_INT(member) int member;

@@ -15,7 +15,7 @@
 #include "base/time_budget.h"
 #include "batch/batch.h"
 #include "config/config.h"
-#include "config/fd_limit.h"
+#include "net/admission.h"
 #include "net/client_tls.h"
 
 #define READ_BYTES ((size_t)16 * 1024)
@@ -40,8 +40,6 @@
 #define UNREAD_BYTES ((size_t)1024 * 1024)
 /* A client whose output exceeds the hard limit is closed after it has read nothing for this time. */
 #define STALL_US (10 * US_PER_S)
-/* The most pieces of output of one write. */
-#define WRITE_PIECES 64
 /* When memory is short, a client goes on if it uses at most its part of 1/MODEST_PART of the budget. */
 #define MODEST_PART 8
 /* Clients that have not authenticated need no long replies (Redis' CVE-2025-21605). */
@@ -178,8 +176,7 @@ static bool is_unproven(const struct client *c) {
     return client_is_limited(c) || client_in_handshake(c);
 }
 
-/* Disconnects the oldest client that has not authenticated, so that such clients cannot keep out others. */
-static bool client_make_room(void) {
+bool client_make_room(void) {
     while (!list_empty(&clients.unauthenticated)) {
         struct client *c =
             LIST_ENTRY(list_pop_front(&clients.unauthenticated), struct client, in_unauthenticated);
@@ -192,48 +189,6 @@ static bool client_make_room(void) {
     return false;
 }
 
-static bool is_from(const struct client *c, const char *addr) {
-    size_t host = strlen(addr) - strlen(strrchr(addr, ':'));
-
-    return strncmp(c->addr, addr, host + 1) == 0;
-}
-
-/* Clients of this machine are not counted, because a proxy may connect many. */
-static bool has_too_many(int fd, bool unix_socket) {
-    char addr[sizeof((struct client *)0)->addr] = ":", own[sizeof addr] = "";
-    int64_t count = 0;
-
-    if (config.maxclients_per_address == 0 || unix_socket || socket_is_local(fd))
-        return false;
-    socket_names(fd, unix_socket, addr, own, sizeof addr);
-    LIST_EACH(node, &clients.states[CLIENT_OPEN])
-        count += is_from(LIST_ENTRY(node, struct client, in_state), addr);
-    return count >= config.maxclients_per_address;
-}
-
-static void client_refuse(int fd, enum socket_kind kind, const char *error) {
-    ssize_t ignored = 0;
-
-    if (kind == SOCKET_TLS)
-        client_tls_refuse(fd);
-    else
-        ignored = write(fd, error, strlen(error));
-    (void)ignored;
-    close(fd);
-    stats.connections_rejected++;
-}
-
-/* The text that refuses the socket, or NULL. */
-static const char *client_refusal(int fd, bool unix_socket) {
-    if ((clients.count >= (size_t)config.maxclients && !client_make_room()) || files_are_few(fd))
-        return "-ERR max number of clients reached\r\n";
-    if (has_too_many(fd, unix_socket))
-        return "-ERR max number of clients of one address reached\r\n";
-    if (socket_is_denied(fd, unix_socket))
-        return "-" SOCKET_DENIED "\r\n";
-    return NULL;
-}
-
 /* Takes commands from now on. */
 static void serve(struct client *c) {
     event_assign(&c->read_event, clients.base, c->fd, EV_READ | EV_PERSIST, on_readable, c);
@@ -243,17 +198,13 @@ static void serve(struct client *c) {
 }
 
 void client_accept(int fd, enum socket_kind kind) {
-    bool unix_socket = kind == SOCKET_UNIX;
-    const char *error = client_refusal(fd, unix_socket);
     struct client *c;
 
-    if (error != NULL) {
-        client_refuse(fd, kind, error);
+    if (!admission_or_close(fd, kind))
         return;
-    }
-    socket_tune(fd, unix_socket);
+    socket_tune(fd, kind == SOCKET_UNIX);
     stats.connections_received++;
-    c = client_new(fd, unix_socket);
+    c = client_new(fd, kind == SOCKET_UNIX);
     if (kind == SOCKET_TLS)
         client_tls_begin(c);
     else
@@ -604,10 +555,11 @@ static void shrink_input(struct client *c) {
 }
 
 /* Ends the round of events if its share is over. The remaining events come first in the next turn. Only each
- * sixteenth event reads the clock, because a client that sends parts of commands causes many events. */
-static void yield_to_turn(void) {
+ * sixteenth event reads the clock, because a client that sends parts of commands causes many events. An event of TLS may
+ * take long without any command. */
+static void yield_to_turn(const struct client *c) {
     static unsigned events;
-    int64_t now = ++events % 16 == 0 ? clock_mono_now() : clock_latest();
+    int64_t now = ++events % 16 == 0 || c->tls != NULL ? clock_mono_now() : clock_latest();
 
     if (now - clock_mono() > SHARE_US)
         event_base_loopbreak(clients.base);
@@ -639,7 +591,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg) {
     struct client *c = arg;
 
     (void)fd;
-    yield_to_turn();
+    yield_to_turn(c);
     if (c->state == CLIENT_DEAD)
         return;
     /* The client is not being read now. The input that it sent before its end is read later. */
@@ -739,22 +691,13 @@ static void all_written(struct client *c) {
         client_kill(c, "done");
 }
 
-static ssize_t send_pieces(const struct client *c) {
-    struct iovec vector[WRITE_PIECES];
-    struct msghdr message = { .msg_iov = vector };
-    int n = output_vector(&c->ahead, vector, WRITE_PIECES, WRITE_BYTES);
-
-    message.msg_iovlen = (size_t)n;
-    return sendmsg(c->fd, &message, MSG_NOSIGNAL);
-}
-
 static ssize_t send_some(const struct client *c) {
     size_t len = buf_len(&c->out) < WRITE_BYTES ? buf_len(&c->out) : WRITE_BYTES;
 
     if (c->tls != NULL)
         return client_tls_send(c);
     if (c->ahead.len > 0)
-        return send_pieces(c);
+        return output_send(&c->ahead, c->fd, WRITE_BYTES);
     return len == 0 ? 0 : send(c->fd, buf_ptr(&c->out), len, MSG_NOSIGNAL);
 }
 

@@ -128,6 +128,10 @@ void client_init(struct event_base *base, const struct client_hooks *hooks);
  * address, it sends an error and closes the socket. */
 void client_accept(int fd, enum socket_kind kind);
 
+/* Disconnects the oldest client that has not authenticated or not done its handshake, so that such clients cannot keep
+ * out others. False if there is none. */
+bool client_make_room(void);
+
 /* Called after a wrong password. The reply is delayed, longer the more wrong passwords this server got
  * lately. */
 void client_mute(struct client *c);

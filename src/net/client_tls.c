@@ -5,15 +5,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/log.h"
 #include "base/stats.h"
 #include "base/time_budget.h"
+#include "config/config.h"
+#include "net/connection.h"
 #include "net/tls_server.h"
 
 /* The share of handshakes in a turn. One handshake takes 0.1 to 2 ms, by the kind of its key. */
 #define HANDSHAKES_US US_PER_MS
-/* The most bytes of pieces of output that are sent in one record, and the most pieces. */
+/* The most bytes of pieces of output that are sent in one record. */
 #define GATHERED_BYTES ((size_t)16 * 1024)
-#define GATHERED_PIECES 64
 /* The most bytes of one write, as for clients without TLS. */
 #define TLS_WRITE_BYTES ((size_t)1024 * 1024)
 
@@ -55,6 +57,21 @@ static void fail_handshake(struct client *c) {
     client_kill(c, tls_error(c->tls));
 }
 
+/* The user that the certificate names needs no password. */
+static void log_in_by_certificate(struct client *c) {
+    char name[USER_NAME_MAX + 2];
+    struct user *u;
+
+    if (config.tls_auth_clients_user == TLS_USER_OFF || !tls_peer_name(c->tls, name, sizeof name))
+        return;
+    u = user_find(slice_str(name));
+    if (u != NULL && u->grants.on)
+        connection_log_in(c, u);
+    else
+        log_verbose(client_ident(c), "has a certificate for %s, which is no user that is on",
+                    log_escape(slice_str(name), sizeof name));
+}
+
 static void continue_handshake(struct client *c) {
     enum tls_step step = tls_handshake(c->tls);
 
@@ -65,8 +82,10 @@ static void continue_handshake(struct client *c) {
         event_add(&c->write_event, NULL);
     else if (step == TLS_FAILED)
         fail_handshake(c);
-    else
+    else {
+        log_in_by_certificate(c);
         handshakes.open(c);
+    }
 }
 
 void client_tls_turn(void) {
@@ -91,25 +110,14 @@ void client_tls_refuse(int fd) {
     (void)ignored;
 }
 
-/* Pieces of output are gathered, because each write makes a record. A repeated write gathers the same bytes, and those
- * that have been added since. */
+/* Pieces of output are gathered, because each write makes a record. */
 ssize_t client_tls_send(const struct client *c) {
     static char gathered[GATHERED_BYTES];
-    struct iovec pieces[GATHERED_PIECES];
     size_t len = buf_len(&c->out) < TLS_WRITE_BYTES ? buf_len(&c->out) : TLS_WRITE_BYTES;
-    int count;
 
-    if (c->ahead.len == 0)
-        return len == 0 ? 0 : tls_write(c->tls, buf_ptr(&c->out), len);
-    count = output_vector(&c->ahead, pieces, GATHERED_PIECES, GATHERED_BYTES);
-    len = 0;
-    for (int i = 0; i < count; i++) {
-        size_t room = GATHERED_BYTES - len, part = pieces[i].iov_len < room ? pieces[i].iov_len : room;
-
-        memcpy(gathered + len, pieces[i].iov_base, part);
-        len += part;
-    }
-    return tls_write(c->tls, gathered, len);
+    if (c->ahead.len > 0)
+        return tls_write(c->tls, gathered, output_copy(&c->ahead, gathered, sizeof gathered));
+    return len == 0 ? 0 : tls_write(c->tls, buf_ptr(&c->out), len);
 }
 
 const char *client_io_error(const struct client *c) {

@@ -3,8 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "config/memory_budget.h"
+
+/* The most pieces of one write. */
+#define OUTPUT_PIECES 64
 
 struct piece {
     struct list node;
@@ -69,7 +74,8 @@ static size_t left_of(const struct piece *p) {
     return p->message != NULL ? p->message->len - p->written : buf_len(&p->own);
 }
 
-int output_vector(const struct output *o, struct iovec *v, int count, size_t most) {
+/* Fills v with the first pieces: at most count pieces, and about `most` bytes. Returns their number. */
+static int output_vector(const struct output *o, struct iovec *v, int count, size_t most) {
     size_t bytes = 0;
     int n = 0;
 
@@ -83,6 +89,28 @@ int output_vector(const struct output *o, struct iovec *v, int count, size_t mos
         bytes += left_of(p);
     }
     return n;
+}
+
+ssize_t output_send(const struct output *o, int fd, size_t most) {
+    struct iovec vector[OUTPUT_PIECES];
+    struct msghdr message = { .msg_iov = vector };
+
+    message.msg_iovlen = (size_t)output_vector(o, vector, OUTPUT_PIECES, most);
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+size_t output_copy(const struct output *o, char *to, size_t room) {
+    struct iovec vector[OUTPUT_PIECES];
+    int count = output_vector(o, vector, OUTPUT_PIECES, room);
+    size_t len = 0;
+
+    for (int i = 0; i < count; i++) {
+        size_t part = vector[i].iov_len < room - len ? vector[i].iov_len : room - len;
+
+        memcpy(to + len, vector[i].iov_base, part);
+        len += part;
+    }
+    return len;
 }
 
 static void drop_first(struct output *o) {

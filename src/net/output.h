@@ -2,7 +2,7 @@
 #define OUTPUT_H
 
 #include <stddef.h>
-#include <sys/uio.h>
+#include <sys/types.h>
 #include "base/buf.h"
 #include "base/list.h"
 
@@ -34,8 +34,11 @@ void output_init(struct output *o);
 /* Appends a piece: all bytes of tail, which is empty then; or m. */
 void output_take(struct output *o, struct buf *tail);
 void output_share(struct output *o, struct message *m);
-/* Fills v with the first pieces: at most count pieces, and about `most` bytes. Returns their number. */
-int output_vector(const struct output *o, struct iovec *v, int count, size_t most);
+/* Sends about `most` bytes of the first pieces. Returns as send(2) does. */
+ssize_t output_send(const struct output *o, int fd, size_t most);
+/* Copies the first pieces, at most room bytes. Returns the number of bytes. After more was appended, it copies the same
+ * bytes, and perhaps more. */
+size_t output_copy(const struct output *o, char *to, size_t room);
 /* Removes bytes that were written, no more than there are. */
 void output_consume(struct output *o, size_t bytes);
 void output_free(struct output *o);

@@ -12,6 +12,9 @@
 /* The smallest step of resp_wanted() in bytes. */
 #define WANTED_STEP (4 * 1024)
 
+/* The first byte that a client with TLS sends. */
+#define TLS_HANDSHAKE 0x16
+
 /* ---- Reading ---- */
 
 enum step {
@@ -178,9 +181,12 @@ static enum step split_words(struct resp_parser *p, char *line, size_t end,
     return p->argc > 0 ? STEP_DONE : STEP_NEXT;
 }
 
+/* A client that begins with TLS would wait for a reply without ever sending a line. */
 static enum step read_inline(struct resp_parser *p, struct buf *in, const struct resp_limits *limits) {
     size_t len = 0;
-    enum step step = find_line_end(p, in, '\n', &len, "too big inline request");
+    enum step step = *buf_ptr(in) == TLS_HANDSHAKE
+                         ? resp_fail(p, "TLS on a port without TLS")
+                         : find_line_end(p, in, '\n', &len, "too big inline request");
 
     if (step != STEP_NEXT)
         return step;

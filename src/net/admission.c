@@ -1,0 +1,57 @@
+/* Decides which accepted sockets become clients. */
+#include "net/admission.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/stats.h"
+#include "config/config.h"
+#include "config/fd_limit.h"
+#include "net/client.h"
+#include "net/client_tls.h"
+
+static bool is_from(const struct client *c, const char *addr) {
+    size_t host = strlen(addr) - strlen(strrchr(addr, ':'));
+
+    return strncmp(c->addr, addr, host + 1) == 0;
+}
+
+/* Clients of this machine are not counted, because a proxy may connect many. */
+static bool has_too_many(int fd, bool unix_socket) {
+    char addr[sizeof((struct client *)0)->addr] = ":", own[sizeof addr] = "";
+    int64_t count = 0;
+
+    if (config.maxclients_per_address == 0 || unix_socket || socket_is_local(fd))
+        return false;
+    socket_names(fd, unix_socket, addr, own, sizeof addr);
+    LIST_EACH(node, client_list(CLIENT_OPEN))
+        count += is_from(LIST_ENTRY(node, struct client, in_state), addr);
+    return count >= config.maxclients_per_address;
+}
+
+/* The reply that refuses the socket, or NULL. */
+static const char *refusal_of(int fd, bool unix_socket) {
+    if ((client_count() >= (size_t)config.maxclients && !client_make_room()) || files_are_few(fd))
+        return "-ERR max number of clients reached\r\n";
+    if (has_too_many(fd, unix_socket))
+        return "-ERR max number of clients of one address reached\r\n";
+    if (socket_is_denied(fd, unix_socket))
+        return "-" SOCKET_DENIED "\r\n";
+    return NULL;
+}
+
+bool admission_or_close(int fd, enum socket_kind kind) {
+    const char *error = refusal_of(fd, kind == SOCKET_UNIX);
+    ssize_t ignored = 0;
+
+    if (error == NULL)
+        return true;
+    if (kind == SOCKET_TLS)
+        client_tls_refuse(fd);
+    else
+        ignored = write(fd, error, strlen(error));
+    (void)ignored;
+    close(fd);
+    stats.connections_rejected++;
+    return false;
+}
