@@ -33,9 +33,10 @@ static void hide_in_address(char *arg) {
 }
 
 char **secret_args_take(int argc, char **argv) {
-    char **copy = xcalloc((size_t)argc + 1, sizeof *copy);
+    static char **copy;    /* lives as long as the process */
     bool is_value = false; /* the arguments up to the next option are values of a secret option */
 
+    copy = xcalloc((size_t)argc + 1, sizeof *copy);
     for (int i = 0; i < argc; i++) {
         char *value;
 
