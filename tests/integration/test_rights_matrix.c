@@ -29,7 +29,7 @@ static const char *const user_names[] = {
 };
 
 /*
- * A call, and the class of its reply for each user. $ID is a queued job of shop:q.
+ * A call, and the class of its reply for each user. $ID is a job of shop:q.
  * A: NOAUTH. P: NOPERM. O: any other reply. U: the reply is that for the ID of a deleted job, and the job is
  * unchanged. H: no error, and the reply names no queue of the shop. -: the call is not made.
  */
@@ -194,12 +194,18 @@ static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+/* True if the call changes nothing of a queued job, so that the job is a delayed one. */
+static bool is_delayed(const char *call) {
+    return starts_with(call, "NACK") || starts_with(call, "ENQUEUE");
+}
+
 static bool is_as_of_gone_job(int user, const char *call, const char *reply, const char *id) {
     char *gone = reply_as(user, with_id(call, gone_id));
     bool same = strcmp(gone, reply) == 0;
 
     free(gone);
-    return same && strcmp(job_field(manager, id, "state"), "queued") == 0 &&
+    return same && strcmp(job_field(manager, id, "delay"), is_delayed(call) ? "500" : "0") == 0 &&
+           strcmp(job_field(manager, id, "state"), is_delayed(call) ? "active" : "queued") == 0 &&
            strcmp(job_field(manager, id, "nacks"), "0") == 0;
 }
 
@@ -222,7 +228,7 @@ static bool reply_fits(int user, const struct row *row, const char *reply, const
 
 /* False after a message about a reply of another class. */
 static bool try_call(const struct row *row, int user) {
-    const char *id = add_job(manager, "shop:q", "x", "RETRY 0");
+    const char *id = add_job(manager, "shop:q", "x", is_delayed(row->call) ? "DELAY 500" : "RETRY 0");
     bool fits;
     char *reply;
 
