@@ -287,6 +287,7 @@ static void client_free(struct client *c) {
         req_free(c->held);
     leave_requests(c);
     tls_free(c->tls);
+    c->tls = NULL;
     close(c->fd);
     HASH_DELETE(by_id, clients.by_id, c);
     list_remove(&c->in_state);
