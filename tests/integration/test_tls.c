@@ -158,8 +158,7 @@ static void test_versions(void **state) {
     expect_start(tls.plain, "-ERR tls-protocols takes", "CONFIG SET tls-protocols TLSv1.1");
     expect(tls.plain, "[\"tls-protocols\" \"TLSv1.3\"]", "CONFIG GET tls-protocols");
     assert_true(version_gets_in(TLS1_3_VERSION));
-    assert_int_equal(((redisReply *)redisCommand(tls.plain, "CONFIG SET tls-protocols %s", ""))->type,
-                     REDIS_REPLY_STATUS);
+    freeReplyObject(redisCommand(tls.plain, "CONFIG SET tls-protocols %s", ""));
     assert_true(version_gets_in(TLS1_2_VERSION));
 }
 
