@@ -1,8 +1,10 @@
 'use strict';
-// What every client library must be able to do. A library is given as
-//   connect() -> { call(...words) -> reply or error, close(),
+// What every client library must be able to do, without TLS, with TLS, and with a certificate. A library is given as
+//   connect(port, tls) -> { call(...words) -> reply or error, close(),
 //                  multi([words ...]) -> replies or error, subscribe(channel, heard(channel, message)), unsubscribe(channel) }
+// tls is { ca, cert, key }, or undefined.
 const assert = require('node:assert');
+const fs = require('node:fs');
 
 const ID = /^D-[0-9a-f]{8}-[A-Za-z0-9+/]{24}-[0-9a-f]{4}$/;
 const tests = [];
@@ -78,6 +80,14 @@ test('waits for a job', async (c, q, connect) => {
   const id = await c.call('ADDJOB', q, 'body', '0');
   assert.deepStrictEqual(await waiting, [[q, id, 'body']]);
   await worker.close();
+});
+
+test('a body of a megabyte', async (c, q) => {
+  const body = '0123456789abcdef'.repeat(65536);
+  const id = await c.call('ADDJOB', q, body, '0');
+  const jobs = await c.call('GETJOB', 'FROM', q);
+  assert.ok(jobs[0][2] === body); // deepStrictEqual would print it
+  assert.strictEqual(await c.call('ACKJOB', id), 1);
 });
 
 test('errors come as errors with their codes', async (c, q) => {
@@ -171,21 +181,42 @@ test('getjob-max-block ends what would wait for ever', async (c, q) => {
   assert.strictEqual(await c.call('CONFIG', 'SET', 'getjob-max-block', '0'), 'OK');
 });
 
+const file = (name) => fs.readFileSync(`${process.env.CERTIFICATES}/${name}`);
+
+const ways = [
+  { name: '', port: process.env.PORT, user: 'default' },
+  { name: ' with TLS', port: process.env.TLS_PORT, user: 'default', tls: () => ({ ca: file('ca.crt') }) },
+  {
+    name: ' with a certificate',
+    port: process.env.TLS_PORT,
+    user: 'alice',
+    tls: () => ({ ca: file('ca.crt'), cert: file('client.crt'), key: file('client.key') }),
+  },
+];
+
+async function check(name, run) {
+  try {
+    await run();
+    console.log(`ok ${name}`);
+    return 0;
+  } catch (err) {
+    console.log(`not ok ${name}`);
+    console.log(String(err.stack).replace(/^/gm, '#   '));
+    return 1;
+  }
+}
+
 async function play(library, connect) {
   let failed = 0;
   for (const [i, { name, run }] of tests.entries()) {
-    let c;
-    try {
-      c = await connect();
-      await run(c, `${library}-${i}`, connect);
-      console.log(`ok ${library}: ${name}`);
-    } catch (err) {
-      failed++;
-      console.log(`not ok ${library}: ${name}`);
-      console.log(String(err.stack).replace(/^/gm, '#   '));
-    } finally {
-      if (c) await c.close();
-    }
+    failed += await check(`${library}: ${name}`, async () => {
+      const c = await connect();
+      try {
+        await run(c, `${library}-${i}`, connect);
+      } finally {
+        await c.close();
+      }
+    });
   }
   return failed;
 }
@@ -193,7 +224,19 @@ async function play(library, connect) {
 // Libraries by name, one after the other.
 async function runScenario(libraries) {
   let failed = 0;
-  for (const [library, connect] of Object.entries(libraries)) failed += await play(library, connect);
+  for (const [library, connect] of Object.entries(libraries)) {
+    for (const { name, port, user, tls } of ways) {
+      const open = () => connect(Number(port), tls && tls());
+      failed += await play(library + name, open);
+      failed += await check(`${library}${name}: its user`, async () => {
+        const c = await open();
+        assert.strictEqual(await c.call('ACL', 'WHOAMI'), user);
+        await c.close();
+      });
+    }
+    failed += await check(`${library}: a server of an unknown authority`, () =>
+      rejected(connect(Number(process.env.TLS_PORT), {}), /certificate|closed/i));
+  }
   process.exit(failed ? 1 : 0);
 }
 

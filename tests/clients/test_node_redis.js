@@ -2,8 +2,9 @@
 // The scenario with node-redis, this major version and the one before, at their defaults.
 const { runScenario } = require('./scenario');
 
-async function connect({ createClient }) {
-  const client = createClient({ url: `redis://127.0.0.1:${process.env.PORT}`, socket: { reconnectStrategy: false } });
+async function connect({ createClient }, port, tls) {
+  const socket = { host: '127.0.0.1', port, reconnectStrategy: false };
+  const client = createClient({ socket: tls ? { ...socket, ...tls, tls: true } : socket });
   client.on('error', () => {}); // a failed call rejects; nothing else is wanted of it
   await client.connect();
   return {
@@ -19,4 +20,7 @@ async function connect({ createClient }) {
   };
 }
 
-runScenario({ 'node-redis': () => connect(require('redis')), 'node-redis 5': () => connect(require('redis-5')) });
+runScenario({
+  'node-redis': (...how) => connect(require('redis'), ...how),
+  'node-redis 5': (...how) => connect(require('redis-5'), ...how),
+});

@@ -1,9 +1,10 @@
 #!/bin/sh
-# redis-cli as people use it: arguments, RESP3, input from a pipe, mass insertion.
+# redis-cli as people use it: arguments, RESP3, input from a pipe, mass insertion, TLS.
 failed=0
+options="-p $PORT"
 
 cli() {
-    timeout 20 redis-cli -p "$PORT" "$@"
+    timeout 20 redis-cli $options "$@"
 }
 
 # check <name> <wanted, a grep -E pattern for the whole output> <what came>
@@ -68,5 +69,36 @@ waiting() {
     rm -f "$1"
 }
 check "a wait that is served" "waited~$ID~here" "$(waiting "$(mktemp)")"
+
+cd "$CERTIFICATES" || exit 1
+megabyte() {
+    printf 'ADDJOB large '
+    head -c 1000000 /dev/zero | tr '\0' x
+    printf ' 0\n'
+}
+
+# with_tls <name> <user>
+with_tls() {
+    check "the user $1" "$2" "$(cli ACL WHOAMI)"
+    check "ADDJOB $1" "$ID" "$(cli ADDJOB cli-tls one 0)"
+    job=$(cli GETJOB FROM cli-tls)
+    check "GETJOB $1" "cli-tls~$ID~one" "$job"
+    check "ACKJOB $1" '1' "$(cli ACKJOB "$(printf '%s\n' "$job" | sed -n 2p)")"
+    check "a wait that is served $1" "waited~$ID~here" "$(waiting "$(mktemp)")"
+    check "adding a body of a megabyte $1" "$ID" "$(megabyte | cli)"
+    check "getting a body of a megabyte $1" '1000001' "$(cli GETJOB FROM large | tail -n 1 | wc -c)"
+    check "mass insertion $1" '.*errors: 0, replies: 500~?' "$(mass | cli --pipe)"
+}
+
+if redis-cli --help 2>&1 | grep -q -e --tls; then
+    options="--tls --cacert ca.crt -p $TLS_PORT"
+    with_tls "with TLS" default
+    options="--tls --cacert ca.crt --cert client.crt --key client.key -p $TLS_PORT"
+    with_tls "with a certificate" alice
+    options="--tls -p $TLS_PORT"
+    check "an unknown authority" '.*certificate verify failed.*' "$(cli PING 2>&1)"
+else
+    echo "ok redis-cli with TLS # SKIP this redis-cli has no TLS"
+fi
 
 exit $failed
