@@ -78,7 +78,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test test-systems fault fault-long fault-mutants check bench bench-loop soak format lint map schema install uninstall clean deps help FORCE have-deps
+.PHONY: all programs run test test-systems fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map schema install uninstall clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -174,6 +174,11 @@ bench-loop: ## measure PING while another client keeps the server busy; LOOP_ARG
 	@src/deps.sh bench
 	@+$(SUBMAKE) all
 	@PGDISQUE="$(CURDIR)/$(BIN)" bench/loop $(LOOP_ARGS)
+
+bench-attack: ## measure legitimate clients while others attack the server; ATTACK_ARGS for bench/attack
+	@src/deps.sh bench
+	@+$(SUBMAKE) all
+	@PGDISQUE="$(CURDIR)/$(BIN)" bench/attack $(ATTACK_ARGS)
 
 MINUTES = 60
 soak: ## an hour of load during an open transaction; MINUTES=5 for a short one, SOAK_ARGS for bench/soak
