@@ -12,6 +12,7 @@
 #include <sodium.h>
 
 #include "base/clock.h"
+#include "base/saturate.h"
 
 #define NODE_BITS 10
 #define COUNTER_BITS 12
@@ -29,7 +30,7 @@ static int64_t compose(int64_t ms, uint16_t node, int64_t counter) {
 
 /* The number as job_new_id() made it. A job that was added before all others has the negative number. */
 static int64_t made(int64_t id) {
-    return id < 0 ? -id : id;
+    return id < 0 ? int64_minus(0, id) : id;
 }
 
 static int64_t id_ms(int64_t id) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "cluster/peer_sql.h"
@@ -82,7 +83,7 @@ static void peer_queues_find_encode(struct params *p, struct task *t) {
 }
 
 /* Adds or updates a queue. Nothing is known of a new queue, so its first claim scans all of it. */
-static void meet_queue(const PGresult *rows, int row) {
+static struct queue *meet_queue(const PGresult *rows, int row) {
     struct queue *q = queue_get(row_bytes(rows, row, COL_FIND_QUEUES_NAME));
 
     if (q->id == 0) {
@@ -98,6 +99,7 @@ static void meet_queue(const PGresult *rows, int row) {
     q->created_us = row_time(rows, row, COL_FIND_QUEUES_CREATED_AT);
     if (queue_budget(q) > 0)
         queue_signal(q);
+    return q;
 }
 
 static void hear_queue(struct queue *q, const struct peer *p, enum outbox_item item, const int64_t *numbers,
@@ -132,7 +134,7 @@ static void peer_queues_find_done(struct task **tasks, size_t count, const PGres
     (void)tasks;
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++)
-        meet_queue(rows, i);
+        (void)meet_queue(rows, i);
     find_ended();
 }
 
@@ -175,10 +177,10 @@ static void peer_queues_look_done(struct task **tasks, size_t count, const PGres
     (void)count;
     for (int i = 0; i < PQntuples(rows); i++) {
         bool known = queue_find_id(row_int4(rows, i, COL_LOAD_QUEUES_ID)) != NULL;
+        struct queue *q = meet_queue(rows, i);
 
-        meet_queue(rows, i);
         if (!known)
-            queue_find_id(row_int4(rows, i, COL_LOAD_QUEUES_ID))->counters.suspect = true;
+            q->counters.suspect = true;
     }
     look_end();
 }
@@ -356,7 +358,7 @@ static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
     if (count == 1 || job_key_before(q->scan.position, first)) {
         queue_heard_ready(q, first);
     } else {
-        first.id--;
+        first.id = int64_minus(first.id, 1);
         queue_scan_from(q, first);
     }
 }

@@ -43,7 +43,7 @@ static bool is_first(uint64_t number) {
     if (number > messages.last && number - messages.last >= WINDOW)
         memset(messages.heard, 0, sizeof messages.heard);
     else
-        for (uint64_t n = messages.last + 1; n <= number; n++)
+        for (uint64_t n = number; n > messages.last; n--)
             peer_sql_forget(n);
     if (number > messages.last)
         messages.last = number;

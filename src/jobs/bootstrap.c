@@ -8,6 +8,7 @@
 #include "base/job_key.h"
 #include "base/log.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "config/config.h"
@@ -312,13 +313,14 @@ static void load_count(const PGresult *rows, int row) {
                      row_int8(rows, row, COL_LOAD_COUNTS_JOBS));
     q->swept_id = row_null(rows, row, COL_LOAD_COUNTS_OLDEST_ID)
                       ? job_id_at(clock_db())
-                      : row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID) - 1;
+                      : int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_OLDEST_ID), 1);
     if (q->counters.len > 0)
         queue_show(q);
     /* The scan does not begin at the first key of the queue, where millions of dead rows may be. */
     if (q->counters.len > 0)
-        queue_scan_after(q, (struct job_key){ q->id, row_int2(rows, row, COL_LOAD_COUNTS_FIRST_RANK),
-                                              row_int8(rows, row, COL_LOAD_COUNTS_FIRST_ID) - 1 });
+        queue_scan_after(q,
+                         (struct job_key){ q->id, row_int2(rows, row, COL_LOAD_COUNTS_FIRST_RANK),
+                                           int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_FIRST_ID), 1) });
 }
 
 /* Must run before the counts, which end the load. */

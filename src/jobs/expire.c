@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/job_key.h"
+#include "base/saturate.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "jobs/job.h"
@@ -49,7 +50,7 @@ void expiry_wake_at(int64_t us) {
     if (us < wake.next_at)
         wake.next_at = us;
     if (us <= wake.from)
-        wake.from = us - 1;
+        wake.from = int64_minus(us, 1);
 }
 
 void expiry_reset_scan(void) {
@@ -147,7 +148,7 @@ static void expire_next_done(struct task **tasks, size_t count, const PGresult *
     if (PQntuples(rows) > 0)
         expiry_wake_at(row_time(rows, 0, COL_WAKE_NEXT_WAKE_AT));
     if (!wake.failed)
-        wake.from = wake.next_at <= wake.now ? wake.next_at - 1 : wake.now;
+        wake.from = wake.next_at <= wake.now ? int64_minus(wake.next_at, 1) : wake.now;
     /* A due row that was not taken is locked by another session. */
     if (!wake.more && wake.next_at <= wake.now)
         wake.next_at = wake.now + LOCKED_US;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "base/timezone.h"
 #include "batch/batch.h"
@@ -324,7 +325,7 @@ static void schedule_look_encode(struct params *p, struct task *t) {
 static void remember_from(const PGresult *rows) {
     int64_t first = PQntuples(rows) > 0 ? row_time(rows, 0, COL_DUE_SCHEDULES_NEXT_AT) : look.now;
 
-    look.from = (first < look.now ? first : look.now) - LATE_US;
+    look.from = int64_minus(first < look.now ? first : look.now, LATE_US);
 }
 
 static void schedule_look_done(struct task **tasks, size_t count, const PGresult *rows) {

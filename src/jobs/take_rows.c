@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "pg/params.h"
 #include "sql_gen.h"
@@ -33,7 +34,7 @@ void take_read(struct job *job, const PGresult *rows, int row, int col, struct q
 void take_read_leased(struct job *job, const PGresult *rows, int row, int col, struct queue *q,
                       int64_t since_us) {
     take_read(job, rows, row, col, q);
-    job->lease_us = job->ready_at - since_us;
+    job->lease_us = int64_minus(job->ready_at, since_us);
     job->last =
         !row_null(rows, row, col + COL_CLAIM_WALK_LAST) && row_bool(rows, row, col + COL_CLAIM_WALK_LAST);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/saturate.h"
 
 #define OID_BYTEA 17
 #define OID_INT8 20
@@ -27,7 +28,7 @@ static void put_int8(char *at, int64_t value) {
 }
 
 static int64_t to_pg_time(int64_t us) {
-    return us == TIME_NEVER || us == TIME_BEGINNING ? us : us - PG_EPOCH_US;
+    return us == TIME_NEVER || us == TIME_BEGINNING ? us : int64_minus(us, PG_EPOCH_US);
 }
 
 void params_keep(struct params *p, int columns) {
@@ -234,7 +235,7 @@ bool row_bool(const PGresult *res, int row, int col) {
 int64_t row_time(const PGresult *res, int row, int col) {
     int64_t us = row_int8(res, row, col);
 
-    return us == TIME_NEVER || us == TIME_BEGINNING ? us : us + PG_EPOCH_US;
+    return us == TIME_NEVER || us == TIME_BEGINNING ? us : int64_minus(us, -PG_EPOCH_US);
 }
 
 struct slice row_bytes(const PGresult *res, int row, int col) {

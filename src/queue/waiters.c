@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/node.h"
+#include "base/saturate.h"
 #include "base/stats.h"
 #include "batch/batch.h"
 #include "queue/job_events.h"
@@ -366,7 +367,7 @@ static void end_unblocked(struct get *g, bool error) {
 
 void job_format_id(char out[JOBID_LEN], struct job_key key, int64_t expires_at, int32_t retry) {
     const struct node *n = node_by_number(job_id_node(key.id));
-    int64_t ttl_s = (expires_at - job_created_us(key.id)) / US_PER_S;
+    int64_t ttl_s = int64_minus(expires_at, job_created_us(key.id)) / US_PER_S;
 
     jobid_format(out, key, n != NULL && n->id[0] != '\0' ? n->id : "00000000", ttl_s, retry > 0);
 }

@@ -333,6 +333,20 @@ static void test_rows_are_read_when_something_was_missed(void **state) {
     assert_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
 }
 
+/* Other software can write a row with the id 0, which means here that a queue has no row. */
+static void test_a_row_with_the_id_0(void **state) {
+    PGresult *rows = fake_rows(6);
+
+    (void)state;
+    introduce();
+    hear("z");
+    assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
+    set_queue_row(rows, 0, 0, "zero", 0);
+    fake_commit(fake_write_conn(), &rows);
+    assert_true(queue_find(SLICE("zero"))->counters.suspect);
+    answer_all();
+}
+
 static void test_rows_that_cannot_be_read(void **state) {
     struct queue *q = sure("q7");
 
@@ -447,6 +461,7 @@ int main(void) {
         TEST(test_outbox_of_a_new_queue_are_heard_in_order),
         TEST(test_settings_come_with_the_row),
         TEST(test_rows_are_read_when_something_was_missed),
+        TEST(test_a_row_with_the_id_0),
         TEST(test_rows_that_cannot_be_read),
         TEST(test_very_many_new_queues),
         TEST(test_any_text),

@@ -168,6 +168,18 @@ static void test_the_time_is_told(void **state) {
     assert_int_equal(clock_db(), ahead);
 }
 
+/* The highest number has no successor. */
+static void test_the_highest_number(void **state) {
+    struct queue *q = sure("q7");
+
+    (void)state;
+    hear_sql(UINT64_MAX - 5, "c7,1,1,1,0");
+    hear_sql(UINT64_MAX, "c7,1,1,1,0");
+    assert_int_equal(q->counters.len, 2);
+    hear_sql(UINT64_MAX, "c7,1,1,1,0");
+    assert_int_equal(q->counters.len, 2);
+}
+
 static void test_nobody_else_is_believed(void **state) {
     struct queue *q = sure("q7");
 
@@ -199,6 +211,7 @@ int main(void) {
         TEST(test_words_of_servers),
         TEST(test_nobody_else_is_believed),
         TEST(test_the_time_is_told),
+        TEST(test_the_highest_number),
     };
 
     return cmocka_run_group_tests_name("SQL as a peer", tests, load_and_start, fake_batch_stop);

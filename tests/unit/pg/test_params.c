@@ -412,6 +412,21 @@ static void test_there_and_back(void **state) {
     PQclear(res);
 }
 
+/* Postgres has later times than 64 bits of microseconds since 1970, and any program can write them. */
+static void test_times_out_of_range(void **state) {
+    PGresult *res = new_result();
+
+    (void)state;
+    set(res, 0, 4, SLICE("\x7f\xff\xff\xff\xff\xff\xff\xfe"));
+    assert_true(row_time(res, 0, 4) == TIME_NEVER);
+    params_reset(&p);
+    params_set_time(&p, 0, TIME_BEGINNING + 1);
+    finish();
+    set(res, 0, 4, (struct slice){ wire.values[0], (size_t)wire.lengths[0] });
+    assert_true(row_time(res, 0, 4) == TIME_BEGINNING);
+    PQclear(res);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start_empty, finish_empty)
 
 int main(void) {
@@ -433,6 +448,7 @@ int main(void) {
         TEST(test_rows),
         TEST(test_rows_at_the_limits),
         TEST(test_there_and_back),
+        TEST(test_times_out_of_range),
     };
 
     return cmocka_run_group_tests_name("params", tests, NULL, NULL);
