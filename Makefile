@@ -15,12 +15,16 @@ SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
 
 # SANITIZE=address,undefined builds everything with these sanitizers, apart from the ordinary build.
 SANITIZE =
+# COVERAGE=1 builds everything with gcov's counters. The programs write them below build/coverage at their exit.
+COVERAGE =
 comma := ,
-BUILD := build/$(or $(subst $(comma),-,$(SANITIZE)),plain)
-BIN := $(if $(SANITIZE),$(BUILD)/pgdisque,pgdisque)
+BUILD := build/$(if $(COVERAGE),coverage,$(or $(subst $(comma),-,$(SANITIZE)),plain))
+BIN := $(if $(filter build/plain,$(BUILD)),,$(BUILD)/)pgdisque
 
 WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WERROR)
-ifeq ($(SANITIZE),)
+ifneq ($(COVERAGE),)
+HARDEN = -U_FORTIFY_SOURCE -O0 --coverage -fprofile-update=atomic
+else ifeq ($(SANITIZE),)
 # Hardening flags. KNOWN keeps those that the compiler and the C library support.
 HARDENING = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fcf-protection \
             -ftrivial-auto-var-init=zero
@@ -70,7 +74,7 @@ FUZZERS := $(call program,tests/fuzz/fuzz_*.c)
 FUZZ_TESTS := $(patsubst $(BUILD)/tests/fuzz/%,$(BUILD)/tests/fuzz/run/%,$(FUZZERS))
 MUTANTS := $(call program,tests/fault/mutants/*.c)
 BENCH_OBJ := $(filter-out %/floor.o,$(call object,bench/*.c))
-BENCH := $(if $(BENCH_OBJ),$(if $(SANITIZE),$(BUILD)/)bench/load)
+BENCH := $(if $(BENCH_OBJ),$(if $(filter build/plain,$(BUILD)),,$(BUILD)/)bench/load)
 FLOOR := $(BUILD)/bench/floor
 C_FILES = $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch] bench/*.[ch])
 
@@ -78,7 +82,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test test-systems fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map schema install uninstall clean deps help FORCE have-deps
+.PHONY: all programs run test test-systems coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map schema install uninstall clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -150,6 +154,14 @@ check: ## run all checks that need no server, in half a minute
 	@src/deps.sh check
 	@+$(SUBMAKE) all
 	@COMPILE='$(COMPILE)' PGDISQUE=$(HERE)/$(BIN) tests/check/run
+
+coverage: ## run the tests with gcov's counters, and print the share of the lines that they execute; SUITES
+	@src/deps.sh test
+	@+$(SUBMAKE) COVERAGE=1 programs
+	@tests/coverage build/coverage reset
+	@for suite in $(or $(SUITES),unit fuzz sql integration conformance); do \
+		BUILD=$(HERE)/build/coverage PGDISQUE=$(HERE)/build/coverage/pgdisque tests/run $$suite || exit; done
+	@tests/coverage build/coverage
 
 FUZZ_SECONDS = 60
 fuzz: ## feed random bytes to the parsers for FUZZ_SECONDS each, with clang's libFuzzer
@@ -277,10 +289,10 @@ $(BUILD)/tests/fault/clients: $(FAULT_OBJ) $(LIB)
 	$(call link)
 
 $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(LIB)
-	$(call link,-fsanitize=fuzzer)
+	$(call link,-fsanitize=fuzzer -lcmocka)
 
 $(FUZZ_TESTS): $(BUILD)/tests/fuzz/run/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/driver.o $(LIB)
-	$(call link)
+	$(call link,-lcmocka)
 
 $(MUTANTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/src/main.o $(LIB)
 	$(call link,$(call wraps,$*))
