@@ -105,6 +105,8 @@ static const struct line {
     { "evalsha_ro", "EVALSHA_RO x 0" },
     { "script", "SCRIPT EXISTS x" },
     { "info", "INFO" },
+    { "metrics", "METRICS" },
+    { "acl", "ACL LIST" },
     { "command", "COMMAND COUNT" },
     { "config", "CONFIG GET port" },
     { "time", "TIME" },
