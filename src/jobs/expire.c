@@ -26,12 +26,13 @@
 #define SWEEP_LOOKS 20000
 
 /* A search by wake_at is three statements of one transaction: remove expired jobs, wake due jobs, read the next
- * wake_at. All rows with a wake_at up to from have been handled. */
+ * wake_at. If another session locks the table, each statement is tried again by itself, and they end in any order.
+ * All rows with a wake_at up to from have been handled. */
 static struct {
     struct task expired;
     struct task due;
     struct task next;
-    bool busy;
+    size_t running; /* statements of the search that have not ended */
     bool more;
     bool failed;
     int64_t from;
@@ -59,7 +60,7 @@ void expiry_reset_scan(void) {
 }
 
 int64_t expiry_next_wake(void) {
-    return wake.busy ? INT64_MAX : wake.next_at;
+    return wake.running > 0 ? INT64_MAX : wake.next_at;
 }
 
 /* Sets the beginning of this search back by LATE_US, if the last time was LOOK_BACK_US ago. */
@@ -74,9 +75,9 @@ static void expire_look_back(void) {
 }
 
 void expiry_wake(void) {
-    if (wake.busy || wake.next_at > clock_db())
+    if (wake.running > 0 || wake.next_at > clock_db())
         return;
-    wake.busy = true;
+    wake.running = 3;
     wake.more = false;
     wake.failed = false;
     wake.next_at = TIME_NEVER;
@@ -112,6 +113,7 @@ static void expired_done(struct task **tasks, size_t count, const PGresult *rows
     for (int i = 0; i < PQntuples(rows); i++)
         expire(rows, i);
     wake.more |= PQntuples(rows) >= LIMIT;
+    wake.running--;
 }
 
 static void due_encode(struct params *p, struct task *t) {
@@ -134,6 +136,7 @@ static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
             job_entered(&(struct job_row){ .key = key }, JOB_RETURNED);
     }
     wake.more |= PQntuples(rows) >= LIMIT;
+    wake.running--;
 }
 
 static void expire_next_encode(struct params *p, struct task *t) {
@@ -152,16 +155,16 @@ static void expire_next_done(struct task **tasks, size_t count, const PGresult *
     /* A due row that was not taken is locked by another session. */
     if (!wake.more && wake.next_at <= wake.now)
         wake.next_at = wake.now + LOCKED_US;
-    wake.busy = false;
+    wake.running--;
 }
 
 /* The whole search is repeated later. */
 static void wake_fail(struct task *t, const struct op_error *err) {
+    (void)t;
     (void)err;
     wake.next_at = clock_db() + RETRY_US;
     wake.failed = true;
-    if (t == &wake.next)
-        wake.busy = false;
+    wake.running--;
 }
 
 struct op op_wake_expired = {

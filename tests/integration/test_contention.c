@@ -384,6 +384,25 @@ static void test_key_in_an_open_transaction(void **state) {
     redisFree(c);
 }
 
+/* While a session locks the table against changes, the job that is due waits, and the server goes on. */
+static void test_due_job_in_a_locked_table(void **state) {
+    redisContext *c = client_open();
+    const char *id = add_job(c, "due", "x", "DELAY 1");
+    long long before;
+
+    (void)state;
+    run_sql("begin");
+    run_sql("lock table pgdisque.job in exclusive mode");
+    EVENTUALLY(postgres_number(server.database, "select count(*) from pgdisque.job where wake_at < now()") >
+               0);
+    before = info_number(c, "transactions_failed");
+    EVENTUALLY(info_number(c, "transactions_failed") >= before + 20);
+    run_sql("rollback");
+    assert_non_null(strstr(ask(c, "GETJOB TIMEOUT %d FROM due", (int)patience(EVENTUALLY_MS)), id));
+    expect(c, ":1", "ACKJOB %s", id);
+    redisFree(c);
+}
+
 /* A transaction of a client waits, and others do not. */
 static void test_transaction(void **state) {
     redisContext *c = client_open(), *other = client_open();
@@ -418,6 +437,7 @@ int main(void) {
         LOCKING(test_one_among_many),
         LOCKING(test_transaction),
         LOCKING(test_key_in_an_open_transaction),
+        LOCKING(test_due_job_in_a_locked_table),
         LOCKING(test_patience),
         LOCKING(test_rows_of_jobs),
         LOCKING(test_rows_of_queues),
