@@ -2,16 +2,19 @@
 -- change is not made twice. After a committed first try the job is queued or delayed since then. Or it was
 -- leased again by this server before the loss was noticed: that lease has no client and is undone. A lease that
 -- began before the first try shows that the first try was not committed.
+--
+-- If the first try found the job queued, a lease that is undone leaves the job queued since now. A third try must
+-- not take it for a job that the first try put back.
 -- params: $1 queue_id, $2 rank, $3 id, $4 nack (1: NACK, 0: ENQUEUE), $5 delay, $6 error (as in requeue_jobs),
 --         $7 first (now of the first try), $8 lost (when its loss was noticed), $9 now, $10 node, $11 token (as
---         in requeue_jobs)
+--         in requeue_jobs), $12 unleased (1: the first try found no lease of the job)
 -- returns: ordinal, was_queued, was_until (null: the token is stale), wake_at, last (as in requeue_jobs),
---          stray (the lease was undone)
+--          missed (a lease was undone, and the first try had found the job queued)
 -- locks: the rows, in the order of the parameters; a deadlock is repeated by the server
 -- index: job_pkey
 with found as materialized (
     select
-        k.ordinal, k.nack, k.error, k.first,
+        k.ordinal, k.nack, k.error, k.first, k.unleased,
         j.queue_id, j.rank, j.id, j.ready_at, j.wake_at, j.expires_at, j.retry, j.owner,
         j.group_key is not null as is_grouped,
         coalesce(k.token, 0) not in (0, 1::bigint + j.nacks + j.additional_deliveries) as is_other,
@@ -25,8 +28,8 @@ with found as materialized (
             as is_stray
     from unnest(
         $1::integer[], $2::smallint[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[],
-        $7::timestamptz[], $8::timestamptz[], $11::bigint[]
-    ) with ordinality as k (queue_id, rank, id, nack, delay, error, first, lost, token, ordinal)
+        $7::timestamptz[], $8::timestamptz[], $11::bigint[], $12::integer[]
+    ) with ordinality as k (queue_id, rank, id, nack, delay, error, first, lost, token, unleased, ordinal)
     join pgdisque.job as j
         on j.queue_id = any (array[k.queue_id]) and j.rank = k.rank and j.id = k.id and j.expires_at > $9::timestamptz
     for update of j
@@ -34,13 +37,14 @@ with found as materialized (
 old as materialized (
     select
         f.*, f.owner is null and f.ready_at = coalesce(f.delayed_until, f.first) as is_done,
+        f.is_stray and coalesce(f.unleased, 0) = 1 as is_missed,
         -- A job that was leased again has already waited for its delay.
         case when not f.is_stray then f.delayed_until end as delay_until
     from found as f
 ),
 requeued as (
     update pgdisque.job as j
-    set ready_at = coalesce(old.delay_until, old.first),
+    set ready_at = case when old.is_missed then $9::timestamptz else coalesce(old.delay_until, old.first) end,
         wake_at = case
             when old.is_done then old.wake_at
             when old.delay_until is not null then old.delay_until
@@ -76,9 +80,9 @@ requeued as (
       )
     returning
         old.ordinal, old.ready_at <= $9::timestamptz and not old.last as was_queued, old.ready_at as was_until,
-        old.delay_until, old.nack = 1 and old.last and not old.is_stray as last, old.is_stray
+        old.delay_until, old.nack = 1 and old.last and not old.is_stray as last, old.is_missed
 )
-select r.ordinal::integer, r.was_queued, r.was_until, r.delay_until as wake_at, r.last, r.is_stray as stray
+select r.ordinal::integer, r.was_queued, r.was_until, r.delay_until as wake_at, r.last, r.is_missed as missed
 from requeued as r
 union all
 select o.ordinal::integer, null, null, null, null, null

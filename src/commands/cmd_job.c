@@ -134,11 +134,15 @@ static void requeue_done(struct task **tasks, size_t count, const PGresult *rows
     requeue_ends(tasks, count);
 }
 
-static bool requeue_is_unleased(const struct job_ids *ids) {
+/* A lease may have ended in the row before the first try, and be held here. Leases of peers are not known. ENQUEUE
+ * also changes exhausted jobs, which have no lease. */
+static void note_unleased(struct req *r) {
+    struct job_ids *ids = job_ids(r);
+
+    ids->unleased = req_alloc(r, ids->count * sizeof *ids->unleased);
     for (size_t i = 0; i < ids->count; i++)
-        if (lease_known(ids->keys[i].id))
-            return false;
-    return !node_has_peers();
+        ids->unleased[i] =
+            r->cmd->handler == cmd_nack && !node_has_peers() && !lease_runs_at(ids->keys[i].id, ids->sent_us);
 }
 
 /* requeue_jobs_again finds the changes of the first try by their time. The task uses that statement from now on. */
@@ -148,7 +152,7 @@ static bool requeue_again(struct task *t, bool unknown) {
     if (!unknown)
         return true;
     if (t->op != &op_requeue_again)
-        ids->unleased = REQ_OF_TASK(t)->cmd->handler == cmd_nack && requeue_is_unleased(ids);
+        note_unleased(REQ_OF_TASK(t));
     t->op = &op_requeue_again;
     ids->lost_us = clock_db();
     return true;
@@ -181,12 +185,13 @@ static void requeue_again_encode(struct params *p, struct task *t) {
         encode_how(p, r);
         params_time(p, 6, job_ids(r)->sent_us);
         params_time(p, 7, job_ids(r)->lost_us);
+        params_int4(p, 11, job_ids(r)->unleased[i]);
     }
 }
 
 /* Jobs that were queued already have been counted when the server connected. Another server may have delivered jobs
- * that the first try had put back. If no job was leased, the first try found it queued: then the lease that was undone
- * is of a later claim, and the NACK has changed nothing. */
+ * that the first try had put back. A NACK that missed its job has changed nothing: the lease that was undone is of a
+ * later claim. */
 static void requeue_again_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key;
@@ -196,8 +201,7 @@ static void requeue_again_done(struct task **tasks, size_t count, const PGresult
         if (is_stale(tasks, count, rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL))
             continue;
         requeued(r, key, rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL);
-        if (job_ids(r)->unleased && row_bool(rows, i, COL_REQUEUE_JOBS_AGAIN_STRAY))
-            job_ids(r)->hits--;
+        job_ids(r)->hits -= row_bool(rows, i, COL_REQUEUE_JOBS_AGAIN_MISSED);
         if (q != NULL && row_bool(rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_QUEUED) &&
             row_null(rows, i, COL_REQUEUE_JOBS_AGAIN_WAKE_AT))
             queue_count_len(q, -1);

@@ -19,7 +19,7 @@ struct job_ids {
      * may have been committed, and when the loss of the last try was noticed. */
     int64_t sent_us;
     int64_t lost_us;
-    bool unleased;   /* no job had a lease here when the first try was lost, and there are no peers */
+    bool *unleased;  /* NACK and ENQUEUE, per key after a loss: the first try found no lease of the job */
     int64_t *tokens; /* per key the token, 0 or TOKEN_STALE; NULL: no ID had a token */
     size_t stale;
     bool unsure;        /* a lost try may have changed jobs that the next did not find */

@@ -217,6 +217,12 @@ bool lease_known(int64_t id) {
     return lease_find(id) != NULL;
 }
 
+bool lease_runs_at(int64_t id, int64_t at_us) {
+    const struct lease *l = lease_find(id);
+
+    return l != NULL && l->row_until_us > at_us;
+}
+
 /* ---- names of workers ---- */
 
 void lease_second(void) {

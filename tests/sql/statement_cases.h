@@ -211,8 +211,8 @@ static const struct stmt_case cases[] = {
                   "{1,1,1,1,1,1,1,1,1,1,1,1}",
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}",
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}", TIMES_12("@11:59:40"),
-                  TIMES_12("@11:59:50"), NOW, "9", "{}" },
-      .rows = "1 f 12:00:30 - f f; 12 t 11:59:48 - f t; 2 t 11:59:40 - f f; 3 f 12:00:40 - f t; "
+                  TIMES_12("@11:59:50"), NOW, "9", "{}", "{}" },
+      .rows = "1 f 12:00:30 - f f; 12 t 11:59:48 - f f; 2 t 11:59:40 - f f; 3 f 12:00:40 - f f; "
               "6 f 12:05:00 - f f",
       .left = "1/0/1 ready=11:59:40 deliveries=1 nacks=1; 1/0/2 ready=11:59:40 deliveries=1 nacks=1; "
               "1/0/3 ready=11:59:40 deliveries=1 nacks=1; "
@@ -229,16 +229,28 @@ static const struct stmt_case cases[] = {
               "1/0/3 ready=12:00:40 deliveries=2 additional_deliveries=1 owner=9",
       .params = { "{1,1,1,1}", "{0,0,0,0}", "{1,2,3,1}", "{0,0,0,0}", "{NULL,NULL,NULL,NULL}",
                   "{NULL,NULL,NULL,NULL}", "{@11:59:40,@11:59:40,@11:59:40,@11:59:40}",
-                  "{@11:59:50,@11:59:50,@11:59:50,@11:59:50}", NOW, "9", "{}" },
-      .rows = "1 f 12:00:30 - f f; 2 t 11:59:40 - f f; 3 f 12:00:40 - f t",
+                  "{@11:59:50,@11:59:50,@11:59:50,@11:59:50}", NOW, "9", "{}", "{}" },
+      .rows = "1 f 12:00:30 - f f; 2 t 11:59:40 - f f; 3 f 12:00:40 - f f",
       .left = "1/0/1 ready=11:59:40 deliveries=1 additional_deliveries=1; 1/0/2 ready=11:59:40 deliveries=1 "
               "additional_deliveries=1; "
               "1/0/3 ready=11:59:40 deliveries=1 additional_deliveries=1" },
     { SQL_REQUEUE_JOBS_AGAIN, "NACK: a lease of DEQUEUE is no delivery and is not undone",
       .jobs = "1/0/1 ready=12:00:45 owner=9",
       .params = { "{1}", "{0}", "{1}", "{1}", "{NULL}", "{NULL}", "{@11:59:40}", "{@11:59:50}", NOW, "9",
-                  "{}" },
+                  "{}", "{0}" },
       .rows = "", .left = "1/0/1 ready=12:00:45 owner=9" },
+    { SQL_REQUEUE_JOBS_AGAIN,
+      "NACK of jobs without a lease: undoes a later lease; a third try finds no result",
+      /* 1: leased by a transaction that is lost. 2: the second try undid such a lease. 3: was delayed, and done. */
+      .jobs = "1/0/1 ready=12:00:40 deliveries=2 additional_deliveries=1 owner=9; "
+              "1/0/2 ready=11:59:55 deliveries=1 additional_deliveries=1; "
+              "1/0/3 ready=11:59:40 wake=13:00:00 delay=300 nacks=1",
+      .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", "{1,1,1}", "{}", "{}", "{@11:59:40,@11:59:40,@11:59:40}",
+                  "{@11:59:50,@11:59:50,@11:59:50}", NOW, "9", "{}", "{1,1,1}" },
+      .rows = "1 f 12:00:40 - f t; 3 t 11:59:40 - f f",
+      .left = "1/0/1 ready=12:00:00 deliveries=1 additional_deliveries=1; "
+              "1/0/2 ready=11:59:55 deliveries=1 additional_deliveries=1; "
+              "1/0/3 ready=11:59:40 wake=13:00:00 delay=300 nacks=1" },
     { SQL_DEQUEUE_JOBS, "what is queued, for its retry time or for ever",
       .jobs = ALL_STATES "; 1/0/9 retry=0",
       .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", NOW, "9" },

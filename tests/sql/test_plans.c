@@ -132,7 +132,7 @@ static const struct planned planned[] = {
     { SQL_RELEASE_JOBS, HOT, KEYS ", now(), 1, array[now()]" },
     { SQL_REQUEUE_JOBS, HOT, KEYS ", '{0,1}', '{5,null}', '{e,null}', now(), '{}'" },
     { SQL_REQUEUE_JOBS_AGAIN, HOT,
-      KEYS ", '{0,1}', '{5,null}', '{e,null}', '{now,now}', '{now,now}', now(), 1, '{}'" },
+      KEYS ", '{0,1}', '{5,null}', '{e,null}', '{now,now}', '{now,now}', now(), 1, '{}', '{}'" },
     { SQL_RERANK_JOBS, HOT | SORTS, KEYS ", '{-1,-1}', now()" },
     { SQL_RESET_SETTINGS, 0, "'{1,2}'" },
     { SQL_RESTORE_QUEUES, 0, "'{1}', '{a}', '{0}'" },

@@ -212,10 +212,10 @@ static void a_second_try_sees_what_the_first_did(void **state) {
     assert_string_equal(CALL(a, SQL_REQUEUE_JOBS, NACK_OF_1), "1 12:00:30 - f");
     assert_string_equal(walk(a, "1", "1"), "1");
     SEND(b, SQL_REQUEUE_JOBS_AGAIN, "{1}", "{0}", "{1}", "{1}", "{NULL}", "{NULL}", "{" NOW "}",
-         "{@12:00:10}", "@12:00:20", "1", "{}");
+         "{@12:00:10}", "@12:00:20", "1", "{}", "{}");
     assert_true(waits_for_lock(b));
     commit(a);
-    assert_string_equal(call_result(b), "1 f 12:01:00 - f t");
+    assert_string_equal(call_result(b), "1 f 12:01:00 - f f");
     expect_jobs("1/0/1 ready=12:00:00 deliveries=1 nacks=1");
 }
 

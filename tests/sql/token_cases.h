@@ -63,7 +63,7 @@
                   "1/0/3 ready=12:00:45 deliveries=2 additional_deliveries=1 owner=4",                      \
           .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", "{1,1,1}", "{}", "{}",                               \
                       "{@11:59:50,@11:59:50,@11:59:50}", "{@11:59:55,@11:59:55,@11:59:55}", NOW, "3",       \
-                      "{1,1,1}" },                                                                          \
+                      "{1,1,1}", "{}" },                                                                    \
           .rows = "1 t 11:59:50 - f f; 2 f 12:00:30 - f f; 3 - - - - -",                                    \
           .left = "1/0/1 ready=11:59:50 deliveries=1 nacks=1; 1/0/2 ready=11:59:50 deliveries=1 nacks=1; "  \
                   "1/0/3 ready=12:00:45 deliveries=2 additional_deliveries=1 owner=4" },                    \

@@ -19,7 +19,7 @@
 #include "queue/lease.h"
 
 /* Columns of requeue_jobs_again.sql, and of requeue_jobs.sql. */
-enum { JOB_ID = 2, NACK, DELAY, ERROR, FIRST, LOST, NOW_AGAIN, NODE, NOW = 6 };
+enum { JOB_ID = 2, NACK, DELAY, ERROR, FIRST, LOST, NOW_AGAIN, NODE, UNLEASED = 11, NOW = 6 };
 
 static struct op *const ops[] = { &op_ack_jobs, &op_requeue_again, &op_requeue_jobs, NULL };
 static int64_t last_reply;
@@ -90,7 +90,7 @@ static void reconnect(void) {
 }
 
 /* Rows: of the only job, was_queued; -1: none. When its lease would have ended matters to other servers. */
-static void commit_row(int was_queued, bool stray) {
+static void commit_row(int was_queued, bool missed) {
     PGresult *res = fake_rows(6);
 
     if (was_queued >= 0) {
@@ -98,7 +98,7 @@ static void commit_row(int was_queued, bool stray) {
         fake_set_int(res, 0, 1, 1, was_queued);
         fake_set_int(res, 0, 2, 8, 0);
         fake_set_int(res, 0, 4, 1, false);
-        fake_set_int(res, 0, 5, 1, stray);
+        fake_set_int(res, 0, 5, 1, missed);
     }
     fake_commit(fake_write_conn(), &res);
 }
@@ -185,19 +185,42 @@ static void test_a_lease_that_ended_is_no_hit(void **state) {
     assert_int_equal(end.key.id, 7);
 }
 
+static void lose_requeue(const struct command *cmd, bool unleased) {
+    send_requeue(cmd, 7);
+    fake_lose(fake_write_conn());
+    reconnect();
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), UNLEASED, 0), unleased);
+}
+
+static void expect_stray_end(bool missed) {
+    commit_row(0, missed);
+    assert_int_equal(last_reply, !missed);
+    assert_false(lease_known(7));
+}
+
 /* The lease of a lost claim is undone. It counts as put back only if the job had a lease here before. */
 static void test_a_stray_lease(void **state) {
     (void)state;
-    for (int leased = 0; leased <= 1; leased++) {
-        if (leased)
-            lease_add(job(7), clock_db() + US_PER_S);
-        send_requeue(&nack, 7);
-        fake_lose(fake_write_conn());
-        reconnect();
-        commit_row(0, true);
-        assert_int_equal(last_reply, leased);
-        assert_false(lease_known(7));
-    }
+    lose_requeue(&nack, true);
+    expect_stray_end(true);
+    lease_add(job(7), clock_db() + US_PER_S);
+    lose_requeue(&nack, false);
+    expect_stray_end(false);
+    lose_requeue(&enqueue, false);
+    expect_stray_end(false);
+}
+
+/* The lease has ended in the row, and goes on here: the client got the job later, or the NACK holds the lease. */
+static void test_a_stray_lease_after_another(void **state) {
+    (void)state;
+    lease_add_row(job(7), clock_db() + US_PER_S, clock_db());
+    lose_requeue(&nack, true);
+    /* The state before the first loss counts. Meanwhile the stray lease was loaded. */
+    lease_add(job(7), clock_db() + US_PER_S);
+    fake_lose(fake_write_conn());
+    reconnect();
+    assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), UNLEASED, 0), true);
+    expect_stray_end(true);
 }
 
 static void test_what_was_queued_is_not_counted_twice(void **state) {
@@ -226,6 +249,7 @@ int main(void) {
         TEST(test_sent_again_with_its_times),    TEST(test_lost_again_and_failed),
         TEST(test_failed_and_then_lost),         TEST(test_a_stray_lease),
         TEST(test_a_lease_that_ended_is_no_hit), TEST(test_what_was_queued_is_not_counted_twice),
+        TEST(test_a_stray_lease_after_another),
     };
 
     return cmocka_run_group_tests_name("second tries of NACK", tests, group_start, fake_batch_stop);
