@@ -83,7 +83,7 @@ static void test_metrics(void **state) {
 
     (void)state;
     add_job(c, "say \"hi\\\"", "x", "");
-    free(redisCommand(c, "ADDJOB %b x 0", "a\xff\nb", (size_t)4));
+    freeReplyObject(redisCommand(c, "ADDJOB %b x 0", "a\xff\nb", (size_t)4));
     add_job(c, "third", "x", "");
     add_job(c, "fourth", "x", "");
     expect_http(get("/metrics"), 200,
