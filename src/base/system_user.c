@@ -11,15 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const usual[] = { "pgdisque", "postgres", "nobody" };
+/* The accounts to try if the option is empty. Debian always has the last one. */
+static const char *const unprivileged_accounts[] = { "pgdisque", "postgres", "nobody" };
 
 static const struct passwd *find_user(const char *wanted) {
     const struct passwd *pw = NULL;
 
     if (*wanted)
         return getpwnam(wanted);
-    for (size_t i = 0; pw == NULL && i < LENGTH(usual); i++)
-        pw = getpwnam(usual[i]);
+    for (size_t i = 0; pw == NULL && i < LENGTH(unprivileged_accounts); i++)
+        pw = getpwnam(unprivileged_accounts[i]);
     return pw;
 }
 
@@ -31,8 +32,8 @@ bool system_user_choose(struct system_user *u, const char *wanted, char *err, si
         return true;
     pw = find_user(wanted);
     if (pw == NULL || pw->pw_uid == 0) {
-        snprintf(err, err_size, "there is no unprivileged user %s: name one with --user",
-                 *wanted ? wanted : "pgdisque, postgres or nobody");
+        snprintf(err, err_size, "there is no unprivileged user%s%s: name one with --user", *wanted ? " " : "",
+                 wanted);
         return false;
     }
     u->change = true;

@@ -16,8 +16,9 @@ struct system_user {
 };
 
 /*
- * Selects the user. wanted: the name, or "" for the first existing name of pgdisque, postgres, "nobody". "root" stays
- * root. A process that is not root stays the user that it is. False with a sentence in err.
+ * Selects the user that system_user_become() changes to. wanted is the name of an account. If it is "", the function
+ * takes the first account of its list that exists. If it is "root", or if root has not started this process, the
+ * process stays the user that it is. False with a sentence in err.
  */
 bool system_user_choose(struct system_user *u, const char *wanted, char *err, size_t err_size) MUST_CHECK;
 

@@ -1,5 +1,6 @@
 'use strict';
-// What every client library must be able to do, without TLS, with TLS, and with a certificate. A library is given as
+// The tests that every client library runs three times: without TLS, with TLS, and with a certificate. An adapter for a
+// library has this form:
 //   connect(port, tls) -> { call(...words) -> reply or error, close(),
 //                  multi([words ...]) -> replies or error, subscribe(channel, heard(channel, message)), unsubscribe(channel) }
 // tls is { ca, cert, key }, or undefined.
