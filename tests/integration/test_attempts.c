@@ -1,4 +1,4 @@
-/* Jobs with ATTEMPTS die once, after exactly as many deliveries, whatever ends and whoever sees it. */
+/* A job with ATTEMPTS dies once, after exactly as many deliveries, however the last lease ends and at which server. */
 #include "servers.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void test_leases_that_end_at_all_servers(void **state) {
     assert_string_equal(job_field(at[B], id, "deliveries"), "3");
 }
 
-/* NACKed at another server than the one that gave it. */
+/* A client sends NACK to another server than the one that delivered the job. */
 static void test_nacks_at_other_servers(void **state) {
     const char *id = add_job(at[A], "nacks", "x", "RETRY 600 ATTEMPTS 4");
 
@@ -86,7 +86,7 @@ static void test_the_last_attempt_of_one_that_dies(void **state) {
     EVENTUALLY(taken_at(B, "orphans"));
     server_kill(group_size[B]);
     EVENTUALLY(rows_of("dead", "orphans") == 1);
-    /* The other one runs until its end. */
+    /* The second job runs until the end of its lease. */
     if (!WAIT_UNTIL(rows_of("dead", "orphans") == 2, 2 * EVENTUALLY_MS))
         fail_msg("the lease of a dead server was not inherited");
     EVENTUALLY(dead_at(A, "orphans") == 2 && dead_at(C, "orphans") == 2);

@@ -1,4 +1,4 @@
-/* What a loaded queue is after pg_dump and pg_restore, and after recovery to a moment in the past. */
+/* A loaded queue after pg_dump and pg_restore, and after recovery to a moment in the past. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void close_other(redisContext *c) {
     postgres_stop(&other_pg, true);
 }
 
-/* Figures of queues are saved once a second, and a dump has what is saved. */
+/* Servers save the figures of queues once a second. A dump contains the saved figures only. */
 static void wait_for_counters(const char *conninfo, const char *queue, int jobs_in, int jobs_out) {
     const char *sql =
         text_of("select count(*) from pgdisque.queue_counter c join pgdisque.queue q on q.id = c.queue_id"
@@ -65,7 +65,7 @@ static struct load load_queues(redisContext *c) {
     return l;
 }
 
-/* A database of a role that is not the one of the dump. */
+/* The database belongs to another role than the dumped one. */
 static const char *database_of_another_role(void) {
     const char *made = postgres_conninfo(&other_pg, NULL),
                *name = strstr(made, "dbname=") + strlen("dbname=");
@@ -113,7 +113,7 @@ static void check_pause_restored(redisContext *c, const struct load *l) {
     assert_string_equal(get_job(c, "b-shut", "shut"), l->shut);
 }
 
-/* The server that gave it out is another one, whose lease is honoured until its end. */
+/* Another server delivered the job. This server waits for the end of that lease. */
 static void check_lease_restored(redisContext *c, const struct load *l) {
     expect(c,
            text_of("[[\"b-ending\" \"%s\" \"ending\" \"nacks\" :0 \"additional-deliveries\" :1]]", l->ending),
@@ -139,7 +139,7 @@ static void test_dump(void **state) {
     expect(restored, ":8", "ACKJOB %s %s %s %s %s %s %s %s", l.ready, l.delayed, l.leased, l.ending, l.nacked,
            l.given, l.once, l.shut);
     EVENTUALLY(info_number(restored, "registered_jobs") == 0);
-    /* And the one that was dumped has noticed nothing. */
+    /* The dumped database is unchanged. */
     assert_string_equal(get_job(c, "b-once", "once"), l.once);
     close_other(restored);
     redisFree(c);
@@ -228,7 +228,7 @@ static void hold_at_most_once(const char *conninfo) {
     run(&other_pg, argv);
 }
 
-/* Of at most once only what somebody asks for by hand is delivered. */
+/* The server does not deliver an at-most-once job again by itself. An ENQUEUE delivers it. */
 static void check_held(redisContext *c, const struct past *p) {
     assert_true(queue_is_empty(c, "m-once"));
     assert_true(queue_is_empty(c, "m-held"));
@@ -256,7 +256,7 @@ static void test_recovery(void **state) {
     conninfo = postgres_conninfo(&other_pg, "test0");
     hold_at_most_once(conninfo);
     c = serve(conninfo);
-    /* What was acknowledged since is back, what was leased then is still leased, what came later is gone. */
+    /* A job acknowledged since that moment is back. A job leased then is still leased. A job added later is gone. */
     assert_string_equal(get_job(c, "m-acked", "acked"), p.acked);
     assert_string_equal(job_field(c, p.late, "state"), "gone");
     assert_true(queue_is_empty(c, "m-leased"));

@@ -36,7 +36,8 @@ static void test_adders_share_transactions(void **state) {
         value_free(id);
         wire_close(&w[i]);
     }
-    /* One that was waiting, one with all others, some of the upkeep, and the last tries before the commit. */
+    /* A transaction under way, one with all other commands, some periodic ones, and the last attempts before the
+     * commit. */
     assert_in_range(info_number(c, "transactions") - txns, 1, ADDERS / 2);
     assert_true(info_number(c, "batch_max_rows") >= ADDERS / 4);
     assert_int_equal(number(c, "QLEN batch"), ADDERS + 1);
@@ -86,7 +87,7 @@ static void test_handoff_without_a_claim(void **state) {
     redisFree(c);
 }
 
-/* What is handed over is a lease like any other. */
+/* A job that is handed to a waiting client has a lease as any other job. */
 static void test_handed_over_job_comes_back(void **state) {
     redisContext *c = client_open();
     struct wire w;
@@ -122,7 +123,7 @@ static void test_handed_over_at_most_once(void **state) {
     redisFree(c);
 }
 
-/* An older job in the queue goes first, whoever waits. */
+/* An older job in the queue is delivered first, also if a client waits. */
 static void test_no_handoff_past_older_jobs(void **state) {
     redisContext *c = client_open();
     struct wire w;

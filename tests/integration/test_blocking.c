@@ -1,4 +1,4 @@
-/* Clients that wait in GETJOB: who is served, when, and what happens when they go. */
+/* Clients that wait in GETJOB: their order, the time of delivery, and disconnects. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void test_first_come_first_served(void **state) {
     redisFree(c);
 }
 
-/* A pipeline of jobs at once: each waiter gets exactly one, in order. */
+/* A pipeline of jobs: each waiting client gets exactly one job, in order. */
 static void test_a_burst_for_a_crowd(void **state) {
     static struct wire crowd[CROWD];
     redisContext *c = client_open();
@@ -186,8 +186,8 @@ static void test_client_that_goes_while_waiting(void **state) {
     redisFree(c);
 }
 
-/* The job and the end of the one who waits for it arrive in the same moment. The
- * job must be there for the next one, at once: not only after its retry time. */
+/* The job arrives in the moment when the waiting client disconnects. The next client must get the job at once, and not
+ * after its retry time. */
 /* The job comes back at once, or after its retry time in the rare case that it had
  * already been written to the client that goes. */
 static void test_client_that_goes_as_its_job_arrives(void **state) {
@@ -248,7 +248,7 @@ static void test_client_that_goes_while_its_job_is_inserted(void **state) {
     redisFree(c);
 }
 
-/* What is sent behind a PAUSE is given to nobody, though it is not known yet that the PAUSE was committed. */
+/* A job that a client adds after a PAUSE is not handed to a waiting client, although the PAUSE is not yet committed. */
 static void test_nothing_is_handed_over_behind_a_pause(void **state) {
     redisContext *c = client_open();
     PGconn *other = PQconnectdb(server.database);
@@ -280,7 +280,7 @@ static void test_nothing_is_handed_over_behind_a_pause(void **state) {
     redisFree(c);
 }
 
-/* Twenty who wait get twenty jobs and go, all in the same moment. */
+/* Twenty waiting clients get twenty jobs and disconnect in the same moment. */
 static void stampede(redisContext *c, const char *queue) {
     struct wire crowd[20];
     int done = 0;
@@ -397,7 +397,7 @@ static void test_due_and_nacked_jobs_wake(void **state) {
     redisFree(c);
 }
 
-/* Consumers and producers at once, each job exactly one time. */
+/* Consumers and producers run at the same time. Each job is delivered exactly once. */
 static void test_every_job_once(void **state) {
     struct wire workers[20];
     redisContext *c = client_open();

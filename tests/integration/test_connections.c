@@ -104,7 +104,7 @@ static void test_many_connections_are_listed(void **state) {
     redisFree(c);
 }
 
-/* Pausing holds commands back; none is lost and none is done twice. */
+/* CLIENT PAUSE holds commands back. The server loses none of them and executes none twice. */
 static void test_pause_holds_commands(void **state) {
     redisContext *c = client_open();
     struct wire w;
@@ -124,7 +124,7 @@ static void test_pause_holds_commands(void **state) {
     redisFree(c);
 }
 
-/* A monitor that does not read is closed, and costs nobody else anything. */
+/* The server closes a monitor that does not read. Other clients do not notice it. */
 /* MONITOR shows at most 32 KB of a command: it takes some thousand to fill the buffers of the system. */
 static void test_monitor_that_does_not_read(void **state) {
     enum { COMMANDS = 3000, KEYS = 32 };

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <libpq-fe.h>
 
-/* How each command is sent while something is locked; %s is the ID of a job that is. A command has one line. */
+/* The form of each command that the test sends while a row or a table is locked. %s is the ID of a locked job. Each
+ * command has a line. */
 static const struct line {
     const char *command;
     const char *words;
@@ -145,7 +146,7 @@ static void test_each_command_has_a_line(void **state) {
     }
 }
 
-/* ---- what is locked ---- */
+/* ---- the locks ---- */
 
 static PGconn *locker;
 
@@ -178,13 +179,13 @@ static void fill(redisContext *c) {
     expect(c, ":5", "RPUSH heldlist a b c d e");
     for (int i = 0; i < JOBS_LOCKED; i++)
         ids[i] = add_job(c, "held", "job", i % 2 == 0 ? "DELAY 3600 RETRY 3600" : "RETRY 3600");
-    /* All queues have rows, so that a job's own statement is what waits. */
+    /* All queues have rows, so that the statement about the job waits, and no other one. */
     (void)get_job(c, "free", (add_job(c, "free", "first", ""), "first"));
 }
 
 /* ---- others go on ---- */
 
-/* Of what needs neither the rows nor the table. */
+/* Commands that need neither the rows nor the table. */
 static void others_go_on_without_tables(redisContext *c) {
     expect(c, "+PONG", "PING");
     expect_start(c, ":", "QLEN held");
@@ -298,7 +299,7 @@ static void test_job_in_an_open_transaction(void **state) {
     redisFree(c);
 }
 
-/* Of a hundred that travel together the one whose job is locked waits. */
+/* A hundred commands share a transaction. Only the command about the locked job waits. */
 static void test_one_among_many(void **state) {
     redisContext *c = client_open();
     redisContext *clients[50];
@@ -351,7 +352,7 @@ static void test_patience(void **state) {
     redisFree(c);
 }
 
-/* A key that an open transaction of an application is taking: who wants it asks again now and then. */
+/* An open transaction of an application is taking a key. A client that wants the key asks again from time to time. */
 static void test_key_in_an_open_transaction(void **state) {
     redisContext *c = client_open(), *other = client_open();
     long long before = info_number(other, "unique_retries"), tries, began_ms;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define CROWD 10000
-/* Of the test's own files, and of the server's. */
+/* The most files that the test and the server open beside the connections. */
 #define MORE_FILES 200
 #define MAX_CONNECTIONS 16
 
@@ -40,7 +40,7 @@ static void crowd_connect(const struct server *s, int count) {
         crowd[i] = (struct pollfd){ .fd = connect_one(s), .events = POLLOUT };
 }
 
-/* Of those that may be written to: sends it, and waits for what comes back. */
+/* Sends the text on the connections that are open, and waits for the replies. */
 static bool crowd_send(int count, const char *text) {
     int left = 0;
 
@@ -214,7 +214,8 @@ static void test_the_database_sees_no_crowd(void **state) {
     EVENTUALLY(info_number(watcher, "database_connected") == 0);
     crowd_connect(&big, CROWD);
     EVENTUALLY(crowd_send(CROWD, "*4\r\n$6\r\nADDJOB\r\n$4\r\naway\r\n$1\r\nx\r\n$1\r\n0\r\n"));
-    /* 20 ms, doubled each time, up to two seconds: some eight tries a connection, then one in two seconds. */
+    /* A pause of 20 ms, doubled each time up to two seconds: about eight attempts a connection, then one in two
+     * seconds. */
     HOLDS_FOR(1500, lines_with(big.log, "next try in") < 60 + (now_ms() - began) / 200);
     postgres_resume(&pg);
     EVENTUALLY((most = sessions_of(&big) > most ? sessions_of(&big) : most) <= MAX_CONNECTIONS &&
@@ -240,7 +241,7 @@ static void restart_postgres(redisContext *c) {
     EVENTUALLY(info_number(c, "db_connects") >= connects + 2);
 }
 
-/* maxclients is what the limit leaves; made larger, it does not reach the files that are for the database. */
+/* maxclients is the rest of the limit. A larger maxclients does not take the files reserved for the database. */
 static void test_a_low_limit(void **state) {
     const char *database = postgres_conninfo(&pg, NULL);
     struct server s;
@@ -279,8 +280,8 @@ static void test_a_limit_that_leaves_nothing(void **state) {
     assert_true(file_contains(s.log, "pgdisque: the limit of 40 open files leaves none for clients"));
 }
 
-/* The limit falls below what is open: no accept(), no socket() works any more. Who is there is
- * served, who comes waits; when some have left, the database gets its files before all who wait. */
+/* The limit falls below the number of open files: accept() and socket() fail. Connected clients are served, and new
+ * ones wait. After some disconnects the database gets its files before the waiting clients. */
 static void test_no_files_at_all(void **state) {
     struct rlimit before, none;
     /* prlimit() demands the same user. */

@@ -1,4 +1,4 @@
-/* The database goes away and comes back; and one row that it does not want. */
+/* The database disconnects and returns. The database refuses a single row. */
 #include "fixture.h"
 
 #include <signal.h>
@@ -53,8 +53,8 @@ static void test_sigterm_while_the_database_is_away(void **state) {
     postgres_resume(&pg);
 }
 
-/* An ADDJOB while the database is away is answered late, not with an error; one
- * with a timeout is told in time that nothing is certain. */
+/* The server answers an ADDJOB late while the database is away, without an error. An ADDJOB with a timeout gets an
+ * error in time. */
 static void test_add_while_the_database_is_away(void **state) {
     redisContext *c = client_open();
     struct wire patient, hasty;
@@ -88,7 +88,8 @@ static void test_add_while_the_database_is_away(void **state) {
     redisFree(c);
 }
 
-/* One that was given up while it was under way is removed when it lands, whoever waits for the ends of jobs. */
+/* An ADDJOB times out while its statement runs. The server removes the job when it is committed, also if clients wait
+ * for ends of jobs. */
 static void test_an_add_that_was_given_up(void **state) {
     PGconn *lock = postgres_connect(server.database);
     redisContext *c = client_open();
@@ -135,7 +136,7 @@ static void test_waiting_clients_see_nothing_of_it(void **state) {
 #define LOADERS 8
 #define JOBS_EACH 400
 
-/* Strict clients: each sends its next command when the last one was answered. */
+/* A client that sends its next command after the reply to the last one. */
 struct loader {
     struct wire wire;
     int sent;
@@ -181,8 +182,8 @@ static void load_until(struct loader *loaders, int answered) {
     }
 }
 
-/* Postgres falls over twice under load: all ADDJOBs are answered in the end, all
- * answered jobs are there, and none is there twice. */
+/* Postgres crashes twice under load. The server answers all ADDJOBs in the end. Each answered job exists exactly once.
+ */
 static void test_immediate_restart_under_load(void **state) {
     static struct loader loaders[LOADERS];
     redisContext *c = client_open();
@@ -292,7 +293,7 @@ static void test_trigger_made_while_the_server_runs(void **state) {
 /* Silence, and two looks at the session. */
 #define LOOKS_MS 6000
 
-/* The process that serves the write connection; 0: there is none. */
+/* The process of Postgres that serves the write connection; 0: there is no such process. */
 static pid_t hot_session(void) {
     char *text = postgres_query(server.database, "select coalesce(max(pid), 0) from pg_stat_activity"
                                                  " where application_name like 'pgdisque % write'"
@@ -339,7 +340,7 @@ static void test_deaf_connection_with_a_job_under_way(void **state) {
         fail_msg("not noticed");
     }
     assert_int_equal(wire_pending(&w), 0);
-    /* Until it has ended nobody knows what it does with what it has received. */
+    /* Until the process has ended, the server cannot know the result of the statements that it has received. */
     kill(pid, SIGCONT);
     v = wire_reply(&w, DEAF_MS);
     assert_non_null(v);
@@ -393,7 +394,7 @@ static void test_long_statement_is_left_alone(void **state) {
     redisFree(c);
 }
 
-/* ---- what the database refuses ---- */
+/* ---- refusals of the database ---- */
 
 static void test_cancelled_statements(void **state) {
     redisContext *c = client_open();
@@ -416,7 +417,7 @@ static const char bad_body_trigger[] =
     "create trigger refuse before insert on pgdisque.job for each row"
     " when (new.body = 'poison') execute function public.refuse()";
 
-/* One row that the database refuses fails alone, whatever travels with it. */
+/* A row that the database refuses fails alone, with any other rows in its transaction. */
 static void test_bad_row_fails_alone(void **state) {
     redisContext *c = client_open();
     int failed = 0;
@@ -440,7 +441,7 @@ static void test_bad_row_fails_alone(void **state) {
     redisFree(c);
 }
 
-/* Also when a client waits for it: the one who waits goes on waiting. */
+/* The same for a job that would be handed to a waiting client: the client continues to wait. */
 static void test_bad_row_for_a_waiting_client(void **state) {
     redisContext *c = client_open();
     struct wire w;

@@ -1,4 +1,5 @@
-/* The database's disk is full: who adds jobs is told so, all others go on, and so does everything when there is room. */
+/* The disk of the database is full. Clients that add jobs get an error, and all others continue. With free space
+ * everything works again. */
 #include "fixture.h"
 
 #include <signal.h>
@@ -61,7 +62,7 @@ static redisContext *connect_or_skip(void) {
     return client_open_on(&full);
 }
 
-/* Until the database has no room for another one. */
+/* Adds jobs until the database has no space for another one. */
 static const char *add_until_full(redisContext *c, const char *body) {
     for (int i = 0; i < MOST_JOBS; i++) {
         const char *got = ask(c, "ADDJOB large %b 5000", body, (size_t)BODY);
@@ -90,7 +91,7 @@ static void test_full(void **state) {
     redisFree(c);
 }
 
-/* A database that cannot even start says why, and not only that nobody answers. */
+/* If a database cannot start, the log has the reason. */
 static void test_cause_is_told(void **state) {
     redisContext *c = connect_or_skip();
 

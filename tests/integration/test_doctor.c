@@ -1,4 +1,4 @@
-/* What DOCTOR finds: each illness is caused, found, and cured. */
+/* DOCTOR: the test causes each problem, finds it in the report, and removes it. */
 #include "consult.h"
 
 #include <stdio.h>
@@ -229,7 +229,7 @@ static long long checkpoints_asked_for(void) {
     return postgres_number(conninfo, "select checkpoints_req from pg_stat_bgwriter");
 }
 
-/* Restarts end with checkpoints as well, for which nobody has to do anything. */
+/* Restarts end with checkpoints as well. These need no advice. */
 static void test_checkpoints(void **state) {
     (void)state;
     run_sql("alter system set max_wal_size = '32MB'");
@@ -287,7 +287,7 @@ static void test_few_files(void **state) {
     assert_int_equal(server_stop(&poor), 0);
 }
 
-/* A role with no more rights than it needs is told what it does not see, and sees the rest. */
+/* A role with few rights sees in the report which checks it cannot run, and the results of all others. */
 static void test_few_rights(void **state) {
     static const char *const options[] = { "--doctor-patience", "0", NULL };
     const char *admin = postgres_conninfo(&patient, "postgres");
@@ -317,7 +317,7 @@ static void test_few_rights(void **state) {
 
 /* ---- the command ---- */
 
-/* They share what is found; who goes meanwhile takes nothing along. */
+/* Several clients share a report. A client that disconnects does not end it for the others. */
 static void test_many_at_once(void **state) {
     struct wire gone;
     redisContext *other = client_open_on(&doctor);

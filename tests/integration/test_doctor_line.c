@@ -1,4 +1,4 @@
-/* The doctor on the command line: what it says, and its exit status. */
+/* `pgdisque doctor`: its output and its exit status. */
 #include "consult.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void test_other_actions(void **state) {
     assert_null(strstr(out, "connection"));
 }
 
-/* Of several hosts that which is a primary is looked at. */
+/* Of several hosts the doctor examines the primary. */
 static void test_several_hosts(void **state) {
     const char *database = strchr(server.database, '=') + 1, *out;
 

@@ -36,7 +36,7 @@ static void set_option(char **option, const char *value) {
     *option = strdup(value);
 }
 
-/* A directory for one test, which does not exist yet. */
+/* A directory for a single test, which does not exist yet. */
 static const char *use_dir(const char *name) {
     static char dir[PATH_SIZE];
 
@@ -301,7 +301,7 @@ static void a_directory_in_use_is_refused(void **state) {
     embedded_stop();
 }
 
-/* Who can open a file can lock it. */
+/* Any process that can open a file can lock it. */
 static void the_lock_is_for_its_owner_only(void **state) {
     char path[PATH_SIZE];
     struct stat st;
@@ -318,7 +318,7 @@ static void the_lock_is_for_its_owner_only(void **state) {
     embedded_stop();
 }
 
-/* What the process of a_directory_in_use_is_refused does; the lock is released with it. */
+/* The process that a_directory_in_use_is_refused starts. The end of the process releases the lock. */
 static int start_in(char *dir, const char *expected) {
     set_option(&config.dir, dir);
     base = event_base_new();
@@ -345,7 +345,7 @@ static void the_next_server_takes_over(void **state) {
     }
 }
 
-/* Somebody's own start of Postgres there, which no death signal ends. */
+/* A user has started Postgres in the directory. That Postgres has no death signal. */
 static void a_foreign_postmaster_is_ended(void **state) {
     char dir[PATH_SIZE], program[PATH_SIZE], log[PATH_SIZE];
     const char *argv[] = { program, "-D", dir, NULL };
@@ -556,7 +556,7 @@ static int tear_down(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* A log of 17 MB makes room for a new one, and stays for a while. */
+/* The server begins a new log after 17 MB, and keeps the old log for a while. */
 static void the_log_is_rotated(void **state) {
     const char *dir = use_dir("rotated");
     char log[PATH_SIZE], old[PATH_SIZE];

@@ -1,4 +1,4 @@
-/* The roles of the embedded Postgres: what the server's own role cannot do, who is the superuser, old directories. */
+/* The roles of the embedded Postgres: the limits of the server's role, the superuser, and old directories. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* Jobs back to a Redis' lists: in order, once, wherever the export is killed; what stays is told. */
+/* Export of jobs to lists of Redis: in order, each once also if the export is killed at any point. It reports the jobs
+ * that it leaves. */
 #include "moving.h"
 
 #include <signal.h>
@@ -24,7 +25,7 @@ static void list_is(const char *list, const char *pop, int count) {
     expect(r, ":0", "EXISTS %s", list);
 }
 
-/* Behind what is there, at the end where that is not taken. */
+/* The export adds behind the existing elements, at the end of the list from which consumers do not take. */
 static void test_order(void **state) {
     (void)state;
     expect(r, "+OK", "FLUSHALL");
@@ -96,8 +97,8 @@ static void test_refusals(void **state) {
     EXPORT(0, "0 jobs moved", "--queue", "text");
 }
 
-/* What was pushed and not yet deleted is known by its notes, even if the list is empty; notes of what was
- * deleted are of no use. */
+/* Notes tell that a job was pushed and not yet deleted, even if the list is empty. Notes of deleted jobs have no
+ * effect. */
 static void test_noted(void **state) {
     redisReply *jobs;
 
@@ -128,7 +129,7 @@ static int pop_all(const char *list, int *seen) {
     return taken;
 }
 
-/* What was noted is told from what was not even if the lists have been emptied meanwhile. */
+/* The export tells noted jobs from others even if the lists have been emptied between two runs. */
 static void test_kills(void **state) {
     static const char *const words[] = { "--batch", "61", "--queue", "k", NULL };
     static int seen[TASKS];
@@ -152,7 +153,7 @@ static void test_kills(void **state) {
     expect(q, ":0", "QLEN pgdisque:export:k");
 }
 
-/* One that waits by a pattern has perhaps got a job, and waits again. */
+/* Reads the job of the client that waits by a pattern, if it has one, and lets the client wait again. */
 static int take_awaited(struct wire *w, int *seen) {
     struct value *v;
 

@@ -18,7 +18,7 @@
 static struct postgres primary, standby;
 static struct server mover;
 
-/* A pair for each test: who was promoted cannot go back. The server tries the primary first. */
+/* Each test has a pair of its own, because a promoted standby stays a primary. The server tries the primary first. */
 static void start_pair(bool synchronous) {
     const char *database;
 
@@ -60,7 +60,7 @@ static bool is_logged(const char *text) {
 #define JOBS_EACH 300
 #define JOBS (ADDERS * JOBS_EACH)
 
-/* Strict clients: each sends its next command when the last one was answered. */
+/* A client that sends its next command after the reply to the last one. */
 struct adder {
     struct wire wire;
     int sent, answered;
@@ -127,7 +127,7 @@ static void add_until(int count) {
 
 static char seen[JOBS];
 
-/* Takes one job and acknowledges it; false when there is none. */
+/* Takes a job and acknowledges it. False if there is none. */
 static bool take_one(redisContext *c) {
     redisReply *r = redisCommand(c, "GETJOB NOHANG FROM moving");
     bool found = r != NULL && r->type == REDIS_REPLY_ARRAY;
@@ -190,7 +190,7 @@ static void test_killed(void **state) {
     fail_over(kill_primary);
 }
 
-/* It lives, and takes what it is sent; but no standby hears of it any more, so that no commit ends. */
+/* The primary lives and receives statements. No standby receives its log any more, so no commit ends. */
 static void cut_off_primary(void) {
     walsender_stop(&primary);
     for (int i = 0; i < ADDERS; i++)
@@ -217,7 +217,8 @@ static void test_cut_off(void **state) {
     redisFree(c);
 }
 
-/* Whoever asks for no wait learns of it: the old primary is left as soon as another one is seen. */
+/* A server with durability async does not wait for a standby. It leaves the old primary as soon as it sees the new one.
+ */
 static void test_left_although_it_answers(void **state) {
     redisContext *c;
 
@@ -234,8 +235,8 @@ static void test_left_although_it_answers(void **state) {
     redisFree(c);
 }
 
-/* Nobody waited for the standby, and a queue is newer than what it has. Jobs that are added to it afterwards
- * are found after the next start. */
+/* The standby does not have the newest queue, because no commit waited for it. The server finds the jobs that are added
+ * to the queue later after its next start. */
 static void test_queue_that_got_lost(void **state) {
     redisContext *c;
 
@@ -261,7 +262,7 @@ static void test_queue_that_got_lost(void **state) {
 
 /* ---- hosts that are no good ---- */
 
-/* A socket to which one can connect, and nothing else. */
+/* A socket that accepts connections and never answers. */
 static int deaf_socket(int *port) {
     struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
     socklen_t size = sizeof(addr);
@@ -285,7 +286,7 @@ static void test_deaf_host(void **state) {
     close(fd);
 }
 
-/* Who may not ask has nothing to go by, and goes on. */
+/* A role without the right to ask for the identity of the database continues without the check. */
 static void test_unknown_identity(void **state) {
     struct postgres secretive;
     redisContext *c;
@@ -324,7 +325,7 @@ static void test_standby_is_passed_by(void **state) {
     redisFree(c);
 }
 
-/* A database that somebody else filled is no successor. */
+/* A database with the data of another cluster is no successor. */
 static void test_other_cluster(void **state) {
     struct postgres is_unauthenticated;
     struct wire w;

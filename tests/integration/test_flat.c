@@ -1,4 +1,4 @@
-/* What must not get slower while somebody's old transaction keeps all dead rows in the tables. */
+/* Statements that must stay fast while an old transaction keeps all dead rows in the tables. */
 #include "fixture.h"
 
 #define JOBS 1000
@@ -26,8 +26,8 @@ static long long inserted(void) {
                            "select n_tup_ins from pg_stat_user_tables where relname = 'job'");
 }
 
-/* Entries that scans have met in an index so far. A session tells of its figures about once a second, and of all
- * it has until then: so the next outbox of an insert brings what is to be known. */
+/* The number of index entries that scans have read so far. A session reports its figures about once a second. The next
+ * insert into the outbox makes it report. */
 static long long entries_read(redisContext *c, const char *index) {
     long long before = inserted();
 
@@ -37,7 +37,7 @@ static long long entries_read(redisContext *c, const char *index) {
         text_of("select idx_tup_read from pg_stat_user_indexes where indexrelname = '%s'", index));
 }
 
-/* Many looks for what is due, each of which could pass over all that was due in the last seconds. */
+/* Many searches for due jobs. Each of them could read all jobs that were due in the last seconds. */
 static void test_delays(void **state) {
     redisContext *c = client_open();
     long long before = entries_read(c, "job_wake"), read;
@@ -47,7 +47,8 @@ static void test_delays(void **state) {
         add_job(c, "delays", "x", "DELAY 1");
     EVENTUALLY(number(c, "QLEN delays") == JOBS);
     read = entries_read(c, "job_wake") - before;
-    /* Three statements look; a job has an entry for its delay and one for its end; once in a while it is looked back. */
+    /* Three statements search. A job has an index entry for its delay and another for its end. A search in the past is
+     * rare. */
     if (read > 12 * JOBS)
         fail_msg("%lld index entries for %d jobs", read, JOBS);
     redisFree(c);
@@ -62,7 +63,7 @@ static void dead_letter(redisContext *c, const char *queue, int count) {
         expect_next(c, ":1");
 }
 
-/* As long as consumers wait, jobs are handed over and nothing is claimed. Then a job comes for which nobody waits. */
+/* While consumers wait, the server hands jobs over and runs no claim. Then a job comes without a waiting consumer. */
 static void test_handoffs(void **state) {
     redisContext *c = client_open(), *consumer = client_open();
     long long before, read;
@@ -89,7 +90,7 @@ static void test_handoffs(void **state) {
     redisFree(c);
 }
 
-/* A list that is kept short, and nobody takes anything: what goes lies before what stays. */
+/* A list that LTRIM keeps short, without consumers. The removed elements lie before the remaining ones. */
 static void test_kept_short(void **state) {
     redisContext *c = client_open();
     long long before = entries_read(c, "job_pkey"), read;
@@ -159,7 +160,7 @@ static long long saved_jobs_in(const char *queue) {
                                    queue));
 }
 
-/* What each second leaves behind stays: so it is written less often, but in the end it is. */
+/* Each save of the counters leaves a dead row. The server therefore saves less often, but saves the last values. */
 static void test_counters(void **state) {
     redisContext *c = client_open();
     long long saved;

@@ -1,4 +1,5 @@
-/* ADDJOB GROUP over several servers: jobs of a group run one after another, in their order, whatever dies. */
+/* ADDJOB GROUP over several servers: jobs of a group run in order, and never two at once, while servers and connections
+ * die. */
 #include "servers.h"
 
 #include <poll.h>
@@ -106,7 +107,7 @@ static void work_a_moment(const char *queue) {
             hear(&consumers[i], queue);
 }
 
-/* The most jobs of one group that are not waiting for their turn. */
+/* The largest number of jobs of a group that are queued or active. */
 static long long most_let_go(const char *queue) {
     return postgres_number(
         server.database,
@@ -117,7 +118,7 @@ static long long most_let_go(const char *queue) {
             queue));
 }
 
-/* Each group's jobs are added at one server. */
+/* All jobs of a group are added at the same server. */
 static void fill(const char *queue, const char *retry) {
     for (int i = 0; i < GROUPS * JOBS; i++)
         later(at[i % GROUPS % SERVERS], "ADDJOB %s %b 0 RETRY %s GROUP g%d", queue,
@@ -144,7 +145,7 @@ static void test_one_after_another(void **state) {
 
     (void)state;
     first = add_job(at[A], "one", "a", "RETRY 60 GROUP g");
-    /* Otherwise its clock may be behind, and what it adds before. */
+    /* The clock of B may be behind. Then the jobs that B adds would be older. */
     EVENTUALLY(number(at[B], "QLEN one") == 1);
     second = add_job(at[B], "one", "b", "RETRY 60 GROUP g");
     EVENTUALLY(number(at[C], "QLEN one") == 1);
@@ -198,7 +199,7 @@ static void test_order_with_lost_connections(void **state) {
     dismiss();
 }
 
-/* Whatever becomes of the first, the next one comes. */
+/* Each way to end the first job releases the next job of the group. */
 static void test_other_ends(void **state) {
     (void)state;
     add_job(at[A], "ends", "a", "RETRY 0 TTL 5 GROUP g");
@@ -217,7 +218,7 @@ static void test_other_ends(void **state) {
     assert_non_null(strstr(ask(at[C], "GETJOB TIMEOUT 60000 FROM ends"), "\"d\""));
 }
 
-/* Groups do not wait for each other, nor does what belongs to none; a deep one is passed by. */
+/* Groups do not wait for each other. Jobs without a group do not wait for groups. A claim passes by a deep group. */
 static void test_groups_are_apart(void **state) {
     (void)state;
     for (int i = 0; i < 3000; i++)

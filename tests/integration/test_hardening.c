@@ -166,7 +166,7 @@ static void show_secrets(const struct server *s) {
     redisFree(c);
 }
 
-/* What the commands reply that tell about the server and its clients. */
+/* Reads the replies of all commands that tell about the server and its clients. */
 static void look_at_replies(redisContext *c) {
     static const char *const commands[] = {
         "INFO ALL",     "CLIENT LIST",   "CLIENT INFO",    "SLOWLOG GET 1000", "CONFIG GET database",

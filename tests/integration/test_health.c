@@ -85,7 +85,7 @@ static void test_who_asked_is_gone(void **state) {
     EVENTUALLY(rows_of_health() == 0);
 }
 
-/* Nothing that was lost makes it ill; and what a lost answer left behind is gone as well. */
+/* A lost connection does not make HEALTH fail. HEALTH removes the jobs of lost answers. */
 static void test_lost_connections(void **state) {
     (void)state;
     for (int round = 0; round < 8; round++) {
@@ -117,7 +117,7 @@ static void test_database_away(void **state) {
     EVENTUALLY(rows_of_health() == 0);
 }
 
-/* What it was about expires soon, and cannot come back before. */
+/* The job of HEALTH expires soon, and cannot return before. */
 static void test_server_dies(void **state) {
     (void)state;
     for (int round = 0; round < 5; round++) {

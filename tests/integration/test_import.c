@@ -61,7 +61,7 @@ static void test_refusals(void **state) {
     expect(r, ":3", "LLEN here");
 }
 
-/* What the queue does not take stays in Redis, and goes on later, as it was begun. */
+/* Tasks that the queue does not accept stay in Redis. The import continues with them later. */
 static void test_pause(void **state) {
     (void)state;
     expect(r, "+OK", "FLUSHALL");
@@ -249,8 +249,8 @@ static void fill_sidekiq(void) {
         next_reply(r);
 }
 
-/* What comes out is acknowledged at once: that it was added is known by the key alone. It is given more
- * time with each kill, so that it ends however slow the machine is. */
+/* A consumer acknowledges each job at once, so that only the key tells that the job was added. Each kill gives the
+ * import more time, so that the test ends on a slow machine too. */
 static void test_kills(void **state) {
     static const char *const words[] = { "--kind", "sidekiq", "--batch", "61", NULL };
     static int seen[TASKS];
@@ -271,7 +271,7 @@ static void test_kills(void **state) {
     expect(r, "[\"queues\"]", "KEYS *");
 }
 
-/* Two at once, and pushes and a consumer meanwhile. */
+/* Two imports run at the same time, with pushes and a consumer. */
 static void test_two_follow(void **state) {
     static const char *const words[] = { "--follow", "--batch", "20", "two", NULL };
     static int seen[TASKS];

@@ -1,4 +1,5 @@
-/* Tasks that are hashes, of RQ, Bull and BullMQ: what is in hand, gone or hangs together; once, when killed. */
+/* Tasks of RQ, Bull and BullMQ, which are hashes: active, missing, and related ones. Each is imported once, also if the
+ * import is killed. */
 #include "moving.h"
 
 #include <signal.h>
@@ -22,7 +23,7 @@ static const char *body_of_first(const char *queue) {
     return body;
 }
 
-/* Whose hash is gone, RQ itself passes over. */
+/* RQ itself skips a task whose hash is gone. */
 static void test_rq(void **state) {
     long long now = atoll(ask(r, "TIME") + 2);
 
@@ -54,7 +55,7 @@ static void bull_put(const char *queue, const char *id, const char *more) {
           text_of("{\"n\":\"task %s\"}", id), more);
 }
 
-/* A lock keeps what is active; a parent, a child, and what recurs are nobody else's. */
+/* A lock keeps an active task. A parent, a child and a repeating task belong to Bull itself. */
 static void test_bull(void **state) {
     static const char *const ids[] = { "1", "2", "3", "repeat:x:9" };
 
@@ -108,7 +109,7 @@ static void test_refusals(void **state) {
         "2");
 }
 
-/* A body that is made of broken JSON would be none. */
+/* The import makes no body from broken JSON. */
 static void test_broken_json(void **state) {
     static const char *const broken[][3] = {
         { "{a:1}", "{}", "1" },    { "{}", "nonsense", "1" }, { "{}", "[]", "1" },

@@ -21,7 +21,7 @@
 
 static redisContext *r, *q;
 
-/* ---- a proxy that changes one reply ---- */
+/* ---- a proxy that changes a reply ---- */
 
 static const char *const replies[] = {
     "+OK\r\n",
@@ -56,7 +56,7 @@ static const char *const replies[] = {
 
 /* Shared with the proxy's processes. */
 static struct control {
-    int target; /* the number of the command whose reply is changed; -1: none */
+    int target; /* the number of the command whose reply is changed, or -1 */
     int reply;
     int seen; /* commands */
 } * control;
@@ -250,7 +250,7 @@ static int run(const struct kind *k, int target, int reply) {
     return WEXITSTATUS(status);
 }
 
-/* Each reply to each command; only one in part of these, unless PGDISQUE_TEST_ALL says so. */
+/* Changes each reply to each command. Without PGDISQUE_TEST_ALL it changes only one of every `part` replies. */
 static void try_all(const struct kind *k, int part) {
     int commands, stopped = 0;
 

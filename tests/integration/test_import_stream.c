@@ -1,4 +1,5 @@
-/* Tasks out of streams: what a group has not done, with its counts, once, wherever the import is killed. */
+/* Tasks from streams: those that a group has not done, with their counts, each once, also if the import is killed at
+ * any point. */
 #include "moving.h"
 
 #include <signal.h>
@@ -25,7 +26,7 @@ static void add(const char *stream, int from, int to) {
         next_reply(r);
 }
 
-/* What one has and what nobody has, the older first; what is acknowledged is done. */
+/* Pending and new tasks, the older first. Acknowledged tasks are done. */
 static void test_order(void **state) {
     (void)state;
     stream_new("s");
@@ -44,7 +45,7 @@ static void test_order(void **state) {
     expect(r, "[:0 nil nil nil]", "XPENDING s workers");
 }
 
-/* What a consumer has had for a short while only is its own. */
+/* The import leaves tasks that a consumer has had for a short time only. */
 static void test_in_hands(void **state) {
     (void)state;
     stream_new("h");
@@ -81,7 +82,7 @@ static const char *body_of_first(const char *queue) {
     return body;
 }
 
-/* Of a field that is there twice, and of bytes that are no text, there is no JSON. */
+/* A field that exists twice and bytes that are no text cannot become JSON. */
 static void test_bodies(void **state) {
     (void)state;
     stream_new("b");
@@ -129,7 +130,7 @@ static void test_refusals(void **state) {
 
 #define TASKS 3000
 
-/* Consumers that claim what others have do not come between. */
+/* Consumers that claim tasks of others do not disturb the import. */
 static void test_kills(void **state) {
     static const char *const words[] = { "--kind", "stream",  "--group", "workers", "--idle",
                                          "0",      "--batch", "61",      "k",       NULL };
@@ -152,7 +153,7 @@ static void test_kills(void **state) {
     expect(r, "[\"k\"]", "KEYS *");
 }
 
-/* Two at once, and producers and a consumer of the stream meanwhile. */
+/* Two imports run at the same time, with producers and a consumer of the stream. */
 static void test_two_follow(void **state) {
     static const char *const words[] = { "--kind",  "stream", "--group", "workers", "--follow",
                                          "--batch", "20",     "two",     NULL };

@@ -23,7 +23,7 @@ static unsigned rnd(unsigned n) {
     return (seed >> 8) % n;
 }
 
-/* ---- the commands: those of the table, as their transcripts write them ---- */
+/* ---- the commands of the table, in the form of their transcripts ---- */
 
 static const char *const commands[] = {
 #define CMD(id, name, ...) name,
@@ -55,7 +55,7 @@ static bool is_harmful(const char *line) {
     return false;
 }
 
-/* What was named in the transcript becomes the ID of a job. */
+/* Replaces the names of the transcript by the ID of a job. */
 static void form_finish(struct form *form, const char *id) {
     char copy[512], *words[WORDS], *save = NULL;
     size_t size = 0;
@@ -178,20 +178,20 @@ static long growth(redisContext *c, const char *id) {
 
     die_in_each_command(id);
     EVENTUALLY(all_is_quiet(c));
-    /* Somebody may have said yes. */
+    /* A form of the command table may have sent CLUSTER LEAVING yes. */
     expect(c, "+OK", "CLUSTER LEAVING no");
     return server_memory(&server) - before;
 }
 
-/* Buffers find their size, memory is in pieces, and then it stays as it is. What leaks grows each time;
- * it is for the sanitizers to find what is small. */
+/* In the first passes buffers grow and memory becomes fragmented. Later passes use no more memory, unless memory leaks.
+ * The sanitizers find small leaks. */
 #define PASSES 8
 #define GROWTH (512 * 1024)
 
 static void test_at_every_byte(void **state) {
     redisContext *c = client_open();
     const char *id = add_job(c, "known", "x", "RETRY 3600");
-    bool sanitized = is_slow(); /* they keep what was freed */
+    bool sanitized = is_slow(); /* the sanitizers keep freed memory */
     int passes = 0;
 
     (void)state;
@@ -220,7 +220,7 @@ static void open_waiters(const char *queue) {
     EVENTUALLY(blocked_clients() == WAITERS);
 }
 
-/* Acknowledges what a living one was given: 0 or 1. */
+/* Acknowledges the job that a living client got: 0 or 1. */
 static int ack_one(redisContext *c, struct wire *w) {
     struct value *v = wire_pending(w) > 0 ? wire_reply(w, 5000) : NULL;
 
@@ -247,7 +247,7 @@ static int drain(redisContext *c, const char *queue) {
     }
 }
 
-/* Jobs for all come while every second one dies; how many the others got. */
+/* All clients get jobs while every second client dies. Returns the number of jobs of the living clients. */
 static int jobs_and_deaths(redisContext *c, const char *queue) {
     int acked = 0, ignored;
 
@@ -271,8 +271,8 @@ static int jobs_and_deaths(redisContext *c, const char *queue) {
 
 #define MAX_ROUNDS 1000
 
-/* Those for the dead come back: at once when the server has seen the end before it wrote, or else when
- * their retry time is over. */
+/* The jobs of dead clients come back: at once if the server saw the disconnect before it wrote the job, else after
+ * their retry time. */
 static void test_while_jobs_come(void **state) {
     redisContext *c = client_open();
     int rounds = 10 * scale() < MAX_ROUNDS ? 10 * scale() : MAX_ROUNDS, acked[MAX_ROUNDS];
@@ -305,8 +305,8 @@ static long long client_id(struct wire *w) {
     return id;
 }
 
-/* A job comes and the client for which it is meant is killed: before the job is sent to the database,
- * or while it is under way, or after it was written. What was not written is back at once. */
+/* The client is killed when its job comes: before the server sends the job to the database, during the statement, or
+ * after the reply. A job that was not written to the client comes back at once. */
 static void test_killed_while_woken(void **state) {
     redisContext *c = client_open(), *killer = client_open();
     int ignored;
@@ -393,7 +393,7 @@ static void test_evicted_while_woken(void **state) {
     redisFree(c);
 }
 
-/* Nobody reads what the server writes, or has the other end: that is no signal for it. */
+/* The client does not read, or closes its end. SIGPIPE does not end the server. */
 static void test_a_broken_pipe_is_no_signal(void **state) {
     char path[PATH_SIZE], line[256];
     unsigned long long ignored = 0;

@@ -120,7 +120,7 @@ static void test_others_go_on(void **state) {
     redisFree(c);
 }
 
-/* Neither overtakes the other. */
+/* The large and the small command of a client keep their order. */
 static void test_order_of_a_client(void **state) {
     redisContext *c = client_open(), *other = client_open();
 

@@ -61,7 +61,7 @@ static void test_largest_body(void **state) {
     redisFree(c);
 }
 
-/* A handed over body takes another way through the server than a claimed one. */
+/* A body that is handed over takes another path through the server than a claimed one. */
 static void test_large_body_for_a_waiting_client(void **state) {
     redisContext *c = client_open();
     char *body = make_body(8 * MB);
@@ -100,8 +100,8 @@ static void test_one_byte_too_many(void **state) {
     redisFree(c);
 }
 
-/* GETJOB takes a name with a * or ? for a pattern, in which a \ stands before what is meant as it is.
- * To be freed; its length in len. */
+/* GETJOB takes a name with a * or a ? for a pattern. A \ in the pattern makes the next character literal. The caller
+ * frees the result; *len is its length. */
 static char *as_pattern(const char *name, size_t *len) {
     bool special = memchr(name, '*', *len) || memchr(name, '?', *len);
     char *out = malloc(2 * *len + 1);
@@ -167,7 +167,7 @@ static void test_long_queue_names(void **state) {
     char *name = malloc(64 * 1024);
 
     (void)state;
-    /* An escaped name counts with its backslashes, so this has none. */
+    /* GETJOB counts the backslashes of an escaped name as well. This name has none. */
     memset(name, 'n', 64 * 1024);
     check_name(c, name, 64 * 1024);
     check_name(c, name, 64 * 1024 - 1);
@@ -202,7 +202,7 @@ static void test_maxclients(void **state) {
     assert_int_equal(server_stop(&small), 0);
 }
 
-/* One who never reads is closed when more than the limit waits for him, for one reply or many. */
+/* The server closes a client that never reads when more than the limit waits for it, in a single reply or in many. */
 static void check_output_limit(const char *limit, int commands, const char *count) {
     redisContext *c = client_open();
     long long kills = info_number(c, "output_limit_kills");
@@ -256,7 +256,7 @@ static void test_timeout_closes_the_idle_but_not_the_waiting(void **state) {
     redisFree(c);
 }
 
-/* What is announced costs nothing until it arrives. */
+/* The announced size of an argument takes no memory until the bytes arrive. */
 static void test_announced_sizes_take_no_memory(void **state) {
     struct wire w[100];
     long before = server_memory(&server);
@@ -270,15 +270,15 @@ static void test_announced_sizes_take_no_memory(void **state) {
             wire_send_text(&w[i], "*1048576\r\n$1\r\na");
     }
     EVENTUALLY(strcmp(server_ping(&server), "+PONG") == 0);
-    /* The sanitizers' own bookkeeping is not what is tested here. */
+    /* The sanitizers' own memory does not count. */
     if (!is_slow())
         assert_true(server_memory(&server) - before < 200L * MB);
     for (int i = 0; i < 100; i++)
         wire_close(&w[i]);
 }
 
-/* Out of memory, the server ends with one line that says so; started again it has all that was answered.
- * The sanitizers end it with words of their own. */
+/* Without memory the server ends with a line about it. After a restart all answered jobs are there. The sanitizers end
+ * the server with their own words. */
 static void test_out_of_memory(void **state) {
     struct rlimit none = { 1, 1 };
     /* prlimit() demands the same user. */

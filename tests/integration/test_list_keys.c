@@ -51,7 +51,7 @@ static void test_many_pages(void **state) {
     expect(at[A], "\"x\"", "LPOP pages");
 }
 
-/* Who deletes the first of a group lets the next one go; who waits for its end is told. */
+/* DEL of the first job of a group releases the next one, and wakes clients in WAITJOB. */
 static void test_jobs(void **state) {
     const char *first = add_job(at[A], "grouped", "first", "GROUP g");
     struct wire w;
@@ -77,7 +77,7 @@ static void test_renamed_elsewhere(void **state) {
     (void)state;
     expect(at[A], ":4", "RPUSH before 1 2 3 4");
     EVENTUALLY(all_have("before", 4));
-    /* Younger ones than those that come have gone by here. */
+    /* Servers have passed by younger jobs of this queue than the next ones. */
     expect(at[A], ":1", "RPUSH after x");
     expect(at[A], "\"x\"", "LPOP after");
     EVENTUALLY(all_have("after", 0));

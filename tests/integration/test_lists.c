@@ -1,4 +1,4 @@
-/* Lists and jobs in one queue, over several servers, while clients and servers go. */
+/* Lists and jobs in one queue, over several servers, while clients disconnect and servers end. */
 #include "servers.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void test_new_producers_old_consumers(void **state) {
     }
 }
 
-/* Of what GETJOB has, nobody sees anything until it comes back to its place. */
+/* List commands do not see a job that GETJOB has delivered until the job returns to its place. */
 static void test_a_job_that_returns(void **state) {
     const char *id;
 
@@ -68,7 +68,7 @@ static void test_elements_outlive_a_day(void **state) {
     expect(at[A], "[\"a\" \"b\"]", "RPOP old 9");
 }
 
-/* ---- who goes ---- */
+/* ---- disconnects ---- */
 
 #define GOING 50
 
@@ -78,14 +78,14 @@ static void blocked_in(struct wire *w, const char *first, const char *second, co
     EVENTUALLY(raw_waits(w, at[A]));
 }
 
-/* All that is under way at the server now, and what becomes of it, is committed: the first write travels with
- * claims or behind them, the second with what they put back or behind that. */
+/* Waits until the server has committed all work under way and its consequences. The first write shares a transaction
+ * with claims or follows them. The second follows the writes that put jobs back. */
 static void settle(void) {
     add_job(at[A], "settled", "claims", "");
     add_job(at[A], "settled", "what they put back", "");
 }
 
-/* What was taken for a client that hangs up meanwhile is there again, at its place. */
+/* The server puts an element back at its place if the client disconnects before it gets the element. */
 static void test_clients_that_go(void **state) {
     struct wire w[GOING];
 
@@ -124,7 +124,7 @@ static void test_nothing_is_stored_for_who_waits(void **state) {
 
 /* ---- the reliable queue, as users wrote it ---- */
 
-/* The worker dies with an element; whoever looks after its list puts it back. */
+/* A worker dies with an element. The process that watches the worker's list puts the element back. */
 static void test_reliable_queue(void **state) {
     struct wire worker;
 
@@ -161,7 +161,7 @@ static void test_ends_are_the_same_everywhere(void **state) {
     EVENTUALLY(all_have("ends", 0));
 }
 
-/* Both want to settle it: whoever is second goes by the first. */
+/* Two processes settle the element. The second sees the result of the first. */
 static void test_ends_settled_at_once(void **state) {
     (void)state;
     for (int i = 0; i < 10; i++) {
@@ -216,7 +216,7 @@ static void test_all_is_taken_once(void **state) {
     EVENTUALLY(all_have("once", 0));
 }
 
-/* Also of what comes at the same moment, when nobody knows whether there is something. */
+/* This holds for an element that comes in the same moment, while the server does not know it yet. */
 static void test_nothing_is_undelivered_by_zero(void **state) {
     struct wire w;
 
@@ -248,7 +248,7 @@ static void test_moves_between_servers(void **state) {
 
 /* ---- changed within ---- */
 
-/* What another server has pushed is there by its clock, and a moment later by this one's. */
+/* The clock of this server may be behind that of another. Then it sees the other server's elements a moment later. */
 static bool is_cut_to_ten(void) {
     expect(at[A], "+OK", "LTRIM short 0 9");
     return jobs_in_database("short") == 10;
@@ -267,7 +267,7 @@ static void test_kept_short_by_all(void **state) {
     EVENTUALLY(is_cut_to_ten());
     EVENTUALLY(all_have("short", 10));
     EVENTUALLY(all_agree("short"));
-    /* What others do not know of stays in no way: they find the next one. */
+    /* Elements that the other servers do not know do not disturb them: they find the next element. */
     expect(at[B], "+OK", "LTRIM short 0 0");
     EVENTUALLY(all_have("short", 1));
     expect_start(at[C], "\"", "RPOP short");
@@ -287,7 +287,7 @@ static void test_set_elsewhere(void **state) {
         later(at[B], "LSET set %d new", i % 3);
         later(at[C], "LPOP set");
     }
-    /* Nobody passes by what is locked while it is set. */
+    /* No server passes by a locked element while LSET runs. */
     for (int i = 0; i < 200; i++) {
         (void)next_reply(at[B]);
         taken += strcmp(next_reply(at[C]), "nil") != 0;
@@ -359,7 +359,7 @@ static void test_many_equal_elements(void **state) {
     expect(at[A], "+OK", "DEBUG FLUSHALL");
 }
 
-/* What was seen goes, and nothing else, whenever a connection breaks. */
+/* The command removes the elements in its reply and no others, also if a connection breaks. */
 static void test_drained_once(void **state) {
     int seen = 0;
 

@@ -71,7 +71,7 @@ static const char *const pushes[] = {
     "LPUSH K V", "RPUSH K V", "LPUSH K V V V", "RPUSH K V V", "LPUSHX K V", "RPUSHX K V V V",
 };
 
-/* What is wrong with them is found in the same order. */
+/* Both servers find the errors of these in the same order. */
 static const char *const wrong[] = {
     "DEL",
     "UNLINK",
@@ -185,7 +185,8 @@ static const char *const keys[] = {
     "DEL K K", "UNLINK K", "RENAME K K", "RENAME K K", "RENAMENX K K", "TTL K", "PERSIST K", "PEXPIREAT K 1",
 };
 
-/* Lists to which nobody pushes: with Redis, what is pushed ends with the rest. */
+/* Commands that end lists. The test pushes nothing to these lists, because in Redis a pushed element has the end of its
+ * list. */
 static const char *const ends[] = {
     "EXPIREAT K S",  "EXPIREAT K S C", "EXPIREAT K S C", "PEXPIREAT K M C", "PEXPIREAT K 1000",
     "EXPIRE K -5 C", "EXPIRETIME K",   "EXPIRETIME K",   "PEXPIRETIME K",   "PERSIST K",
@@ -193,8 +194,8 @@ static const char *const ends[] = {
     "LRANGE K 0 -1",
 };
 
-/* Which wait until something comes: in several lists, or to move it. Not both at a time: whether what was moved goes
- * to who waits for that list and for another one depends on who is served first. */
+/* These wait in several lists, or wait to move an element, but not both. The order of service decides whether a moved
+ * element goes to a client of that list, or to one that also waits for another list. */
 static const char *const waits_for_many[] = {
     "BLPOP K 0", "BRPOP K 0", "BLPOP K K 0", "BRPOP K K K 0", "BLMPOP 0 2 K K E COUNT N", "BLMPOP 0 1 K E",
 };
@@ -255,7 +256,7 @@ static const char *word_for(const char *word) {
     }
 }
 
-/* The last commands, for who has to find out what led to a difference. */
+/* The last commands, which the test prints with a difference. */
 #define SHOWN 40
 static char history[SHOWN][300];
 static unsigned told;
@@ -270,7 +271,7 @@ static void show_history(void) {
         printf("# %s\n", history[i % SHOWN]);
 }
 
-/* What a word is on the wire: a copy, and how long it is. */
+/* A copy of the bytes that the word stands for; *len is their number. */
 static const char *bytes_of(const char *word, size_t *len) {
     char *bytes = strdup(strcmp(word, "\"\"") == 0 ? "" : word);
 
@@ -280,7 +281,7 @@ static const char *bytes_of(const char *word, size_t *len) {
     return bytes;
 }
 
-/* Both are told the same; what they were told is kept. */
+/* Sends the command to both servers and records it. */
 static void tell(struct pair *p, const char *form) {
     const char *words[MAX_WORDS];
     size_t lens[MAX_WORDS];
@@ -371,7 +372,8 @@ static void pick(const char *const *list, size_t count) {
 
 #define PICK(list) pick(list, COUNT(list))
 
-/* As one transaction; what waits does not wait in it, and who waits outside gets what is left. */
+/* Sends the commands as one transaction. A blocking command does not wait in a transaction. Clients that wait outside
+ * get the remaining elements. */
 static void transaction(const char *const *list, size_t count, const char *const *some, size_t some_count) {
     both("MULTI");
     for (unsigned n = 1 + (unsigned)random_below(9); n > 0; n--) {
@@ -401,7 +403,7 @@ static void test_one_client(void **state) {
 
 #define BURST 40
 
-/* In one write; the server answers them in few transactions. */
+/* Sends all pushes in one write. The server executes them in few transactions. */
 static void push_burst(unsigned count) {
     char text[BURST * 64] = "";
 
@@ -457,7 +459,7 @@ static void test_ends(void **state) {
     empty();
 }
 
-/* Until nobody waits any more. */
+/* Pushes until no client waits. */
 static void serve_all(void) {
     for (int i = 0; i < WAITERS; i++)
         while (waiters[i].waiting)

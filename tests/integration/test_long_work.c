@@ -1,4 +1,5 @@
-/* Commands over very many names: others are served meanwhile, replies are whole, who goes is cleaned up after. */
+/* Commands over very many names: the server serves other clients in between, replies are whole, and disconnects leave
+ * nothing. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 static redisContext *c;
 
-/* command word... prefix0 prefix1 ... as one array. */
+/* Sends command word... prefix0 prefix1 ... as one array. */
 static void send_names(struct wire *w, const char *words, int word_count, const char *prefix, int count) {
     size_t room = (size_t)count * 48 + 256, len = 0;
     char *bytes = malloc(room), name[32];
@@ -30,7 +31,7 @@ static void subscribe_all(struct wire *w, int count) {
     send_names(w, "$9\r\nSUBSCRIBE\r\n", 1, "name-", count);
 }
 
-/* One for each, with how many there are then. */
+/* Reads a reply for each name, with the number of names at that time. */
 static void expect_replies(struct wire *w, const char *what, int first_count, int change) {
     for (int i = 0; i < NAMES; i++) {
         struct value *v = wire_reply(w, EVENTUALLY_MS);
@@ -84,7 +85,7 @@ static void test_messages_between_replies(void **state) {
         value_free(v);
     }
     assert_int_equal(messages, 1);
-    /* What comes behind is answered behind. */
+    /* The replies to later commands come later. */
     assert_true(wire_send_text(&w, "PUNSUBSCRIBE\r\nUNSUBSCRIBE\r\nPING\r\n"));
     v = wire_reply(&w, EVENTUALLY_MS);
     value_free(v);
@@ -96,7 +97,7 @@ static void test_messages_between_replies(void **state) {
     wire_close(&w);
 }
 
-/* Of a reply that takes several turns nothing is written before it is whole. */
+/* The server writes nothing of a reply that takes several turns before the reply is whole. */
 static void expect_whole_array(struct wire *w, size_t count, int *messages) {
     struct value *v = wire_reply(w, EVENTUALLY_MS);
 
@@ -243,7 +244,7 @@ static void test_too_many_patterns_of_all(void **state) {
     EVENTUALLY(info_number(c, "pubsub_patterns") == 0);
 }
 
-/* Names that come from the database later are those that jobs were added to. */
+/* The names of a GETJOB make no queues in SCAN, which lists only the queues with jobs. */
 static void test_too_many_queues(void **state) {
     struct wire w;
     char line[256];
@@ -356,7 +357,7 @@ static void test_listing_very_many_queues(void **state) {
     expect(c, "nil", "RANDOMKEY");
 }
 
-/* Names make no more than some thousand queues that nobody uses. */
+/* Names make at most some thousand unused queues. */
 static void test_names_are_forgotten(void **state) {
     struct wire w;
     char line[256];

@@ -1,4 +1,5 @@
-/* QCONFIG max-active over several servers: no more jobs run than that, at any time, whatever dies. */
+/* QCONFIG max-active over several servers: at no time more jobs run than the limit, while servers and connections die.
+ */
 #include "servers.h"
 
 #include <poll.h>
@@ -11,7 +12,7 @@ enum { A, B, C };
 #define CONSUMERS 64
 #define WORK_MS 4
 
-/* ---- who works ---- */
+/* ---- consumers ---- */
 
 /* It asks for a job, has it for a while, and acknowledges it. */
 struct consumer {
@@ -52,7 +53,7 @@ static void dismiss(void) {
             redisFree(consumers[i].c);
 }
 
-/* What it had is somebody else's after the lease, and counts no more. */
+/* The consumer loses its job at the end of the lease. The job counts for another consumer then. */
 static void lose(struct consumer *w) {
     running -= w->id[0] != '\0';
     w->id[0] = '\0';
@@ -98,7 +99,7 @@ static void work_a_moment(const char *queue) {
     for (int i = 0; i < CONSUMERS; i++)
         fds[i] = (struct pollfd){ consumers[i].c == NULL ? -1 : consumers[i].c->fd, POLLIN, 0 };
     poll(fds, CONSUMERS, 1);
-    /* Ends before beginnings: both may have been before what we hear now. */
+    /* Ends before beginnings: both can be older than the event that is read now. */
     for (int i = 0; i < CONSUMERS; i++)
         if (consumers[i].id[0] != '\0' && consumers[i].until <= now_ms())
             finish(&consumers[i], queue);
@@ -129,7 +130,7 @@ static void fill(const char *queue, int jobs, int retry) {
         assert_true(*next_reply(at[i % SERVERS]) == '+');
 }
 
-/* By the database and by what the consumers have seen. */
+/* Checks the limit in the database and by the records of the consumers. */
 static void work(const char *queue, int jobs, int most) {
     int64_t deadline = now_ms() + patience(120000);
 
@@ -149,7 +150,7 @@ static void test_never_more(void **state) {
     hire("never");
     fill("never", 600, 60);
     work("never", 600, 5);
-    /* And not fewer, where there is enough to do. */
+    /* The queue has enough jobs, so the consumers also reach the limit. */
     assert_int_equal(most_running, 5);
     dismiss();
     EVENTUALLY(all_have("never", 0));
@@ -256,7 +257,7 @@ static void take(redisContext *c, const char *queue, char id[ID_SIZE]) {
     id[ID_SIZE - 1] = '\0';
 }
 
-/* Whatever ends a job, at whichever server, wakes who waits at another one. */
+/* Each end of a job, at any server, wakes a client that waits at another server. */
 static void wakes(const char *how) {
     const char *next;
     char taken[ID_SIZE];

@@ -1,4 +1,4 @@
-/* The budget of memory: what clients cause is counted, and bounded for all of them together. */
+/* The memory budget: the server counts the memory that clients cause, and bounds the sum over all clients. */
 #include "fixture.h"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static long long held(void) {
     return sum;
 }
 
-/* The figure in a client's line of CLIENT LIST; -1 without one. */
+/* The figure in the client's line of CLIENT LIST, or -1. */
 static long long listed(long long id, const char *name) {
     char word[64];
     const char *text = ask(control, "CLIENT LIST ID %lld", id), *at;
@@ -74,7 +74,7 @@ static bool is_closed(struct wire *w) {
     return w->eof;
 }
 
-/* ---- what is counted ---- */
+/* ---- the counted memory ---- */
 
 static void test_clients_show_what_they_hold(void **state) {
     struct wire w;
@@ -159,7 +159,7 @@ static void test_the_largest_is_evicted(void **state) {
     EVENTUALLY(held() < MB);
 }
 
-/* Sends what the server takes. The bytes are as text, over and over. */
+/* Sends as much as the server takes: the text over and over, as bytes. */
 static size_t send_what_goes(const struct wire *w, const char *text, size_t at, size_t most) {
     size_t len = strlen(text);
 
@@ -182,7 +182,8 @@ static char *command_text(const char *queue, size_t body) {
     return text;
 }
 
-/* Nothing leaves for the database, so what comes stays: it is not read before it fits. All is answered then. */
+/* No statement can run, so the server keeps the commands and stops reading at its limit. In the end it answers all of
+ * them. */
 static void test_a_locked_table_fills_no_memory(void **state) {
     enum { JOBS = 100, BODY = 500000 };
     long long evicted = info_number(control, "evicted_clients");
@@ -249,7 +250,7 @@ static void add_large(int count) {
         expect_start(control, "+D-", "ADDJOB large %s 0 RETRY 3600", megabyte);
 }
 
-/* As many jobs come as are one result; the rest stays queued, and nothing is leased that does not come. */
+/* The reply has as many jobs as fit into one result. The other jobs stay queued, without a lease. */
 static void test_many_large_jobs_come_in_parts(void **state) {
     int got = 0;
 
@@ -411,7 +412,7 @@ static void test_a_scan_stops_at_its_bytes(void **state) {
     assert_true(steps >= LONG_LIST * (LONG_BODY / 1000) / 1100);
 }
 
-/* Elements that are taken meanwhile may be absent; none comes twice, and all are in order. */
+/* Elements that are taken during the read may be absent. No element comes twice, and all are in order. */
 static void test_a_long_read_while_elements_go(void **state) {
     struct wire w;
     struct value *v;
@@ -440,7 +441,7 @@ static void test_a_long_read_while_elements_go(void **state) {
     wire_close(&w);
 }
 
-/* What was collected is the client's memory. */
+/* The collected elements count as the client's memory. */
 static void test_a_reader_over_the_budget_is_evicted(void **state) {
     long long before = info_number(control, "evicted_clients");
     struct wire w;

@@ -1,4 +1,4 @@
-/* MULTI and EXEC: all or nothing, with other servers about, and when the server or the database dies meanwhile. */
+/* MULTI and EXEC: all or nothing, with several servers, and when the server or the database dies in between. */
 #include "servers.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 enum { A, B, C };
 
-/* The next job of the queue, and EXEC that acknowledges it and adds another one; its reply. */
+/* Takes the next job of the queue, and sends an EXEC that acknowledges it and adds another job. Returns the reply. */
 static const char *hand_on(redisContext *c, const char *id, const char *queue, const char *body) {
     expect(c, "+OK", "MULTI");
     expect(c, "+QUEUED", "ACKJOB %s", id);
@@ -56,7 +56,7 @@ static void test_waiters_elsewhere(void **state) {
     EVENTUALLY(all_have("waited", 0) && all_agree("waited"));
 }
 
-/* What the client was to get is put back. */
+/* The server puts back the jobs that the client did not get. */
 static void test_client_goes_behind_exec(void **state) {
     struct wire w;
 
@@ -71,7 +71,7 @@ static void test_client_goes_behind_exec(void **state) {
     EVENTUALLY(all_agree("left") && all_agree("left-too"));
 }
 
-/* Many clients pass jobs on, in transactions that share transactions; one in eight is refused by the database. */
+/* Many clients pass jobs on. Their EXECs share transactions of the database, which refuses one EXEC of eight. */
 #define CLIENTS 40
 
 static void test_many_at_once(void **state) {
@@ -112,7 +112,7 @@ static void test_refused_by_the_database(void **state) {
                         "-DBERR nothing of the transaction wa");
     expect(at[A], ":0", "QLEN refused");
     expect(at[A], ":1", "ACKJOB %s", id);
-    /* Those who share its transaction do not suffer. */
+    /* A refused EXEC does not harm the others of its transaction. */
     for (int i = 0; i < 20; i++) {
         later(at[A], "MULTI");
         later(at[A], "ADDJOB refused %s 0", i % 5 == 0 ? "bad" : "good");
@@ -185,8 +185,8 @@ static void test_lost_before_the_commit(void **state) {
 
 /* ---- the server is killed ---- */
 
-/* A chain: each step acknowledges a job and adds the next, at one of the servers. However these end, there is
- * always exactly one. */
+/* A chain of jobs: each step acknowledges a job and adds the next, at any of the servers. At each time exactly one job
+ * exists, however the steps end. */
 #define STEPS 120
 
 static const char *next_job(redisContext *c) {

@@ -1,4 +1,5 @@
-/* List commands in MULTI and EXEC: nothing is lost or doubled on its way between lists, whoever dies meanwhile. */
+/* List commands in MULTI and EXEC: no element is lost or doubled on its way between lists, while servers and clients
+ * die. */
 #include "servers.h"
 
 #include <stdio.h>
@@ -48,7 +49,7 @@ static void test_waiters_elsewhere(void **state) {
     EVENTUALLY(all_have("awaited", 0) && all_agree("awaited"));
 }
 
-/* What the client was to get is put back, as it was. */
+/* The server puts back the elements that the client did not get, at their places. */
 static void test_client_goes_behind_exec(void **state) {
     const char *id = add_job(at[A], "left", "x", "RETRY 3600 UNIQUE k ATTEMPTS 3 BACKOFF 5 DEADQUEUE over");
     struct wire w;
@@ -89,10 +90,10 @@ static void test_refused_by_the_database(void **state) {
     EXEC(at[A], "[\"a\" \"b\" :2]", "LPOP kept", "RPOPLPUSH kept refused", "RPUSH refused good");
 }
 
-/* ---- whoever dies ---- */
+/* ---- with deaths ---- */
 
-/* Clients at all servers move elements between lists, and push and remove others, each in transactions. Whatever
- * was committed when, all elements are there, once, and nothing else is. */
+/* Clients at all servers move elements between lists, and push and remove others, each in transactions. In the end each
+ * element exists exactly once, and no other element exists. */
 #define LISTS 4
 #define ELEMENTS 40
 #define CLIENTS 6

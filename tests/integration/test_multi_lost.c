@@ -1,4 +1,4 @@
-/* EXEC whose transaction was committed, and whose answer was lost: what is said is true. */
+/* EXEC whose transaction was committed, and whose answer was lost: the reply is true. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -7,15 +7,15 @@
 
 #include "standby.h"
 
-/* A commit that waits for a standby that there is not has been made: when the session is ended then, everybody finds
- * it later. */
+/* A commit that waits for a missing standby is already in the log. If the session ends then, later sessions see the
+ * commit. */
 static struct postgres primary;
 static struct server guarded, other;
 static redisContext *c, *elsewhere;
 
 static const char *const no_waits[] = { "--durability", "local", NULL };
 
-/* What servers commit from time to time does not wait, or EXEC might come behind it: only transactions with a mark do. */
+/* Only transactions with a mark wait. The server's periodic transactions do not, or EXEC could follow them. */
 static void let_marks_wait(void) {
     free(postgres_query(guarded.database,
                         "alter table pgdisque.commit_marker add constraint mark_waits "
@@ -89,7 +89,7 @@ static int part(void **state) {
     return server_stop(&other);
 }
 
-/* Words of one command each, between MULTI and EXEC; NULL at the end. */
+/* Sends the commands between MULTI and EXEC. Each string has the words of a command; the last is NULL. */
 static void send_transaction(struct wire *w, const char *const *commands) {
     int count = 0;
 
@@ -104,13 +104,13 @@ static void send_transaction(struct wire *w, const char *const *commands) {
     wire_words(w, "EXEC", NULL);
 }
 
-/* That of EXEC's commit; by what is counted it may be ended. */
-static long long waiting_sessions(const char *what) {
+/* Counts the sessions that wait in EXEC's commit. counted is "*", or a function that ends them. */
+static long long waiting_sessions(const char *counted) {
     return postgres_number(
         guarded.database,
         text_of("select count(%s) from pg_stat_activity where application_name like 'pgdisque %% write' "
                 "and wait_event = 'SyncRep' and query like '%%insert into pgdisque.commit_marker%%'",
-                what));
+                counted));
 }
 
 static const char *lose_answer(struct wire *w) {
@@ -168,7 +168,7 @@ static void test_two_servers(void **state) {
     EVENTUALLY(number(elsewhere, "QLEN to-two") == 0);
 }
 
-/* Of each command, what can be known. */
+/* The reply of each command tells as much as the server knows. */
 static void test_what_is_known(void **state) {
     const char *worked = add_job(c, "guess", "worked", "RETRY 3600");
     const char *put_back = add_job(c, "guess", "put-back", "RETRY 3600");
@@ -187,7 +187,7 @@ static void test_what_is_known(void **state) {
     assert_string_equal(text_of("%.37s", reply), "[-UNKNOWN the command was done with i");
     assert_non_null(strstr(reply, " +D-"));
     assert_non_null(strstr(reply, " *-1 +PONG]"));
-    /* Nobody was given the job; what is worked on, or was taken out, stays where it is. */
+    /* No client got the job. An active job and a dequeued job stay as they are. */
     EVENTUALLY(number(c, "QLEN guessed") == 1);
     get_job(c, "guessed", "x");
     get_job(c, "guess", "put-back");
@@ -197,7 +197,7 @@ static void test_what_is_known(void **state) {
     assert_true(queue_is_empty(c, "guess"));
 }
 
-/* What was pushed is there; what was taken is gone, and nobody says that there was nothing. */
+/* The pushed element is there. The popped element is gone, and no reply says that the list was empty. */
 static void test_lists(void **state) {
     const char *reply;
     struct wire w;

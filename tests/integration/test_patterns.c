@@ -15,7 +15,7 @@ static void wait_for(int n, struct wire *w, const char *pattern) {
     EVENTUALLY(wire_pending(w) > 0 || raw_waits(w, at[n]));
 }
 
-/* Whose name nobody has said before, by any of the others. */
+/* A client of another server makes the queue. No client of this server has used its name before. */
 static void test_queues_made_elsewhere(void **state) {
     struct wire w;
 
@@ -32,7 +32,7 @@ static void test_queues_made_elsewhere(void **state) {
     }
 }
 
-/* One pattern, one job: of all who wait one gets it, and the others the next ones. */
+/* A job wakes one of the clients that wait by a pattern. The others get the next jobs. */
 static void test_one_job_wakes_one(void **state) {
     struct wire w[SERVERS];
     int served = 0;
@@ -62,7 +62,7 @@ static int count_of(const char *text, const char *part) {
     return count;
 }
 
-/* A deep queue among shallow ones: all are served alike, one job at a time. */
+/* A deep queue among short ones: GETJOB serves all of them in turn, a job at a time. */
 static void test_evenly_however_deep(void **state) {
     int got[3] = { 0 };
 
@@ -127,7 +127,7 @@ static void test_many_queues(void **state) {
     assert_string_equal(ask(at[A], "GETJOB NOHANG FROM many:*"), "nil");
 }
 
-/* A client that goes while it waits leaves the pattern; the next one gets the job. */
+/* A client that disconnects while it waits leaves the pattern. The next client gets the job. */
 static void test_who_goes_takes_no_job(void **state) {
     struct wire gone, w;
     long long before;

@@ -1,4 +1,5 @@
-/* QCONFIG per-group over several servers: each group has max-active and rate for itself, whatever dies. */
+/* QCONFIG per-group over several servers: each group has max-active and rate for itself, while servers and connections
+ * die. */
 #include "servers.h"
 
 #include <poll.h>
@@ -97,7 +98,7 @@ static void work_a_moment(const char *queue) {
     for (int i = 0; i < CONSUMERS; i++)
         fds[i] = (struct pollfd){ consumers[i].c == NULL ? -1 : consumers[i].c->fd, POLLIN, 0 };
     poll(fds, CONSUMERS, 1);
-    /* Ends before beginnings: both may have been before what we hear now. */
+    /* Ends before beginnings: both can be older than the event that is read now. */
     for (int i = 0; i < CONSUMERS; i++)
         if (consumers[i].id[0] != '\0' && consumers[i].until <= now_ms())
             finish(&consumers[i], queue);
@@ -106,7 +107,7 @@ static void work_a_moment(const char *queue) {
             hear(&consumers[i]);
 }
 
-/* The most jobs of one group that are not waiting for their turn. */
+/* The largest number of jobs of a group that are queued or active. */
 static long long most_let_go(const char *queue) {
     return postgres_number(
         server.database,
@@ -121,7 +122,7 @@ static void limit(const char *queue, int most, int rate) {
     expect(at[A], "+OK", "QCONFIG %s SET per-group 1 max-active %d rate %d", queue, most, rate);
 }
 
-/* Each group's jobs are added at one server. */
+/* All jobs of a group are added at the same server. */
 static void fill(const char *queue, int groups, int jobs, int retry) {
     for (int i = 0; i < groups * jobs; i++)
         later(at[i % groups % SERVERS], "ADDJOB %s %d 0 RETRY %d GROUP g%d", queue, i % groups, retry,
@@ -181,7 +182,7 @@ static void test_with_lost_connections(void **state) {
     dismiss();
 }
 
-/* The settings are in force without any word about the groups. Without max-active it is one. */
+/* A new setting is in force for all groups at once. Without max-active the limit of a group is 1. */
 static void test_raised_and_lowered(void **state) {
     char *ids;
 
@@ -198,7 +199,7 @@ static void test_raised_and_lowered(void **state) {
     for (const char *id = strtok(ids, " "); id != NULL; id = strtok(NULL, " "))
         expect(at[B], ":1", "ACKJOB %s", id);
     free(ids);
-    /* One of the four is left, and one comes to it. */
+    /* One of the four jobs is left, and another is added. */
     EVENTUALLY(number(at[B], "QLEN turns") == 2);
     assert_int_equal(most_let_go("turns"), 2);
     expect(at[C], "+OK", "QCONFIG turns SET per-group 0 max-active 0");
@@ -207,7 +208,7 @@ static void test_raised_and_lowered(void **state) {
     assert_int_equal(most_let_go("turns"), 2);
 }
 
-/* Neither does the queue's limit count for jobs without a group, nor one group's for another. */
+/* Jobs without a group do not count for the limit, and a group does not count for another group. */
 static void test_others_are_not_limited(void **state) {
     (void)state;
     limit("others", 1, 0);
@@ -234,10 +235,10 @@ static double database_now(void) {
 #define RATE 20
 #define RATED 50 /* of each group; two of them have no need to wait */
 
-/* Nobody takes them: they are let go as fast as may be. */
+/* No client takes the jobs. The servers release them as fast as the rate allows. */
 static void expect_paced(const char *queue, int groups, double began) {
     EVENTUALLY(jobs_in_database(queue) == groups * RATED);
-    /* Whoever has died has to be taken for dead first. */
+    /* First the servers must notice that a server is dead. */
     assert_true(WAIT_UNTIL(most_let_go(queue) == RATED, 60000));
     assert_true(database_now() - began >= (RATED - 2.0) / RATE);
     assert_true(WAIT_UNTIL(number(at[C], "QLEN %s", queue) == groups * RATED, 60000));
@@ -252,7 +253,7 @@ static void test_rate(void **state) {
     expect_paced("rate", 3, began);
 }
 
-/* Those who wait for tokens die: others go on, and nobody has more of them for that. */
+/* Clients that wait for tokens die. The others continue, and get no more tokens for it. */
 static void test_rate_with_kills(void **state) {
     double began = database_now();
 
@@ -265,7 +266,7 @@ static void test_rate_with_kills(void **state) {
     expect_paced("heirs", 2, began);
 }
 
-/* One after another, no sooner than the rate says. */
+/* The jobs of a group come one after another, and no sooner than the rate allows. */
 static void test_rate_of_one_after_another(void **state) {
     double began = database_now();
 

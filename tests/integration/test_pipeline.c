@@ -1,4 +1,4 @@
-/* Pipelines: replies in the order of the requests, and nobody waits for a slow reader. */
+/* Pipelines: replies in the order of the requests, and no client waits for a slow reader. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -50,8 +50,8 @@ static void test_add_then_get_gets_it(void **state) {
     redisFree(c);
 }
 
-/* Who acknowledges a job behind those that follow from it never loses these, whatever happens in between:
- * they are committed before. */
+/* A client acknowledges a job and has added further jobs before in the same pipeline. The server commits the further
+ * jobs first, so that none of them is lost. */
 static void test_adds_are_there_before_the_ack(void **state) {
     redisContext *c = client_open();
     PGconn *other = PQconnectdb(server.database);
@@ -180,7 +180,7 @@ static void test_cut_at_every_byte(void **state) {
     for (size_t i = 1; i < sizeof(text) - 1; i++) {
         raw_open(&w);
         wire_send(&w, text, i);
-        /* What the first piece holds whole is answered before the second comes. */
+        /* The server answers the whole commands of the first part before the second part arrives. */
         if (i >= sizeof(text) - 1 - 6)
             assert_true(wire_wait_bytes(&w, 9, 5000));
         else
@@ -205,7 +205,7 @@ static void test_half_a_command_and_then_the_end(void **state) {
     redisFree(c);
 }
 
-/* What was sent whole before the client closed its side is executed and answered. */
+/* The server executes and answers all commands that are complete when the client closes its side. */
 static void test_end_of_sending_is_not_the_end(void **state) {
     redisContext *c = client_open();
     struct wire w;
@@ -223,7 +223,7 @@ static void test_end_of_sending_is_not_the_end(void **state) {
     redisFree(c);
 }
 
-/* One who asks for much and reads nothing costs the others nothing. */
+/* A client that requests much and reads nothing does not slow the others. */
 static void test_slow_reader_does_not_stall_others(void **state) {
     redisContext *c = client_open();
     struct wire slow;
@@ -258,7 +258,7 @@ static void test_slow_reader_does_not_stall_others(void **state) {
     redisFree(c);
 }
 
-/* One who sends a large job in drops holds up nobody either. */
+/* A client that sends a large job slowly does not slow the others. */
 static void test_slow_writer_does_not_stall_others(void **state) {
     redisContext *c = client_open();
     struct wire slow;

@@ -48,7 +48,7 @@ static void test_poison_among_others(void **state) {
     redisFree(c);
 }
 
-/* A client that is alone with such a command, and others meanwhile. */
+/* A client sends such a command alone, and other clients work at the same time. */
 static void test_poison_alone(void **state) {
     redisContext *c = client_open(), *d = client_open();
 

@@ -128,7 +128,7 @@ static void test_sessions(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
-/* ADDJOBs while something dies: whoever got an ID has a job. */
+/* Adds jobs during an outage: each ID in a reply belongs to an existing job. */
 static void check_outage(struct server *s, void (*outage)(void)) {
     redisContext *c = client_open_on(s), *other = client_open_on(s);
     long long before = number(c, "QLEN outage"), connects = info_number(c, "db_connects");
@@ -173,7 +173,7 @@ static void test_outages(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
-/* Somebody of the same name and role, in a session that the pool lent us before. */
+/* Another application uses the same name and role, in a session that the pooler lent to the server before. */
 static void test_takeover_leaves_others_alone(void **state) {
     const char *conninfo = through(&sessions, direct);
     struct server s;
@@ -199,7 +199,7 @@ static void test_takeover_leaves_others_alone(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
-/* What a server tells the others comes back to itself, or it takes its connection for deaf. */
+/* A server receives its own notifications. Without them it would reconnect. */
 static void test_two_servers(void **state) {
     struct server s[2];
     redisContext *c[2];
@@ -258,14 +258,14 @@ static void test_other_modes_are_refused(void **state) {
     (void)state;
     check_refusal("transaction", "");
     check_refusal("statement", "");
-    /* Not even when others are busy in it, or when it looks as if only one session were there. */
+    /* The server detects the mode also if other clients use the pooler, or if the pooler has a single session. */
     check_refusal("transaction", "default_pool_size = 1");
     check_refusal("transaction", "server_round_robin = 1\nmin_pool_size = 10");
     check_refusal("transaction", "server_reset_query_always = 1");
 }
 
-/* Sessions come back as they were left, with statements prepared. The server's own trial ends two
- * of them; of those of two servers, two are left. */
+/* The pooler returns sessions as they were, with prepared statements. The server's check leaves two sessions. Two
+ * servers leave two as well. */
 static void test_sessions_must_be_clean(void **state) {
     struct pooler_process p;
     struct server s[3];
@@ -286,8 +286,8 @@ static void test_sessions_must_be_clean(void **state) {
     pooler_kill(&p);
 }
 
-/* Sessions under way are lent to others from the end of their next transaction on, which is noticed then, or else
- * by the first new one. What was confirmed is there. */
+/* After the change the pooler lends sessions to others when their transaction ends. The server notices it there, or
+ * with its next session. All confirmed jobs are there. */
 static void test_a_mode_that_changes(void **state) {
     struct pooler_process p;
     struct server s;

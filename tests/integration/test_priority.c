@@ -1,4 +1,4 @@
-/* PRIORITY: the highest first, wherever jobs were added and whatever became of the servers. */
+/* PRIORITY: the highest comes first, at any server that the jobs were added to, and while servers die. */
 #include "servers.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 enum { A, B, C };
 
-/* One job at a time, in this order: a letter each. */
+/* Takes a job at a time and checks the order. Each letter is a body. */
 static void expect_order(redisContext *c, const char *queue, const char *bodies) {
     for (; *bodies != '\0'; bodies++)
         get_job(c, queue, text_of("%c", *bodies));
@@ -23,7 +23,7 @@ static void test_strict_order(void **state) {
     expect_order(at[A], "strict", "abcdefghmnop");
 }
 
-/* What was taken while nothing else was there comes back behind what is more urgent. */
+/* A returned job comes back behind jobs of a higher priority. */
 static void test_returned_jobs_let_urgent_ones_pass(void **state) {
     const char *low[2];
 
@@ -38,7 +38,7 @@ static void test_returned_jobs_let_urgent_ones_pass(void **state) {
     expect_order(at[A], "back", "abyz");
 }
 
-/* The same of jobs that waiting clients got, whom no claim has made the queue's scan position pass by. */
+/* The same for jobs that waiting clients got. No claim has moved the queue's scan position past these jobs. */
 static void test_handed_over_jobs_that_return(void **state) {
     struct wire w;
     const char *low;
@@ -54,7 +54,8 @@ static void test_handed_over_jobs_that_return(void **state) {
     expect_order(at[A], "handed", "abz");
 }
 
-/* The order holds among what each server adds, and what the other has passed by is found. */
+/* The order holds among the jobs of each server. A server finds the jobs behind its scan position that another server
+ * has added. */
 static void test_added_elsewhere_behind_the_frontier(void **state) {
     (void)state;
     for (int i = 0; i < 6; i++)
@@ -76,7 +77,7 @@ static void test_a_delay_is_kept(void **state) {
     expect_order(at[B], "delay", "az");
 }
 
-/* Each in turn: a flood of urgent jobs in one queue holds up no other one. */
+/* GETJOB serves the queues in turn: many urgent jobs in one queue do not delay the others. */
 static void test_other_queues_do_not_starve(void **state) {
     const char *got;
 
@@ -111,7 +112,7 @@ static void test_after_kills(void **state) {
     expect_order(at[C], "kills", "demnopq");
 }
 
-/* What a server added and had no time to tell of. */
+/* A server dies before it tells the others about its last jobs. */
 static void test_of_a_dead_server(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++)
@@ -126,7 +127,7 @@ static void test_of_a_dead_server(void **state) {
     expect_order(at[A], "dead", "aaazz");
 }
 
-/* Sessions of A that break: it reads all anew. */
+/* The connections of A break, and A loads the state of its queues again. */
 static void test_after_lost_connections(void **state) {
     (void)state;
     fill(at[A], "lost");

@@ -11,7 +11,7 @@ enum { A, B, C };
 
 static struct wire listeners[SERVERS];
 
-/* One at each server; what is said before that they do not hear. */
+/* Subscribes one client at each server. Clients do not get older messages. */
 static void listen_everywhere(const char *channel) {
     for (int i = 0; i < SERVERS; i++) {
         raw_open_on(&listeners[i], group_size[i]);
@@ -83,7 +83,7 @@ static void test_large_ones(void **state) {
     free(bytes);
 }
 
-/* Whoever can connect can listen, but not understand. */
+/* Any role that can connect receives the notification, but cannot decrypt the message. */
 static void test_nobody_else_can_read_it(void **state) {
     PGconn *conn = postgres_connect(server.database);
     PGnotify *n = NULL;

@@ -27,7 +27,7 @@ static char ids[IDS][ID_SIZE + 8];
 static size_t id_count;
 static unsigned long sent, replies;
 
-/* Commands that close the connection, end the server, change what the model knows, or send further replies. */
+/* Commands that close the connection, end the server, change the state of the model, or send further replies. */
 static const char *const left_out[] = {
     "shutdown", "quit",  "monitor", "subscribe", "psubscribe", "unsubscribe", "punsubscribe", "client",
     "config",   "debug", "acl",     "auth",      "cluster",    "reset",       "hello",
@@ -112,7 +112,7 @@ struct connection {
 
 static struct connection connections[CONNECTIONS];
 
-/* What was sent and is not yet answered. */
+/* A command that was sent and is not yet answered. */
 static struct request {
     const char *name;
     unsigned long number;

@@ -1,4 +1,4 @@
-/* What Redis clients rely on, over several commands. */
+/* Behaviour over several commands on which Redis clients rely. */
 #include "fixture.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct met {
     int others;
 };
 
-/* One step; gives the next cursor. */
+/* Runs one step of a scan. Returns the next cursor. */
 static long long scan_step(redisContext *c, long long cursor, struct met *met) {
     redisReply *reply = redisCommand(c, "SCAN %lld MATCH scanned:* COUNT 7", cursor);
     long long next;
@@ -34,7 +34,7 @@ static long long scan_step(redisContext *c, long long cursor, struct met *met) {
     return next;
 }
 
-/* Queues come and go meanwhile; those that stay are met once. */
+/* Queues come and go during the scan. The scan returns each permanent queue once. */
 static void test_scan_meets_all_once(void **state) {
     redisContext *c = client_open();
     static struct met met;
@@ -99,7 +99,7 @@ static void test_max_block_keeps_the_connection(void **state) {
     redisFree(c);
 }
 
-/* A shorter TIMEOUT stays what it is, and so does NOHANG. */
+/* getjob-max-block does not change a shorter TIMEOUT or NOHANG. */
 static void test_max_block_is_only_a_limit(void **state) {
     redisContext *c = client_open();
     int64_t start = now_ms();

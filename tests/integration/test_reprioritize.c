@@ -28,7 +28,7 @@ static void expect_order(redisContext *c, const char *queue, const char *bodies)
     assert_true(queue_is_empty(c, queue));
 }
 
-/* Does the server know that this is the first one? It looks no further back than it has heard of. */
+/* Tells if the server knows that this is the first job. The server searches only the keys that it was told of. */
 static bool is_first(redisContext *c, const char *queue, const char *id) {
     return strstr(ask(c, text_of("QPEEK %s 1", queue)), id) != NULL;
 }
@@ -51,7 +51,7 @@ static void test_elsewhere_before_the_frontier(void **state) {
     EVENTUALLY(all_have("up", 0));
 }
 
-/* The server that moves it counts nothing, and who waits at another one gets what is behind. */
+/* The server that moves the job changes no counter. A client that waits at another server gets the next job. */
 static void test_down_again(void **state) {
     const char *first, *id;
 
@@ -69,7 +69,7 @@ static void test_down_again(void **state) {
     expect(at[A], ":1", "ACKJOB %s", id);
 }
 
-/* What a dead server moved and had no time to tell of. */
+/* A server dies before it tells the others about the jobs that it moved. */
 static void test_of_a_dead_server(void **state) {
     const char *ids[4];
 
@@ -85,7 +85,7 @@ static void test_of_a_dead_server(void **state) {
     assert_true(queue_is_empty(at[A], "dead"));
 }
 
-/* Each is delivered once, whoever takes it and wherever it is moved to meanwhile. */
+/* Each job is delivered once, while clients at all servers take and move jobs. */
 static void test_while_they_are_taken(void **state) {
     enum { JOBS = 300 };
     int taken = 0;

@@ -1,4 +1,4 @@
-/* What survives the end of the server: by SIGTERM, and by SIGKILL. */
+/* Jobs and figures after the end of the server by SIGTERM and by SIGKILL. */
 #include "fixture.h"
 
 #include <signal.h>
@@ -62,7 +62,7 @@ static void check_delays_survive(void) {
     redisFree(c);
 }
 
-/* It is counted once, by whom it is woken. */
+/* The server that wakes the job counts it, once. */
 static void check_delay_may_end_meanwhile(void) {
     redisContext *c = client_open();
     const char *q = forever(name("meanwhile"));
@@ -195,7 +195,7 @@ BOTH_ENDS(check_counters_survive)
 BOTH_ENDS(check_at_most_once_survives)
 BOTH_ENDS(check_identity_survives)
 
-/* A kill while jobs are being added: every answered one is there afterwards. */
+/* A kill while clients add jobs: each answered job exists afterwards. */
 static void test_kill_under_load(void **state) {
     redisContext *c = client_open();
     char **ids = calloc(20000, sizeof(*ids));
@@ -230,8 +230,8 @@ static void test_kill_under_load(void **state) {
     redisFree(c);
 }
 
-/* SIGTERM in the middle: whatever was executed is answered or not in the database
- * twice; what was answered is there, and what is there was counted. */
+/* SIGTERM under load: each executed command is answered. Each answered job exists once, and the counters agree with the
+ * jobs. */
 static void test_term_under_load(void **state) {
     redisContext *c = client_open();
     long long added = 0;

@@ -10,7 +10,7 @@ enum { A, B, C };
 
 #define MEGABYTE 1000000
 #define LOST_ROUNDS 40
-/* The shortest retentions are kept in tables that are emptied in turn, one each five seconds. */
+/* Jobs with the shortest retentions are in tables that the server empties in turn, one each five seconds. */
 #define SHORT "5"
 #define TURNS_MS 40000
 
@@ -68,7 +68,7 @@ static void told_everywhere(struct wire w[SERVERS], const char *what) {
     }
 }
 
-/* ---- what is kept ---- */
+/* ---- the retained jobs ---- */
 
 static void test_kept_with_all_there_is_to_say(void **state) {
     const char *id;
@@ -123,7 +123,7 @@ static void test_all_ways_of_ending(void **state) {
     assert_int_equal(retained("ways"), 3);
 }
 
-/* Of one command, each ID goes by its own queue; an old retention holds for what was finished under it. */
+/* Each ID of a command has the retention of its own queue. Jobs that finished under an old retention keep it. */
 static void test_queues_of_one_command(void **state) {
     const char *kept = delivered("several-kept", "a"), *plain = delivered("several-plain", "b");
 
@@ -137,7 +137,7 @@ static void test_queues_of_one_command(void **state) {
     assert_int_equal(retained("several-kept"), 1);
 }
 
-/* Without a retention a result is there for those who wait for it, and a little longer. */
+/* Without a retention the server keeps a result for the clients that wait for it, and a little longer. */
 static void test_a_result_is_kept_anyway(void **state) {
     const char *id = delivered("result", "x");
 
@@ -196,7 +196,7 @@ static void test_flushall(void **state) {
     assert_int_equal(retained_bytes(), 0);
 }
 
-/* ---- who waits ---- */
+/* ---- waiting clients ---- */
 
 static void test_all_who_wait_are_told(void **state) {
     struct wire w[SERVERS], more;
@@ -269,7 +269,7 @@ static void test_ways_out_of_waiting(void **state) {
     expect(at[A], ":1", "DELJOB %s", id);
 }
 
-/* Nobody can tell: it is found by looking. */
+/* No server receives a notification. The server finds the end by a search. */
 static void test_deaf_servers(void **state) {
     const char *id = delivered("deaf", "x");
     struct wire w;
@@ -329,8 +329,8 @@ static void test_kills(void **state) {
 
 /* ---- the tables in turn ---- */
 
-/* For some turns, while somebody reads the tables all the time, each ACKJOB is answered, and what was
- * finished is found; and when he has gone, what is over leaves, without having been deleted. */
+/* A session reads the tables for some rounds. Each ACKJOB is answered, and WAITJOB finds all finished jobs. After the
+ * session ends, the server removes expired results without a DELETE. */
 static void test_readers_do_not_stop_it(void **state) {
     PGconn *reader = postgres_connect(server.database);
     int64_t end = now_ms() + 16000;
@@ -357,7 +357,7 @@ static void test_readers_do_not_stop_it(void **state) {
                      0);
 }
 
-/* What is to be kept for long does not go with the rest. */
+/* Jobs with a long retention stay when those with a short one leave. */
 static void test_long_and_short(void **state) {
     const char *of_short = delivered("short", "x"), *of_long = delivered("long", "x");
 

@@ -1,4 +1,4 @@
-/* Every command as five users: each may do what its rights allow, and nothing else. A command without a row fails. */
+/* Every command as five users: each user may do as much as its rights allow. A command without a row fails the test. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -194,7 +194,7 @@ static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* True if the call changes nothing of a queued job, so that the job is a delayed one. */
+/* True if the call does not change a queued job. Then the test uses a delayed job. */
 static bool is_delayed(const char *call) {
     return starts_with(call, "NACK") || starts_with(call, "ENQUEUE");
 }

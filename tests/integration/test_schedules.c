@@ -1,4 +1,4 @@
-/* Jobs that recur, at three servers on one database: each tick makes one job, whatever becomes of the servers. */
+/* Schedules at three servers on one database: each tick makes one job, while servers die. */
 #include "servers.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static long long jobs_of(const char *queue) {
     return jobs_in_database(queue);
 }
 
-/* What each server has fired since its start. */
+/* The number of ticks that each server has fired since its start. */
 static long long fired_by(int n) {
     return info_number(at[n], "schedules_fired");
 }
@@ -28,7 +28,7 @@ static void end_schedule(void) {
     expect(at[A], "[]", "SCHEDULES");
 }
 
-/* The time of the first tick. Ticks that were fired before this look have moved the next one. */
+/* The time of the first tick. Ticks that were fired before this query have moved the next one. */
 static long long begin(const char *queue, const char *options) {
     const char *words = text_of("SCHEDULE s %%s %%s x %s", options);
 
@@ -39,7 +39,7 @@ static long long begin(const char *queue, const char *options) {
                 queue));
 }
 
-/* Jobs and ticks are counted in one look: from the first tick to the last that has been fired. */
+/* Counts jobs and ticks in one query: from the first tick to the last fired one. */
 static void one_job_each(const char *queue, long long first) {
     const char *query =
         text_of("select (select count(*) from pgdisque.job as j join pgdisque.queue as q "
@@ -69,7 +69,7 @@ static void test_fired_once_for_all(void **state) {
     wire_close(&w);
 }
 
-/* The one that fires is killed, again and again, at once after it has. */
+/* The test kills the server that fires, again and again, at once after a tick. */
 static void test_who_fires_is_killed(void **state) {
     long long first = begin("killed", "MISSED all");
 
@@ -111,7 +111,7 @@ static void kill_all(void) {
         server_kill(group_size[i]);
 }
 
-/* As if nobody had been there for so many seconds. */
+/* Moves the schedule into the past, as if no server had run for some seconds. */
 static long long after_absence(const char *queue, const char *options, const char *cron, int seconds) {
     assert_string_equal(ask(at[A], text_of("SCHEDULE s %%s %s x %s", queue, options), cron), "+OK");
     kill_all();
@@ -198,7 +198,7 @@ static void test_made_by_sql_without_a_server(void **state) {
     end_schedule();
 }
 
-/* More than one look brings. */
+/* More schedules are due than one statement returns. */
 static void test_many_at_once(void **state) {
     (void)state;
     for (int i = 0; i < 250; i++)

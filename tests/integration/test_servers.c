@@ -1,4 +1,4 @@
-/* Several servers on one database: what is done at one is so at all of them. */
+/* Several servers on one database: the effect of a command at one server is visible at all servers. */
 #include "servers.h"
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 
 enum { A, B, C };
 
-/* ---- who is there ---- */
+/* ---- the servers ---- */
 
 static void test_all_know_each_other(void **state) {
     (void)state;
@@ -44,7 +44,7 @@ static void test_leaving_is_seen(void **state) {
 
 /* ---- jobs go where they are wanted ---- */
 
-/* The first job of a queue, the next ones, and a queue among others. */
+/* The first job of a queue, the next jobs, and a queue among others. */
 static void test_delivered_where_a_client_waits(void **state) {
     struct wire w;
 
@@ -87,7 +87,7 @@ static void test_found_without_waiting(void **state) {
     }
 }
 
-/* One client at each server, and one job: one of them gets it, and the others the next ones. */
+/* A client waits at each server, and there is one job: one client gets it, and the others get the next jobs. */
 static void test_one_job_wakes_one(void **state) {
     struct wire w[SERVERS];
     int served = 0;
@@ -108,7 +108,7 @@ static void test_one_job_wakes_one(void **state) {
     EVENTUALLY(all_have("one", 0));
 }
 
-/* By clients that ask at one server only for what was added at others, in the order in which it was. */
+/* Clients ask at one server only, and all jobs are added at the others. The jobs come in the order of the adds. */
 static void test_many_jobs_in_order(void **state) {
     char *ids[300];
 
@@ -135,7 +135,7 @@ static bool all_are_empty(const char *queue) {
     return true;
 }
 
-/* Nobody brings back what the server that leased it would have brought back. It may have counted that for a
+/* The other server does not return a job that the leasing server would return. It may have counted the job for a
  * moment, until it heard of the lease's end. */
 static void check_no_returned_peer(const char *queue) {
     HOLDS_FOR(2600, all_are_empty(queue));
@@ -305,7 +305,7 @@ static void test_paused_for_all(void **state) {
     EVENTUALLY(all_have("paused", 0) && all_agree("paused"));
 }
 
-/* What one server has done is undone by another one that has not heard of it. */
+/* A server undoes the change of another server before it was told of the change. */
 static void test_undone_before_it_is_heard(void **state) {
     (void)state;
     for (int i = 0; i < 20; i++) {

@@ -1,4 +1,4 @@
-/* Several servers on one database, of which some end, come late, stop for a while, or cannot be heard. */
+/* Several servers on one database. Some of them end, start late, stop for a while, or lose their notifications. */
 #include "servers.h"
 
 #include <signal.h>
@@ -38,7 +38,7 @@ static void expect_truth(const char *queue) {
     assert_true(same);
 }
 
-/* Of one server's channel, or of all. */
+/* Ends the listening sessions of the server, or of all servers if it is NULL. */
 static void cut_channels(redisContext *of) {
     const char *mine = of == NULL ? "%" : text_of("%%%.8s%%", node_id(of));
     const char *cut = text_of("select count(pg_terminate_backend(pid)) from pg_stat_activity where "
@@ -50,7 +50,7 @@ static void cut_channels(redisContext *of) {
 
 /* ---- the end of a server ---- */
 
-/* Its leases are honoured; when they end, the jobs come back through another one. */
+/* The other servers wait for the end of the dead server's leases. Then they return the jobs. */
 static void test_killed(void **state) {
     const char *id = add_job(at[A], "killed", "x", "RETRY 7"), *node = node_id(at[B]);
     int64_t delivered;
@@ -78,7 +78,7 @@ static void test_killed(void **state) {
     expect_truth("killed");
 }
 
-/* The client at n gets both, in whatever order: their leases end by the clocks of two servers. */
+/* The client at n gets both jobs, in any order, because the clocks of two servers end their leases. */
 static void expect_both_at(int n, const char *queue, const char *one, const char *other) {
     const char *got[2];
 
@@ -88,7 +88,7 @@ static void expect_both_at(int n, const char *queue, const char *one, const char
         fail_msg("server %d, %s: got %s and %s, want %s and %s", n, queue, got[0], got[1], one, other);
 }
 
-/* When the one that looks after its leases dies as well. */
+/* The server that inherits the leases dies as well. */
 static void test_killed_with_its_heir(void **state) {
     const char *first = add_job(at[C], "heirs", "first", "RETRY 7");
     const char *second = add_job(at[C], "heirs", "second", "RETRY 7");
@@ -126,7 +126,7 @@ static void test_signs_off(void **state) {
     expect_truth("signsoff");
 }
 
-/* With jobs that only it had heard to be ready, and with those for which its clients waited. */
+/* Only the dead server was told that some jobs are ready. For others its clients waited. */
 static void test_jobs_of_one_that_was_killed(void **state) {
     struct wire w;
 
@@ -144,7 +144,7 @@ static void test_jobs_of_one_that_was_killed(void **state) {
     expect_truth("orphans");
 }
 
-/* Who takes over has to find them, in queues that it knew and in others. */
+/* The server that takes over must find the jobs, in queues that it knew and in others. */
 static void check_untold(bool comes_back) {
     const char *known = comes_back ? "known1" : "known2", *new = comes_back ? "new1" : "new2";
     const char *first = add_job(at[C], known, "x", ""), *second, *third;
@@ -180,7 +180,7 @@ static void test_killed_before_it_could_tell_and_back(void **state) {
     check_untold(true);
 }
 
-/* What it had leased before it ended it still has; it counts from zero again. */
+/* The restarted server has the leases from before its end. Its counters start from zero. */
 static void test_restarted_at_once(void **state) {
     const char *leased = add_job(at[B], "againleased", "x", "RETRY 2");
 
@@ -203,7 +203,7 @@ static void test_restarted_at_once(void **state) {
     expect_truth("againleased");
 }
 
-/* ---- one that stops for a while ---- */
+/* ---- a server that stops for a while ---- */
 
 #define STOPPED 12
 
@@ -240,14 +240,14 @@ static void test_stopped_for_a_while(void **state) {
     expect(at[B], ":2", "ACKJOB %s %s", ids[0], delayed);
 }
 
-/* ---- one that comes under load ---- */
+/* ---- a server that starts under load ---- */
 
 static void check(redisContext *c, char want) {
     if (next_reply(c)[0] != want)
         _exit(1);
 }
 
-/* In a process of its own, where a failed assertion would go on to the next test. One job in ten stays. */
+/* Runs in a process of its own, because a failed assertion would continue with the next test. One job of ten stays. */
 static _Noreturn void load(void) {
     redisContext *a = client_open_on(group_size[A]), *c = client_open_on(group_size[C]);
 
@@ -342,7 +342,7 @@ static void test_new_queue_while_it_could_not_hear(void **state) {
     wire_close(&w);
 }
 
-/* Any user of the database may notify; nobody believes it. */
+/* Any role of the database may notify. Servers ignore notifications without a valid seal. */
 static void test_anybody_may_notify(void **state) {
     static const char *const texts[] = { "", "x", "1 0 1 1 1 0 f", "1 0123456789abcdef 2 1 1 0 b f z",
                                          "1 0 99999999999 1 1 0 q1,1,1,1,1" };

@@ -1,4 +1,4 @@
-/* Settings of queues: in force at all servers, kept whatever ends, and never half done. */
+/* Settings of queues: in force at all servers, kept over restarts, and never half done. */
 #include "servers.h"
 
 #include <signal.h>
@@ -36,7 +36,7 @@ static void test_in_force_everywhere(void **state) {
     expect(at[A], ":1", "ACKJOB %s", id);
 }
 
-/* Whoever comes last, all agree with the database in the end. */
+/* All servers agree with the database in the end, in any order of the changes. */
 static void test_set_at_once(void **state) {
     const char *last;
 
@@ -52,7 +52,7 @@ static void test_set_at_once(void **state) {
     EVENTUALLY(all_say("race", "ttl", last));
 }
 
-/* A server that was killed has missed something, and one that was stopped, too. */
+/* A server that was killed misses a change, and so does a server that was stopped. */
 static void test_missed_by_some(void **state) {
     (void)state;
     expect(at[B], "+OK", "QCONFIG missed SET ttl 100 retry 9");

@@ -27,7 +27,7 @@ static const char *app(PGconn *conn, const char *statement) {
     return value;
 }
 
-/* One statement, on a session of its own. */
+/* Runs a statement in a session of its own. */
 static const char *once(const char *statement) {
     PGconn *conn = app_open();
     const char *value = app(conn, statement);
@@ -51,7 +51,7 @@ static bool counts_are(const char *queue, const char *len, const char *in, const
 
 /* ---- adding ---- */
 
-/* To whatever server a client has gone; the queue is known there, known elsewhere, or new. */
+/* A client waits at any of the servers. The queue is known there, known at another server, or new. */
 static void test_a_waiting_client_gets_it(void **state) {
     struct wire w;
 
@@ -87,7 +87,7 @@ static void test_with_the_callers_transaction(void **state) {
     PQfinish(conn);
 }
 
-/* The transaction that makes a queue may take its time: other queues, and this one's clients, do not hang. */
+/* A transaction that makes a queue stays open. Commands about other queues and about this queue do not hang. */
 static void test_a_new_queue_in_a_long_transaction(void **state) {
     PGconn *conn = app_open();
     const char *id;
@@ -107,7 +107,7 @@ static void test_a_new_queue_in_a_long_transaction(void **state) {
     PQfinish(conn);
 }
 
-/* A scan position that has moved on, and one that has not. */
+/* The scan position has moved past the job, or has not. */
 static void test_committed_late(void **state) {
     PGconn *conn = app_open();
     struct wire w;
@@ -158,7 +158,8 @@ static bool all_have_dead(const char *queue, const char *dead) {
     return true;
 }
 
-/* The heir moves to the dead letters what was taken and put back by SQL; servers hear of it, and of who removes it. */
+/* SQL takes the jobs and puts them back. The inheriting server moves them to the dead letters. Servers are told of each
+ * end. */
 static void test_attempts(void **state) {
     const char *id = once("select pgdisque.add_job('tries', 'x', retry => 60, attempts => 2, backoff => 4)");
 
@@ -174,13 +175,13 @@ static void test_attempts(void **state) {
     EVENTUALLY(all_have_dead("tries", "1") && all_have("tries", 0));
     assert_string_equal(once(text_of("select pgdisque.ack_jobs(array['%s'])", id)), "1");
     EVENTUALLY(all_have_dead("tries", "0"));
-    /* Nobody puts it back, nor acknowledges it. */
+    /* This job is neither put back nor acknowledged. */
     once("select pgdisque.add_job('tries', 'y', retry => 1, attempts => 1, deadqueue => 'graves')");
     once("select count(*) from pgdisque.get_jobs('tries')");
     EVENTUALLY(all_have("graves", 1) && all_have("tries", 0) && all_agree("tries"));
 }
 
-/* The caller has died before it called wake(): a queue that is new, and one that is known and empty. */
+/* The caller dies before it calls wake(). The queue is new, or it is known and empty. */
 /* A new queue is found within seconds, and jobs in one that was known as empty within a minute or two. */
 static void test_nobody_is_woken(void **state) {
     struct wire w;
@@ -239,7 +240,7 @@ static void test_garbage_rows_abort_nothing(void **state) {
     once("delete from pgdisque.job where body in ('bad', 'x', 'good')");
 }
 
-/* What SQL does to queues is in force at all servers. */
+/* Changes of queues by SQL are in force at all servers. */
 static void test_servers_hear_of_queues(void **state) {
     struct wire w;
     const char *id;
@@ -273,7 +274,7 @@ static void test_servers_hear_of_queues(void **state) {
 
 /* ---- taking ---- */
 
-/* Whatever is done where: all servers count the same. */
+/* All servers count the same, at any server that a command is sent to. */
 static void test_everybody_counts_the_same(void **state) {
     const char *ids[4];
 
@@ -297,7 +298,7 @@ static void test_everybody_counts_the_same(void **state) {
     EVENTUALLY(counts_are("count", "0", "6", "3") && all_agree("count"));
 }
 
-/* The lease of one is ended by the other. */
+/* A server ends a lease that SQL began, and SQL ends a lease of a server. */
 static void test_leases_change_hands(void **state) {
     const char *id = add_job(at[B], "hands", "x", "RETRY 3");
 
@@ -314,7 +315,7 @@ static void test_leases_change_hands(void **state) {
     EVENTUALLY(all_have("hands", 0) && all_agree("hands"));
 }
 
-/* Every server may be the one that watches; it dies, and another one does. */
+/* Any server may watch the lease. It dies, and another one watches the lease. */
 static void test_a_lease_outlives_servers(void **state) {
     const char *id;
 
@@ -335,7 +336,7 @@ static const char take_and_work[] =
     "work as (insert into done (body) select convert_from(body, 'UTF8') from job) "
     "select pgdisque.ack_jobs(array(select id from job))";
 
-/* Work and acknowledgement in one transaction; sessions are killed in the middle of it. */
+/* The work and its acknowledgement share a transaction. The test kills sessions in the middle of it. */
 static void test_exactly_once(void **state) {
     PGconn *conn = app_open();
 
@@ -361,7 +362,7 @@ static void test_exactly_once(void **state) {
     PQfinish(conn);
 }
 
-/* What SQL has taken and rolled back is not lost to clients. */
+/* Clients get the jobs that SQL took in a transaction that was rolled back. */
 static void test_rolled_back_to_clients(void **state) {
     PGconn *conn = app_open();
     struct wire w;
@@ -380,7 +381,7 @@ static void test_rolled_back_to_clients(void **state) {
     PQfinish(conn);
 }
 
-/* ---- who works on what ---- */
+/* ---- workers ---- */
 
 static void test_who_works_on_what(void **state) {
     const char *id = add_job(at[B], "who", "x", "RETRY 60"), *other;
@@ -425,7 +426,8 @@ static void test_a_server_that_is_no_owner(void **state) {
     assert_int_equal(server_stop(&guest), 0);
 }
 
-/* The servers let the next one go: after the commit that added it, or that acknowledged the one before. */
+/* The servers release the next job of a group after the commit that added it, or that acknowledged the job before it.
+ */
 static void test_groups(void **state) {
     PGconn *conn = app_open();
     struct wire w;

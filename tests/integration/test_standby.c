@@ -1,4 +1,4 @@
-/* What commits wait for: the disk, a standby, nothing; and what is answered when they wait in vain. */
+/* Commits wait for the disk, for a standby, or for nothing. The replies when a standby does not answer. */
 #include "consult.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #define NOT_ENOUGH "-NOREPL Not enough reachable nodes for the requested replication level"
 #define TOO_LATE "-NOREPL Timeout reached before replicating to the requested number of nodes"
-/* So long nothing may happen. */
+/* The time in which no reply may come. */
 #define SILENCE_MS 700
 
 static struct postgres primary, standby;
@@ -62,7 +62,7 @@ static const char *info_text(redisContext *c, const char *name) {
     return at == NULL ? "" : text_of("%.*s", (int)strcspn(at + skip, "\\"), at + skip);
 }
 
-/* ---- what is in force ---- */
+/* ---- the durability in force ---- */
 
 static void test_in_force_without_standbys(void **state) {
     redisContext *c = client_open();
@@ -143,7 +143,7 @@ static void test_replicate_while_the_standby_is_away(void **state) {
     redisFree(g);
 }
 
-/* It is connected, and does not answer. Whatever is configured, who asks for it waits for it. */
+/* The standby is connected and does not answer. A command that asks for it waits for it, with any configuration. */
 static void late_standby(const char *durability) {
     redisContext *g = client_open_on(&guarded);
     pid_t sender;
@@ -170,7 +170,7 @@ static void test_late_standby(void **state) {
     late_standby("async");
 }
 
-/* ---- who does not wait ---- */
+/* ---- commands that do not wait ---- */
 
 static void test_who_waits_for_a_standby(void **state) {
     redisContext *g = client_open_on(&guarded);
@@ -183,7 +183,7 @@ static void test_who_waits_for_a_standby(void **state) {
     get_job(g, "named", "long work");
     postgres_stop(&standby, false);
     add_job(g, "impatient", "a", "ASYNC");
-    /* What the server writes for itself, the name of who has had a job for a while, does not wait, or all would. */
+    /* The server's own writes, such as the names of workers, do not wait. Otherwise all later commands would wait. */
     EVENTUALLY(postgres_number(guarded.database,
                                "select count(*) from pgdisque.job as j join pgdisque.queue as q "
                                "on q.id = j.queue_id where q.name = 'named' and j.worker is not null") == 1);
@@ -204,7 +204,7 @@ static void test_who_waits_for_a_standby(void **state) {
     redisFree(g);
 }
 
-/* One client's jobs are delivered in the order in which it sent them, however each is committed. */
+/* The jobs of a client are delivered in the order in which it sent them, with any mix of durabilities. */
 static void test_async_keeps_the_order(void **state) {
     redisContext *g = client_open_on(&guarded);
 
@@ -229,7 +229,7 @@ static void test_async_keeps_the_order(void **state) {
 
 /* ---- waits that are cut short ---- */
 
-/* What pg_cancel_backend() or the like does to the session that changes jobs, while it waits for the standby. */
+/* Calls pg_cancel_backend() or the like for the session that changes jobs while it waits for the standby. */
 static void to_waiting_session(const char *function) {
     const char *sql =
         text_of("select count(%s(pid)) from pg_stat_activity where application_name like 'pgdisque %% write'"
@@ -308,7 +308,7 @@ static void test_lost_wait_is_no_answer(void **state) {
     redisFree(h.c);
 }
 
-/* ---- what a standby does to the primary ---- */
+/* ---- effects of a standby on the primary ---- */
 
 static void set_feedback(const char *value) {
     const char *admin = postgres_conninfo(&standby, "postgres");

@@ -290,7 +290,7 @@ static bool has_nss_wrapper(void) {
     return run(argv) != 0;
 }
 
-/* With nss_wrapper it works; without, the message says what to do. */
+/* It works with nss_wrapper. Without nss_wrapper the message has advice. */
 static void test_user_without_a_name(void **state) {
     const char *dir = path_of("nameless");
     const char *argv[] = { "setpriv",

@@ -1,4 +1,4 @@
-/* TLS: who gets in, what goes through, how it ends, and new certificates without a restart. */
+/* TLS: accepted and refused clients, transfer, ends of connections, and new certificates without a restart. */
 #include "fixture.h"
 
 #include <openssl/ssl.h>
@@ -14,7 +14,8 @@
 
 #define A_DAY 86400
 
-/* The server of this program, and contexts of clients: with a certificate, with none, of another authority, expired. */
+/* The server of this program. The contexts of clients have a certificate, no certificate, one of another authority, or
+ * an expired one. */
 static struct {
     struct server server;
     int port;
@@ -76,7 +77,7 @@ static bool gets_in(SSL_CTX *ctx) {
     return in;
 }
 
-/* ---- who gets in ---- */
+/* ---- accepted and refused clients ---- */
 
 static void test_client_certificates(void **state) {
     long long failed;

@@ -1,4 +1,4 @@
-/* Tokens over several servers: who was late changes nothing, whoever died or was cut off in between. */
+/* Tokens over several servers: a late worker changes nothing, while servers die and connections are cut. */
 #include "servers.h"
 
 #include <stdio.h>
@@ -8,13 +8,13 @@
 
 enum { A, B, C };
 
-/* The client at n takes the job, whose delivery has this token. */
+/* The client at n takes the job. The delivery has this token. */
 static void expect_token(int n, const char *queue, const char *id, int token) {
     expect(at[n], text_of("[[\"%s\" \"%s\" \"x\" :%d]]", queue, id, token),
            "GETJOB WITHTOKENS TIMEOUT %d FROM %s", (int)patience(EVENTUALLY_MS), queue);
 }
 
-/* A worker at A, then one at B; the first one's words come by C. */
+/* A worker at A has the job, then a worker at B. The commands of the first arrive at C. */
 static void test_taken_over_elsewhere(void **state) {
     const char *id = add_job(at[A], "over", "x", "RETRY 3");
 
@@ -34,7 +34,7 @@ static void test_taken_over_elsewhere(void **state) {
     assert_int_equal(jobs_in_database("over"), 0);
 }
 
-/* Of a job that is given back by each of the ways there are. */
+/* A job that comes back in each of the possible ways gets a new token. */
 static void test_each_delivery_has_another(void **state) {
     const char *id = add_job(at[A], "each", "x", "");
     int token = 1;
@@ -78,7 +78,7 @@ static void cut_sessions(void) {
                         "where datname = current_database() and application_name like 'pgdisque%write'"));
 }
 
-/* In whatever order. */
+/* Takes the jobs in any order. */
 static void take_all(int n, const char *queue, int token) {
     for (int i = 0; i < JOBS; i++) {
         const char *got =
@@ -108,7 +108,7 @@ static void acknowledge_all(char ids[JOBS][ID_SIZE]) {
     }
 }
 
-/* Those who are late remove nothing, and what the others have removed is said so when it is asked again. */
+/* Late workers remove nothing. A repeated ACKJOB of the other workers reports their removals. */
 static void test_lost_connections(void **state) {
     static char ids[JOBS][ID_SIZE];
 
@@ -132,8 +132,8 @@ static void test_lost_connections(void **state) {
     }
 }
 
-/* NACK and WORKING of both workers while connections are cut: the second one's lease is not touched by the
- * first one, and its NACK is done once. */
+/* Both workers send NACK and WORKING while connections are cut. The first worker does not change the lease of the
+ * second. The NACK of the second is executed once. */
 static void test_lost_nacks(void **state) {
     static char ids[JOBS][ID_SIZE];
 

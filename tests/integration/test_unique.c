@@ -1,4 +1,4 @@
-/* UNIQUE over several servers: 64 clients race for one key while servers and connections die. */
+/* UNIQUE over several servers: 64 clients request the same key while servers and connections die. */
 #include "servers.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { A, B, C };
 #define RACERS 64
 #define ROUNDS 12
 
-/* Who asks for the key; while its server is down it has no connection. */
+/* A client that requests the key. While its server is down it has no connection. */
 struct racer {
     redisContext *c;
     const struct server *at;
@@ -67,7 +67,8 @@ static const char *answer(struct racer *r, const char *queue, const char *key) {
     return "";
 }
 
-/* All of them ask at once and, whatever happens, until they are told. All are told the same. */
+/* All clients request the key at once, and again after each failure, until they have a reply. All replies are the same.
+ */
 static char *race(const char *queue, const char *key, void (*trouble)(int round), int round) {
     char *winner = NULL;
 
@@ -93,7 +94,7 @@ static void none(int round) {
     (void)round;
 }
 
-/* A or B dies at some point of the race, the other one next time. */
+/* A or B dies at some point of the race, the other one the next time. */
 static void kill_one(int round) {
     usleep((useconds_t)(round * 397 % 4000));
     server_kill(group_size[round % 2 == 0 ? A : B]);
@@ -144,7 +145,7 @@ static void test_races_with_lost_connections(void **state) {
 
 /* ---- other ends of a key ---- */
 
-/* Many keys in one batch, wanted by two servers in opposite order. */
+/* Two servers add many keys in one batch, in opposite order. */
 static void test_many_keys_at_once(void **state) {
     (void)state;
     for (int i = 0; i < 200; i++) {
@@ -159,7 +160,7 @@ static void test_many_keys_at_once(void **state) {
     EVENTUALLY(all_have("many", 200));
 }
 
-/* The TTL is over, but nobody has removed it: both servers that could stand still. */
+/* The TTL is over. Both servers that could remove the job are stopped. */
 static void test_expired_jobs_hold_no_key(void **state) {
     const char *old = add_job(at[A], "expired", "x", "UNIQUE k TTL 2");
     const char *fresh;

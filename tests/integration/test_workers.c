@@ -1,4 +1,4 @@
-/* Who works on what over several servers, and taking it from them. */
+/* WORKERS and RELEASE over several servers. */
 #include "servers.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static bool lists(int n, const char *queue, const char *text) {
     return strstr(ask(at[n], "WORKERS %s", queue), text) != NULL;
 }
 
-/* By its name or, where it has gone on with another name, its old one. */
+/* Gives the client at n the name. */
 static void call_oneself(int n, const char *name) {
     expect(at[n], "+OK", "CLIENT SETNAME %s", name);
 }
@@ -39,7 +39,7 @@ static void test_listed_everywhere(void **state) {
     expect(at[C], "[]", "WORKERS listed");
 }
 
-/* What a worker had at all servers comes back at once, and goes to who waits anywhere. */
+/* The jobs of a worker come back at once from all servers, and go to clients that wait at any server. */
 static void test_released_everywhere(void **state) {
     const char *ids[SERVERS];
     struct wire w;
@@ -84,7 +84,7 @@ static void test_of_a_server_that_is_dead(void **state) {
     expect(at[B], ":1", "ACKJOB %s", id);
 }
 
-/* Those of SQL have names of their own. */
+/* Workers of SQL have names of their own. */
 static void test_workers_of_sql(void **state) {
     const char *id = add_job(at[A], "sql", "x", "RETRY 1000");
 
@@ -106,7 +106,7 @@ static void test_workers_of_sql(void **state) {
 
 #define JOBS 2500
 
-/* More than go into one statement. */
+/* More jobs than one statement handles. */
 static void test_thousands(void **state) {
     (void)state;
     for (int i = 0; i < JOBS; i++)
