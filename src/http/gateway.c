@@ -7,84 +7,108 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 
+#include "base/buf.h"
+#include "http/reply_json.h"
+#include "http/reply_scan.h"
 #include "net/client.h"
 
 struct gateway {
     struct bufferevent *stream;
-    struct redisReader *reader;
-    size_t received;
-    bool entered; /* the reply to HELLO was read */
-    void (*done)(void *arg, enum gateway_result result, const struct redisReply *reply);
+    struct buf replies; /* bytes that are not passed on */
+    struct reply_scan scan;
+    size_t awaited; /* replies that are still to come, that to HELLO included */
+    bool entered;   /* the reply to HELLO was read */
+    void (*done)(void *arg, enum gateway_result result, struct slice replies);
     void *arg;
 };
 
-static void gateway_free(struct gateway *g) {
+void gateway_close(struct gateway *g) {
     bufferevent_free(g->stream);
-    redisReaderFree(g->reader);
+    buf_free(&g->replies);
     free(g);
 }
 
-static void gateway_end(struct gateway *g, enum gateway_result result, const struct redisReply *reply) {
-    g->done(g->arg, result, reply);
-    gateway_free(g);
+static struct slice received(const struct gateway *g) {
+    return (struct slice){ buf_ptr(&g->replies), buf_len(&g->replies) };
 }
 
-/* Returns false if g is freed. */
-static bool gateway_take_reply(struct gateway *g, struct redisReply *reply) {
-    bool refused = !g->entered && reply->type == REDIS_REPLY_ERROR;
-    bool last = g->entered || refused;
+/* Removes the reply to HELLO. Returns false if it is an error: the gateway has failed. */
+static bool enter(struct gateway *g) {
+    struct slice error;
 
     g->entered = true;
-    if (last)
-        gateway_end(g, refused ? GATEWAY_REFUSED : GATEWAY_REPLIED, reply);
-    freeReplyObject(reply);
-    return !last;
+    if (reply_is_error(received(g), &error)) {
+        g->done(g->arg, GATEWAY_REFUSED, received(g));
+        return false;
+    }
+    buf_consume(&g->replies, g->scan.at);
+    g->scan = (struct reply_scan){ 0 };
+    return true;
+}
+
+/* Passes the replies on. They are removed first, because done() may close the gateway. */
+static void pass_on(struct gateway *g) {
+    struct buf replies = g->replies;
+
+    g->replies = (struct buf){ 0 };
+    g->scan = (struct reply_scan){ 0 };
+    g->done(g->arg, GATEWAY_REPLIED, (struct slice){ buf_ptr(&replies), buf_len(&replies) });
+    buf_free(&replies);
+}
+
+static void gateway_take_replies(struct gateway *g) {
+    while (g->awaited > 0) {
+        enum reply_scan_result result = reply_scan_next(&g->scan, received(g));
+
+        if (result == REPLY_BROKEN)
+            g->done(g->arg, GATEWAY_CLOSED, SLICE(""));
+        if (result != REPLY_COMPLETE)
+            return;
+        g->awaited--;
+        if (!g->entered && !enter(g))
+            return;
+    }
+    pass_on(g);
 }
 
 static void gateway_on_bytes(struct bufferevent *stream, void *arg) {
     struct gateway *g = arg;
     struct evbuffer *input = bufferevent_get_input(stream);
     size_t length = evbuffer_get_length(input);
-    void *reply = NULL;
 
-    g->received += length;
-    if (g->received > GATEWAY_REPLY_MAX) {
-        gateway_end(g, GATEWAY_TOO_LARGE, NULL);
+    if (length == 0 || g->awaited == 0)
+        return;
+    if (buf_len(&g->replies) + length > GATEWAY_REPLY_MAX) {
+        g->done(g->arg, GATEWAY_TOO_LARGE, SLICE(""));
         return;
     }
-    redisReaderFeed(g->reader, (const char *)evbuffer_pullup(input, -1), length);
-    evbuffer_drain(input, length);
-    do {
-        if (redisReaderGetReply(g->reader, &reply) != REDIS_OK) {
-            gateway_end(g, GATEWAY_CLOSED, NULL);
-            return;
-        }
-    } while (reply != NULL && gateway_take_reply(g, reply));
+    evbuffer_remove(input, buf_reserve(&g->replies, length), length);
+    buf_added(&g->replies, length);
+    gateway_take_replies(g);
 }
 
 static void gateway_on_event(struct bufferevent *stream, short what, void *arg) {
+    struct gateway *g = arg;
+
     (void)stream;
     if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
-        gateway_end(arg, GATEWAY_CLOSED, NULL);
+        g->done(g->arg, GATEWAY_CLOSED, SLICE(""));
 }
 
-static void send_command(struct evbuffer *out, const struct slice *words, size_t count) {
+void gateway_send(struct gateway *g, const struct slice *words, size_t count) {
+    struct evbuffer *out = bufferevent_get_output(g->stream);
+
     evbuffer_add_printf(out, "*%zu\r\n", count);
     for (size_t i = 0; i < count; i++) {
         evbuffer_add_printf(out, "$%zu\r\n", words[i].len);
         evbuffer_add(out, words[i].ptr, words[i].len);
         evbuffer_add(out, "\r\n", 2);
     }
+    g->awaited++;
 }
 
-static void send_call(struct evbuffer *out, const struct gateway_call *call) {
-    const struct slice hello[] = { SLICE("HELLO"), SLICE("2"), SLICE("AUTH"), call->user, call->password };
-
-    send_command(out, hello, call->user.len == 0 ? 2 : LENGTH(hello));
-    send_command(out, call->words, call->count);
-}
-
-struct gateway *gateway_start(struct event_base *base, const struct gateway_call *call) {
+struct gateway *gateway_open(struct event_base *base, const struct gateway_call *call) {
+    const struct slice hello[] = { SLICE("HELLO"), SLICE("3"), SLICE("AUTH"), call->user, call->password };
     struct gateway *g;
     int ends[2];
 
@@ -93,15 +117,10 @@ struct gateway *gateway_start(struct event_base *base, const struct gateway_call
     g = xcalloc(1, sizeof *g);
     g->done = call->done;
     g->arg = call->arg;
-    g->reader = redisReaderCreate();
     g->stream = bufferevent_socket_new(base, ends[0], BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
     bufferevent_setcb(g->stream, gateway_on_bytes, NULL, gateway_on_event, g);
-    send_call(bufferevent_get_output(g->stream), call);
+    gateway_send(g, hello, call->user.len == 0 ? 2 : LENGTH(hello));
     bufferevent_enable(g->stream, EV_READ | EV_WRITE);
     client_accept(ends[1], SOCKET_UNIX);
     return g;
-}
-
-void gateway_cancel(struct gateway *g) {
-    gateway_free(g);
 }

@@ -4,38 +4,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <event2/event.h>
-#include <hiredis/hiredis.h>
 #include "base/util.h"
 
 /*
- * Runs commands for HTTP requests. Each run is a client of this server over a pair of sockets. All rules of clients
- * therefore hold for it: rights, limits, order, and a reply after the commit.
+ * Runs commands for HTTP requests. A gateway is a client of this server over a pair of sockets. All rules of clients
+ * therefore hold for it: rights, limits, order, and a reply after the commit. Its replies are of RESP3.
  */
 struct gateway;
 
-/* Maximum size of the replies of a run. */
+/* Maximum size of the replies that have not been passed on. */
 #define GATEWAY_REPLY_MAX ((size_t)8 * 1024 * 1024)
 
 enum gateway_result {
-    GATEWAY_REPLIED,   /* reply is the reply to the command; it may be an error */
-    GATEWAY_REFUSED,   /* reply is the error to the login */
-    GATEWAY_CLOSED,    /* the connection ended before the reply: the command may have been executed */
-    GATEWAY_TOO_LARGE, /* the reply exceeds GATEWAY_REPLY_MAX */
+    GATEWAY_REPLIED,   /* replies has the replies to all commands, errors included */
+    GATEWAY_REFUSED,   /* replies is the error to the login */
+    GATEWAY_CLOSED,    /* the connection ended before the replies: the commands may have been executed */
+    GATEWAY_TOO_LARGE, /* the replies exceed GATEWAY_REPLY_MAX */
 };
 
 struct gateway_call {
-    struct slice user; /* empty: no login; the run is a client that has given no password */
+    struct slice user; /* empty: no login; the client has given no password */
     struct slice password;
-    const struct slice *words; /* the command, words[count] */
-    size_t count;
-    /* Called once, unless the run is cancelled. reply lives until it returns; NULL if there is none. */
-    void (*done)(void *arg, enum gateway_result result, const struct redisReply *reply);
+    /* Called when all commands that were sent have their replies, or when the gateway has failed. It may close the
+     * gateway; it must if result is not GATEWAY_REPLIED. replies lives until it returns. */
+    void (*done)(void *arg, enum gateway_result result, struct slice replies);
     void *arg;
 };
 
-/* The words are copied. NULL: the process has no file descriptor left. */
-struct gateway *gateway_start(struct event_base *base, const struct gateway_call *call) MUST_CHECK;
+/* Connects the client and logs it in. NULL: the process has no file descriptor left. */
+struct gateway *gateway_open(struct event_base *base, const struct gateway_call *call) MUST_CHECK;
+/* Sends a command. The words are copied. */
+void gateway_send(struct gateway *g, const struct slice *words, size_t count);
 /* Disconnects the client. A command that has begun is not undone. */
-void gateway_cancel(struct gateway *g);
+void gateway_close(struct gateway *g);
 
 #endif

@@ -37,7 +37,8 @@ struct http_conn {
     struct evhttp_connection *evcon;
     struct evhttp_request *req;     /* the request in progress; NULL: none */
     const struct http_route *route; /* of that request */
-    struct gateway *run;            /* its command; NULL: none */
+    struct gateway *run;            /* its commands; NULL: none */
+    bool is_single;                 /* the request is one command, and the reply is that to the command */
     struct event *readable;         /* watches the socket while the command runs */
 };
 
@@ -45,7 +46,7 @@ struct http_route {
     const char *path;
     enum evhttp_cmd_type method;
     void (*serve)(struct http_conn *c);
-    void (*answer)(struct http_conn *c, const redisReply *reply);
+    void (*answer)(struct http_conn *c, struct slice replies);
 };
 
 static struct {
@@ -100,44 +101,69 @@ static void reply_login_needed(struct http_conn *c, json_t *problem) {
 static const struct {
     const char *code;
     int status;
-    const char *reason;
 } error_statuses[] = {
-    { "NOPERM ", 403, "Forbidden" },           { "LOADING ", 503, "Service Unavailable" },
-    { "NOREPL ", 503, "Service Unavailable" }, { "DISKFULL ", 503, "Service Unavailable" },
-    { "LOCKED ", 503, "Service Unavailable" }, { "OOM ", 503, "Service Unavailable" },
+    { "NOPERM ", 403 },   { "LOADING ", 503 }, { "NOREPL ", 503 },
+    { "DISKFULL ", 503 }, { "LOCKED ", 503 },  { "OOM ", 503 },
 };
 
-static void reply_error_of_command(struct http_conn *c, const redisReply *reply) {
-    if (strncmp(reply->str, "NOAUTH ", 7) == 0) {
-        reply_login_needed(c, reply_to_json(reply));
-        return;
-    }
+static bool has_code(struct slice error, const char *code) {
+    return error.len >= strlen(code) && memcmp(error.ptr, code, strlen(code)) == 0;
+}
+
+static int status_of_error(struct slice error) {
     for (size_t i = 0; i < LENGTH(error_statuses); i++) {
-        if (strncmp(reply->str, error_statuses[i].code, strlen(error_statuses[i].code)) == 0) {
-            reply_json(c, error_statuses[i].status, error_statuses[i].reason, reply_to_json(reply));
-            return;
-        }
+        if (has_code(error, error_statuses[i].code))
+            return error_statuses[i].status;
     }
-    reply_json(c, 400, "Bad Request", reply_to_json(reply));
+    return 400;
+}
+
+static const char *reason_of(int status) {
+    return status == 403 ? "Forbidden" : status == 503 ? "Service Unavailable" : "Bad Request";
+}
+
+static void reply_error_of_command(struct http_conn *c, struct slice error, struct slice reply) {
+    int status = status_of_error(error);
+
+    if (has_code(error, "NOAUTH ") || has_code(error, "WRONGPASS "))
+        reply_login_needed(c, reply_to_json(&reply));
+    else
+        reply_json(c, status, reason_of(status), reply_to_json(&reply));
 }
 
 /* ---- commands ---- */
 
-static void on_run_end(void *arg, enum gateway_result result, const redisReply *reply) {
-    struct http_conn *c = arg;
+/* The client of the request did not run, for example because there are too many clients. */
+static void reply_refusal(struct http_conn *c, struct slice error, struct slice reply) {
+    if (has_code(error, "ERR "))
+        reply_json(c, 503, "Service Unavailable", reply_to_json(&reply));
+    else
+        reply_error_of_command(c, error, reply);
+}
 
-    c->run = NULL;
-    if (result == GATEWAY_REFUSED)
-        reply_login_needed(c, reply_to_json(reply));
-    else if (result == GATEWAY_TOO_LARGE)
+static void reply_result(struct http_conn *c, enum gateway_result result, struct slice replies) {
+    struct slice error;
+
+    if (result == GATEWAY_TOO_LARGE)
         reply_problem(c, 500, "Internal Server Error", "the reply is too large for HTTP; ask for less");
     else if (result == GATEWAY_CLOSED)
         reply_problem(c, 503, "Service Unavailable",
                       "the connection ended before the reply; the command may have been executed");
-    else if (reply->type == REDIS_REPLY_ERROR)
-        reply_error_of_command(c, reply);
+    else if (result == GATEWAY_REFUSED && reply_is_error(replies, &error))
+        reply_refusal(c, error, replies);
+    else if (c->is_single && reply_is_error(replies, &error))
+        reply_error_of_command(c, error, replies);
     else
-        c->route->answer(c, reply);
+        c->route->answer(c, replies);
+}
+
+static void on_run_end(void *arg, enum gateway_result result, struct slice replies) {
+    struct http_conn *c = arg;
+    struct gateway *run = c->run;
+
+    c->run = NULL;
+    reply_result(c, result, replies);
+    gateway_close(run);
 }
 
 /* Reads the user and the password of Basic authentication into text, "user:password". Without the header, user
@@ -163,43 +189,50 @@ static bool http_read_login(struct http_conn *c, char *text, size_t size, struct
     return call->user.len > 0;
 }
 
-static void run_words(struct http_conn *c, const struct slice *words, size_t count) {
-    struct gateway_call call = { .words = words, .count = count, .done = on_run_end, .arg = c };
+/* Opens the client of a request. NULL: the request has its reply. */
+static struct gateway *open_run(struct http_conn *c) {
+    struct gateway_call call = { .done = on_run_end, .arg = c };
     char login[LOGIN_MAX];
 
     if (!http_read_login(c, login, sizeof login, &call))
         reply_problem(c, 400, "Bad Request",
                       "the header Authorization must be Basic, with user and password");
-    else if ((c->run = gateway_start(http.base, &call)) == NULL)
+    else if ((c->run = gateway_open(http.base, &call)) == NULL)
         reply_problem(c, 503, "Service Unavailable", "the server has too few file descriptors");
     else
         event_add(c->readable, NULL);
     sodium_memzero(login, sizeof login);
+    return c->run;
+}
+
+static void run_word(struct http_conn *c, struct slice command) {
+    struct gateway *g = open_run(c);
+
+    c->is_single = true;
+    if (g != NULL)
+        gateway_send(g, &command, 1);
 }
 
 /* ---- the paths ---- */
 
 static void serve_metrics(struct http_conn *c) {
-    const struct slice words[] = { SLICE("METRICS") };
-
-    run_words(c, words, LENGTH(words));
+    run_word(c, SLICE("METRICS"));
 }
 
-static void answer_metrics(struct http_conn *c, const redisReply *reply) {
+static void answer_metrics(struct http_conn *c, struct slice reply) {
     struct evbuffer *body = evbuffer_new();
+    struct slice text = reply_text(reply);
 
-    evbuffer_add(body, reply->str, reply->len);
+    evbuffer_add(body, text.ptr, text.len);
     http_reply(c, 200, "OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", body);
 }
 
 static void serve_health(struct http_conn *c) {
-    const struct slice words[] = { SLICE("HEALTH") };
-
-    run_words(c, words, LENGTH(words));
+    run_word(c, SLICE("HEALTH"));
 }
 
-static void answer_health(struct http_conn *c, const redisReply *reply) {
-    reply_json(c, 200, "OK", json_pack("{s:I}", "milliseconds", (json_int_t)reply->integer));
+static void answer_health(struct http_conn *c, struct slice reply) {
+    reply_json(c, 200, "OK", json_pack("{s:o}", "milliseconds", reply_to_json(&reply)));
 }
 
 /* Tells balancers whether to send clients here. It reveals nothing else, so it needs no login. */
@@ -217,28 +250,66 @@ static bool is_json_request(struct http_conn *c) {
     return type != NULL && evutil_ascii_strncasecmp(type, "application/json", 16) == 0;
 }
 
+/* Commands whose replies are no answer: they subscribe, stream, or turn replies off. */
+static bool needs_connection(const struct command_words *c) {
+    static const char *const names[] = { "subscribe", "psubscribe", "unsubscribe", "punsubscribe",
+                                         "monitor" };
+
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        if (slice_is(c->words[0], names[i]))
+            return true;
+    }
+    return c->count > 1 && slice_is(c->words[0], "client") && slice_is(c->words[1], "reply");
+}
+
+static bool can_run(const struct command_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (needs_connection(&list->commands[i]))
+            return false;
+    }
+    return true;
+}
+
+static void run_list(struct http_conn *c, const struct command_list *list) {
+    struct gateway *g = open_run(c);
+
+    c->is_single = list->is_single;
+    for (size_t i = 0; g != NULL && i < list->count; i++)
+        gateway_send(g, list->commands[i].words, list->commands[i].count);
+}
+
 static void serve_command(struct http_conn *c) {
     struct evbuffer *body = evhttp_request_get_input_buffer(c->req);
     struct slice text = { (char *)evbuffer_pullup(body, -1), evbuffer_get_length(body) };
-    size_t count;
+    struct command_list list;
     char err[256];
-    struct slice *words;
 
     if (!is_json_request(c)) {
         reply_problem(c, 415, "Unsupported Media Type", "the header Content-Type must be application/json");
         return;
     }
-    words = command_from_json(text, &count, err, sizeof err);
-    if (words == NULL) {
+    if (!commands_from_json(text, &list, err, sizeof err)) {
         reply_problem(c, 400, "Bad Request", err);
         return;
     }
-    run_words(c, words, count);
-    command_words_free(words, count);
+    if (can_run(&list))
+        run_list(c, &list);
+    else
+        reply_problem(c, 400, "Bad Request", "ERR this command needs a connection of RESP");
+    command_list_free(&list);
 }
 
-static void answer_command(struct http_conn *c, const redisReply *reply) {
-    reply_json(c, 200, "OK", reply_to_json(reply));
+static void answer_command(struct http_conn *c, struct slice replies) {
+    json_t *all;
+
+    if (c->is_single) {
+        reply_json(c, 200, "OK", json_pack("{s:o}", "reply", reply_to_json(&replies)));
+        return;
+    }
+    all = json_array();
+    while (replies.len > 0)
+        json_array_append_new(all, reply_to_json(&replies));
+    reply_json(c, 200, "OK", json_pack("{s:o}", "replies", all));
 }
 
 static const struct http_route routes[] = {
@@ -319,7 +390,7 @@ static void on_http_close(struct evhttp_connection *evcon, void *arg) {
 
     (void)evcon;
     if (c->run != NULL)
-        gateway_cancel(c->run);
+        gateway_close(c->run);
     event_free(c->readable);
     list_remove(&c->in_open);
     free(c);

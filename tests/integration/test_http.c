@@ -104,12 +104,12 @@ static void test_commands(void **state) {
     redisContext *c = client_open_on(&s);
 
     (void)state;
-    expect_http(run("[\"ADDJOB\", \"mail\", \"caf\\u00e9 \\u0000\", 0]"), 200, "\r\n\r\n\"D-");
-    expect_http(run("[\"ADDJOB\", \"mail\", {\"base64\": \"/wA=\"}, 0]"), 200, "\r\n\r\n\"D-");
+    expect_http(run("[\"ADDJOB\", \"mail\", \"caf\\u00e9 \\u0000\", 0]"), 200, "\r\n\r\n{\"reply\":\"D-");
+    expect_http(run("[\"ADDJOB\", \"mail\", {\"base64\": \"/wA=\"}, 0]"), 200, "\r\n\r\n{\"reply\":\"D-");
     expect_http(run("[\"QPEEK\", \"mail\", 10]"), 200, "caf\xc3\xa9 \\u0000\"");
     expect_http(http_reply, 200, "{\"base64\":\"/wA=\"}");
-    expect_http(run("[\"QLEN\", \"mail\"]"), 200, "\r\n\r\n2\n");
-    expect_http(run("[\"GETJOB\", \"NOHANG\", \"FROM\", \"none\"]"), 200, "\r\n\r\nnull\n");
+    expect_http(run("[\"QLEN\", \"mail\"]"), 200, "\r\n\r\n{\"reply\":2}\n");
+    expect_http(run("[\"GETJOB\", \"NOHANG\", \"FROM\", \"none\"]"), 200, "\r\n\r\n{\"reply\":null}\n");
     expect_http(run("[\"NONSENSE\"]"), 400, "{\"error\":\"ERR unknown command");
     expect_http(run("[]"), 400, "expected an array of 1 to 1024 words");
     expect_http(run("[1.5]"), 400, "word 0 is neither");
@@ -118,6 +118,50 @@ static void test_commands(void **state) {
     expect_http(run("nonsense"), 400, "the body is not JSON");
     expect_http(run(""), 400, "the body is not JSON");
     expect(c, ":2", "QLEN mail");
+    redisFree(c);
+}
+
+/* Several commands of a request run in their order, and an error of one is no error of the request. */
+static void test_command_lists(void **state) {
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    expect_http(
+        run("[[\"ADDJOB\", \"list\", \"x\", 0], [\"QLEN\", \"list\"], [\"NONSENSE\"], [\"LPOP\", \"list\"]]"),
+        200, "{\"replies\":[\"D-");
+    expect_http(http_reply, 200, ",1,{\"error\":\"ERR unknown command");
+    expect_http(http_reply, 200, ",\"x\"]}\n");
+    expect_http(run("[[\"MULTI\"], [\"PING\"], [\"EXEC\"]]"), 200,
+                "{\"replies\":[\"OK\",\"QUEUED\",[\"PONG\"]]}");
+    expect_http(run("[[\"PING\"], \"PING\"]"), 400, "expected an array of 1 to");
+    expect_http(run("[[\"PING\"], []]"), 400, "expected an array of 1 to");
+    expect_http(run("[[\"PING\"], [\"SUBSCRIBE\", \"x\"]]"), 400, "needs a connection");
+    expect_http(run("[\"client\", \"reply\", \"off\"]"), 400, "needs a connection");
+    expect_http(run("[[\"ADDJOB\", \"list\", \"x\", 0], [\"QUIT\"], [\"PING\"]]"), 503,
+                "may have been executed");
+    expect(c, ":1", "QLEN list");
+    redisFree(c);
+}
+
+static void test_many_commands(void **state) {
+    char body[2048] = "[[\"PING\"]";
+
+    (void)state;
+    for (int i = 1; i < 100; i++)
+        strcat(body, ",[\"PING\"]");
+    expect_http(run(text_of("%s]", body)), 200, "\"PONG\",\"PONG\"]}");
+    expect_http(run(text_of("%s,[\"PING\"]]", body)), 400, "at most 100 commands");
+}
+
+/* Maps become objects, if their keys are texts. */
+static void test_maps(void **state) {
+    redisContext *c = client_open_on(&s);
+
+    (void)state;
+    add_job(c, "map", "x", "");
+    expect_http(run("[\"QCONFIG\", \"map\"]"), 200, "{\"reply\":{\"");
+    expect_http(run("[\"CONFIG\", \"GET\", \"port\"]"), 200,
+                text_of("{\"reply\":{\"port\":\"%d\"}}", s.port));
     redisFree(c);
 }
 
@@ -219,15 +263,12 @@ static void test_large_input(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probes),
-        cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_wrong_requests),
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_logins),
-        cmocka_unit_test(test_many_connections),
-        cmocka_unit_test(test_client_that_goes),
-        cmocka_unit_test(test_large_input),
+        cmocka_unit_test(test_probes),           cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_commands),         cmocka_unit_test(test_command_lists),
+        cmocka_unit_test(test_many_commands),    cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_wrong_requests),   cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_logins),           cmocka_unit_test(test_many_connections),
+        cmocka_unit_test(test_client_that_goes), cmocka_unit_test(test_large_input),
     };
 
     return RUN_SUITE_WITH("http", tests, start_server, stop_server);

@@ -1,0 +1,133 @@
+/* Replies of RESP3 as JSON: the end of a reply in pieces, values, maps, hostile bytes; commands from JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "http/reply_json.h"
+#include "http/reply_scan.h"
+
+/* Scans the bytes in two pieces, cut everywhere. */
+static void expect_end(struct slice bytes, size_t end) {
+    for (size_t cut = 0; cut <= bytes.len; cut++) {
+        struct reply_scan scan = { 0 };
+        enum reply_scan_result result = reply_scan_next(&scan, (struct slice){ bytes.ptr, cut });
+
+        assert_int_equal(result, cut < end ? REPLY_INCOMPLETE : REPLY_COMPLETE);
+        if (result == REPLY_INCOMPLETE)
+            assert_int_equal(reply_scan_next(&scan, bytes), REPLY_COMPLETE);
+        assert_int_equal(scan.at, end);
+    }
+}
+
+static void expect_json_of(struct slice reply, const char *json) {
+    struct slice rest = reply;
+    json_t *value;
+    char *text;
+
+    expect_end(reply, reply.len);
+    value = reply_to_json(&rest);
+    text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    assert_string_equal(text, json);
+    assert_int_equal(rest.len, 0);
+    free(text);
+    json_decref(value);
+}
+
+#define EXPECT_JSON(reply, json) expect_json_of(SLICE(reply), json)
+
+static void test_values(void **state) {
+    (void)state;
+    EXPECT_JSON("+OK\r\n", "\"OK\"");
+    EXPECT_JSON("-ERR no\r\n", "{\"error\":\"ERR no\"}");
+    EXPECT_JSON(":-9223372036854775808\r\n", "-9223372036854775808");
+    EXPECT_JSON("$0\r\n\r\n", "\"\"");
+    EXPECT_JSON("$4\r\na\r\nb\r\n", "\"a\\r\\nb\"");
+    EXPECT_JSON("$2\r\n\xff\x00\r\n", "{\"base64\":\"/wA=\"}");
+    EXPECT_JSON("$-1\r\n", "null");
+    EXPECT_JSON("*-1\r\n", "null");
+    EXPECT_JSON("_\r\n", "null");
+    EXPECT_JSON("#t\r\n", "true");
+    EXPECT_JSON("#f\r\n", "false");
+    EXPECT_JSON(",1.5\r\n", "1.5");
+    EXPECT_JSON(",inf\r\n", "\"inf\"");
+    EXPECT_JSON("=7\r\ntxt:abc\r\n", "\"abc\"");
+}
+
+static void test_groups(void **state) {
+    (void)state;
+    EXPECT_JSON("*0\r\n", "[]");
+    EXPECT_JSON("*2\r\n*1\r\n:1\r\n~1\r\n$1\r\nx\r\n", "[[1],[\"x\"]]");
+    EXPECT_JSON("%0\r\n", "{}");
+    EXPECT_JSON("%2\r\n$1\r\na\r\n%1\r\n:5\r\n_\r\n+b\r\n*0\r\n", "{\"a\":{\"5\":null},\"b\":[]}");
+    EXPECT_JSON("%2\r\n$1\r\n\xff\r\n:1\r\n$1\r\nb\r\n:2\r\n", "[[{\"base64\":\"/w==\"},1],[\"b\",2]]");
+    EXPECT_JSON("%1\r\n$1\r\n\0\r\n:1\r\n", "[[\"\\u0000\",1]]");
+    EXPECT_JSON("%1\r\n*1\r\n:1\r\n:2\r\n", "[[[1],2]]");
+}
+
+static void test_next_reply(void **state) {
+    struct slice both = SLICE("*1\r\n:1\r\n+two\r\n");
+    struct reply_scan scan = { 0 };
+
+    (void)state;
+    expect_end(both, 8);
+    assert_int_equal(reply_scan_next(&scan, both), REPLY_COMPLETE);
+    assert_int_equal(reply_scan_next(&scan, both), REPLY_COMPLETE);
+    assert_int_equal(scan.at, both.len);
+}
+
+static void expect_broken(struct slice bytes) {
+    struct reply_scan scan = { 0 };
+
+    assert_int_equal(reply_scan_next(&scan, bytes), REPLY_BROKEN);
+}
+
+static void test_broken(void **state) {
+    (void)state;
+    expect_broken(SLICE("nonsense\r\n"));
+    expect_broken(SLICE("$x\r\n"));
+    expect_broken(SLICE("*-2\r\n"));
+    expect_broken(SLICE("$999999999999999999\r\n"));
+    expect_broken(SLICE("*999999999999999999\r\n"));
+}
+
+static void expect_wrong(const char *text, const char *part) {
+    struct command_list list;
+    char err[256];
+
+    assert_false(commands_from_json(slice_str(text), &list, err, sizeof err));
+    assert_non_null(strstr(err, part));
+    assert_int_equal(list.count, 0);
+}
+
+static void test_commands(void **state) {
+    struct command_list list;
+    char err[256];
+
+    (void)state;
+    assert_true(commands_from_json(SLICE("[\"a\", 1, {\"base64\": \"/wA=\"}]"), &list, err, sizeof err));
+    assert_true(list.is_single);
+    assert_int_equal(list.commands[0].count, 3);
+    assert_true(slice_equal(list.commands[0].words[2], SLICE("\xff\x00")));
+    command_list_free(&list);
+    assert_true(commands_from_json(SLICE("[[\"a\"], [\"b\", -5]]"), &list, err, sizeof err));
+    assert_false(list.is_single);
+    assert_int_equal(list.count, 2);
+    assert_true(slice_equal(list.commands[1].words[1], SLICE("-5")));
+    command_list_free(&list);
+    expect_wrong("[[\"a\"], [true]]", "word 0 is neither");
+    expect_wrong("[[]]", "expected an array of 1 to");
+    expect_wrong("[[\"a\"], 5]", "expected an array of 1 to");
+    expect_wrong("\"a\"", "not JSON");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values), cmocka_unit_test(test_groups),   cmocka_unit_test(test_next_reply),
+        cmocka_unit_test(test_broken), cmocka_unit_test(test_commands),
+    };
+
+    return cmocka_run_group_tests_name("reply_json", tests, NULL, NULL);
+}
