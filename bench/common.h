@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What every file of the load generator needs: memory, the clock, a way out. */
+/* Shared by all files of the load generator: memory, the clock, errors that end the program. */
 
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -14,10 +14,10 @@
 #define NS_PER_SEC INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
 
-/* Exit statuses: what a script may rely on. */
+/* Exit statuses on which scripts may rely. */
 enum { EXIT_CLEAN = 0, EXIT_WRONG_JOBS = 1, EXIT_BROKEN = 2 };
 
-/* Bytes that belong to somebody else; any byte may occur, NUL included. */
+/* Bytes that another object owns. Any byte may occur, NUL included. */
 struct slice {
     const char *ptr;
     size_t len;
@@ -30,8 +30,8 @@ void die(const char *fmt, ...) PRINTF_LIKE(1, 2) __attribute__((noreturn));
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t size);
 
-/* CLOCK_MONOTONIC in nanoseconds: the same for all processes since boot, so
- * that one process can time what another one sent. */
+/* CLOCK_MONOTONIC in nanoseconds. All processes since boot share it, so that a process can time the jobs of another
+ * one. */
 int64_t now_ns(void);
 
 #endif

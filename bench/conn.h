@@ -6,14 +6,13 @@
 
 enum role { ROLE_PRODUCER, ROLE_CONSUMER, ROLE_IDLE };
 
-/* An add whose reply has not come. */
+/* An add without a reply. */
 struct txn {
     uint64_t seq;
     int64_t since;
 };
 
-/* A delivered job that is not acknowledged. Its token, what the server wants
- * to see in the ack, lies in the connection's tokens. */
+/* A delivered job that is not acknowledged. Its token for the ack lies in the connection's tokens. */
 struct held {
     uint32_t producer;
     uint32_t token_len;
@@ -21,10 +20,8 @@ struct held {
     bool ours; /* sent by this run */
 };
 
-/*
- * One connection in its role. A connection that was lost stays as an object
- * with fd -1 until it is made again; what was in transaction on it is given up.
- */
+/* A connection in its role. A lost connection stays as an object with fd -1 until it is connected again. Its commands
+ * without replies are given up. */
 struct conn {
     int fd;
     enum role role;
@@ -37,7 +34,7 @@ struct conn {
     struct wire setup;
     int setup_replies;
     int setup_due;     /* replies to setup that have not come */
-    bool setup_failed; /* one of them was an error: all is sent again at the next tick */
+    bool setup_failed; /* a set-up command had an error: all of them are sent again at the next tick */
 
     /* producers */
     struct txn *txns; /* a ring of options.pipeline */
@@ -68,8 +65,8 @@ void conn_close(struct conn *c);
 /* Queues the setup commands, once more if need be. */
 void conn_setup(struct conn *c);
 
-/* Reads what is there: 1 bytes came, 0 nothing now, -1 the connection is lost
- * (errno, 0 for end of file). */
+/* Reads available bytes. 1: bytes came. 0: no bytes now. -1: the connection is lost, with errno, or 0 at the end of
+ * file. */
 int conn_read(struct conn *c) MUST_CHECK;
 /* Sends as much of c->out as the socket takes; false when it is lost. */
 bool conn_flush(struct conn *c) MUST_CHECK;
@@ -82,7 +79,7 @@ size_t conn_token_size(void);
 /* Creates all connections of the run, unconnected: idle waiters, consumers,
  * producers, in that order. Returns their number. */
 int conns_create(struct conn **all);
-/* Name of queue number i, idle waiters' queues after the ordinary ones. */
+/* The name of queue number i. The idle waiters' queues follow the ordinary ones. */
 const char *queue_name(int i);
 
 /* The epoll descriptor all connections are registered with. */

@@ -11,12 +11,12 @@
 #include "pg/params.h"
 #include "sql_gen.h"
 
-/* Keys of the rows; nobody else uses the database. */
+/* Keys of the rows. The database has no other user. */
 enum { QUEUE = 1, NODE = 1, RETRY_S = 300, MAX_BATCH = 1000, PAGE = 8192 };
 #define US_PER_S INT64_C(1000000)
 #define TTL_US (INT64_C(86400) * US_PER_S)
 
-/* What one turn of the loop does with a batch. */
+/* The work of a turn of the loop with a batch. */
 enum way {
     WAY_EACH,   /* add, claim and ack in a transaction each */
     WAY_HANDED, /* added as delivered, then acked: two transactions */
@@ -196,7 +196,7 @@ static void turn_txn(int count) {
 
 static void (*const turns[])(int) = { turn_each, turn_handed, turn_txn };
 
-/* Jobs a second through the whole turn; what the last one left is removed untimed. */
+/* Measures jobs per second through the whole turn. The rest of the run before is removed outside the measured time. */
 static void measure(enum way way, int batch) {
     int64_t start = mono_us();
     int64_t end = start + (int64_t)(run.seconds * 1e6);
@@ -215,7 +215,7 @@ static void measure(enum way way, int batch) {
     fflush(stdout);
 }
 
-/* ---- what a single commit takes ---- */
+/* ---- the time of a commit ---- */
 
 static int ascending(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a;

@@ -4,8 +4,8 @@
 #define SUB_BUCKETS (1 << HISTOGRAM_SUB_BITS)
 #define MAX_VALUE ((INT64_C(1) << HISTOGRAM_MAX_BITS) - 1)
 
-/* Values below 64 have a bucket each; above, the six bits after the highest
- * one pick the bucket within its power of two. */
+/* Each value below 64 has a bucket. Above, the six bits after the highest bit select the bucket within the power of
+ * two. */
 static int bucket_of(int64_t value) {
     if (value < SUB_BUCKETS)
         return (int)value;

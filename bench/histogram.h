@@ -19,7 +19,7 @@ struct histogram {
     double sum;
 };
 
-/* Negative durations count as 0, those above 2^42 ns (73 minutes) as that. */
+/* A negative duration counts as 0. A duration above 2^42 ns (73 minutes) counts as 2^42 ns. */
 void histogram_record(struct histogram *h, int64_t ns);
 
 /* The duration below or at which the given share (0..1) lies; 0 when empty. */

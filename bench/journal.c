@@ -82,8 +82,8 @@ static void enter_line(const char *path, const char *line) {
         die("%s holds a line that cannot be understood: %s", path, line);
 }
 
-/* A last line without its end is what the death of the writer leaves; it is
- * cut off, so that the journal can be continued. */
+/* The death of the writer can leave a last line without its end. The function cuts it off, so that the journal can be
+ * continued. */
 void journal_load_events(const char *path) {
     char line[512];
     off_t whole = 0;

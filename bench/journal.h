@@ -3,12 +3,9 @@
 
 #include "common.h"
 
-/*
- * A text file with what the server confirmed, so that a run that ended with
- * the server's death can be finished by another process. The first line holds
- * the options that matter; then a line an event: kind, producer, sequence
- * number, milliseconds on the clock of now_ns().
- */
+/* A text file with the confirmed events, so that another process can finish a run that ended with the death of the
+ * server. The first line holds the important options. Each further line is an event: kind, producer, sequence number,
+ * milliseconds on the clock of now_ns(). */
 enum journal_kind {
     JOURNAL_ADDED = 'A',
     JOURNAL_UNKNOWN = 'U',
@@ -18,11 +15,11 @@ enum journal_kind {
 
 /* Begins a new journal for options. */
 void journal_create(const char *path);
-/* Continues one that journal_load() has read. */
+/* Continues a journal that journal_load() has read. */
 void journal_continue(const char *path);
 /* Sets options as they were in the journal's run, save where the server is. */
 void journal_load_options(const char *path);
-/* Enters what the journal says into the ledger. */
+/* Enters the events of the journal into the ledger. */
 void journal_load_events(const char *path);
 
 /* Does nothing without a journal. Reaches the file by journal_flush() or at exit. */

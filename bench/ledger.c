@@ -17,7 +17,7 @@ struct job {
     uint8_t flags;
 };
 
-/* Jobs of one producer come in chunks, so that none ever moves. */
+/* The jobs of a producer are in chunks, so that they never move. */
 enum { CHUNK_BITS = 14, CHUNK_JOBS = 1 << CHUNK_BITS, MAX_PRODUCERS = 65536 };
 
 struct producer {
@@ -25,7 +25,7 @@ struct producer {
     uint64_t chunk_count;
     uint64_t begin; /* lowest sequence number delivered; only valid once any_delivered */
     bool any_delivered;
-    uint64_t end; /* one more than the highest sequence number seen */
+    uint64_t end; /* the highest sequence number seen, plus one */
 };
 
 /* Clocks of client and server differ, Disque adds jitter to RETRY, and the

@@ -3,11 +3,8 @@
 
 #include "common.h"
 
-/*
- * Which job was acknowledged by the server, delivered and removed, and how
- * often: what decides whether anything was lost or doubled. A job is named by
- * its producer and the sequence number there.
- */
+/* Counts for each job how often the server has confirmed its add, delivered it and removed it. These counts decide if a
+ * job was lost or doubled. Its producer and the sequence number there name a job. */
 
 enum delivery {
     DELIVERY_FIRST,
@@ -17,7 +14,7 @@ enum delivery {
 
 struct ledger {
     uint64_t added;       /* adds the server confirmed */
-    uint64_t unknown;     /* adds whose reply was an error or never came */
+    uint64_t unknown;     /* adds with an error, or without a reply */
     uint64_t delivered;   /* jobs delivered at least once */
     uint64_t acked;       /* jobs whose ack the server confirmed */
     uint64_t redelivered; /* deliveries of kind DELIVERY_AGAIN */
@@ -46,10 +43,9 @@ void ledger_dropped(uint32_t producer, uint64_t seq);
 /* Every job delivered and not acknowledged counts as dropped. */
 void ledger_drop_all(void);
 
-/* Calls found() for each confirmed add that was never delivered, and returns
- * their number. With gaps, which is for a drain that knows of no adds, also
- * for each job that was not delivered though an earlier and a later one of its
- * producer were. */
+/* Calls found() for each confirmed add that was never delivered. Returns their number. gaps is for a drain, which knows
+ * no adds: then a job also counts as lost if an earlier and a later job of its producer were delivered, and it was not.
+ */
 uint64_t ledger_lost(bool gaps, void (*found)(uint32_t producer, uint64_t seq));
 
 #endif

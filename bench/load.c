@@ -16,8 +16,7 @@
 #include "run.h"
 #include "worker.h"
 
-/* What happens now and then happens at a tick: reconnecting, resuming after an
- * error, and the questions that need no exact moment. */
+/* A tick runs periodic work: reconnecting, resuming after an error, and checks without an exact time. */
 enum { TICK_MS = 20, MAX_EVENTS = 256, MAX_LOSSES_SHOWN = 3 };
 
 static const struct target *const targets[] = {
@@ -94,7 +93,7 @@ static void feed(void) {
         flush(c);
 }
 
-/* One failed attempt is enough for a tick: the server is not there. */
+/* A single failed attempt ends the attempts of a tick, because the server is not there. */
 static bool reopen(struct conn *c) {
     if (!conn_open(c))
         return false;

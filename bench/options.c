@@ -119,8 +119,7 @@ static void set(const struct row *row, const char *text) {
         *(bool *)(void *)field = true;
 }
 
-/* One option at argv[i], as "--name value" or "--name=value"; returns the
- * index of the next one. */
+/* Parses the option at argv[i], as "--name value" or "--name=value". Returns the index of the next one. */
 static int parse_one(int argc, char **argv, int i) {
     const char *word = argv[i];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)

@@ -3,11 +3,8 @@
 
 #include "common.h"
 
-/*
- * What the command line asked for. One table in options.c gives every option
- * its name, bounds and help text. Numbers that were not given hold the default
- * written there; texts that have no default are NULL.
- */
+/* The values of the command line. A table in options.c has the name, the bounds and the help of every option. A missing
+ * number has its default. A missing text without a default is NULL. */
 struct options {
     const char *target;
     const char *host;
@@ -51,7 +48,7 @@ extern struct options options;
 /* Reads the command line into options; a mistake or --help ends the program. */
 void options_parse(int argc, char **argv);
 
-/* Fills in what depends on other options and refuses what cannot go together. */
+/* Computes the values that depend on other options, and refuses contradicting options. */
 void options_settle(void);
 
 #endif

@@ -67,7 +67,7 @@ static double rate(uint64_t count, uint64_t before, int64_t last) {
     return count > before && seconds > 0 ? (double)(count - before) / seconds : 0;
 }
 
-/* The last moment something happened; waiting for what never came is not counted. */
+/* The time of the last event. Waiting for missing jobs does not count. */
 static int64_t last_event(void) {
     int64_t last = run.last_add > run.last_delivery ? run.last_add : run.last_delivery;
     return run.last_ack > last ? run.last_ack : last;
@@ -238,7 +238,7 @@ static void show_lost(uint32_t producer, uint64_t seq) {
         fprintf(stderr, "load: lost: producer %u, sequence %llu\n", producer, (unsigned long long)seq);
 }
 
-/* A run that only fills, or that broke off, cannot say what is lost. */
+/* A run that only fills, or that broke off, cannot tell which jobs are lost. */
 static void count_lost(bool complete) {
     if (options.consumers == 0 || run.fatal)
         return;

@@ -7,7 +7,7 @@
 /* The counters as they are now. */
 struct mark report_mark(void);
 
-/* One line on stderr about what happened since the last one. */
+/* Prints a line to stderr about the events since the last call. */
 void report_progress(void);
 
 /* Prints the result in the form the options ask for, and a clear line on

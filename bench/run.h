@@ -6,7 +6,7 @@
 #include "ledger.h"
 #include "target.h"
 
-/* Counters at one moment, to measure between two of them. */
+/* Counters at a moment. The difference of two marks is a measurement. */
 struct mark {
     int64_t time;
     uint64_t added;
@@ -31,7 +31,7 @@ struct run {
     uint64_t deliveries;
     uint64_t stale_acks; /* acks of jobs that the server did not know any more */
     uint64_t foreign;    /* deliveries of other runs' jobs */
-    uint64_t damaged;    /* deliveries of bodies that nobody sent like that */
+    uint64_t damaged;    /* deliveries of bodies that differ from the sent ones */
     uint64_t errors;     /* error replies */
     uint64_t losses;     /* connections lost */
     uint64_t idle_replies;

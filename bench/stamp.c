@@ -1,4 +1,4 @@
-/* Bodies that carry who sent them, when, and proof that they arrived whole. */
+/* Bodies that carry their producer, their time, and known bytes that show damage. */
 #include "stamp.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ _Static_assert(sizeof(struct layout) == STAMP_SIZE, "the stamp has no padding");
 static char *filler;
 static size_t filler_len;
 
-/* Every byte value occurs, NUL and line ends included, in an order without a
- * short period. A longer filler begins with the shorter one. */
+/* Every byte value occurs, NUL and line ends included, in an order without a short period. A longer filler begins with
+ * the shorter one. */
 void stamp_init(size_t len) {
     uint64_t state = 88172645463325252U;
     if (len <= filler_len)

@@ -3,11 +3,8 @@
 
 #include "common.h"
 
-/*
- * What a job's body says about itself: 40 bytes at its front, the rest of the
- * body being bytes that are the same for every job of that length. So a body
- * that arrives cut, mixed up or damaged is told from a good one.
- */
+/* The 40 bytes at the front of a body. The other bytes are the same for every job of that length. The stamp therefore
+ * tells a cut, mixed or damaged body from a good one. */
 enum { STAMP_SIZE = 40 };
 
 struct stamp {
@@ -23,7 +20,7 @@ void stamp_init(size_t len);
 /* Writes a body of exactly len bytes, STAMP_SIZE or more. */
 void stamp_write(char *body, size_t len, const struct stamp *stamp);
 
-/* False when the body is not one that stamp_write() made. */
+/* False if stamp_write() did not make the body. */
 bool stamp_read(struct slice body, struct stamp *stamp) MUST_CHECK;
 
 #endif

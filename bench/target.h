@@ -8,12 +8,9 @@ struct conn;
 
 enum add_reply { ADD_OK, ADD_FAILED, ADD_NOT_A_REPLY };
 
-/*
- * A kind of server. make_*() run once per connection or queue and produce
- * bytes that are then only copied; format_ack() and read_*() run per command.
- * Replies are handed over complete, one at a time, in the order of the
- * commands; every read_*() may rely on that and on reply_length().
- */
+/* A kind of server. make_*() run once per connection or queue, and their bytes are only copied later. format_ack() and
+ * read_*() run per command. The loop passes complete replies, one at a time, in the order of the commands. Every
+ * read_*() may rely on that and on reply_length(). */
 struct target {
     const char *name;
     int port;
@@ -25,7 +22,7 @@ struct target {
     int (*make_setup)(const struct conn *c, struct wire *out);
     /* The bytes before and after a body that make it a job of the queue. */
     void (*make_add)(const char *queue, struct wire *before, struct wire *after);
-    /* One blocking get for what c->queues names; returns the number of replies. */
+    /* A blocking get for c->queues. Returns the number of replies. */
     int (*make_get)(const struct conn *c, struct wire *out);
     /* Acknowledges all c->held; returns the number of replies. */
     int (*format_ack)(const struct conn *c, struct wire *out);

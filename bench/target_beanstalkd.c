@@ -13,7 +13,7 @@ static bool starts(const char *reply, const char *word) {
     return strncmp(reply, word, strlen(word)) == 0;
 }
 
-/* Every reply that is not one of these is an error or nothing we asked for. */
+/* Every other reply is an error, or the reply to another command. */
 static bool is_error(const char *reply) {
     static const char *const good[] = { "INSERTED",  "RESERVED",      "DELETED", "NOT_FOUND",
                                         "TIMED_OUT", "DEADLINE_SOON", "USING",   "WATCHING" };
@@ -39,7 +39,7 @@ static void make_add(const char *queue, struct wire *before, struct wire *after)
     wire_text(after, "\r\n");
 }
 
-/* Only the first reserve waits; the others take what is there. */
+/* Only the first reserve waits. The others take the jobs that are ready. */
 static int make_get(const struct conn *c, struct wire *out) {
     int count = c->role == ROLE_CONSUMER ? (int)options.count : 1;
     wire_text(out, "reserve\r\n");

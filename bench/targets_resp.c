@@ -119,8 +119,8 @@ static const char *work_list(const struct conn *c) {
     return name;
 }
 
-/* What a consumer had in work when its last connection broke goes back to the queue: at most what one get
- * brought, and what the next had brought while that was acknowledged. */
+/* The jobs that a consumer had when its last connection broke go back to the queue: at most the jobs of a get, and
+ * those of the next get that came during the acknowledgement. */
 static int list_setup(const struct conn *c, struct wire *out) {
     int replies = add_auth(out);
     int moves = c->role == ROLE_CONSUMER ? 2 * (int)options.count : 0;
@@ -136,8 +136,8 @@ static void list_add(const char *queue, struct wire *before, struct wire *after)
     split_at_body(before, after);
 }
 
-/* There is no pop of several that also blocks: the first one blocks, and what
- * else is there is taken by pops pipelined behind it. */
+/* Redis has no blocking pop of several elements. The first pop blocks, and further pops in the same pipeline take the
+ * other elements. */
 static int list_get(const struct conn *c, struct wire *out) {
     const char *queue = queue_name(c->queues[0]);
     if (c->role == ROLE_IDLE) {
@@ -194,8 +194,8 @@ const struct target target_redis_list = {
 
 #define GROUP "load"
 
-/* What a consumer had in work when its last connection broke is added anew:
- * the group gives an entry to another consumer only if that asks for it by ID. */
+/* The jobs that a consumer had when its last connection broke are added again. The group gives an entry to another
+ * consumer only by its ID. */
 static const char stream_return[] =
     "for _, e in ipairs(redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 100000, ARGV[2])) do "
     "  local found = redis.call('XRANGE', KEYS[1], e[1], e[1]) "
@@ -229,8 +229,7 @@ static void stream_add(const char *queue, struct wire *before, struct wire *afte
     split_at_body(before, after);
 }
 
-/* COUNT holds for each stream by itself, so that only with one stream it is
- * the number of jobs. */
+/* COUNT is per stream. It is the number of jobs only with a single stream. */
 static int stream_get(const struct conn *c, struct wire *out) {
     char count[24];
     snprintf(count, sizeof(count), "%lld", (long long)options.count);

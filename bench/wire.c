@@ -114,7 +114,7 @@ static bool line_at(const struct wire *w, size_t *pos) {
     return true;
 }
 
-/* Moves *pos behind one value without its elements and adds those to *todo. */
+/* Moves *pos behind a value without its elements, and adds the number of elements to *todo. */
 static bool value_at(struct wire *w, size_t *pos, int64_t *todo) {
     int64_t n;
     char type = w->data[*pos];

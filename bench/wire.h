@@ -3,11 +3,8 @@
 
 #include "common.h"
 
-/*
- * A growable run of bytes: appended at the end, consumed at the front. Used
- * for both directions of a connection and for ready-made commands. All zero
- * is a valid empty one. The live bytes are data[start .. end).
- */
+/* A growable run of bytes: appended at the end, consumed at the front, for both directions of a connection and for
+ * prepared commands. All zero is a valid empty wire. The live bytes are data[start .. end). */
 struct wire {
     char *data;
     size_t start;
@@ -40,7 +37,7 @@ void wire_bulk_text(struct wire *w, const char *text);
 /* A whole command from a list of words that ends with NULL. */
 void wire_command(struct wire *w, const char *const *words);
 
-/* Length of the complete RESP2 reply at the front of w, 0 if there is none yet. */
+/* The length of the complete RESP2 reply at the front of w, or 0. */
 size_t resp_length(struct wire *w);
 
 /*

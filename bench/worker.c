@@ -1,4 +1,4 @@
-/* What producers and consumers do next, and what the server's replies mean for the books. */
+/* The next command of producers and consumers, and the effect of replies on the ledger. */
 #include "worker.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "run.h"
 #include "stamp.h"
 
-/* The bytes around a body that make it an add to one queue. */
+/* The bytes around a body that make it an add to a queue. */
 struct add {
     struct wire before;
     struct wire after;
@@ -18,8 +18,8 @@ struct add {
 
 static struct add *adds;
 
-/* Producers that may send, but for whom the schedule or the window has nothing
- * yet: a ring, first come first served. A producer is in it at most once. */
+/* A ring of producers that may send, but wait for the schedule or the window. First come, first served. A producer is
+ * in it at most once. */
 static struct conn **hungry;
 static int64_t hungry_head;
 static int64_t hungry_count;
@@ -65,8 +65,8 @@ static bool window_full(void) {
     return options.window && run.sent - ledger.settled >= (uint64_t)options.window;
 }
 
-/* Leave to send one job; *since is the moment its latency counts from: when it
- * was due, not when it could at last be sent. */
+/* Allows a producer to send a job. *since is the moment from which its latency counts: its due time, and not the time
+ * of sending. */
 static bool may_send(int64_t *since) {
     if (run.start == 0 || worker_exhausted() || window_full())
         return false;
@@ -119,7 +119,7 @@ static void send_add(struct conn *c, int64_t since) {
     run.in_flight++;
 }
 
-/* Sends what the producer may send now; false when that was nothing. */
+/* Sends as much as the producer may send now. False if that was nothing. */
 static bool fill(struct conn *c) {
     int64_t since;
     bool any = false;
@@ -181,8 +181,8 @@ static void send_get(struct conn *c) {
     c->get_since = run.now;
 }
 
-/* A drain of some of a queue's jobs asks for no more than these: what the server
- * delivers to a connection that closes is away for as long as a lease. */
+/* A drain of a part of a queue's jobs requests no more than these. A job that the server delivers to a closed
+ * connection is absent until the end of its lease. */
 static bool enough_asked_for(void) {
     uint64_t coming = run.gets * (uint64_t)options.count;
     if (!options.drain || options.verify || options.jobs == 0)

@@ -1,4 +1,4 @@
-/* What a transcript expects of a reply: parsing the notation, and matching. */
+/* The reply that a transcript expects: parses the notation, and matches replies. */
 #include "pattern.h"
 
 #include <ctype.h>
@@ -168,8 +168,7 @@ static struct pattern *open_error(struct pattern *p) {
     return p;
 }
 
-/* Alone on the line a status or an error goes on to the line's end; in a list it
- * is one word, or quoted. */
+/* A status or an error that is alone in its line extends to the end of the line. In a list it is a word, or quoted. */
 static struct pattern *line_pattern(struct reader *r) {
     char type = *r->p++;
     const char *from = r->p;
@@ -306,7 +305,7 @@ static bool match_unordered(const struct pattern *p, const struct value *v, stru
     return found == p->count && (p->open_end || v->count == p->count);
 }
 
-/* A name that stands twice in one pattern must stand for the same both times. */
+/* A name that occurs twice in a pattern must have the same value both times. */
 static bool match_name(const struct pattern *p, const struct value *v, struct vars *vars) {
     const struct text *known = vars_get(vars, p->text.ptr, p->text.len);
     char digits[32];

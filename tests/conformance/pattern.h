@@ -7,15 +7,13 @@
 #include "vars.h"
 #include "wire.h"
 
-/*
- * What a transcript expects of a reply. README.md describes the notation.
- */
+/* The reply that a transcript expects. README.md describes the notation. */
 struct pattern;
 
 /* NULL with a sentence in err when the text is not a pattern. */
 struct pattern *pattern_parse(const char *text, const struct vars *vars, char *err, size_t size);
 void pattern_free(struct pattern *p);
-/* On a match, names that were not known get what stands in their place. */
+/* On a match, unknown names get the value at their place. */
 bool pattern_match(const struct pattern *p, const struct value *v, struct vars *vars);
 
 #endif

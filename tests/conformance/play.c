@@ -21,7 +21,7 @@ struct conn {
     struct wire wire;
 };
 
-/* One case being played. */
+/* A case that is being played. */
 struct play {
     const struct stage *stage;
     struct conn conns[MAX_CONNS];

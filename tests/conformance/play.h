@@ -16,8 +16,7 @@ struct stage {
     struct server *own; /* the process, when we started it; else NULL */
 };
 
-/* Deletes all jobs and queues first. False with what went wrong, and where, in
- * err. */
+/* Deletes all jobs and queues first. False with the error and its place in err. */
 bool play_case(const struct stage *stage, const struct test_case *c, char *err, size_t size);
 
 #endif

@@ -113,8 +113,7 @@ static void play_shared(const struct options *o, const glob_t *files, struct sta
     }
 }
 
-/* A worker has its own server and database, so that the waiting of one case
- * costs the others nothing. */
+/* A worker has its own server and database, so that a case that waits does not delay others. */
 _Noreturn static void work(const struct options *o, const glob_t *files, struct postgres *pg, int number) {
     struct server s;
     struct stage stage = { .host = "127.0.0.1", .own = &s };

@@ -4,9 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * A transcript: the cases of one command, as steps. README.md has the notation.
- */
+/* A transcript: the cases of a command, as steps. README.md has the notation. */
 #define STEPS(X)                                                                 \
     X(STEP_SEND, ">")          /* [a]> words */                                  \
     X(STEP_REPLY, "<")         /* [a]< pattern */                                \
@@ -33,8 +31,8 @@ enum step_kind {
 struct step {
     enum step_kind kind;
     int line;
-    char conn[16]; /* the connection's name, "main" when none is given */
-    char *text;    /* what follows the word */
+    char conn[16]; /* the connection's name; "main" is the default */
+    char *text;    /* the rest of the line */
 };
 
 struct test_case {

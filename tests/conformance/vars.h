@@ -29,8 +29,8 @@ void vars_clear(struct vars *vars);
 
 /* Is the text nothing but {name}? */
 bool is_variable(const char *text, size_t len, const char **name, size_t *name_len);
-/* Replaces {name} and {name:from:to}, a name beginning with a letter, by their
- * values. False with a sentence in err when one is not known. */
+/* Replaces {name} and {name:from:to} by values. A name begins with a letter. False with a sentence in err if a name is
+ * unknown. */
 bool vars_expand(const struct vars *vars, const char *text, size_t len, struct text *out, char *err,
                  size_t size);
 

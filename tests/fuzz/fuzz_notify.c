@@ -7,7 +7,7 @@
 static unsigned long long last_message;
 static char last_text[2 * NOTIFY_TEXT_MAX];
 
-/* What a message without a seal must not change. */
+/* The state that a message without a seal must not change. */
 struct trace {
     size_t nodes;
     uint32_t queues;

@@ -4,12 +4,8 @@
 #include <string.h>
 #include "net/resp.h"
 
-/*
- * `make fuzz` builds and runs it.
- *
- * The first byte chooses the size of the pieces (its low seven bits, plus one)
- * and the limits (its highest bit: those before AUTH).
- */
+/* `make fuzz` builds and runs it. The low seven bits of the first byte, plus one, are the size of the pieces. Its
+ * highest bit selects the limits before AUTH. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A large body is of no use here, only slow. */

@@ -49,7 +49,7 @@ static void rows_removed(struct queue *q) {
     PQclear(limited);
 }
 
-/* Makes the server send statements of one kind. */
+/* Makes the server send statements of a single kind. */
 static void rows_ask(unsigned kind) {
     switch (kind % 10) {
     case 0:

@@ -19,12 +19,10 @@
 #include "queue/lease.h"
 #include "queue/queue.h"
 
-/*
- * A server without a database and without a channel, for the one file of a program that includes this. The input
- * decides the rows of results: any values, but of the types that the statement has.
- */
+/* A server without a database and without a channel, for the single file of a program that includes this. The input
+ * decides the rows of results: any values of the statement's types. */
 #define OFFLINE_NODE 500
-/* Statements of one input, because results cause further statements. */
+/* The most statements of an input, because results cause further statements. */
 #define OFFLINE_TXNS 40
 
 /* The operations that a server uses without commands of clients, in the order of operations.def. */
@@ -224,7 +222,7 @@ static inline void offline_commit(struct db_conn *conn) {
     fake_commit(conn, rows);
 }
 
-/* Answers statements until none is under way, at most OFFLINE_TXNS. */
+/* Answers statements until none is under way, at most OFFLINE_TXNS of them. */
 static inline void offline_answer(void) {
     batch_flush();
     for (int i = 0; i < OFFLINE_TXNS && !batch_idle(); i++) {

@@ -1,5 +1,4 @@
-/* The disk of the database is full. Clients that add jobs get an error, and all others continue. With free space
- * everything works again. */
+/* The disk of the database is full: clients that add jobs get an error, all others continue. */
 #include "fixture.h"
 
 #include <signal.h>

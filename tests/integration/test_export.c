@@ -1,5 +1,4 @@
-/* Export of jobs to lists of Redis: in order, each once also if the export is killed at any point. It reports the jobs
- * that it leaves. */
+/* Export of jobs to lists of Redis: in order, each once also if the export is killed at any point. */
 #include "moving.h"
 
 #include <signal.h>

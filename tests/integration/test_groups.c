@@ -1,5 +1,4 @@
-/* ADDJOB GROUP over several servers: jobs of a group run in order, and never two at once, while servers and connections
- * die. */
+/* ADDJOB GROUP over several servers: jobs of a group run in order, one at a time, while servers die. */
 #include "servers.h"
 
 #include <poll.h>

@@ -1,5 +1,4 @@
-/* Tasks of RQ, Bull and BullMQ, which are hashes: active, missing, and related ones. Each is imported once, also if the
- * import is killed. */
+/* Import of RQ's, Bull's and BullMQ's tasks, which are hashes: each once, also if the import is killed. */
 #include "moving.h"
 
 #include <signal.h>

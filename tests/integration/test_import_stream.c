@@ -1,5 +1,4 @@
-/* Tasks from streams: those that a group has not done, with their counts, each once, also if the import is killed at
- * any point. */
+/* Import of tasks from streams that a group has not done: each once, also if the import is killed. */
 #include "moving.h"
 
 #include <signal.h>

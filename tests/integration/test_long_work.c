@@ -1,5 +1,4 @@
-/* Commands over very many names: the server serves other clients in between, replies are whole, and disconnects leave
- * nothing. */
+/* Commands over very many names: other clients are served in between, and replies are whole. */
 #include "fixture.h"
 
 #include <stdio.h>

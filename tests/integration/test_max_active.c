@@ -1,5 +1,4 @@
-/* QCONFIG max-active over several servers: at no time more jobs run than the limit, while servers and connections die.
- */
+/* QCONFIG max-active over several servers: at no time more jobs run than the limit, while servers die. */
 #include "servers.h"
 
 #include <poll.h>

@@ -1,5 +1,4 @@
-/* List commands in MULTI and EXEC: no element is lost or doubled on its way between lists, while servers and clients
- * die. */
+/* List commands in MULTI and EXEC: no element is lost or doubled, while servers and clients die. */
 #include "servers.h"
 
 #include <stdio.h>

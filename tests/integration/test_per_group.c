@@ -1,5 +1,4 @@
-/* QCONFIG per-group over several servers: each group has max-active and rate for itself, while servers and connections
- * die. */
+/* QCONFIG per-group over several servers: each group has its own max-active and rate, while servers die. */
 #include "servers.h"
 
 #include <poll.h>

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-/* What the programs about sql/api/ share, each in the one file that includes this. */
+/* The parts that the programs about sql/api/ share. Each program has a single file, which includes this one. */
 
 static PGconn *a, *b;
 
-/* Sessions of an application: nobody has set them up. */
+/* A session of an application, which has only the default settings. */
 static inline PGconn *application(const char *conninfo) {
     PGconn *conn = session_open(conninfo);
 

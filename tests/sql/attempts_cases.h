@@ -3,7 +3,7 @@
 
 #include "statement_cases.h"
 
-/* The dead of a go to b, those of b to c, those of c to a queue that is not there. */
+/* Dead jobs of queue a go to b, those of b to c, and those of c to a missing queue. */
 #define DEAD_CHAIN                                                                             \
     "insert into pgdisque.queue (name) values ('a'), ('b'), ('c'), ('d'); "                    \
     "insert into pgdisque.queue_setting values (1, 'deadqueue', 'b'), (2, 'deadqueue', 'c'), " \
@@ -12,7 +12,7 @@
     "select string_agg(convert_from(value, 'UTF8'), ' ' order by queue_id, name) from " \
     "pgdisque.queue_setting"
 
-/* More of the same: what the statements do with jobs that may be delivered only so often. */
+/* Part of statement_cases.h: jobs with a limit of deliveries. */
 static const struct stmt_case attempts_cases[] = {
     { SQL_ADD_JOBS, "with attempts, backoff and deadqueue; delivered at once: since its creation",
       .params = { "{1,4194304000}", "{@11:00:00,@12:00:35}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}",

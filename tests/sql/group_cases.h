@@ -3,7 +3,7 @@
 
 #include "session.h"
 
-/* Of statement_cases.h: jobs of groups. */
+/* Part of statement_cases.h: jobs of groups. */
 
 /* All jobs of queue 1 belong to group a, and those of queue 2 to b. */
 #define IN_GROUPS "update pgdisque.job set group_key = case queue_id when 1 then 'a' else 'b' end::bytea"

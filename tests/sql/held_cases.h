@@ -3,8 +3,8 @@
 
 #include "session.h"
 
-/* Of statement_cases.h: jobs with RETRY 0 that were held back after a restore, see sql/by-hand. They lie at infinity
- * and have no owner, as those do that wait for their turn in a group; but they are of no group. */
+/* Part of statement_cases.h: jobs with RETRY 0 that were held back after a restore, see sql/by-hand. Their ready time
+ * is infinity and they have no owner, as a job that waits for its turn in a group. But they have no group. */
 #define HELD "1/0/1 ready=infinity retry=0; 1/0/2 ready=infinity retry=0 wake=13:00:00; 1/0/3 ready=infinity"
 #define ALL_HELD "{1,1,1}", "{0,0,0}", "{1,2,3}"
 #define ONE_IN_A_GROUP "update pgdisque.job set group_key = 'a' where id = 3"

@@ -5,7 +5,7 @@
 #include "list_cases.h"
 #include "session.h"
 
-/* Of statement_cases.h: GETJOB, commands about lists and about keys in a transaction. */
+/* Part of statement_cases.h: GETJOB and commands about lists and keys in a transaction. */
 
 #define FROM_FIRST "{-32768,-32768}", "{0,0}"
 

@@ -3,7 +3,7 @@
 
 #include "list_cases.h"
 
-/* Of statement_cases.h: lists as Redis' keys. */
+/* Part of statement_cases.h: lists as Redis' keys. */
 
 #define ALL_OF_A_LIST "1", "-32768", "-9223372036854775808", "32767", "9223372036854775807", "100", NOW
 #define FROM_2_TO_4 "1", "0", "1", "0", "4", "2", NOW

@@ -9,7 +9,7 @@
 
 #include "session.h"
 
-/* Of statement_cases.h: queues with limits. */
+/* Part of statement_cases.h: queues with limits. */
 
 /* Queue 1 may have so many running, and has five slots, of which 1 and 2 were given to jobs 1 and 2. */
 #define MAX_ACTIVE(most)                                                                 \

@@ -4,11 +4,11 @@
 #include "rerank_cases.h"
 #include "session.h"
 
-/* Of statement_cases.h: queues as lists. */
+/* Part of statement_cases.h: queues as lists. */
 
 /* Up to the end, however many bytes. */
 #define WHOLE LAST, "1000000"
-/* What is queued, between jobs in all other states. */
+/* Queued jobs between jobs in all other states. */
 #define IN_A_LIST                                                                                    \
     "1/-2/9 body=a; 1/0/-4 body=b; 1/0/1 retry=0 body=c; 1/0/2 ready=12:00:30 deliveries=1 owner=3;" \
     " 1/0/3 ready=12:05:00 wake=12:05:00; 1/0/4 wake=11:00:00; 1/0/5 expires=12:00:00;"              \
@@ -16,7 +16,7 @@
 #define NOT_IN_A_LIST                                                                                      \
     "1/0/2 ready=12:00:30 deliveries=1 owner=3; 1/0/3 ready=12:05:00 wake=12:05:00; 1/0/4 wake=11:00:00; " \
     "1/0/5 expires=12:00:00; "
-/* Of attempts, backoff, deadqueue, error, unique_key, unique_until, group_key. */
+/* The values of attempts, backoff, deadqueue, error, unique_key, unique_until and group_key. */
 #define NONE "- - - - - - -"
 #define UNDELIVERED_D "0 6 11:00:00 13:00:00 60 1 3 \"d\" 2 " NONE
 #define LEFT_BEHIND \

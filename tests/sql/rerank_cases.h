@@ -4,9 +4,9 @@
 #include "group_cases.h"
 #include "session.h"
 
-/* Of statement_cases.h: jobs that get another rank. */
+/* Part of statement_cases.h: jobs that get another rank. */
 
-/* A row with something in every column, and what it was. */
+/* A row with a value in every column, and its former values. */
 #define FULL_ROW                                                                                       \
     "update pgdisque.job set wake_at = expires_at, delay = 1, deliveries = 2, nacks = 3, "             \
     "additional_deliveries = 4, "                                                                      \

@@ -3,9 +3,9 @@
 
 #include "session.h"
 
-/* Of statement_cases.h: jobs that are done, and kept. */
+/* Part of statement_cases.h: finished jobs that are retained. */
 
-/* Key, table, times, who said so, deliveries, nacks, additional_deliveries, result and body of all. */
+/* Key, table, times, worker, deliveries, nacks, additional_deliveries, result and body of all retained jobs. */
 #define RETAINED                                                                                             \
     "select string_agg(concat(f.queue_id, '/', f.rank, '/', f.id, ' ', replace(f.tableoid::regclass::text, " \
     "'pgdisque.retained_', ''), ' ', (f.finished_at at time zone 'UTC')::time, ' ', "                        \

@@ -3,7 +3,7 @@
 
 #include "statement_cases.h"
 
-/* More of the same: what servers write and read about themselves, their transactions and their database. */
+/* Part of statement_cases.h: statements of servers about themselves, their transactions and their database. */
 static const struct stmt_case server_cases[] = {
     { SQL_REGISTER_NODE, "gets the smallest free number",
       .setup = "insert into pgdisque.node (number, id) values (1, repeat('1', 40)), (3, repeat('3', 40))",

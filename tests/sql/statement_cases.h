@@ -14,10 +14,8 @@
 #include "unique_cases.h"
 #include "worker_cases.h"
 
-/*
- * What every statement of sql/queries/ is called with, answers and does: a table for the one program
- * that includes this.
- */
+/* The parameters, the result and the effect of each statement of sql/queries/: a table for the program that includes
+ * this file. */
 
 /* Jobs in all states a job can have. 2: leased by node 3. 3: its lease has ended. 4: delayed.
  * 5: delayed, and due. 6: with a TTL of its own. 7: expired. 8: leased for ever, as retry is 0. */
@@ -34,7 +32,7 @@
 #define NO_KEYS "{}", "{}", "{}"
 #define NODE_2 "2222222222222222222222222222222222222222"
 #define NODE_7 "7777777777777777777777777777777777777777"
-/* Long not seen; and what became of them: whether each is seen now, is leaving, has left. */
+/* Two nodes that were last seen long ago. NODES tells for each node if it is seen now, is leaving, or has left. */
 #define TWO_NODES                                             \
     "insert into pgdisque.node (number, id, seen_at) values " \
     "(2, repeat('2', 40), '2000-01-01'), (7, repeat('7', 40), '2000-01-01')"
@@ -67,7 +65,7 @@ struct stmt_case {
     const char *jobs;  /* before */
     const char *setup; /* SQL, before */
     const char *params[STATEMENT_PARAMS];
-    const char *rows;          /* the result, sorted unless ordered; NULL: none */
+    const char *rows;          /* the result, sorted unless ordered; NULL: no rows */
     const char *left;          /* the jobs afterwards; NULL: as before */
     const char *query, *found; /* SQL, and its result afterwards */
     bool ordered;

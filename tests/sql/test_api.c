@@ -50,7 +50,7 @@ static void what_is_no_id_is_refused(void **state) {
     does(a, "1", "select count(*) from pgdisque.jobs");
 }
 
-/* As many as there are in no millisecond, by two sessions at once: none twice, and in order. */
+/* Two sessions add more jobs than a millisecond has numbers. The numbers are unique and in order. */
 static void numbers_are_given_once(void **state) {
     static const char add[] = "select count(*) from pgdisque.add_jobs('%s', "
                               "array(select n::text from generate_series(1, 20000) as n))";
@@ -90,7 +90,7 @@ static void jobs_are_as_the_server_makes_them(void **state) {
          "pgdisque.job");
 }
 
-/* What the queue says, if the job does not. */
+/* A job without options gets those of its queue. */
 static void defaults_are_the_queues(void **state) {
     (void)state;
     done(a, "insert into pgdisque.queue (name) values ('q')");
@@ -163,7 +163,7 @@ static void no_server_waits_for_a_new_queue(void **state) {
     does(a, "1", "select count(*) from pgdisque.queue");
 }
 
-/* Nor does it forget one that a transaction may know. */
+/* A server does not forget a queue that an open transaction may know. */
 static void known_queues_stay(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'x'); delete from pgdisque.job");
@@ -215,7 +215,7 @@ static void transactions_take_different_jobs(void **state) {
     does(b, "3", BODIES("'q', 9"));
 }
 
-/* What a rollback put back stands before the place where others go on. */
+/* A rollback puts a job back before the place where other sessions continue. */
 static void others_find_what_came_back(void **state) {
     (void)state;
     done(a, "select pgdisque.add_jobs('q', array['1', '2', '3', '4'])");
@@ -259,7 +259,7 @@ static void what_is_done_is_not_passed_again(void **state) {
     done(a, "select pgdisque.add_jobs('q', array(select 'x' from generate_series(1, 3000)))");
     done(a, "select pgdisque.ack_jobs(array(select id from pgdisque.get_jobs('q', 2990)))");
     done(a, "select pgdisque.get_jobs('q')");
-    /* Not the look from the beginning, which is made once a second. */
+    /* Without the search from the beginning, which runs once a second. */
     done(a, "select set_config('pgdisque.cursor_1', regexp_replace(current_setting('pgdisque.cursor_1'), "
             "'[^,]*$', (extract(epoch from clock_timestamp()) + 60)::text), false)");
     done(a, "begin");
@@ -268,7 +268,7 @@ static void what_is_done_is_not_passed_again(void **state) {
     assert_in_range(atoll(sql(a, fetched)) - before, 1, 20);
 }
 
-/* ---- what becomes of them ---- */
+/* ---- the ends of jobs ---- */
 
 static void acknowledged_jobs_are_gone(void **state) {
     (void)state;
@@ -282,7 +282,7 @@ static void acknowledged_jobs_are_gone(void **state) {
          "expires_at, retry)]), 1 from pgdisque.job");
 }
 
-/* Taken, worked on and acknowledged in one transaction. */
+/* A transaction takes a job and acknowledges it. */
 static void all_or_nothing(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'x')");
@@ -349,7 +349,7 @@ static void everything_of_a_worker_comes_back(void **state) {
          "select convert_from(body, 'UTF8'), additional_deliveries, token from pgdisque.get_jobs('q', 9)");
 }
 
-/* ---- what servers are told ---- */
+/* ---- notifications to servers ---- */
 
 static const char *told(void) {
     static char text[8192];
@@ -405,7 +405,7 @@ static void servers_are_told(void **state) {
     assert_string_equal(told(), "");
 }
 
-/* They wait, and the servers hear of one that may be next; after its end of another one. */
+/* The jobs wait. The servers are told of a job that may be the next of its group, and after its end of another. */
 static void jobs_of_groups_wait(void **state) {
     const char *first, *second;
 
@@ -432,7 +432,7 @@ static void jobs_of_groups_wait(void **state) {
 
 /* ---- rights ---- */
 
-/* Each role may do its part, and nothing else; nobody else anything. */
+/* Each role can run its own functions and no others. A role without a grant can run none. */
 static void roles_have_the_least_rights(void **state) {
     static const char *const roles[] = { "producer", "consumer", "reader", "nobody" };
     static const struct {
@@ -496,7 +496,7 @@ static void search_paths_are_pinned(void **state) {
     done(a, "reset search_path; drop schema trap cascade");
 }
 
-/* The text is run again only when it is another one. */
+/* Servers run the text again only after a change of it. */
 static void functions_are_made_once(void **state) {
     const char *made;
 

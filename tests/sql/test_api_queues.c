@@ -1,4 +1,4 @@
-/* What operators and callers do by SQL as by commands: unique jobs, one job, waiting, queues, dead jobs. */
+/* Operators' and callers' functions with the effect of commands: unique jobs, single jobs, queues, dead jobs. */
 #include "api.h"
 
 #include <stdlib.h>
@@ -17,13 +17,13 @@ static void a_key_is_there_once(void **state) {
     does(a, "1", "select count(*) from pgdisque.jobs where queue = 'q'");
     does(a, "1", "select pgdisque.ack_jobs(array[(select id from pgdisque.jobs where queue = 'q')])");
     assert_string_not_equal(sql(a, "select pgdisque.add_job('q', '4', unique_key => 'k')"), id);
-    /* One that has expired has no key any more. */
+    /* An expired job does not hold its key. */
     done(a, "update pgdisque.job set expires_at = now() - interval '1 s' where unique_key = 'k'");
     done(a, "select pgdisque.add_job('q', '5', unique_key => 'k')");
     does(a, "5", "select convert_from(body, 'UTF8') from pgdisque.jobs where queue = 'q'");
 }
 
-/* Jobs with a key are added once each, those without are added, and the IDs come in the order of the jobs. */
+/* A job with a key is added once, a job without a key always. The IDs come in the order of the jobs. */
 static void each_of_many_has_its_key(void **state) {
     const char *first;
 
@@ -62,7 +62,7 @@ static void a_key_outlives_its_job(void **state) {
     does(a, "1", "select count(*) from pgdisque.unique_key where until > now() + interval '50 s'");
 }
 
-/* Two transactions: the second one waits, and gets the first one's job, or its own after a rollback. */
+/* The second transaction waits. It gets the first transaction's job, or adds its own after a rollback. */
 static void of_two_at_once_one_adds(void **state) {
     const char *id, *other;
 
@@ -149,7 +149,7 @@ static void settings_are_those_of_the_server(void **state) {
             text_of("%lld %lld", settings[i].least, settings[i].most));
 }
 
-/* ---- one job ---- */
+/* ---- a single job ---- */
 
 static long pages_in(const char *plan) {
     const char *hit = strstr(plan, "shared hit=");
@@ -168,7 +168,7 @@ static void one_job_is_found_by_its_key(void **state) {
         sql(a, "select convert_from(body, 'UTF8'), state, priority, id = '%s' from pgdisque.job('%s')", id,
             id),
         "this queued 7 t");
-    /* Few pages, whatever the table's size. */
+    /* The function reads few pages of a table of any size. */
     done(a, "analyze pgdisque.job");
     plan = sql(a, "explain (analyze, buffers, costs off, timing off) select * from pgdisque.job('%s')", id);
     if (pages_in(plan) >= 200)
@@ -189,7 +189,7 @@ static void working_takes_seconds(void **state) {
     does(a, "t", "select ready_at < now() + interval '40 s' from pgdisque.job");
 }
 
-/* What takes a slot keeps it locked to the end of its transaction. */
+/* working() takes a slot and locks it until the end of the transaction. */
 static void working_needs_a_slot(void **state) {
     (void)state;
     done(a, "select pgdisque.qconfig('q', 'max-active', '1')");
@@ -284,7 +284,7 @@ static void waiting_jobs_get_another_priority(void **state) {
     (void)state;
     done(a, "select pgdisque.add_jobs('q', array['1', '2', '3'])");
     does(a, "1", ONLY("'q'"));
-    /* What is taken stays. */
+    /* A delivered job keeps its priority. */
     does(a, "2", "select count(*) from pgdisque.reprioritize(" IDS("true") ", 5)");
     does(a, "3 5; 2 5; 1 0",
          "select convert_from(body, 'UTF8'), priority from pgdisque.jobs order by body desc");

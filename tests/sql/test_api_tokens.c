@@ -1,7 +1,7 @@
-/* Jobs by SQL that are named with tokens, and functions that had none. */
+/* SQL functions for jobs with tokens and without. */
 #include "api.h"
 
-/* Of jobs that were put back, or delivered again since. */
+/* The job was put back or delivered again since the token. */
 static void stale_tokens_do_nothing(void **state) {
     const char *id;
 
@@ -20,7 +20,7 @@ static void stale_tokens_do_nothing(void **state) {
     does(a, "1", "select pgdisque.ack_jobs(" IDS("true") ")");
 }
 
-/* Nobody else was given the job since: it is the same delivery. */
+/* No other client got the job since, so the delivery is the same. */
 static void a_token_outlives_its_lease(void **state) {
     const char *id;
 

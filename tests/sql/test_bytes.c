@@ -95,7 +95,7 @@ static PGresult *scan(void) {
     return run(SQL_SCAN_QUEUE);
 }
 
-/* Each alone, each at either end of the others, none at all, and more than a page holds. */
+/* Each byte alone, each at both ends of others, no byte, and more bytes than a page has. */
 static void bodies_come_back_as_they_were(void **state) {
     char *big = malloc(BIG);
     PGresult *res;
@@ -192,7 +192,7 @@ static void names_are_bytes(void **state) {
     assert_int_not_equal(open_queue(all_bytes(0)), open_queue(all_bytes(1)));
 }
 
-/* No names of any length share a queue, and none is too long for its index. */
+/* No two names share a queue, and no name is too long for the index. */
 static void names_may_be_long(void **state) {
     char *name = malloc(BIG);
     int32_t one, other;

@@ -1,4 +1,4 @@
-/* What the doctor's statements read, however many jobs there are. */
+/* The number of rows that the doctor's statements read does not grow with the jobs. */
 #include "session.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static const char *database;
 
-/* All jobs but one have been given out, so that what is looked for lies at the end. */
+/* All jobs but the last have been delivered, so that the searched job lies at the end. */
 static int fill(void **state) {
     PGconn *conn;
 
@@ -29,7 +29,7 @@ static int fill(void **state) {
     return 0;
 }
 
-/* What explain says of the doctor's statement; NULL when it is not one for this database. */
+/* The plan of the doctor's statement, or NULL if the statement is not for this database. */
 static char *explain(PGconn *conn, enum doctor_stmt stmt) {
     char *text = NULL;
     size_t size = 0;

@@ -1,4 +1,4 @@
-/* What list commands' statements do when another session is at the same rows. */
+/* The statements of list commands while another session changes the same rows. */
 #include "session.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static void others_are_passed_over(void **state) {
     assert_string_equal(jobs_now(a), "2/0/8 ready=12:00:00; 2/0/9 ready=12:00:00");
 }
 
-/* What was taken and not committed is there again. */
+/* A popped element is there again after a rollback. */
 static void a_pop_that_failed_takes_nothing(void **state) {
     (void)state;
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "5", NOW);
@@ -70,7 +70,7 @@ static void begin_walk(void) {
     assert_true(waits_for_lock(b));
 }
 
-/* One that followed the job to its new place would bring nothing, or take that for how far it has come. */
+/* A claim that followed the job to its new place would return no job, or set a wrong scan position. */
 static void walk_brings_the_next(const char *next) {
     assert_string_equal(sql(a, "commit"), "");
     assert_string_equal(call_result(b), next);
@@ -96,7 +96,7 @@ static void a_walk_does_not_follow_what_moves_to_the_front(void **state) {
     assert_string_equal(jobs_now(a), "1/0/-9 ready=12:00:00 wake=13:00:00; 1/0/9 ready=12:00:00");
 }
 
-/* Nothing goes in their place, which nobody has seen among the first two. */
+/* LTRIM removes no further element in place of a locked one, because it has not read the further one. */
 static void others_are_not_made_up_for(void **state) {
     (void)state;
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "1", NOW);
@@ -125,7 +125,7 @@ static void a_walk_does_not_follow_what_is_set(void **state) {
 
 #define ALL_OF_1 "1", "-32768", "0", "32767", "9", "9", NOW
 
-/* What others have locked is passed over, also where it would be moved to. */
+/* The statement passes over rows that other sessions have locked, at the old and at the new place. */
 static void keys_pass_over_others(void **state) {
     (void)state;
     CALL(a, SQL_POP_FIRST, "1", "-1", "0", "2", NOW);
@@ -153,7 +153,7 @@ static void a_walk_does_not_follow_what_is_renamed(void **state) {
                                      "2/0/4 ready=12:00:00; 2/0/5 ready=12:00:00");
 }
 
-/* Both ask at once: the second sees what the first has settled. */
+/* Both sessions ask at the same time. The second sees the result of the first. */
 static void a_front_is_settled_once(void **state) {
     (void)state;
     assert_string_equal(sql(b, "insert into pgdisque.queue (name) values ('q')"), "");

@@ -31,7 +31,7 @@ static const char *applied(const char *conninfo) {
     return kept;
 }
 
-/* What applied() is to say of a database that is up to date. */
+/* The result of applied() for a database that is up to date. */
 static const char *all_migrations(void) {
     const char *list = "";
 
@@ -64,7 +64,7 @@ static const char *migrate_over(const char *conninfo) {
     return refusal;
 }
 
-/* ---- one server ---- */
+/* ---- a single server ---- */
 
 static void an_empty_database_gets_everything(void **state) {
     const char *conninfo = postgres_conninfo(&pg, NULL);
@@ -100,7 +100,7 @@ static void two_databases_have_two_secrets(void **state) {
     free(second);
 }
 
-/* What else is in the database does not matter, nor what it is called. */
+/* The name of the database and its other contents have no effect. */
 static void the_search_path_does_not_matter(void **state) {
     const char *conninfo = postgres_conninfo(&pg, NULL);
     char *name = postgres_query(conninfo, "select current_database()");
@@ -134,12 +134,12 @@ static void a_newer_breaking_schema_is_refused(void **state) {
     assert_non_null(refusal);
     assert_string_equal(refusal, want);
     assert_string_equal(fingerprint(conninfo), before);
-    /* Nobody is kept from migrating by who was refused. */
+    /* A refused server does not keep others from migrating. */
     free(postgres_query(conninfo, "delete from pgdisque.migration where version = 9999"));
     assert_null(migrate_over(conninfo));
 }
 
-/* Of two servers the one with the newer functions wins, in whatever order they connect. */
+/* Of two servers the newer one sets the functions, in either order of their connections. */
 static void an_older_server_leaves_newer_functions(void **state) {
     const char *conninfo = database_new();
     const char *version = text_of("%d", sql_api_version);
@@ -167,7 +167,7 @@ static void a_newer_schema_that_breaks_nothing_is_accepted(void **state) {
     assert_string_equal(fingerprint(conninfo), before);
 }
 
-/* ---- who may ---- */
+/* ---- rights ---- */
 
 static void an_ordinary_role_can_do_it_all(void **state) {
     const char *conninfo = postgres_conninfo(&pg, NULL), *as_role;
@@ -220,7 +220,7 @@ static void next_step(struct migration *g) {
         send_step(g);
 }
 
-/* Waits for the whole answer to what was sent. */
+/* Waits for the whole reply of the migration. */
 static void take_answer(struct migration *g) {
     PGresult *res;
 

@@ -1,4 +1,4 @@
-/* How the statements find their rows, whatever the statistics say. */
+/* Statements find their rows by an index, with any statistics of the tables. */
 #include "session.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum how {
     WRITE = 2, /* its index is only written to, which no plan shows */
     SCAN = 4,  /* reads all of pgdisque.job, in its own order */
     NO_PLAN = 8,
-    SORTS = 16, /* what it was given, not what it has found */
+    SORTS = 16, /* sorts its parameters, and not the rows that it reads */
 };
 
 /* Arguments as EXECUTE takes them. */
@@ -26,7 +26,7 @@ struct planned {
     const char *args;
 };
 
-/* One is queued, one is leased. */
+/* The first job is queued, the second has a lease. */
 #define KEYS "'{1,2}', '{0,0}', '{8,9}'"
 
 static const struct planned planned[] = {
@@ -156,7 +156,7 @@ static const struct planned planned[] = {
 
 #define PLANNED (sizeof(planned) / sizeof(planned[0]))
 
-/* What the planner knows of the tables: the one database goes through these in turn. */
+/* The planner's statistics of the tables. The test goes through these states in turn, in a single database. */
 enum knowledge {
     NOTHING,
     OUTDATED, /* that they are empty, which is no longer true */
@@ -196,7 +196,7 @@ static void must(const char *text) {
     "       now() + interval '1 day', case when n %% 10 = 0 then now() + interval '1 hour' end, n %% 7, 60," \
     "       case when n %% 3 = 0 then 1 end, repeat('x', 20)::bytea from generate_series(1, %d) as n"
 
-/* A new session each time: plans are kept for the life of one. */
+/* Opens a new session after each change, because a session keeps its plans. */
 static void learn_more(void) {
     if (now_known == NOTHING) {
         must("analyze pgdisque.job, pgdisque.queue, pgdisque.queue_counter, pgdisque.queue_setting, "
@@ -223,7 +223,7 @@ static void learn_more(void) {
     conn = session_open(database);
 }
 
-/* Not of other tables either: an analyze of any would keep VACUUM from removing what is dead. */
+/* An analyze of any table would keep VACUUM from removing dead rows. */
 static void without_autovacuum(void) {
     must("alter system set autovacuum = off");
     assert_string_equal(sql(conn, "select pg_reload_conf()"), "t");
@@ -317,8 +317,8 @@ static void as_the_header_says(const struct planned *p, const char *plan) {
         assert_non_null(strstr(plan, "Tid Scan on "));
 }
 
-/* Does the plan's node at the text scan a table by an index? The node is the last line before the text that
- * names one: "->", or the first line. */
+/* Tells if the plan's node at the text scans a table by an index. The first line of a node, or the last line with "->",
+ * names the table. */
 static bool is_of_index_scan(const char *plan, const char *at) {
     const char *node = plan, *end;
 
@@ -372,7 +372,7 @@ static long pages_in(const char *plan) {
     return hit + read;
 }
 
-/* Whatever is known, and however much there is: an index has more pages than that. */
+/* The costs are below the number of pages of an index, with any statistics and any number of rows. */
 static void costs_little(const struct planned *p) {
     char *plan;
 
@@ -416,7 +416,7 @@ static void every_statement_has_a_plan(void **state) {
             fail_msg("sql/queries/%s.sql is not in the table", sql_texts[i].name);
 }
 
-/* ---- what running them costs ---- */
+/* ---- the cost of execution ---- */
 
 static long pages(const char *args) {
     char *plan = explain("analyze, buffers, costs off, timing off", SQL_CLAIM_WALK, args);
@@ -427,7 +427,7 @@ static long pages(const char *args) {
     return found;
 }
 
-/* Somebody's long transaction keeps the dead rows from being removed. */
+/* A long transaction of another session keeps the dead rows from being removed. */
 static void the_frontier_spares_the_dead(void **state) {
     PGconn *holder = session_open(database);
     long from_scan_position, from_start;
@@ -447,8 +447,8 @@ static void the_frontier_spares_the_dead(void **state) {
     PQfinish(holder);
 }
 
-/* Updates of jobs that this session has made and not yet reported, or those of them that left the
- * indexes alone. */
+/* The updates of jobs that this session has made and not yet reported. column selects all, or those without index
+ * entries. */
 static long updates(const char *column) {
     return atol(sql(conn, "select %s from pg_stat_xact_user_tables where relname = 'job'", column));
 }

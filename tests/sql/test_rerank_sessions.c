@@ -1,4 +1,4 @@
-/* What rerank_jobs.sql does when another session is at the same rows. */
+/* rerank_jobs.sql while another session changes the same rows. */
 #include "session.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void given(const char *jobs) {
     assert_string_equal(sql(a, "begin"), "");
 }
 
-/* The id of the one job that a claim of node 2 takes. */
+/* The ID of the job that a claim of node 2 takes. */
 static int walked(PGconn *conn) {
     int rank = 0, id = 0;
 
@@ -38,7 +38,7 @@ static int walked(PGconn *conn) {
 
 #define RERANK_OF_1 "{1}", "{-5}", "{1}", "{0}", NOW
 
-/* A walk that met the job on its way would take it for the last one before the scan position. */
+/* A claim that took the moving job for the last one before the scan position would miss jobs. */
 static void a_walk_passes_by_what_is_moved(void **state) {
     (void)state;
     given("1/-5/1 wake=13:00:00; 1/-4/2 wake=13:00:00; 1/0/3");

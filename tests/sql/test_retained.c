@@ -22,7 +22,7 @@ static int class_of(long long retention) {
     return class;
 }
 
-/* Seconds of ends of keeping that go to one table. */
+/* A table gets the jobs whose retention ends within so many seconds. */
 static long long width_of(int class) {
     return (SHORTEST / 2) << 3 * class;
 }
@@ -78,7 +78,7 @@ static void every_job_has_its_time(void **state) {
     }
 }
 
-/* A class keeps jobs for two tables' time, one table's time is there to empty the fourth. */
+/* A class keeps jobs for the time of two tables. The third table is filled, and the fourth is emptied in that time. */
 static void the_longest_retention_fits(void **state) {
     (void)state;
     assert_int_equal(class_of(MOST), CLASSES - 1);
@@ -125,7 +125,7 @@ static void fill_all(void) {
         CLASSES * SLOTS - 1);
 }
 
-/* The tables that are over, and these only; once more when a table's time ended meanwhile. */
+/* The statement empties the expired tables and no others. The test repeats if another table expires in between. */
 static void only_what_is_over_is_emptied(void **state) {
     const char *over, *empty;
 
@@ -145,8 +145,7 @@ static void only_what_is_over_is_emptied(void **state) {
                         text_of("%d", CLASSES * (SLOTS - 1)));
 }
 
-/* Who reads does not wait for long behind one that is to be emptied, and nobody who finishes jobs waits at all;
- * and nothing fails. */
+/* A reader waits only briefly behind the statement that empties a table. The statement gives up without an error. */
 static void readers_are_left_alone(void **state) {
     const char *full;
 
@@ -166,7 +165,7 @@ static void readers_are_left_alone(void **state) {
     assert_string_not_equal(full_tables(), full);
 }
 
-/* Whatever tables are being emptied, and not yet committed. */
+/* Jobs finish while tables are being emptied in an open transaction. */
 static void nobody_waits_who_finishes_jobs(void **state) {
     (void)state;
     fill_all();

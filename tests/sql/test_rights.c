@@ -112,7 +112,7 @@ static void ids_of_other_queues_are_unknown(void **state) {
     assert_string_equal(sql(a, "select pgdisque.ack_jobs(array['%s'])", id), "1");
 }
 
-/* An ID among those of the tenant's own jobs does not stop the others. */
+/* An ID of another tenant in a list does not stop the change of the own jobs. */
 static void only_own_jobs_of_a_list_change(void **state) {
     const char *id = blue_id();
 

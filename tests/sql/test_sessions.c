@@ -1,4 +1,4 @@
-/* What statements do when another session is at the same rows. */
+/* Statements while another session changes the same rows. */
 #include "session.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #define LAST "32767", "9223372036854775807"
 #define NODE_1 "1111111111111111111111111111111111111111"
 #define NODE_2 "2222222222222222222222222222222222222222"
-/* add_jobs of one job of queue 1; what test.put() makes. */
+/* add_jobs with a single job of queue 1, the same as test.put() makes. */
 #define ADD(id)                                                                                      \
     id, "{@11:00:00}", "{@13:00:00}", "{NULL}", "{1}", "{60}", "{0}", "{0}", "{1}", "{NULL}", "{x}", \
         "{NULL}", "{NULL}", "{NULL}", "{NULL}"
@@ -39,7 +39,7 @@ static void expect_jobs(const char *jobs) {
     assert_string_equal(jobs_now(a), jobs);
 }
 
-/* Of the rows of a claim only the ids, because the rest is test_statements' business. */
+/* Keeps the IDs only. test_statements checks the other columns. */
 static const char *ids(const char *rows, int column) {
     char out[256] = "";
     char *copy = strdup(rows), *save = NULL;
@@ -231,7 +231,7 @@ static void a_dequeue_does_not_take_what_was_claimed(void **state) {
     expect_jobs("1/0/1 ready=12:01:00 deliveries=1 owner=1");
 }
 
-/* What it answers is what it did, to the row as the other session left it. */
+/* The statement changes the row as the other session left it, and returns this change. */
 static void working_extends_a_job_that_just_changed(void **state) {
     (void)state;
     given("1/0/1; 1/0/2");
@@ -306,7 +306,7 @@ static void readers_wait_for_nobody(void **state) {
 
 #define DYING "1/0/1 deliveries=2 attempts=2 owner=1"
 
-/* The watcher of the lease and whoever came upon the job both bury it: it dies once. */
+/* The server that watches the lease and a server that finds the job both end it. It dies once. */
 static void two_burials_are_one(void **state) {
     (void)state;
     given(DYING);
@@ -320,7 +320,7 @@ static void two_burials_are_one(void **state) {
     assert_string_equal(sql(a, "select test.dead()"), "1/0/1 died=12:00:00 deliveries=2 attempts=2");
 }
 
-/* Who works on it still has said so, at another server. */
+/* The worker has sent WORKING to another server. */
 static void working_keeps_a_job_from_its_grave(void **state) {
     (void)state;
     given(DYING);
@@ -408,7 +408,7 @@ static void begin_with_one_key(const char *until) {
     assert_true(waits_for_lock(b));
 }
 
-/* The other one finds nobody in its snapshot, and sees who it was when it asks again. */
+/* The second session has no owner of the key in its snapshot. It sees the owner when it asks again. */
 static void a_key_is_taken_once(void **state) {
     (void)state;
     begin_with_one_key("{NULL}");
@@ -526,7 +526,7 @@ static const char *fire(PGconn *conn, const char *id) {
     return call(conn, SQL_FIRE_SCHEDULES, params);
 }
 
-/* Nobody waits for who fires, and nobody fires again what was fired. */
+/* A session does not wait for the session that fires, and does not fire the same tick again. */
 static void a_tick_is_fired_once(void **state) {
     (void)state;
     given("");
@@ -553,7 +553,7 @@ static PGconn *open_one(const char *database) {
     return conn;
 }
 
-/* Anew for every test: one that failed may have left a transaction open. */
+/* Each test has new sessions, because a failed test may leave a transaction open. */
 static int open_sessions(void **state) {
     static const char *database;
 

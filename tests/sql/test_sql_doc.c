@@ -1,4 +1,4 @@
-/* The examples of doc/sql.md: each does what the document says. */
+/* Runs the examples of doc/sql.md and compares their results with the document. */
 #include "session.h"
 
 #include <stdio.h>

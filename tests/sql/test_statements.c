@@ -1,4 +1,4 @@
-/* What every statement of sql/queries/ answers and does, alone in the database. */
+/* The result and the effect of each statement of sql/queries/, in a session without others. */
 #include "session.h"
 
 #include <stdio.h>
@@ -88,7 +88,7 @@ static int highest_param(const char *text, const char *stop) {
     return highest;
 }
 
-/* The header is what the C code is written against. */
+/* The C code relies on the header of a statement. */
 static void every_header_names_all_parameters(void **state) {
     (void)state;
     for (int i = 0; i < SQL_COUNT; i++) {
@@ -121,7 +121,7 @@ static void every_header_names_all_columns(void **state) {
     }
 }
 
-/* Not the time at which its transaction began. */
+/* The clock statement does not return the time at which its transaction began. */
 static void clock_goes_on(void **state) {
     char *first;
 
@@ -135,7 +135,7 @@ static void clock_goes_on(void **state) {
     free(first);
 }
 
-/* Whatever the database says for its other users. */
+/* The server's sessions have their own settings, also if the database has others by default. */
 static void settings_of_a_session_hold(void **state) {
     static const char *const wanted[][2] = {
         { "transaction_isolation", "read committed" },

@@ -12,7 +12,7 @@ static PGconn *owner, *mallory;
 
 /* ---- a hostile role ---- */
 
-/* What it may do is what every role may before Postgres 15. */
+/* mallory has the rights that every role has before Postgres 15. */
 static void make_mallory(const char *conninfo) {
     owner = postgres_connect(conninfo);
     sql(owner, "do $$ begin create role mallory login; exception when duplicate_object then null; end $$");
@@ -55,7 +55,7 @@ static void lay_traps(void) {
     }
 }
 
-/* text without what pins the search_path: as it was run by versions that did not. */
+/* The text without the settings of search_path, as earlier versions ran it. */
 static const char *unpinned(const char *text) {
     char *copy = strdup(text), *at;
     const char *kept;
@@ -69,7 +69,7 @@ static const char *unpinned(const char *text) {
     return kept;
 }
 
-/* ---- what has to hold ---- */
+/* ---- required properties ---- */
 
 static void nothing_of_mallorys_ran(void) {
     assert_string_equal(sql(owner, "select who, what from public.loot"), "");
@@ -80,7 +80,7 @@ static void nothing_depends_on_others(void) {
     assert_string_equal(sql(owner, "%s", sql_migrate_trust), "");
 }
 
-/* As an application and a superuser who looks. */
+/* Runs all functions as an application, and as a superuser who reads the tables. */
 static void everything_is_used(void) {
     static const char *const uses[] = {
         "select * from pgdisque.add_job('q', 'x', retry => 30, backoff => 2)",
@@ -168,7 +168,7 @@ static void what_stays_captured_is_refused(void **state) {
     assert_string_equal(refusal(), "");
 }
 
-/* Not even internal functions look names up where their caller says. */
+/* No function, internal ones included, finds names by the search_path of its caller. */
 static void functions_are_pinned_or_bound(void **state) {
     (void)state;
     make_mallory(postgres_conninfo(&pg, NULL));
@@ -240,7 +240,7 @@ static void what_others_have_put_there_is_refused(void **state) {
     }
 }
 
-/* ---- who is trusted ---- */
+/* ---- trusted roles ---- */
 
 static const char *refusal_as(const char *role) {
     PGconn *conn = postgres_connect(text_of("%s user=%s", postgres_conninfo(&pg, PQdb(owner)), role));
@@ -258,7 +258,7 @@ static void roles_of_the_owner_are_trusted(void **state) {
     done(owner, text_of("grant create on database %s to keeper", PQdb(owner)));
     assert_string_equal(refusal_as("keeper"), "");
     assert_string_equal(refusal_as("member"), "");
-    /* A superuser is a member of all roles, and trusts none for that. */
+    /* A superuser is a member of all roles. This alone makes no role trusted. */
     is_refused("schema pgdisque belongs to role keeper");
     assert_non_null(strstr(refusal_as("served"), "schema pgdisque belongs to role keeper"));
     done(owner, "grant pgdisque_server to served");

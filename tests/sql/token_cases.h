@@ -3,7 +3,7 @@
 
 #include "session.h"
 
-/* Of statement_cases.h: jobs that are named with the tokens of their deliveries. */
+/* Part of statement_cases.h: commands that name jobs with the tokens of their deliveries. */
 
 /* 1: leased, delivered for the first time. 2: for the fourth. 3: its lease is over. 4: never delivered.
  * 5: expired. 6: delayed. */

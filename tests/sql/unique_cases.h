@@ -3,9 +3,9 @@
 
 #include "session.h"
 
-/* Of statement_cases.h: jobs with keys. */
+/* Part of statement_cases.h: jobs with keys. */
 
-/* Jobs with keys, and keys without a job: one for an hour to come, one until now. */
+/* Jobs with keys, and two keys without a job: the first is held for another hour, the second until now. */
 #define UNIQUE_KEYS                                                                                 \
     "update pgdisque.job set unique_key = case when id = 2 then 'expired' else 'alive' end::bytea " \
     "where id in (1, 2, 3); "                                                                       \

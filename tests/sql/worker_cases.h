@@ -3,10 +3,10 @@
 
 #include "session.h"
 
-/* Of statement_cases.h: who has which jobs. */
+/* Part of statement_cases.h: jobs and their workers. */
 
-/* Of queue 1: 1 and 2 are anna's, 3 is nobody's by name, 4 was anna's and is queued, 5 has expired, 6 is bert's
- * for ever. In queue 2: 7 is anna's by SQL, 8 hers by node 3. */
+/* In queue 1 anna has jobs 1 and 2. Job 3 has no worker's name. Job 4 was anna's and is queued. Job 5 has expired. bert
+ * has job 6, without an end of the lease. In queue 2 anna has job 7 by SQL, and job 8 by node 3. */
 #define WORKER_JOBS                                              \
     "1/0/1 ready=12:00:30 deliveries=1 owner=3; "                \
     "1/0/2 ready=12:00:40 deliveries=1 owner=3; "                \

@@ -6,7 +6,7 @@
  * them, because a server that root starts becomes another user.
  */
 
-/* The path of a file of a certificate; what is "crt" or "key". It lives until the process ends. */
+/* The path of a file of a certificate. what is "crt" or "key". The path lives until the process ends. */
 const char *certificate_path(const char *name, const char *what);
 
 /* Makes an authority, which signs itself. */

@@ -1,4 +1,4 @@
-/* What the doctor says. */
+/* The reports of the doctor. */
 #include "consult.h"
 
 #include <stdarg.h>

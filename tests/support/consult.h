@@ -3,7 +3,7 @@
 
 #include "fixture.h"
 
-/* What the doctor says: to a client, and on the command line. */
+/* The reports of the doctor: to a client, and on the command line. */
 
 /* Does DOCTOR LINES have a line that begins so, "severity check ", and contains the text? */
 bool finds(redisContext *c, const char *begin, const char *text);
@@ -11,7 +11,7 @@ bool finds(redisContext *c, const char *begin, const char *text);
 int complaints(redisContext *c);
 /* For tests that fail. */
 void show_findings(redisContext *c);
-/* pgdisque doctor with these words after it, up to NULL: its exit status. What it prints is in *out until the next
+/* Runs `pgdisque doctor` with these arguments, up to NULL. Returns the exit status. *out is the output, until the next
  * call. */
 int doctor_line_run(const char **out, ...) __attribute__((sentinel));
 /* The same of pgdisque health. */

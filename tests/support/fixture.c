@@ -1,4 +1,4 @@
-/* What the integration suites share: set-up, asking, comparing. */
+/* Shared parts of the integration suites: set-up, commands, comparisons. */
 #include "fixture.h"
 
 #include <arpa/inet.h>

@@ -16,11 +16,8 @@
 #include "wait.h"
 #include "wire.h"
 
-/*
- * What the integration suites share: one Postgres for the program, one server
- * on an empty database of it, and short ways of asking and comparing. Every
- * test uses queue names of its own, so that tests do not see each other's jobs.
- */
+/* The integration suites share these. A program has one Postgres, and one server on an empty database of it. Every test
+ * uses queue names of its own, so that tests do not see each other's jobs. */
 extern struct postgres pg;
 extern struct server server;
 
@@ -44,8 +41,8 @@ int run_suite(const char *name, const struct CMUnitTest *tests, size_t count, CM
             fail_msg("never became true: %s", #cond); \
     } while (0)
 
-/* Fails the test when cond stops being true before ms are over; slow machines
- * get no more. For what must not happen; keep ms small. */
+/* Fails the test if cond becomes false before ms are over. A slow machine gets no more time. Use it for events that
+ * must not happen, with a small ms. */
 #define HOLDS_FOR(ms, cond)                                                \
     do {                                                                   \
         for (int64_t hold_end_ = now_ms() + (ms); now_ms() < hold_end_;) { \
@@ -67,7 +64,7 @@ const char *next_reply(redisContext *c);
 void later(redisContext *c, const char *fmt, ...);
 /* Asks, and fails the test when the reply is not exactly want. */
 void expect(redisContext *c, const char *want, const char *fmt, ...);
-/* Compares a reply's beginning; for errors, whose code is what counts. */
+/* Compares the beginning of a reply, for errors, of which only the code matters. */
 void expect_start(redisContext *c, const char *want, const char *fmt, ...);
 /* The next reply must be exactly want. */
 void expect_next(redisContext *c, const char *want);

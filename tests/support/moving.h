@@ -19,7 +19,7 @@ void moving_must(const char *subcommand, int status, const char *says, const cha
     moving_must("import", status, says, (const char *const[]){ __VA_ARGS__, NULL })
 #define EXPORT(status, says, ...) \
     moving_must("export", status, says, (const char *const[]){ __VA_ARGS__, NULL })
-/* What the last one printed. */
+/* The output of the last import or export. */
 const char *moving_log(void);
 /* Kills a run after so many microseconds: its exit status, 0 when it was faster. */
 int moving_kill(const char *subcommand, const char *const *words, unsigned after_us);

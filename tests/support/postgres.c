@@ -90,7 +90,7 @@ static void make_template(const char *dir) {
         die("%s: %s", dir, strerror(errno));
 }
 
-/* Suites run side by side: the first one makes the template, the others wait. */
+/* Suites run at the same time. The first one makes the template, and the others wait. */
 static const char *template_dir(void) {
     static char dir[PATH_SIZE];
     char lock[PATH_SIZE];

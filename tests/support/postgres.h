@@ -20,20 +20,20 @@ struct postgres {
 
 /* Makes the cluster and starts it; returns when it takes connections. */
 void postgres_start(struct postgres *pg);
-/* A cluster that is no copy of one that others have. */
+/* Starts a cluster of its own, and no copy of the shared template. */
 void postgres_start_new(struct postgres *pg);
 /* The same in two steps: lines for postgresql.conf may come in between, and postgres_resume() starts it. */
 void postgres_make(struct postgres *pg);
 void postgres_set(struct postgres *pg, const char *lines);
-/* A base backup of one that is running, with a log of its own; not started. */
+/* Makes a base backup of a running cluster, with a log of its own. Does not start it. */
 void postgres_back_up(const struct postgres *pg, struct postgres *copy);
 /* Starts it again after postgres_stop(). */
 void postgres_resume(struct postgres *pg);
-/* Fast shutdown; or, when at_once, the immediate one that needs recovery. */
+/* A fast shutdown. With at_once an immediate shutdown, after which Postgres needs recovery. */
 void postgres_stop(struct postgres *pg, bool at_once);
 
-/* The path of one of its programs, which lives until the process ends; and how a program of our own gets
- * at its files: as its user. */
+/* The path of a program of Postgres, which lives until the process ends. The second function runs our own program as
+ * the user of Postgres, so that the program can open the files of Postgres. */
 const char *postgres_program(const char *name);
 void postgres_run(const struct postgres *pg, const char *const *argv);
 
@@ -43,8 +43,8 @@ const char *postgres_conninfo(struct postgres *pg, const char *name);
 
 /* A connection, or the test ends. */
 PGconn *postgres_connect(const char *conninfo);
-/* Runs statements; the first column of the last one's first row, which the caller
- * frees, or NULL. An error ends the test. */
+/* Runs statements. Returns the first column of the first row of the last result, or NULL. The caller frees it. An error
+ * ends the test. */
 char *postgres_query(const char *conninfo, const char *sql);
 /* The same for whole numbers. */
 long long postgres_number(const char *conninfo, const char *sql);

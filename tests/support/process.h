@@ -24,8 +24,7 @@ const char *forever(const char *text);
 /* This process' own directory under $TMPDIR or /tmp; everybody may pass through it. */
 const char *scratch_dir(void);
 
-/* The directory shared by all processes of one test run: $PGDISQUE_TEST_DIR, or
- * the scratch directory. */
+/* The directory that all processes of a test run share: $PGDISQUE_TEST_DIR, or the scratch directory. */
 const char *run_dir(void);
 
 struct spawn {
@@ -45,7 +44,7 @@ bool has_ended(pid_t pid, int *status);
 /* spawn() and wait_exit() that must succeed. */
 void run_command(const struct spawn *s);
 
-/* Who runs Postgres when we are root; 0 when we are not. */
+/* The user that runs Postgres if the test runs as root, or 0. */
 uid_t unprivileged_uid(gid_t *gid);
 
 /* Prints the last bytes of a file to stderr, each line marked with its name. */

@@ -42,8 +42,8 @@ static bool port_is_free(int port) {
 int server_free_port(void) {
     static unsigned next;
 
-    /* Programs that run at the same time take their ports one after the other, too: a port that is free
-     * now may not be a moment later. */
+    /* Programs that run at the same time take their ports in turn, because a port that is free now may be taken a
+     * moment later. */
     if (!next)
         next = (unsigned)getpid() * MAX_SERVERS;
     for (int i = 0; i < PORTS; i++) {

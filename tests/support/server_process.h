@@ -6,10 +6,8 @@
 
 #include "process.h"
 
-/*
- * A pgdisque process under test, on a port of its own. The program is
- * $PGDISQUE, or ./pgdisque, or the one in the repository of this test.
- */
+/* A pgdisque process under test, on a port of its own. The program is $PGDISQUE, or ./pgdisque, or the program of this
+ * repository. */
 #define SERVER_MAX_OPTIONS 24
 
 struct server {
@@ -25,7 +23,7 @@ struct server {
 /* Where the program is. */
 const char *server_program(void);
 
-/* One on which nobody listens, for any program. */
+/* A port on which no program listens. */
 int server_free_port(void);
 
 /* Picks a port and a directory, and starts it on that database; returns when it
@@ -46,7 +44,7 @@ void server_kill(struct server *s);
 /* Is the process still there? Reaps it when not. */
 bool server_running(struct server *s);
 
-/* What PING answers on a new connection: the first line, or "" when nothing does. */
+/* Sends PING on a new connection. Returns the first line of the reply, or "" without a reply. */
 const char *server_ping(const struct server *s);
 
 /* Bytes of memory it has resident. */

@@ -44,7 +44,7 @@ int company_part(void **state) {
     return 0;
 }
 
-/* ---- who is there ---- */
+/* ---- the nodes ---- */
 
 static redisReply *hello(redisContext *c) {
     redisReply *r = redisCommand(c, "HELLO");

@@ -3,10 +3,8 @@
 
 #include "fixture.h"
 
-/*
- * Several servers on the fixture's database: that of the fixture, and two more. Tests that end one of
- * them leave it to the next to bring it back.
- */
+/* Several servers on the fixture's database: the fixture's, and two more. A test may end a server. The next test that
+ * needs the server starts it again. */
 #define SERVERS 3
 
 extern struct server *const group_size[SERVERS];
@@ -17,7 +15,7 @@ extern redisContext *at[SERVERS];
 int company_gather(void **state);
 int company_part(void **state);
 
-/* The servers that HELLO lists, and the priority of one of them, or "none". */
+/* The number of servers that HELLO lists, and the priority of a server, or "none". */
 size_t hello_count(redisContext *c);
 const char *hello_priority(redisContext *c, const char *node_id);
 /* CLUSTER MYID, without its quotes; valid for good. */
@@ -27,7 +25,7 @@ const char *node_line(redisContext *c, const char *id);
 
 /* Starts GETJOB at a server, and returns when the client waits there, or has got something already. */
 void wait_at(int n, struct wire *w, const char *queue);
-/* The client at n gets the job now, sooner or later; its id. It must be this one. */
+/* The client at n gets a job and checks that it is this one. Returns the ID. */
 void expect_job_at(int n, const char *queue, const char *id);
 
 /* Do all servers give the same figures, and is the queue as long everywhere? */

@@ -129,7 +129,7 @@ static void print_bytes(FILE *f, const char *hex) {
     PQfreemem(bytes);
 }
 
-/* Of a time of the day that the notation is about, only the time. */
+/* Prints the time of day without the date if the date is DAY. */
 static void print_time(FILE *f, const char *value) {
     size_t day = strlen(DAY " "), zone = strlen("+00");
 

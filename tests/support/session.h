@@ -5,15 +5,14 @@
 #include "sql_gen.h"
 
 /*
- * What the SQL suites share: connections that are set up like the server's, and
- * a notation for times, jobs and results that fits into one line.
+ * The SQL suites share these: connections that are set up as the server's, and a notation for times, jobs and results
+ * in a single line.
  *
- * Times are times of the day DAY. In parameters "@12:00:05" is one; in results
- * and jobs it is 12:00:05 alone. Every test's now is noon.
+ * Times are times of the day DAY: "@12:00:05" in parameters, and 12:00:05 in results and jobs. Every test's time is
+ * noon.
  *
- * A job is "queue/rank/id" and what differs from a queued job with ready=11:00:00
- * expires=13:00:00 retry=60 replicate=1 body=x; jobs are separated by "; ":
- * "1/0/7; 1/0/8 ready=12:01:00 owner=3 deliveries=1".
+ * A job is "queue/rank/id" and its differences from a queued job with ready=11:00:00 expires=13:00:00 retry=60
+ * replicate=1 body=x. A list of jobs is separated by "; ": "1/0/7; 1/0/8 ready=12:01:00 owner=3 deliveries=1".
  */
 #define DAY "2030-01-01"
 #define NOW "@12:00:00"

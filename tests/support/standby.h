@@ -3,10 +3,8 @@
 
 #include "postgres.h"
 
-/*
- * A primary and a standby that streams from it: both are throwaway Postgres. The primary waits
- * for the standby, which is called "one", only when it is told to.
- */
+/* A primary and a standby that streams from it. Both are throwaway Postgres. The name of the standby is "one". The
+ * primary waits for it only after primary_waits_for(). */
 #define STANDBY_NAME "one"
 
 void primary_start(struct postgres *primary);
@@ -14,13 +12,13 @@ void primary_start(struct postgres *primary);
 void standby_start(struct postgres *standby, struct postgres *primary);
 /* The standby becomes a primary; returns when it takes writes. */
 void standby_promote(struct postgres *standby);
-/* Whom commits wait for, as in synchronous_standby_names; returns when that is in force. */
+/* Sets synchronous_standby_names, and returns when the setting is in force. */
 void primary_waits_for(struct postgres *primary, const char *names);
 bool primary_streams(struct postgres *primary);
 /* Returns when the standby shows all that the primary has committed. */
 void standby_catches_up(struct postgres *primary);
 
-/* The process on the primary that sends to the standby; 0: none does. */
+/* The process of the primary that sends to the standby, or 0. */
 pid_t walsender(struct postgres *primary);
 
 /* Returns after the process has stopped. Until SIGCONT, commits wait for the standby. */

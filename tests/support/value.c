@@ -15,7 +15,7 @@ struct cursor {
     const char *data;
     size_t pos;
     size_t len;
-    bool broken; /* not RESP, whatever follows */
+    bool broken; /* not RESP; further bytes do not change this */
 };
 
 static bool take_line(struct cursor *c, const char **line, size_t *len) {

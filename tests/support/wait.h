@@ -20,8 +20,7 @@ int64_t patience(int64_t ms);
 /* Gives the processor away for a moment between two looks at a condition. */
 void pause_briefly(void);
 
-/* Looks at cond until it is true or ms are over; the value says which. The deadline moves with the load, so
- * a machine that gets busy meanwhile gives more time. */
+/* Tests cond until it is true or ms are over. The value is the last result of cond. Load makes the deadline longer. */
 #define WAIT_UNTIL(cond, ms)                                                  \
     ({                                                                        \
         int64_t wait_begin_ = now_ms();                                       \

@@ -17,7 +17,7 @@ struct wire {
     bool eof;
 };
 
-/* Connects to 127.0.0.1; false when nobody listens. */
+/* Connects to 127.0.0.1. False if no server listens there. */
 bool wire_try_open(struct wire *w, int port);
 /* The same for any host; the test ends when it cannot. */
 void wire_open(struct wire *w, const char *host, int port);
@@ -33,16 +33,16 @@ bool wire_command(struct wire *w, int argc, const char *const *argv, const size_
 /* The same from a list of words; NULL at the end. */
 bool wire_words(struct wire *w, const char *first, ...) __attribute__((sentinel));
 
-/* Takes what has arrived by now; the value is how many bytes are waiting. */
+/* Reads the bytes that have arrived. Returns the number of bytes that wait in the buffer. */
 size_t wire_pending(struct wire *w);
 /* Waits for that many bytes, at most ms (before patience). */
 bool wire_wait_bytes(struct wire *w, size_t count, int ms);
 /* Has the peer closed, with nothing left to read? Waits at most ms for it. */
 bool wire_wait_eof(struct wire *w, int ms);
-/* One line without its CRLF, cut to size; false when none came in ms. */
+/* Reads a line without its CRLF, cut to size. False if no line came within ms. */
 bool wire_read_line(struct wire *w, char *line, size_t size, int ms);
 
-/* One reply. */
+/* A reply. */
 struct value {
     char type;        /* the first byte on the wire: + - : $ * % ~ > _ # , ( */
     bool null;        /* $-1, *-1, _ */
@@ -53,8 +53,7 @@ struct value {
     size_t count;
 };
 
-/* Takes the next reply, waiting at most ms; NULL when none came whole or it is
- * not RESP. */
+/* Reads the next reply within ms. NULL if the reply did not come whole, or is not RESP. */
 struct value *wire_reply(struct wire *w, int ms);
 void value_free(struct value *v);
 /* For messages: +OK :1 "bulk" nil [a b]; the caller frees it. */
