@@ -80,9 +80,8 @@
 #define READY_US (10 * US_PER_S)
 
 static struct op *const operations[] = {
-#define OP(name, phase) &op_##name,
+#define OP_WITH(name, statement, phase, conn) &op_##name,
 #include "batch/operations.def"
-#undef OP
     NULL,
 };
 

@@ -139,17 +139,8 @@ static bool health_claim_again(struct task *t, bool unknown) {
     return true;
 }
 
-struct op op_health_claim = {
-    .name = "health_claim",
-    .takes = true,
-    .stmt = SQL_CLAIM_KEYS,
-    .conn = CONN_WRITE,
-    .begin = take_begin_keys,
-    .encode = claim_encode,
-    .done = claim_done,
-    .fail = health_claim_fail,
-    .again = health_claim_again,
-};
+OPERATION(health_claim, .takes = true, .begin = take_begin_keys, .encode = claim_encode, .done = claim_done,
+          .fail = health_claim_fail, .again = health_claim_again);
 
 static void claim(void) {
     health.claim = (struct task){ .op = &op_health_claim, .rows = 1 };

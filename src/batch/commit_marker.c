@@ -115,15 +115,8 @@ static void commit_marker_find_fail(struct task *t, const struct op_error *err) 
     commit_marker_tell(NULL);
 }
 
-struct op op_find_commits = {
-    .name = "find_commits",
-    .stmt = SQL_FIND_COMMITS,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = commit_marker_find_encode,
-    .done = commit_marker_find_done,
-    .fail = commit_marker_find_fail,
-};
+OPERATION(find_commits, .alone = true, .encode = commit_marker_find_encode, .done = commit_marker_find_done,
+          .fail = commit_marker_find_fail);
 
 /* ---- deletion ---- */
 
@@ -165,11 +158,5 @@ static void commit_marker_forget_done(struct task **tasks, size_t count, const P
     txns.forgotten = txns.forgetting;
 }
 
-struct op op_forget_commits = {
-    .name = "forget_commits",
-    .stmt = SQL_FORGET_COMMITS,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = commit_marker_forget_encode,
-    .done = commit_marker_forget_done,
-};
+OPERATION(forget_commits, .alone = true, .encode = commit_marker_forget_encode,
+          .done = commit_marker_forget_done);

@@ -30,10 +30,4 @@ static void dead_rows_dead_done(struct task **tasks, size_t count, const PGresul
     dead.counters = row_int8(rows, 0, COL_DEAD_ROWS_COUNTERS);
 }
 
-struct op op_dead_rows = {
-    .name = "dead_rows",
-    .stmt = SQL_DEAD_ROWS,
-    .conn = CONN_READ,
-    .alone = true,
-    .done = dead_rows_dead_done,
-};
+OPERATION(dead_rows, .alone = true, .done = dead_rows_dead_done);

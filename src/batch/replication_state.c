@@ -48,13 +48,7 @@ static void standbys_done(struct task **tasks, size_t count, const PGresult *row
     standbys.fsync = row_bool(rows, 0, COL_STANDBYS_FSYNC);
 }
 
-struct op op_standbys = {
-    .name = "standbys",
-    .stmt = SQL_STANDBYS,
-    .conn = CONN_READ,
-    .alone = true,
-    .done = standbys_done,
-};
+OPERATION(standbys, .alone = true, .done = standbys_done);
 
 /* ---- INFO ---- */
 

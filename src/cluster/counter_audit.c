@@ -151,11 +151,4 @@ static void count_done(struct task **tasks, size_t count, const PGresult *rows) 
     }
 }
 
-struct op op_count_queues = {
-    .name = "count_queues",
-    .stmt = SQL_COUNT_QUEUES,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = count_encode,
-    .done = count_done,
-};
+OPERATION(count_queues, .alone = true, .encode = count_encode, .done = count_done);

@@ -36,22 +36,9 @@ static void beat_done(struct task **tasks, size_t count, const PGresult *rows) {
     told = node_self()->leaving;
 }
 
-struct op op_beat_node = {
-    .name = "beat_node",
-    .stmt = SQL_BEAT_NODE,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = beat_encode,
-    .done = beat_done,
-};
+OPERATION(beat_node, .alone = true, .encode = beat_encode, .done = beat_done);
 
-struct op op_leave_node = {
-    .name = "leave_node",
-    .stmt = SQL_LEAVE_NODE,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = self_encode,
-};
+OPERATION(leave_node, .alone = true, .encode = self_encode);
 
 static void once(struct task *t) {
     if (t->state == TASK_IDLE)
@@ -92,12 +79,5 @@ static void node_row_forget_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-struct op op_forget_node = {
-    .name = "forget_node",
-    .stmt = SQL_FORGET_NODE,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = node_row_forget_encode,
-    .done = node_row_forget_done,
-    .fail = node_row_forget_fail,
-};
+OPERATION(forget_node, .alone = true, .encode = node_row_forget_encode, .done = node_row_forget_done,
+          .fail = node_row_forget_fail);

@@ -145,15 +145,8 @@ static void peer_queues_find_fail(struct task *t, const struct op_error *err) {
     find_ended();
 }
 
-struct op op_find_queues = {
-    .name = "find_queues",
-    .stmt = SQL_FIND_QUEUES,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = peer_queues_find_encode,
-    .done = peer_queues_find_done,
-    .fail = peer_queues_find_fail,
-};
+OPERATION(find_queues, .alone = true, .encode = peer_queues_find_encode, .done = peer_queues_find_done,
+          .fail = peer_queues_find_fail);
 
 /* ---- all queues ---- */
 
@@ -191,14 +184,7 @@ static void peer_queues_look_fail(struct task *t, const struct op_error *err) {
     look_end();
 }
 
-struct op op_look_queues = {
-    .name = "look_queues",
-    .stmt = SQL_LOAD_QUEUES,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .done = peer_queues_look_done,
-    .fail = peer_queues_look_fail,
-};
+OPERATION(look_queues, .alone = true, .done = peer_queues_look_done, .fail = peer_queues_look_fail);
 
 /* ---- queues without a message ---- */
 
@@ -266,14 +252,7 @@ static void page_done(struct task **tasks, size_t count, const PGresult *rows) {
         page.cursor = PQntuples(rows) < PAGE_QUEUES ? 0 : last;
 }
 
-struct op op_page_queues = {
-    .name = "page_queues",
-    .stmt = SQL_PAGE_QUEUES,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = peer_queues_page_encode,
-    .done = page_done,
-};
+OPERATION(page_queues, .alone = true, .encode = peer_queues_page_encode, .done = page_done);
 
 /* ---- leases that peers ended ---- */
 
@@ -342,15 +321,7 @@ static void adopt_fail(struct task *t, const struct op_error *err) {
 }
 
 /* Uses the read connection, because it reads the whole table and must not delay writes. */
-struct op op_inherit_leases = {
-    .name = "inherit_leases",
-    .stmt = SQL_INHERIT_LEASES,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = adopt_encode,
-    .done = adopt_done,
-    .fail = adopt_fail,
-};
+OPERATION(inherit_leases, .alone = true, .encode = adopt_encode, .done = adopt_done, .fail = adopt_fail);
 
 /* ---- items ---- */
 

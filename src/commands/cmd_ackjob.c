@@ -77,19 +77,8 @@ static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
         end_ack(REQ_OF_TASK(tasks[i]));
 }
 
-struct op op_ack_jobs = {
-    .name = "ack_jobs",
-    .stmt = SQL_ACK_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = ack_begin,
-    .encode = job_ids_encode,
-    .done = ack_done,
-    .fail = job_ids_fail,
-    .again = job_ids_again,
-    .shares = true,
-    .answer_lost = job_ids_removed,
-};
+OPERATION(ack_jobs, .names_jobs = true, .begin = ack_begin, .encode = job_ids_encode, .done = ack_done,
+          .fail = job_ids_fail, .again = job_ids_again, .shares = true, .answer_lost = job_ids_removed);
 
 static void ack_tokens_begin(struct params *p) {
     params_set_time(p, 4, clock_db());
@@ -100,19 +89,9 @@ static void ack_tokens_encode(struct params *p, struct task *t) {
     job_ids_encode_tokens(p, 3, t);
 }
 
-struct op op_ack_tokens = {
-    .name = "ack_tokens",
-    .stmt = SQL_ACK_TOKENS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = ack_tokens_begin,
-    .encode = ack_tokens_encode,
-    .done = ack_done,
-    .fail = job_ids_fail,
-    .again = job_ids_again,
-    .shares = true,
-    .answer_lost = job_ids_removed,
-};
+OPERATION(ack_tokens, .names_jobs = true, .begin = ack_tokens_begin, .encode = ack_tokens_encode,
+          .done = ack_done, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
+          .answer_lost = job_ids_removed);
 
 /* ---- jobs that may be retained ---- */
 
@@ -166,19 +145,9 @@ static void retain_lost(struct task *t) {
     retained_recall(REQ_OF_TASK(t));
 }
 
-struct op op_retain_jobs = {
-    .name = "retain_jobs",
-    .stmt = SQL_RETAIN_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = retain_begin,
-    .encode = retain_encode,
-    .done = retain_done,
-    .fail = job_ids_fail,
-    .again = job_ids_again,
-    .shares = true,
-    .answer_lost = retain_lost,
-};
+OPERATION(retain_jobs, .names_jobs = true, .begin = retain_begin, .encode = retain_encode,
+          .done = retain_done, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
+          .answer_lost = retain_lost);
 
 /* ---- commands ---- */
 

@@ -151,25 +151,15 @@ static bool requeue_again(struct task *t, bool unknown) {
 
     if (!unknown)
         return true;
-    if (t->op != &op_requeue_again)
+    if (t->op != &op_requeue_jobs_again)
         note_unleased(REQ_OF_TASK(t));
-    t->op = &op_requeue_again;
+    t->op = &op_requeue_jobs_again;
     ids->lost_us = clock_db();
     return true;
 }
 
-struct op op_requeue_jobs = {
-    .name = "requeue_jobs",
-    .stmt = SQL_REQUEUE_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = requeue_begin,
-    .encode = requeue_encode,
-    .done = requeue_done,
-    .fail = job_ids_fail,
-    .again = requeue_again,
-    .answer_lost = job_ids_unknown,
-};
+OPERATION(requeue_jobs, .names_jobs = true, .begin = requeue_begin, .encode = requeue_encode,
+          .done = requeue_done, .fail = job_ids_fail, .again = requeue_again, .answer_lost = job_ids_unknown);
 
 static void requeue_again_begin(struct params *p) {
     params_set_time(p, 8, clock_db());
@@ -211,18 +201,9 @@ static void requeue_again_done(struct task **tasks, size_t count, const PGresult
     requeue_ends(tasks, count);
 }
 
-struct op op_requeue_again = {
-    .name = "requeue_jobs_again",
-    .stmt = SQL_REQUEUE_JOBS_AGAIN,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = requeue_again_begin,
-    .encode = requeue_again_encode,
-    .done = requeue_again_done,
-    .fail = job_ids_fail,
-    .again = requeue_again,
-    .answer_lost = job_ids_unknown,
-};
+OPERATION(requeue_jobs_again, .names_jobs = true, .begin = requeue_again_begin,
+          .encode = requeue_again_encode, .done = requeue_again_done, .fail = job_ids_fail,
+          .again = requeue_again, .answer_lost = job_ids_unknown);
 
 struct nack_options {
     int64_t delay;
@@ -270,17 +251,8 @@ static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows
     job_ids_reply_hits(tasks, count);
 }
 
-struct op op_dequeue_jobs = {
-    .name = "dequeue_jobs",
-    .stmt = SQL_DEQUEUE_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = job_set_now_and_node,
-    .encode = job_ids_encode,
-    .done = dequeue_done,
-    .fail = job_ids_fail,
-    .answer_lost = job_ids_leased,
-};
+OPERATION(dequeue_jobs, .names_jobs = true, .begin = job_set_now_and_node, .encode = job_ids_encode,
+          .done = dequeue_done, .fail = job_ids_fail, .answer_lost = job_ids_leased);
 
 void cmd_dequeue(struct req *r) {
     start_ids(r, &op_dequeue_jobs);
@@ -362,19 +334,12 @@ static void working_done(struct task **tasks, size_t count, const PGresult *rows
     }
 }
 
-#define WORKING_OP(variable, text, statement)        \
-    struct op variable = { .name = text,             \
-                           .stmt = statement,        \
-                           .names_jobs = true,       \
-                           .conn = CONN_WRITE,       \
-                           .begin = working_begin,   \
-                           .encode = working_encode, \
-                           .done = working_done,     \
-                           .fail = job_ids_fail,     \
-                           .answer_lost = job_ids_leased }
+#define WORKING_OP(id)                                                                  \
+    OPERATION(id, .names_jobs = true, .begin = working_begin, .encode = working_encode, \
+              .done = working_done, .fail = job_ids_fail, .answer_lost = job_ids_leased)
 
-WORKING_OP(op_working_jobs, "working_jobs", SQL_WORKING_JOBS);
-WORKING_OP(op_working_limited, "working_limited", SQL_WORKING_LIMITED);
+WORKING_OP(working_jobs);
+WORKING_OP(working_limited);
 
 /* Only a job of a queue with limits may need a slot. A queue that this server does not know may have limits. */
 static struct op *working_op(struct job_key key) {

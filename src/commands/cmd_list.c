@@ -228,19 +228,13 @@ static void list_list_fail(struct task *t, const struct op_error *err) {
     list_read_fail(t, err);
 }
 
-#define READ_OP(variable, text, statement, encoder, end, failure) \
-    struct op variable = { .name = text,                          \
-                           .stmt = statement,                     \
-                           .conn = CONN_READ,                     \
-                           .alone = true,                         \
-                           .encode = encoder,                     \
-                           .done = end,                           \
-                           .fail = failure }
+#define READ_OP(id, encoder, end, failure) \
+    OPERATION(id, .alone = true, .encode = encoder, .done = end, .fail = failure)
 
-READ_OP(op_list_first, "list_first", SQL_LIST_FIRST, list_list_encode, list_list_done, list_list_fail);
-READ_OP(op_list_last, "list_last", SQL_LIST_LAST, list_list_encode, list_list_done, list_list_fail);
-READ_OP(op_whole_first, "whole_first", SQL_WHOLE_FIRST, list_list_encode, list_list_done, list_list_fail);
-READ_OP(op_whole_last, "whole_last", SQL_WHOLE_LAST, list_list_encode, list_list_done, list_list_fail);
+READ_OP(list_first, list_list_encode, list_list_done, list_list_fail);
+READ_OP(list_last, list_list_encode, list_list_done, list_list_fail);
+READ_OP(whole_first, list_list_encode, list_list_done, list_list_fail);
+READ_OP(whole_last, list_list_encode, list_list_done, list_list_fail);
 
 /* In a client transaction a range that is larger than a page is refused, so the sizes of the rows are needed. */
 static void range_start(struct range *g) {
@@ -397,8 +391,8 @@ static void list_find_done(struct task **tasks, size_t count, const PGresult *ro
     req_end(r);
 }
 
-READ_OP(op_find_first, "find_first", SQL_FIND_FIRST, list_find_encode, list_find_done, list_read_fail);
-READ_OP(op_find_last, "find_last", SQL_FIND_LAST, list_find_encode, list_find_done, list_read_fail);
+READ_OP(find_first, list_find_encode, list_find_done, list_read_fail);
+READ_OP(find_last, list_find_encode, list_find_done, list_read_fail);
 
 void cmd_lpos(struct req *r) {
     struct list_finding *f = req_alloc(r, sizeof *f);
@@ -455,19 +449,12 @@ static void remove_answer_lost(struct task *t) {
     req_error(l->req, LIST_LOST);
 }
 
-#define REMOVE_OP(variable, text, statement)         \
-    struct op variable = { .name = text,             \
-                           .stmt = statement,        \
-                           .conn = CONN_WRITE,       \
-                           .alone = true,            \
-                           .encode = remove_encode,  \
-                           .done = remove_done,      \
-                           .fail = list_read_fail,   \
-                           .again = list_read_again, \
-                           .answer_lost = remove_answer_lost }
+#define REMOVE_OP(id)                                                                                  \
+    OPERATION(id, .alone = true, .encode = remove_encode, .done = remove_done, .fail = list_read_fail, \
+              .again = list_read_again, .answer_lost = remove_answer_lost)
 
-REMOVE_OP(op_remove_first, "remove_first", SQL_REMOVE_FIRST);
-REMOVE_OP(op_remove_last, "remove_last", SQL_REMOVE_LAST);
+REMOVE_OP(remove_first);
+REMOVE_OP(remove_last);
 
 void cmd_lrem(struct req *r) {
     struct removal *m = req_alloc(r, sizeof *m);

@@ -261,14 +261,8 @@ static void qconfig_fail(struct task *t, const struct op_error *err) {
 }
 
 /* Each request has its own statement, because a queue may be set twice in a turn. The last request counts. */
-#define SETTINGS_OP(variable, text, statement, encoder, handler) \
-    struct op variable = { .name = text,                         \
-                           .stmt = statement,                    \
-                           .conn = CONN_WRITE,                   \
-                           .alone = true,                        \
-                           .encode = encoder,                    \
-                           .done = handler,                      \
-                           .fail = qconfig_fail }
+#define SETTINGS_OP(id, encoder, handler) \
+    OPERATION(id, .alone = true, .encode = encoder, .done = handler, .fail = qconfig_fail)
 
-SETTINGS_OP(op_set_settings, "set_settings", SQL_SET_SETTINGS, qconfig_set_encode, qconfig_set_done);
-SETTINGS_OP(op_reset_settings, "reset_settings", SQL_RESET_SETTINGS, reset_encode, reset_done);
+SETTINGS_OP(set_settings, qconfig_set_encode, qconfig_set_done);
+SETTINGS_OP(reset_settings, reset_encode, reset_done);

@@ -247,15 +247,8 @@ static void running_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-struct op op_running_jobs = {
-    .name = "running_jobs",
-    .stmt = SQL_RUNNING_JOBS,
-    .conn = CONN_READ,
-    .begin = running_begin,
-    .encode = running_encode,
-    .done = running_done,
-    .fail = running_fail,
-};
+OPERATION(running_jobs, .begin = running_begin, .encode = running_encode, .done = running_done,
+          .fail = running_fail);
 
 /* ---- QSCAN ---- */
 
@@ -467,12 +460,4 @@ static void pause_fail(struct task *t, const struct op_error *err) {
 }
 
 /* Each request has its own statement, because a queue may be paused twice in a turn. The last request counts. */
-struct op op_pause_queues = {
-    .name = "pause_queues",
-    .stmt = SQL_PAUSE_QUEUES,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = pause_encode,
-    .done = pause_done,
-    .fail = pause_fail,
-};
+OPERATION(pause_queues, .alone = true, .encode = pause_encode, .done = pause_done, .fail = pause_fail);

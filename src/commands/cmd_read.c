@@ -68,15 +68,8 @@ static void read_show_done(struct task **tasks, size_t count, const PGresult *ro
     }
 }
 
-struct op op_show_jobs = {
-    .name = "show_jobs",
-    .stmt = SQL_SHOW_JOBS,
-    .conn = CONN_READ,
-    .begin = show_begin,
-    .encode = job_ids_encode,
-    .done = read_show_done,
-    .fail = read_fail,
-};
+OPERATION(show_jobs, .begin = show_begin, .encode = job_ids_encode, .done = read_show_done,
+          .fail = read_fail);
 
 /* ---- QPEEK ---- */
 
@@ -147,25 +140,10 @@ static void peek_fail(struct task *t, const struct op_error *err) {
     read_fail(t, err);
 }
 
-struct op op_peek_first = {
-    .name = "peek_first",
-    .stmt = SQL_PEEK_FIRST,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = peek_encode,
-    .done = peek_done,
-    .fail = peek_fail,
-};
+#define PEEK_OP(id) OPERATION(id, .alone = true, .encode = peek_encode, .done = peek_done, .fail = peek_fail)
 
-struct op op_peek_last = {
-    .name = "peek_last",
-    .stmt = SQL_PEEK_LAST,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = peek_encode,
-    .done = peek_done,
-    .fail = peek_fail,
-};
+PEEK_OP(peek_first);
+PEEK_OP(peek_last);
 
 /* ---- JSCAN ---- */
 
@@ -470,52 +448,10 @@ static void scan_fail(struct task *t, const struct op_error *err) {
     read_fail(t, err);
 }
 
-struct op op_scan_jobs = {
-    .name = "scan_jobs",
-    .stmt = SQL_SCAN_JOBS,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = scan_encode,
-    .done = scan_done,
-    .fail = scan_fail,
-};
+#define SCAN_OP(id) OPERATION(id, .alone = true, .encode = scan_encode, .done = scan_done, .fail = scan_fail)
 
-struct op op_scan_queue = {
-    .name = "scan_queue",
-    .stmt = SQL_SCAN_QUEUE,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = scan_encode,
-    .done = scan_done,
-    .fail = scan_fail,
-};
-
-struct op op_scan_dead = {
-    .name = "scan_dead",
-    .stmt = SQL_SCAN_DEAD,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = scan_encode,
-    .done = scan_done,
-    .fail = scan_fail,
-};
-
-struct op op_scan_queue_dead = {
-    .name = "scan_queue_dead",
-    .stmt = SQL_SCAN_QUEUE_DEAD,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = scan_encode,
-    .done = scan_done,
-    .fail = scan_fail,
-};
-
-struct op op_scan_retained = {
-    .name = "scan_retained",
-    .stmt = SQL_SCAN_RETAINED,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = scan_encode,
-    .done = scan_done,
-    .fail = scan_fail,
-};
+SCAN_OP(scan_jobs);
+SCAN_OP(scan_queue);
+SCAN_OP(scan_dead);
+SCAN_OP(scan_queue_dead);
+SCAN_OP(scan_retained);

@@ -330,14 +330,5 @@ static void rename_answer_lost(struct task *t) {
     req_answer_lost(n->req);
 }
 
-struct op op_rename_list = {
-    .name = "rename_list",
-    .stmt = SQL_RENAME_LIST,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = rename_encode,
-    .done = rename_done,
-    .fail = rename_fail,
-    .again = rename_again,
-    .answer_lost = rename_answer_lost,
-};
+OPERATION(rename_list, .alone = true, .encode = rename_encode, .done = rename_done, .fail = rename_fail,
+          .again = rename_again, .answer_lost = rename_answer_lost);

@@ -145,15 +145,6 @@ static void rerank_answer_lost(struct task *t) {
     req_answer_lost(REQ_OF_TASK(t));
 }
 
-struct op op_rerank_jobs = {
-    .name = "rerank_jobs",
-    .stmt = SQL_RERANK_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = rerank_begin,
-    .encode = rerank_encode,
-    .done = rerank_done,
-    .fail = rerank_fail,
-    .again = job_ids_again,
-    .answer_lost = rerank_answer_lost,
-};
+OPERATION(rerank_jobs, .names_jobs = true, .begin = rerank_begin, .encode = rerank_encode,
+          .done = rerank_done, .fail = rerank_fail, .again = job_ids_again,
+          .answer_lost = rerank_answer_lost);

@@ -183,25 +183,10 @@ static void schedule_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-struct op op_find_schedule = {
-    .name = "find_schedule",
-    .stmt = SQL_LIST_SCHEDULES,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .done = schedule_find_done,
-    .fail = schedule_fail,
-};
+OPERATION(find_schedule, .alone = true, .done = schedule_find_done, .fail = schedule_fail);
 
 /* Each request has its own statement, because a name may come twice in a turn. The last request counts. */
-struct op op_put_schedule = {
-    .name = "put_schedule",
-    .stmt = SQL_PUT_SCHEDULE,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = put_encode,
-    .done = put_done,
-    .fail = schedule_fail,
-};
+OPERATION(put_schedule, .alone = true, .encode = put_encode, .done = put_done, .fail = schedule_fail);
 
 /* ---- UNSCHEDULE ---- */
 
@@ -218,15 +203,8 @@ static void schedule_drop_done(struct task **tasks, size_t count, const PGresult
     req_int(REQ_OF_TASK(tasks[0]), PQntuples(rows));
 }
 
-struct op op_drop_schedule = {
-    .name = "drop_schedule",
-    .stmt = SQL_DROP_SCHEDULE,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = schedule_drop_encode,
-    .done = schedule_drop_done,
-    .fail = schedule_fail,
-};
+OPERATION(drop_schedule, .alone = true, .encode = schedule_drop_encode, .done = schedule_drop_done,
+          .fail = schedule_fail);
 
 /* ---- SCHEDULES ---- */
 
@@ -283,11 +261,4 @@ static void schedule_list_done(struct task **tasks, size_t count, const PGresult
     req_end(r);
 }
 
-struct op op_list_schedules = {
-    .name = "list_schedules",
-    .stmt = SQL_LIST_SCHEDULES,
-    .conn = CONN_READ,
-    .alone = true,
-    .done = schedule_list_done,
-    .fail = schedule_fail,
-};
+OPERATION(list_schedules, .alone = true, .done = schedule_list_done, .fail = schedule_fail);

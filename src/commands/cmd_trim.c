@@ -58,17 +58,8 @@ static void trim_set_done(struct task **tasks, size_t count, const PGresult *row
     }
 }
 
-struct op op_set_element = {
-    .name = "set_element",
-    .stmt = SQL_SET_ELEMENT,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = trim_set_encode,
-    .done = trim_set_done,
-    .fail = list_read_fail,
-    .again = list_read_again,
-    .answer_lost = trim_changed,
-};
+OPERATION(set_element, .alone = true, .encode = trim_set_encode, .done = trim_set_done,
+          .fail = list_read_fail, .again = list_read_again, .answer_lost = trim_changed);
 
 /* Jobs that a peer pushed may not be counted yet. */
 static bool may_have_elements(const struct queue *q) {
@@ -191,17 +182,8 @@ static bool trim_again(struct task *task, bool unknown) {
     return only_keeps(t) || list_read_again(task, unknown);
 }
 
-struct op op_trim_list = {
-    .name = "trim_list",
-    .stmt = SQL_TRIM_LIST,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = trim_encode,
-    .done = trim_done,
-    .fail = trim_fail,
-    .again = trim_again,
-    .answer_lost = all_trimmed,
-};
+OPERATION(trim_list, .alone = true, .encode = trim_encode, .done = trim_done, .fail = trim_fail,
+          .again = trim_again, .answer_lost = all_trimmed);
 
 /* True if the range certainly covers the list. Changes in progress may count as later than this command. */
 static bool has_nothing_to_cut(const struct trimming *t) {

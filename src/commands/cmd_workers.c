@@ -109,15 +109,8 @@ static void workers_list_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-struct op op_list_workers = {
-    .name = "list_workers",
-    .stmt = SQL_LIST_WORKERS,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = workers_list_encode,
-    .done = workers_list_done,
-    .fail = workers_list_fail,
-};
+OPERATION(list_workers, .alone = true, .encode = workers_list_encode, .done = workers_list_done,
+          .fail = workers_list_fail);
 
 /* ---- RELEASE ---- */
 
@@ -287,15 +280,8 @@ static void workers_release_fail(struct task *t, const struct op_error *err) {
     req_db_error(l->r, err);
 }
 
-struct op op_find_held = {
-    .name = "find_held",
-    .stmt = SQL_FIND_HELD,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = workers_find_encode,
-    .done = workers_find_done,
-    .fail = workers_release_fail,
-};
+OPERATION(find_held, .alone = true, .encode = workers_find_encode, .done = workers_find_done,
+          .fail = workers_release_fail);
 
 static void release_begin(struct params *p) {
     params_set_time(p, 4, clock_db());
@@ -342,13 +328,5 @@ static void workers_release_done(struct task **tasks, size_t count, const PGresu
     }
 }
 
-struct op op_release_held = {
-    .name = "release_held",
-    .stmt = SQL_RELEASE_HELD,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = release_begin,
-    .encode = workers_release_encode,
-    .done = workers_release_done,
-    .fail = workers_release_fail,
-};
+OPERATION(release_held, .names_jobs = true, .begin = release_begin, .encode = workers_release_encode,
+          .done = workers_release_done, .fail = workers_release_fail);

@@ -563,13 +563,7 @@ static void add_prune_encode(struct params *p, struct task *t) {
     params_set_int4(p, 1, PRUNE_LIMIT);
 }
 
-struct op op_prune_keys = {
-    .name = "prune_keys",
-    .stmt = SQL_PRUNE_KEYS,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = add_prune_encode,
-};
+OPERATION(prune_keys, .alone = true, .encode = add_prune_encode);
 
 void add_prune_keys(void) {
     static struct task prune = { .op = &op_prune_keys, .rows = 1 };
@@ -588,9 +582,9 @@ static struct op *add_op_of(const struct add *a) {
     if (a->if_any)
         return &op_push_if_any;
     if (add_is_unique(a))
-        return replicated ? &op_unique_replicated : &op_add_unique;
+        return replicated ? &op_add_unique_replicated : &op_add_unique;
     if (a->again)
-        return replicated ? &op_missing_replicated : &op_add_missing;
+        return replicated ? &op_add_missing_replicated : &op_add_missing;
     if (replicated)
         return &op_add_replicated;
     if (addjob_has_group(&a->opt))
@@ -622,30 +616,22 @@ static const struct op_alike add_alike = {
 };
 
 /* All these operations share the functions of a task. */
-#define ADD_OP(variable, text, ...)                        \
-    struct op variable = { .name = text,                   \
-                           .encode = add_encode,           \
-                           .fail = add_fail,               \
-                           .again = add_again,             \
-                           .answer_lost = add_answer_lost, \
-                           __VA_ARGS__ }
-#define ADD_SHARED(kind) .conn = CONN_WRITE, .commit = kind, .shares = true
-#define ADD_PLAIN .stmt = SQL_ADD_JOBS, .done = add_done
-#define ADD_MISSING .stmt = SQL_ADD_MISSING, .done = add_missing_done
-#define ADD_UNIQUE .stmt = SQL_ADD_UNIQUE, .begin = add_unique_begin, .done = add_unique_done
+#define ADD_OP(id, ...)                                                       \
+    OPERATION(id, .encode = add_encode, .fail = add_fail, .again = add_again, \
+              .answer_lost = add_answer_lost, __VA_ARGS__)
+#define ADD_SHARED(kind) .commit = kind, .shares = true
+#define ADD_UNIQUE .begin = add_unique_begin, .done = add_unique_done
 
-ADD_OP(op_add_jobs, "add_jobs", ADD_PLAIN, ADD_SHARED(COMMIT_ORDINARY), .alike = &add_alike,
-       .splittable = true);
-ADD_OP(op_add_async, "add_async", ADD_PLAIN, ADD_SHARED(COMMIT_ASYNC), .alike = &add_alike);
-ADD_OP(op_add_replicated, "add_replicated", ADD_PLAIN, ADD_SHARED(COMMIT_REPLICATED), .alike = &add_alike);
-ADD_OP(op_add_large, "add_large", ADD_PLAIN, .conn = CONN_LARGE);
-ADD_OP(op_add_divided, "add_divided", ADD_PLAIN, .conn = CONN_LARGE, .encode_from = add_encode_from);
-ADD_OP(op_add_missing, "add_missing", ADD_MISSING, ADD_SHARED(COMMIT_ORDINARY));
-ADD_OP(op_missing_replicated, "add_missing_replicated", ADD_MISSING, ADD_SHARED(COMMIT_REPLICATED));
-ADD_OP(op_add_unique, "add_unique", ADD_UNIQUE, ADD_SHARED(COMMIT_ORDINARY));
-ADD_OP(op_unique_replicated, "add_unique_replicated", ADD_UNIQUE, ADD_SHARED(COMMIT_REPLICATED));
-ADD_OP(op_push_if_any, "push_if_any", .stmt = SQL_PUSH_IF_ANY, .begin = add_if_any_begin,
-       .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
+ADD_OP(add_jobs, .done = add_done, ADD_SHARED(COMMIT_ORDINARY), .alike = &add_alike, .splittable = true);
+ADD_OP(add_async, .done = add_done, ADD_SHARED(COMMIT_ASYNC), .alike = &add_alike);
+ADD_OP(add_replicated, .done = add_done, ADD_SHARED(COMMIT_REPLICATED), .alike = &add_alike);
+ADD_OP(add_large, .done = add_done);
+ADD_OP(add_divided, .done = add_done, .encode_from = add_encode_from);
+ADD_OP(add_missing, .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
+ADD_OP(add_missing_replicated, .done = add_missing_done, ADD_SHARED(COMMIT_REPLICATED));
+ADD_OP(add_unique, ADD_UNIQUE, ADD_SHARED(COMMIT_ORDINARY));
+ADD_OP(add_unique_replicated, ADD_UNIQUE, ADD_SHARED(COMMIT_REPLICATED));
+ADD_OP(push_if_any, .begin = add_if_any_begin, .done = add_missing_done, ADD_SHARED(COMMIT_ORDINARY));
 
 /* ---- start ---- */
 

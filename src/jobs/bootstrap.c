@@ -357,21 +357,15 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
     load.on_loaded();
 }
 
-#define LOAD_OP(variable, text, statement, encoder, handler) \
-    struct op variable = { .name = text,                     \
-                           .stmt = statement,                \
-                           .conn = CONN_WRITE,               \
-                           .alone = true,                    \
-                           .encode = encoder,                \
-                           .done = handler,                  \
-                           .fail = load_fail }
+#define LOAD_OP(id, encoder, handler) \
+    OPERATION(id, .alone = true, .encode = encoder, .done = handler, .fail = load_fail)
 
-LOAD_OP(op_load_clock, "load_clock", SQL_CLOCK, bootstrap_clock_encode, bootstrap_clock_done);
-LOAD_OP(op_load_secret, "load_secret", SQL_LOAD_SECRET, NULL, secret_done);
-LOAD_OP(op_prune_nodes, "prune_nodes", SQL_PRUNE_NODES, bootstrap_prune_encode, NULL);
-LOAD_OP(op_register_node, "register_node", SQL_REGISTER_NODE, register_encode, register_done);
-LOAD_OP(op_load_nodes, "load_nodes", SQL_LOAD_NODES, NULL, nodes_done);
-LOAD_OP(op_load_queues, "load_queues", SQL_LOAD_QUEUES, NULL, queues_done);
-LOAD_OP(op_load_leases, "load_leases", SQL_LOAD_LEASES, now_encode, leases_done);
-LOAD_OP(op_load_dead, "load_dead", SQL_LOAD_DEAD, NULL, bootstrap_dead_done);
-LOAD_OP(op_load_counts, "load_counts", SQL_LOAD_COUNTS, now_encode, counts_done);
+LOAD_OP(load_clock, bootstrap_clock_encode, bootstrap_clock_done);
+LOAD_OP(load_secret, NULL, secret_done);
+LOAD_OP(prune_nodes, bootstrap_prune_encode, NULL);
+LOAD_OP(register_node, register_encode, register_done);
+LOAD_OP(load_nodes, NULL, nodes_done);
+LOAD_OP(load_queues, NULL, queues_done);
+LOAD_OP(load_leases, now_encode, leases_done);
+LOAD_OP(load_dead, NULL, bootstrap_dead_done);
+LOAD_OP(load_counts, now_encode, counts_done);

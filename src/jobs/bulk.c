@@ -139,16 +139,8 @@ static void empty_done(struct task **tasks, size_t count, const PGresult *rows) 
     bulk_go_on(p, rows);
 }
 
-struct op op_empty_list = {
-    .name = "empty_list",
-    .stmt = SQL_EMPTY_LIST,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = empty_encode,
-    .done = empty_done,
-    .fail = bulk_page_fail,
-    .again = page_again,
-};
+OPERATION(empty_list, .alone = true, .encode = empty_encode, .done = empty_done, .fail = bulk_page_fail,
+          .again = page_again);
 
 /* ---- setting the expiry ---- */
 
@@ -174,13 +166,5 @@ static void date_done(struct task **tasks, size_t count, const PGresult *rows) {
     bulk_go_on(p, rows);
 }
 
-struct op op_date_list = {
-    .name = "date_list",
-    .stmt = SQL_DATE_LIST,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = date_encode,
-    .done = date_done,
-    .fail = bulk_page_fail,
-    .again = page_again,
-};
+OPERATION(date_list, .alone = true, .encode = date_encode, .done = date_done, .fail = bulk_page_fail,
+          .again = page_again);

@@ -145,13 +145,5 @@ static void end_answer_lost(struct task *t) {
     req_answer_lost(REQ_OF_TASK(t));
 }
 
-struct op op_end_in_txn = {
-    .name = "end_in_txn",
-    .stmt = SQL_END_IN_TXN,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = end_encode,
-    .done = end_done,
-    .fail = end_fail,
-    .answer_lost = end_answer_lost,
-};
+OPERATION(end_in_txn, .alone = true, .encode = end_encode, .done = end_done, .fail = end_fail,
+          .answer_lost = end_answer_lost);

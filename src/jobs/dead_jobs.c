@@ -71,16 +71,8 @@ static bool revive_again(struct task *t, bool unknown) {
     return true;
 }
 
-struct op op_revive_jobs = {
-    .name = "revive_jobs",
-    .stmt = SQL_REVIVE_JOBS,
-    .conn = CONN_WRITE,
-    .begin = dead_jobs_set_now,
-    .encode = job_ids_encode,
-    .done = revive_done,
-    .fail = dead_jobs_dead_fail,
-    .again = revive_again,
-};
+OPERATION(revive_jobs, .begin = dead_jobs_set_now, .encode = job_ids_encode, .done = revive_done,
+          .fail = dead_jobs_dead_fail, .again = revive_again);
 
 void dead_revive_or_reply(struct req *r) {
     look_among_dead(r, &op_revive_jobs);
@@ -108,14 +100,7 @@ static void delete_done(struct task **tasks, size_t count, const PGresult *rows)
     reply_hits(tasks, count);
 }
 
-struct op op_delete_dead = {
-    .name = "delete_dead",
-    .stmt = SQL_DELETE_DEAD,
-    .conn = CONN_WRITE,
-    .encode = delete_encode,
-    .done = delete_done,
-    .fail = dead_jobs_dead_fail,
-};
+OPERATION(delete_dead, .encode = delete_encode, .done = delete_done, .fail = dead_jobs_dead_fail);
 
 void dead_delete_or_reply(struct req *r) {
     look_among_dead(r, &op_delete_dead);
@@ -185,12 +170,5 @@ static void revive_queue_fail(struct task *t, const struct op_error *err) {
     dead_jobs_dead_fail(t, err);
 }
 
-struct op op_revive_queue = {
-    .name = "revive_queue",
-    .stmt = SQL_REVIVE_QUEUE,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = revive_queue_encode,
-    .done = revive_queue_done,
-    .fail = revive_queue_fail,
-};
+OPERATION(revive_queue, .alone = true, .encode = revive_queue_encode, .done = revive_queue_done,
+          .fail = revive_queue_fail);

@@ -170,13 +170,5 @@ static void dead_letter_fail(struct task *t, const struct op_error *err) {
     try_later(CONTAINER_OF(t, struct dead_letter, task));
 }
 
-struct op op_dead_letter_jobs = {
-    .name = "dead_letter_jobs",
-    .stmt = SQL_DEAD_LETTER_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = dead_letter_begin,
-    .encode = dead_letter_encode,
-    .done = dead_letter_done,
-    .fail = dead_letter_fail,
-};
+OPERATION(dead_letter_jobs, .names_jobs = true, .begin = dead_letter_begin, .encode = dead_letter_encode,
+          .done = dead_letter_done, .fail = dead_letter_fail);

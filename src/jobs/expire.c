@@ -167,35 +167,12 @@ static void wake_fail(struct task *t, const struct op_error *err) {
     wake.running--;
 }
 
-struct op op_wake_expired = {
-    .name = "wake_expired",
-    .stmt = SQL_WAKE_EXPIRED,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = expired_encode,
-    .done = expired_done,
-    .fail = wake_fail,
-};
+OPERATION(wake_expired, .alone = true, .encode = expired_encode, .done = expired_done, .fail = wake_fail);
 
-struct op op_wake_due = {
-    .name = "wake_due",
-    .stmt = SQL_WAKE_DUE,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = due_encode,
-    .done = due_done,
-    .fail = wake_fail,
-};
+OPERATION(wake_due, .alone = true, .encode = due_encode, .done = due_done, .fail = wake_fail);
 
-struct op op_wake_next = {
-    .name = "wake_next",
-    .stmt = SQL_WAKE_NEXT,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = expire_next_encode,
-    .done = expire_next_done,
-    .fail = wake_fail,
-};
+OPERATION(wake_next, .alone = true, .encode = expire_next_encode, .done = expire_next_done,
+          .fail = wake_fail);
 
 /* ---- expiry in key order ---- */
 
@@ -277,12 +254,5 @@ static void sweep_fail(struct task *t, const struct op_error *err) {
     sweep_end(CONTAINER_OF(t, struct sweep, task));
 }
 
-struct op op_expire_in_order = {
-    .name = "expire_in_order",
-    .stmt = SQL_EXPIRE_IN_ORDER,
-    .conn = CONN_WRITE,
-    .begin = sweep_begin,
-    .encode = sweep_encode,
-    .done = sweep_done,
-    .fail = sweep_fail,
-};
+OPERATION(expire_in_order, .begin = sweep_begin, .encode = sweep_encode, .done = sweep_done,
+          .fail = sweep_fail);

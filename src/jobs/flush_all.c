@@ -46,18 +46,6 @@ static void flush_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-struct op op_flush_all = {
-    .name = "flush_all",
-    .stmt = SQL_FLUSH_ALL,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .done = flush_done,
-    .fail = flush_fail,
-};
+OPERATION(flush_all, .alone = true, .done = flush_done, .fail = flush_fail);
 
-struct op op_unpause_all = {
-    .name = "unpause_all",
-    .stmt = SQL_UNPAUSE_ALL,
-    .conn = CONN_WRITE,
-    .alone = true,
-};
+OPERATION(unpause_all, .alone = true);

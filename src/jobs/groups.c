@@ -131,15 +131,8 @@ static void next_fail(struct task *t, const struct op_error *err) {
     free(CONTAINER_OF(t, struct next, task));
 }
 
-struct op op_next_in_groups = {
-    .name = "next_in_groups",
-    .stmt = SQL_NEXT_IN_GROUPS,
-    .conn = CONN_WRITE,
-    .begin = next_begin,
-    .encode = groups_next_encode,
-    .done = groups_next_done,
-    .fail = next_fail,
-};
+OPERATION(next_in_groups, .begin = next_begin, .encode = groups_next_encode, .done = groups_next_done,
+          .fail = next_fail);
 
 /* ---- groups of jobs that SQL functions report ---- */
 
@@ -181,14 +174,7 @@ static void groups_find_fail(struct task *t, const struct op_error *err) {
     free(CONTAINER_OF(t, struct groups_named, task));
 }
 
-struct op op_find_groups = {
-    .name = "find_groups",
-    .stmt = SQL_FIND_GROUPS,
-    .conn = CONN_WRITE,
-    .encode = groups_find_encode,
-    .done = groups_find_done,
-    .fail = groups_find_fail,
-};
+OPERATION(find_groups, .encode = groups_find_encode, .done = groups_find_done, .fail = groups_find_fail);
 
 /* ---- stuck groups ---- */
 
@@ -229,15 +215,8 @@ static void groups_look_fail(struct task *t, const struct op_error *err) {
     look_ended();
 }
 
-struct op op_stuck_groups = {
-    .name = "stuck_groups",
-    .stmt = SQL_STUCK_GROUPS,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = groups_look_encode,
-    .done = groups_look_done,
-    .fail = groups_look_fail,
-};
+OPERATION(stuck_groups, .alone = true, .encode = groups_look_encode, .done = groups_look_done,
+          .fail = groups_look_fail);
 
 /* ---- unused groups ---- */
 
@@ -254,10 +233,4 @@ static void groups_prune_encode(struct params *p, struct task *t) {
     params_set_int4(p, 1, LOOK_LIMIT);
 }
 
-struct op op_prune_groups = {
-    .name = "prune_groups",
-    .stmt = SQL_PRUNE_GROUPS,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = groups_prune_encode,
-};
+OPERATION(prune_groups, .alone = true, .encode = groups_prune_encode);

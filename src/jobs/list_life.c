@@ -58,12 +58,4 @@ static void life_done(struct task **tasks, size_t count, const PGresult *rows) {
     l->found(l, row_time_or(rows, 0, COL_LIST_LIFE_EXPIRES_AT, LIFE_NONE));
 }
 
-struct op op_list_life = {
-    .name = "list_life",
-    .stmt = SQL_LIST_LIFE,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = life_encode,
-    .done = life_done,
-    .fail = life_fail,
-};
+OPERATION(list_life, .alone = true, .encode = life_encode, .done = life_done, .fail = life_fail);

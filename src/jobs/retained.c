@@ -80,15 +80,8 @@ static void recall_done(struct task **tasks, size_t count, const PGresult *rows)
     }
 }
 
-struct op op_recall = {
-    .name = "recall",
-    .stmt = SQL_LOOK_JOBS,
-    .conn = CONN_READ,
-    .begin = retained_set_now,
-    .encode = job_ids_encode,
-    .done = recall_done,
-    .fail = job_ids_fail,
-};
+OPERATION(recall, .begin = retained_set_now, .encode = job_ids_encode, .done = recall_done,
+          .fail = job_ids_fail);
 
 /* ---- SHOW ---- */
 
@@ -120,15 +113,8 @@ static void show_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-struct op op_show_retained = {
-    .name = "show_retained",
-    .stmt = SQL_SHOW_RETAINED,
-    .conn = CONN_READ,
-    .begin = retained_set_now,
-    .encode = job_ids_encode,
-    .done = retained_show_done,
-    .fail = show_fail,
-};
+OPERATION(show_retained, .begin = retained_set_now, .encode = job_ids_encode, .done = retained_show_done,
+          .fail = show_fail);
 
 /* ---- emptying the tables ---- */
 
@@ -153,19 +139,7 @@ static void over_done(struct task **tasks, size_t count, const PGresult *rows) {
         batch_add(&empty);
 }
 
-struct op op_expired_retained = {
-    .name = "expired_retained",
-    .stmt = SQL_EXPIRED_RETAINED,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = over_encode,
-    .done = over_done,
-};
+OPERATION(expired_retained, .alone = true, .encode = over_encode, .done = over_done);
 
 /* Must be the last statement of its transaction, because of its locks. */
-struct op op_empty_retained = {
-    .name = "empty_retained",
-    .stmt = SQL_EMPTY_RETAINED,
-    .conn = CONN_READ,
-    .alone = true,
-};
+OPERATION(empty_retained, .alone = true);

@@ -302,14 +302,7 @@ static void fire_fail(struct task *t, const struct op_error *err) {
 }
 
 /* A second try after a lost connection does nothing if the first was committed. */
-struct op op_fire_schedules = {
-    .name = "fire_schedules",
-    .stmt = SQL_FIRE_SCHEDULES,
-    .conn = CONN_WRITE,
-    .encode = fire_encode,
-    .done = fire_done,
-    .fail = fire_fail,
-};
+OPERATION(fire_schedules, .encode = fire_encode, .done = fire_done, .fail = fire_fail);
 
 /* ---- polls ---- */
 
@@ -349,12 +342,5 @@ static void schedule_look_fail(struct task *t, const struct op_error *err) {
     schedule_look_at(clock_db() + RETRY_US);
 }
 
-struct op op_due_schedules = {
-    .name = "due_schedules",
-    .stmt = SQL_DUE_SCHEDULES,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = schedule_look_encode,
-    .done = schedule_look_done,
-    .fail = schedule_look_fail,
-};
+OPERATION(due_schedules, .alone = true, .encode = schedule_look_encode, .done = schedule_look_done,
+          .fail = schedule_look_fail);

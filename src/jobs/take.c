@@ -786,34 +786,17 @@ static void take_fail(struct task *task, const struct op_error *err) {
     take_give_up(t, false);
 }
 
-struct op op_claim_keys = {
-    .name = "claim_keys",
-    .takes = true,
-    .stmt = SQL_CLAIM_KEYS,
-    .conn = CONN_WRITE,
-    .begin = take_begin_keys,
-    .encode = keys_encode,
-    .done = keys_done,
-    .fail = take_fail,
-    .again = take_again,
-};
+OPERATION(claim_keys, .takes = true, .begin = take_begin_keys, .encode = keys_encode, .done = keys_done,
+          .fail = take_fail, .again = take_again);
 
-#define TAKE_OP(variable, text, statement, encoder, end) \
-    struct op variable = { .name = text,                 \
-                           .takes = true,                \
-                           .stmt = statement,            \
-                           .conn = CONN_WRITE,           \
-                           .alone = true,                \
-                           .most = TAKES_MOST,           \
-                           .encode = encoder,            \
-                           .done = end,                  \
-                           .fail = take_fail,            \
-                           .again = take_again }
+#define TAKE_OP(id, encoder, end)                                                                   \
+    OPERATION(id, .takes = true, .alone = true, .most = TAKES_MOST, .encode = encoder, .done = end, \
+              .fail = take_fail, .again = take_again)
 
-TAKE_OP(op_claim_walk, "claim_walk", SQL_CLAIM_WALK, walk_encode, walk_done);
-TAKE_OP(op_claim_limited, "claim_limited", SQL_CLAIM_LIMITED, limited_encode, claim_limited_done);
-TAKE_OP(op_pop_first, "pop_first", SQL_POP_FIRST, pop_take_encode, walk_done);
-TAKE_OP(op_pop_last, "pop_last", SQL_POP_LAST, pop_take_encode, walk_done);
-TAKE_OP(op_move_first, "move_first", SQL_MOVE_FIRST, pop_take_encode, walk_done);
-TAKE_OP(op_move_last, "move_last", SQL_MOVE_LAST, pop_take_encode, walk_done);
-TAKE_OP(op_pop_limited, "pop_limited", SQL_POP_LIMITED, pop_limited_encode, pop_limited_done);
+TAKE_OP(claim_walk, walk_encode, walk_done);
+TAKE_OP(claim_limited, limited_encode, claim_limited_done);
+TAKE_OP(pop_first, pop_take_encode, walk_done);
+TAKE_OP(pop_last, pop_take_encode, walk_done);
+TAKE_OP(move_first, pop_take_encode, walk_done);
+TAKE_OP(move_last, pop_take_encode, walk_done);
+TAKE_OP(pop_limited, pop_limited_encode, pop_limited_done);

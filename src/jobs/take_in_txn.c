@@ -173,7 +173,7 @@ void pop_in_txn(struct list_take *t) {
 /* ---- the first key ---- */
 
 static bool puts_back(const struct task *t) {
-    return t->op == &op_requeue_jobs || t->op == &op_requeue_again;
+    return t->op == &op_requeue_jobs || t->op == &op_requeue_jobs_again;
 }
 
 /* A NACK or ENQUEUE of the transaction may put back jobs before that key. Returns a key before all of them. */
@@ -291,9 +291,9 @@ static struct job *read_leased(const struct take_in_txn *n, const PGresult *rows
     struct job *jobs = xmalloc((count + 1) * sizeof *jobs);
 
     for (size_t i = 0; i < count; i++) {
-        found[i].ordinal = row_int4(rows, (int)i, COL_CLAIM_IN_ORDER_ORDINAL);
-        take_read_leased(&found[i].job, rows, (int)i, COL_CLAIM_IN_ORDER_RANK,
-                         n->queues[found[i].ordinal - 1], n->sent_us);
+        found[i].ordinal = row_int4(rows, (int)i, COL_CLAIM_IN_TXN_ORDINAL);
+        take_read_leased(&found[i].job, rows, (int)i, COL_CLAIM_IN_TXN_RANK, n->queues[found[i].ordinal - 1],
+                         n->sent_us);
     }
     qsort(found, count, sizeof *found, in_txn_compare);
     for (size_t i = 0; i < count; i++)
@@ -353,7 +353,7 @@ static void pop_in_txn_done(struct task **tasks, size_t count, const PGresult *r
     (void)count;
     for (size_t i = 0; i < found; i++)
         jobs[i] =
-            take_read_removed(rows, (int)i, n->queues[row_int4(rows, (int)i, COL_POP_IN_ORDER_ORDINAL) - 1]);
+            take_read_removed(rows, (int)i, n->queues[row_int4(rows, (int)i, COL_POP_IN_TXN_ORDINAL) - 1]);
     if (found > 0)
         take_sort(jobs, found, n->list->pop.from != jobs[0].q->list.consume_end);
     popped_gone(jobs, found);
@@ -406,17 +406,11 @@ static void in_txn_answer_lost(struct task *t) {
     req_end(n->req);
 }
 
-#define IN_TXN_OP(variable, text, statement, encoder, end) \
-    struct op variable = { .name = text,                   \
-                           .stmt = statement,              \
-                           .conn = CONN_WRITE,             \
-                           .alone = true,                  \
-                           .encode = encoder,              \
-                           .done = end,                    \
-                           .fail = in_txn_fail,            \
-                           .answer_lost = in_txn_answer_lost }
+#define IN_TXN_OP(id, encoder, end)                                                   \
+    OPERATION(id, .alone = true, .encode = encoder, .done = end, .fail = in_txn_fail, \
+              .answer_lost = in_txn_answer_lost)
 
-IN_TXN_OP(op_claim_in_txn, "claim_in_txn", SQL_CLAIM_IN_ORDER, claim_in_txn_encode, claim_in_txn_done);
-IN_TXN_OP(op_pop_in_txn, "pop_in_txn", SQL_POP_IN_ORDER, pop_in_txn_encode, pop_in_txn_done);
-IN_TXN_OP(op_move_first_in_txn, "move_first_in_txn", SQL_MOVE_FIRST, move_in_txn_encode, move_in_txn_done);
-IN_TXN_OP(op_move_last_in_txn, "move_last_in_txn", SQL_MOVE_LAST, move_in_txn_encode, move_in_txn_done);
+IN_TXN_OP(claim_in_txn, claim_in_txn_encode, claim_in_txn_done);
+IN_TXN_OP(pop_in_txn, pop_in_txn_encode, pop_in_txn_done);
+IN_TXN_OP(move_first_in_txn, move_in_txn_encode, move_in_txn_done);
+IN_TXN_OP(move_last_in_txn, move_in_txn_encode, move_in_txn_done);

@@ -131,7 +131,7 @@ void deliveries_forget(struct client *c) {
 /* ---- removed jobs ---- */
 
 static void put_back(struct undelivered *p) {
-    p->task.op = &op_put_back;
+    p->task.op = &op_put_back_jobs;
     p->task.rows = 1;
     p->task.bytes = p->job.body.len;
     list_init(&p->task.node);
@@ -211,14 +211,7 @@ static void put_back_fail(struct task *t, const struct op_error *err) {
     copy_free(p);
 }
 
-struct op op_put_back = {
-    .name = "put_back",
-    .stmt = SQL_PUT_BACK_JOBS,
-    .conn = CONN_WRITE,
-    .encode = put_back_encode,
-    .done = put_back_done,
-    .fail = put_back_fail,
-};
+OPERATION(put_back_jobs, .encode = put_back_encode, .done = put_back_done, .fail = put_back_fail);
 
 /* ---- leased jobs ---- */
 
@@ -233,7 +226,7 @@ static void release(struct job_key key, int64_t until) {
 
     r->key = key;
     r->until = until;
-    r->task.op = &op_release;
+    r->task.op = &op_release_jobs;
     r->task.rows = 1;
     list_init(&r->task.node);
     lease_hold(key.id);
@@ -277,16 +270,8 @@ static void release_fail(struct task *t, const struct op_error *err) {
     end_release(CONTAINER_OF(t, struct release, task));
 }
 
-struct op op_release = {
-    .name = "release",
-    .stmt = SQL_RELEASE_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = take_begin_keys,
-    .encode = release_encode,
-    .done = release_done,
-    .fail = release_fail,
-};
+OPERATION(release_jobs, .names_jobs = true, .begin = take_begin_keys, .encode = release_encode,
+          .done = release_done, .fail = release_fail);
 
 /* ---- all jobs ---- */
 

@@ -203,15 +203,8 @@ static void waitjob_look_fail(struct task *t, const struct op_error *err) {
     req_db_error(w->req, err);
 }
 
-struct op op_look_jobs = {
-    .name = "look_jobs",
-    .stmt = SQL_LOOK_JOBS,
-    .conn = CONN_READ,
-    .begin = look_begin,
-    .encode = job_ids_encode,
-    .done = waitjob_look_done,
-    .fail = waitjob_look_fail,
-};
+OPERATION(look_jobs, .begin = look_begin, .encode = job_ids_encode, .done = waitjob_look_done,
+          .fail = waitjob_look_fail);
 
 /* ---- messages ---- */
 

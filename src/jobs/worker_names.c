@@ -87,13 +87,5 @@ static void name_fail(struct task *t, const struct op_error *err) {
 }
 
 /* No client waits for the names, so the commit does not wait for a disk or a standby. */
-struct op op_name_workers = {
-    .name = "name_workers",
-    .stmt = SQL_NAME_WORKERS,
-    .conn = CONN_WRITE,
-    .commit = COMMIT_ASYNC,
-    .begin = name_begin,
-    .encode = name_encode,
-    .done = name_done,
-    .fail = name_fail,
-};
+OPERATION(name_workers, .commit = COMMIT_ASYNC, .begin = name_begin, .encode = name_encode, .done = name_done,
+          .fail = name_fail);

@@ -47,6 +47,11 @@ $(files "$sql/queries" | sed -e 's,.*/\(.*\)\.sql$,    SQL_\1\,,' | tr 'a-z' 'A-
     SQL_COUNT
 };
 
+/* The same numbers by the names of the files: statement_add_jobs is SQL_ADD_JOBS. */
+enum {
+$(files "$sql/queries" | xargs -n 1 basename -s .sql | awk '{ printf "    statement_%s = SQL_%s,\n", $1, toupper($1) }')
+};
+
 /* The columns of the results, as their headers name them: COL_ADD_UNIQUE_RANK is the column rank of add_unique.sql. */
 $(files "$sql/queries" | xargs awk -f src/pg/sql_columns.awk)
 

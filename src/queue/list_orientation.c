@@ -92,11 +92,5 @@ static void orientation_fail(struct task *t, const struct op_error *err) {
     list_orientation_end(CONTAINER_OF(t, struct orientation_task, task), err);
 }
 
-struct op op_find_consume_ends = {
-    .name = "find_consume_ends",
-    .stmt = SQL_FIND_CONSUME_ENDS,
-    .conn = CONN_WRITE,
-    .encode = orientation_encode,
-    .done = orientation_done,
-    .fail = orientation_fail,
-};
+OPERATION(find_consume_ends, .encode = orientation_encode, .done = orientation_done,
+          .fail = orientation_fail);

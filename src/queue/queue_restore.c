@@ -55,12 +55,5 @@ static void restore_fail(struct task *t, const struct op_error *err) {
                 err->message, err->sqlstate);
 }
 
-struct op op_restore_queues = {
-    .name = "restore_queues",
-    .stmt = SQL_RESTORE_QUEUES,
-    .conn = CONN_WRITE,
-    .alone = true,
-    .encode = restore_encode,
-    .done = restore_done,
-    .fail = restore_fail,
-};
+OPERATION(restore_queues, .alone = true, .encode = restore_encode, .done = restore_done,
+          .fail = restore_fail);

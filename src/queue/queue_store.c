@@ -154,14 +154,7 @@ static void open_fail(struct task *task, const struct op_error *err) {
     free(t);
 }
 
-struct op op_open_queues = {
-    .name = "open_queues",
-    .stmt = SQL_OPEN_QUEUES,
-    .conn = CONN_WRITE,
-    .encode = open_encode,
-    .done = open_done,
-    .fail = open_fail,
-};
+OPERATION(open_queues, .encode = open_encode, .done = open_done, .fail = open_fail);
 
 /* ---- deletion ---- */
 
@@ -221,15 +214,8 @@ static void drop_fail(struct task *task, const struct op_error *err) {
     free(t);
 }
 
-struct op op_drop_queues = {
-    .name = "drop_queues",
-    .stmt = SQL_DROP_QUEUES,
-    .conn = CONN_WRITE,
-    .begin = drop_begin,
-    .encode = queue_store_drop_encode,
-    .done = queue_store_drop_done,
-    .fail = drop_fail,
-};
+OPERATION(drop_queues, .begin = drop_begin, .encode = queue_store_drop_encode, .done = queue_store_drop_done,
+          .fail = drop_fail);
 
 /* ---- counters ---- */
 
@@ -290,12 +276,5 @@ static bool counters_again(struct task *t, bool unknown) {
     return !unknown;
 }
 
-struct op op_save_counters = {
-    .name = "save_counters",
-    .stmt = SQL_SAVE_COUNTERS,
-    .conn = CONN_READ,
-    .encode = counters_encode,
-    .done = counters_done,
-    .fail = counters_fail,
-    .again = counters_again,
-};
+OPERATION(save_counters, .encode = counters_encode, .done = counters_done, .fail = counters_fail,
+          .again = counters_again);

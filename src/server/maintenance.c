@@ -71,7 +71,7 @@ static void postpone(const struct lease_end *end) {
     struct postpone *p = xcalloc(1, sizeof *p);
 
     p->key = end->key;
-    p->task.op = &op_postpone;
+    p->task.op = &op_postpone_jobs;
     p->task.rows = 1;
     list_init(&p->task.node);
     /* The job counts as leased until the statement has ended. */
@@ -116,16 +116,8 @@ static void postpone_fail(struct task *t, const struct op_error *err) {
     free(p);
 }
 
-struct op op_postpone = {
-    .name = "postpone",
-    .stmt = SQL_POSTPONE_JOBS,
-    .names_jobs = true,
-    .conn = CONN_WRITE,
-    .begin = postpone_begin,
-    .encode = postpone_encode,
-    .done = postpone_done,
-    .fail = postpone_fail,
-};
+OPERATION(postpone_jobs, .names_jobs = true, .begin = postpone_begin, .encode = postpone_encode,
+          .done = postpone_done, .fail = postpone_fail);
 
 /* The end of a lease writes nothing, because ready_at of the row already says when the job is ready. */
 static void end_leases(void) {
@@ -189,14 +181,7 @@ static void maintenance_clock_done(struct task **tasks, size_t count, const PGre
     clock_sync_db(row_time(rows, 0, COL_CLOCK_NOW), moment);
 }
 
-struct op op_clock = {
-    .name = "clock",
-    .stmt = SQL_CLOCK,
-    .conn = CONN_READ,
-    .alone = true,
-    .encode = maintenance_clock_encode,
-    .done = maintenance_clock_done,
-};
+OPERATION(clock, .alone = true, .encode = maintenance_clock_encode, .done = maintenance_clock_done);
 
 static void ask_clock(void) {
     if (ask.task.state == TASK_IDLE)

@@ -48,7 +48,7 @@ static const struct planned planned[] = {
     { SQL_STUCK_GROUPS, 0, "now(), 100" },
     { SQL_PRUNE_GROUPS, 0, "now(), 100" },
     { SQL_CLAIM_KEYS, HOT, KEYS ", now(), 1" },
-    { SQL_CLAIM_IN_ORDER, HOT | SORTS, "'{1,2}', '{0,0}', '{5,5}', 20, now(), 1" },
+    { SQL_CLAIM_IN_TXN, HOT | SORTS, "'{1,2}', '{0,0}', '{5,5}', 20, now(), 1" },
     { SQL_CLAIM_WALK, HOT, "1, 0, 5, 20, now(), 1" },
     { SQL_CLAIM_LIMITED, HOT | SORTS, "1, 0, 5, 20, now(), 1, '{1,1}', '{0,0}', '{8,9}'" },
     { SQL_FIND_CONSUME_ENDS, HOT, "'{1,2}', '{1,null}'" },
@@ -75,7 +75,7 @@ static const struct planned planned[] = {
     { SQL_PUT_BACK_JOBS, HOT,
       "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', "
       "'{}', '{}'" },
-    { SQL_POP_IN_ORDER, HOT, "'{1,2}', '{0,0}', '{5,5}', '{0,1}', 20, now()" },
+    { SQL_POP_IN_TXN, HOT, "'{1,2}', '{0,0}', '{5,5}', '{0,1}', 20, now()" },
     { SQL_PUSH_IF_ANY, HOT,
       "'{900000002}', '{now}', '{now}', '{null}', '{1}', '{60}', '{0}', '{0}', '{1}', '{null}', '{x}', "
       "'{null}', '{null}', '{null}', '{null}', now()" },

@@ -236,7 +236,7 @@ static inline void fake_end_lease(struct fake_job *j) {
 /* ---- life ---- */
 
 static inline int fake_jobs_group_start(void **state) {
-    static struct op *const ops[] = { &op_insert, &op_release, &op_claim_keys, &op_claim_walk, NULL };
+    static struct op *const ops[] = { &op_insert, &op_release_jobs, &op_claim_keys, &op_claim_walk, NULL };
 
     (void)state;
     return fake_batch_start(ops, take_plan);

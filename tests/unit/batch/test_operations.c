@@ -8,9 +8,8 @@
 #include "batch/operations.h"
 
 static const enum op_phase phases[] = {
-#define OP(name, phase) phase,
+#define OP_WITH(name, statement, phase, conn) phase,
 #include "batch/operations.def"
-#undef OP
 };
 
 static void test_phases_in_order(void **state) {

@@ -21,7 +21,7 @@
 /* Columns of requeue_jobs_again.sql, and of requeue_jobs.sql. */
 enum { JOB_ID = 2, NACK, DELAY, ERROR, FIRST, LOST, NOW_AGAIN, NODE, UNLEASED = 11, NOW = 6 };
 
-static struct op *const ops[] = { &op_ack_jobs, &op_requeue_again, &op_requeue_jobs, NULL };
+static struct op *const ops[] = { &op_ack_jobs, &op_requeue_jobs_again, &op_requeue_jobs, NULL };
 static int64_t last_reply;
 
 static void no_plan(void) {

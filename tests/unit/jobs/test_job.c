@@ -168,7 +168,7 @@ static void test_put_back_into_unknown_queue(void **state) {
     fake_set_int(result, 0, 0, 4, 99);
     fake_set_int(result, 0, 1, 2, 0);
     fake_set_int(result, 0, 2, 8, 7);
-    op_put_back.done(NULL, 0, result);
+    op_put_back_jobs.done(NULL, 0, result);
     snprintf(item, sizeof item, "%c99", OUTBOX_UNCOUNTED);
     assert_item(item);
 }

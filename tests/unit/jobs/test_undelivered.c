@@ -28,7 +28,8 @@ enum {
     BACK_GROUP
 };
 
-static struct op *const ops[] = { &op_move_first, &op_move_last, &op_put_back, &op_next_in_groups, NULL };
+static struct op *const ops[] = { &op_move_first, &op_move_last, &op_put_back_jobs, &op_next_in_groups,
+                                  NULL };
 static PGresult *result;
 
 static int group_start(void **state) {
