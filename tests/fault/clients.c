@@ -1,4 +1,4 @@
-/* Clients that do all that clients do, and write down what they did and saw. */
+/* Clients that send all kinds of commands, and record their commands and replies. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>

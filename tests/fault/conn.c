@@ -166,7 +166,7 @@ static void log_reply(uint64_t op, const redisReply *r) {
     history_end();
 }
 
-/* Of EXEC: what became of both. */
+/* Logs the ends of both commands of an EXEC. */
 static const redisReply *log_both(const struct pending *p, const redisReply *r) {
     bool done = r->type == REDIS_REPLY_ARRAY && r->elements == 2;
 

@@ -8,12 +8,9 @@
 #include "base/buf.h"
 #include "base/util.h"
 
-/*
- * A client's connection, which comes back by itself when it breaks: at the next server, if there are
- * several, and to its own a while later. Every command it sends and every end goes into the history:
- * what had no reply when the connection broke ended as unknown, and another connection number is used
- * from then on.
- */
+/* A client's connection. If it breaks, the client connects again: to the next server, if there are several, and a while
+ * later to its own. The history has every command and its end. A command without a reply ends as unknown. The new
+ * connection has a new number. */
 #define CONN_DEPTH 64
 #define CONN_SERVERS_MOST 8
 
@@ -24,7 +21,7 @@ struct conn_role {
     void (*step)(struct conn *c);
     /* A reply that is no error. The history has it already. */
     void (*reply)(struct conn *c, char verb, const redisReply *reply);
-    /* What was under way is unknown now. */
+    /* The results of all commands under way are unknown now. */
     void (*lost)(struct conn *c);
 };
 
@@ -33,7 +30,7 @@ struct pending {
     char verb;
     uint64_t token; /* of an ADDJOB */
     bool is_quiet;
-    uint64_t second; /* the other command of an EXEC; 0: it is none */
+    uint64_t second; /* the other command of an EXEC; 0: no EXEC */
     int64_t begun;
 };
 
@@ -62,7 +59,7 @@ struct conn *conn_new(const struct conn_role *role, unsigned serial, void *data)
 void conn_free(struct conn *c);
 /* Closes it as a client does that dies; it comes back. */
 void conn_kill(struct conn *c, const char *why);
-/* Where there is another server, one that owes an answer for very long is left, as clients do. */
+/* Leaves a server that has not answered for very long, if there is another server. */
 void conn_lose_patience(struct conn *c);
 /* Goes home now, if it is away and nothing is under way. */
 void conn_go_home(struct conn *c);
@@ -74,13 +71,14 @@ bool conn_idle(const struct conn *c);
 void conn_begin(struct conn *c, char verb, uint64_t token);
 void conn_send(struct conn *c, int argc, const struct slice *argv);
 
-/* A command whose reply says nothing by itself, and is not in the history: MULTI, and what is queued. */
+/* Sends a command without an entry in the history, because its reply has no meaning of its own: MULTI, and queued
+ * commands. */
 void conn_send_quietly(struct conn *c, int argc, const struct slice *argv);
-/* Between conn_begin(), with its details, and conn_send(), which sends EXEC: the second command of the
- * transaction, whose details follow. The reply of the first one goes to the role. */
+/* Begins the second command of a transaction, whose details follow. Call it between conn_begin() with its details and
+ * conn_send(), which sends EXEC. The role gets the reply of the first command. */
 void conn_begin_second(struct conn *c, char verb);
 
-/* Commands that were sent, and those that ended with a good reply. */
+/* The number of sent commands, and of those with a good reply. */
 extern uint64_t conn_sent, conn_good;
 
 /* How many servers there are. */

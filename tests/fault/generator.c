@@ -57,7 +57,7 @@ uint64_t generator_new_token(void) {
     return ++tokens;
 }
 
-/* Mostly short; one in 500 long enough to be stored out of line. */
+/* Mostly a short size. One body of 500 is long enough for out-of-line storage. */
 static size_t filler_size(uint64_t random) {
     return random % 500 == 0 ? 60000 : random % 500 == 1 ? 0 : 16 + random % 200;
 }

@@ -23,7 +23,7 @@ int generator_queue(const char *name, size_t len);
 uint64_t generator_new_token(void);
 /* The body of that job, valid until the next call. */
 struct slice generator_body(uint64_t token);
-/* The number of the job with exactly that body, or -1 when nobody made it. */
+/* The number of the job with exactly that body, or -1 if no job has it. */
 long long generator_token(const char *body, size_t len);
 
 /* Random numbers from the seed of the run, below n. */

@@ -7,12 +7,12 @@
 
 #define HEAT_US 30000
 #define KEYS 24
-/* Of every second key: more than a round of all keys takes. */
+/* Every second key has a FOR that is longer than a round of all keys. */
 #define FOR_S 2
 
 struct key_client {
     int queue, retry;
-    int64_t heat; /* the last one in which it took part */
+    int64_t heat; /* the last heat in which the client took part */
 };
 
 static bool running = true;
@@ -46,7 +46,7 @@ static void add_job(struct conn *c, const struct key_client *r, int key) {
     conn_send(c, w.count, w.argv);
 }
 
-/* Who is held up by an answer misses heats. */
+/* A client whose answer is late misses heats. */
 static void key_client_step(struct conn *c) {
     struct key_client *r = c->data;
     int64_t heat = history_clock() / HEAT_US;

@@ -3,14 +3,11 @@
 
 #include "conn.h"
 
-/*
- * Clients that race for keys: at each moment all of them add a job with the same one, and a while
- * later with the same again. Half of the keys stay taken for some seconds, the others as long as
- * the job lives.
- */
+/* Clients that race for keys. At each moment all of them add a job with the same key, and a while later again. Half of
+ * the keys stay taken for some seconds, the others until the end of the job. */
 extern const struct conn_role key_client_role;
 
-/* Of one of them, for conn.data; to be freed. */
+/* The data of a client, for conn.data. The caller frees it. */
 void *key_client_new(int queue, int retry);
 /* Do they go on? */
 void key_clients_run(bool run);

@@ -1,4 +1,4 @@
-/* What clients do: produce, consume, carry out later what was put off, drain. */
+/* The roles of clients: producing, consuming, delayed actions, draining. */
 #include "roles.h"
 
 #include <stdio.h>
@@ -69,7 +69,7 @@ static void producer_step(struct conn *c) {
         conn_kill(c, "died");
         return;
     }
-    /* What a stall held up is not made up for. */
+    /* After a stall the producer does not catch up. */
     if (p->next < now - 100 * MS)
         p->next = now;
     while (roles.phase == PHASE_LOAD && c->count < p->depth && p->next <= now) {
@@ -184,7 +184,7 @@ static void let_lie(const char *id) {
     (void)id;
 }
 
-/* What becomes of a job besides being acknowledged at once, out of a thousand. */
+/* The number of jobs among a thousand that the consumer does not acknowledge at once, by action. */
 static const struct {
     uint32_t weight;
     void (*act)(const char *id);
@@ -218,7 +218,7 @@ static void decide(struct consumer *con, const char *id) {
         ack_later(id);
 }
 
-/* In one transaction: acknowledges the last job, and adds another one. */
+/* A transaction acknowledges the last job and adds another one. */
 static void pass_on(struct conn *c, struct consumer *con) {
     const char *id = con->done[--con->done_count];
     uint64_t token = generator_new_token();
@@ -244,7 +244,7 @@ static void pass_on(struct conn *c, struct consumer *con) {
     conn_send(c, exec.count, exec.argv);
 }
 
-/* The first consumer takes what a single producer adds, in order. */
+/* The first consumer takes the jobs of a single producer, whose order the checker judges. */
 static bool may_pass_on(const struct conn *c) {
     return roles.phase == PHASE_LOAD && c->serial != 0 && generator_one_in(6);
 }
@@ -330,7 +330,7 @@ static void consumer_step(struct conn *c) {
         get_all(c);
 }
 
-/* Nobody ever acknowledges these; some workers say so, some do not, and some die of it. */
+/* No worker ever acknowledges these jobs. Some workers send NACK, some do nothing, and some die. */
 static bool is_poison(const redisReply *job) {
     return generator_queue(job->element[0]->str, job->element[0]->len) == workload_queue(QUEUE_POISON);
 }

@@ -6,11 +6,11 @@
 #include <event2/event.h>
 
 /*
- * What clients do. Producers add jobs of all kinds. Consumers take them, and deal with each as a
- * seeded choice says: acknowledge it, hand it to another client that does so later, perhaps too
- * late, send it back, let it lie, die. Producer and consumer 0 have a queue of their own, in which
- * order can be judged. Nobody acknowledges what is in the queue of poison. Where there are several
- * servers, some queues are added to at one and taken from at the others only.
+ * The roles of clients. Producers add jobs of all kinds. Consumers take jobs, and a seeded choice decides on each: the
+ * consumer acknowledges it, passes it to another client that acknowledges it later (perhaps too late), sends it back,
+ * keeps it, or dies. Producer 0 and consumer 0 have a queue of their own, whose order the checker judges. No client
+ * acknowledges the jobs of the poison queue. With several servers, producers add to some queues at one server, and
+ * consumers take from them at the others.
  */
 enum phase {
     PHASE_LOAD,  /* all do their work */
@@ -21,7 +21,7 @@ enum phase {
 struct plan {
     int producers;
     int consumers;
-    int hands;       /* clients that carry out what consumers put off */
+    int hands;       /* clients that execute the delayed actions of consumers */
     int key_clients; /* clients that add jobs with the same keys at the same time */
     int queues;      /* besides those of workload.h */
     int rate;        /* jobs added a second, by all producers */

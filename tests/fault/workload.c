@@ -1,4 +1,4 @@
-/* What producers ask for: to which queue a job goes, and with which options. */
+/* The choice of a job's queue and options by producers. */
 #include "workload.h"
 
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void make_kept(struct order *o) {
     o->retry = generator_between(1, workload.retry_max);
 }
 
-/* Of a thousand jobs so many are special. */
+/* The number of special jobs among a thousand. */
 static const struct {
     uint32_t weight;
     void (*make)(struct order *o);

@@ -8,13 +8,10 @@
 #include "fake_db.h"
 #include "notes.h"
 
-/*
- * Operations for tests of the batch: a and b; c, of which every task is a statement of its
- * own; s on the read connection; r, which an a becomes when its transaction was lost; m, which has
- * a statement for tasks of one shape; x, which commits asynchronously; and y, which is
- * replicated; l, on the large connection; and d, whose tasks are divided there. What happens to tasks is written to a log:
- * "done:a1,a2 fail:b1(22P02)".
- */
+/* Operations for tests of the batch. a and b. c: every task is a statement of its own. s: on the read connection. r: an
+ * a becomes an r if its transaction was lost. m: has a statement for tasks of the same shape. x: commits
+ * asynchronously. y: is replicated. l: on the large connection. d: its tasks are divided there. The log has the events
+ * of tasks: "done:a1,a2 fail:b1(22P02)". */
 struct trial {
     struct task task;
     int id;
@@ -24,13 +21,13 @@ struct trial {
     const char *failed; /* the SQLSTATE it failed with, or NULL */
     bool gives_up;      /* again() ends it */
     bool marks;         /* it asks for a commit marker */
-    int shape;          /* of an m; 0: none */
+    int shape;          /* of an m; 0: no shape */
     bool decided;       /* of an m: its shape may be asked for */
 };
 
 static struct buf trial_log;
 static int trial_encodes, trial_begins, trial_plans;
-static void (*trial_plan)(void); /* what the next plan does */
+static void (*trial_plan)(void); /* called by the next plan */
 static void (*trial_on_done)(struct trial *t);
 
 static inline struct trial *trial_of(struct task *t) {
@@ -78,7 +75,7 @@ static inline void trial_fail(struct task *task, const struct op_error *err) {
 
 static bool trial_again(struct task *task, bool unknown);
 
-/* ---- tasks of one shape ---- */
+/* ---- tasks of the same shape ---- */
 
 static inline bool trial_shape(const struct task *t, struct op_shape *shape) {
     const struct trial *m = CONTAINER_OF(t, const struct trial, task);
@@ -276,8 +273,8 @@ static inline size_t trial_rows(char *text, size_t size, const struct fake_state
     return len;
 }
 
-/* What transaction n of connection i carries, from the oldest on: "a1,2 b1-9 m/7:1", one word a statement,
- * a number a row; behind a stroke the shape of those of one shape. */
+/* The statements of transaction n of connection i, from the oldest on: "a1,2 b1-9 m/7:1". A word is a statement, a
+ * number is a row. The number behind a slash is the shape. */
 static inline const char *trial_txn(size_t i, size_t n) {
     static char text[8192];
     const struct db_conn *conn = fake_db.conns[i];
@@ -296,7 +293,7 @@ static inline const char *trial_txn(size_t i, size_t n) {
     return text;
 }
 
-/* What has happened since the last look. */
+/* The events since the last call. */
 static inline const char *trial_events(void) {
     static char text[8192];
 
@@ -339,7 +336,8 @@ static inline const struct trial *find_trial(enum sql_stmt stmt, int64_t id) {
     return &pools[trial_op_of(stmt)][id];
 }
 
-/* The first statement with a row that is refused so; fake_count(connection): there is none. */
+/* The first statement with a row that the database refuses with sqlstate. fake_count(connection) without such a
+ * statement. */
 static inline size_t find_refused(const struct db_conn *conn, const char *sqlstate) {
     for (size_t i = 0; i < fake_count(conn); i++) {
         const struct fake_statement *st = fake_sent(conn, i);

@@ -32,8 +32,8 @@
 static struct {
     struct event_base *base;
     struct req *later[LATERS];
-    int offered;            /* commands handed up, held ones each time */
-    int started;            /* without those */
+    int offered;            /* commands passed up; held ones count each time */
+    int started;            /* without the held ones */
     int closed;             /* on_close() calls */
     int written;            /* on_written() calls */
     uint64_t waits[LATERS]; /* IDs of clients */

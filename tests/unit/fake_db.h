@@ -11,10 +11,8 @@
 #include "config/config.h"
 #include "pg/db.h"
 
-/*
- * Connections without a database: db.h, for the one file of a test program that includes this. The
- * test reads what was sent, and lands each transaction as it wants, the oldest first.
- */
+/* Connections without a database: db.h, for the single file of a test program that includes this. The test reads the
+ * sent statements, and ends each transaction as it wants, the oldest first. */
 struct fake_statement {
     enum sql_stmt stmt;
     size_t rows;
@@ -50,7 +48,8 @@ struct db_conn *db_conn_new(const char *name, enum conn_kind kind) {
     return conn;
 }
 
-/* Transaction n of those under way, from the oldest on; or, after these, the one in the making. */
+/* The place of transaction n of those under way, from the oldest on. After these comes the transaction that is being
+ * filled. */
 static inline size_t fake_place(const struct db_conn *conn, size_t n) {
     return (conn->oldest + n) % DB_MAX_TXNS;
 }
@@ -118,7 +117,7 @@ void db_statement(struct db_conn *conn, enum sql_stmt stmt) {
 
 /* ---- the end of a transaction ---- */
 
-/* Statements of the oldest transaction; 0: none is under way. */
+/* The number of statements of the oldest transaction. 0: no transaction is under way. */
 static inline size_t fake_count(const struct db_conn *conn) {
     return conn->sent_txns == 0 ? 0 : conn->txns[conn->oldest].sent;
 }
@@ -213,7 +212,7 @@ void db_send_part(struct db_conn *conn, void (*on_completed)(struct db_conn *, c
     conn->unflushed = 1;
 }
 
-/* ---- what was sent ---- */
+/* ---- sent statements ---- */
 
 /* Statement i of transaction n under way. */
 static inline const struct fake_statement *fake_sent_by(const struct db_conn *conn, size_t n, size_t i) {

@@ -11,10 +11,8 @@
 #include "jobs/undelivered.h"
 #include "queue/lease.h"
 
-/*
- * The job table for tests of claims: a few rows in memory, on which the statements that
- * claims use act as those in sql/ do. A job's body is the number of its row.
- */
+/* The job table for tests of claims: a few rows in memory. The statements of claims have the same effect on them as
+ * those in sql/. A job's body is the number of its row. */
 #define FAKE_JOBS 512
 #define FAKE_LEASE_US (3600 * US_PER_S)
 
@@ -53,7 +51,7 @@ static inline void insert_encode(struct params *p, struct task *t) {
     params_int8(p, 2, key.id);
 }
 
-/* rows: the ordinals of those that were not there before. */
+/* rows: the ordinals of the jobs that were new. */
 static inline void insert_done(struct task **tasks, size_t count, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = CONTAINER_OF(tasks[row_int4(rows, i, 0)], struct insert, task)->key;
@@ -138,7 +136,7 @@ static inline struct fake_job *fake_next_ready(int32_t queue_id, struct job_key 
     return next;
 }
 
-/* The rows come in no order: here, the last ones first. */
+/* The rows of a result have no order. Here the last rows come first. */
 static inline PGresult *fake_walk(const struct fake_statement *st) {
     struct job_key at = { 0, (int16_t)fake_scalar(st, 1), fake_scalar(st, 2) };
     struct fake_job *found[1024];

@@ -13,11 +13,9 @@
 #include "notes.h"
 #include "queue/waiters.h"
 
-/*
- * Clients that ask for jobs, without sockets: what waiters.c and claim.c need of client.h,
- * for the one file of a test program that includes this. A client has one GETJOB at a time;
- * its reply goes to the log: "1:nil 2:q=body,r=body 3:-UNBLOCKED".
- */
+/* Clients that ask for jobs, without sockets: the functions of client.h that waiters.c and claim.c call, for the single
+ * file of a test program that includes this. A client has one GETJOB at a time. Its reply goes to the log: "1:nil
+ * 2:q=body,r=body 3:-UNBLOCKED". */
 #define GETTERS 64
 
 struct getter {
@@ -67,7 +65,7 @@ static inline const char *getter_line(const char *at, char *text, size_t size) {
     return end + 2;
 }
 
-/* A bulk, or what stands in a line; an ID is left out. */
+/* A bulk, or the text of a line. An ID is left out. */
 static inline const char *getter_value(const char *at) {
     char line[128];
     const char *next = getter_line(at, line, sizeof line);
@@ -146,7 +144,7 @@ void client_detach(struct req *r) {
     r->client = NULL;
 }
 
-/* What has been replied since the last look. */
+/* The replies since the last call. */
 static inline const char *getter_replies(void) {
     static char text[4096];
 
@@ -217,7 +215,7 @@ static inline struct queue *queue_named(const char *name) {
     return q;
 }
 
-/* Who waits for the queue: "3 1 2". */
+/* The clients that wait for the queue: "3 1 2". */
 static inline const char *waiting_for(const char *name) {
     static char text[4 * GETTERS];
     size_t len = 0;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "base/buf.h"
 
-/* What was noted since the last look, each with a blank before it: to text, without the first blank. */
+/* Copies the notes since the last call to text, without the first blank. Each note has a blank before it. */
 static inline const char *notes_take(struct buf *notes, char *text, size_t size) {
     size_t len = buf_len(notes);
 
@@ -18,7 +18,7 @@ static inline const char *notes_take(struct buf *notes, char *text, size_t size)
     return text;
 }
 
-/* A blank, and what a reply begins with, up to a blank or its end. */
+/* Adds a blank and the beginning of a reply, up to a blank or its end. */
 static inline void notes_reply(struct buf *notes, const struct buf *reply) {
     const char *text = buf_ptr(reply);
     size_t len = 0;

@@ -24,10 +24,8 @@
 #include "queue/lease.h"
 #include "queue/queue.h"
 
-/*
- * Another server, and a channel to it that the test holds in its hands: notify_bus.h and what peers.c
- * needs of bootstrap.h, for the one file of a test program that includes this. Time does not pass but
- * where a function says so.
+/* Another server, and a channel to it under control of the test: the functions of notify_bus.h and bootstrap.h that
+ * peers.c calls, for the single file of a test program that includes this. Time passes only where a function says so.
  */
 
 static struct op *const ops[] = { &op_look_queues,
@@ -86,9 +84,9 @@ void notify_bus_send(const char *text) {
 
 /* ---- another server ---- */
 
-static uint16_t other; /* in every test one that was never heard of before, as nobody is ever forgotten */
+static uint16_t other; /* each test has a new one, because servers do not forget a node */
 static unsigned long long run, message;
-static int64_t late_us; /* so long ago was told what is heard; 0 in every test at first */
+static int64_t late_us; /* the age of received messages; each test begins with 0 */
 
 static inline struct node *node(void) {
     return node_by_number(other);
@@ -154,7 +152,7 @@ static inline const char *tell(void) {
     return text;
 }
 
-/* What is asked of the database is answered by no rows. */
+/* Answers all statements with no rows. */
 static inline void answer_all(void) {
     for (batch_flush(); !batch_idle(); batch_flush()) {
         if (fake_write_conn()->sent_txns > 0)

@@ -3,11 +3,8 @@
 #include <stddef.h>
 #include <libpq-fe.h>
 
-/*
- * What a transaction asks for is done when its statements have results; the Sync that commits them goes out
- * only before the next transaction, or as the next heartbeat. So the caller learns of a commit that has not
- * happened yet.
- */
+/* A task ends when its statements have results. The Sync that commits them is sent only before the next transaction, or
+ * with the next heartbeat. A caller therefore learns of a commit that has not happened yet. */
 #define CONNS_MOST 8
 #define TXNS_MOST 2
 

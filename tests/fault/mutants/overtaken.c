@@ -6,7 +6,7 @@
 void __real_cmd_addjob(struct req *r);
 void __wrap_cmd_addjob(struct req *r);
 
-/* Those with a RETRY and no other option. */
+/* The jobs with a RETRY and no other option. */
 #define ARGC 6
 
 void __wrap_cmd_addjob(struct req *r) {

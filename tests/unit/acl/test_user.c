@@ -212,7 +212,7 @@ static void test_all_or_nothing(void **state) {
     assert_null(user_find(SLICE("bob")));
 }
 
-/* The described rules make the same user, whatever rules came before. */
+/* The described rules make the same user, after any earlier rules. */
 static void test_round_trip(void **state) {
     static const char *const words[] = {
         "+get",

@@ -1,4 +1,4 @@
-/* What the doctor says: its form, and where figures become findings. */
+/* Reports of the doctor: their form, and the limits from which a figure is a finding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

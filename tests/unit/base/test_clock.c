@@ -1,4 +1,4 @@
-/* The database's clock: follows what it tells, but never steps back a little. */
+/* The estimate of the database's clock: it follows the answers, and never steps back a little. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void follows_forward_at_once(void **state) {
     assert_true(db_now() >= 9000 * US_PER_S);
 }
 
-/* Another server's clock is ahead of ours by what such estimates differ. */
+/* Another server's estimate is ahead of ours by a usual error. */
 static void is_not_behind_what_was_told(void **state) {
     int64_t before;
 
@@ -55,7 +55,7 @@ static void is_not_behind_what_was_told(void **state) {
     assert_true(db_now() >= before + 400 * US_PER_MS);
 }
 
-/* One that was not set back with the others, or lies. */
+/* The clock of a server was not set back with the others, or is wrong. */
 static void what_is_far_ahead_is_not_believed(void **state) {
     int64_t before;
 
@@ -66,7 +66,7 @@ static void what_is_far_ahead_is_not_believed(void **state) {
     assert_true(db_now() < before + 900 * US_PER_MS);
 }
 
-/* The first answers are slow, as they are when a session begins: the shortest one counts. */
+/* The first answers of a session are slow. The fastest answer counts. */
 static void best_of_the_first_answers(void **state) {
     int64_t base = 40000 * US_PER_S, now = clock_mono_now();
 

@@ -1,4 +1,4 @@
-/* Times that recur: what is understood, when they come, and what changes of the clock do to them. */
+/* Cron expressions: syntax, next times, and changes of the clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +85,7 @@ static void refused(const char *text, const char *why) {
         fail_msg("%s: got '%s', want '%s'", text, error, why);
 }
 
-/* ---- what is understood ---- */
+/* ---- syntax ---- */
 
 static void test_fields(void **state) {
     (void)state;
@@ -222,8 +222,8 @@ static bool fits(const struct cron_expr *e, int64_t local) {
            (e->month >> (tm.tm_mon + 1) & 1) && (e->either_day ? day || weekday : day && weekday);
 }
 
-/* Seconds of local time that begin at a moment: more than one where the clock is put forward, none that it has
- * shown before. */
+/* True if a tick is among the seconds of local time that begin at a moment. Where the clock is put forward there are
+ * several such seconds. A second that the clock has shown before does not count. */
 static bool is_tick(const struct cron_expr *e, int64_t moment, int64_t *shown) {
     bool is = false;
 
@@ -267,12 +267,12 @@ static void random_cron(char *out, size_t size) {
 
 #define LOOK_S (3 * 86400)
 
-/* Goes on from tick to tick; when one is far away, only that none comes before is looked at. */
+/* Compares tick by tick. If the next tick is far away, the function only checks that no tick comes before. */
 static void compare(const char *text, int64_t from) {
     struct cron_expr e = parsed(text);
     int64_t shown = from + summer_time(from), want = cron_next(&e, 0, from, summer_time);
 
-    /* What the clock shows for the second time has been. */
+    /* A time that the clock shows for the second time is over. */
     for (int64_t past = from - 86400; past < from; past++)
         if (past + summer_time(past) > shown)
             shown = past + summer_time(past);

@@ -105,7 +105,7 @@ static void test_numbers(void **state) {
 
 #define MANY_NAMES 100000
 
-/* No part has much more than its share, whatever the names: what a table in parts moves at once is small. */
+/* With any names no part is much larger than the average, so that a table in parts moves few entries at a time. */
 static void test_parts(void **state) {
     static struct named *parts[HASH_PARTS], many[MANY_NAMES];
     struct named *found;

@@ -63,7 +63,7 @@ static void test_known_ids(void **state) {
     }
 }
 
-/* The ID made last is kept: each thing it is made of gives another one. */
+/* The module keeps the last ID. A change of any part makes another ID. */
 static void test_again(void **state) {
     static const unsigned char other_secret[JOBID_SECRET_LEN] = { 1 };
     static const struct job_key keys[] = { { 7, -3, 99 }, { 8, -3, 99 }, { 7, -4, 99 }, { 7, -3, 98 } };
@@ -93,7 +93,7 @@ static void test_again(void **state) {
     jobid_set_secret(secret);
 }
 
-/* Every priority, and ids with each bit alone: what goes in comes out. */
+/* Every priority, and IDs with a single bit set: decoding returns the encoded values. */
 static void test_round_trip(void **state) {
     char text[JOBID_LEN];
     struct job_key out;
@@ -132,7 +132,7 @@ static void test_ttl_digits(void **state) {
     }
 }
 
-/* Each character of an ID matters: no other one gives a job. */
+/* A change of any character of an ID makes it invalid. */
 static void test_forged(void **state) {
     char good[JOBID_LEN], text[JOBID_LEN];
     struct job_key key;
@@ -323,7 +323,7 @@ int main(void) {
         cmocka_unit_test_setup(test_tokens, use_secret),
         cmocka_unit_test_setup(test_wrong_length, use_secret),
         cmocka_unit_test_setup(test_other_secret, use_secret),
-        /* These go on with the ids of the ones before them. */
+        /* These use the IDs of the tests before them. */
         cmocka_unit_test(test_parts_of_an_id),
         cmocka_unit_test(test_counter_overflow),
         cmocka_unit_test(test_clock_steps_back),

@@ -1,4 +1,4 @@
-/* JSON texts: what one is, and what is none. */
+/* The check of JSON texts: valid and invalid ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

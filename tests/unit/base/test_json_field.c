@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "base/json.h"
 
-/* The field q of an object: its text, or what it is instead. The copy has its own end, for the sanitizer. */
+/* The field q of an object: its text, or its kind. The copy has its own end, for the sanitizer. */
 static const char *field(const char *object) {
     static char text[200];
     char *copy = xmemdup(object, strlen(object) + 1),

@@ -1,4 +1,4 @@
-/* Objects that are made: what is escaped, and which bytes are no text. */
+/* Made JSON objects: escapes, and bytes that are not UTF-8. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

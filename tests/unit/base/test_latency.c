@@ -112,7 +112,7 @@ static void test_graph(void **state) {
     free(text);
 }
 
-/* The newest 80 samples fit; equal ones are all high; a clock behind theirs is no trouble. */
+/* The newest 80 samples fit. Equal samples have the full height. A clock behind the samples is harmless. */
 static void test_wide_graph(void **state) {
     char *text, *row;
 

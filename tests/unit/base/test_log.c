@@ -1,4 +1,4 @@
-/* Log lines: their form, their targets, and what clients cannot put into them. */
+/* Log lines: their form, their targets, and escaped text of clients. */
 #include <errno.h>
 #include <regex.h>
 #include <setjmp.h>
@@ -115,7 +115,7 @@ static void test_form(void **state) {
     assert_matches(read_file(path), pattern);
 }
 
-/* At most one line a second; the next one says how many there were. */
+/* At most one line a second. The next line has the number of the suppressed ones. */
 static void test_sometimes(void **state) {
     struct log_kind kind = { 0 };
 

@@ -1,4 +1,4 @@
-/* Glob patterns: what matches, and how long the worst ones take. */
+/* Glob patterns: matches, and the time of the worst patterns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The node ID's file and its lock, and what is known of other servers. */
+/* The file of the node ID and its lock, and the known servers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static void stop(struct server *s) {
     assert_int_equal(status, 0);
 }
 
-/* Starts and stops a server; text is what it said. */
+/* Starts and stops a server. text is its output. */
 static void run(const char *in, int port, char text[ANSWER_LEN]) {
     struct server s = start(in, port);
 
@@ -208,7 +208,7 @@ static void test_in_use(void **state) {
     assert_string_equal(refused, text);
 }
 
-/* Many at once on a directory without an ID: one gets it, and the file tells the winner's. */
+/* Many servers start at the same time on a directory without an ID. One gets an ID, and the file has this ID. */
 static void test_race(void **state) {
     struct server servers[12];
     char text[ANSWER_LEN], winner[ANSWER_LEN] = "";
@@ -314,7 +314,7 @@ static void test_learn(void **state) {
     assert_null(node_by_number(NODE_MAX_NUMBER + 1));
 }
 
-/* Goes on with what the test before it has learned. */
+/* Continues with the nodes of the test before. */
 static void test_learn_self(void **state) {
     struct node me = named(7, 'e'), zero = named(0, 'c');
     size_t count;

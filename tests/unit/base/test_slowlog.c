@@ -65,7 +65,7 @@ static void test_newest_first(void **state) {
     e = slowlog_older(e);
     assert_arg(e, 0, "first");
     assert_null(slowlog_older(e));
-    /* Ids are not used twice, so that a reader knows what it has seen. */
+    /* IDs are not used twice, so that a reader knows which entries are new. */
     slowlog_reset();
     assert_int_equal(slowlog_len(), 0);
     assert_null(slowlog_newest());

@@ -58,7 +58,7 @@ static void test_rates(void **state) {
     assert_true(stats_output_kbps() > 199.9 && stats_output_kbps() < 200.1);
 }
 
-/* What is older than 1.6 seconds does not count: sixteen tenths, not one more. */
+/* Samples older than 1.6 seconds do not count: sixteen tenths, and no more. */
 static void test_rate_forgets(void **state) {
     (void)state;
     stats_sample(0);
@@ -113,7 +113,7 @@ static void test_errors_by_code(void **state) {
     buf_free(&out);
 }
 
-/* What is beyond is in the sum only. */
+/* Codes above the limit count in the sum only. */
 static void test_more_codes_than_are_kept(void **state) {
     char code[] = "AAA";
     struct buf out = { 0 };

@@ -13,7 +13,7 @@
 struct alarm {
     struct timer timer;
     int calls;
-    int64_t again; /* the next time, 0: none */
+    int64_t again; /* the next time; 0: the timer ends */
 };
 
 static struct alarm *order[4];

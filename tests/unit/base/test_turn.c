@@ -31,7 +31,7 @@ static void end_turn(void) {
     turn_end();
 }
 
-/* The first turns are those that measure from now on. */
+/* The first turns only set up the measurement. */
 static int start(void **state) {
     (void)state;
     usleep(2000);
@@ -54,7 +54,7 @@ static void test_the_longest(void **state) {
     assert_int_equal(turn_longest()->command_us, 300);
 }
 
-/* A shorter one leaves it as it is, whatever its commands have taken. */
+/* A shorter turn does not replace the record, with any times of its commands. */
 static void test_a_shorter_one(void **state) {
     int64_t before;
 

@@ -191,7 +191,7 @@ static void test_buf_text(void **state) {
     assert_null(b.data);
 }
 
-/* What is reserved at once is not doubled: large bodies would cost twice. */
+/* An exact reservation is not doubled, because large bodies would cost twice their size. */
 static void test_buf_exact(void **state) {
     struct buf b = { 0 };
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "batch_tasks.h"
 
-/* ---- one transaction ---- */
+/* ---- a transaction ---- */
 
 static void test_nothing_to_send(void **state) {
     (void)state;
@@ -163,7 +163,7 @@ static void test_gathers_while_down(void **state) {
     batch_cancel(&s[1].task);
 }
 
-/* Who is ended by done() may go on with another task, which waits for the next transaction. */
+/* The owner of an ended task may add another task, which waits for the next transaction. */
 static void go_on(struct trial *t) {
     if (t == &a[1])
         add(&a[2]);

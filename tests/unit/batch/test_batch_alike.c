@@ -1,4 +1,4 @@
-/* Tasks of one shape: when they travel in the cheaper statement, and who goes with whom. */
+/* Tasks of the same shape: the use of the cheaper statement, and the tasks that share it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "batch_tasks.h"
 
-/* m[1] ... with these shapes, a digit pair each; "00": none. */
+/* Adds m[1] ... with these shapes, two digits each. "00" is no shape. */
 static void add_shapes(const char *shapes) {
     for (int i = 1; *shapes != '\0'; i++, shapes += 3) {
         m[i].shape = atoi(shapes);
@@ -30,7 +30,7 @@ static void test_one_shape(void **state) {
     assert_all_ended();
 }
 
-/* They differ in one half of the shape or the other. */
+/* The shapes differ in either half. */
 static void test_few_shapes(void **state) {
     (void)state;
     add_shapes("11 12 21 11 21");
@@ -52,7 +52,7 @@ static void test_many_shapes(void **state) {
     assert_all_ended();
 }
 
-/* Those that have none are a statement of their own, the general one. */
+/* Tasks without a shape go into the general statement. */
 static void test_some_without_a_shape(void **state) {
     (void)state;
     add_shapes("11 00 11 00 12 11");
@@ -90,7 +90,7 @@ static void test_nothing_to_decide(void **state) {
 
 /* ---- limits ---- */
 
-/* What finds no room waits for the next transaction, and so does all that stands behind it. */
+/* A task without room waits for the next transaction, and so do all later tasks. */
 static void test_most_rows(void **state) {
     (void)state;
     config.batch_max = 3;
@@ -137,7 +137,7 @@ static void test_no_room_for_an_older_one(void **state) {
     assert_all_ended();
 }
 
-/* Shapes are looked at only as far as one statement reaches; behind it may stand anything. */
+/* The batch compares shapes only within the size of a statement. Later tasks may have any shape. */
 static void test_without_a_shape_behind_the_most(void **state) {
     (void)state;
     config.batch_max = 3;
@@ -165,7 +165,7 @@ static void test_split_over_two_txns(void **state) {
     assert_all_ended();
 }
 
-/* Those of all kinds that have a seat go, and none of them later. */
+/* The transaction takes all kinds of tasks within its size, and none of the later tasks. */
 static void test_shapes_split_over_two_txns(void **state) {
     (void)state;
     for (int i = 1; i <= 20; i++) {
@@ -205,7 +205,7 @@ static void test_lost(void **state) {
     m[4].shape = 12;
     add(&m[4]);
     batch_flush();
-    /* Those of the first statement stood before those of the second. */
+    /* The tasks of the first statement came before those of the second. */
     assert_txn(WRITE, "m/11:1,3 m/12:2,4");
     commit(WRITE);
     assert_events("alike done:m1,m3 alike done:m2,m4");

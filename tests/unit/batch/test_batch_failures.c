@@ -1,4 +1,4 @@
-/* Failed and lost transactions: who is sent again, how, in which order, and how often. */
+/* Failed and lost transactions: repeated tasks, their order, and the number of attempts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void test_bad_row_of_two(void **state) {
     assert_all_ended();
 }
 
-/* Tasks that begin in one transaction stay in their order; those up to half begin in the first. */
+/* Tasks that begin in a transaction stay in their order. The first half of them begins in the first transaction. */
 static int last_done[2], half;
 
 static void check_order(struct trial *t) {
@@ -108,8 +108,8 @@ static void test_bad_row_next_to_other_statements(void **state) {
     assert_all_ended();
 }
 
-/* The guilty do not keep those who come later from being sent: these go after the transaction that
- * was under way with the first that failed, and the first of the suspects. */
+/* The search for failing tasks does not delay later tasks. These follow the transaction that was under way with the
+ * failed one, and the first suspects. */
 static void test_others_fly_between(void **state) {
     int txns = 0;
 
@@ -310,7 +310,7 @@ static void test_lost(void **state) {
     assert_txn(WRITE, "");
     assert_false(batch_idle());
     fake_db.conns[WRITE]->state = DB_READY;
-    /* Those that were not sent need not be repeated carefully. */
+    /* Unsent tasks need no careful repetition. */
     assert_flies("a4 r1,2,3 b1,2,3 c1 c2 c3");
     assert_events("done:a4 done:r1,r2,r3 done:b1,b2,b3 done:c1 done:c2 done:c3");
     assert_all_ended();
@@ -504,7 +504,7 @@ static void test_poison_alone(void **state) {
     assert_all_ended();
 }
 
-/* Tasks whose transactions were lost go before all others. */
+/* Tasks of lost transactions go before all others. */
 static void test_lost_go_first(void **state) {
     (void)state;
     add_many(b, 1, 4);
@@ -541,7 +541,7 @@ static void test_poison_among_many(void **state) {
     assert_all_ended();
 }
 
-/* A transaction that the database had not begun says nothing of its tasks, nor does one that was lost once. */
+/* A transaction that the database had not begun does not make its tasks suspects. A single loss does not either. */
 static void test_lost_beside_poison(void **state) {
     (void)state;
     add(&b[1]);
@@ -575,7 +575,7 @@ static void answer_locked(size_t rows, const int *ordinals) {
     fake_commit(fake_db.conns[WRITE], results);
 }
 
-/* Those whose jobs are free go on, and so do other operations; the other one is checked again in a while. */
+/* Tasks about free jobs continue, and so do other operations. The batch tries the locked job again later. */
 static void test_locked_jobs_are_found(void **state) {
     static const int second[] = { 2 };
 
@@ -604,7 +604,7 @@ static void test_locked_jobs_are_found(void **state) {
     set_names_jobs(false);
 }
 
-/* Of other operations ever fewer are tried; one that fails alone goes behind the others. */
+/* The batch tries ever fewer tasks of other operations. A task that fails alone goes behind the others. */
 static void test_locked_rows_are_narrowed(void **state) {
     int txns = 0;
 
@@ -656,7 +656,7 @@ static void test_too_large(void **state) {
     assert_all_ended();
 }
 
-/* Large tasks that fit into one statement each do not share a transaction. */
+/* Large tasks that each fill a statement do not share a transaction. */
 static void test_txns_are_bounded(void **state) {
     (void)state;
     for (int i = 1; i <= 2; i++)

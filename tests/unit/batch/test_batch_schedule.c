@@ -54,7 +54,7 @@ static void step_conns(void) {
     }
 }
 
-/* Only what was refused fails, or who was the victim of passing failures too often. */
+/* Only a refused task fails, or a task that had passing failures too often. */
 static void check_all_ended_once(void) {
     for (int i = 0; i < TRIALS; i++) {
         const struct trial *t = any[i];

@@ -1,4 +1,4 @@
-/* Transactions of one kind each: how they commit, and how they take turns. */
+/* Transactions of a single kind: their commits, and their turns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void test_durability_of_each_kind(void **state) {
     check_durabilities(DURABILITY_ASYNC, DURABILITY_ASYNC, DURABILITY_REMOTE_FLUSH);
 }
 
-/* Each kind has more to send than fits into one transaction. */
+/* Each kind has more tasks than fit into a transaction. */
 static void test_nobody_starves(void **state) {
     (void)state;
     config.batch_max = 1;
@@ -79,7 +79,7 @@ static void test_nobody_starves(void **state) {
     assert_all_ended();
 }
 
-/* The guilty are looked for by transactions that commit like those that failed. */
+/* The search for the failing task uses transactions that commit in the same way as the failed one. */
 static void test_suspects_keep_their_kind(void **state) {
     (void)state;
     add_many(x, 1, 2);

@@ -1,4 +1,4 @@
-/* Two transactions under way on a connection: when the second goes, who is in it, and how they land. */
+/* Two transactions under way on a connection: the time of the second, its tasks, and their ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "batch_tasks.h"
 
-/* Sends this one as a transaction of its own; how many are under way then. */
+/* Sends the task as a transaction of its own. Returns the number of transactions under way. */
 static size_t send_one(struct trial *t) {
     add(t);
     batch_flush();
@@ -75,7 +75,7 @@ static void note_rows(struct task **tasks, size_t count, const PGresult *rows) {
         seen_rows[trial_of(tasks[i])->id] = row_int8(rows, 0, 0);
 }
 
-/* What the second transaction brings is for its own tasks. */
+/* The result of the second transaction is for its own tasks. */
 static void test_results(void **state) {
     PGresult *first[] = { result_of(100) }, *second[] = { result_of(200) };
 
@@ -252,7 +252,7 @@ static void test_suspects_wait_alone(void **state) {
     assert_all_ended();
 }
 
-/* They are not counted among those that wait. */
+/* Suspects do not count as waiting tasks. */
 static void test_suspect_is_taken_back(void **state) {
     (void)state;
     add_many(a, 1, 2);
@@ -267,7 +267,7 @@ static void test_suspect_is_taken_back(void **state) {
     assert_all_ended();
 }
 
-/* Who was given up as a suspect comes back as one of many. */
+/* A task that is no suspect any more shares transactions again. */
 static void test_given_up_suspect_comes_back(void **state) {
     (void)state;
     add_many(a, 1, 2);
@@ -334,7 +334,7 @@ static void test_those_taken_back_do_not_count(void **state) {
     assert_all_ended();
 }
 
-/* The second transaction leaves some behind when it would become larger than what is left. */
+/* The second transaction leaves some tasks for later if it would otherwise become larger than the rest. */
 static void test_second_leaves_some_behind(void **state) {
     (void)state;
     add_many(a, 1, 2);
@@ -408,7 +408,7 @@ static void test_one_among_many(void **state) {
     assert_all_ended();
 }
 
-/* Others keep coming, and more of them; a single one is not passed over. */
+/* More and more tasks of other operations come. The single task is not passed by. */
 static void test_nobody_starves(void **state) {
     int next = 40, txns = 0;
 
@@ -450,7 +450,7 @@ static void plan_some(void) {
     add_many(b, 1, 3);
 }
 
-/* What is planned meanwhile was not counted, and is shared out like the others. */
+/* Tasks that are planned in between are shared out with the others. */
 static void test_planned_are_shared_out(void **state) {
     (void)state;
     trial_plan = plan_some;
@@ -462,7 +462,7 @@ static void test_planned_are_shared_out(void **state) {
 
 /* ---- the end ---- */
 
-/* The server stops while a transaction is under way: what it carries is not lost in memory, says the sanitizer. */
+/* The server stops while a transaction is under way. The sanitizer checks that its tasks do not leak. */
 static void test_stopped_under_way(void **state) {
     struct trial *last = xcalloc(1, sizeof *last);
 

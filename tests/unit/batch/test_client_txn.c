@@ -82,7 +82,7 @@ static int start(void **state) {
     return 0;
 }
 
-/* What was sent, by the names of the statements: a b c, M the mark, F the question. */
+/* The sent statements, a letter each: a b c, M for the mark, F for the question. */
 static const char *sent(size_t n) {
     static char text[256];
     const struct db_conn *conn = fake_db.conns[WRITE];
@@ -107,7 +107,7 @@ static int64_t txn_sent(size_t statement) {
     return fake_scalar(fake_sent(fake_db.conns[WRITE], statement), 1);
 }
 
-/* The question that is under way is answered: that transaction was committed; or, 0, none was. */
+/* Answers the question under way: txn was committed. 0: no transaction was. */
 static void answer(int64_t txn) {
     PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(1) };
 
@@ -141,7 +141,7 @@ static void test_poison_alone(void **state) {
     assert_events("again:c1 again:c1 again:c1 0:refused fail:b1(" OP_LOST ") fail:c1(" OP_LOST ")");
 }
 
-/* Those that travel together go alone when they were lost twice. */
+/* Client transactions that share a transaction are sent alone after two losses. */
 static void test_poison_among_others(void **state) {
     (void)state;
     client_txn_send(LOAD(0, &b[1]));

@@ -1,4 +1,4 @@
-/* Marks of transactions: what becomes of an ADDJOB whose answer was lost while there are other servers. */
+/* Marks of transactions: the result of an ADDJOB whose answer was lost while there are other servers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static int stop(void **state) {
 
 /* ---- transactions ---- */
 
-/* What the oldest transaction carries, in its order. */
+/* The statements of the oldest transaction, in their order. */
 static void assert_carries(enum sql_stmt first, enum sql_stmt second) {
     size_t count = second == SQL_COUNT ? 1 : 2;
 
@@ -127,13 +127,13 @@ static void answer(int64_t committed) {
     batch_flush();
 }
 
-/* Nor does it say so another time. */
+/* The second question is not answered either. */
 static void do_not_answer(void) {
     fake_fail(fake_write_conn(), 0, "42501");
     batch_flush();
 }
 
-/* Lands what took off; its statements return no rows. */
+/* Ends all transactions under way. Their statements return no rows. */
 static void land_all(void) {
     int txns = 0;
 
@@ -143,7 +143,7 @@ static void land_all(void) {
     }
 }
 
-/* An ADDJOB whose transaction was lost, and is being asked for; its number. */
+/* Loses the transaction of an ADDJOB, for which the server then asks. Returns its number. */
 static int64_t lose_one(const char *words) {
     int64_t txn;
 
@@ -186,7 +186,7 @@ static void test_mark_rides_along(void **state) {
     assert_replies("add:D add:D add:D");
 }
 
-/* Who is registered may be there though nobody hears it. */
+/* A registered server may live although it is silent. */
 static void test_also_while_the_other_is_silent(void **state) {
     (void)state;
     register_other(false);
@@ -238,7 +238,7 @@ static void test_two_txns_have_two_marks(void **state) {
     assert_replies("add:D");
 }
 
-/* What failed has no mark; it is marked anew with what is sent again. */
+/* A failed transaction has no mark. The repeated one has a new mark. */
 static void test_a_failed_txn_has_no_mark(void **state) {
     int64_t first;
 
@@ -393,7 +393,7 @@ static void test_given_up_while_it_is_asked_for(void **state) {
 
 /* ---- with a key ---- */
 
-/* The key may be free, and the job done: who has the key is looked up, and nothing added. */
+/* The key may be free, because the job has ended. The server looks up the owner of the key, and adds nothing. */
 static void test_committed_unique(void **state) {
     int64_t id, txn;
 
@@ -462,7 +462,7 @@ static void test_unknown_unique(void **state) {
 
 static int64_t forgotten_from;
 
-/* Once a second: the first whose answer is still needed. */
+/* Runs the cleanup of each second. Returns the first transaction whose answer is still needed. */
 static int64_t forget(void) {
     int64_t first;
 
@@ -510,7 +510,7 @@ static void test_answered_ones_are_forgotten(void **state) {
     assert_replies("add:D");
 }
 
-/* Deleted markers are not read again. Those of a statement that failed are. */
+/* The cleanup does not read deleted marks again. It repeats a failed statement. */
 static void test_forgets_from_the_last_time_on(void **state) {
     int64_t first = forget_one();
 

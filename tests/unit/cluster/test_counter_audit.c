@@ -1,4 +1,4 @@
-/* Counting doubtful queues anew: which, when, and what is taken of it. */
+/* The audit of doubtful counters: its queues, its times, and the use of its result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,7 +164,7 @@ static void test_an_empty_queue_is_not_walked(void **state) {
     assert_false(q->scan.may_have_more);
 }
 
-/* What was under way when it was counted makes the count worthless. */
+/* A change that is under way during the audit makes its result useless. */
 static void change_after(void (*change)(struct queue *q), bool before_the_answer) {
     struct queue *q = open_doubtful(1);
 
@@ -201,7 +201,7 @@ static void test_not_quiet_after_all(void **state) {
     change_after(by_another, false);
 }
 
-/* What this server has counted and not yet saved is not in the database. */
+/* The database does not have the changes that this server has not yet saved. */
 static void test_counters_of_jobs_ever(void **state) {
     struct queue *q = open_doubtful(1);
 
@@ -229,7 +229,7 @@ static void test_dropped_meanwhile(void **state) {
     assert_int_equal(ask(), 0);
 }
 
-/* Rows that are missing, or for others, are not taken for what they are not. */
+/* The server does not use missing rows, or rows of other queues. */
 static void test_wrong_rows(void **state) {
     struct queue *a = open_doubtful(1), *b = open_doubtful(2);
 
@@ -255,7 +255,7 @@ static void test_failed(void **state) {
     assert_int_equal(q->counters.len, 3);
 }
 
-/* One statement at a time, and not for a queue that has no row. */
+/* One statement at a time, and none for a queue without a row. */
 static void test_one_at_a_time(void **state) {
     struct queue *q = queue_get(SLICE("new"));
 

@@ -1,4 +1,4 @@
-/* What is noted for the other servers, and the text of it. */
+/* The outbox: notes for the other servers, and their text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "queue/queue.h"
 
 static char told[NOTIFY_TEXT_MAX];
-static struct list waiter; /* whose being there is all that counts */
+static struct list waiter; /* only its presence counts */
 
 static int start(void **state) {
     (void)state;
@@ -23,7 +23,7 @@ static int start(void **state) {
     return 0;
 }
 
-/* What is noted is forgotten when the last of the others goes. */
+/* The server drops its notes when the last of the others ends. */
 static int stop(void **state) {
     bool urgent;
 
@@ -84,7 +84,7 @@ static void test_alone(void **state) {
     assert_told("");
 }
 
-/* What was counted while alone is told to the first that comes. */
+/* The first other server is told the counters of the time before. */
 static void test_first_company(void **state) {
     struct queue *a = open_queue(7);
 
@@ -116,7 +116,7 @@ static void test_shares_are_told_once(void **state) {
     assert_told(" q8,0,2,0,0,0");
 }
 
-/* Not with the number of nothing. */
+/* A queue without a row has no number, so its note is not sent. */
 static void test_without_a_row(void **state) {
     struct queue *q = queue_get(SLICE("new"));
 
@@ -155,7 +155,7 @@ static void test_ready(void **state) {
     assert_told(" a7,0,70,1 q7,5,0,0,0,0");
 }
 
-/* While somebody waits here, or a claim is under way, the job is about to be taken. */
+/* While a client waits here, or a claim is under way, the job is about to be taken. */
 static void test_ready_and_wanted_here(void **state) {
     struct queue *q = open_queue(7);
 
@@ -182,7 +182,7 @@ static void test_ready_and_taken(void **state) {
     q->scan.may_have_more = false;
     assert_has(true, false);
     assert_told(" q7,2,0,0,0,0");
-    /* The count of those that were taken does not go with the next. */
+    /* The count of taken jobs is not added to the next note. */
     queue_job_ready(q, key_of(7, 0, 52));
     assert_told(" a7,0,52,1 q7,3,0,0,0,0");
 }
@@ -203,7 +203,7 @@ static void test_said_once_and_first(void **state) {
     assert_told(" h");
 }
 
-/* A server that has just started says hello to those whom it does not know. */
+/* A server that has just started greets the servers that it does not know. */
 static void test_said_while_alone(void **state) {
     (void)state;
     outbox_set_shared(false);

@@ -1,4 +1,4 @@
-/* What other servers tell of queues and jobs, and what is asked of the database then. */
+/* Messages of other servers about queues and jobs, and the following questions to the database. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,7 @@ static void test_leases_that_others_end(void **state) {
         lease_add_row(key_of(id), until + 10, until);
     hear_lease('x', 5, until);
     hear_lease('l', 6, until);
-    /* Not the one that was ended: given since. */
+    /* This lease is newer than the ended one. */
     hear_lease('l', 7, until - 1);
     hear_lease('x', 8, until);
     assert_false(lease_known(5) || lease_known(6));
@@ -175,7 +175,7 @@ static void test_outbox_of_a_new_queue_waits_for_its_row(void **state) {
     hear("q9,2,2,2,0,0 a8,0,5,1");
     set_queue_row(rows, 0, 9, "nine", 0);
     fake_commit(fake_write_conn(), &rows);
-    /* What came meanwhile is asked for once more, and then all of it is heard. */
+    /* The server asks again for the messages that came in between. Then it processes all of them. */
     assert_non_null(sent(fake_write_conn(), SQL_FIND_QUEUES));
     rows = fake_rows(6);
     set_queue_row(rows, 0, 9, "nine", 0);
@@ -213,7 +213,7 @@ static void test_a_queue_that_has_no_row_here(void **state) {
     (void)getter_replies();
 }
 
-/* PAUSE elsewhere, and its end: who waits is served. */
+/* PAUSE at another server, and its end: waiting clients are served. */
 static void test_a_row_has_changed(void **state) {
     PGresult *rows = fake_rows(6);
     struct queue *q = sure("q7");
@@ -255,7 +255,7 @@ static void test_a_row_changes_while_it_is_read(void **state) {
     answer_all();
 }
 
-/* What waited for the row comes before what is told when the row is there, though other rows are still asked for. */
+/* When the row is there, the waiting messages come before the new ones, also if other rows are still missing. */
 static void test_outbox_of_a_new_queue_are_heard_in_order(void **state) {
     PGresult *rows = fake_rows(6);
     struct queue *q;
@@ -281,7 +281,7 @@ static void set_setting(PGresult *rows, int row, const char *name, const char *v
     fake_set_bytes(rows, row, 5, slice_str(value));
 }
 
-/* All that another server has set comes with the row, and what is not there any more goes. */
+/* The row brings all settings of another server. Settings that are gone are removed. */
 static void test_settings_come_with_the_row(void **state) {
     struct queue *q = sure("q8");
     PGresult *rows = fake_rows(6);
@@ -309,7 +309,7 @@ static void test_settings_come_with_the_row(void **state) {
     assert_null(q->settings);
 }
 
-/* That it was paused may be among what was missed. */
+/* A lost message may have been about a pause. */
 static void test_rows_are_read_when_something_was_missed(void **state) {
     PGresult *rows = fake_rows(6);
 
@@ -318,7 +318,7 @@ static void test_rows_are_read_when_something_was_missed(void **state) {
     introduce();
     hear("z");
     assert_non_null(sent(fake_write_conn(), SQL_LOAD_QUEUES));
-    /* Once more, for what has changed since it was sent. */
+    /* Once more, for changes since the question. */
     hear("z");
     queue_named("q8")->counters.suspect = false;
     set_queue_row(rows, 0, 8, "q8", PAUSE_IN);

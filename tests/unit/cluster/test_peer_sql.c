@@ -1,4 +1,4 @@
-/* What transactions of SQL tell, in any order, and more than once. */
+/* Messages of SQL transactions, in any order, and repeated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void test_counts_as_this_servers_doing(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
-    /* Higher than this one. */
+    /* The number is higher than this server's. */
     other = 600;
     introduce();
     hear_sql(1, "c7,3,4,5,1");
@@ -54,7 +54,7 @@ static void test_an_old_message_counts_nothing(void **state) {
     assert_true(q->counters.suspect);
 }
 
-/* Only one of all servers counts: the lowest that lives. */
+/* Only one server counts a change by SQL: the lowest number that lives. */
 static void test_the_heir_counts(void **state) {
     struct queue *q = sure("q7");
 
@@ -144,7 +144,7 @@ static void test_a_new_queue_waits_for_its_row(void **state) {
     assert_null(queue_find_id(77));
 }
 
-/* What servers say of themselves means nothing from there. */
+/* A message of a server about itself has no effect if it comes from SQL. */
 static void test_words_of_servers(void **state) {
     struct queue *q = sure("q7");
 

@@ -1,4 +1,4 @@
-/* The other servers: who is believed, who lives, what was missed, and when they are told. */
+/* The other servers: valid messages, life signs, lost messages, and times of notes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void test_takes_no_part_before_it_has_loaded(void **state) {
     assert_string_equal(tell(), " h p w");
 }
 
-/* ---- who is believed ---- */
+/* ---- valid messages ---- */
 
 static void test_the_head_of_what_is_told(void **state) {
     unsigned format, number, waiting;
@@ -65,7 +65,7 @@ static void test_tells_that_clients_wait(void **state) {
     assert_string_equal(getter_replies(), "1:nil");
 }
 
-/* What a server says is ready is so by the clock of who hears it. */
+/* The receiver takes the sender's ready times by its own clock. */
 static void test_the_time_is_told(void **state) {
     int64_t ahead = clock_db() + 200 * US_PER_MS;
     char items[40];
@@ -122,7 +122,7 @@ static void test_strangers_are_not_believed(void **state) {
     assert_true(node()->live);
 }
 
-/* A number that does not fit is not somebody else's. */
+/* A number above the range is no other server's number. */
 static void test_numbers_too_large(void **state) {
     char text[100];
     size_t count;
@@ -136,7 +136,7 @@ static void test_numbers_too_large(void **state) {
     assert_int_equal(count, 1);
 }
 
-/* Nor is what was told before. */
+/* A repeated message is refused as well. */
 static void test_replays(void **state) {
     (void)state;
     introduce();
@@ -155,7 +155,7 @@ static void test_replays(void **state) {
     assert_false(node()->live);
 }
 
-/* A server that was restarted knows no message, and everybody who can listen can repeat one. */
+/* A restarted server knows no message, and any listener can repeat one. */
 static void test_old_messages(void **state) {
     (void)state;
     late_us = 11 * US_PER_S;
@@ -180,7 +180,7 @@ static void test_without_a_time(void **state) {
     assert_null(node());
 }
 
-/* The next one shows that something was missed. */
+/* The next message shows that one was lost. */
 static void test_after_an_old_message(void **state) {
     struct queue *q = sure("q7");
 
@@ -195,7 +195,7 @@ static void test_after_an_old_message(void **state) {
     assert_true(q->counters.suspect);
 }
 
-/* ---- who lives ---- */
+/* ---- life signs ---- */
 
 static void test_appears(void **state) {
     (void)state;
@@ -286,7 +286,7 @@ static void test_the_heir_looks_after_its_leases(void **state) {
     assert_true(peers_adopts(other));
 }
 
-/* One that we gave ourselves meanwhile is ours. */
+/* A lease that this server gave in between is its own. */
 static void test_a_lease_that_is_known_is_not_inherited(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS] = { NULL };
     const struct fake_statement *st;
@@ -333,7 +333,7 @@ static void test_signs_off(void **state) {
     assert_int_equal(q->counters.total, 1);
 }
 
-/* It has signed off before, so nothing of what it did is unknown. */
+/* The server has signed off before, so nothing about it is unknown. */
 static void test_starts_again(void **state) {
     struct queue *q = sure("q7");
 
@@ -352,7 +352,7 @@ static void test_starts_again(void **state) {
     assert_true(peer()->synced);
 }
 
-/* So soon that nobody had missed it: it may have died before it told all. */
+/* The server restarts before the others miss it. It may have died before it told everything. */
 static void test_dies_and_starts_again(void **state) {
     struct queue *q = sure("q7");
 
@@ -365,7 +365,7 @@ static void test_dies_and_starts_again(void **state) {
     assert_true(node()->live && peer()->synced);
 }
 
-/* ---- what was missed ---- */
+/* ---- lost messages ---- */
 
 /* The queue is quiet, and this is its row of count_queues. */
 static void count_again(struct queue *q, const int64_t row[6]) {

@@ -20,7 +20,7 @@
 #define OTHER 2
 #define PARTS 256
 
-/* ---- in place of the channel and of those who listen ---- */
+/* ---- in place of the channel and of the subscribers ---- */
 
 static bool up = true;
 static struct buf heard;
@@ -49,7 +49,7 @@ size_t pubsub_deliver(struct slice channel, struct slice message) {
         buf_reset(&heard, SIZE_MAX);                                                                 \
     } while (0)
 
-/* ---- one side, and the other ---- */
+/* ---- sender and receiver ---- */
 
 static char parts[PARTS][NOTIFY_TEXT_MAX];
 static uint64_t run = 100;
@@ -159,7 +159,7 @@ static void test_all_borders(void **state) {
     }
 }
 
-/* Whatever part is missed, the messages that have no bytes in it arrive, whole and in order. */
+/* Any part may be lost. The messages without bytes in it arrive, whole and in order. */
 static void test_a_part_is_missed(void **state) {
     int count;
 
@@ -200,7 +200,7 @@ static void test_not_twice_and_not_from_ourselves(void **state) {
     assert_heard("");
 }
 
-/* A server that was restarted knows no part, and everybody who can listen can repeat one. */
+/* A restarted server knows no part, and any listener can repeat one. */
 static void test_old_parts(void **state) {
     (void)state;
     tell("a", "1");

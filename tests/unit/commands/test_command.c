@@ -1,4 +1,4 @@
-/* The table of commands: lookup, arity, who may run when, what a refused command gets; and their docs. */
+/* The table of commands: lookup, arity, conditions, refused commands, and docs. */
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #include "jobs/bootstrap.h"
 #include "net/usage.h"
 
-/* In place of the handlers and of the connections: what was called, with which request. */
+/* Replaces the handlers and the connections. Records the called handler and its request. */
 
 static const struct command *handled;
 static int handled_count, fed_count, ended_count, killed_count;
@@ -178,7 +178,7 @@ static void test_arity(void **state) {
     assert_true(command_arity_fits(&any, 1));
 }
 
-/* What is refused. */
+/* Refused commands. */
 
 static void test_unknown_command(void **state) {
     (void)state;
@@ -247,7 +247,7 @@ static void test_loading(void **state) {
     assert_int_equal(handled_count, 1);
 }
 
-/* CLIENT PAUSE ... WRITE. What is wrong with them is said all the same. */
+/* CLIENT PAUSE ... WRITE. A paused command with an error gets its error at once. */
 static void test_paused_writes(void **state) {
     (void)state;
     writes_paused = true;
@@ -297,7 +297,7 @@ static void test_http_closes(void **state) {
     assert_int_equal(ended_count, 2);
 }
 
-/* What is counted and shown. */
+/* Counted and shown commands. */
 
 static void test_counters(void **state) {
     const struct command_stats *s = command_stats(command_lookup(SLICE("qlen")));
@@ -455,7 +455,7 @@ static void test_held_leaves_no_trace(void **state) {
 
 /* Docs. */
 
-/* Writes the tree back in one form: token:name, ? optional, * multiple, (one|of), {a block}. */
+/* Writes the tree in one form: token:name, ? optional, * multiple, (one|of), {a block}. */
 static void show(const struct doc *doc, short first, const char *between, struct buf *out) {
     for (short i = first; i >= 0; i = doc->args[i].next) {
         const struct doc_arg *a = &doc->args[i];

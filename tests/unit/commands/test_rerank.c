@@ -1,4 +1,4 @@
-/* REPRIORITIZE: what its queue and the other servers are told, also when the first try's answer is lost. */
+/* REPRIORITIZE: the notes to its queue and to other servers, also if the first attempt's answer is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,7 +99,7 @@ static void expect_told(int32_t queue_id) {
     assert_non_null(strstr(told, item));
 }
 
-/* Who has passed by its new place looks there. */
+/* A server that has passed by the new place searches there. */
 static void test_moved(void **state) {
     struct job_key key;
 
@@ -119,7 +119,7 @@ static void test_of_a_queue_that_we_do_not_know(void **state) {
     expect_told(UNKNOWN_QUEUE);
 }
 
-/* One that is delayed is told of when it wakes. */
+/* The note about a delayed job has its wake time. */
 static void test_not_queued(void **state) {
     (void)state;
     send_rerank(q->id);
@@ -127,7 +127,7 @@ static void test_not_queued(void **state) {
     assert_null(strchr(told, 'k'));
 }
 
-/* It was there: who moved it has told of it. */
+/* The job was at its new place. The server that moved it has told the others. */
 static void test_not_moved(void **state) {
     (void)state;
     send_rerank(q->id);
@@ -136,7 +136,7 @@ static void test_not_moved(void **state) {
     assert_int_equal(q->scan.key_count, 0);
 }
 
-/* That may have been the first try, which has told nobody. */
+/* The first attempt may have moved it, and has not told the others. */
 static void test_moved_by_a_lost_try(void **state) {
     (void)state;
     send_rerank(q->id);

@@ -1,4 +1,4 @@
-/* LTRIM, LSET, LREM: what is sent at all, who shares a statement, and what becomes of one whose answer was lost. */
+/* LTRIM, LSET, LREM: sent statements, shared statements, and lost answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ static void tell(bool committed) {
     batch_flush();
 }
 
-/* ---- what is sent ---- */
+/* ---- sent statements ---- */
 
 static void test_places_from_both_ends(void **state) {
     (void)state;
@@ -148,10 +148,10 @@ static void test_one_for_all_who_want_the_same(void **state) {
     command(&ltrim, "1", "-1");
     command(&ltrim, "1", "-1");
     batch_flush();
-    /* Those two remove two; and their transaction has a mark. */
+    /* The two commands remove two elements. Their transaction has a mark. */
     assert_int_equal(fake_count(fake_write_conn()), 5);
     assert_int_equal(sent(4)->stmt, SQL_MARK_COMMIT);
-    /* What was sent already may have seen less. */
+    /* A statement that was sent already may have seen fewer elements. */
     command(&ltrim, "0", "8");
     commit();
     assert_replied("+OK +OK +OK +OK +OK +OK");
@@ -170,7 +170,7 @@ static void test_all_who_joined_are_told_of_an_error(void **state) {
     assert_replied("-DBERR -DBERR");
 }
 
-/* The next look begins behind what went. */
+/* The next search begins behind the removed elements. */
 static void test_the_frontier_moves(void **state) {
     struct queue *q = queue_named("q1");
     PGresult *res = fake_rows(7);

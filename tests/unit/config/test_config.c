@@ -259,7 +259,7 @@ static void test_set_errors(void **state) {
     assert_string_equal(config.requirepass, "");
 }
 
-/* Whatever names a file, a program or a database cannot be moved by a client. */
+/* A client cannot set an option that names a file, a program or a database. */
 static void test_set_refuses_paths(void **state) {
     static const char *const names[] = { "dir",      "logfile",      "unixsocket", "pidfile",
                                          "database", "postgres-bin", "user" };
@@ -396,7 +396,7 @@ static void set_awkward_values(void) {
     set("maxmemory", "1073741825");
 }
 
-/* What REWRITE wrote is read back as the same values. */
+/* A file written by REWRITE sets the same values. */
 static void test_rewrite_round_trip(void **state) {
     size_t count;
     const struct config_option *options = config_options(&count);

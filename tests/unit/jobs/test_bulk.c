@@ -1,4 +1,4 @@
-/* DEL, EXPIRE, RENAME: pages up to where the list ended, what claims learn of them, and lost answers. */
+/* DEL, EXPIRE, RENAME: pages up to the former end of the list, the effect on claims, and lost answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +89,7 @@ static const struct fake_statement *sent(size_t i) {
     return fake_sent(fake_write_conn(), i);
 }
 
-/* Jobs from that id on, in a queue whose last one is end. */
+/* Commits a page of jobs from that ID on, in a queue whose last job is end. */
 static void commit_page(int columns, int count, int64_t first, int64_t end) {
     PGresult *res = fake_rows(columns);
 
@@ -155,7 +155,7 @@ static void test_all_is_gone(void **state) {
     assert_int_equal(q->scan.keys[0].id, 3);
 }
 
-/* Told meanwhile that there is something before: claims look there. */
+/* In between the queue is told of a job before the page. Claims search there. */
 static void test_what_came_back_meanwhile(void **state) {
     struct queue *q = queue_named("q1");
 
@@ -238,7 +238,7 @@ static void commit_renamed(int32_t from, int32_t to) {
     batch_flush();
 }
 
-/* What comes is older than what has gone by in the other queue. */
+/* The moved job is older than the jobs that have passed in the other queue. */
 static void test_what_comes_is_looked_for(void **state) {
     struct queue *from = queue_named("q1"), *to = queue_named("q2");
 

@@ -1,4 +1,4 @@
-/* Claims: who gets which job, where a walk begins and ends, what comes back. */
+/* Claims: the clients that get jobs, the beginning and end of a claim, and returned jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void test_short_walk(void **state) {
     assert_int_equal(queue_budget(queue_named("q1")), 0);
 }
 
-/* One statement serves all, in the order in which they came. */
+/* One statement serves all clients, in the order of their arrival. */
 static void test_shared_walk(void **state) {
     (void)state;
     insert_jobs("q1", 6);
@@ -103,7 +103,7 @@ static void test_shared_walk(void **state) {
     assert_rests("q1", 1);
 }
 
-/* Who waited is served before who has just come, one job each. */
+/* A waiting client is served before a new one. Each gets a job. */
 static void test_waiting_before_fresh(void **state) {
     (void)state;
     ask_for(1, "q1", 5);
@@ -211,7 +211,7 @@ static void test_returned_before_the_frontier(void **state) {
     assert_rests("q1", 1);
 }
 
-/* A job that was acknowledged meanwhile leaves its place empty; others may be there. */
+/* A job that was acknowledged since leaves its place empty. Other jobs may be there. */
 static void test_returned_and_gone(void **state) {
     (void)state;
     insert_jobs("q1", 3);
@@ -227,7 +227,7 @@ static void test_returned_and_gone(void **state) {
     assert_rests("q1", 0);
 }
 
-/* With one claim by key under way, the next takes what came back as well, rather than walk past it. */
+/* While a claim by key is under way, the next claim also takes the returned job, and does not pass it by. */
 static void test_keys_behind_keys(void **state) {
     (void)state;
     insert_jobs("q1", 3);
@@ -280,9 +280,9 @@ static void test_priority_before_the_frontier(void **state) {
     assert_replies("1:q1=0,q1=1 2:q1=3");
 }
 
-/* ---- what happens meanwhile ---- */
+/* ---- events during a claim ---- */
 
-/* The walk did not see what the transaction's own adds did not bring. */
+/* The claim has not seen the adds of other transactions. */
 static void test_added_while_a_walk_is_under_way(void **state) {
     (void)state;
     ask_for(1, "q1", 1);
@@ -376,7 +376,7 @@ static void test_gone_while_claiming(void **state) {
     assert_rests("q1", 0);
 }
 
-/* The release comes too late: then the lease ends as that of the last attempt, and not as one that is queued again. */
+/* The release comes too late. The lease then ends as the last attempt, and the job is not queued again. */
 static void test_last_attempt_is_not_put_back_in_time(void **state) {
     struct job_key key = { queue_named("q1")->id, 0, 7 };
     struct lease_end end;
@@ -457,7 +457,7 @@ static void test_refused_keys(void **state) {
     assert_replies("3:q1=0,q1=1,q1=2");
 }
 
-/* Another statement's failure, or a passing one: nobody notices. */
+/* Another statement fails, or the failure passes: no client notices. */
 static void test_claims_are_repeated(void **state) {
     (void)state;
     insert_jobs("q1", 2);
@@ -488,7 +488,7 @@ static void test_waiting_get_keeps_its_place(void **state) {
     assert_replies("1:q1=0");
 }
 
-/* Committed or not: what the first try has leased is found by its lease (bootstrap.c). */
+/* Committed or not: bootstrap.c finds the leases of the first attempt. */
 static void test_lost(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS];
 

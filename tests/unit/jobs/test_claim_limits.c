@@ -1,4 +1,4 @@
-/* Claims at their limits: very many queues, what fails each time, very many keys. */
+/* Claims at their limits: very many queues, repeated failures, very many keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,8 +65,8 @@ static void test_walk_is_refused_for_ever(void **state) {
     }
 }
 
-/* So many leases end while a walk is under way that they are found by walking; none of them
- * lies before the scan position. */
+/* So many leases end during a claim that the server searches for them from the beginning. None of these jobs lies
+ * before the scan position. */
 static void test_many_returned_while_a_walk_is_under_way(void **state) {
     struct queue *q = queue_named("q1");
     int64_t first = job_new_id(clock_db(), 1);

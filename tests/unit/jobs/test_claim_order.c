@@ -1,4 +1,4 @@
-/* Claims and priorities: what is more urgent goes first, and what others told meanwhile is not passed by. */
+/* Claims and priorities: an urgent job goes first, and a claim does not pass by jobs of other servers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ static void insert_landed(const char *queue, int16_t rank) {
     fake_fly_all();
 }
 
-/* Another server has committed it, and has told nobody yet. */
+/* Another server has committed the job, and has not yet told the others. */
 static struct fake_job *insert_elsewhere(const char *queue, int16_t rank) {
     struct fake_job *j = &fake_jobs[fake_job_count++];
 
@@ -21,7 +21,7 @@ static struct fake_job *insert_elsewhere(const char *queue, int16_t rank) {
     return j;
 }
 
-/* Its place is behind the urgent one, though it is known by its key. */
+/* The returned job is behind the urgent job, although the server knows its key. */
 static void test_returned_behind_what_is_urgent(void **state) {
     (void)state;
     insert_landed("q1", 0);
@@ -77,7 +77,7 @@ static void hear_during_a_walk(int count, int16_t rank, void (*hear)(struct queu
     ask_for(2, "q1", 1);
     fake_fly_all();
     assert_replies("1:q1=0 2:q1=1");
-    /* And no walk goes back to that again. */
+    /* No later claim begins there again. */
     assert_false(job_key_before(q->scan.position, other->key));
 }
 

@@ -1,4 +1,4 @@
-/* Any schedule of adds, gets, ends of leases, and failures: no job is forgotten, none given twice. */
+/* Random schedules of adds, gets, ends of leases, and failures: no job is lost, and none delivered twice. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #define QUEUES 3
 #define CLIENTS 12
 
-/* Of the transactions under way, the oldest have been run by the database, so many; their answers by
- * the place in the ring. */
+/* The database has executed the oldest transactions under way, so many. Their results are at their places in the ring.
+ */
 static PGresult *answers[DB_MAX_TXNS][DB_MAX_STATEMENTS];
 static size_t ran;
 static int two_under_way;
@@ -58,7 +58,7 @@ static struct fake_job *random_job(void) {
     return fake_job_count == 0 ? NULL : &fake_jobs[random_below((uint64_t)fake_job_count)];
 }
 
-/* As maintenance.c does it with leases whose time is over: not with those that are held. */
+/* Ends a lease that is over and not held, as maintenance.c does. */
 static void end_some_lease(void) {
     const struct fake_job *j = random_job();
     struct lease_end end;
@@ -71,7 +71,7 @@ static void end_some_lease(void) {
     }
 }
 
-/* As an ACKJOB that travels alone. What the server has remembered of the job may stay. */
+/* Removes a job, as an ACKJOB in a transaction of its own. The server's memory of the job may stay. */
 static void remove_some_job(void) {
     struct fake_job *j = random_job();
 
@@ -82,8 +82,8 @@ static void remove_some_job(void) {
     *j = fake_jobs[--fake_job_count];
 }
 
-/* As bootstrap.c does it after a lost connection: what no client has is put back, leases that the
- * table does not know are dropped, and all is counted. */
+/* Loads the state, as bootstrap.c does after a lost connection: puts back the jobs that no client has, drops leases
+ * that are not in the table, and counts all jobs. */
 static void load(void) {
     int64_t ready[QUEUES + 1] = { 0 };
 
@@ -190,7 +190,7 @@ static void check_books(void) {
         assert_int_equal(fake_jobs[i].leased, lease_known(fake_jobs[i].key.id));
 }
 
-/* Nobody waits for a queue that has a job. */
+/* No client waits for a queue that has a job. */
 static void check_rest(void) {
     check_books();
     QUEUE_EACH(q) {

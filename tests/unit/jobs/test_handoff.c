@@ -1,4 +1,4 @@
-/* Handoff: a job that is inserted for a client that waits, and what can come between. */
+/* Handoff: a job is inserted with a lease for a waiting client. Events that come in between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +77,7 @@ static void commit(void) {
     fake_commit_empty(fake_write_conn());
 }
 
-/* ---- in one step ---- */
+/* ---- in a single transaction ---- */
 
 static void test_handoff(void **state) {
     uint64_t handoffs = stats.handoffs, claims = stats.claims;
@@ -178,9 +178,9 @@ static void test_alike_but_for_the_owner(void **state) {
     assert_int_equal(queue_named("q1")->adds.sent, 0);
 }
 
-/* ---- not in one step ---- */
+/* ---- without a handoff ---- */
 
-/* What is ready before it goes first, by a claim. */
+/* A claim delivers the ready job first. */
 static void test_not_past_a_ready_job(void **state) {
     (void)state;
     wait_for(1, "q1");
@@ -208,7 +208,7 @@ static void test_not_past_a_job_that_nobody_was_told_of(void **state) {
     assert_waiting("q1", "1");
 }
 
-/* Somebody is about to get an older job: nobody gets this one before. */
+/* A claim is about to deliver an older job, so this job waits. */
 static void test_not_past_a_claim(void **state) {
     (void)state;
     wait_for(1, "q1");
@@ -225,7 +225,7 @@ static void test_not_past_a_claim(void **state) {
     assert_replies("add:DBERR");
 }
 
-/* The job under way is for the one who waits since; the next job is not. */
+/* The job under way is for the waiting client. The next job is not. */
 static void test_not_past_a_job_under_way(void **state) {
     (void)state;
     add("ADDJOB q1 a 0");
@@ -287,7 +287,7 @@ static void test_not_to_one_who_has_gone(void **state) {
     assert_replies("2:q1=a add:D");
 }
 
-/* ---- what comes between ---- */
+/* ---- events in between ---- */
 
 static void assert_released(void) {
     batch_flush();
@@ -361,7 +361,7 @@ static void test_job_is_refused(void **state) {
     assert_int_equal(queue_named("q1")->counters.total, 0);
 }
 
-/* A lease that may have been given would not be known; the second try gives none. */
+/* The first attempt may have committed a lease that the server does not know. The second attempt gives no lease. */
 static void test_txn_is_lost(void **state) {
     (void)state;
     wait_for(1, "q1");

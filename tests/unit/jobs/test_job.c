@@ -1,4 +1,4 @@
-/* Whatever ends a job: the next job of its group goes at once, and servers whose clients wait for it are told. */
+/* Each end of a job: the next job of its group is released, and servers whose clients wait for the end are told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

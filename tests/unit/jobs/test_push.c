@@ -1,4 +1,4 @@
-/* List commands: what a claim in the transaction of a push asks for, and CLIENT UNBLOCK before a queue has its row. */
+/* List commands: the limit of a claim in the transaction of a push, and CLIENT UNBLOCK before a queue has its row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void assert_pushed(const char *expected) {
     assert_string_equal(notes_take(&replies, text, sizeof text), expected);
 }
 
-/* So many elements are pushed. */
+/* Pushes so many elements. */
 static void push(void (*handler)(struct req *r), int elements) {
     struct slice argv[16] = { SLICE("push"), SLICE("q1") };
     struct req *r;

@@ -45,7 +45,7 @@ static bool take_other(struct req *r, int *at, void *out) {
 static const struct arg_spec with_other = { options, LENGTH(options), "FROM", "ERR no such option",
                                             take_other };
 
-/* ---- what a call does ---- */
+/* ---- the effect of a call ---- */
 
 static struct {
     struct req *r;
@@ -104,7 +104,7 @@ static void parse(const struct arg_spec *spec, const char *words) {
     parse_from(spec, 1, words);
 }
 
-/* Exactly one end, with a reply that begins so. */
+/* The request has ended exactly once, with a reply that begins with error. */
 static void assert_error(const char *error) {
     const struct buf *out = reply_buf(call.r);
     char line[256];
@@ -168,7 +168,7 @@ static void test_the_last_one_counts(void **state) {
     assert_true(call.got.nohang);
 }
 
-/* A value is taken as it is, whatever it looks like. */
+/* A value is not parsed as an option, with any content. */
 static void test_values_that_look_like_words(void **state) {
     (void)state;
     parse(&until_from, "CMD MATCH FROM MATCH COUNT FROM q");
@@ -213,7 +213,7 @@ static void test_unknown_word(void **state) {
     assert_error("ERR no such option");
 }
 
-/* The first mistake from the left is the one that is told. */
+/* The reply is about the first error from the left. */
 static void test_order_of_errors(void **state) {
     (void)state;
     parse(&plain, "CMD COUNT 0 bad");

@@ -1,4 +1,4 @@
-/* Clients: commands in, replies out in the order of the commands, whatever ends first. */
+/* Clients: commands in, replies out in the order of the commands, with any order of their ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -362,7 +362,7 @@ static void test_silent_and_detached(void **state) {
     assert_got(&p, "+1\r\n");
 }
 
-/* ---- large ones ---- */
+/* ---- large commands ---- */
 
 static void send_all(struct peer *to, struct buf *stream) {
     for (int i = 0; buf_len(stream) > 0; i++) {
@@ -401,7 +401,7 @@ static void test_large_argument(void **state) {
     free(body);
 }
 
-/* What stands in the buffer behind a large command is the next one. */
+/* The bytes in the buffer behind a large command are the next command. */
 static void test_large_argument_and_another(void **state) {
     const size_t len = 100000;
     struct buf bytes = { 0 }, expected = { 0 };

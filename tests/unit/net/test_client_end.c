@@ -1,4 +1,4 @@
-/* Clients that go, at any moment and for any reason, and what they may not do. */
+/* Clients that disconnect, at any moment and for any reason, and refused commands. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,7 +108,7 @@ static void test_no_more_input_while_paused(void **state) {
     assert_closed(&p);
 }
 
-/* Who waits for a job and closes its side is gone; a job would be given to nobody. */
+/* A client that waits for a job and closes its side is gone. The server gives it no job. */
 static void test_no_more_input_while_waiting(void **state) {
     (void)state;
     peer_send(&p, "WAIT 1\r\n");
@@ -273,7 +273,7 @@ static void detach_one(int n) {
     }
 }
 
-/* variant: what happens before, and how it is closed. */
+/* The variant selects the earlier events, and the way of closing. */
 static void close_at(size_t cut, int variant) {
     peers.closed = 0;
     peer_send_some(&p, (struct slice){ stream, cut });

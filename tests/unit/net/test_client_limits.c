@@ -42,7 +42,7 @@ static void test_hard_limit(void **state) {
     assert_closed(&p);
 }
 
-/* Many small replies count like a large one. */
+/* The sum of many small replies counts as a large one. */
 static void test_hard_limit_by_many(void **state) {
     (void)state;
     *limit() = (struct output_limit){ .hard = 1000000 };
@@ -52,7 +52,7 @@ static void test_hard_limit_by_many(void **state) {
     assert_null(client_of(&p));
 }
 
-/* However large the reply is, one that reads gets all of it. */
+/* A client that reads gets all of a reply of any size. */
 static void test_hard_limit_with_progress(void **state) {
     (void)state;
     *limit() = (struct output_limit){ .hard = 1000000, .soft = 500000, .soft_seconds = 60 };
@@ -120,7 +120,7 @@ static void test_soft_limit_for_too_long(void **state) {
     assert_null(client_of(&p));
 }
 
-/* Short of the limit for a moment, the time begins anew. */
+/* After a moment below the limit, the time begins again. */
 static void test_soft_limit_begins_anew(void **state) {
     (void)state;
     *limit() = (struct output_limit){ .soft = 500000, .soft_seconds = 60 };
@@ -202,7 +202,7 @@ static void test_memory_before_the_password(void **state) {
     assert_in_range(client_of(&p)->in.cap + client_of(&p)->out.cap, 0, 65536);
 }
 
-/* What is announced costs nothing; idle clients keep nothing. */
+/* Announced sizes cost no memory. Idle clients keep no buffers. */
 static void test_memory(void **state) {
     (void)state;
     peer_send(&p, "*2\r\n$4\r\nECHO\r\n$60000000\r\nabcd");

@@ -1,4 +1,4 @@
-/* One request: its arguments, its memory, its reply, its one end. */
+/* A request: its arguments, its memory, its reply, and its single end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static struct {
     char reply[64];
 } seen;
 
-/* Keeps the request, as a client does whose earlier replies are not there yet. */
+/* Keeps the request, as a client does while earlier replies are missing. */
 static void keep(struct req *r) {
     assert_true(r->done);
     seen.ends++;

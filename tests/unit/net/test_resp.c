@@ -12,7 +12,7 @@
 static const struct resp_limits full = { RESP_MAX_ARGS, 64 << 20 };
 static const struct resp_limits unauthenticated = { RESP_UNAUTH_MAX_ARGS, RESP_UNAUTH_MAX_BULK };
 
-/* ---- A connection that writes down what it understood ---- */
+/* ---- a connection that records the parsed commands ---- */
 
 struct feed {
     struct resp_parser parser;
@@ -87,7 +87,7 @@ static void assert_said(struct feed *f, struct slice expected, size_t split) {
 
 #define BY_BYTE SIZE_MAX
 
-/* Feeds all in two pieces, or byte by byte, and compares what was understood. */
+/* Feeds the bytes in two pieces, or byte by byte, and compares the parsed commands. */
 static void check_split(struct slice bytes, struct slice expected, const struct resp_limits *limits,
                         size_t split) {
     struct feed f = { .limits = limits };
@@ -236,7 +236,7 @@ static void test_before_auth(void **state) {
     check_samples(before_auth, LENGTH(before_auth), &unauthenticated);
 }
 
-/* The limits are those of each call: AUTH may lie before the large command. */
+/* The limits are per call, because AUTH may precede the large command. */
 static void test_limits_change(void **state) {
     static const char bytes[] = "*2\r\n$4\r\nAUTH\r\n$1\r\nx\r\n*11\r\n$1\r\n";
     struct resp_parser p = { 0 };
@@ -265,7 +265,7 @@ static struct buf long_line(const char *before, size_t count, const char *after)
     return b;
 }
 
-/* In one piece, byte by byte, and split around every place where something may turn. */
+/* Feeds the line whole, byte by byte, and split around every special place. */
 static void check_long(struct buf line, const char *said) {
     static const size_t splits[] = { 0, 1, 4, 5, 65535, 65536, 65537, 65538, 65539, 65540, 65541, 65542 };
     struct slice bytes = { buf_ptr(&line), buf_len(&line) };
@@ -378,7 +378,7 @@ static size_t wanted_after(const char *bytes) {
     return wanted;
 }
 
-/* The hint is exact for what is small, and never a way to take memory by promises. */
+/* The hint is exact for small arguments. An announced size never takes memory. */
 static void test_wanted(void **state) {
     (void)state;
     assert_int_equal(wanted_after(""), 0);
@@ -391,7 +391,7 @@ static void test_wanted(void **state) {
     assert_int_equal(wanted_after("*2\r\n$67108864\r\nabcd"), 4096);
 }
 
-/* An announced million costs nothing, a real one is read, and then given back. */
+/* A million announced arguments cost no memory. A million real arguments are parsed, and their memory is freed. */
 static void test_many_arguments(void **state) {
     struct resp_parser p = { 0 };
     struct buf in = { 0 };
@@ -547,7 +547,7 @@ static void test_aggregates(void **state) {
     assert_bytes(&b, SLICE("_\r\n_\r\n*0\r\n*30\r\n%7\r\n~2\r\n>3\r\n"));
 }
 
-/* What one side writes the other reads. */
+/* The client side parses the bytes that the server side writes, and the reverse. */
 static void test_round_trip(void **state) {
     struct feed f = { .limits = &full };
 

@@ -1,4 +1,4 @@
-/* Accepting: so many in a turn, and none while files are out. */
+/* Accepting: a bounded number in a turn, and none without free files. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static struct {
     char path[96];
     FILE *log;
     int accepted;
-    int fds[CROWD]; /* of those accepted */
+    int fds[CROWD]; /* the accepted files */
     int crowd[CROWD];
 } world;
 
@@ -96,7 +96,7 @@ static void test_so_many_in_a_turn(void **state) {
     disconnect_crowd();
 }
 
-/* Limits the files to those that are open, and few more. */
+/* Limits the files to the open ones and a few more. */
 static struct rlimit leave_files(rlim_t few) {
     struct rlimit before, limit;
     int lowest = open("/dev/null", O_RDONLY);
@@ -108,8 +108,8 @@ static struct rlimit leave_files(rlim_t few) {
     return before;
 }
 
-/* A turn in which accept() fails is followed by one that waits: a loop that spins would have gone
- * round many times before the timer. */
+/* A turn with a failing accept() is followed by one that waits. A spinning loop would have many turns before the timer.
+ */
 static void test_no_files(void **state) {
     struct rlimit before;
     int64_t begin = clock_mono_now();
@@ -146,7 +146,7 @@ static void test_the_last_files_are_not_for_clients(void **state) {
     close(fd);
 }
 
-/* What maxclients becomes in a process that may open so many files; 0: it is refused. */
+/* The value of maxclients in a process with this limit of files. 0: the limit is refused. */
 static int clients_with(rlim_t files) {
     pid_t pid = fork();
     int status;

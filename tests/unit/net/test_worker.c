@@ -1,4 +1,4 @@
-/* Workers' names: when they are due to be written, whose they are, and what becomes of them with the leases. */
+/* Workers' names: the time of their write, their owners, and their end with the leases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static void test_names(void **state) {
     assert_string_equal(worker_name(worker_of(&client)), "7@10.0.0.1:4711");
 }
 
-/* Between one second and two, the oldest first, each once. */
+/* A name is due between one and two seconds after the lease, the oldest first, each once. */
 static void test_due_after_a_while(void **state) {
     (void)state;
     give(1, &client);
@@ -87,7 +87,7 @@ static void test_due_after_a_while(void **state) {
     assert_string_equal(due(9), "3=7@10.0.0.1:4711");
 }
 
-/* Acknowledged, given to somebody else, or prolonged by a statement that writes the name itself. */
+/* The job was acknowledged, given to another worker, or extended by a statement that writes the name itself. */
 static void test_not_of_leases_that_ended(void **state) {
     (void)state;
     for (int id = 1; id <= 4; id++)
@@ -130,7 +130,7 @@ static void test_a_lease_has_the_name_of_its_time(void **state) {
     assert_string_equal(unwritten(NULL), "1=first 2=second");
 }
 
-/* At once, and before those of others; nothing of it is left behind. */
+/* The names of a disconnected client are due at once, before those of others. Nothing of the client stays. */
 static void test_of_who_has_gone(void **state) {
     (void)state;
     client.name = "anna";
@@ -145,7 +145,7 @@ static void test_of_who_has_gone(void **state) {
     worker_leave(&client);
 }
 
-/* A connection that was lost for a moment reads all leases, which say nothing of who has them yet. */
+/* After a lost connection the server reads all leases. The rows do not have the names yet. */
 static void test_read_again(void **state) {
     (void)state;
     give(1, &client);

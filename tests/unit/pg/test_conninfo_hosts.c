@@ -87,7 +87,7 @@ static void test_empty_elements(void **state) {
     assert_string_equal(option(1, "port"), "2");
 }
 
-/* What does not fit together is left to libpq, which says so. */
+/* libpq reports contradictions. */
 static void test_misfits(void **state) {
     (void)state;
     hosts_init("host=a,b port=1,2,3");

@@ -14,7 +14,7 @@
 
 /* Microseconds from 1970 to 2000, where Postgres counts from. */
 #define EPOCH INT64_C(946684800000000)
-/* One dimension, flag, element type, length, lower bound 1; each part as written in hex. */
+/* An array as written in hex: one dimension, flag, element type, length, lower bound 1. */
 #define ARRAY(nulls, oid, count) "\0\0\0\x01\0\0\0" nulls "\0\0" oid "\0\0" count "\0\0\0\x01"
 #define INT2 "\0\x15"
 #define INT4 "\0\x17"
@@ -178,7 +178,7 @@ static int status_of(void (*work)(void)) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* One parameter more than there is room for ends the process at once. */
+/* A parameter above the maximum ends the process at once. */
 static void test_a_column_too_many(void **state) {
     (void)state;
     assert_int_equal(status_of(at_the_end), 0);
@@ -257,7 +257,7 @@ static void test_scalars(void **state) {
     assert_param(7, "");
 }
 
-/* Not an empty value; and only until the next statement. */
+/* NULL differs from an empty value, and holds only until the next statement. */
 static void test_null_scalar(void **state) {
     (void)state;
     params_set_int4(&p, 0, 7);
@@ -394,7 +394,7 @@ static void test_rows_at_the_limits(void **state) {
     PQclear(res);
 }
 
-/* What was sent comes back the same. */
+/* The database returns the values that were sent. */
 static void test_there_and_back(void **state) {
     static const int64_t times[] = {
         0, 1, -1, EPOCH, EPOCH - 1, EPOCH + 1, TIME_NEVER, INT64_C(1795000000123456), TIME_BEGINNING

@@ -1,4 +1,4 @@
-/* Leases: when jobs come back, and what keeps them from it. */
+/* Leases: the return of jobs, and the events that prevent it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +89,7 @@ static void test_without_an_end(void **state) {
     assert_none_ends(INT64_MAX);
 }
 
-/* Whose it was is told at its end, when somebody else may have to look after it. */
+/* The end of a lease tells its server, because another server may have to look after the job. */
 static void test_of_another_server(void **state) {
     struct lease_end end;
 
@@ -192,7 +192,7 @@ static void test_cleared(void **state) {
 
 /* ---- reviews ---- */
 
-/* What the database does not tell of between begin and end is no lease any more. */
+/* A lease that the database does not return between begin and end has ended. */
 static void test_review(void **state) {
     (void)state;
     for (int64_t id = 1; id <= 5; id++)
@@ -304,7 +304,7 @@ static void test_against_a_model(void **state) {
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, clear, clear)
 
-/* What was revoked is told once; the oldest of very many are forgotten. */
+/* A revoked lease is told once. The server forgets the oldest of very many. */
 static void test_past_leases(void **state) {
     struct lease_end end;
 

@@ -13,10 +13,10 @@
 #include "getters.h"
 #include "net/resp.h"
 #include "queue/lease.h"
-/* Its tasks have names of one letter. */
+/* The tasks of this file have names of a single letter. */
 #include "batch_tasks.h"
 
-/* The one to fail, counted from 1; 0: none. */
+/* the number of the allocation that fails, from 1; 0: all succeed */
 static long failing;
 static long allocations;
 
@@ -43,7 +43,7 @@ void *__wrap_realloc(void *ptr, size_t size) {
     return fails() ? NULL : __real_realloc(ptr, size);
 }
 
-/* ---- one process for each failure ---- */
+/* ---- a process for each failure ---- */
 
 /* Longer than any of the works takes; a process that hangs ends with SIGALRM. */
 #define PATIENCE_S 60
@@ -61,7 +61,7 @@ _Noreturn static void work_alone(void (*work)(void), long n, int err) {
     exit(allocations < n ? WORKED : WENT_ON);
 }
 
-/* The exit status, and what was said; a signal is an error of the test. */
+/* Returns the exit status. said is the output. A signal is an error of the test. */
 static int run_alone(void (*work)(void), long n, char *said, size_t size) {
     FILE *err = tmpfile();
     pid_t pid;
@@ -105,7 +105,7 @@ static void check_each(void (*work)(void), long at_least) {
     assert_in_range(n - 1, at_least, 2000);
 }
 
-/* ---- what is done with memory ---- */
+/* ---- work with memory ---- */
 
 static void read_all(struct resp_parser *p, struct buf *in) {
     static const struct resp_limits limits = { RESP_MAX_ARGS, 1 << 20 };
@@ -204,7 +204,7 @@ static struct job a_job(const char *queue, int64_t id) {
     return (struct job){ .q = q, .key = { q->id, 0, id }, .retry = 5, .body = SLICE("body") };
 }
 
-/* Who is served, refused, late, gone, unblocked, or never gets anything. */
+/* Clients are served, refused, late, disconnected, unblocked, or never served. */
 static void wait_and_serve(void) {
     struct job jobs[2];
 

@@ -1,4 +1,4 @@
-/* Patterns of queues' names: what they are, what fits, whose turn it is, and what is forgotten. */
+/* Patterns of queue names: syntax, matches, turns, and forgotten patterns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,7 +149,7 @@ static void test_in_turn_however_deep(void **state) {
     pattern_leave(g);
 }
 
-/* What was found empty is looked at again when it is noted. */
+/* A pattern tests an empty queue again when the queue gets a job. */
 static void test_queues_that_go_empty(void **state) {
     struct glob *g = pattern_use(SLICE("?"));
     struct queue *q = ready_queue("a");
@@ -218,7 +218,7 @@ static void test_many(void **state) {
     }
 }
 
-/* ---- who waits ---- */
+/* ---- waiting clients ---- */
 
 static void test_who_waits(void **state) {
     struct glob *a = pattern_use(SLICE("q*")), *b = pattern_use(SLICE("*1"));
@@ -350,7 +350,7 @@ static void test_settled_in_steps(void **state) {
     globs_on_settled(NULL);
 }
 
-/* Who wanted it has gone before it was settled. */
+/* The client disconnects before the match is known. */
 static void test_forgotten_before_it_is_settled(void **state) {
     struct glob *g;
 

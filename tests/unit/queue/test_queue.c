@@ -10,7 +10,7 @@
 #include "queue/queue.h"
 #include "random.h"
 
-static struct list waiter; /* whose being there is all that counts */
+static struct list waiter; /* only its presence counts */
 
 static int start(void **state) {
     (void)state;
@@ -130,7 +130,7 @@ static void test_slots_are_reused(void **state) {
     assert_int_equal(queue_count(), 200);
 }
 
-/* A place that became free is taken before one behind it. */
+/* A free place is taken before later places. */
 static void test_lowest_slot_first(void **state) {
     struct queue *q[10];
     uint32_t second, sixth;
@@ -219,7 +219,7 @@ static void test_too_many_returned(void **state) {
     assert_int_equal(queue_budget(q), count);
     assert_false(position_take_key(&q->scan, &key));
     assert_true(job_key_before(queue_first_key(q), least));
-    /* What the walk will see is not looked for by its key, too. */
+    /* The server does not search by key for a job that the claim will find. */
     queue_job_ready(q, key_of(0, 999999));
     assert_int_equal(q->scan.key_count, 0);
 }
@@ -261,7 +261,7 @@ static void test_budget(void **state) {
     assert_int_equal(queue_budget(q), 3);
 }
 
-/* One row is worth a look, but not two at a time. */
+/* A row is worth a claim, but not two claims at a time. */
 static void test_budget_of_a_wrong_count(void **state) {
     struct queue *q = open_queue("q", 7);
 
@@ -460,7 +460,7 @@ static bool is_named(int number) {
     return queue_find(slice_str(name)) != NULL;
 }
 
-/* The oldest of those that nobody uses go; as many are looked at as are made. */
+/* The server forgets the oldest unused names. For each new name it looks at one old name. */
 static void test_names_are_forgotten(void **state) {
     struct queue *used = name_queue(0), *open = open_queue("open", 1), *paused = name_queue(1);
 
@@ -482,7 +482,8 @@ static void test_names_are_forgotten(void **state) {
     used->users--;
 }
 
-/* While all are in use, not all are looked at in each turn; and they go when nobody uses them any more. */
+/* While all names are in use, a turn looks at a part of them only. The server forgets them when they are not used any
+ * more. */
 static void test_used_names_are_forgotten_later(void **state) {
     static struct queue *all[MANY];
 

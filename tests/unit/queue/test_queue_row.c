@@ -14,7 +14,7 @@
 #include "queue/queue_store.h"
 
 #define QUEUES 12000
-/* Of one turn. */
+/* The most names of a turn. */
 #define MOST 5000
 
 static struct op *const ops[] = { &op_save_counters, NULL };
@@ -56,7 +56,7 @@ static void count_one_in_each(void) {
     }
 }
 
-/* Commits all statements, and counts how often each queue was in one of them. */
+/* Commits all statements. Counts the statements that contain each queue. */
 static size_t commit_all(void) {
     struct db_conn *side = fake_db.conns[1];
     size_t rows = 0;

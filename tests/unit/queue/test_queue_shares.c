@@ -1,4 +1,4 @@
-/* Counters that several servers share: each one's own part, what others tell, and doubts. */
+/* Counters that several servers share: the own part, the parts of others, and doubts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static void assert_own(int64_t len, int64_t total, int64_t in, int64_t out) {
     assert_int_equal(q->counters.own.jobs_out, out);
 }
 
-/* ---- what this server does ---- */
+/* ---- changes by this server ---- */
 
 static void test_own_share(void **state) {
     uint64_t changes = q->counters.changes;
@@ -103,7 +103,8 @@ static void test_another_lease(void **state) {
     assert_counts(0, 0, 0, 0);
 }
 
-/* Ours was over: who took the job relied on us to have counted it as queued. */
+/* The lease of this server was over. The server that took the job relied on this server to have counted the job as
+ * queued. */
 static void test_another_lease_after_ours(void **state) {
     (void)state;
     lease_add(key_of(0, 5), clock_db());
@@ -155,7 +156,7 @@ static void test_gone_from_another_server(void **state) {
     assert_memory_equal(told(), " x7,0,5,", 8);
 }
 
-/* At most once: nobody watches such a lease. */
+/* An at-most-once job: no server watches its lease. */
 static void test_gone_for_ever(void **state) {
     (void)state;
     go_with(false, INT64_MAX);
@@ -171,7 +172,7 @@ static void test_gone_from_an_unknown_queue(void **state) {
     assert_counts(0, 0, 0, 0);
 }
 
-/* ---- what others tell ---- */
+/* ---- figures of other servers ---- */
 
 static void test_shares_add_up(void **state) {
     (void)state;
@@ -180,7 +181,7 @@ static void test_shares_add_up(void **state) {
     queue_heard_share(q, 3, (struct queue_share){ -5, -6, 7, 8, 0 }, false);
     assert_counts(6, 14, 37, 48);
     assert_true(q->shown);
-    /* The latest say everything, whatever was told before; twice the same changes nothing. */
+    /* The newest figures replace all earlier ones. Repeated figures change nothing. */
     queue_heard_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0 }, false);
     queue_heard_share(q, 2, (struct queue_share){ 11, 21, 32, 43, 0 }, false);
     assert_counts(7, 15, 39, 51);
@@ -195,7 +196,7 @@ static void test_others_do_not_make_it_dirty(void **state) {
     assert_int_equal(q->counters.own.jobs_in - q->counters.saved_in, 0);
 }
 
-/* Was it counted when the counters were loaded? Nobody can tell. */
+/* The server cannot know if the loaded counters include the job. */
 static void test_base(void **state) {
     (void)state;
     queue_heard_share(q, 2, (struct queue_share){ 10, 20, 30, 40, 0 }, true);
@@ -244,7 +245,7 @@ static void test_heard_returned(void **state) {
     queue_heard_returned(q, key_of(0, 200));
     assert_int_equal(q->scan.key_count, 1);
     q->scan.may_have_more = true;
-    /* The walk finds the one, but not the other. */
+    /* The claim finds the first job, but not the other. */
     queue_heard_returned(q, key_of(0, 300));
     assert_int_equal(q->scan.key_count, 1);
     queue_heard_returned(q, key_of(0, 50));
@@ -252,7 +253,7 @@ static void test_heard_returned(void **state) {
     assert_counts(0, 0, 0, 0);
 }
 
-/* What is heard is not told on. */
+/* A server does not pass on the figures of others. */
 static void test_no_echo(void **state) {
     bool urgent;
 
@@ -269,7 +270,7 @@ static void test_no_echo(void **state) {
 
 /* ---- doubts ---- */
 
-/* The count may be much too low: a walk takes more than one look at a time. */
+/* The count may be much too low. A claim therefore takes more jobs than the count. */
 static void test_doubtful_budget(void **state) {
     int64_t budget;
 
@@ -300,7 +301,7 @@ static void test_doubt_all(void **state) {
     queue_drop(other);
 }
 
-/* They are nobody's doing. */
+/* No server gets the difference as its own change. */
 static void test_set_counts(void **state) {
     uint64_t changes;
 

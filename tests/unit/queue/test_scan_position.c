@@ -169,7 +169,7 @@ static void land(void) {
     flight.sent = false;
 }
 
-/* The transaction is rolled back, or it is not known what it did. */
+/* The transaction is rolled back, or its result is unknown. */
 static void lose(void) {
     bool unknown = random_below(2) == 0;
 

@@ -1,4 +1,4 @@
-/* Settings of queues: names, ranges, and what is in force. */
+/* Settings of queues: names, ranges, and the values in force. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +84,7 @@ static void test_defaults(void **state) {
     assert_int_equal(setting_default_retry(INT32_MAX), 300);
 }
 
-/* The retry time that nobody says follows from the TTL, also from one that was set. */
+/* A job without a retry time gets it from the TTL, also from a set one. */
 static void test_in_force(void **state) {
     (void)state;
     settings_put(q, SETTING_TTL, 100);
@@ -100,7 +100,7 @@ static void test_in_force(void **state) {
     settings_clear(q);
 }
 
-/* What removes all jobs removes these. */
+/* DEBUG FLUSHALL removes the settings together with all jobs. */
 static void test_cleared_with_the_jobs(void **state) {
     (void)state;
     settings_put(q, SETTING_MAXLEN, 3);

@@ -1,4 +1,4 @@
-/* Who waits for which queue: order of arrival, timeouts, clients that go. */
+/* Clients that wait for queues: order of arrival, timeouts, disconnects. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,7 +113,7 @@ static void test_one_queue_named_twice(void **state) {
     assert_waiting("q1", "2");
 }
 
-/* A get is not made to wait for what has come before it. */
+/* A get does not wait if the queue has a job already. */
 static void test_signals_when_there_is_something(void **state) {
     struct queue *q = queue_named("q2");
 
@@ -158,7 +158,7 @@ static void test_budget(void **state) {
     assert_false(get_has_budget(get_of(1)));
 }
 
-/* ---- who may not wait ---- */
+/* ---- clients that may not wait ---- */
 
 static void test_nohang(void **state) {
     struct get *g = new_get(1, "q1");
@@ -223,7 +223,7 @@ static void test_timeout_before_the_first_txn(void **state) {
     assert_null(get_next_fresh());
 }
 
-/* The reply leaves at once; what the claim brings finds no client. */
+/* The client gets its reply at once. The jobs of the claim find no client. */
 static void test_timeout_while_claiming(void **state) {
     struct get *g;
 
@@ -274,7 +274,7 @@ static void test_back_to_the_old_place(void **state) {
     assert_replies("");
 }
 
-/* It was there before those who began to wait while it claimed. */
+/* The client came before the clients that began to wait during its claim. */
 static void test_fresh_one_in_vain(void **state) {
     struct get *g = new_get(1, "q1");
 
@@ -300,7 +300,7 @@ static void test_fresh_one_tries_again(void **state) {
     assert_waiting("q1", "");
     assert_ptr_equal(get_next_fresh(), g);
     get_wait(g);
-    /* From now on others may go first, one after the other. */
+    /* From now on other clients may go first, in turn. */
     get_claim(g);
     in_vain(1);
     assert_null(get_next_fresh());
@@ -407,7 +407,7 @@ static void test_gone_while_claiming(void **state) {
     assert_waiting("q1", "");
 }
 
-/* No job is given to a client whose connection was closed in this turn. */
+/* A client whose connection was closed in this turn gets no job. */
 static void test_gone_is_noticed_before_a_claim(void **state) {
     (void)state;
     for (int i = 1; i <= 4; i++)
@@ -425,7 +425,7 @@ static void test_gone_is_noticed_before_a_claim(void **state) {
 
 /* ---- ends from outside ---- */
 
-/* While a claim is under way, too: that goes on for nobody. */
+/* The same during a claim, which continues without a client. */
 static void test_unblock(void **state) {
     struct get *g;
 
@@ -446,7 +446,7 @@ static void test_unblock(void **state) {
     assert_waiting("q1", "");
 }
 
-/* What is being moved stays where it goes, so its client must hear of it. */
+/* A moving element stays at its new place, so the client must get the reply. */
 static void test_unblock_while_moving(void **state) {
     struct job job = job_of("q1", 7, "body");
 
@@ -528,7 +528,7 @@ static void change(int number) {
         get_claim(g);
 }
 
-/* In every list the waiting ones of the queue stand by arrival, and nobody else. */
+/* Each list has exactly the waiting clients of its queue, in the order of arrival. */
 static void check_lists(void) {
     size_t blocked = 0;
 

@@ -1,4 +1,4 @@
-/* Shapes of replies: what fits, and that nothing else does. */
+/* Shapes of replies: accepted and refused ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static bool fits(const char *bytes, const char *shape) {
 
 static void test_single(void **state) {
     static const char *const replies[] = { OK, ONE, TEXT, NIL, NIL_ARRAY, EMPTY, ERROR_REPLY };
-    /* One column for each reply above. */
+    /* A column for each reply above. */
     static const struct {
         const char *shape, *fitting;
     } table[] = {
