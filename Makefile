@@ -97,6 +97,9 @@ run: ## install what is missing, build, and serve; RUN_ARGS='--port 7712' for op
 
 # DESTDIR is quoted, because it may contain blanks. Paths in installed files are those of the target system.
 FILL = sed -e 's,@BINDIR@,$(PREFIX)/bin,' -e 's,@SYSCONFDIR@,$(SYSCONFDIR),' -e 's,@STATEDIR@,$(STATEDIR),'
+# The unit for several servers: an instance has its own configuration, directory and runtime directory.
+INSTANCE = sed -e 's,pgdisque/pgdisque\.conf,pgdisque/%i.conf,' -e 's,^\(State\|Runtime\)Directory=.*,&-%i,' \
+	-e 's,^StateDirectoryMode=,WorkingDirectory=$(STATEDIR)-%i\n&,' -e 's,^Description=[^ ,]*,& %i,'
 DOCDIR = $(PREFIX)/share/doc/pgdisque
 TO = "$(DESTDIR)"
 
@@ -106,9 +109,10 @@ install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, us
 	[ -e $(TO)$(SYSCONFDIR)/pgdisque/pgdisque.conf ] || \
 		sed -e 's,^dir .*,dir $(STATEDIR),' conf/pgdisque.conf > $(TO)$(SYSCONFDIR)/pgdisque/pgdisque.conf
 	$(FILL) conf/pgdisque.service > $(TO)$(UNITDIR)/pgdisque.service
+	$(FILL) conf/pgdisque.service | $(INSTANCE) > $(TO)$(UNITDIR)/pgdisque@.service
 	$(FILL) conf/pgdisque.sysusers > $(TO)$(SYSUSERSDIR)/pgdisque.conf
 	install -D -m 644 -t $(TO)$(PREFIX)/share/pgdisque sql/by-hand/*.sql
-	for file in README.md LICENSE doc/*.md doc/protocol/*.md doc/decisions/*.md conf/* sql/README.md tests/README.md bench/*.md \
+	for file in README.md LICENSE doc/*.md doc/protocol/*.md doc/decisions/*.md conf/*.* sql/README.md tests/README.md bench/*.md \
 		bench/results/published/*.md bench/results/published/*.svg; do \
 		install -D -m 644 "$$file" $(TO)$(DOCDIR)/"$$file"; \
 	done
@@ -116,7 +120,8 @@ install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, us
 		systemd-sysusers $(SYSUSERSDIR)/pgdisque.conf
 
 uninstall: ## remove the installed files, but not the configuration, the data and the user
-	rm -f $(TO)$(PREFIX)/bin/pgdisque $(TO)$(UNITDIR)/pgdisque.service $(TO)$(SYSUSERSDIR)/pgdisque.conf
+	rm -f $(TO)$(PREFIX)/bin/pgdisque $(TO)$(UNITDIR)/pgdisque.service $(TO)$(UNITDIR)/pgdisque@.service \
+		$(TO)$(SYSUSERSDIR)/pgdisque.conf
 	rm -rf $(TO)$(PREFIX)/share/pgdisque $(TO)$(DOCDIR)
 	@echo "Left: $(SYSCONFDIR)/pgdisque, $(STATEDIR), and the user pgdisque"
 

@@ -1,6 +1,7 @@
 /* Work that is due at a time: leases, delays, TTLs, timeouts, unused queues, counters. */
 #include "server/maintenance.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -26,12 +27,15 @@
 #include "jobs/schedule.h"
 #include "jobs/waitjob.h"
 #include "jobs/worker_names.h"
+#include "net/client.h"
+#include "pg/db.h"
 #include "queue/lease.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
 #include "queue/queue_limits.h"
 #include "queue/queue_store.h"
 #include "queue/waiters.h"
+#include "server/ready.h"
 
 #define TICK_US (100 * US_PER_MS)
 #define EXPIRY_TICKS 5 /* in-order expiry: twice a second */
@@ -261,6 +265,21 @@ static void take_samples(void) {
     stats_sample(clock_mono());
 }
 
+static void report_to_systemd(void) {
+    char status[600];
+
+    if (!ready_report_due())
+        return;
+    if (!batch_connected(CONN_WRITE))
+        snprintf(status, sizeof status, "waiting for the database: %s", db_last_error());
+    else if (load_is_under_way())
+        snprintf(status, sizeof status, "loading the queues");
+    else
+        snprintf(status, sizeof status, "ready; clients: %zu, queues: %zu, jobs: %lld", client_count(),
+                 queue_count(), (long long)queue_jobs_total());
+    ready_report(status);
+}
+
 static void page_queues(void) {
     peer_queues_page(dead_rows_of_jobs() <= FULL_WALK_ROWS);
 }
@@ -274,6 +293,7 @@ static const struct periodic {
     { 1, false, take_samples },
     { 1, false, clients_cron },
     { 1, false, peers_tick },
+    { 1, false, report_to_systemd },
     { SECOND_TICKS, false, ask_clock },
     { SECOND_TICKS, false, dead_rows_ask },
     { SECOND_TICKS, false, commit_marker_forget },

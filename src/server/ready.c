@@ -9,12 +9,20 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
+
+/* systemd gets the status so often, or twice in WATCHDOG_USEC if that is shorter. */
+#define REPORT_US (10 * US_PER_S)
 
 static struct {
     int pipe;    /* to the waiting process; -1: no process waits */
     int systemd; /* the connected socket; -1: there is none */
     bool keep_output;
+    bool started;       /* ready_tell() was called */
+    int64_t report_us;  /* the time between two reports */
+    int64_t report_due; /* clock_mono() */
 } ready = { .pipe = -1, .systemd = -1 };
 
 /* A byte in the pipe means success. The end of the pipe without a byte means that the daemon has ended. */
@@ -53,6 +61,18 @@ bool ready_detach(bool keep_output) {
     return setsid() >= 0;
 }
 
+/* systemd terminates the server after WATCHDOG_USEC without a report. WATCHDOG_PID names the process that must report.
+ */
+static int64_t report_interval(void) {
+    const char *limit = getenv("WATCHDOG_USEC");
+    const char *pid = getenv("WATCHDOG_PID");
+    long long half = limit == NULL ? 0 : atoll(limit) / 2;
+
+    if (half <= 0 || half > REPORT_US || (pid != NULL && atoll(pid) != getpid()))
+        return REPORT_US;
+    return half;
+}
+
 /* The protocol of sd_notify(3). A name that begins with @ is an abstract socket. */
 void ready_open(void) {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -64,22 +84,29 @@ void ready_open(void) {
     memcpy(sa.sun_path, path, len);
     if (path[0] == '@')
         sa.sun_path[0] = '\0';
+    ready.report_us = report_interval();
     ready.systemd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (ready.systemd >= 0)
         (void)connect(ready.systemd, (struct sockaddr *)&sa,
                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 }
 
-static void notify(const char *state) {
+static void notify(const char *state, int flags) {
     if (ready.systemd >= 0)
-        (void)send(ready.systemd, state, strlen(state), MSG_NOSIGNAL);
+        (void)send(ready.systemd, state, strlen(state), MSG_NOSIGNAL | flags);
+}
+
+/* Sends the state together with the first line of the status, because a further line would be another state. */
+static void notify_status(const char *state, const char *status, int flags) {
+    char *text = xasprintf("%s\nSTATUS=%.*s", state, (int)strcspn(status, "\r\n"), status);
+
+    notify(text, flags);
+    free(text);
 }
 
 void ready_tell(const char *status) {
-    char *state = xasprintf("READY=1\nSTATUS=%s", status);
-
-    notify(state);
-    free(state);
+    notify_status("READY=1", status, 0);
+    ready.started = true;
     if (ready.pipe < 0)
         return;
     if (!ready.keep_output)
@@ -90,6 +117,36 @@ void ready_tell(const char *status) {
     ready.pipe = -1;
 }
 
+bool ready_report_due(void) {
+    return ready.started && ready.systemd >= 0 && clock_mono() >= ready.report_due;
+}
+
+void ready_report(const char *status) {
+    ready.report_due = clock_mono() + ready.report_us;
+    /* The event loop does not wait for systemd. The next report replaces a lost one. */
+    notify_status("WATCHDOG=1", status, MSG_DONTWAIT);
+}
+
+/* systemd compares the time with the time of its request. It is the time of CLOCK_MONOTONIC. */
+void ready_reloading(void) {
+    struct timespec now;
+    char *state;
+
+    if (!ready.started)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    state =
+        xasprintf("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)now.tv_sec * US_PER_S + now.tv_nsec / 1000);
+    notify_status(state, "reloading", 0);
+    free(state);
+}
+
+void ready_reloaded(void) {
+    if (ready.started)
+        notify("READY=1", 0);
+    ready.report_due = 0;
+}
+
 void ready_stopping(void) {
-    notify("STOPPING=1\nSTATUS=stopping");
+    notify_status("STOPPING=1", "stopping", 0);
 }

@@ -261,6 +261,29 @@ static void test_systemd_is_told(void **state) {
     close(fd);
 }
 
+/* The watchdog gets reports before its time has passed, and a reload has a begin and an end. */
+static void test_systemd_gets_reports(void **state) {
+    const char *path = path_of("watchdog");
+    int fd = notify_socket(path);
+    struct server s;
+
+    (void)state;
+    setenv("NOTIFY_SOCKET", path, 1);
+    setenv("WATCHDOG_USEC", "400000", 1);
+    server_spawn(&s, postgres_conninfo(&pg, NULL), NULL);
+    unsetenv("WATCHDOG_USEC");
+    unsetenv("NOTIFY_SOCKET");
+    EVENTUALLY(was_told(fd, "READY=1"));
+    for (int i = 0; i < 3; i++)
+        EVENTUALLY(was_told(fd, "WATCHDOG=1\nSTATUS=ready; clients: "));
+    assert_int_equal(kill(s.pid, SIGHUP), 0);
+    EVENTUALLY(was_told(fd, "RELOADING=1\nMONOTONIC_USEC="));
+    EVENTUALLY(was_told(fd, "READY=1"));
+    EVENTUALLY(was_told(fd, "WATCHDOG=1\nSTATUS=ready"));
+    assert_int_equal(server_stop(&s), 0);
+    close(fd);
+}
+
 /* A journal that is known by the file's numbers gets levels. */
 static void test_journal_gets_levels(void **state) {
     const char *path = path_of("journal");
@@ -331,6 +354,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_daemon_is_ready, end_daemon),
         cmocka_unit_test_teardown(test_daemon_that_cannot_start, end_daemon),
         cmocka_unit_test(test_systemd_is_told),
+        cmocka_unit_test(test_systemd_gets_reports),
         cmocka_unit_test(test_journal_gets_levels),
         cmocka_unit_test(test_user_without_a_name),
     };
