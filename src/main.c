@@ -62,6 +62,7 @@
 #include "pg/embedded/postmaster.h"
 #include "queue/list_orientation.h"
 #include "queue/queue.h"
+#include "queue/queue_history.h"
 #include "queue/queue_restore.h"
 #include "queue/queue_store.h"
 #include "queue/waiters.h"
@@ -354,6 +355,7 @@ static void start_mechanism(void) {
     start_loop();
     clock_turn();
     queue_init();
+    queue_history_start();
     waiters_init();
     batch_init(operations, take_plan);
 }

@@ -22,7 +22,8 @@
     X(MEMORY_MULTI, "multi")                 /* commands between MULTI and the end of EXEC */          \
     X(MEMORY_SUBSCRIPTIONS, "subscriptions") /* channels and patterns */                               \
     X(MEMORY_UNSENT, "unsent")               /* copies of list elements whose replies are unwritten */ \
-    X(MEMORY_DATABASE, "database")           /* parameters and results, and libpq's copies of them */
+    X(MEMORY_DATABASE, "database")           /* parameters and results, and libpq's copies of them */  \
+    X(MEMORY_HISTORY, "history")             /* figures of queues in the past, for HISTORY */
 
 enum memory_kind {
 #define X(id, name) id,
@@ -42,7 +43,7 @@ extern struct memory_share memory_all;
 /* The total above which memory is short, and the budget; SIZE_MAX: no limit. */
 extern size_t memory_short_at;
 extern size_t memory_budget;
-extern size_t memory_clients_budget; /* maxmemory-clients: for all kinds except MEMORY_DATABASE */
+extern size_t memory_clients_budget; /* maxmemory-clients: without MEMORY_DATABASE and MEMORY_HISTORY */
 
 /* Memory that was counted as `before` bytes now takes `now` bytes. share may be NULL. */
 static inline void memory_change(struct memory_share *share, enum memory_kind kind, size_t before,
@@ -75,7 +76,7 @@ static inline bool memory_is_short(void) {
 
 /* The number of bytes by which the budget or memory_clients_budget is exceeded, the larger of the two. */
 static inline size_t memory_excess(void) {
-    size_t held = memory_all.total - memory_all.kinds[MEMORY_DATABASE];
+    size_t held = memory_all.total - memory_all.kinds[MEMORY_DATABASE] - memory_all.kinds[MEMORY_HISTORY];
     size_t all = memory_all.total > memory_budget ? memory_all.total - memory_budget : 0;
     size_t own = held > memory_clients_budget ? held - memory_clients_budget : 0;
 

@@ -120,9 +120,11 @@ void job_withdrawn(struct job_key key, int64_t row_until, bool was_queued) {
 /* ---- leaving ---- */
 
 void job_left(const struct job_row *job, enum job_exit why) {
-    const struct queue *q = queue_find_id(job->key.queue_id);
+    struct queue *q = queue_find_id(job->key.queue_id);
 
     queue_count_gone(job->key, job->queued_since);
+    if (q != NULL)
+        q->counters.own_acked += exits[why].counter == &stats.jobs_acked;
     if (exits[why].counter != NULL)
         ++*exits[why].counter;
     if (why == JOB_TAKEN)

@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "base/pool.h"
 #include "base/util.h"
+#include "queue/queue.h"
 
 struct lease {
     UT_hash_handle hh;
@@ -18,6 +19,7 @@ struct lease {
     unsigned holds;
     uint16_t owner; /* number of another server, or 0 */
     bool last;
+    bool counted;          /* in the leases of its queue */
     uint64_t told;         /* number of the last review in which it was added */
     struct worker *worker; /* worker whose name is not written yet, or NULL */
     uint64_t second;       /* value of `seconds` when it began */
@@ -61,6 +63,7 @@ static struct lease *add(struct job_key key, int64_t until_us, int64_t row_until
     if (l == NULL) {
         l = pool_take_zeroed(sizeof *l);
         l->key = key;
+        l->counted = queue_count_leases(key.queue_id, 1);
         lease_append(l);
     }
     /* If the same lease is loaded again, it keeps its worker, whose name is not in the row yet. */
@@ -119,6 +122,8 @@ static void lease_drop(struct lease *l) {
     forget_worker(l);
     heap_remove(&ends, &l->end);
     HASH_DEL(leases, l);
+    if (l->counted)
+        (void)queue_count_leases(l->key.queue_id, -1);
     pool_give(l, sizeof *l);
 }
 

@@ -10,6 +10,7 @@
 #include "queue/lease.h"
 #include "queue/observer.h"
 #include "queue/pattern_index.h"
+#include "queue/queue_history.h"
 #include "queue/queue_limits.h"
 #include "queue/settings.h"
 
@@ -27,9 +28,11 @@ static struct {
     /* queues without a row; the first one is checked next */
     struct list rowless;
     size_t rowless_bytes;
-    size_t looks; /* how many rowless queues are still to be checked */
+    size_t looks;         /* how many rowless queues are still to be checked */
+    struct queue *latest; /* the last result of queue_find_id(), because most calls are for the same queue */
     /* Sums over all queues. */
     int64_t total;
+    int64_t len;
     int64_t dead;
     size_t keys;
     size_t shown;
@@ -51,9 +54,13 @@ struct queue *queue_find(struct slice name) {
 }
 
 struct queue *queue_find_id(int32_t id) {
-    struct queue *q;
+    struct queue *q = queues.latest;
 
+    if (q != NULL && q->id == id)
+        return q;
     PARTS_FIND(by_id, queues.by_id, &id, sizeof id, q);
+    if (q != NULL)
+        queues.latest = q;
     return q;
 }
 
@@ -95,9 +102,9 @@ static void remove_rowless(struct queue *q) {
 }
 
 bool queue_is_unused(const struct queue *q) {
-    return q->counters.total == 0 && q->counters.dead == 0 && q->users == 0 && q->pause == 0 &&
-           q->settings == NULL && q->claims.rows == 0 && !q->row.opening && list_empty(&q->row.waiters) &&
-           list_empty(&q->counters.in_dirty);
+    return q->counters.total == 0 && q->counters.dead == 0 && q->users == 0 && q->leases == 0 &&
+           q->pause == 0 && q->settings == NULL && q->claims.rows == 0 && !q->row.opening &&
+           list_empty(&q->row.waiters) && list_empty(&q->counters.in_dirty);
 }
 
 void queue_unwait(struct queue *q) {
@@ -172,6 +179,8 @@ void queue_set_id(struct queue *q, int32_t id) {
         return;
     if (q->id != 0)
         PARTS_DELETE(by_id, queues.by_id, q);
+    if (queues.latest == q)
+        queues.latest = NULL;
     q->list.consume_end = END_NONE;
     q->id = id;
     if (id == 0) {
@@ -187,6 +196,7 @@ static void set_len(struct queue *q, int64_t len) {
         queues.keys -= q->counters.len > 0;
         queues.keys += len > 0;
     }
+    queues.len += len - q->counters.len;
     q->counters.len = len;
 }
 
@@ -234,6 +244,7 @@ void queue_drop(struct queue *q) {
     list_remove(&q->in_ready);
     OBSERVE(dropped, q);
     limits_drop(q);
+    queue_history_drop(q);
     settings_clear(q);
     free(q->counters.peers);
     position_free(&q->scan);
@@ -281,6 +292,10 @@ uint32_t queue_slots(void) {
 
 int64_t queue_jobs_total(void) {
     return queues.total;
+}
+
+int64_t queue_jobs_queued(void) {
+    return queues.len > 0 ? queues.len : 0;
 }
 
 int64_t queue_jobs_dead(void) {
@@ -454,6 +469,14 @@ struct list *queue_paused_in(void) {
 }
 
 /* ---- counters ---- */
+
+bool queue_count_leases(int32_t id, int64_t change) {
+    struct queue *q = queue_find_id(id);
+
+    if (q != NULL)
+        q->leases += change;
+    return q != NULL;
+}
 
 static void queue_changed(struct queue *q) {
     q->counters.changes++;

@@ -16,6 +16,7 @@
  */
 enum queue_pause { PAUSE_IN = 1, PAUSE_OUT = 2 };
 
+struct history;
 struct take;
 struct trimming;
 struct queue_settings;
@@ -56,6 +57,7 @@ struct queue_counters {
     int64_t used_us;          /* clock_mono() when a job was last queued or delivered */
     struct list in_dirty;     /* in the list of queues whose counters differ from the database */
     size_t largest_body;      /* largest body, with overhead, since the queue was empty; 0: unknown */
+    uint64_t own_acked;       /* acknowledgements by this server */
     struct queue_share own;   /* the counter share of this server */
     struct peer_share *peers; /* the last known shares of peers */
     size_t peer_count;
@@ -160,6 +162,8 @@ struct queue {
     struct list in_rowless;          /* in the list of queues without a row */
     struct list in_ready;            /* in the list of queues whose waiters the next transaction may serve */
     struct queue_settings *settings; /* NULL: nothing was set; settings.h */
+    struct history *history;         /* NULL: none; queue_history.h */
+    int64_t leases;                  /* leases of its jobs that this server watches */
     int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired; expire.c */
     struct queue_counters counters;
     struct scan_position scan;
@@ -209,8 +213,9 @@ uint32_t queue_slots(void);
 #define QUEUE_EACH(q)                                        \
     for (uint32_t slot_ = 0; slot_ < queue_slots(); slot_++) \
         for (struct queue *q = queue_at(slot_); q != NULL; q = NULL)
-/* Jobs of all queues in any state; and dead letters of all queues. */
+/* Jobs of all queues: in any state, queued ones, and dead letters. */
 int64_t queue_jobs_total(void);
+int64_t queue_jobs_queued(void);
 int64_t queue_jobs_dead(void);
 /* The number of queues with queued jobs, without QUEUE_HIDDEN. */
 size_t queue_keys(void);
@@ -223,6 +228,12 @@ int64_t queue_budget(const struct queue *q);
 static inline int64_t queue_len(const struct queue *q) {
     return q->counters.len > 0 ? q->counters.len : 0;
 }
+/* Jobs that clients have and whose leases run, without those of peers. */
+static inline int64_t queue_active(const struct queue *q) {
+    return q->leases;
+}
+/* A lease of the queue's jobs began (1) or ended (-1). False if this server does not know the queue. */
+bool queue_count_leases(int32_t id, int64_t change);
 /* Counts changes of this server. */
 void queue_count_len(struct queue *q, int64_t change);
 void queue_count_total(struct queue *q, int64_t change);

@@ -107,6 +107,7 @@ static const struct line {
     { "script", "SCRIPT EXISTS x" },
     { "info", "INFO" },
     { "metrics", "METRICS" },
+    { "history", "HISTORY held" },
     { "acl", "ACL LIST" },
     { "command", "COMMAND COUNT" },
     { "config", "CONFIG GET port" },

@@ -61,6 +61,8 @@ static const struct row {
     { "LOADJOB x", "AOOOO" },
     { "QLEN shop:q", "AOPPO" },
     { "QSTAT shop:q", "AOPPO" },
+    { "HISTORY shop:q DAYS", "AOPPO" },
+    { "HISTORY", "APPPO" },
     { "QPEEK shop:q 1", "AOPPO" },
     { "QSCAN 0 COUNT 1000", "AOHHO" },
     { "QSCAN BUSYLOOP", "AOHHO" },

@@ -1,0 +1,89 @@
+/* HISTORY: the figures of the server or of a queue in the last minutes, hours or days. */
+#include "base/clock.h"
+#include "commands/dispatch.h"
+#include "commands/rights.h"
+#include "net/args.h"
+#include "net/usage.h"
+#include "queue/queue_history.h"
+#include "queue/queue_rights.h"
+
+static const char *const range_names[HISTORY_RANGES] = {
+#define X(id, name) [id] = name,
+    HISTORY_RANGE_NAMES(X)
+#undef X
+};
+
+static const char *const series_names[HISTORY_SERIES] = {
+#define X(id, name, counts) [id] = name,
+    HISTORY_SERIES_NAMES(X)
+#undef X
+};
+
+static bool find_range(struct slice word, enum history_range *range) {
+    for (size_t i = 0; i < HISTORY_RANGES; i++) {
+        if (slice_is(word, range_names[i])) {
+            *range = (enum history_range)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void reply_series(struct req *r, const struct history *h, enum history_range range,
+                         enum history_series series) {
+    size_t count = h == NULL ? 0 : history_count(h, range);
+
+    reply_bulk_str(r, series_names[series]);
+    reply_array(r, count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t value = history_at(h, range, series, i);
+
+        if (value == HISTORY_UNKNOWN)
+            reply_null_bulk(r);
+        else
+            reply_int(r, value);
+    }
+}
+
+/* h NULL: the queue has no history. shapes gives the step then. */
+static void reply_history(struct req *r, const struct history *h, const struct history_shape *shapes,
+                          enum history_range range) {
+    int64_t age_us = h == NULL ? 0 : clock_mono() - history_end_us(h, range);
+
+    reply_map(r, 2 + HISTORY_SERIES);
+    reply_bulk_str(r, "step");
+    reply_int(r, shapes[range].step_us / US_PER_MS);
+    reply_bulk_str(r, "now");
+    reply_int(r, (clock_unix() - age_us) / US_PER_MS);
+    for (int series = 0; series < HISTORY_SERIES; series++)
+        reply_series(r, h, range, (enum history_series)series);
+    req_end(r);
+}
+
+/* The figures of the server are as secret as those of METRICS. */
+static void history_of_server(struct req *r, enum history_range range) {
+    if (rights_allow_or_reply(r, command_lookup(SLICE("metrics"))))
+        reply_history(r, server_history(), server_history_shapes, range);
+    else
+        req_end(r);
+}
+
+static void history_of_queue(struct req *r, struct slice name, enum history_range range) {
+    const struct queue *q = queue_find(name);
+
+    if (queue_rights_allow_or_reply(r, ACL_READ, name))
+        reply_history(r, q == NULL ? NULL : q->history, queue_history_shapes, range);
+}
+
+/* A single argument that is the name of a range means the server. */
+void cmd_history(struct req *r) {
+    enum history_range range = HISTORY_MINUTES;
+    bool has_range = r->argc > 1 && find_range(r->argv[r->argc - 1], &range);
+
+    if (r->argc > 3 || (r->argc == 3 && !has_range))
+        usage_error(r, SYNTAX_ERROR ": expected MINUTES, HOURS or DAYS after the queue");
+    else if (r->argc - has_range == 1)
+        history_of_server(r, range);
+    else
+        history_of_queue(r, r->argv[1], range);
+}

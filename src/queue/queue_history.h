@@ -1,0 +1,28 @@
+#ifndef QUEUE_HISTORY_H
+#define QUEUE_HISTORY_H
+
+#include "base/history.h"
+#include "queue/queue.h"
+
+/*
+ * The history of the server and of the oldest queues. A timer takes a sample of the server once a second, and of a
+ * tenth of the queues. The histories of queues are in memory only, and count in memory_all as MEMORY_HISTORY.
+ */
+
+/* Queues at later places of the table have no history, and METRICS does not show them. */
+#define QUEUE_FIGURES_SLOTS_MAX 100000
+/* The most memory of the histories of queues, in bytes. It is less if maxmemory is below 64 times this. */
+#define QUEUE_HISTORY_MAX (16 << 20)
+
+extern const struct history_shape server_history_shapes[HISTORY_RANGES];
+extern const struct history_shape queue_history_shapes[HISTORY_RANGES];
+
+/* True if METRICS and HISTORY may show the queue: its name has at most 255 bytes, and clients see it. */
+bool queue_has_figures(const struct queue *q);
+/* Starts the history of the server, and the timer. */
+void queue_history_start(void);
+const struct history *server_history(void);
+/* Frees the history of a queue that is about to be freed. */
+void queue_history_drop(struct queue *q);
+
+#endif

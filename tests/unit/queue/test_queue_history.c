@@ -1,0 +1,224 @@
+/* The histories of queues: which queues have one, their number, memory, samples, and leases by queue. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/clock.h"
+#include "base/timer.h"
+#include "config/config.h"
+#include "config/memory_budget.h"
+#include "queue/lease.h"
+#include "queue/queue_history.h"
+
+static int64_t now = 1000 * US_PER_S;
+
+void clock_turn(void) {
+}
+
+int64_t clock_mono(void) {
+    return now;
+}
+
+int64_t clock_unix(void) {
+    return now;
+}
+
+int64_t clock_db(void) {
+    return now;
+}
+
+int64_t clock_mono_now(void) {
+    return now;
+}
+
+void clock_sync_db(int64_t db_us, int64_t mono_us) {
+    (void)db_us;
+    (void)mono_us;
+}
+
+static int begin(void **state) {
+    (void)state;
+    config.metrics_queues = 100;
+    memory_budget = SIZE_MAX;
+    queue_init();
+    queue_history_start();
+    return 0;
+}
+
+static int forget_queues(void **state) {
+    (void)state;
+    QUEUE_EACH(q)
+    queue_drop(q);
+    assert_int_equal(memory_all.kinds[MEMORY_HISTORY], 0);
+    config.metrics_queues = 100;
+    memory_budget = SIZE_MAX;
+    return 0;
+}
+
+static void pass(int seconds) {
+    for (int i = 0; i < seconds; i++) {
+        now += US_PER_S;
+        timers_run(now);
+    }
+}
+
+static struct queue *shown_queue(const char *name) {
+    struct queue *q = queue_get(slice_str(name));
+
+    queue_show(q);
+    return q;
+}
+
+static int histories(void) {
+    int count = 0;
+
+    QUEUE_EACH(q)
+    count += q->history != NULL;
+    return count;
+}
+
+static void test_the_server(void **state) {
+    const struct history *h = server_history();
+    size_t before = history_count(h, HISTORY_MINUTES);
+    struct queue *q = shown_queue("a");
+
+    (void)state;
+    queue_count_len(q, 3);
+    pass(2);
+    assert_int_equal(history_count(h, HISTORY_MINUTES), before + 2);
+    assert_int_equal(history_at(h, HISTORY_MINUTES, HISTORY_LEN, before + 1), 3);
+    pass(400);
+    assert_int_equal(history_count(h, HISTORY_MINUTES), 300);
+    assert_in_range(history_count(h, HISTORY_HOURS), 6, 7);
+}
+
+/* Each queue is sampled once in ten seconds. */
+static void test_a_new_queue_has_all_its_jobs(void **state) {
+    struct queue *q = shown_queue("a");
+
+    (void)state;
+    queue_count_in(q, 5);
+    queue_count_len(q, 5);
+    pass(20);
+    assert_int_equal(history_count(q->history, HISTORY_MINUTES), 1);
+    assert_int_equal(history_at(q->history, HISTORY_MINUTES, HISTORY_ADDED, 0), 5);
+    assert_int_equal(history_at(q->history, HISTORY_MINUTES, HISTORY_LEN, 0), 5);
+    queue_count_out(q, 2);
+    pass(10);
+    assert_int_equal(history_at(q->history, HISTORY_MINUTES, HISTORY_ADDED, 1), 0);
+    assert_int_equal(history_at(q->history, HISTORY_MINUTES, HISTORY_DELIVERED, 1), 2);
+}
+
+/* The process was stopped for some seconds, in which most queues should have been sampled. */
+static void test_a_pause_skips_no_queue(void **state) {
+    char name[16];
+
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "q%d", i);
+        shown_queue(name);
+    }
+    pass(10);
+    assert_int_equal(histories(), 30);
+    now += 25 * US_PER_S;
+    timers_run(now);
+    pass(10);
+    QUEUE_EACH(q) {
+        size_t count = history_count(q->history, HISTORY_MINUTES);
+
+        assert_in_range(count, 3, 4);
+        assert_int_equal(history_at(q->history, HISTORY_MINUTES, HISTORY_LEN, count - 1), 0);
+    }
+}
+
+static void test_the_number_is_bounded(void **state) {
+    char name[16];
+
+    (void)state;
+    config.metrics_queues = 7;
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "q%d", i);
+        shown_queue(name);
+    }
+    pass(20);
+    assert_int_equal(histories(), 7);
+    assert_int_equal(memory_all.kinds[MEMORY_HISTORY], 7 * history_bytes(queue_history_shapes));
+    config.metrics_queues = 2;
+    pass(10);
+    assert_int_equal(histories(), 2);
+    memory_budget = 64 * history_bytes(queue_history_shapes) + 63;
+    pass(10);
+    assert_int_equal(histories(), 1);
+}
+
+static void test_hidden_and_long_names(void **state) {
+    char name[257];
+
+    (void)state;
+    memset(name, 'n', 256);
+    name[256] = '\0';
+    shown_queue(name);
+    shown_queue(QUEUE_HIDDEN);
+    (void)queue_get(SLICE("not shown"));
+    pass(10);
+    assert_int_equal(histories(), 0);
+    name[255] = '\0';
+    shown_queue(name);
+    pass(10);
+    assert_int_equal(histories(), 1);
+}
+
+static void test_leases_count_for_their_queue(void **state) {
+    struct queue *a = shown_queue("a"), *b = shown_queue("b");
+    struct lease_end end;
+
+    (void)state;
+    queue_set_id(a, 1);
+    queue_set_id(b, 2);
+    lease_add((struct job_key){ 1, 0, 10 }, now + 10);
+    lease_add((struct job_key){ 1, 0, 11 }, now + 11);
+    lease_add((struct job_key){ 1, 0, 11 }, now + 12);
+    lease_add((struct job_key){ 2, 0, 12 }, now + 13);
+    lease_add((struct job_key){ 3, 0, 13 }, now + 14);
+    assert_int_equal(queue_active(a), 2);
+    assert_int_equal(queue_active(b), 1);
+    assert_false(queue_is_unused(b));
+    /* A queue that becomes known later does not count older leases. */
+    queue_set_id(shown_queue("c"), 3);
+    while (lease_take_ended(now + 12, &end))
+        continue;
+    assert_int_equal(queue_active(a), 0);
+    lease_clear();
+    assert_int_equal(queue_active(b), 0);
+    assert_int_equal(queue_active(queue_find_id(3)), 0);
+    assert_true(queue_is_unused(b));
+}
+
+/* The cache of the last queue must not outlive the queue. */
+static void test_the_id_of_a_freed_queue(void **state) {
+    struct queue *q = shown_queue("a");
+
+    (void)state;
+    queue_set_id(q, 9);
+    assert_ptr_equal(queue_find_id(9), q);
+    queue_drop(q);
+    assert_null(queue_find_id(9));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_the_server, forget_queues),
+        cmocka_unit_test_teardown(test_a_new_queue_has_all_its_jobs, forget_queues),
+        cmocka_unit_test_teardown(test_a_pause_skips_no_queue, forget_queues),
+        cmocka_unit_test_teardown(test_the_number_is_bounded, forget_queues),
+        cmocka_unit_test_teardown(test_hidden_and_long_names, forget_queues),
+        cmocka_unit_test_teardown(test_leases_count_for_their_queue, forget_queues),
+        cmocka_unit_test_teardown(test_the_id_of_a_freed_queue, forget_queues),
+    };
+
+    return cmocka_run_group_tests(tests, begin, NULL);
+}
