@@ -76,7 +76,8 @@ static bool wait_for(PGconn *conn, PostgresPollingStatusType wants, int64_t end)
     return left > 0 && poll(&p, 1, (int)(left / US_PER_MS) + 1) > 0;
 }
 
-static bool connects(PGconn *conn) {
+/* *last becomes the state in which a failed connection was before its failure. */
+static bool connects(PGconn *conn, ConnStatusType *last) {
     PostgresPollingStatusType wants = PGRES_POLLING_WRITING;
     int64_t end = clock_mono_now() + LOGIN_US;
 
@@ -85,6 +86,7 @@ static bool connects(PGconn *conn) {
     while (wants != PGRES_POLLING_OK) {
         if (wants == PGRES_POLLING_FAILED || !wait_for(conn, wants, end))
             return false;
+        *last = PQstatus(conn);
         wants = PQconnectPoll(conn);
     }
     return true;
@@ -116,15 +118,32 @@ static bool is_final(const char *sqlstate) {
                                 strncmp(sqlstate, "42", 2) == 0);
 }
 
+/* Did the connection fail because of a certificate, a key or a missing TLS, and not because it was lost? libpq has no
+ * code for these errors. With TLS 1.3 the refusal of a client's certificate arrives after the handshake. */
+static bool is_tls_refusal(ConnStatusType last, const char *text) {
+    static const char *const losses[] = { "SSL SYSCALL error", "unexpected eof",
+                                          "server closed the connection", "could not receive",
+                                          "could not send" };
+
+    if (last != CONNECTION_SSL_STARTUP && strstr(text, "SSL error: ") == NULL)
+        return false;
+    for (size_t i = 0; i < LENGTH(losses); i++) {
+        if (strstr(text, losses[i]) != NULL)
+            return false;
+    }
+    return true;
+}
+
 bool check_login(const char *conninfo, char *err, size_t err_size) {
     PGconn *conn = PQconnectStart(conninfo);
+    ConnStatusType last = CONNECTION_NEEDED;
     bool refused = false;
     char *text;
 
     PQsetErrorVerbosity(conn, PQERRORS_VERBOSE);
-    if (!connects(conn)) {
+    if (!connects(conn, &last)) {
         text = xstrdup(PQerrorMessage(conn));
-        refused = is_final(take_sqlstate(text));
+        refused = is_final(take_sqlstate(text)) || is_tls_refusal(last, text);
         snprintf(err, err_size, "the database refuses the connection: %s", text);
         free(text);
     }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "certificates.h"
+#include "tooling.h"
 
 #define A_DAY 86400
 
@@ -133,19 +134,33 @@ static void is_refused(const char *database, const char *reason) {
     assert_int_equal(server_stop(&s), 0);
 }
 
+/* --check ends at once, because a later try fails, too. */
+static void is_final(const char *database, const char *reason) {
+    const char *port = forever(text_of("%d", server_free_port())), *out;
+
+    assert_int_equal(
+        tooling_run(&out, "--check", "--port", port, "--dir", scratch_dir(), "--database", database, NULL),
+        1);
+    tooling_says(out, "the database refuses the connection: ");
+    tooling_says(out, reason);
+}
+
 static void test_wrong_authority(void **state) {
     (void)state;
     is_refused(over_tls("host=localhost", "other", "queue"), "certificate verify failed");
+    is_final(over_tls("host=localhost", "other", "queue"), "certificate verify failed");
 }
 
 static void test_wrong_host(void **state) {
     (void)state;
     is_refused(over_tls("host=db.example hostaddr=127.0.0.1", "ca", "queue"), "does not match host name");
+    is_final(over_tls("host=db.example hostaddr=127.0.0.1", "ca", "queue"), "does not match host name");
 }
 
 static void test_wrong_client_certificates(void **state) {
     (void)state;
     is_refused(over_tls("host=localhost", "ca", "stranger"), "unknown ca");
+    is_final(over_tls("host=localhost", "ca", "stranger"), "unknown ca");
     is_refused(over_tls("host=localhost", "ca", "alice"), "certificate authentication failed for user");
 }
 

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define LINE_MS 60000
-#define WORDS 16
+#include "tooling.h"
 
 static redisReply *doctor_lines(redisContext *c) {
     redisReply *r = redisCommand(c, "DOCTOR LINES");
@@ -57,38 +55,12 @@ int complaints(redisContext *c) {
     return count;
 }
 
-static const char *contents(const char *path) {
-    static char text[20000];
-    FILE *f = fopen(path, "r");
-    size_t size = f == NULL ? 0 : fread(text, 1, sizeof text - 1, f);
-
-    text[size] = '\0';
-    if (f != NULL)
-        fclose(f);
-    return text;
-}
-
-static int line_run(const char **out, const char *subcommand, va_list words) {
-    const char *argv[WORDS] = { server_program(), subcommand };
-    char path[PATH_SIZE];
-    size_t n = 2;
-    int status;
-
-    while (n < WORDS - 1 && (argv[n] = va_arg(words, const char *)) != NULL)
-        n++;
-    path_join(path, "%s/line.out", scratch_dir());
-    unlink(path);
-    status = wait_exit(spawn(&(struct spawn){ .argv = argv, .log = path }), LINE_MS);
-    *out = contents(path);
-    return status;
-}
-
 int doctor_line_run(const char **out, ...) {
     va_list words;
     int status;
 
     va_start(words, out);
-    status = line_run(out, "doctor", words);
+    status = tooling_vrun(out, "doctor", words);
     va_end(words);
     return status;
 }
@@ -98,7 +70,7 @@ int health_line_run(const char **out, ...) {
     int status;
 
     va_start(words, out);
-    status = line_run(out, "health", words);
+    status = tooling_vrun(out, "health", words);
     va_end(words);
     return status;
 }
