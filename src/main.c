@@ -69,11 +69,7 @@
 #include "server/check.h"
 #include "server/maintenance.h"
 #include "server/ready.h"
-#include "tools/doctor_line.h"
-#include "tools/export_line.h"
-#include "tools/health_line.h"
-#include "tools/import_line.h"
-#include "tools/line_options.h"
+#include "tools/tool.h"
 
 #define DRAIN_US (5 * US_PER_S)
 #define CHECK_US (10 * US_PER_S)
@@ -480,8 +476,8 @@ static void refuse_unknown_word(const char *word) {
     if (word[0] == '-' || strchr(word, '/') != NULL || access(word, F_OK) == 0)
         return;
     snprintf(err, sizeof err,
-             "%.100s is neither a configuration file nor one of doctor, export, health, import; to serve, "
-             "name a file or nothing (pgdisque --help)",
+             "%.100s is neither a configuration file nor a tool; to serve, name a file or nothing; "
+             "`pgdisque --help` lists the tools",
              word);
     refuse(err);
 }
@@ -503,18 +499,14 @@ static void begin_log(void) {
 
 int main(int argc, char **argv) {
     enum config_action action;
+    const struct tool *tool;
     char err[512];
 
     tls_count_memory();
     argv = secret_args_take(argc, argv);
-    if (doctor_line_asked(argc, argv))
-        return doctor_line(argc, argv);
-    if (export_line_asked(argc, argv))
-        return export_line(argc, argv);
-    if (health_line_asked(argc, argv))
-        return health_line(argc, argv);
-    if (import_line_asked(argc, argv))
-        return import_line(argc, argv);
+    tool = tool_named(argc, argv);
+    if (tool != NULL)
+        return tool_run(tool, argc, argv);
     if (argc > 1)
         refuse_unknown_word(argv[1]);
     if (!config_parse_args(argc, argv, &action, err, sizeof err))

@@ -759,22 +759,6 @@ static void help_option(FILE *out, const struct config_option *o) {
 }
 
 void config_help(FILE *out) {
-    fputs("Usage: pgdisque [conf-file] [--option value]...\n"
-          "       pgdisque [conf-file] [--option value]... --check\n"
-          "       pgdisque doctor [--lines] [conf-file] [--option value]...\n"
-          "       pgdisque health [conf-file] [--option value]...\n"
-          "       pgdisque import redis://address [option]... [name]...\n"
-          "       pgdisque export redis://address [option]... [name]...\n"
-          "       pgdisque --help | --version\n"
-          "\n"
-          "--check tests the configuration and the database without serving clients. A server\n"
-          "may run at the same time. doctor lists problems of the database and their remedies;\n"
-          "its exit status is 1 for warnings, 2 for errors. health sends a job through the\n"
-          "running server; its exit status is 1 if that fails. import moves tasks from a Redis,\n"
-          "export moves jobs to a Redis; `pgdisque import --help` and `pgdisque export --help`\n"
-          "describe them. The list shows the options with their defaults. Options of the command\n"
-          "line override those of the file.\n",
-          out);
     for (size_t i = 0; i < LENGTH(help_rows); i++) {
         if (help_rows[i].section)
             fprintf(out, "\n%s\n", help_rows[i].section);

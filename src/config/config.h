@@ -178,6 +178,7 @@ bool config_parse_args(int argc, char **argv, enum config_action *action, char *
                        size_t err_size) MUST_CHECK;
 /* Reads a configuration file. path becomes the file of config_file() and CONFIG REWRITE. */
 bool config_load_file(const char *path, char *err, size_t err_size) MUST_CHECK;
+/* Prints the options with their defaults. */
 void config_help(FILE *out);
 
 /* The absolute path of the file that was read at start, or NULL. */

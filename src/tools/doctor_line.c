@@ -1,6 +1,4 @@
 /* The subcommand doctor. */
-#include "tools/doctor_line.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,33 +12,20 @@
 #include "config/config.h"
 #include "pg/conninfo_hosts.h"
 #include "pg/embedded/postmaster.h"
-#include "tools/line_options.h"
+#include "tools/tool.h"
 
 /* The time for the embedded Postgres to take connections, recovery included. */
 #define START_US (60 * US_PER_S)
 #define PAUSE_US (100 * US_PER_MS)
 
-bool doctor_line_asked(int argc, char **argv) {
-    return argc > 1 && strcmp(argv[1], "doctor") == 0;
-}
+struct doctor_line_words {
+    bool lines;
+};
 
-/* Reads the arguments after "doctor". All except --lines are arguments of the server. */
-static int doctor_line_read_words(int argc, char **argv, bool *lines) {
-    char **rest = xcalloc((size_t)argc, sizeof *rest);
-    int count = 1;
-    int status;
-
-    rest[0] = argv[0];
-    for (int i = 2; i < argc; i++) {
-        if (strcmp(argv[i], "--lines") == 0)
-            *lines = true;
-        else
-            rest[count++] = argv[i];
-    }
-    status = line_read_config("doctor", count, rest, 2);
-    free(rest);
-    return status;
-}
+static const struct line_option doctor_options[] = {
+    { "--lines", LINE_FLAG, NULL, offsetof(struct doctor_line_words, lines), 0, 0,
+      "print a line for each finding: severity, check, text, with tabs between them" },
+};
 
 /* ---- embedded Postgres ---- */
 
@@ -120,17 +105,32 @@ static int doctor_line_look(struct event_base *base, bool lines) {
     return status;
 }
 
-int doctor_line(int argc, char **argv) {
+static int doctor_line(const struct tool *tool, int argc, char **argv) {
+    struct doctor_line_words w = { false };
     struct event_base *base;
-    bool lines = false;
-    int status = doctor_line_read_words(argc, argv, &lines);
+    int status = line_config_read(tool, argc, argv, &w, 0, NULL);
 
     if (status != LINE_RUNS)
         return status;
     log_set_level(LOG_WARNING_);
     signal(SIGPIPE, SIG_IGN);
     base = event_base_new();
-    status = doctor_line_look(base, lines);
+    status = doctor_line_look(base, w.lines);
     event_base_free(base);
     return status;
 }
+
+const struct tool tool_doctor = {
+    .name = "doctor",
+    .arguments = "[--lines] [conf-file] [--option value]...",
+    .summary = "Lists problems of the database and their remedies.",
+    .text = "The server may run or not. If the private Postgres does not run, the tool starts it and ends it "
+            "again.",
+    .example = "pgdisque doctor pgdisque.conf",
+    TOOL_OPTIONS(doctor_options),
+    .has_config = true,
+    .error = 2,
+    TOOL_STATUSES({ 0, "there is no finding" }, { 1, "there are warnings" },
+                  { 2, "there are errors, or the check failed" }),
+    .run = doctor_line,
+};

@@ -1,6 +1,4 @@
 /* The subcommand export: options, run, report. */
-#include "tools/export_line.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +6,10 @@
 
 #include "base/clock.h"
 #include "tools/export.h"
-#include "tools/line_options.h"
+#include "tools/line_access.h"
 #include "tools/line_progress.h"
+#include "tools/terminal_text.h"
+#include "tools/tool.h"
 
 #define DEFAULT_BATCH 500
 #define FOLLOW_PAUSE_US (200 * US_PER_MS)
@@ -17,57 +17,45 @@
 struct export_line_words {
     char *from, *key_prefix, *pop;
     int64_t batch;
-    bool delayed, follow, dry_run, help;
+    bool delayed, follow, dry_run;
     struct line_tls tls;
-    char **names; /* the only name is the address of the Redis */
-    size_t named;
-    char **queues; /* names and patterns */
-    size_t count;
+    struct line_list names;  /* the only name is the address of the Redis */
+    struct line_list queues; /* names and patterns */
+};
+
+#define FIELD(member) offsetof(struct export_line_words, member)
+
+static const struct line_option export_options[] = {
+    { "--queue", LINE_LIST, "name", FIELD(queues), 0, 0,
+      "move the jobs of this queue to a list of the same name; a pattern as in KEYS selects several queues; "
+      "may be "
+      "repeated" },
+    { "--from", LINE_TEXT, "address", FIELD(from), 0, 0, "the address of the pgdisque (127.0.0.1:7711)" },
+    { "--key-prefix", LINE_TEXT, "text", FIELD(key_prefix), 0, 0, "prefix of the lists' names" },
+    { "--pop", LINE_WORD, "right|left", FIELD(pop), 0, 0,
+      "the end from which consumers take, in pgdisque and in Redis (right)" },
+    { "--delayed", LINE_FLAG, NULL, FIELD(delayed), 0, 0,
+      "also move jobs in their delay, as if it were over" },
+    { "--batch", LINE_NUMBER, "count", FIELD(batch), 1, 10000, "jobs moved at a time, 1 to 10000 (500)" },
+    { "--follow", LINE_FLAG, NULL, FIELD(follow), 0, 0, "continue with new jobs until SIGINT or SIGTERM" },
+    { "--dry-run", LINE_FLAG, NULL, FIELD(dry_run), 0, 0, "only count the jobs" },
+    LINE_TLS_OPTIONS(struct export_line_words, tls),
 };
 
 static bool export_line_refuse(const char *why, const char *what) {
     return line_refuse("export", why, what);
 }
 
-static const char usage[] =
-    "usage: pgdisque export redis[s]://[[user:]password@]host[:port][/db] [option]... --queue name ...\n"
-    "\n"
-    "  --queue name           move the jobs of this queue to a list of the same name. A pattern as in KEYS\n"
-    "                         selects several queues. May be repeated\n"
-    "  --from address         the address of the pgdisque (127.0.0.1:7711)\n"
-    "  --key-prefix text      prefix of the lists' names\n"
-    "  --pop right|left       the end from which consumers take, in pgdisque and in Redis (right)\n"
-    "  --delayed              also move jobs in their delay, as if it were over\n"
-    "  --batch count          jobs moved at a time, 1 to 10000 (500)\n"
-    "  --follow               continue with new jobs until SIGINT or SIGTERM\n"
-    "  --dry-run              only count the jobs\n" LINE_TLS_USAGE;
-
-static bool export_line_read_words(int argc, char **argv, struct export_line_words *w) {
-    const struct line_option options[] = {
-        { .name = "--from", .text = &w->from },
-        { .name = "--queue", .list = w->queues, .listed = &w->count },
-        { .name = "--key-prefix", .text = &w->key_prefix },
-        { .name = "--pop", .text = &w->pop },
-        { .name = "--batch", .number = &w->batch, .min = 1, .max = 10000 },
-        { .name = "--delayed", .flag = &w->delayed },
-        { .name = "--follow", .flag = &w->follow },
-        { .name = "--dry-run", .flag = &w->dry_run },
-        { .name = "--help", .flag = &w->help },
-        LINE_TLS_OPTIONS(&w->tls),
-    };
-
-    if (!line_options_read(argc, argv, options, LENGTH(options), w->names, &w->named))
+static bool export_line_read_words(const struct tool *tool, int argc, char **argv,
+                                   struct export_line_words *w) {
+    if (!line_options_read(tool, argc, argv, w, &w->names))
         return false;
-    if (w->help)
-        return true;
-    if (w->named == 0)
+    if (w->names.count == 0)
         return export_line_refuse("the address redis://host:port/db is missing; see --help", "");
-    if (w->named > 1)
-        return export_line_refuse("queues are named by --queue", w->names[1]);
-    if (w->count == 0)
+    if (w->names.count > 1)
+        return export_line_refuse("queues are named by --queue", w->names.items[1]);
+    if (w->queues.count == 0)
         return export_line_refuse("the option --queue is missing", "");
-    if (strcmp(w->pop, "right") != 0 && strcmp(w->pop, "left") != 0)
-        return export_line_refuse("--pop must be right or left", w->pop);
     return true;
 }
 
@@ -83,8 +71,8 @@ static bool export_line_each_queue(struct export *x, const struct export_line_wo
     size_t count = 0;
     bool good = true;
 
-    for (size_t i = 0; i < w->count && good; i++)
-        good = export_find(x, w->queues[i], &names, &count);
+    for (size_t i = 0; i < w->queues.count && good; i++)
+        good = export_find(x, w->queues.items[i], &names, &count);
     for (size_t i = 0; i < count; i++) {
         good = good && with(x, w, p, names[i]);
         free(names[i]);
@@ -98,7 +86,7 @@ static bool count_queue(struct export *x, const struct export_line_words *w, str
     int64_t length = export_length(x, name);
 
     if (w->dry_run && length >= 0)
-        printf("%lld\t%s\n", (long long)length, name);
+        line_count_print(length, name);
     p->total += length;
     return length >= 0;
 }
@@ -116,7 +104,7 @@ static bool move_queue(struct export *x, const struct export_line_words *w, stru
         return false;
     if (x->moved > before && !w->follow) {
         line_progress_clear(p);
-        printf("%lld\t%s\n", (long long)(x->moved - before), name);
+        line_count_print(x->moved - before, name);
     }
     return true;
 }
@@ -125,10 +113,12 @@ static bool move_queue(struct export *x, const struct export_line_words *w, stru
 
 static void tell_rest(struct export *x, const struct export_line_words *w, const char *name, int64_t count,
                       const char *what) {
-    if (count > 0)
-        printf("%lld jobs of %s %s: they are %s\n", (long long)count, name,
-               w->dry_run ? "would stay" : "stay", what);
     x->stays += count;
+    if (count == 0)
+        return;
+    printf("%lld jobs of ", (long long)count);
+    terminal_print_if(stdout, name);
+    printf(" %s: they are %s\n", w->dry_run ? "would stay" : "stay", what);
 }
 
 static bool tell_queue(struct export *x, const struct export_line_words *w, struct line_progress *p,
@@ -192,11 +182,11 @@ static int export_line_work(struct export *x, const struct export_line_words *w)
 }
 
 static bool connect_all(struct export *x, const struct export_line_words *w) {
-    bool good = line_connect("export", w->names[0], 6379, &w->tls, &x->to) &&
-                line_connect("export", w->from, 7711, &w->tls, &x->from);
+    bool good = line_connect("export", w->names.items[0], 6379, &w->tls, LINE_PASSWORD_OF_REDIS, &x->to) &&
+                line_connect("export", w->from, 7711, &w->tls, LINE_PASSWORD_OF_SERVER, &x->from);
 
     for (size_t i = 0; i < EXPORT_MOVERS && good; i++)
-        good = line_connect("export", w->from, 7711, &w->tls, &x->movers[i]);
+        good = line_connect("export", w->from, 7711, &w->tls, LINE_PASSWORD_OF_SERVER, &x->movers[i]);
     return good;
 }
 
@@ -211,25 +201,31 @@ static int export_with(const struct export_line_words *w) {
     return status;
 }
 
-bool export_line_asked(int argc, char **argv) {
-    return argc > 1 && strcmp(argv[1], "export") == 0;
-}
-
-int export_line(int argc, char **argv) {
+static int export_line(const struct tool *tool, int argc, char **argv) {
     struct export_line_words w = {
         .from = "127.0.0.1:7711", .key_prefix = "", .pop = "right", .batch = DEFAULT_BATCH
     };
-    int status = 2;
+    int status = tool->error;
 
-    w.names = xcalloc((size_t)argc, sizeof *w.names);
-    w.queues = xcalloc((size_t)argc, sizeof *w.queues);
     line_signals();
-    if (export_line_read_words(argc, argv, &w)) {
-        if (w.help)
-            fputs(usage, stdout);
-        status = w.help ? 0 : export_with(&w);
-    }
-    free(w.names);
-    free(w.queues);
+    if (export_line_read_words(tool, argc, argv, &w))
+        status = export_with(&w);
+    line_list_free(&w.names);
+    line_list_free(&w.queues);
     return status;
 }
+
+const struct tool tool_export = {
+    .name = "export",
+    .arguments = "redis[s]://[[user:]password@]host[:port][/db] [option]... --queue name ...",
+    .summary = "Moves queued jobs to the lists of a Redis.",
+    .text =
+        "An interrupted export can be run again: each job is pushed once. The password of the Redis may be "
+        "in REDISCLI_AUTH, and that of the pgdisque in PGDISQUE_PASSWORD.\n\n" LINE_ADDRESS_TEXT,
+    .example = "pgdisque export redis://127.0.0.1:6379 --queue mail",
+    TOOL_OPTIONS(export_options),
+    .error = 2,
+    TOOL_STATUSES({ 0, "all jobs are moved" }, { 1, "some jobs stay, and are listed" },
+                  { 2, "an argument is wrong, or an error stopped the export" }),
+    .run = export_line,
+};

@@ -1,6 +1,4 @@
 /* The subcommand health. */
-#include "tools/health_line.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,13 +6,10 @@
 #include "config/config.h"
 #include "tools/line_options.h"
 #include "tools/redis_link.h"
+#include "tools/tool.h"
 
 /* The timeout of each step. The server ends HEALTH earlier. */
 #define PATIENCE_S 10
-
-bool health_line_asked(int argc, char **argv) {
-    return argc > 1 && strcmp(argv[1], "health") == 0;
-}
 
 /* The first address that the server listens on. A wildcard becomes the loopback address. */
 static void find_host(char *out, size_t size) {
@@ -79,11 +74,26 @@ static int health_line_look(void) {
     return ms < 0;
 }
 
-int health_line(int argc, char **argv) {
-    int status = line_read_config("health", argc - 1, argv + 1, 1);
+static int health_line(const struct tool *tool, int argc, char **argv) {
+    int status = line_config_read(tool, argc, argv, NULL, 0, NULL);
 
     if (status != LINE_RUNS)
         return status;
     signal(SIGPIPE, SIG_IGN);
     return health_line_look();
 }
+
+const struct tool tool_health = {
+    .name = "health",
+    .arguments = "[conf-file] [--option value]...",
+    .summary = "Sends a job through the running server.",
+    .text = "The options are those of the server: the tool finds the server by port, tls-port, bind and "
+            "unixsocket, "
+            "and logs in with requirepass.",
+    .example = "pgdisque health pgdisque.conf",
+    .has_config = true,
+    .error = 1,
+    TOOL_STATUSES({ 0, "a job was added, delivered and acknowledged" },
+                  { 1, "an argument is wrong, or that failed" }),
+    .run = health_line,
+};

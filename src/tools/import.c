@@ -8,6 +8,7 @@
 
 #include "tools/import_shape.h"
 #include "tools/redis_reply.h"
+#include "tools/terminal_text.h"
 
 /* The time in which an interrupted import must be run again, so that no task is doubled. */
 #define REMEMBER_S (7 * 24 * 3600)
@@ -197,11 +198,12 @@ static bool import_fits(const struct import *im, const struct import_task *task,
 
 static char *too_large(struct import *im, const struct import_source *s, const struct import_task *task,
                        char *queue) {
+    fputs("A task of ", stderr);
+    terminal_print_if(stderr, s->key);
     fprintf(stderr,
-            "A task of %s is too large: its body has %zu bytes, and the name of its queue %zu; "
-            "proto-max-bulk-len "
+            " is too large: its body has %zu bytes, and the name of its queue %zu; proto-max-bulk-len "
             "is %lld\n",
-            s->key, task->body.len, strlen(queue), (long long)im->body_max);
+            task->body.len, strlen(queue), (long long)im->body_max);
     im->large++;
     free(queue);
     return NULL;

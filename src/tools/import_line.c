@@ -1,6 +1,4 @@
 /* The subcommand import: options, run, report. */
-#include "tools/import_line.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +7,9 @@
 
 #include "base/clock.h"
 #include "tools/import.h"
-#include "tools/line_options.h"
+#include "tools/line_access.h"
 #include "tools/line_progress.h"
+#include "tools/tool.h"
 
 #define DEFAULT_TTL_S (365 * 24 * 3600)
 #define DEFAULT_BATCH 500
@@ -21,81 +20,56 @@
 struct import_line_words {
     char *from, *to, *kind, *prefix, *key_prefix, *pop, *group, *field;
     int64_t ttl, batch, idle, attempts;
-    bool follow, dry_run, help;
+    bool follow, dry_run;
     struct line_tls tls;
-    char **names;
-    size_t count;
+    struct line_list names;
+};
+
+#define FIELD(member) offsetof(struct import_line_words, member)
+
+static const struct line_option import_options[] = {
+    { "--to", LINE_TEXT, "address", FIELD(to), 0, 0, "the address of the pgdisque (127.0.0.1:7711)" },
+    { "--kind", LINE_WORD, "list|sidekiq|resque|laravel|celery|rq|bull|bullmq|stream", FIELD(kind), 0, 0,
+      "the format of the tasks (list)" },
+    { "--queue-prefix", LINE_TEXT, "text", FIELD(prefix), 0, 0, "prefix of the queues' names in pgdisque" },
+    { "--key-prefix", LINE_TEXT, "text", FIELD(key_prefix), 0, 0,
+      "prefix of Laravel's and Celery's keys, such as laravel_database_; for Bull it replaces bull" },
+    { "--pop", LINE_WORD, "right|left", FIELD(pop), 0, 0,
+      "the end of the lists from which workers took tasks (right)" },
+    { "--group", LINE_TEXT, "name", FIELD(group), 0, 0, "the streams' consumer group" },
+    { "--field", LINE_TEXT, "name", FIELD(field), 0, 0,
+      "the field of a stream's entries that is the task (the only field, or a JSON object of all fields)" },
+    { "--idle", LINE_NUMBER, "seconds", FIELD(idle), 0, 1000000000,
+      "an entry that a consumer got less than this time ago stays in the stream (60)" },
+    { "--attempts", LINE_NUMBER, "count", FIELD(attempts), 1, INT32_MAX,
+      "the ATTEMPTS of a stream's tasks, less their deliveries so far (none)" },
+    { "--ttl", LINE_NUMBER, "seconds", FIELD(ttl), 1, 1000000000,
+      "the time to live of the jobs, from now or from the end of their delay (a year)" },
+    { "--batch", LINE_NUMBER, "count", FIELD(batch), 1, 10000, "elements moved at a time, 1 to 10000 (500)" },
+    { "--follow", LINE_FLAG, NULL, FIELD(follow), 0, 0, "continue with new tasks until SIGINT or SIGTERM" },
+    { "--dry-run", LINE_FLAG, NULL, FIELD(dry_run), 0, 0, "only count the tasks" },
+    LINE_TLS_OPTIONS(struct import_line_words, tls),
 };
 
 static bool import_line_refuse(const char *why, const char *what) {
     return line_refuse("import", why, what);
 }
 
-static const char usage[] =
-    "usage: pgdisque import redis[s]://[[user:]password@]host[:port][/db] [option]... [name]...\n"
-    "\n"
-    "  --kind list            the format of the tasks: the named lists (this is the default);\n"
-    "         sidekiq         Sidekiq: the named queues, or all queues with schedule and retry;\n"
-    "         resque          Resque: the named queues, or all queues;\n"
-    "         laravel         Laravel: the named queues, with delayed and overdue tasks;\n"
-    "         celery          Celery: the named queues, with their priorities;\n"
-    "         rq              RQ: the named queues, or all queues, with scheduled and overdue tasks;\n"
-    "         bull, bullmq    Bull and BullMQ: the named queues, with all waiting and delayed tasks;\n"
-    "         stream          the named streams: entries that the group --group has not acknowledged\n"
-    "  --key-prefix text      prefix of Laravel's and Celery's keys, such as laravel_database_; for Bull it\n"
-    "                         replaces bull\n"
-    "  --to address           the address of the pgdisque (127.0.0.1:7711)\n"
-    "  --queue-prefix text    prefix of the queues' names in pgdisque\n"
-    "  --pop right|left       the end of the lists from which workers took tasks (right)\n"
-    "  --group name           the streams' consumer group\n"
-    "  --field name           the field of a stream's entries that is the task (the only field, or a JSON\n"
-    "                         object of all fields)\n"
-    "  --idle seconds         an entry that a consumer got less than this time ago stays in the stream (60)\n"
-    "  --attempts count       ATTEMPTS of a stream's tasks, less their deliveries so far (none)\n"
-    "  --ttl seconds          the time to live of the jobs, from now or from the end of their delay (a "
-    "year)\n"
-    "  --batch count          elements moved at a time, 1 to 10000 (500)\n"
-    "  --follow               continue with new tasks until SIGINT or SIGTERM\n"
-    "  --dry-run              only count the tasks\n" LINE_TLS_USAGE;
-
 /* ---- options ---- */
 
-static bool import_line_read_words(int argc, char **argv, struct import_line_words *w) {
-    const struct line_option options[] = {
-        { .name = "--to", .text = &w->to },
-        { .name = "--kind", .text = &w->kind },
-        { .name = "--queue-prefix", .text = &w->prefix },
-        { .name = "--key-prefix", .text = &w->key_prefix },
-        { .name = "--pop", .text = &w->pop },
-        { .name = "--group", .text = &w->group },
-        { .name = "--field", .text = &w->field },
-        { .name = "--idle", .number = &w->idle, .min = 0, .max = 1000000000 },
-        { .name = "--attempts", .number = &w->attempts, .min = 1, .max = INT32_MAX },
-        { .name = "--ttl", .number = &w->ttl, .min = 1, .max = 1000000000 },
-        { .name = "--batch", .number = &w->batch, .min = 1, .max = 10000 },
-        { .name = "--follow", .flag = &w->follow },
-        { .name = "--dry-run", .flag = &w->dry_run },
-        { .name = "--help", .flag = &w->help },
-        LINE_TLS_OPTIONS(&w->tls),
-    };
-
-    if (!line_options_read(argc, argv, options, LENGTH(options), w->names, &w->count))
+static bool import_line_read_words(const struct tool *tool, int argc, char **argv,
+                                   struct import_line_words *w) {
+    if (!line_options_read(tool, argc, argv, w, &w->names))
         return false;
-    if (w->help)
-        return true;
-    if (w->count == 0)
+    if (w->names.count == 0)
         return import_line_refuse("the address redis://host:port/db is missing; see --help", "");
-    w->from = w->names[0];
-    if (strcmp(w->pop, "right") != 0 && strcmp(w->pop, "left") != 0)
-        return import_line_refuse("--pop must be right or left", w->pop);
+    w->from = w->names.items[0];
     return true;
 }
 
 static bool choose_kind(const struct import_line_words *w, struct import *im) {
     im->kind = import_kind(w->kind);
-    if (im->kind == NULL)
-        return import_line_refuse("there is no such kind of tasks; --help lists the kinds", w->kind);
-    if (im->kind->needs_names && w->count == 1)
+    if (im->kind->needs_names && w->names.count == 1)
         return import_line_refuse("lists or queues must be named, and the names are missing", "");
     if (im->kind == &import_streams && w->group == NULL)
         return import_line_refuse("the option --group is missing; it names the consumer group", "");
@@ -113,7 +87,7 @@ static bool choose_kind(const struct import_line_words *w, struct import *im) {
 static void tell_sum(const struct import *im, const struct line_progress *p) {
     line_progress_clear(p);
     for (size_t i = 0; i < im->queues; i++)
-        printf("%lld\t%s\n", (long long)im->counts[i].count, im->counts[i].queue);
+        line_count_print(im->counts[i].count, im->counts[i].queue);
     printf("%lld tasks moved\n", (long long)im->moved);
     if (im->large > 0)
         printf("%lld tasks are too large for a job\n", (long long)im->large);
@@ -157,7 +131,7 @@ static int64_t count_names(struct import *im, const struct import_line_words *w,
 
         good = begun >= 0;
         if (good && w->dry_run)
-            printf("%lld\t%s\n", (long long)length, sources[i].key);
+            line_count_print(length, sources[i].key);
         p->total += good ? length : 0;
         found += good ? length + begun : 0;
     }
@@ -167,15 +141,15 @@ static int64_t count_names(struct import *im, const struct import_line_words *w,
 
 /* Reports names without tasks, because they may be misspelt. With --follow their tasks may come later. */
 static bool count_all(struct import *im, const struct import_line_words *w, struct line_progress *p) {
-    if (w->count == 1)
+    if (w->names.count == 1)
         return count_names(im, w, NULL, 0, p) >= 0;
-    for (size_t i = 1; i < w->count; i++) {
-        int64_t found = count_names(im, w, w->names + i, 1, p);
+    for (size_t i = 1; i < w->names.count; i++) {
+        int64_t found = count_names(im, w, w->names.items + i, 1, p);
 
         if (found < 0)
             return false;
         if (found == 0 && !w->follow) {
-            import_line_refuse("nothing was found under this name", w->names[i]);
+            import_line_refuse("nothing was found under this name", w->names.items[i]);
             im->missing++;
         }
     }
@@ -191,7 +165,7 @@ static bool import_line_run(struct import *im, const struct import_line_words *w
     while (!w->dry_run && !line_ended()) {
         struct import_source *sources = NULL;
         size_t count = 0;
-        bool good = im->kind->find(im, w->names + 1, w->count - 1, &sources, &count);
+        bool good = im->kind->find(im, w->names.items + 1, w->names.count - 1, &sources, &count);
 
         moved = good ? move_all(im, sources, count, p) : -1;
         import_sources_free(sources, count);
@@ -234,8 +208,9 @@ static int import_with(const struct import_line_words *w) {
     struct import im = { 0 };
     int status = 2;
 
-    if (choose_kind(w, &im) && line_connect("import", w->from, 6379, &w->tls, &im.from) &&
-        (w->dry_run || line_connect("import", w->to, 7711, &w->tls, &im.to))) {
+    if (choose_kind(w, &im) &&
+        line_connect("import", w->from, 6379, &w->tls, LINE_PASSWORD_OF_REDIS, &im.from) &&
+        (w->dry_run || line_connect("import", w->to, 7711, &w->tls, LINE_PASSWORD_OF_SERVER, &im.to))) {
         if (w->dry_run || import_ask_limits(&im))
             status = import_line_work(&im, w);
         else
@@ -245,11 +220,7 @@ static int import_with(const struct import_line_words *w) {
     return status;
 }
 
-bool import_line_asked(int argc, char **argv) {
-    return argc > 1 && strcmp(argv[1], "import") == 0;
-}
-
-int import_line(int argc, char **argv) {
+static int import_line(const struct tool *tool, int argc, char **argv) {
     struct import_line_words w = { .to = "127.0.0.1:7711",
                                    .kind = "list",
                                    .prefix = "",
@@ -258,17 +229,37 @@ int import_line(int argc, char **argv) {
                                    .idle = DEFAULT_IDLE_S,
                                    .ttl = DEFAULT_TTL_S,
                                    .batch = DEFAULT_BATCH };
-    int status = 2;
+    int status = tool->error;
 
-    w.names = xcalloc((size_t)argc, sizeof *w.names);
     line_signals();
     if (sodium_init() < 0)
         import_line_refuse("no random numbers", "");
-    else if (import_line_read_words(argc, argv, &w)) {
-        if (w.help)
-            fputs(usage, stdout);
-        status = w.help ? 0 : import_with(&w);
-    }
-    free(w.names);
+    else if (import_line_read_words(tool, argc, argv, &w))
+        status = import_with(&w);
+    line_list_free(&w.names);
     return status;
 }
+
+const struct tool tool_import = {
+    .name = "import",
+    .arguments = "redis[s]://[[user:]password@]host[:port][/db] [option]... [name]...",
+    .summary = "Moves tasks from a Redis to queues.",
+    .text =
+        "The option --kind names the format of the tasks. list: the named lists. sidekiq: the named queues, "
+        "or "
+        "all queues with schedule and retry. resque: the named queues, or all queues. laravel: the named "
+        "queues, with delayed and overdue tasks. celery: the named queues, with their priorities. rq: the "
+        "named queues, or all queues, with scheduled and overdue tasks. bull, bullmq: the named queues, with "
+        "all waiting and delayed tasks. stream: the named streams, with the entries that the group of "
+        "--group "
+        "has not acknowledged.\n\n"
+        "An interrupted import can be run again: each task becomes one job. The password of the Redis may be "
+        "in REDISCLI_AUTH, and that of the pgdisque in PGDISQUE_PASSWORD.\n\n" LINE_ADDRESS_TEXT,
+    .example = "pgdisque import redis://127.0.0.1:6379 --kind sidekiq",
+    TOOL_OPTIONS(import_options),
+    .error = 2,
+    TOOL_STATUSES({ 0, "all tasks are moved" }, { 1, "tasks were refused; they stay in Redis" },
+                  { 2, "an argument is wrong, or an error stopped the import" },
+                  { 3, "nothing was found under a name" }),
+    .run = import_line,
+};

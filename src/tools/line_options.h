@@ -3,61 +3,61 @@
 
 #include "base/util.h"
 #include "config/config.h"
-#include "tools/redis_link.h"
 
 /*
- * The arguments of a subcommand such as import: --options with and without values, and names. Errors are printed to
- * stderr with the name of the subcommand.
+ * The arguments of a tool such as import: --options with and without values, and names. `--` ends the options. Errors
+ * are printed to stderr with the name of the tool.
  */
-/* An option. Exactly one of text, number, flag and list is set; it points to the place for the value. */
-struct line_option {
-    const char *name;
-    char **text;
-    int64_t *number;
-    bool *flag;
-    char **list;      /* for an option that may be repeated: room for argc values */
-    size_t *listed;   /* number of values in list */
-    int64_t min, max; /* bounds of a number */
+struct tool;
+
+/* Words of the command line. The words live until the process ends. */
+struct line_list {
+    char **items;
+    size_t count;
 };
 
-/* Reads the arguments. names must have room for argc names. False after an error message. */
-bool line_options_read(int argc, char **argv, const struct line_option *options, size_t count, char **names,
-                       size_t *named) MUST_CHECK;
+void line_list_free(struct line_list *list);
 
-/* Prints "pgdisque <subcommand>: why: what" and returns false. */
-bool line_refuse(const char *subcommand, const char *why, const char *what);
+/* The types of options, with the type of the field that gets the value. */
+enum line_type {
+    LINE_FLAG,   /* bool; the option has no value */
+    LINE_TEXT,   /* char * */
+    LINE_WORD,   /* char *; `value` has the allowed words, separated by | */
+    LINE_NUMBER, /* int64_t from min to max */
+    LINE_LIST,   /* struct line_list; the option may be repeated */
+};
+
+struct line_option {
+    const char *name; /* with its -- */
+    enum line_type type;
+    const char *value; /* the value's name in --help; NULL for a flag */
+    size_t offset;     /* of the field in the tool's struct */
+    int64_t min, max;  /* bounds of a number */
+    const char *doc;   /* the meaning and the default, without a full stop */
+};
+
+/* Reads the arguments behind the name of the tool: options into the fields of `fields`, other words into names. False
+ * after an error message. */
+bool line_options_read(const struct tool *tool, int argc, char **argv, void *fields,
+                       struct line_list *names) MUST_CHECK;
+
+/* The same for a tool that has_config: the first `named` words are names, and the other words and options are those of
+ * the server, which go to config. Returns LINE_RUNS, or the exit status if the tool must not run: 0 after --version,
+ * tool->error after an error message. --check is refused. */
+#define LINE_RUNS (-1)
+int line_config_read(const struct tool *tool, int argc, char **argv, void *fields, size_t named,
+                     struct line_list *names) MUST_CHECK;
+
+/* The options of a table as lines of --help. */
+void line_options_help(const struct line_option *options, size_t count, struct buf *out);
+/* Appends a text in lines of at most LINE_COLUMNS. Each line but the first begins with `indent` blanks. */
+#define LINE_COLUMNS 100
+void line_wrap(struct buf *out, const char *text, size_t indent);
+
+/* Prints "pgdisque <tool>: why: what" and returns false. Control characters are escaped. */
+bool line_refuse(const char *tool, const char *why, const char *what);
 
 /* Prints the text for --help or --version. False if the action is another one. */
 bool line_print(enum config_action action);
-
-/* Reads the arguments of the server for a subcommand; argv[0] is not read. Returns LINE_RUNS, or the exit status if the
- * subcommand must not run: 0 after --help or --version, `refused` after an error message. --check is refused. */
-#define LINE_RUNS (-1)
-int line_read_config(const char *subcommand, int argc, char **argv, int refused) MUST_CHECK;
-
-/* The options of TLS, named as in redis-cli. */
-struct line_tls {
-    struct redis_tls how;
-    bool always; /* also for addresses without rediss:// */
-};
-
-#define LINE_TLS_OPTIONS(tls)                                                                           \
-    { .name = "--tls", .flag = &(tls)->always }, { .name = "--cacert", .text = &(tls)->how.ca_file },   \
-        { .name = "--cacertdir", .text = &(tls)->how.ca_dir },                                          \
-        { .name = "--cert", .text = &(tls)->how.cert }, { .name = "--key", .text = &(tls)->how.key }, { \
-        .name = "--insecure", .flag = &(tls)->how.insecure                                              \
-    }
-
-#define LINE_TLS_USAGE                                                                                      \
-    "  --tls                  use TLS for both connections; an address rediss://... uses TLS by itself\n"   \
-    "  --cacert file          the authorities of the servers' certificates, in PEM (those of the system)\n" \
-    "  --cacertdir directory  the same as a directory\n"                                                    \
-    "  --cert file            the certificate of the client\n"                                              \
-    "  --key file             its private key\n"                                                            \
-    "  --insecure             take any certificate of a server\n"
-
-/* Connects to an address. False after an error message: the address is invalid, or no server answers there. */
-bool line_connect(const char *subcommand, const char *address, int default_port, const struct line_tls *tls,
-                  struct redis_pipe *p) MUST_CHECK;
 
 #endif

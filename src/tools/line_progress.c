@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tools/terminal_text.h"
 
 #define TELL_US (200 * US_PER_MS)
 
@@ -42,6 +43,12 @@ void line_progress_tell(struct line_progress *p, int64_t done) {
     if (rate > 0 && done <= p->total)
         fprintf(stderr, ", %lld s to go", (long long)((p->total - done) / rate));
     fprintf(stderr, "\033[K");
+}
+
+void line_count_print(int64_t count, const char *name) {
+    printf("%lld\t", (long long)count);
+    terminal_print_if(stdout, name);
+    putchar('\n');
 }
 
 void line_progress_clear(const struct line_progress *p) {

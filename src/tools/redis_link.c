@@ -79,13 +79,33 @@ static bool read_host(const char *from, const char *end, struct redis_address *o
     return *out->host != '\0';
 }
 
+/* Reads unix://[[user:]password@]/path, or /path. */
+static bool read_socket(const char *text, struct redis_address *out, char *err, size_t size) {
+    const char *at = *text == '/' ? text : text + strlen("unix://"), *path = strchr(at, '/');
+
+    if (path > at && path[-1] == '@')
+        read_login(at, path - 1, out);
+    else if (path != at)
+        path = NULL;
+    if (path == NULL) {
+        snprintf(err, size, "the address of a socket must be unix://[[user:]password@]/path");
+        return false;
+    }
+    out->path = redis_link_unescape(path, path + strlen(path));
+    out->host = xstrdup(out->path);
+    return true;
+}
+
 bool redis_address_parse(const char *text, int default_port, struct redis_address *out, char *err,
                          size_t size) {
     const char *at = strstr(text, "://"), *end, *login;
 
     *out = (struct redis_address){ .port = default_port, .tls = strncmp(text, "rediss://", 9) == 0 };
+    if (*text == '/' || strncmp(text, "unix://", 7) == 0)
+        return read_socket(text, out, err, size);
     if (at != NULL && strncmp(text, "redis://", 8) != 0 && !out->tls) {
-        snprintf(err, size, "%.*s is not supported, only redis:// and rediss://", (int)(at - text), text);
+        snprintf(err, size, "%.*s is not supported, only redis://, rediss:// and unix://", (int)(at - text),
+                 text);
         return false;
     }
     at = at == NULL ? text : at + 3;
@@ -105,6 +125,7 @@ bool redis_address_parse(const char *text, int default_port, struct redis_addres
 
 void redis_address_free(struct redis_address *a) {
     free(a->host);
+    free(a->path);
     free(a->user);
     free(a->password);
     *a = (struct redis_address){ 0 };
@@ -263,11 +284,21 @@ void redis_pipe_skip(struct redis_pipe *p, size_t count) {
 
 /* ---- connecting ---- */
 
+/* A reply to PING proves that the server answers. A user without the right to use PING gets an error reply, too. */
+static void take_pong(struct redis_pipe *p) {
+    redisReply *r = redis_pipe_take_or_error(p, "PING", "s");
+
+    if (r != NULL && r->type == REDIS_REPLY_ERROR && strncmp(r->str, "NOPERM", 6) != 0)
+        redis_pipe_fail(p, r->str);
+    if (r != NULL)
+        freeReplyObject(r);
+}
+
 static void log_in(struct redis_pipe *p, const struct redis_address *a) {
     size_t asked = 0;
 
     if (a->user != NULL) {
-        redis_pipe_put(p, "AUTH %s %s", a->user, a->password);
+        redis_pipe_put(p, "AUTH %s %s", a->user, a->password != NULL ? a->password : "");
         asked++;
     } else if (a->password != NULL) {
         redis_pipe_put(p, "AUTH %s", a->password);
@@ -278,7 +309,9 @@ static void log_in(struct redis_pipe *p, const struct redis_address *a) {
         asked++;
     }
     redis_pipe_put(p, "PING");
-    redis_pipe_skip(p, asked + 1);
+    redis_pipe_skip(p, asked);
+    if (p->err[0] == '\0')
+        take_pong(p);
 }
 
 /* An address is compared with the addresses of the certificate, and a name with its names. */
@@ -323,8 +356,10 @@ bool redis_pipe_begin_tls(struct redis_pipe *p, const char *host, const struct r
         return false;
     p->tls = tls_new(ctx, p->c->fd, false);
     SSL_CTX_free(ctx);
-    if (!how->insecure && !expect_host(tls_ssl(p->tls), host))
+    if (!how->insecure && !expect_host(tls_ssl(p->tls), host)) {
         redis_pipe_fail(p, "the host has no valid name for TLS");
+        return false;
+    }
     redisSetTimeout(p->c, (struct timeval){ CONNECT_S, 0 });
     step = tls_handshake(p->tls);
     redisSetTimeout(p->c, (struct timeval){ 0, 0 });
@@ -335,15 +370,20 @@ bool redis_pipe_begin_tls(struct redis_pipe *p, const char *host, const struct r
 
 bool redis_pipe_open(struct redis_pipe *p, const struct redis_address *a, const struct redis_tls *how,
                      char *err, size_t size) {
-    *p = (struct redis_pipe){ .c = redisConnectWithTimeout(a->host, a->port,
-                                                           (struct timeval){ CONNECT_S, 0 }) };
+    const struct timeval patience = { CONNECT_S, 0 };
+
+    *p = (struct redis_pipe){ .c = a->path != NULL ? redisConnectUnixWithTimeout(a->path, patience)
+                                                   : redisConnectWithTimeout(a->host, a->port, patience) };
     if (p->c == NULL || p->c->err != 0)
         redis_pipe_fail(p, p->c == NULL ? "out of memory" : p->c->errstr);
     else if (!a->tls || redis_pipe_begin_tls(p, a->host, how))
         log_in(p, a);
     if (p->err[0] == '\0')
         return true;
-    snprintf(err, size, "%s:%d: %s", a->host, a->port, p->err);
+    if (a->path != NULL)
+        snprintf(err, size, "%s: %s", a->path, p->err);
+    else
+        snprintf(err, size, "%s:%d: %s", a->host, a->port, p->err);
     redis_pipe_close(p);
     return false;
 }

@@ -11,11 +11,13 @@
  */
 struct redis_address {
     char *host, *user, *password; /* user and password may be NULL */
+    char *path;                   /* of a unix socket, and host names it in messages; NULL: TCP */
     int port, db;
     bool tls;
 };
 
-/* [redis://|rediss://][[user:]password@]host[:port][/db]; rediss means TLS. False with a sentence in err. */
+/* [redis://|rediss://][[user:]password@]host[:port][/db]; rediss means TLS. Or unix://[[user:]password@]/path, or
+ * /path. False with a sentence in err; call redis_address_free() then, too. */
 bool redis_address_parse(const char *text, int default_port, struct redis_address *out, char *err,
                          size_t size) MUST_CHECK;
 void redis_address_free(struct redis_address *a);

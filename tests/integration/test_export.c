@@ -85,7 +85,7 @@ static void test_refusals(void **state) {
     EXPORT(2, "--queue is missing", "--pop", "left");
     EXPORT(2, "queues are named by --queue: text", "text");
     EXPORT(2, "no such option", "--nonsense", "text");
-    EXPORT(2, "--pop must be right or left: up", "--pop", "up", "--queue", "text");
+    EXPORT(2, "--pop must be right|left: up", "--pop", "up", "--queue", "text");
     EXPORT(2, "text: this is a key of another type", "--queue", "text");
     EXPORT(2, "127.0.0.1:1:", "--from", "127.0.0.1:1", "--queue", "text");
     EXPORT(0, "usage: ", "--help");

@@ -47,13 +47,13 @@ static void test_refusals(void **state) {
     expect(r, "+OK", "FLUSHALL");
     expect(r, ":1", "SADD members a");
     moving_fill(r, "here", "LPUSH", 0, 3);
-    IMPORT(2, "lists the kinds: bee", "--kind", "bee");
+    IMPORT(2, "bullmq|stream: bee", "--kind", "bee");
     IMPORT(2, "names are missing", "--kind", "list");
     IMPORT(2, "no such option", "--nonsense", "here");
-    IMPORT(2, "--pop must be right or left: up", "--pop", "up", "here");
+    IMPORT(2, "--pop must be right|left: up", "--pop", "up", "here");
     IMPORT(2, "must be a number", "--batch", "0", "here");
     IMPORT(2, "members: WRONGTYPE", "here", "members");
-    IMPORT(2, "only redis:// and rediss://", "--to", "http://127.0.0.1", "here");
+    IMPORT(2, "only redis://, rediss:// and unix://", "--to", "http://127.0.0.1", "here");
     IMPORT(2, "127.0.0.1:1:", "--to", "127.0.0.1:1", "here");
     assert_false(file_contains(moving_log(), "Run the import again"));
     IMPORT(3, "nothing was found under this name: hree", "--dry-run", "hree", "here");

@@ -16,8 +16,7 @@
 #include <unistd.h>
 
 #include "random.h"
-#include "tools/export_line.h"
-#include "tools/import_line.h"
+#include "tools/tool.h"
 
 static redisContext *r, *q;
 
@@ -213,7 +212,7 @@ static void run_child(const struct kind *k, const char *log) {
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
     alarm(60);
-    argc = k->exports ? export_line(argc, (char **)argv) : import_line(argc, (char **)argv);
+    argc = tool_run(k->exports ? &tool_export : &tool_import, argc, (char **)argv);
     fflush(NULL);
     _exit(argc);
 }
