@@ -1,0 +1,73 @@
+// Bytes of a job as text, as JSON or as hexadecimal digits.
+import { hexDump, isBytes, toBytes } from './bytes.js';
+import { button, element } from './dom.js';
+import { bytes as sizeText } from './format.js';
+import { tell, tellError } from './toast.js';
+
+// More makes the browser slow.
+const SHOWN_MAX = 256 * 1024;
+
+// The value as JSON with indentation, or null. Numbers that a browser would round make the text stay as it is.
+function prettyJson(value) {
+  if (isBytes(value) || !/^\s*[[{]/.test(value)) return null;
+  try {
+    const parsed = JSON.parse(value);
+    return /\d{16}|\d[eE]\d/.test(value) ? value : JSON.stringify(parsed, null, 2);
+  } catch {
+    return null;
+  }
+}
+
+function forms(value) {
+  const bytes = toBytes(value);
+  const json = prettyJson(value);
+  const list = [];
+  if (json !== null) list.push(['JSON', json]);
+  if (!isBytes(value)) list.push(['Text', String(value)]);
+  list.push(['Hex', hexDump(bytes.subarray(0, SHOWN_MAX / 4))]);
+  return { list, size: bytes.length };
+}
+
+function copyButton(value) {
+  return button(
+    'Copy',
+    async () => {
+      try {
+        await navigator.clipboard.writeText(isBytes(value) ? value.base64 : value);
+        tell(isBytes(value) ? 'The bytes are in the clipboard, as base64.' : 'The text is in the clipboard.');
+      } catch {
+        tellError('The browser does not let the page use the clipboard.');
+      }
+    },
+    { class: 'small' },
+  );
+}
+
+export function bodyView(value, noun) {
+  const { list, size } = forms(value);
+  const pre = element('pre', { tabindex: 0, role: 'region', 'aria-label': `The ${noun}` });
+  const cut = element('p', { class: 'muted', hidden: true }, `Only the beginning is shown.`);
+  const choice = element('div', { class: 'segments', role: 'group', 'aria-label': `Form of the ${noun}` });
+
+  function choose(label, text) {
+    pre.textContent = text.slice(0, SHOWN_MAX);
+    cut.hidden = text.length <= SHOWN_MAX && !(label === 'Hex' && size > SHOWN_MAX / 4);
+    for (const node of choice.children) node.setAttribute('aria-pressed', String(node.textContent === label));
+  }
+
+  choice.append(...list.map(([label, text]) => button(label, () => choose(label, text))));
+  choose(...list[0]);
+  return element(
+    'div',
+    {},
+    element(
+      'div',
+      { class: 'actions body-actions' },
+      choice,
+      element('span', { class: 'muted' }, sizeText(size)),
+      copyButton(value),
+    ),
+    pre,
+    cut,
+  );
+}

@@ -1,0 +1,152 @@
+// Starts the page: the session, the frame, and the view that the address names.
+import { ConnectionError, CommandError, LoginError, logout, session } from './api.js';
+import { bdi, button, element } from './dom.js';
+import { listenKeys } from './keys.js';
+import { follow, onConnection, stopFollowing } from './live.js';
+import { parse } from './router.js';
+import { shell } from './shell.js';
+import { nextTheme } from './theme.js';
+import { viewDoctor } from './view_doctor.js';
+import { viewJob } from './view_job.js';
+import { viewLogin } from './view_login.js';
+import { viewNodes } from './view_nodes.js';
+import { viewOverview } from './view_overview.js';
+import { viewQueue } from './view_queue.js';
+import { viewQueues } from './view_queues.js';
+import { viewSchedules } from './view_schedules.js';
+import { viewSlowlog } from './view_slowlog.js';
+import { viewWorkers } from './view_workers.js';
+
+const RETRY_MS = 2000;
+
+// The first part of an address: the view, its entry of the menu, and its number of parts.
+const VIEWS = {
+  '': [viewOverview, 'overview', 0],
+  queues: [viewQueues, 'queues', 1],
+  queue: [viewQueue, 'queues', 2],
+  job: [viewJob, 'queues', 2],
+  workers: [viewWorkers, 'workers', 1],
+  schedules: [viewSchedules, 'schedules', 1],
+  nodes: [viewNodes, 'nodes', 1],
+  slowlog: [viewSlowlog, 'slowlog', 1],
+  doctor: [viewDoctor, 'doctor', 1],
+};
+
+const app = document.getElementById('app');
+let frame = null;
+let user = '';
+let current = new AbortController();
+
+function setTitle() {
+  const title = frame.main.querySelector('h1')?.textContent.trim();
+  document.title = title ? `${title} · pgdisque` : 'pgdisque';
+}
+
+function viewNotFound({ root }) {
+  root.append(element('h1', {}, 'No such view'), element('p', {}, element('a', { href: '#/' }, 'Overview')));
+}
+
+function showProblem(root, error) {
+  const refused = error instanceof CommandError && error.code === 'NOPERM';
+  const title = refused
+    ? 'A right is missing'
+    : error instanceof ConnectionError
+      ? 'No connection'
+      : 'The server replied an error';
+  root.replaceChildren(
+    element(
+      'section',
+      { class: 'card problem-card' },
+      element('h1', {}, title),
+      refused
+        ? element(
+            'p',
+            {},
+            'The user ',
+            bdi(user, { class: 'strong' }),
+            ' has no right to see this view. It needs the command ',
+            element('code', {}, error.command),
+            '.',
+          )
+        : null,
+      element('pre', {}, error.message),
+      refused ? element('p', { class: 'muted' }, 'An administrator can add the right with ACL SETUSER.') : null,
+      button('Try again', showView),
+    ),
+  );
+}
+
+async function showView({ focus = false } = {}) {
+  current.abort();
+  current = new AbortController();
+  const { signal } = current;
+  const { parts, query } = parse(location.hash);
+  const [view, name, length] = VIEWS[parts[0] ?? ''] ?? [viewNotFound, '', parts.length];
+  const root = element('div', { class: 'view', 'aria-busy': 'true' });
+
+  frame.setView(name);
+  try {
+    await (parts.length === length ? view : viewNotFound)({ root, parts, query, signal, reload: () => showView() });
+  } catch (error) {
+    if (signal.aborted) return;
+    if (error instanceof LoginError) return void askLogin();
+    showProblem(root, error);
+    if (error instanceof ConnectionError) setTimeout(() => signal.aborted || showView(), RETRY_MS);
+  }
+  if (signal.aborted) return;
+  root.removeAttribute('aria-busy');
+  frame.main.replaceChildren(root);
+  setTitle();
+  if (!focus) return;
+  scrollTo(0, 0);
+  frame.main.focus({ preventScroll: true });
+}
+
+function askLogin() {
+  current.abort();
+  stopFollowing();
+  frame = null;
+  document.title = 'Log in · pgdisque';
+  viewLogin(app, start);
+}
+
+async function endSession() {
+  await logout().catch(() => {});
+  askLogin();
+}
+
+async function start() {
+  try {
+    const now = await session();
+    if (now.login && !now.user) return void askLogin();
+    user = now.user;
+    frame = shell(now, { logout: endSession, help });
+    app.replaceChildren(frame.root);
+    follow(null);
+    await showView();
+  } catch (error) {
+    if (error instanceof LoginError) return void askLogin();
+    app.replaceChildren(
+      element(
+        'main',
+        { class: 'login-page' },
+        element('section', { class: 'card' }, element('h1', {}, 'No connection'), element('p', {}, bdi(error.message))),
+      ),
+    );
+    setTimeout(start, RETRY_MS);
+  }
+}
+
+const help = listenKeys({
+  search: () => document.getElementById('search')?.focus(),
+  reload: () => frame && showView(),
+  theme: () => document.querySelector('.menu-end button')?.click() ?? nextTheme(),
+});
+
+onConnection((connected) => frame?.setConnected(connected), askLogin);
+addEventListener('hashchange', () => frame && showView({ focus: true }));
+document.getElementById('skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  document.getElementById('main')?.focus();
+});
+start();

@@ -1,0 +1,23 @@
+// The buttons of a list in pages.
+import { button, element } from './dom.js';
+import { count } from './format.js';
+
+/* go(n) shows page n. set(n, size, total, more): total is null if the number of entries is not known. */
+export function pager(go) {
+  let page = 0;
+  const previous = button('Previous', () => go(page - 1));
+  const next = button('Next', () => go(page + 1));
+  const text = element('span', { class: 'muted' });
+  const root = element('nav', { class: 'pager', 'aria-label': 'Pages', hidden: true }, previous, text, next);
+
+  function set(n, size, total, more = false) {
+    const last = total === null ? (n + 1) * size : Math.min((n + 1) * size, total);
+    page = n;
+    previous.disabled = n === 0;
+    next.disabled = total === null ? !more : last >= total;
+    root.hidden = previous.disabled && next.disabled;
+    text.textContent = `${count(n * size + 1)}–${count(last)}${total === null ? '' : ` of ${count(total)}`}`;
+  }
+
+  return { root, set };
+}

@@ -1,0 +1,151 @@
+// The overview: the server's figures, their course, problems, and the queues with the most jobs.
+import { runAll, run, fields } from './api.js';
+import { keyOf, show } from './bytes.js';
+import { courses } from './courses.js';
+import { bdi, element, every } from './dom.js';
+import { queueFigures, rates } from './figures.js';
+import { compact, count, duration, rate } from './format.js';
+import { findings, severityBadge } from './findings.js';
+import { onFigures } from './live.js';
+import { queueAddress } from './router.js';
+import { table } from './table.js';
+import { tiles } from './tiles.js';
+
+const LISTED = 8;
+const CANDIDATES = 200;
+
+// The queues with the most queued jobs. A rising least length keeps the number of candidates small.
+async function busiest(signal) {
+  let names = [];
+  for (let least = 1; ; least *= 10) {
+    const reply = await run(['QSCAN', '0', 'BUSYLOOP', 'MINLEN', least], signal);
+    if (reply[1].length === 0) break;
+    names = reply[1];
+    if (names.length <= CANDIDATES) break;
+  }
+  const replies = await runAll(
+    names.slice(0, CANDIDATES).map((name) => ['QSTAT', name]),
+    signal,
+  );
+  return replies
+    .filter((reply) => !(reply instanceof Error))
+    .map(queueFigures)
+    .filter((q) => q !== null)
+    .sort((a, b) => b.len - a.len);
+}
+
+// Adds the creation of the first queued job to each queue.
+async function addOldest(queues, signal) {
+  const scans = await runAll(
+    queues.map((q) => ['JSCAN', '0', 'COUNT', '1', 'QUEUE', q.name, 'STATE', 'queued']),
+    signal,
+  );
+  const ids = scans.map((reply) => (reply instanceof Error ? null : (reply[1][0] ?? null)));
+  const known = ids.filter((id) => id !== null);
+  const jobs = await runAll(
+    known.map((id) => ['SHOW', id]),
+    signal,
+  );
+  const created = new Map(known.map((id, i) => [id, jobs[i]]));
+  queues.forEach((q, i) => {
+    const job = created.get(ids[i]);
+    q.oldestAt = job && !(job instanceof Error) ? fields(job).ctime / 1e6 : null;
+  });
+}
+
+function queueTable(caption) {
+  return table({
+    caption,
+    empty: 'No queue has queued jobs.',
+    key: (q) => keyOf(q.name),
+    columns: [
+      {
+        label: 'Queue',
+        text: (q) => show(q.name),
+        class: 'wide',
+        node: (q) => element('a', { href: queueAddress(q.name) }, bdi(show(q.name))),
+      },
+      { label: 'Queued', number: true, text: (q) => count(q.len) },
+      {
+        label: 'Age of the oldest',
+        number: true,
+        text: (q) => (q.oldestAt === null ? '–' : duration((Date.now() - q.oldestAt) / 1000)),
+      },
+    ],
+  });
+}
+
+function alertList(list) {
+  return list
+    .filter((f) => f.severity !== 'note')
+    .map((f) =>
+      element('li', {}, severityBadge(f.severity), ' ', bdi(f.text), ' ', element('a', { href: '#/doctor' }, 'Advice')),
+    );
+}
+
+export async function viewOverview({ root, query, signal }) {
+  const numbers = tiles([
+    { name: 'len', label: 'Queued', kind: 'queued' },
+    { name: 'active', label: 'Running', kind: 'active' },
+    { name: 'delayed', label: 'Delayed', kind: 'delayed' },
+    { name: 'dead', label: 'Dead', kind: 'dead' },
+    { name: 'added', label: 'Added' },
+    { name: 'delivered', label: 'Delivered' },
+    { name: 'acknowledged', label: 'Acknowledged' },
+    { name: 'clients', label: 'Clients' },
+  ]);
+  const charts = courses({ queue: null, query, signal });
+  const alerts = element('ul', { class: 'alerts', hidden: true, 'aria-label': 'Problems' });
+  const longest = queueTable('Longest queues');
+  const oldest = queueTable('Oldest jobs of these queues');
+  const rateOf = rates(['added', 'delivered', 'acknowledged']);
+
+  root.append(
+    element('header', { class: 'head' }, element('h1', {}, 'Overview'), charts.ranges),
+    alerts,
+    numbers.root,
+    charts.root,
+    element(
+      'div',
+      { class: 'plots' },
+      element(
+        'section',
+        { class: 'card' },
+        element('header', {}, element('h2', {}, 'Longest queues'), element('a', { href: '#/queues' }, 'All queues')),
+        longest.root,
+      ),
+      element(
+        'section',
+        { class: 'card' },
+        element('header', {}, element('h2', {}, 'Oldest queued jobs')),
+        oldest.root,
+      ),
+    ),
+  );
+
+  onFigures(({ now, server }) => {
+    const change = rateOf(now, server);
+    for (const name of ['len', 'active', 'delayed', 'dead']) numbers.set(name, compact(server[name]));
+    for (const name of ['added', 'delivered', 'acknowledged']) {
+      numbers.set(name, `${rate(change[name])}/s`, `${compact(server[name])} in total`);
+    }
+    numbers.set('len', compact(server.len), `in ${count(server.queues)} queues`);
+    numbers.set('clients', compact(server.clients), `${count(server.blocked)} wait for jobs`);
+  }, signal);
+
+  every(5000, signal, async () => {
+    const queues = await busiest(signal).catch(() => []);
+    const top = queues.slice(0, LISTED);
+    await addOldest(top, signal).catch(() => {});
+    if (signal.aborted) return;
+    longest.update(top);
+    oldest.update(top.filter((q) => q.oldestAt).sort((a, b) => a.oldestAt - b.oldestAt));
+  });
+  // A user without the right to run DOCTOR sees no alerts.
+  findings(signal)
+    .then((list) => {
+      alerts.replaceChildren(...alertList(list));
+      alerts.hidden = alerts.children.length === 0;
+    })
+    .catch(() => {});
+}

@@ -1,0 +1,145 @@
+// One queue: its figures, their course, its jobs and its actions.
+import { fields, run } from './api.js';
+import { actionButton, report } from './actions.js';
+import { show } from './bytes.js';
+import { courses } from './courses.js';
+import { badge, bdi, element, every } from './dom.js';
+import { limitsText, queueFigures, rates } from './figures.js';
+import { addJobDialog } from './job_form.js';
+import { compact, count, duration, milliseconds, rate } from './format.js';
+import { follow, onFigures } from './live.js';
+import { queueJobs } from './queue_jobs.js';
+import { settingsDialog } from './queue_settings.js';
+import { reviveDead } from './revive.js';
+import { tiles } from './tiles.js';
+import { tell } from './toast.js';
+
+const PAUSES = { none: 'Not paused', in: 'Input is paused', out: 'Output is paused', all: 'Paused' };
+
+function pauseControl(name, changed) {
+  const select = element(
+    'select',
+    { 'aria-label': 'Pause of the queue' },
+    Object.entries(PAUSES).map(([value, label]) => element('option', { value }, label)),
+  );
+  select.addEventListener('change', async () => {
+    try {
+      const state = show(await run(['PAUSE', name, select.value]));
+      tell(`${show(name)}: ${(PAUSES[state] ?? state).toLowerCase()}.`);
+    } catch (error) {
+      if (error.code === 'NOPERM') {
+        select.disabled = true;
+        select.title = error.message;
+      }
+      report(error);
+    }
+    changed();
+  });
+  return select;
+}
+
+async function oldestJob(name, signal) {
+  const [, ids] = await run(['JSCAN', '0', 'COUNT', '1', 'QUEUE', name, 'STATE', 'queued'], signal);
+  const reply = ids.length > 0 ? await run(['SHOW', ids[0]], signal) : null;
+  return reply === null ? null : fields(reply).ctime / 1e6;
+}
+
+export async function viewQueue({ root, parts, query, signal }) {
+  const name = parts[1];
+  let figures = queueFigures(await run(['QSTAT', name], signal)) ?? { len: 0, dead: 0, pause: 'none', missing: true };
+  let oldest = null;
+  const numbers = tiles([
+    { name: 'len', label: 'Queued', kind: 'queued' },
+    { name: 'active', label: 'Running', kind: 'active' },
+    { name: 'dead', label: 'Dead', kind: 'dead' },
+    { name: 'added', label: 'In' },
+    { name: 'delivered', label: 'Out' },
+    { name: 'waiting', label: 'Workers wait' },
+    { name: 'oldest', label: 'Oldest queued' },
+    { name: 'limits', label: 'Limits' },
+  ]);
+  const rateOf = rates(['added', 'delivered']);
+  const state = element('span', { class: 'badges' });
+  const charts = courses({ queue: name, query, signal });
+  const jobs = queueJobs({ name, query, signal });
+  const pause = pauseControl(name, () => refresh().catch(report));
+  const revive = actionButton(
+    'Revive all dead',
+    { command: 'REVIVE', name },
+    async () => {
+      await reviveDead(name, figures.dead);
+      jobs.reload();
+    },
+    { hidden: true },
+  );
+
+  function draw(now) {
+    const change = rateOf(now, figures);
+    numbers.set('len', compact(figures.len), figures.delayed ? `${count(figures.delayed)} delayed` : '');
+    numbers.set('active', compact(figures.active ?? figures.running));
+    numbers.set('dead', compact(figures.dead));
+    for (const counter of ['added', 'delivered']) {
+      numbers.set(counter, `${rate(change[counter])}/s`, `${compact(figures[counter])} in total`);
+    }
+    numbers.set('waiting', compact(figures.waiting), `idle ${duration(figures.idle)}`);
+    numbers.set(
+      'oldest',
+      oldest === null ? '–' : duration((now - oldest) / 1000),
+      figures.latency === undefined ? '' : `latency ${milliseconds(figures.latency)}`,
+    );
+    numbers.set(
+      'limits',
+      figures.maxActive ? compact(figures.maxActive) : figures.rate ? `${figures.rate}/s` : 'none',
+      limitsText(figures) || (figures.retention ? `keeps done jobs ${duration(figures.retention)}` : ''),
+    );
+    if (document.activeElement !== pause) pause.value = figures.pause;
+    revive.hidden = !figures.dead;
+    state.replaceChildren(
+      ...(figures.pause === 'none' ? [] : [badge(PAUSES[figures.pause].toLowerCase(), 'active')]),
+      ...(figures.missing ? [badge('does not exist', 'plain')] : []),
+    );
+  }
+
+  async function refresh() {
+    figures = queueFigures(await run(['QSTAT', name], signal)) ?? { ...figures, missing: true };
+    draw(Date.now());
+  }
+
+  root.append(
+    element('nav', { class: 'crumbs', 'aria-label': 'Path' }, element('a', { href: '#/queues' }, 'Queues')),
+    element(
+      'header',
+      { class: 'head' },
+      element('h1', {}, bdi(show(name)), ' ', state),
+      element(
+        'div',
+        { class: 'actions' },
+        revive,
+        pause,
+        actionButton('Settings', { command: 'QCONFIG', name }, () => settingsDialog(name)),
+        actionButton(
+          'Add a job',
+          { command: 'ADDJOB', name },
+          async () => {
+            if (await addJobDialog(name)) jobs.reload();
+          },
+          { class: 'primary' },
+        ),
+      ),
+    ),
+    numbers.root,
+    element('details', { class: 'charts', open: true }, element('summary', {}, 'Charts'), charts.ranges, charts.root),
+    jobs.root,
+  );
+  draw(Date.now());
+  follow(name);
+  signal.addEventListener('abort', () => follow(null));
+  onFigures((data) => {
+    const now = queueFigures(data.queue);
+    if (now !== null) figures = now;
+    draw(data.now);
+  }, signal);
+  every(5000, signal, async () => {
+    oldest = await oldestJob(name, signal).catch(() => null);
+  });
+}
