@@ -62,7 +62,7 @@ static void test_nacks_at_other_servers(void **state) {
     EVENTUALLY(all_have("nacks", 0) && all_agree("nacks"));
 }
 
-static void test_a_dead_queue_that_nobody_knows_yet(void **state) {
+static void test_an_unknown_dead_queue(void **state) {
     const char *id = add_job(at[A], "sender", "x", "RETRY 600 ATTEMPTS 1 DEADQUEUE grave");
     struct wire w;
 
@@ -78,7 +78,7 @@ static void test_a_dead_queue_that_nobody_knows_yet(void **state) {
 }
 
 /* The heir of the server that gave the last attempt moves to the dead letters the job. */
-static void test_the_last_attempt_of_one_that_dies(void **state) {
+static void test_the_last_attempt_of_a_dead_server(void **state) {
     (void)state;
     add_job(at[A], "orphans", "x", "RETRY 1 ATTEMPTS 1");
     add_job(at[A], "orphans", "y", "RETRY 7 ATTEMPTS 1");
@@ -120,10 +120,8 @@ static void test_kills_between_attempts(void **state) {
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        TEST(test_leases_that_end_at_all_servers),
-        TEST(test_nacks_at_other_servers),
-        TEST(test_a_dead_queue_that_nobody_knows_yet),
-        TEST(test_the_last_attempt_of_one_that_dies),
+        TEST(test_leases_that_end_at_all_servers), TEST(test_nacks_at_other_servers),
+        TEST(test_an_unknown_dead_queue),          TEST(test_the_last_attempt_of_a_dead_server),
         TEST(test_kills_between_attempts),
     };
 

@@ -139,7 +139,7 @@ static void test_timeouts(void **state) {
     redisFree(c);
 }
 
-static void test_who_timed_out_is_not_served(void **state) {
+static void test_a_timed_out_client_is_not_served(void **state) {
     redisContext *c = client_open();
     struct wire w;
 
@@ -301,7 +301,7 @@ static void stampede(redisContext *c, const char *queue) {
 }
 
 /* All jobs are accounted for in the end, at the latest after their retry time. */
-static void test_crowd_that_goes_as_jobs_arrive(void **state) {
+static void test_disconnects_as_jobs_arrive(void **state) {
     redisContext *c = client_open();
 
     (void)state;
@@ -441,13 +441,13 @@ int main(void) {
         cmocka_unit_test(test_waiting_on_several_queues),
         cmocka_unit_test(test_order_over_new_queues),
         cmocka_unit_test(test_timeouts),
-        cmocka_unit_test(test_who_timed_out_is_not_served),
+        cmocka_unit_test(test_a_timed_out_client_is_not_served),
         cmocka_unit_test(test_many_timeouts_at_once),
         cmocka_unit_test(test_client_that_goes_while_waiting),
         cmocka_unit_test(test_client_that_goes_as_its_job_arrives),
         cmocka_unit_test(test_client_that_goes_while_its_job_is_inserted),
         cmocka_unit_test(test_nothing_is_handed_over_behind_a_pause),
-        cmocka_unit_test(test_crowd_that_goes_as_jobs_arrive),
+        cmocka_unit_test(test_disconnects_as_jobs_arrive),
         cmocka_unit_test(test_commands_behind_a_waiting_getjob),
         cmocka_unit_test(test_pause_out_and_back_wakes),
         cmocka_unit_test(test_pause_in_and_requeue_wakes),

@@ -152,7 +152,7 @@ static void test_monitor_that_does_not_read(void **state) {
     redisFree(c);
 }
 
-static void test_output_limit_for_one_who_waits(void **state) {
+static void test_output_limit_for_a_waiting_client(void **state) {
     redisContext *c = client_open();
     struct wire w;
     char *text = calloc(1, 1000001);
@@ -182,7 +182,7 @@ int main(void) {
         cmocka_unit_test(test_many_connections_are_listed),
         cmocka_unit_test(test_pause_holds_commands),
         cmocka_unit_test(test_monitor_that_does_not_read),
-        cmocka_unit_test(test_output_limit_for_one_who_waits),
+        cmocka_unit_test(test_output_limit_for_a_waiting_client),
     };
 
     return RUN_SUITE("connections", tests);

@@ -301,7 +301,7 @@ static void test_job_in_an_open_transaction(void **state) {
 }
 
 /* A hundred commands share a transaction. Only the command about the locked job waits. */
-static void test_one_among_many(void **state) {
+static void test_a_locked_job_among_many(void **state) {
     redisContext *c = client_open();
     redisContext *clients[50];
     const char *many[50];
@@ -436,7 +436,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_command_has_a_line),
         LOCKING(test_job_in_an_open_transaction),
-        LOCKING(test_one_among_many),
+        LOCKING(test_a_locked_job_among_many),
         LOCKING(test_transaction),
         LOCKING(test_key_in_an_open_transaction),
         LOCKING(test_due_job_in_a_locked_table),

@@ -50,7 +50,7 @@ static void test_bytes_and_priorities(void **state) {
     expect(r, "\"a\\x00\\x0d\\x0a\\xff\"", "RPOP bytes");
 }
 
-static void test_what_stays(void **state) {
+static void test_remaining_jobs(void **state) {
     (void)state;
     expect(r, "+OK", "FLUSHALL");
     add_jobs("stay", 0, 4);
@@ -206,9 +206,9 @@ static int stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),      cmocka_unit_test(test_bytes_and_priorities),
-        cmocka_unit_test(test_what_stays), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_noted),      cmocka_unit_test(test_kills),
+        cmocka_unit_test(test_order),          cmocka_unit_test(test_bytes_and_priorities),
+        cmocka_unit_test(test_remaining_jobs), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_noted),          cmocka_unit_test(test_kills),
         cmocka_unit_test(test_two_follow),
     };
 

@@ -62,7 +62,7 @@ static void test_at_all_servers(void **state) {
 }
 
 /* The client that has asked goes away; the others do not suffer. */
-static void test_who_asked_is_gone(void **state) {
+static void test_the_asking_client_is_gone(void **state) {
     PGconn *lock = postgres_connect(server.database);
     struct wire w, other;
 
@@ -172,7 +172,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_many_ask_at_once, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_at_all_servers, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_who_asked_is_gone, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_the_asking_client_is_gone, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_lost_connections, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_database_away, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_server_dies, company_gather, company_part),

@@ -149,7 +149,7 @@ static void test_order_of_a_client(void **state) {
 }
 
 /* A client that waits gets the element, though walks went by while it was on its way. */
-static void test_who_waits(void **state) {
+static void test_waiting_clients(void **state) {
     redisContext *c = client_open(), *waiting = client_open(), *other = client_open();
 
     (void)state;
@@ -303,7 +303,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GATED(test_others_go_on),
         GATED(test_order_of_a_client),
-        GATED(test_who_waits),
+        GATED(test_waiting_clients),
         GATED(test_session_that_ends),
         GATED(test_flushed_meanwhile),
         cmocka_unit_test(test_many_statements),

@@ -110,7 +110,7 @@ static void test_clients_that_go(void **state) {
     }
 }
 
-static void test_nothing_is_stored_for_who_waits(void **state) {
+static void test_handed_over_elements_are_not_stored(void **state) {
     struct wire w;
 
     (void)state;
@@ -409,7 +409,7 @@ int main(void) {
         TEST(test_priorities_first),
         TEST(test_elements_outlive_a_day),
         TEST(test_clients_that_go),
-        TEST(test_nothing_is_stored_for_who_waits),
+        TEST(test_handed_over_elements_are_not_stored),
         TEST(test_reliable_queue),
         TEST(test_ends_are_the_same_everywhere),
         TEST(test_ends_settled_at_once),

@@ -499,7 +499,7 @@ static void test_transactions(void **state) {
     empty();
 }
 
-static void test_transactions_and_who_waits(void **state) {
+static void test_transactions_and_waiting_clients(void **state) {
     (void)state;
     for (int i = 0; i < ROUNDS / 8; i++) {
         struct pair *w = &waiters[random_below(WAITERS)];
@@ -545,7 +545,7 @@ int main(void) {
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_clients_that_wait),
         cmocka_unit_test(test_transactions),
-        cmocka_unit_test(test_transactions_and_who_waits),
+        cmocka_unit_test(test_transactions_and_waiting_clients),
         cmocka_unit_test(test_bursts_of_pushes),
     };
 

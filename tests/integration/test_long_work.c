@@ -46,7 +46,7 @@ static void expect_replies(struct wire *w, const char *what, int first_count, in
 }
 
 /* It cannot end before its client reads. */
-static void test_others_are_served_meanwhile(void **state) {
+static void test_others_are_served_in_between(void **state) {
     struct wire w;
     long long steps = info_number(c, "later_steps");
 
@@ -131,7 +131,7 @@ static void go_on_publishing_until_listed(struct wire *w, size_t count) {
     }
 }
 
-static void test_messages_for_who_lists_names(void **state) {
+static void test_messages_for_a_client_that_lists_names(void **state) {
     struct wire many, w;
 
     (void)state;
@@ -171,7 +171,7 @@ static void test_a_monitor_that_lists_names(void **state) {
 }
 
 /* At any moment. */
-static void test_who_goes_in_the_middle_is_cleaned_up_after(void **state) {
+static void test_disconnects_in_the_middle(void **state) {
     (void)state;
     for (int round = 0; round < 5; round++) {
         struct wire w;
@@ -392,11 +392,11 @@ static int close_clients(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_others_are_served_meanwhile),
+        cmocka_unit_test(test_others_are_served_in_between),
         cmocka_unit_test(test_messages_between_replies),
-        cmocka_unit_test(test_messages_for_who_lists_names),
+        cmocka_unit_test(test_messages_for_a_client_that_lists_names),
         cmocka_unit_test(test_a_monitor_that_lists_names),
-        cmocka_unit_test(test_who_goes_in_the_middle_is_cleaned_up_after),
+        cmocka_unit_test(test_disconnects_in_the_middle),
         cmocka_unit_test(test_listing_while_channels_come_and_go),
         cmocka_unit_test(test_too_many_patterns),
         cmocka_unit_test(test_too_many_patterns_of_all),

@@ -277,7 +277,7 @@ static void wakes(const char *how) {
     wire_close(&w);
 }
 
-static void test_who_waits_is_woken(void **state) {
+static void test_waiting_clients_are_woken(void **state) {
     (void)state;
     limit("wakes", 1);
     add_job(at[A], "wakes", "x", "RETRY 60");
@@ -374,7 +374,7 @@ int main(void) {
         TEST(test_with_lost_connections),
         TEST(test_with_working),
         TEST(test_a_lease_that_ends),
-        TEST(test_who_waits_is_woken),
+        TEST(test_waiting_clients_are_woken),
         TEST(test_a_limit_that_is_lowered),
         TEST(test_at_most_once),
         TEST(test_rate),

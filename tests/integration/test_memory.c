@@ -76,7 +76,7 @@ static bool is_closed(struct wire *w) {
 
 /* ---- the counted memory ---- */
 
-static void test_clients_show_what_they_hold(void **state) {
+static void test_client_list_shows_memory(void **state) {
     struct wire w;
     long long id;
 
@@ -215,7 +215,7 @@ static void test_a_locked_table_fills_no_memory(void **state) {
     free(text);
 }
 
-static void test_those_who_asked_not_to_be_go_last(void **state) {
+static void test_exempted_clients_go_last(void **state) {
     struct wire safe, other;
     long long before = info_number(control, "evicted_clients");
 
@@ -522,12 +522,12 @@ static void test_messages_and_replies_in_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clients_show_what_they_hold),
+        cmocka_unit_test(test_client_list_shows_memory),
         cmocka_unit_test(test_subscriptions_are_counted),
         cmocka_unit_test(test_few_bytes_take_little),
         cmocka_unit_test(test_the_largest_is_evicted),
         cmocka_unit_test(test_a_locked_table_fills_no_memory),
-        cmocka_unit_test(test_those_who_asked_not_to_be_go_last),
+        cmocka_unit_test(test_exempted_clients_go_last),
         cmocka_unit_test(test_many_large_jobs_come_in_parts),
         cmocka_unit_test(test_many_large_elements_come_in_parts),
         cmocka_unit_test(test_a_reply_over_the_limits_is_read),

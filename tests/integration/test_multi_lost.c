@@ -169,7 +169,7 @@ static void test_two_servers(void **state) {
 }
 
 /* The reply of each command tells as much as the server knows. */
-static void test_what_is_known(void **state) {
+static void test_reply_tells_the_known_result(void **state) {
     const char *worked = add_job(c, "guess", "worked", "RETRY 3600");
     const char *put_back = add_job(c, "guess", "put-back", "RETRY 3600");
     const char *queued = add_job(c, "queued", "queued", "RETRY 3600");
@@ -247,7 +247,7 @@ static void test_keys(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_server, alone, part),
-        cmocka_unit_test_setup_teardown(test_what_is_known, alone, part),
+        cmocka_unit_test_setup_teardown(test_reply_tells_the_known_result, alone, part),
         cmocka_unit_test_setup_teardown(test_lists, alone, part),
         cmocka_unit_test_setup_teardown(test_keys, alone, part),
         cmocka_unit_test_setup_teardown(test_two_servers, with_another, part),

@@ -128,7 +128,7 @@ static void test_many_queues(void **state) {
 }
 
 /* A client that disconnects while it waits leaves the pattern. The next client gets the job. */
-static void test_who_goes_takes_no_job(void **state) {
+static void test_a_disconnected_client_takes_no_job(void **state) {
     struct wire gone, w;
     long long before;
 
@@ -177,7 +177,7 @@ int main(void) {
         TEST(test_evenly_however_deep),
         TEST(test_names_evenly),
         TEST(test_many_queues),
-        TEST(test_who_goes_takes_no_job),
+        TEST(test_a_disconnected_client_takes_no_job),
         TEST(test_killed),
     };
 

@@ -109,7 +109,7 @@ static void test_get_then_ack_then_nack(void **state) {
     redisFree(c);
 }
 
-static void test_queue_commands_see_what_went_before(void **state) {
+static void test_queue_commands_see_earlier_commands(void **state) {
     redisContext *c = client_open();
 
     (void)state;
@@ -309,7 +309,7 @@ int main(void) {
         cmocka_unit_test(test_adds_are_there_before_the_ack),
         cmocka_unit_test(test_ack_then_get_does_not_get_it),
         cmocka_unit_test(test_get_then_ack_then_nack),
-        cmocka_unit_test(test_queue_commands_see_what_went_before),
+        cmocka_unit_test(test_queue_commands_see_earlier_commands),
         cmocka_unit_test(test_pause_in_a_pipeline),
         cmocka_unit_test(test_byte_by_byte),
         cmocka_unit_test(test_cut_at_every_byte),

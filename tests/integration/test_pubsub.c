@@ -84,7 +84,7 @@ static void test_large_ones(void **state) {
 }
 
 /* Any role that can connect receives the notification, but cannot decrypt the message. */
-static void test_nobody_else_can_read_it(void **state) {
+static void test_other_roles_cannot_decrypt(void **state) {
     PGconn *conn = postgres_connect(server.database);
     PGnotify *n = NULL;
 
@@ -140,7 +140,7 @@ static void test_a_server_dies(void **state) {
     stop_listening();
 }
 
-static void test_who_does_not_read_is_closed(void **state) {
+static void test_a_client_that_does_not_read_is_closed(void **state) {
     struct wire slow, other;
     char *bytes = malloc(500000);
     long long before = info_number(at[A], "output_limit_kills");
@@ -171,10 +171,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_heard_at_all_servers, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_in_their_order, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_large_ones, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_nobody_else_can_read_it, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_other_roles_cannot_decrypt, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_job_events, company_gather, company_part),
         cmocka_unit_test_setup_teardown(test_a_server_dies, company_gather, company_part),
-        cmocka_unit_test_setup_teardown(test_who_does_not_read_is_closed, company_gather, company_part),
+        cmocka_unit_test_setup_teardown(test_a_client_that_does_not_read_is_closed, company_gather,
+                                        company_part),
     };
 
     return RUN_SUITE("pubsub", tests);

@@ -63,7 +63,7 @@ static void check_delays_survive(void) {
 }
 
 /* The server that wakes the job counts it, once. */
-static void check_delay_may_end_meanwhile(void) {
+static void check_delay_ends_between_servers(void) {
     redisContext *c = client_open();
     const char *q = forever(name("meanwhile"));
 
@@ -187,7 +187,7 @@ static void check_identity_survives(void) {
 
 BOTH_ENDS(check_jobs_survive)
 BOTH_ENDS(check_delays_survive)
-BOTH_ENDS(check_delay_may_end_meanwhile)
+BOTH_ENDS(check_delay_ends_between_servers)
 BOTH_ENDS(check_leases_survive)
 BOTH_ENDS(check_expiry_goes_on)
 BOTH_ENDS(check_pauses_survive)
@@ -332,8 +332,8 @@ int main(void) {
         cmocka_unit_test(test_kill_check_jobs_survive),
         cmocka_unit_test(test_term_check_delays_survive),
         cmocka_unit_test(test_kill_check_delays_survive),
-        cmocka_unit_test(test_term_check_delay_may_end_meanwhile),
-        cmocka_unit_test(test_kill_check_delay_may_end_meanwhile),
+        cmocka_unit_test(test_term_check_delay_ends_between_servers),
+        cmocka_unit_test(test_kill_check_delay_ends_between_servers),
         cmocka_unit_test(test_term_check_leases_survive),
         cmocka_unit_test(test_kill_check_leases_survive),
         cmocka_unit_test(test_term_check_expiry_goes_on),

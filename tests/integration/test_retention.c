@@ -198,7 +198,7 @@ static void test_flushall(void **state) {
 
 /* ---- waiting clients ---- */
 
-static void test_all_who_wait_are_told(void **state) {
+static void test_all_waiting_clients_get_a_reply(void **state) {
     struct wire w[SERVERS], more;
     const char *id;
 
@@ -380,7 +380,7 @@ int main(void) {
         TEST(test_a_result_is_kept_anyway),
         TEST(test_large_results),
         TEST(test_by_sql),
-        TEST(test_all_who_wait_are_told),
+        TEST(test_all_waiting_clients_get_a_reply),
         TEST(test_without_retention),
         TEST(test_only_the_end_counts),
         TEST(test_ways_out_of_waiting),

@@ -70,7 +70,7 @@ static void test_fired_once_for_all(void **state) {
 }
 
 /* The test kills the server that fires, again and again, at once after a tick. */
-static void test_who_fires_is_killed(void **state) {
+static void test_the_firing_server_is_killed(void **state) {
     long long first = begin("killed", "MISSED all");
 
     (void)state;
@@ -218,7 +218,7 @@ static void test_many_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_fired_once_for_all), TEST(test_who_fires_is_killed),
+        TEST(test_fired_once_for_all), TEST(test_the_firing_server_is_killed),
         TEST(test_connections_break),  TEST(test_missed_ticks),
         TEST(test_said_again),         TEST(test_many_at_once),
         TEST(test_made_by_sql),        TEST(test_made_by_sql_without_a_server),

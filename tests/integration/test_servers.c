@@ -306,7 +306,7 @@ static void test_paused_for_all(void **state) {
 }
 
 /* A server undoes the change of another server before it was told of the change. */
-static void test_undone_before_it_is_heard(void **state) {
+static void test_undone_before_the_notification(void **state) {
     (void)state;
     for (int i = 0; i < 20; i++) {
         expect(at[A], "+in", "PAUSE undone%d in", i);
@@ -492,7 +492,7 @@ int main(void) {
         TEST(test_leases_end_for_all),
         TEST(test_expired_for_all),
         TEST(test_paused_for_all),
-        TEST(test_undone_before_it_is_heard),
+        TEST(test_undone_before_the_notification),
         TEST(test_scanned_anywhere),
         TEST(test_flushed_for_all),
         TEST(test_counters_are_the_same_everywhere),

@@ -89,7 +89,7 @@ static void expect_both_at(int n, const char *queue, const char *one, const char
 }
 
 /* The server that inherits the leases dies as well. */
-static void test_killed_with_its_heir(void **state) {
+static void test_killed_with_its_inheriting_server(void **state) {
     const char *first = add_job(at[C], "heirs", "first", "RETRY 7");
     const char *second = add_job(at[C], "heirs", "second", "RETRY 7");
 
@@ -430,7 +430,7 @@ static void test_all_end_well(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_killed),
-        TEST(test_killed_with_its_heir),
+        TEST(test_killed_with_its_inheriting_server),
         TEST(test_signs_off),
         TEST(test_jobs_of_one_that_was_killed),
         TEST(test_killed_before_it_could_tell),

@@ -183,7 +183,7 @@ static void test_attempts(void **state) {
 
 /* The caller dies before it calls wake(). The queue is new, or it is known and empty. */
 /* A new queue is found within seconds, and jobs in one that was known as empty within a minute or two. */
-static void test_nobody_is_woken(void **state) {
+static void test_jobs_without_a_wake_are_found(void **state) {
     struct wire w;
 
     (void)state;
@@ -383,7 +383,7 @@ static void test_rolled_back_to_clients(void **state) {
 
 /* ---- workers ---- */
 
-static void test_who_works_on_what(void **state) {
+static void test_workers_and_their_jobs(void **state) {
     const char *id = add_job(at[B], "who", "x", "RETRY 60"), *other;
 
     (void)state;
@@ -465,7 +465,7 @@ int main(void) {
         TEST(test_committed_late),
         TEST(test_delays_and_ttls),
         TEST(test_attempts),
-        TEST(test_nobody_is_woken),
+        TEST(test_jobs_without_a_wake_are_found),
         TEST(test_without_a_wake),
         TEST(test_servers_hear_of_queues),
         TEST(test_garbage_rows_abort_nothing),
@@ -474,7 +474,7 @@ int main(void) {
         TEST(test_a_lease_outlives_servers),
         TEST(test_exactly_once),
         TEST(test_rolled_back_to_clients),
-        TEST(test_who_works_on_what),
+        TEST(test_workers_and_their_jobs),
         TEST(test_groups),
         TEST(test_a_server_that_is_no_owner),
     };

@@ -172,7 +172,7 @@ static void test_late_standby(void **state) {
 
 /* ---- commands that do not wait ---- */
 
-static void test_who_waits_for_a_standby(void **state) {
+static void test_commits_that_wait_for_a_standby(void **state) {
     redisContext *g = client_open_on(&guarded);
     struct wire w;
     struct value *v;
@@ -357,7 +357,7 @@ int main(void) {
         cmocka_unit_test_setup(test_replicate, ensure_standby),
         cmocka_unit_test_setup(test_replicate_while_the_standby_is_away, ensure_standby),
         cmocka_unit_test_setup(test_late_standby, ensure_standby),
-        cmocka_unit_test_setup(test_who_waits_for_a_standby, ensure_standby),
+        cmocka_unit_test_setup(test_commits_that_wait_for_a_standby, ensure_standby),
         cmocka_unit_test_setup(test_cancelled_wait_is_no_answer, ensure_standby),
         cmocka_unit_test_setup(test_lost_wait_is_no_answer, ensure_standby),
         cmocka_unit_test_setup(test_async_keeps_the_order, ensure_standby),

@@ -139,7 +139,7 @@ static void ask_for_passwords(const struct postgres *p, const char *role) {
 }
 
 /* Once, and not again and again. */
-static void test_check_tells_who_is_refused(void **state) {
+static void test_check_names_the_refused_role(void **state) {
     const char *database = postgres_conninfo(&pg, NULL);
     const char *host = forever(text_of("%.*s", (int)strcspn(database, " "), database));
 
@@ -348,7 +348,7 @@ int main(void) {
         cmocka_unit_test(test_check_refuses),
         cmocka_unit_test(test_check_beside_a_server),
         cmocka_unit_test(test_check_beside_a_private_postgres),
-        cmocka_unit_test(test_check_tells_who_is_refused),
+        cmocka_unit_test(test_check_names_the_refused_role),
         cmocka_unit_test(test_unknown_word),
         cmocka_unit_test(test_actions_of_health),
         cmocka_unit_test_teardown(test_daemon_is_ready, end_daemon),

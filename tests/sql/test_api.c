@@ -38,7 +38,7 @@ static void ids_are_those_of_the_server(void **state) {
     }
 }
 
-static void what_is_no_id_is_refused(void **state) {
+static void invalid_ids_are_refused(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'x')");
     does(a, "error 22023", "select pgdisque.ack_jobs(array['x'])");
@@ -111,7 +111,7 @@ static void defaults_are_the_queues(void **state) {
     done(a, "delete from pgdisque.queue_setting");
 }
 
-static void what_is_wrong_adds_nothing(void **state) {
+static void errors_add_nothing(void **state) {
     static const char *const wrong[] = {
         "'q', 'x', delay => -1",
         "'q', 'x', retry => -1",
@@ -216,7 +216,7 @@ static void transactions_take_different_jobs(void **state) {
 }
 
 /* A rollback puts a job back before the place where other sessions continue. */
-static void others_find_what_came_back(void **state) {
+static void others_find_returned_jobs(void **state) {
     (void)state;
     done(a, "select pgdisque.add_jobs('q', array['1', '2', '3', '4'])");
     done(a, "begin");
@@ -245,7 +245,7 @@ static void jobs_are_found_by_the_index(void **state) {
 }
 
 /* Thousands of rows that vacuum cannot remove cost a call nothing. */
-static void what_is_done_is_not_passed_again(void **state) {
+static void finished_jobs_are_not_read_again(void **state) {
     static const char fetched[] =
         "select idx_tup_read from pg_stat_xact_user_tables as t "
         "cross join lateral (select pg_stat_get_xact_tuples_returned('pgdisque.job_pkey'::regclass) as "
@@ -317,7 +317,7 @@ static void the_state_of_an_exhausted_job(void **state) {
     does(a, "exhausted", "select state from pgdisque.jobs");
 }
 
-static void working_begins_anew(void **state) {
+static void working_begins_the_lease_again(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'x', retry => 60), pgdisque.add_job('q', 'once', retry => 0), "
             "pgdisque.add_job('q', 'queued')");
@@ -517,25 +517,25 @@ static void functions_are_made_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(ids_are_those_of_the_server),
-        TEST(what_is_no_id_is_refused),
+        TEST(invalid_ids_are_refused),
         TEST(numbers_are_given_once),
         TEST(jobs_are_as_the_server_makes_them),
         TEST(defaults_are_the_queues),
-        TEST(what_is_wrong_adds_nothing),
+        TEST(errors_add_nothing),
         TEST(a_rollback_adds_nothing),
         TEST(no_server_waits_for_a_new_queue),
         TEST(known_queues_stay),
         TEST(in_order_and_no_more_than_asked_for),
         TEST(the_lease_is_in_the_row),
         TEST(transactions_take_different_jobs),
-        TEST(others_find_what_came_back),
+        TEST(others_find_returned_jobs),
         TEST(jobs_are_found_by_the_index),
-        TEST(what_is_done_is_not_passed_again),
+        TEST(finished_jobs_are_not_read_again),
         TEST(acknowledged_jobs_are_gone),
         TEST(all_or_nothing),
         TEST(nacked_jobs_come_back),
         TEST(the_state_of_an_exhausted_job),
-        TEST(working_begins_anew),
+        TEST(working_begins_the_lease_again),
         TEST(everything_of_a_worker_comes_back),
         TEST(servers_are_told),
         TEST(jobs_of_groups_wait),

@@ -63,7 +63,7 @@ static void a_key_outlives_its_job(void **state) {
 }
 
 /* The second transaction waits. It gets the first transaction's job, or adds its own after a rollback. */
-static void of_two_at_once_one_adds(void **state) {
+static void two_sessions_add_one_job(void **state) {
     const char *id, *other;
 
     (void)state;
@@ -301,7 +301,7 @@ int main(void) {
         TEST(a_key_is_there_once),
         TEST(each_of_many_has_its_key),
         TEST(a_key_outlives_its_job),
-        TEST(of_two_at_once_one_adds),
+        TEST(two_sessions_add_one_job),
         TEST(no_server_waits_for_a_key),
         TEST(sizes_are_limited),
         TEST(settings_are_those_of_the_server),

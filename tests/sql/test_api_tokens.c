@@ -33,7 +33,7 @@ static void a_token_outlives_its_lease(void **state) {
     assert_string_equal(sql(a, "select pgdisque.nack_jobs(array['%s:1'])", id), "1");
 }
 
-static void what_is_no_token_is_refused(void **state) {
+static void invalid_tokens_are_refused(void **state) {
     static const char *const wrong[] = {
         ":", ":0", ":-1", ":01", ": 1", ":x", ":1:1", ":1234567890123456789"
     };
@@ -53,7 +53,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(stale_tokens_do_nothing),
         TEST(a_token_outlives_its_lease),
-        TEST(what_is_no_token_is_refused),
+        TEST(invalid_tokens_are_refused),
     };
 
     return run_sql_suite("api_tokens", tests, sizeof(tests) / sizeof(tests[0]));

@@ -76,7 +76,7 @@ static void walk_brings_the_next(const char *next) {
     assert_string_equal(call_result(b), next);
 }
 
-static void a_walk_does_not_follow_what_moves_to_the_end(void **state) {
+static void a_claim_does_not_follow_a_move_to_the_end(void **state) {
     (void)state;
     begin_walk();
     assert_string_equal(CALL(a, SQL_MOVE_FIRST, "1", "-1", "0", "1", NOW, "{1}", "{9}"),
@@ -84,7 +84,7 @@ static void a_walk_does_not_follow_what_moves_to_the_end(void **state) {
     walk_brings_the_next("0 2 12:01:00 13:00:00 60 0 0 \"x\" -");
 }
 
-static void a_walk_does_not_follow_what_moves_to_the_front(void **state) {
+static void a_claim_does_not_follow_a_move_to_the_front(void **state) {
     (void)state;
     assert_string_equal(sql(a, "delete from pgdisque.job where id between 1 and 3"), "");
     assert_string_equal(sql(a, "commit; begin"), "");
@@ -116,7 +116,7 @@ static void an_element_that_is_taken_is_not_set(void **state) {
     assert_string_equal(CALL(b, SQL_SET_ELEMENT, "1", "-1", "0", NOW, "0", "NULL", "{new}"), "0 2 t");
 }
 
-static void a_walk_does_not_follow_what_is_set(void **state) {
+static void a_claim_does_not_follow_a_set_element(void **state) {
     (void)state;
     begin_walk();
     assert_string_equal(CALL(a, SQL_SET_ELEMENT, "1", "-1", "0", NOW, "0", "NULL", "{new}"), "0 1 t");
@@ -144,7 +144,7 @@ static void keys_pass_over_others(void **state) {
     assert_string_equal(jobs_now(a), "1/0/1; 1/0/2; 2/0/9 expires=12:30:00 retry=1 body=y");
 }
 
-static void a_walk_does_not_follow_what_is_renamed(void **state) {
+static void a_claim_does_not_follow_a_renamed_job(void **state) {
     (void)state;
     begin_walk();
     CALL(a, SQL_RENAME_LIST, "1", "2", "1", "9", "f", NOW);
@@ -170,13 +170,13 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         SESSIONS(others_are_passed_over),
         SESSIONS(a_pop_that_failed_takes_nothing),
-        SESSIONS(a_walk_does_not_follow_what_moves_to_the_end),
-        SESSIONS(a_walk_does_not_follow_what_moves_to_the_front),
+        SESSIONS(a_claim_does_not_follow_a_move_to_the_end),
+        SESSIONS(a_claim_does_not_follow_a_move_to_the_front),
         SESSIONS(others_are_not_made_up_for),
         SESSIONS(an_element_that_is_taken_is_not_set),
-        SESSIONS(a_walk_does_not_follow_what_is_set),
+        SESSIONS(a_claim_does_not_follow_a_set_element),
         SESSIONS(keys_pass_over_others),
-        SESSIONS(a_walk_does_not_follow_what_is_renamed),
+        SESSIONS(a_claim_does_not_follow_a_renamed_job),
         SESSIONS(a_front_is_settled_once),
     };
 

@@ -274,7 +274,7 @@ static void also_where_transactions_are_serializable(void **state) {
 }
 
 /* A server that died half-way, with its connection, has done nothing. */
-static void what_was_not_finished_is_undone(void **state) {
+static void unfinished_migrations_are_undone(void **state) {
     const char *conninfo = postgres_conninfo(&pg, NULL);
     struct migration exhausted = { .conn = postgres_connect(conninfo) };
 
@@ -304,7 +304,7 @@ int main(void) {
         cmocka_unit_test(a_schema_made_beforehand_is_used),
         cmocka_unit_test(two_servers_at_once_both_succeed),
         cmocka_unit_test(also_where_transactions_are_serializable),
-        cmocka_unit_test(what_was_not_finished_is_undone),
+        cmocka_unit_test(unfinished_migrations_are_undone),
     };
 
     return run_sql_suite("migrations", tests, sizeof(tests) / sizeof(tests[0]));

@@ -39,7 +39,7 @@ static int walked(PGconn *conn) {
 #define RERANK_OF_1 "{1}", "{-5}", "{1}", "{0}", NOW
 
 /* A claim that took the moving job for the last one before the scan position would miss jobs. */
-static void a_walk_passes_by_what_is_moved(void **state) {
+static void a_claim_passes_by_a_moving_job(void **state) {
     (void)state;
     given("1/-5/1 wake=13:00:00; 1/-4/2 wake=13:00:00; 1/0/3");
     assert_string_equal(CALL(a, SQL_RERANK_JOBS, RERANK_OF_1), "1 t t 13:00:00 60 13:00:00");
@@ -50,7 +50,7 @@ static void a_walk_passes_by_what_is_moved(void **state) {
                                      "1/0/1 ready=12:01:00 wake=13:00:00 deliveries=1 owner=2; 1/0/3");
 }
 
-static void what_was_taken_meanwhile_is_not_moved(void **state) {
+static void taken_jobs_are_not_moved(void **state) {
     (void)state;
     given("1/-5/1 wake=13:00:00");
     assert_int_equal(walked(a), 1);
@@ -77,8 +77,8 @@ static void two_that_move_a_job(void **state) {
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        SESSIONS(a_walk_passes_by_what_is_moved),
-        SESSIONS(what_was_taken_meanwhile_is_not_moved),
+        SESSIONS(a_claim_passes_by_a_moving_job),
+        SESSIONS(taken_jobs_are_not_moved),
         SESSIONS(two_that_move_a_job),
     };
 

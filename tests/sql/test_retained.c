@@ -126,7 +126,7 @@ static void fill_all(void) {
 }
 
 /* The statement empties the expired tables and no others. The test repeats if another table expires in between. */
-static void only_what_is_over_is_emptied(void **state) {
+static void only_expired_tables_are_emptied(void **state) {
     const char *over, *empty;
 
     (void)state;
@@ -166,7 +166,7 @@ static void readers_are_left_alone(void **state) {
 }
 
 /* Jobs finish while tables are being emptied in an open transaction. */
-static void nobody_waits_who_finishes_jobs(void **state) {
+static void jobs_finish_without_waiting(void **state) {
     (void)state;
     fill_all();
     sql(a, "begin");
@@ -202,8 +202,8 @@ static int open_sessions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(every_job_has_its_time),    TEST(the_longest_retention_fits),
-        TEST(sql_goes_by_the_same_rule), TEST(only_what_is_over_is_emptied),
-        TEST(readers_are_left_alone),    TEST(nobody_waits_who_finishes_jobs),
+        TEST(sql_goes_by_the_same_rule), TEST(only_expired_tables_are_emptied),
+        TEST(readers_are_left_alone),    TEST(jobs_finish_without_waiting),
     };
     int failed = run_sql_suite("finished jobs", tests, sizeof(tests) / sizeof(tests[0]));
 

@@ -95,7 +95,7 @@ static void a_walk_that_failed_leaves_its_jobs_to_others(void **state) {
     expect_jobs("1/0/1 ready=12:01:00 deliveries=1 owner=2; 1/0/2");
 }
 
-static void claims_by_key_skip_what_is_claimed(void **state) {
+static void claims_by_key_skip_claimed_jobs(void **state) {
     (void)state;
     given("1/0/1; 1/0/2; 1/0/3; 1/0/4");
     begin(a);
@@ -107,7 +107,7 @@ static void claims_by_key_skip_what_is_claimed(void **state) {
                 "1/0/3 ready=12:01:00 deliveries=1 owner=1; 1/0/4 ready=12:01:00 deliveries=1 owner=2");
 }
 
-static void a_walk_skips_what_is_being_acknowledged(void **state) {
+static void a_claim_skips_a_job_under_acknowledgement(void **state) {
     (void)state;
     given("1/0/1; 1/0/2");
     begin(a);
@@ -205,7 +205,7 @@ static void two_nacks_count_once(void **state) {
 }
 
 /* The session of the first try may still be at it. */
-static void a_second_try_sees_what_the_first_did(void **state) {
+static void a_second_attempt_sees_the_first(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 deliveries=1 owner=1");
     begin(a);
@@ -219,7 +219,7 @@ static void a_second_try_sees_what_the_first_did(void **state) {
     expect_jobs("1/0/1 ready=12:00:00 deliveries=1 nacks=1");
 }
 
-static void a_dequeue_does_not_take_what_was_claimed(void **state) {
+static void a_dequeue_leaves_claimed_jobs(void **state) {
     (void)state;
     given("1/0/1");
     begin(a);
@@ -285,7 +285,7 @@ static void locked_jobs_are_found(void **state) {
     assert_string_equal(CALL(b, SQL_FIND_LOCKED, "{1,1,1}", "{0,0,0}", "{1,2,3}"), "");
 }
 
-static void readers_wait_for_nobody(void **state) {
+static void readers_do_not_wait(void **state) {
     (void)state;
     given("1/0/1 ready=12:00:30 owner=1; 1/0/2");
     begin(a);
@@ -307,7 +307,7 @@ static void readers_wait_for_nobody(void **state) {
 #define DYING "1/0/1 deliveries=2 attempts=2 owner=1"
 
 /* The server that watches the lease and a server that finds the job both end it. It dies once. */
-static void two_burials_are_one(void **state) {
+static void a_job_dies_once(void **state) {
     (void)state;
     given(DYING);
     begin(a);
@@ -321,7 +321,7 @@ static void two_burials_are_one(void **state) {
 }
 
 /* The worker has sent WORKING to another server. */
-static void working_keeps_a_job_from_its_grave(void **state) {
+static void working_keeps_a_job_alive(void **state) {
     (void)state;
     given(DYING);
     begin(a);
@@ -364,7 +364,7 @@ static void two_that_close_a_circle_do_not(void **state) {
 
 /* ---- adding ---- */
 
-static void adding_again_what_was_committed_adds_nothing(void **state) {
+static void adding_a_committed_job_again_adds_nothing(void **state) {
     (void)state;
     given("2/0/9");
     assert_string_equal(CALL(a, SQL_ADD_JOBS, ADD("{1}")), "");
@@ -385,7 +385,7 @@ static void adding_again_waits_for_the_first_try(void **state) {
     expect_jobs("1/0/1; 2/0/9");
 }
 
-static void adding_again_what_failed_adds_it(void **state) {
+static void adding_a_failed_job_again_adds_it(void **state) {
     (void)state;
     given("2/0/9");
     begin(a);
@@ -426,7 +426,7 @@ static void a_key_of_an_add_that_failed_is_free(void **state) {
     expect_jobs("1/0/2");
 }
 
-static void a_key_that_was_freed_meanwhile_is_free(void **state) {
+static void a_freed_key_is_free(void **state) {
     (void)state;
     begin_with_one_key("{NULL}");
     assert_string_equal(CALL(a, SQL_ACK_JOBS, "{1}", "{0}", "{1}", NOW), "1 11:00:00 -");
@@ -578,8 +578,8 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         SESSIONS(walks_take_different_jobs_in_order),
         SESSIONS(a_walk_that_failed_leaves_its_jobs_to_others),
-        SESSIONS(claims_by_key_skip_what_is_claimed),
-        SESSIONS(a_walk_skips_what_is_being_acknowledged),
+        SESSIONS(claims_by_key_skip_claimed_jobs),
+        SESSIONS(a_claim_skips_a_job_under_acknowledgement),
         SESSIONS(the_due_are_woken_once),
         SESSIONS(the_expired_are_removed_once),
         SESSIONS(an_ack_waits_for_a_claim),
@@ -587,23 +587,23 @@ int main(void) {
         SESSIONS(an_ack_that_failed_leaves_the_job_to_the_other),
         SESSIONS(a_nack_after_an_ack_does_nothing),
         SESSIONS(two_nacks_count_once),
-        SESSIONS(a_second_try_sees_what_the_first_did),
-        SESSIONS(a_dequeue_does_not_take_what_was_claimed),
+        SESSIONS(a_second_attempt_sees_the_first),
+        SESSIONS(a_dequeue_leaves_claimed_jobs),
         SESSIONS(working_extends_a_job_that_just_changed),
         SESSIONS(working_after_an_ack_finds_nothing),
         SESSIONS(a_release_does_not_undo_another_nodes_claim),
         SESSIONS(locked_jobs_are_found),
-        SESSIONS(readers_wait_for_nobody),
-        SESSIONS(two_burials_are_one),
-        SESSIONS(working_keeps_a_job_from_its_grave),
+        SESSIONS(readers_do_not_wait),
+        SESSIONS(a_job_dies_once),
+        SESSIONS(working_keeps_a_job_alive),
         SESSIONS(a_job_is_revived_or_deleted_once),
         SESSIONS(two_that_close_a_circle_do_not),
-        SESSIONS(adding_again_what_was_committed_adds_nothing),
+        SESSIONS(adding_a_committed_job_again_adds_nothing),
         SESSIONS(adding_again_waits_for_the_first_try),
-        SESSIONS(adding_again_what_failed_adds_it),
+        SESSIONS(adding_a_failed_job_again_adds_it),
         SESSIONS(a_key_is_taken_once),
         SESSIONS(a_key_of_an_add_that_failed_is_free),
-        SESSIONS(a_key_that_was_freed_meanwhile_is_free),
+        SESSIONS(a_freed_key_is_free),
         SESSIONS(a_time_that_began_behind_the_statement_fails_it),
         SESSIONS(one_name_is_one_queue),
         SESSIONS(counters_of_two_servers_add_up),

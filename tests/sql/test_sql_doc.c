@@ -42,7 +42,7 @@ static void take(char *line) {
         run();
 }
 
-static void examples_do_what_they_say(void **state) {
+static void examples_have_the_documented_results(void **state) {
     FILE *f = fopen(DOCUMENT, "r");
     char *line = NULL;
     size_t size = 0;
@@ -70,7 +70,7 @@ static int open_session(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(examples_do_what_they_say, open_session),
+        cmocka_unit_test_setup(examples_have_the_documented_results, open_session),
     };
 
     return run_sql_suite("sql_doc", tests, sizeof(tests) / sizeof(tests[0]));

@@ -157,7 +157,7 @@ static void captured_views_are_made_again(void **state) {
 }
 
 /* A default, which nothing makes again after its migration, is told of. */
-static void what_stays_captured_is_refused(void **state) {
+static void remaining_captures_are_refused(void **state) {
     (void)state;
     make_mallory(postgres_conninfo(&pg, NULL));
     assert_null(migrate(owner));
@@ -206,7 +206,7 @@ static void a_schema_of_another_role_is_refused(void **state) {
     nothing_of_mallorys_ran();
 }
 
-static void what_others_have_put_there_is_refused(void **state) {
+static void foreign_objects_are_refused(void **state) {
     static const struct {
         const char *cause, *finding, *cure;
     } cases[] = {
@@ -270,10 +270,10 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_fresh_install_in_a_poisoned_database, forget),
         cmocka_unit_test_teardown(captured_views_are_made_again, forget),
-        cmocka_unit_test_teardown(what_stays_captured_is_refused, forget),
+        cmocka_unit_test_teardown(remaining_captures_are_refused, forget),
         cmocka_unit_test_teardown(functions_are_pinned_or_bound, forget),
         cmocka_unit_test_teardown(a_schema_of_another_role_is_refused, forget),
-        cmocka_unit_test_teardown(what_others_have_put_there_is_refused, forget),
+        cmocka_unit_test_teardown(foreign_objects_are_refused, forget),
         cmocka_unit_test_teardown(roles_of_the_owner_are_trusted, forget),
     };
 

@@ -41,7 +41,7 @@ static void follows_forward_at_once(void **state) {
 }
 
 /* Another server's estimate is ahead of ours by a usual error. */
-static void is_not_behind_what_was_told(void **state) {
+static void follows_times_of_other_servers(void **state) {
     int64_t before;
 
     (void)state;
@@ -56,7 +56,7 @@ static void is_not_behind_what_was_told(void **state) {
 }
 
 /* The clock of a server was not set back with the others, or is wrong. */
-static void what_is_far_ahead_is_not_believed(void **state) {
+static void times_far_ahead_are_ignored(void **state) {
     int64_t before;
 
     (void)state;
@@ -100,8 +100,8 @@ int main(void) {
         cmocka_unit_test(stands_still_when_set_back_a_little),
         cmocka_unit_test(follows_when_set_back_far),
         cmocka_unit_test(follows_forward_at_once),
-        cmocka_unit_test(is_not_behind_what_was_told),
-        cmocka_unit_test(what_is_far_ahead_is_not_believed),
+        cmocka_unit_test(follows_times_of_other_servers),
+        cmocka_unit_test(times_far_ahead_are_ignored),
         cmocka_unit_test(best_of_the_first_answers),
         cmocka_unit_test(stands_for_a_turn),
     };

@@ -452,7 +452,7 @@ static void test_sending_fails(void **state) {
     assert_events("done:r1,r2");
 }
 
-static void test_cancel_of_what_failed(void **state) {
+static void test_cancel_of_a_failed_task(void **state) {
     (void)state;
     for (int i = 1; i <= 3; i++)
         add(&b[i]);
@@ -704,7 +704,7 @@ int main(void) {
         TEST(test_lost_for_long),
         TEST(test_suspect_is_lost),
         TEST(test_sending_fails),
-        TEST(test_cancel_of_what_failed),
+        TEST(test_cancel_of_a_failed_task),
         TEST(test_poison_alone),
         TEST(test_lost_go_first),
         TEST(test_poison_among_many),

@@ -58,7 +58,7 @@ static void test_durability_of_each_kind(void **state) {
 }
 
 /* Each kind has more tasks than fit into a transaction. */
-static void test_nobody_starves(void **state) {
+static void test_every_kind_gets_a_turn(void **state) {
     (void)state;
     config.batch_max = 1;
     for (int i = 0; i < 6; i++) {
@@ -235,7 +235,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_kinds_do_not_mix, trial_start),
         cmocka_unit_test_setup(test_durability_of_each_kind, trial_start),
-        cmocka_unit_test_setup(test_nobody_starves, trial_start),
+        cmocka_unit_test_setup(test_every_kind_gets_a_turn, trial_start),
         cmocka_unit_test_setup(test_suspects_keep_their_kind, trial_start),
         cmocka_unit_test_setup(test_sent_again_as_it_was, trial_start),
         cmocka_unit_test_setup(test_large_conn, trial_start),

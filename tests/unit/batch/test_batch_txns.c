@@ -323,7 +323,7 @@ static void test_some_do_not_spread(void **state) {
     assert_all_ended();
 }
 
-static void test_those_taken_back_do_not_count(void **state) {
+static void test_cancelled_tasks_do_not_count(void **state) {
     (void)state;
     add_many(a, 1, 20);
     for (int i = 6; i <= 15; i++)
@@ -395,7 +395,7 @@ static void test_each_operation_has_its_share(void **state) {
     assert_all_ended();
 }
 
-static void test_one_among_many(void **state) {
+static void test_a_locked_job_among_many(void **state) {
     (void)state;
     add_many(a, 1, 100);
     add(&b[1]);
@@ -409,7 +409,7 @@ static void test_one_among_many(void **state) {
 }
 
 /* More and more tasks of other operations come. The single task is not passed by. */
-static void test_nobody_starves(void **state) {
+static void test_every_kind_gets_a_turn(void **state) {
     int next = 40, txns = 0;
 
     (void)state;
@@ -494,13 +494,13 @@ int main(void) {
         TEST(test_few_are_not_split),
         TEST(test_many_are_split_evenly),
         TEST(test_some_do_not_spread),
-        TEST(test_those_taken_back_do_not_count),
+        TEST(test_cancelled_tasks_do_not_count),
         TEST(test_second_leaves_some_behind),
         TEST(test_small_one_waits),
         TEST(test_small_one_goes_at_last),
         TEST(test_each_operation_has_its_share),
-        TEST(test_one_among_many),
-        TEST(test_nobody_starves),
+        TEST(test_a_locked_job_among_many),
+        TEST(test_every_kind_gets_a_turn),
         TEST(test_conns_are_split_apart),
         TEST(test_planned_are_shared_out),
         TEST(test_stopped_under_way),

@@ -239,7 +239,7 @@ static void test_all_or_nothing(void **state) {
     assert_true(batch_idle());
 }
 
-static void test_nobody_fails_for_others(void **state) {
+static void test_failures_stay_with_their_client(void **state) {
     (void)state;
     client_txn_send(LOAD(0, &a[1]));
     client_txn_send(LOAD(1, &b[1], &a[2]));
@@ -261,7 +261,7 @@ static void test_nobody_fails_for_others(void **state) {
     assert_events("2:committed done:a3");
 }
 
-static void test_what_passes_is_repeated(void **state) {
+static void test_passing_failures_are_repeated(void **state) {
     (void)state;
     client_txn_send(LOAD(0, &a[1], &b[1]));
     for (int i = 0; i < 4; i++) {
@@ -307,7 +307,7 @@ static void test_lost_and_committed(void **state) {
     assert_true(batch_idle());
 }
 
-static void test_lost_and_nobody_knows(void **state) {
+static void test_lost_with_an_unknown_result(void **state) {
     (void)state;
     client_txn_send(LOAD(0, &a[1], &b[1]));
     batch_flush();
@@ -458,11 +458,11 @@ int main(void) {
         cmocka_unit_test_setup(test_in_txns_of_their_own, start),
         cmocka_unit_test_setup(test_replicated_ones_go_apart, start),
         cmocka_unit_test_setup(test_all_or_nothing, start),
-        cmocka_unit_test_setup(test_nobody_fails_for_others, start),
-        cmocka_unit_test_setup(test_what_passes_is_repeated, start),
+        cmocka_unit_test_setup(test_failures_stay_with_their_client, start),
+        cmocka_unit_test_setup(test_passing_failures_are_repeated, start),
         cmocka_unit_test_setup(test_lost_and_not_committed, start),
         cmocka_unit_test_setup(test_lost_and_committed, start),
-        cmocka_unit_test_setup(test_lost_and_nobody_knows, start),
+        cmocka_unit_test_setup(test_lost_with_an_unknown_result, start),
         cmocka_unit_test_setup(test_lost_again, start),
         cmocka_unit_test_setup(test_marked_and_committed, start),
         cmocka_unit_test_setup(test_marked_and_not_committed, start),

@@ -116,7 +116,7 @@ static void test_jobs_of_another_conn(void **state) {
     assert_true(after->counters.suspect);
 }
 
-static void test_counts_what_is_doubtful_and_quiet(void **state) {
+static void test_counts_doubtful_and_quiet_queues(void **state) {
     struct queue *a = open_doubtful(1), *sure = open_doubtful(2), *busy = open_doubtful(3);
 
     (void)state;
@@ -139,7 +139,7 @@ static void test_counts_what_is_doubtful_and_quiet(void **state) {
 }
 
 /* A queue with jobs of which nothing is known is looked at from its beginning. */
-static void test_jobs_that_nobody_knew(void **state) {
+static void test_unknown_jobs(void **state) {
     struct queue *q = open_doubtful(1);
 
     (void)state;
@@ -219,7 +219,7 @@ static void test_counters_of_jobs_ever(void **state) {
     assert_int_equal(q->counters.jobs_out, 30);
 }
 
-static void test_dropped_meanwhile(void **state) {
+static void test_dropped_in_between(void **state) {
     struct queue *q = open_doubtful(1);
 
     (void)state;
@@ -304,13 +304,13 @@ static void test_all_get_their_turn(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_counts_what_is_doubtful_and_quiet),
+        TEST(test_counts_doubtful_and_quiet_queues),
         TEST(test_jobs_of_another_conn),
-        TEST(test_jobs_that_nobody_knew),
+        TEST(test_unknown_jobs),
         TEST(test_an_empty_queue_is_not_walked),
         TEST(test_not_quiet_after_all),
         TEST(test_counters_of_jobs_ever),
-        TEST(test_dropped_meanwhile),
+        TEST(test_dropped_in_between),
         TEST(test_wrong_rows),
         TEST(test_failed),
         TEST(test_one_at_a_time),

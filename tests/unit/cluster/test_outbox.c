@@ -85,7 +85,7 @@ static void test_alone(void **state) {
 }
 
 /* The first other server is told the counters of the time before. */
-static void test_first_company(void **state) {
+static void test_first_other_server(void **state) {
     struct queue *a = open_queue(7);
 
     (void)state;
@@ -220,7 +220,7 @@ static void test_all_of_them_are_said(void **state) {
     assert_int_equal(strlen(take(sizeof told)), 52);
 }
 
-static void test_company_has_gone(void **state) {
+static void test_dropped_without_other_servers(void **state) {
     struct queue *q = open_queue(7);
 
     (void)state;
@@ -365,7 +365,7 @@ static void test_the_longest_numbers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_alone),
-        TEST(test_first_company),
+        TEST(test_first_other_server),
         TEST(test_shares_are_told_once),
         TEST(test_without_a_row),
         TEST(test_jobs),
@@ -375,7 +375,7 @@ int main(void) {
         TEST(test_said_once_and_first),
         TEST(test_said_while_alone),
         TEST(test_all_of_them_are_said),
-        TEST(test_company_has_gone),
+        TEST(test_dropped_without_other_servers),
         TEST(test_dropped),
         TEST(test_tell_all),
         TEST(test_there_is_nothing_to_tell),

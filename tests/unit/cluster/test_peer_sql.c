@@ -55,7 +55,7 @@ static void test_an_old_message_counts_nothing(void **state) {
 }
 
 /* Only one server counts a change by SQL: the lowest number that lives. */
-static void test_the_heir_counts(void **state) {
+static void test_the_inheriting_server_counts(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
@@ -94,7 +94,7 @@ static void test_each_message_counts_once(void **state) {
     assert_true(q->counters.suspect);
 }
 
-static void test_what_was_counted_when_counters_were_read(void **state) {
+static void test_counted_with_loaded_counters(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
@@ -145,7 +145,7 @@ static void test_a_new_queue_waits_for_its_row(void **state) {
 }
 
 /* A message of a server about itself has no effect if it comes from SQL. */
-static void test_words_of_servers(void **state) {
+static void test_messages_of_servers(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
@@ -180,7 +180,7 @@ static void test_the_highest_number(void **state) {
     assert_int_equal(q->counters.len, 2);
 }
 
-static void test_nobody_else_is_believed(void **state) {
+static void test_other_senders_are_ignored(void **state) {
     struct queue *q = sure("q7");
 
     (void)state;
@@ -201,15 +201,15 @@ static int load_and_start(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_counts_as_this_servers_doing),
-        TEST(test_the_heir_counts),
+        TEST(test_the_inheriting_server_counts),
         TEST(test_each_message_counts_once),
         TEST(test_an_old_message_counts_nothing),
-        TEST(test_what_was_counted_when_counters_were_read),
+        TEST(test_counted_with_loaded_counters),
         TEST(test_ready_jobs_and_leases),
         TEST(test_jobs_that_were_not_told),
         TEST(test_a_new_queue_waits_for_its_row),
-        TEST(test_words_of_servers),
-        TEST(test_nobody_else_is_believed),
+        TEST(test_messages_of_servers),
+        TEST(test_other_senders_are_ignored),
         TEST(test_the_time_is_told),
         TEST(test_the_highest_number),
     };

@@ -30,7 +30,7 @@ static void test_takes_no_part_before_it_has_loaded(void **state) {
 
 /* ---- valid messages ---- */
 
-static void test_the_head_of_what_is_told(void **state) {
+static void test_the_head_of_a_message(void **state) {
     unsigned format, number, waiting;
     unsigned long long seal, my_run, first, second;
     int end = 0;
@@ -265,7 +265,7 @@ static PGresult *lease_row(int64_t id, int64_t until, int16_t owner) {
     return res;
 }
 
-static void test_the_heir_looks_after_its_leases(void **state) {
+static void test_the_inheriting_server_ends_leases(void **state) {
     const struct fake_statement *st;
     PGresult *rows[DB_MAX_STATEMENTS] = { NULL };
     struct lease_end end;
@@ -304,7 +304,7 @@ static void test_a_lease_that_is_known_is_not_inherited(void **state) {
     assert_int_equal(end.owner, 0);
 }
 
-static void test_who_is_not_the_heir_leaves_that_to_it(void **state) {
+static void test_only_the_inheriting_server_ends_leases(void **state) {
     uint16_t dead = other;
 
     (void)state;
@@ -549,7 +549,7 @@ static void test_signs_off_itself(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_takes_no_part_before_it_has_loaded),
-        TEST(test_the_head_of_what_is_told),
+        TEST(test_the_head_of_a_message),
         TEST(test_tells_that_clients_wait),
         TEST(test_the_time_is_told),
         TEST(test_strangers_are_not_believed),
@@ -562,9 +562,9 @@ int main(void) {
         TEST(test_is_asked_to_tell_all),
         TEST(test_is_silent),
         TEST(test_is_not_heard),
-        TEST(test_the_heir_looks_after_its_leases),
+        TEST(test_the_inheriting_server_ends_leases),
         TEST(test_a_lease_that_is_known_is_not_inherited),
-        TEST(test_who_is_not_the_heir_leaves_that_to_it),
+        TEST(test_only_the_inheriting_server_ends_leases),
         TEST(test_signs_off),
         TEST(test_starts_again),
         TEST(test_dies_and_starts_again),

@@ -224,7 +224,7 @@ static void test_begins_anew(void **state) {
     assert_heard("b=1 ");
 }
 
-static void test_what_others_notify(void **state) {
+static void test_notifications_of_others(void **state) {
     char forged[NOTIFY_TEXT_MAX];
 
     (void)state;
@@ -244,7 +244,7 @@ static void test_what_others_notify(void **state) {
     assert_heard("");
 }
 
-static void test_nobody_to_tell(void **state) {
+static void test_no_server_to_tell(void **state) {
     uint64_t dropped = stats.pubsub_dropped;
 
     (void)state;
@@ -279,8 +279,8 @@ int main(void) {
         cmocka_unit_test_setup(test_not_twice_and_not_from_ourselves, start),
         cmocka_unit_test_setup(test_old_parts, start),
         cmocka_unit_test_setup(test_begins_anew, start),
-        cmocka_unit_test_setup(test_what_others_notify, start),
-        cmocka_unit_test_setup(test_nobody_to_tell, start),
+        cmocka_unit_test_setup(test_notifications_of_others, start),
+        cmocka_unit_test_setup(test_no_server_to_tell, start),
         cmocka_unit_test_setup(test_too_much, start),
     };
 

@@ -119,7 +119,7 @@ static void test_tokens_are_sent(void **state) {
     assert_string_equal(reply, ":1\r\n");
 }
 
-static void test_what_is_replied(void **state) {
+static void test_replies(void **state) {
     static const char *const cases[][2] = {
         { "ggg", ":3" }, { "gsg", ":2" },     { "s-g", ":1" },
         { "---", ":0" }, { "-s-", "-STALE" }, { "sss", "-STALE" },
@@ -162,7 +162,7 @@ static void test_lost_and_stale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_without_tokens_as_ever), TEST(test_tokens_are_sent), TEST(test_what_is_replied),
+        TEST(test_without_tokens_as_ever), TEST(test_tokens_are_sent), TEST(test_replies),
         TEST(test_lost_after_its_commit),  TEST(test_lost_and_stale),
     };
 

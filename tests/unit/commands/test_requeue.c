@@ -223,7 +223,7 @@ static void test_a_stray_lease_after_another(void **state) {
     expect_stray_end(true);
 }
 
-static void test_what_was_queued_is_not_counted_twice(void **state) {
+static void test_queued_jobs_are_not_counted_twice(void **state) {
     struct queue *q = queue_named("q1");
 
     (void)state;
@@ -248,7 +248,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_sent_again_with_its_times),    TEST(test_lost_again_and_failed),
         TEST(test_failed_and_then_lost),         TEST(test_a_stray_lease),
-        TEST(test_a_lease_that_ended_is_no_hit), TEST(test_what_was_queued_is_not_counted_twice),
+        TEST(test_a_lease_that_ended_is_no_hit), TEST(test_queued_jobs_are_not_counted_twice),
         TEST(test_a_stray_lease_after_another),
     };
 

@@ -125,7 +125,7 @@ static void test_places_from_both_ends(void **state) {
     assert_replied("+OK");
 }
 
-static void test_what_is_short_enough_is_not_looked_at(void **state) {
+static void test_short_lists_are_not_trimmed(void **state) {
     (void)state;
     command(&ltrim, "0", "19");
     command(&ltrim, "-20", "-1");
@@ -140,7 +140,7 @@ static void test_what_is_short_enough_is_not_looked_at(void **state) {
     assert_replied("+OK");
 }
 
-static void test_one_for_all_who_want_the_same(void **state) {
+static void test_commands_share_a_statement(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++)
         command(&ltrim, "0", "9");
@@ -160,7 +160,7 @@ static void test_one_for_all_who_want_the_same(void **state) {
     assert_replied("+OK");
 }
 
-static void test_all_who_joined_are_told_of_an_error(void **state) {
+static void test_all_joined_clients_get_the_error(void **state) {
     (void)state;
     command(&ltrim, "0", "9");
     command(&ltrim, "0", "9");
@@ -200,7 +200,7 @@ static void test_the_frontier_moves(void **state) {
     assert_replied("+OK");
 }
 
-static void test_one_that_was_taken_is_set_again(void **state) {
+static void test_a_taken_element_is_set_again(void **state) {
     PGresult *res = fake_rows(3);
 
     (void)state;
@@ -248,7 +248,7 @@ static void test_so_many_go_is_not(void **state) {
     assert_replied("+OK");
 }
 
-static void test_removed_and_nobody_knows_how_many(void **state) {
+static void test_removed_with_an_unknown_count(void **state) {
     (void)state;
     command(&lrem, "1", "x");
     batch_flush();
@@ -273,7 +273,7 @@ static void test_set_once(void **state) {
 }
 
 /* The database does not say. */
-static void test_nobody_knows(void **state) {
+static void test_unknown_result(void **state) {
     (void)state;
     command(&ltrim, "1", "-1");
     batch_flush();
@@ -289,16 +289,16 @@ static void test_nobody_knows(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_places_from_both_ends),
-        TEST(test_what_is_short_enough_is_not_looked_at),
-        TEST(test_one_for_all_who_want_the_same),
-        TEST(test_all_who_joined_are_told_of_an_error),
+        TEST(test_short_lists_are_not_trimmed),
+        TEST(test_commands_share_a_statement),
+        TEST(test_all_joined_clients_get_the_error),
         TEST(test_the_frontier_moves),
-        TEST(test_one_that_was_taken_is_set_again),
+        TEST(test_a_taken_element_is_set_again),
         TEST(test_so_many_stay_is_said_again),
         TEST(test_so_many_go_is_not),
-        TEST(test_removed_and_nobody_knows_how_many),
+        TEST(test_removed_with_an_unknown_count),
         TEST(test_set_once),
-        TEST(test_nobody_knows),
+        TEST(test_unknown_result),
     };
 
     return cmocka_run_group_tests_name("trim", tests, group_start, fake_batch_stop);

@@ -156,7 +156,7 @@ static void test_all_is_gone(void **state) {
 }
 
 /* In between the queue is told of a job before the page. Claims search there. */
-static void test_what_came_back_meanwhile(void **state) {
+static void test_a_return_in_between(void **state) {
     struct queue *q = queue_named("q1");
 
     (void)state;
@@ -239,7 +239,7 @@ static void commit_renamed(int32_t from, int32_t to) {
 }
 
 /* The moved job is older than the jobs that have passed in the other queue. */
-static void test_what_comes_is_looked_for(void **state) {
+static void test_claims_search_for_moved_jobs(void **state) {
     struct queue *from = queue_named("q1"), *to = queue_named("q2");
 
     (void)state;
@@ -309,12 +309,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_pages_end_where_the_list_did),
         TEST(test_all_is_gone),
-        TEST(test_what_came_back_meanwhile),
+        TEST(test_a_return_in_between),
         TEST(test_several_keys),
         TEST(test_del_is_said_again),
         TEST(test_an_end),
         TEST(test_for_ever),
-        TEST(test_what_comes_is_looked_for),
+        TEST(test_claims_search_for_moved_jobs),
         TEST(test_other_fronts_turn_it_round),
         TEST(test_renamed_once),
     };

@@ -22,7 +22,7 @@ static struct fake_job *insert_elsewhere(const char *queue, int16_t rank) {
 }
 
 /* The returned job is behind the urgent job, although the server knows its key. */
-static void test_returned_behind_what_is_urgent(void **state) {
+static void test_returned_behind_an_urgent_job(void **state) {
     (void)state;
     insert_landed("q1", 0);
     ask_for(1, "q1", 1);
@@ -144,7 +144,7 @@ static void test_a_claim_in_vain_keeps_the_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_returned_behind_what_is_urgent),
+        TEST(test_returned_behind_an_urgent_job),
         TEST(test_returned_behind_the_frontier_and_alone),
         TEST(test_added_over_another_conn_during_a_walk),
         TEST(test_added_over_another_conn_during_a_short_walk),

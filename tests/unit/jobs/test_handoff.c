@@ -196,7 +196,7 @@ static void test_not_past_a_ready_job(void **state) {
     assert_replies("add:DBERR");
 }
 
-static void test_not_past_a_job_that_nobody_was_told_of(void **state) {
+static void test_not_past_an_untold_job(void **state) {
     (void)state;
     wait_for(1, "q1");
     position_add_key(&queue_named("q1")->scan, (struct job_key){ 1, 0, 5 });
@@ -275,7 +275,7 @@ static void test_not_of_a_delayed_job(void **state) {
     getter_replies();
 }
 
-static void test_not_to_one_who_has_gone(void **state) {
+static void test_not_to_a_disconnected_client(void **state) {
     (void)state;
     wait_for(1, "q1");
     wait_for(2, "q1");
@@ -379,7 +379,7 @@ static void test_txn_is_lost(void **state) {
     assert_int_equal(queue_named("q1")->adds.accepted, 0);
 }
 
-static void test_lost_goes_while_nobody_knows(void **state) {
+static void test_lost_with_a_disconnected_client(void **state) {
     (void)state;
     wait_for(1, "q1");
     add("ADDJOB q1 a 0");
@@ -459,18 +459,18 @@ int main(void) {
         TEST(test_with_a_ttl),
         TEST(test_alike_but_for_the_owner),
         TEST(test_not_past_a_ready_job),
-        TEST(test_not_past_a_job_that_nobody_was_told_of),
+        TEST(test_not_past_an_untold_job),
         TEST(test_not_past_a_claim),
         TEST(test_not_past_a_job_under_way),
         TEST(test_not_of_a_paused_queue),
         TEST(test_not_of_a_delayed_job),
-        TEST(test_not_to_one_who_has_gone),
+        TEST(test_not_to_a_disconnected_client),
         TEST(test_goes_before_the_commit),
         TEST(test_timeout_before_the_commit),
         TEST(test_txn_fails),
         TEST(test_job_is_refused),
         TEST(test_txn_is_lost),
-        TEST(test_lost_goes_while_nobody_knows),
+        TEST(test_lost_with_a_disconnected_client),
         TEST(test_order_over_shapes),
         TEST(test_not_sent_in_time),
         TEST(test_passed_over_and_not_sent_in_time),

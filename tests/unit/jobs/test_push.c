@@ -106,7 +106,7 @@ static const struct fake_statement *sent(size_t i) {
 /* ---- a claim in the transaction of a push ---- */
 
 /* A claim that was full leaves behind that there may be more. */
-static void test_claim_of_what_is_pushed(void **state) {
+static void test_claim_of_pushed_elements(void **state) {
     (void)state;
     q->scan.may_have_more = true;
     wait_for(1, 3);
@@ -207,7 +207,7 @@ static void test_two_transactions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_claim_of_what_is_pushed, start, stop),
+        cmocka_unit_test_setup_teardown(test_claim_of_pushed_elements, start, stop),
         cmocka_unit_test_setup_teardown(test_claim_of_all_that_is_pushed, start, stop),
         cmocka_unit_test_setup_teardown(test_look_where_nothing_is_pushed, start, stop),
         cmocka_unit_test_setup_teardown(test_unblock_before_the_row, start, stop),

@@ -183,7 +183,7 @@ static void test_unknown_queues_are_looked_up(void **state) {
 }
 
 /* The same way, so that commands of one client stay in their order; but nothing is kept. */
-static void test_what_is_deleted_is_not_kept(void **state) {
+static void test_deleted_jobs_are_not_retained(void **state) {
     (void)state;
     send_acks(&del, NULL, keeping("q1", 77), UNKNOWN_QUEUE);
     assert_int_equal(sent()->stmt, SQL_RETAIN_JOBS);
@@ -219,7 +219,7 @@ static void test_the_first_try_counts(void **state) {
 }
 
 /* Others have finished them: at another server, or before. */
-static void test_what_others_did_does_not(void **state) {
+static void test_finished_by_others_does_not_count(void **state) {
     int32_t queue = keeping("q1", 77);
     PGresult *res = fake_rows(5);
     int64_t first;
@@ -274,9 +274,9 @@ int main(void) {
         TEST(test_a_retention_is_sent),
         TEST(test_a_result_is_sent),
         TEST(test_unknown_queues_are_looked_up),
-        TEST(test_what_is_deleted_is_not_kept),
+        TEST(test_deleted_jobs_are_not_retained),
         TEST(test_the_first_try_counts),
-        TEST(test_what_others_did_does_not),
+        TEST(test_finished_by_others_does_not_count),
         TEST(test_the_second_try_counts_once),
         TEST(test_a_lease_that_is_left_counts),
     };

@@ -127,7 +127,7 @@ static void test_a_plain_one(void **state) {
     land();
 }
 
-static void test_its_key_is_somebody_elses(void **state) {
+static void test_another_job_has_its_key(void **state) {
     (void)state;
     undelivered_return_unsent(client_with(true));
     assert_put_back("key");
@@ -201,7 +201,7 @@ static void test_one_of_a_group(void **state) {
         fake_commit_empty(fake_write_conn());
 }
 
-static void test_what_was_written_is_not_put_back(void **state) {
+static void test_written_jobs_are_not_put_back(void **state) {
     struct client *c = client_with(true);
 
     (void)state;
@@ -287,12 +287,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_put_back_as_it_was, start, stop),
         cmocka_unit_test_setup_teardown(test_a_plain_one, start, stop),
-        cmocka_unit_test_setup_teardown(test_its_key_is_somebody_elses, start, stop),
+        cmocka_unit_test_setup_teardown(test_another_job_has_its_key, start, stop),
         cmocka_unit_test_setup_teardown(test_refused_for_good, start, stop),
         cmocka_unit_test_setup_teardown(test_locked_for_good, start, stop),
         cmocka_unit_test_setup_teardown(test_a_lost_txn, start, stop),
         cmocka_unit_test_setup_teardown(test_one_of_a_group, start, stop),
-        cmocka_unit_test_setup_teardown(test_what_was_written_is_not_put_back, start, stop),
+        cmocka_unit_test_setup_teardown(test_written_jobs_are_not_put_back, start, stop),
         cmocka_unit_test_setup_teardown(test_a_move_lets_the_next_of_the_group_go, start, stop),
     };
 

@@ -121,7 +121,7 @@ static void test_soft_limit_for_too_long(void **state) {
 }
 
 /* After a moment below the limit, the time begins again. */
-static void test_soft_limit_begins_anew(void **state) {
+static void test_soft_limit_begins_again(void **state) {
     (void)state;
     *limit() = (struct output_limit){ .soft = 500000, .soft_seconds = 60 };
     peer_send(&p, "BIG 2000000\r\n");
@@ -410,7 +410,7 @@ int main(void) {
         TEST(test_hard_limit_of_messages),
         TEST(test_soft_limit),
         TEST(test_soft_limit_for_too_long),
-        TEST(test_soft_limit_begins_anew),
+        TEST(test_soft_limit_begins_again),
         TEST(test_output_before_the_password),
         TEST(test_query_buffer_limit),
         TEST(test_input_before_the_password),

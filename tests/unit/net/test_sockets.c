@@ -163,7 +163,7 @@ static int clients_with(rlim_t files) {
     return WEXITSTATUS(status);
 }
 
-static void test_clients_get_what_is_left(void **state) {
+static void test_clients_get_the_remaining_jobs(void **state) {
     (void)state;
     assert_int_equal(clients_with(1000), 100);
     assert_int_equal(clients_with(164), 100);
@@ -178,7 +178,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_so_many_in_a_turn, start, stop),
         cmocka_unit_test_setup_teardown(test_no_files, start, stop),
         cmocka_unit_test(test_the_last_files_are_not_for_clients),
-        cmocka_unit_test(test_clients_get_what_is_left),
+        cmocka_unit_test(test_clients_get_the_remaining_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

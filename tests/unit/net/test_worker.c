@@ -131,7 +131,7 @@ static void test_a_lease_has_the_name_of_its_time(void **state) {
 }
 
 /* The names of a disconnected client are due at once, before those of others. Nothing of the client stays. */
-static void test_of_who_has_gone(void **state) {
+static void test_of_a_disconnected_client(void **state) {
     (void)state;
     client.name = "anna";
     give(1, &other);
@@ -167,7 +167,7 @@ int main(void) {
         TEST(test_not_of_leases_that_ended),
         TEST(test_given_to_another_later),
         TEST(test_a_lease_has_the_name_of_its_time),
-        TEST(test_of_who_has_gone),
+        TEST(test_of_a_disconnected_client),
     };
 
     return cmocka_run_group_tests_name("workers", tests, NULL, NULL);

@@ -95,7 +95,7 @@ static const char *next(struct glob *g) {
 
 /* ---- names ---- */
 
-static void test_what_is_a_pattern(void **state) {
+static void test_syntax_of_patterns(void **state) {
     (void)state;
     assert_true(glob_is_pattern(SLICE("*")));
     assert_true(glob_is_pattern(SLICE("a?")));
@@ -220,7 +220,7 @@ static void test_many(void **state) {
 
 /* ---- waiting clients ---- */
 
-static void test_who_waits(void **state) {
+static void test_waiting_clients(void **state) {
     struct glob *a = pattern_use(SLICE("q*")), *b = pattern_use(SLICE("*1"));
     struct queue *q1 = ready_queue("q1"), *q2 = ready_queue("q2");
     uint32_t from = 0;
@@ -246,7 +246,7 @@ static void test_who_waits(void **state) {
 
 /* ---- patterns come and go ---- */
 
-static void test_one_for_all_who_say_it(void **state) {
+static void test_clients_share_a_pattern(void **state) {
     struct glob *g = pattern_use(SLICE("*"));
 
     (void)state;
@@ -366,18 +366,12 @@ static void test_forgotten_before_it_is_settled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_is_a_pattern),
-        TEST(test_unescape),
-        TEST(test_in_turn_however_deep),
-        TEST(test_queues_that_go_empty),
-        TEST(test_queues_come_and_go),
-        TEST(test_many),
-        TEST(test_who_waits),
-        TEST(test_one_for_all_who_say_it),
-        TEST(test_there_is_a_limit),
-        TEST(test_queues_without_jobs_cost_nothing),
-        TEST(test_settled_in_steps),
-        TEST(test_forgotten_before_it_is_settled),
+        TEST(test_syntax_of_patterns),   TEST(test_unescape),
+        TEST(test_in_turn_however_deep), TEST(test_queues_that_go_empty),
+        TEST(test_queues_come_and_go),   TEST(test_many),
+        TEST(test_waiting_clients),      TEST(test_clients_share_a_pattern),
+        TEST(test_there_is_a_limit),     TEST(test_queues_without_jobs_cost_nothing),
+        TEST(test_settled_in_steps),     TEST(test_forgotten_before_it_is_settled),
     };
 
     random_start(4711);

@@ -358,7 +358,7 @@ static void test_delivery(void **state) {
     buf_free(&getters[1].client.out);
 }
 
-static void test_delivery_to_one_that_waits(void **state) {
+static void test_delivery_to_a_waiting_client(void **state) {
     struct job job = job_of("q2", 7, "one");
 
     (void)state;
@@ -586,7 +586,7 @@ int main(void) {
         TEST(test_in_vain_and_late),
         TEST(test_places_in_order),
         TEST(test_delivery),
-        TEST(test_delivery_to_one_that_waits),
+        TEST(test_delivery_to_a_waiting_client),
         TEST(test_gone_while_waiting),
         TEST(test_gone_while_claiming),
         TEST(test_gone_is_noticed_before_a_claim),
