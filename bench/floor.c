@@ -306,7 +306,7 @@ static void connect_db(const char *conninfo) {
 static void usage(void) {
     puts("floor --conninfo TEXT [--dir DIRECTORY] [--seconds S] [--body BYTES]\n"
          "Sends the server's statements to a database with its schema, in batches of 1, 10, 100 and 1000,\n"
-         "and prints a line of JSON for each way and batch. The database must serve nobody else.");
+         "and prints a line of JSON for each way and batch. The database must have no other users.");
     exit(2);
 }
 

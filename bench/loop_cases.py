@@ -464,6 +464,6 @@ def named(*some):
     return [next(each for each in CASES if each.run is run) for run in some]
 
 
-# As many as one tenant could run beside each other, and no two that undo each other's work.
+# The commands that a tenant could run at the same time. No command undoes another.
 AT_ONCE = named(exec_many, pipeline, pings, subscribe_many, unsubscribe_all, list_channels, get_nohang, get_waiting,
                 keys, whole_server, monitors, publish, non_readers, large_pushes, delete_many, floods)

@@ -14,7 +14,7 @@ ODD_QUEUE = "soak-odds"
 DYING_QUEUE = "soak-dying"
 FIXED = ["--producers", "16", "--consumers", "64"]
 ODD_SECONDS = 0.1
-# Added in each round: ordinary, delayed, with a TTL of its own, and two that nobody will fetch in time.
+# The jobs of a round: an ordinary one, a delayed one, one with a TTL, and two that no client fetches in time.
 ODD_JOBS = ((ODD_QUEUE, "RETRY", "60"), (ODD_QUEUE, "DELAY", "1", "RETRY", "60"),
             (ODD_QUEUE, "TTL", "600", "RETRY", "60"), (DYING_QUEUE, "TTL", "2"), (DYING_QUEUE, "DELAY", "1", "TTL", "3"))
 

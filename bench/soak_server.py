@@ -14,7 +14,7 @@ READY_SECONDS = 60
 STATEMENT_SECONDS = 900
 END = "soak-end-of-result"
 
-SETTINGS = """# Of bench/soak: what the obstacles need, and figures of each statement.
+SETTINGS = """# Written by bench/soak: settings for the obstacles, and figures of each statement.
 shared_preload_libraries = 'pg_stat_statements'
 pg_stat_statements.max = 500
 wal_level = logical

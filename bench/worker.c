@@ -161,7 +161,7 @@ static void add_reply(struct conn *c, const char *reply) {
     if (kind == ADD_NOT_A_REPLY)
         return;
     if (c->txn_count == 0)
-        die("a reply that nobody asked for: %.*s", (int)line_length(reply), reply);
+        die("a reply without a command: %.*s", (int)line_length(reply), reply);
     struct txn txn = take_txn(c);
     if (kind == ADD_FAILED) {
         give_up_add(c, txn.seq);
@@ -288,7 +288,7 @@ static void ack_reply(struct conn *c, const char *reply) {
 
 static void get_reply(struct conn *c, const char *reply) {
     if (c->get_due == 0)
-        die("a reply that nobody asked for: %.*s", (int)line_length(reply), reply);
+        die("a reply without a command: %.*s", (int)line_length(reply), reply);
     if (run.target->is_error(reply))
         got_error(c, "a get", reply);
     else

@@ -10,13 +10,13 @@ from lib.shapes import OVERHEAD, STRICT, Step
 from lib.starters import start_fresh
 
 QUEUE = "beside"
-# Jobs that stay in that queue, and cycles a second of the client that uses it: add a job, take one, acknowledge it.
+# Jobs that stay in that queue, and cycles a second of the client that uses it: add a job, take a job, acknowledge it.
 STANDING = 1000
 PACE = 10
 SCHEDULES = 20
 PLAIN, AGAIN = "nothing", "nothing, again"
 
-# before and after: commands around a measurement; options: of the n-th ADDJOB; source: what GETJOB asks for.
+# before and after: commands around a measurement; options: of the n-th ADDJOB; source: the arguments of GETJOB.
 Use = namedtuple("Use", "before after options source", defaults=((), (), lambda n: (), QUEUE))
 
 USES = {

@@ -198,7 +198,7 @@ def snapshot(results):
         yield at_least(f"(h) {title}, held against none", better(median(held), median(free)), 0.95)
 
 
-# What the others of (j) are compared with.
+# The base of the comparisons of (j).
 ALONE = ("j", PLAIN, OURS)
 
 

@@ -28,12 +28,12 @@ TITLES = {
     "floor": "floor",
 }
 BODIES = {"100 B": 100, "4 KB": 4 << 10, "100 KB": 100 << 10, "1 MB": 1 << 20}
-# Libraries whose adds are single calls, as those of the strict clients.
+# Libraries with single calls for adds, as strict clients have them.
 ONE_BY_ONE = "one job a call"
 FILL = {"producers": 8, "pipeline": 64, "fill": True}
 DRAIN = {"consumers": 8, "count": 32, "overlap": True, "drain": True}
 
-# shape and variant name what is measured; run() yields (variant, figures).
+# shape and variant are the name of a measurement; run() yields (variant, figures).
 Step = namedtuple("Step", "shape target round seconds run")
 
 

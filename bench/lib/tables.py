@@ -229,7 +229,7 @@ def servers(bench):
     return table(["server", "version", "settings"], lines, 3)
 
 
-# shape, what its title says besides, the table
+# shape, addition to its title, the table
 OTHER_TABLES = (
     ("floor", ": the statements without a server; jobs/s, medians and ranges", floor),
     ("d", "", depth),
@@ -242,7 +242,7 @@ OTHER_TABLES = (
 )
 
 
-# What is measured in every round, and the variant that is counted.
+# The measurements of every round, and the variant that counts.
 ROUNDS = (("a", ""), ("b", ""), ("c", ""), ("own", ""), ("e", ""), ("floor", "commit"))
 
 

@@ -120,7 +120,7 @@ class SqlTarget:
         cpu = cpu_below(self.cluster.dir)
         runs, tps = self.pgbench(max(1, round(seconds)))
         spent = cpu_below(self.cluster.dir) - cpu
-        # Sessions report what they did when they end, which may be a moment later.
+        # Sessions report their figures when they end, which may be a moment later.
         wait_until(lambda: self.counts()[0] - before[0] >= runs, "all inserts of pgbench are counted", 20)
         added, claimed, removed, left = (now - then for now, then in zip(self.counts(), before))
         if added != runs or claimed != removed or left != added - removed:

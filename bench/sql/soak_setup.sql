@@ -1,4 +1,4 @@
--- What stands in a vacuum's way, made before the run of bench/soak: slots nobody reads, a table whose vacuum
+-- Obstacles for a vacuum, made before the run of bench/soak: unused slots, a table whose vacuum
 -- takes hours, and a prepared transaction.
 select slot_name
 from pg_create_logical_replication_slot('soak_logical', 'pgoutput');

@@ -1,4 +1,4 @@
--- What the server's statements have cost since the last reset. Their first line tells them apart.
+-- The costs of the server's statements since the last reset. Their first line tells them apart.
 -- returns: first line, calls, rows, blocks touched, milliseconds, the slowest's milliseconds, bytes of WAL
 select
     split_part(s.query, E'\n', 1), sum(s.calls), sum(s.rows), sum(s.shared_blks_hit + s.shared_blks_read),

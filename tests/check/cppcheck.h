@@ -1,3 +1,3 @@
-/* What cppcheck does not know by itself; it does not read system headers. */
+/* Facts for cppcheck, which does not read system headers. */
 #define _Noreturn __attribute__((noreturn))
 #define HASH_ITER(hh, head, el, tmp) for ((el) = (head), (tmp) = NULL; (el); (el) = (tmp))

@@ -13,11 +13,11 @@ import keys
 from faults import SERVER
 
 S = 1000000
-# Between two replies that the server wrote one after the other, as the clients see it.
+# The largest delay, in the clients' view, between two replies that the server wrote in a row.
 JITTER = S // 2
 # Clocks are read at different moments.
 EPSILON = S // 20
-# After a fault: reconnecting with back-off, recovery, what had gathered.
+# The time after a fault for reconnecting with back-off, recovery, and the waiting jobs.
 AFTERMATH = 4 * S
 # I14: the first success after the end of a fault, and answers beyond their time limit.
 FIRST_SUCCESS = 5 * S
@@ -33,7 +33,7 @@ class Verdict:
         self.wrong = []  # (invariant, text)
         self.counts = collections.Counter()
         self.longest_stall = 0
-        self.stall_of_others = 0  # while only one of several servers suffered
+        self.stall_of_others = 0  # while a fault hit a single one of several servers
         self.by_invariant = collections.Counter()
 
     def add(self, invariant, text):
@@ -81,7 +81,7 @@ class Checker:
                    (server is None or f["server"] in (None, server)) and
                    (not excuses or set(excuses) & set(f["excuses"])) for f in self.faults)
 
-    # ---- I12: what is one transaction is done, or not, as one ----
+    # ---- I12: a transaction is done as a whole, or not at all ----
 
     def check_transactions(self):
         for ack, add in self.history.transactions:
@@ -105,7 +105,7 @@ class Checker:
             return
         self.wrong("I12", "the job was acknowledged, and the other one never came", job, [ack, add])
 
-    # ---- I2, I3: nothing comes that was not added, and each comes under one ID ----
+    # ---- I2, I3: each delivered job was added, and has a single ID ----
 
     def check_bodies(self):
         for delivery in self.history.strangers:
@@ -126,7 +126,7 @@ class Checker:
             if any(self.history.by_id[job_id] is not job for job_id in job.ids):
                 self.wrong("I3", "an ID of two jobs", job)
 
-    # ---- I1: what was confirmed is delivered until it is acknowledged ----
+    # ---- I1: a confirmed job is delivered until it is acknowledged ----
 
     def check_loss(self):
         for job in self.jobs:
@@ -244,7 +244,7 @@ class Checker:
         """WORKING and DEQUEUE begin the retry time anew."""
         if op.kind != "o" or op.count() == 0:
             return
-        # Of two that were answered one after the other, the later was done later.
+        # Of two commands with replies in a row, the later command was executed later.
         after = [d for d in job.deliveries if d.op.end > op.end + JITTER * self.slow and
                  (d.op.begin > op.end or not self.stood_still(d))]
         if not after or self.requeued(job, op.begin, after[0].op.end):
@@ -270,14 +270,14 @@ class Checker:
             if late:
                 self.wrong("I7", "delivered after its TTL was over", job)
 
-    # ---- I8: order, where one adds and one takes ----
+    # ---- I8: the order of a queue with one producer and one consumer ----
 
     def check_order(self):
         taken = [(job.token, job.deliveries[0].op) for job in self.jobs if job.queue == ORDERED and job.deliveries]
         inversions, came = 0, FOREVER
         for _, op in sorted(taken, key=lambda pair: pair[0], reverse=True):
-            # In the end all connections take what is left, and see replies of one moment in any order. But a job
-            # that was asked for when a younger one had come was passed over, then as before.
+            # In the end all connections take the remaining jobs, and see replies of a moment in any order. But a job
+            # requested after a younger job had come was passed by.
             inversions += op.begin > came
             came = min(came, op.end)
         self.verdict.counts["inversions"] += inversions
@@ -295,7 +295,7 @@ class Checker:
         for job in self.jobs:
             nacks = [op for op in job.requeues if op.verb == "n"]
             for returns, d in enumerate(job.deliveries):
-                # One that died is a new job, which knows nothing of the end of its last lease.
+                # A dead letter is a new job, without the end of its last lease.
                 if d.nacks is not None and d.queue == job.queue:
                     self.check_counter(job, nacks, returns, d)
 

@@ -203,7 +203,7 @@ class Server:
         os.makedirs(self.dir, exist_ok=True)
         os.chmod(self.dir, 0o755)
         self.log = os.path.join(base, self.name + ".log")
-        self.gone = False  # killed, and nobody starts it again
+        self.gone = False  # killed, and not started again
         self.port = free_port()
         self.database = database
         self.env = dict(os.environ)

@@ -12,10 +12,10 @@ from requirements import Session
 from proxy import TO_DATABASE, TO_SERVER, Trap
 from environment import Failure, now_us, send_signal, until
 
-# What a fault may excuse: the server was gone or stood still, the database was.
+# The kinds of excuses of a fault: the server or the database was gone or stood still.
 SERVER, DATABASE, FROZEN, CLOCK = "server", "database", "frozen", "clock"
 
-# Until a deaf connection has been given up, and another one carries transactions.
+# The time until the server has given up a deaf connection, and uses another.
 NOTICED_S = 15
 
 FAULTS = {}
@@ -39,7 +39,7 @@ class FaultInjector:
 
     def __init__(self, environment, say):
         self.environment, self.say = environment, say
-        self.record = []  # {name, args, begin, end, excuses, server: the only one it strikes, or None}
+        self.record = []  # {name, args, begin, end, excuses, server: the only server with the fault, or None}
 
     def run(self, schedule):
         for i, (peace, name, args) in enumerate(schedule):
@@ -277,7 +277,7 @@ def cancel_for(environment, seconds):
         time.sleep(0.02)
 
 
-# ---- the way between Postgres and one server ----
+# ---- the connections between Postgres and a server ----
 
 @fault(DATABASE)
 def cut(environment, server, direction, number, kind=None, partial=False, wait=2.0):

@@ -20,7 +20,7 @@ def ended_at(job):
     return min((op.begin for op in job.acks if op.kind != "f"), default=FOREVER)
 
 
-# ---- I8: within a group one after the other, the older first ----
+# ---- I8: jobs of a group run in order, one at a time ----
 
 def check_groups(checker):
     groups = {}
@@ -34,7 +34,7 @@ def check_groups(checker):
 
 def check_group(checker, jobs):
     """Once a job is there, none that was added after it comes before it has gone."""
-    # Those that are known to be there, by when that was; and of each beginning the one that went last.
+    # The jobs that are known to exist, by their time; and for each beginning the job that ended last.
     there = sorted((job for job in jobs if job.op.kind == "o"), key=lambda job: job.op.end)
     at, last = 0, None
     for job in sorted(jobs, key=lambda job: job.op.begin):
@@ -113,7 +113,7 @@ def check_death(checker, job, row_id):
         checker.wrong("I15", "among the dead, and not in its DEADQUEUE", job)
 
 
-# ---- I16: what is done is kept for as long as retention says ----
+# ---- I16: finished jobs are kept for their retention ----
 
 def check_kept(checker):
     for job in checker.jobs:

@@ -7,7 +7,7 @@ FOREVER = 1 << 62
 
 WORDS = {"k": "ACKJOB", "f": "FASTACK", "d": "DELJOB", "n": "NACK", "e": "ENQUEUE", "w": "WORKING", "x": "DEQUEUE",
          "a": "ADDJOB", "g": "GETJOB"}
-# Queues of one purpose, behind the six ordinary ones: workload.h.
+# Queues of a single purpose, after the six ordinary queues: workload.h.
 ORDERED, FULL, KEYS, POISON, GROUPS, LIMITED, DEADQUEUE, KEPT = range(6, 14)
 ACKS, REQUEUES, POSTPONES = "kfd", "ne", "wx"
 
@@ -86,7 +86,7 @@ class Job:
 class History:
     def __init__(self, path):
         self.ops = {}
-        self.servers = {}      # by connection: the number of the one it was made to
+        self.servers = {}      # by connection: the number of its server
         self.jobs = {}         # by token
         self.strangers = []    # deliveries of bodies that no client made
         self.transactions = [] # pairs of Ops: an ACKJOB, and the ADDJOB that was to be done with it or not at all

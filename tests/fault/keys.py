@@ -14,7 +14,7 @@ class Life:
         acks = [op for op in job.acks if op.kind != "f"]
         self.job = job
         self.seen = min((op.end for op in [*job.told, *(d.op for d in job.deliveries)]), default=FOREVER)
-        self.kept = min((op.begin for op in acks), default=FOREVER)  # nobody can have removed it before
+        self.kept = min((op.begin for op in acks), default=FOREVER)  # no client can have removed it before
         self.gone = min((op.end for op in acks if op.kind == "o"), default=FOREVER)
         self.added = job.op.begin  # or later
 
@@ -31,7 +31,7 @@ def lives(jobs):
 def check(checker):
     for known in checker.lives.values():
         known.sort(key=lambda life: life.seen)
-        last = None  # of those before, the one that is surely there the longest
+        last = None  # of the jobs before, the job that surely exists the longest
         for life in known:
             check_two(checker, last, life)
             check_time(checker, life, known)

@@ -57,7 +57,7 @@ class Proxy:
         self.selector = selectors.DefaultSelector()
         self.lock = threading.RLock()
         self.traps, self.streams = [], []
-        self.half_open = []  # one side has closed, the other shall not know
+        self.half_open = []  # a side has closed, and the other side gets no FIN
         self.hold_kind, self.holding = None, threading.Event()
         self.swallowing = False
         self.messages, self.cuts, self.connections = 0, 0, 0
@@ -71,7 +71,7 @@ class Proxy:
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
-    # ---- what a fault may ask for ----
+    # ---- actions for faults ----
 
     def arm(self, trap):
         with self.lock:

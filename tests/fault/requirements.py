@@ -207,7 +207,7 @@ class Pair:
         self.run("touch", os.path.join(target, "standby.signal"))
         with open(os.path.join(target, "postgresql.user.conf"), "a") as f:
             f.write(f"primary_conninfo = 'host={self.first.dir} user=pgdisque application_name={self.NAME}'\n")
-        # Nobody stands by it when it is promoted; and the socket lies in the directory that was copied.
+        # The promoted standby has no standby of its own. The socket lies in the copied directory.
         for name in ("postgresql.auto.conf", ".s.PGSQL.5432.lock"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(target, name))

@@ -15,7 +15,7 @@ from environment import SLOW, Clients, Failure, Postgres, Server, children, now_
 SETTLE_S = 20
 STOP_LIMIT_S = 5
 RSS_LIMIT_MB = 200
-# What a server may add to a full queue before it hears that it is full.
+# The number of jobs that a server may add to a full queue before it is told.
 LATE_MOST = 5
 
 
@@ -25,7 +25,7 @@ class Environment:
     def __init__(self, base, scenario):
         self.base, self.scenario = base, scenario
         self.postgres = self.pair = self.disk = self.network = self.sync = None
-        self.servers, self.proxies = [], []  # a proxy stands before one server
+        self.servers, self.proxies = [], []  # each server has a proxy
         self.snapshot = None  # a session that keeps vacuum from its work
         self.clocks = {}
         self.slowest_stop = 0.0
@@ -58,7 +58,7 @@ class Environment:
         until(self.are_acquainted, 60, "the servers know each other")
         self.set_up_queues()
 
-    # What QCONFIG says of the queues LIMITED and KEPT of workload.h.
+    # The QCONFIG settings of the queues LIMITED and KEPT of workload.h.
     SETTINGS = ((b"q11", "max-active", features.MAX_ACTIVE), (b"q\xff\xfe13", "retention", features.RETENTION))
 
     def set_up_queues(self):
@@ -241,7 +241,7 @@ class ScenarioRun:
         except Failure as e:
             self.verdict.add("I14", str(e))
 
-    # ---- what is compared with the tables ----
+    # ---- comparisons with the tables ----
 
     READY = ("select q.name, count(j.id) from pgdisque.queue q left join pgdisque.job j on j.queue_id = q.id"
              " and j.ready_at <= clock_timestamp() and j.expires_at > clock_timestamp()"

@@ -87,7 +87,7 @@ def given_up(seed, scale):
                      (rng.uniform(0.3, 0.8), "lose_server", {"server": 0})]
 
 
-# What befalls one server of several.
+# Faults of a single server among several.
 ONE_SERVER = ("kill_server", "freeze_server_long", "freeze_server", "restart_server", "cut")
 
 

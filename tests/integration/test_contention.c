@@ -23,7 +23,7 @@ static const struct line {
     { "dequeue", "DEQUEUE %s" },
     { "working", "WORKING %s" },
     { "workers", "WORKERS held" },
-    { "release", "RELEASE WORKER nobody" },
+    { "release", "RELEASE WORKER missing" },
     { "show", "SHOW %s" },
     { "waitjob", "WAITJOB %s TIMEOUT 1" },
     { "loadjob", "LOADJOB x" },

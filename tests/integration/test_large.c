@@ -206,7 +206,7 @@ static void test_session_that_ends(void **state) {
 }
 
 /* All jobs are removed behind the large request: nothing is counted that has gone. */
-static void test_flushed_meanwhile(void **state) {
+static void test_flushed_in_between(void **state) {
     redisContext *c = client_open(), *other = client_open();
 
     (void)state;
@@ -305,7 +305,7 @@ int main(void) {
         GATED(test_order_of_a_client),
         GATED(test_waiting_clients),
         GATED(test_session_that_ends),
-        GATED(test_flushed_meanwhile),
+        GATED(test_flushed_in_between),
         cmocka_unit_test(test_many_statements),
         GATED(test_session_that_ends_between_statements),
     };

@@ -39,7 +39,7 @@ static const char *const texts[] = {
     "q3",
     "list1",
     "list2",
-    "nobody:1",
+    "tenant:1",
     "",
     "*",
     "q*",

@@ -65,7 +65,7 @@ static void check_delays_survive(void) {
 /* The server that wakes the job counts it, once. */
 static void check_delay_ends_between_servers(void) {
     redisContext *c = client_open();
-    const char *q = forever(name("meanwhile"));
+    const char *q = forever(name("between"));
 
     add_job(c, q, "a", "DELAY 3");
     redisFree(c);

@@ -9,7 +9,7 @@
 
 /* The users: without a login; with %R~shop:*; with %W~shop:*; with other queues; with all rights. */
 #define USERS(X)        \
-    X(NOBODY, "")       \
+    X(STRANGER, "")     \
     X(READER, "reader") \
     X(WRITER, "writer") \
     X(OTHER, "other")   \
@@ -172,7 +172,7 @@ static const char *gone_id;
 static redisContext *log_in(int user) {
     redisContext *c = client_open();
 
-    if (user != NOBODY)
+    if (user != STRANGER)
         expect(c, "+OK", "AUTH %s secret", user_names[user]);
     return c;
 }
@@ -292,7 +292,7 @@ static void test_every_subcommand(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof subs / sizeof *subs; i++) {
         const char *call = text_of("%s %s", subs[i].command, subs[i].name);
-        char *reply = reply_as(READER, call), *unknown = reply_as(NOBODY, call);
+        char *reply = reply_as(READER, call), *unknown = reply_as(STRANGER, call);
 
         if (starts_with(reply, "-NOPERM") != ((subs[i].flags & CMD_ADMIN) != 0) ||
             !starts_with(unknown, "-NOAUTH"))

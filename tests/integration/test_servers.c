@@ -407,7 +407,7 @@ static const char *sessions_at(int n, const char *work) {
     return text_of("from pg_stat_activity where application_name = 'pgdisque %.8s %s'", node_id(at[n]), work);
 }
 
-/* Saved counters of a server come late, while another server counts the queue anew. */
+/* Saved counters of a server come late, while another server counts the queue again. */
 static void test_counters_that_are_saved_late(void **state) {
     pid_t reader = (pid_t)postgres_number(server.database, text_of("select pid %s", sessions_at(C, "read")));
 

@@ -20,7 +20,7 @@ static struct {
     struct server server;
     int port;
     redisContext *plain;
-    SSL_CTX *alice, *nobody, *stranger, *expired;
+    SSL_CTX *alice, *anonymous, *stranger, *expired;
 } tls;
 
 static const char *number_text(long long n) {
@@ -48,7 +48,7 @@ static int start(void **state) {
                                         certificate_path("ca", "crt"), NULL });
     tls.plain = client_open_on(&tls.server);
     tls.alice = tls_peer_context("ca", "alice");
-    tls.nobody = tls_peer_context("ca", NULL);
+    tls.anonymous = tls_peer_context("ca", NULL);
     tls.stranger = tls_peer_context("ca", "stranger");
     tls.expired = tls_peer_context("ca", "expired");
     return 0;
@@ -58,7 +58,7 @@ static int stop(void **state) {
     (void)state;
     redisFree(tls.plain);
     SSL_CTX_free(tls.alice);
-    SSL_CTX_free(tls.nobody);
+    SSL_CTX_free(tls.anonymous);
     SSL_CTX_free(tls.stranger);
     SSL_CTX_free(tls.expired);
     return server_stop(&tls.server);
@@ -85,21 +85,21 @@ static void test_client_certificates(void **state) {
     (void)state;
     assert_true(gets_in(tls.alice));
     failed = info_number(tls.plain, "tls_failures");
-    assert_false(gets_in(tls.nobody));
+    assert_false(gets_in(tls.anonymous));
     assert_false(gets_in(tls.stranger));
     assert_false(gets_in(tls.expired));
     EVENTUALLY(info_number(tls.plain, "tls_failures") == failed + 3);
     EVENTUALLY(file_contains(tls.server.log, "certificate refused: certificate has expired"));
     set_option("tls-auth-clients", "optional");
     assert_true(gets_in(tls.alice));
-    assert_true(gets_in(tls.nobody));
+    assert_true(gets_in(tls.anonymous));
     assert_false(gets_in(tls.stranger));
     assert_false(gets_in(tls.expired));
     set_option("tls-auth-clients", "no");
-    assert_true(gets_in(tls.nobody));
+    assert_true(gets_in(tls.anonymous));
     assert_true(gets_in(tls.stranger));
     set_option("tls-auth-clients", "yes");
-    assert_false(gets_in(tls.nobody));
+    assert_false(gets_in(tls.anonymous));
 }
 
 static void test_user_of_the_certificate(void **state) {
@@ -602,7 +602,7 @@ static void test_only_a_tls_port(void **state) {
                                         certificate_path("server", "key"), "--tls-auth-clients", "no",
                                         "--requirepass", "sesame", NULL });
     EVENTUALLY(file_contains(s.log, "ready on 127.0.0.1 port"));
-    assert_true(tls_peer_open(&p, port, tls.nobody));
+    assert_true(tls_peer_open(&p, port, tls.anonymous));
     assert_string_equal(tls_peer_ask(&p, "PING"), "-NOAUTH Authentication required.");
     assert_string_equal(tls_peer_ask(&p, "AUTH sesame"), "+OK");
     assert_string_equal(tls_peer_ask(&p, "CONFIG GET port"), "*2");

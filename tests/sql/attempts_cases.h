@@ -78,7 +78,7 @@ static const struct stmt_case attempts_cases[] = {
       .query = "select wake_at = ready_at and ready_at - '2030-01-01 12:00:00+00' between '16s' and '18s' "
                "from pgdisque.job",
       .found = "t" },
-    { SQL_REQUEUE_JOBS, "ENQUEUE gives all attempts anew, also to what is about to be buried",
+    { SQL_REQUEUE_JOBS, "ENQUEUE resets the attempts, also of a job that is about to die",
       .jobs = "1/0/1 ready=12:00:30 deliveries=2 attempts=2 owner=3; 1/0/2 deliveries=2 attempts=2",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{0,0}", "{NULL,NULL}", "{NULL,NULL}", NOW, "{}" },
       .rows = "1 12:00:30 - f; 2 11:00:00 - f",
@@ -145,8 +145,7 @@ static const struct stmt_case attempts_cases[] = {
       .query = "select test.dead()",
       .found = "1/0/5 died=12:00:00 deliveries=2 nacks=1 additional_deliveries=1 body=b attempts=2 backoff=7 "
                "error=e" },
-    { SQL_DEAD_LETTER_JOBS,
-      "to the queue that they name, with a TTL that begins anew; or not yet, without its row",
+    { SQL_DEAD_LETTER_JOBS, "to the queue that they name, with a new TTL; or later, if the queue has no row",
       .jobs = "7/-3/4194304000 deliveries=2 attempts=2 nacks=2 deadqueue=d error=e owner=3 key=k; "
               "7/0/2 deliveries=1 attempts=1 deadqueue=other",
       .setup = "insert into pgdisque.queue (name) values ('d')",
@@ -171,7 +170,7 @@ static const struct stmt_case attempts_cases[] = {
       .query = "select concat(string_agg(concat_ws(' ', id, encode(unique_key, 'escape')), '; ' order by id),"
                " ' | ', test.dead()) from pgdisque.job",
       .found = "1 free; 3 both; 5 taken; 9 taken | 1/0/2 attempts=2 key=taken; 1/0/4 attempts=2 key=both" },
-    { SQL_REVIVE_JOBS, "with all attempts, its error kept; a TTL that is over begins anew",
+    { SQL_REVIVE_JOBS, "with all attempts and the last error; an expired TTL begins again",
       .setup = "call test.die('1/0/1 deliveries=2 attempts=2 nacks=1 backoff=3 error=e; "
                "1/0/331350016000 expires=10:00:00 attempts=2; 1/0/3 attempts=1')",
       .params = { "{1,1,1}", "{0,0,0}", "{1,331350016000,4}", NOW }, .rows = ANY, .left = ANY,

@@ -133,7 +133,7 @@
           .query = PLACES_NOW,                                                                            \
           .found = "4:0:t" },                                                                             \
         { SQL_NEXT_IN_GROUPS,                                                                             \
-          "nobody waits for a token when none waits to be let go, or has no place",                       \
+          "no token is needed if no job waits for its release, or without a free place",                  \
           .jobs = "1/0/1; 1/0/4 ready=infinity",                                                          \
           .setup = IN_GROUPS "; " GROUP_A("1") "; " PER_GROUP("0", "200") "; " TOKENS("0.5"),             \
           .params = { "{1}", "{a}", NOW },                                                                \
@@ -149,7 +149,7 @@
                   "1/0/7 ready=infinity",                                                                 \
           .rows = "1 - - 34; 1 0 4 -; 1 0 5 -; 1 0 6 -" },                                                \
         { SQL_STUCK_GROUPS,                                                                               \
-          "at which nobody has looked, or which have more places by now",                                 \
+          "that no server has checked yet, or that have more places now",                                 \
           .jobs = "1/0/2; 1/0/4 ready=infinity; 2/0/5 ready=infinity",                                    \
           .setup = IN_GROUPS "; " GROUP_A("2") "; " PER_GROUP("2", "0"),                                  \
           .params = { NOW, "10" },                                                                        \

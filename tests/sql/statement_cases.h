@@ -258,7 +258,7 @@ static const struct stmt_case cases[] = {
               "1/0/4 ready=12:05:00 wake=12:05:00 delay=300; 1/0/5 wake=11:00:00 delay=300; "
               "1/0/6 ready=12:01:00 wake=13:00:00 owner=9; 1/0/7 ready=10:00:00 expires=11:59:59; "
               "1/0/8 ready=infinity retry=0 deliveries=1 owner=3; 1/0/9 ready=infinity retry=0 owner=9" },
-    { SQL_WORKING_JOBS, "starts the retry time anew, also of what is queued or delayed", .jobs = ALL_STATES,
+    { SQL_WORKING_JOBS, "begins the retry time again, also of queued and delayed jobs", .jobs = ALL_STATES,
       .params = { ALL_KEYS,
                   "{@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:00,@11:30:"
                   "00}",
@@ -423,7 +423,7 @@ static const struct stmt_case cases[] = {
     { SQL_INHERIT_LEASES, "running ones of those that are not named",
       .jobs = ALL_STATES "; 2/-1/9 ready=12:00:30 owner=4; 2/0/10 ready=12:00:30 owner=5; 2/0/11 owner=4",
       .params = { NOW, "{5,9}" }, .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f; 2 -1 9 12:00:30 4 f" },
-    { SQL_INHERIT_LEASES, "nobody lives", .jobs = "1/0/1 ready=12:00:30 owner=3", .params = { NOW, "{}" },
+    { SQL_INHERIT_LEASES, "no server lives", .jobs = "1/0/1 ready=12:00:30 owner=3", .params = { NOW, "{}" },
       .rows = "1 0 1 12:00:30 3 f" },
     { SQL_FLUSH_ALL, "jobs and counters go, queues stay", .jobs = ALL_STATES,
       .setup = "insert into pgdisque.queue (name) values ('q'); insert into pgdisque.queue_counter values "
@@ -507,7 +507,7 @@ static const struct stmt_case cases[] = {
       .found = "1:3 2:0 3:1" },
     { SQL_PAUSE_QUEUES, "there are two bits", .setup = "insert into pgdisque.queue (name) values ('a')",
       .params = { "{1}", "{4}" }, .rows = "error 23514" },
-    { SQL_SET_SETTINGS, "anew, and in place of what was",
+    { SQL_SET_SETTINGS, "new settings, and changed ones",
       .setup = "insert into pgdisque.queue_setting values (1, 'retry', '5'), (1, 'ttl', '6')",
       .params = { "{1,1,2}", "{retry,maxlen,retry}", "{7,8,9}" }, .rows = "t f",
       .query = "select string_agg(concat_ws(':', queue_id, name, convert_from(value, 'UTF8')), ' ' "
@@ -602,7 +602,7 @@ static const struct stmt_case cases[] = {
                "'UTC')::time)::text, ' ' order by id) "
                "from pgdisque.schedule",
       .found = "(a,13:00:00,12:00:00) (b,14:00:00,)" },
-    { SQL_FIRE_SCHEDULES, "none whose tick somebody else has fired, that has changed, or that is gone",
+    { SQL_FIRE_SCHEDULES, "no tick that another server has fired, and none of a changed or removed schedule",
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'b'", "'2030-01-01 12:00+00'"),
       .params = { "{1,2,3}", "{1,2,1}", "{@11:59:59,@12:00:00,@12:00:00}", "{@13:00:00,@13:00:00,@13:00:00}",
                   "{NULL,NULL,NULL}", "{7,8,9}", "{@11:00:00,@11:00:00,@11:00:00}",

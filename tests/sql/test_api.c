@@ -190,12 +190,12 @@ static void in_order_and_no_more_than_asked_for(void **state) {
 static void the_lease_is_in_the_row(void **state) {
     (void)state;
     done(a, "select pgdisque.add_job('q', 'x', retry => 60), pgdisque.add_job('q', 'once', retry => 0)");
-    does(a, "x; once", BODIES("'q', 2, 'somebody'"));
-    does(a, "0 1 0 t somebody; 0 1 0 f somebody",
+    does(a, "x; once", BODIES("'q', 2, 'ada'"));
+    does(a, "0 1 0 t ada; 0 1 0 f ada",
          "select owner, deliveries, additional_deliveries, ready_at between clock_timestamp() + interval '50 "
          "s' "
          "and clock_timestamp() + interval '60 s', worker from pgdisque.job order by id");
-    does(a, "0 somebody q 2", "select node, worker, queue, jobs from pgdisque.workers");
+    does(a, "0 ada q 2", "select node, worker, queue, jobs from pgdisque.workers");
     done(a, "update pgdisque.job set ready_at = clock_timestamp() - interval '1 s' where retry > 0");
     does(a, "queued 1 0", "select state, additional_deliveries, node from pgdisque.jobs where retry > 0");
     does(b, "x 1", "select convert_from(body, 'UTF8'), additional_deliveries from pgdisque.get_jobs('q', 5)");
@@ -434,7 +434,7 @@ static void jobs_of_groups_wait(void **state) {
 
 /* Each role can run its own functions and no others. A role without a grant can run none. */
 static void roles_have_the_least_rights(void **state) {
-    static const char *const roles[] = { "producer", "consumer", "reader", "nobody" };
+    static const char *const roles[] = { "producer", "consumer", "reader", "stranger" };
     static const struct {
         const char *call;
         const char *who;
@@ -466,7 +466,7 @@ static void roles_have_the_least_rights(void **state) {
     };
 
     (void)state;
-    done(a, "do $$ begin create role pgdisque_nobody; exception when duplicate_object then null; end $$");
+    done(a, "do $$ begin create role pgdisque_stranger; exception when duplicate_object then null; end $$");
     for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
         assert_string_equal(sql(a, "set role pgdisque_%s", roles[r]), "");
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {

@@ -275,7 +275,7 @@ static void dead_jobs_are_revived(void **state) {
     does(a, "1", "select pgdisque.revive('q')");
     does(a, "0", "select count(*) from pgdisque.dead");
     does(a, "4", "select count(*) from pgdisque.jobs");
-    does(a, "0", "select pgdisque.revive('nobody')");
+    does(a, "0", "select pgdisque.revive('missing')");
 }
 
 static void waiting_jobs_get_another_priority(void **state) {

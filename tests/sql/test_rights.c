@@ -320,7 +320,7 @@ static void patterns_match_names(void **state) {
 
 static void wrong_grants_are_refused(void **state) {
     (void)state;
-    does(a, "error 42704", "select pgdisque.grant_queue('nobody here', 'q')");
+    does(a, "error 42704", "select pgdisque.grant_queue('no such role', 'q')");
     does(a, "error 42704", "select pgdisque.grant_queue(null, 'q')");
     does(a, "error 22023", "select pgdisque.grant_queue('red', '')");
     does(a, "error 22023", "select pgdisque.grant_queue('red', null)");

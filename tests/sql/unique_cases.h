@@ -46,7 +46,7 @@
           .params = { ONE_UNIQUE("11", "k", "NULL"), NOW },                                                  \
           .rows = "1 0 11 13:00:00 60" },                                                                    \
         { SQL_ADD_UNIQUE,                                                                                    \
-          "for a time, which begins anew when it is over, for a job of its own",                             \
+          "for a time; after it the next job begins a new time",                                             \
           .setup = UNIQUE_KEYS,                                                                              \
           .params = { ONE_UNIQUE("11", "ended", "@12:30:00"), NOW },                                         \
           .rows = "0 0 11 13:00:00 60",                                                                      \

@@ -137,7 +137,7 @@ uid_t unprivileged_uid(gid_t *gid) {
     if (!pw)
         pw = getpwnam("nobody");
     if (!pw)
-        die("neither a user postgres nor a user nobody to run Postgres as");
+        die("there is no user postgres and no user \"nobody\" to run Postgres");
     *gid = pw->pw_gid;
     return pw->pw_uid;
 }

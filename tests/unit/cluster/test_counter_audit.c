@@ -317,5 +317,5 @@ int main(void) {
         TEST(test_all_get_their_turn),
     };
 
-    return cmocka_run_group_tests_name("counting anew", tests, group_start, fake_batch_stop);
+    return cmocka_run_group_tests_name("counter audit", tests, group_start, fake_batch_stop);
 }

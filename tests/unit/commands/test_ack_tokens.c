@@ -1,4 +1,4 @@
-/* ACKJOB with tokens: what is replied, and what becomes of others' leases, also when the answer is lost. */
+/* ACKJOB with tokens: the replies, and the leases of others, also when the answer is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void lose(void) {
     batch_flush();
 }
 
-/* What is said of the three jobs: 'g' it was there and is gone, 's' its token is stale, '-' nothing. */
+/* Commits with a result for each of the three jobs: 'g' removed, 's' its token is stale, '-' no row. */
 static void commit(const char *what) {
     PGresult *res = fake_rows(2);
 
@@ -133,7 +133,7 @@ static void test_replies(void **state) {
     }
 }
 
-/* Two were removed by the first try: one of them was leased here, of the other nobody knows. */
+/* The first attempt removed two jobs. This server had leased one of them, and knows nothing about the other. */
 static void test_lost_after_its_commit(void **state) {
     (void)state;
     lease_add(job(1), clock_db() + US_PER_S);
@@ -145,7 +145,7 @@ static void test_lost_after_its_commit(void **state) {
     assert_false(lease_known(1));
 }
 
-/* The leases that we know are those of who has the jobs now. */
+/* The leases in memory belong to the present workers of the jobs. */
 static void test_lost_and_stale(void **state) {
     (void)state;
     for (int i = 1; i <= JOBS; i++)

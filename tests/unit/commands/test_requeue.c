@@ -1,4 +1,4 @@
-/* NACK and ENQUEUE whose connection died: the second try, and what is replied. */
+/* NACK and ENQUEUE with a lost connection: the second attempt, and the reply. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +89,8 @@ static void reconnect(void) {
     batch_flush();
 }
 
-/* Rows: of the only job, was_queued; -1: none. When its lease would have ended matters to other servers. */
+/* Commits with was_queued of the only job, or without a row if it is -1. The row has the end of the lease for other
+ * servers. */
 static void commit_row(int was_queued, bool missed) {
     PGresult *res = fake_rows(6);
 
@@ -151,7 +152,7 @@ static void test_lost_again_and_failed(void **state) {
     assert_int_equal(last_reply, 0);
 }
 
-/* What was rolled back for certain is a first try again. */
+/* After a certain rollback the next attempt is a first attempt. */
 static void test_failed_and_then_lost(void **state) {
     int64_t second;
 
@@ -169,7 +170,7 @@ static void test_failed_and_then_lost(void **state) {
     assert_int_equal(last_reply, 1);
 }
 
-/* The database says what was done: that we knew a lease says nothing. */
+/* The row tells the result. A lease in memory does not. */
 static void test_a_lease_that_ended_is_no_hit(void **state) {
     struct lease_end end;
 
@@ -215,7 +216,7 @@ static void test_a_stray_lease_after_another(void **state) {
     (void)state;
     lease_add_row(job(7), clock_db() + US_PER_S, clock_db());
     lose_requeue(&nack, true);
-    /* The state before the first loss counts. Meanwhile the stray lease was loaded. */
+    /* The state before the first loss counts. After it the server loaded the stray lease. */
     lease_add(job(7), clock_db() + US_PER_S);
     fake_lose(fake_write_conn());
     reconnect();

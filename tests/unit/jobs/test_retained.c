@@ -1,4 +1,4 @@
-/* ACKJOB of queues that keep their jobs: which way it goes, and what is replied when the answer is lost. */
+/* ACKJOB of queues that retain their jobs: the statement, and the reply when the answer is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static void lose(void) {
     batch_flush();
 }
 
-/* What is said of the two jobs: 'k' gone and kept, 'g' gone, '-' nothing. */
+/* Commits with a result for each of the two jobs: 'k' removed and retained, 'g' removed, '-' no row. */
 static void commit(const char *what) {
     PGresult *res = fake_rows(3);
 
@@ -126,7 +126,7 @@ static void commit(const char *what) {
     batch_flush();
 }
 
-/* What is found of a job, by whom and when it was finished: since then, or before. */
+/* A row with the worker and the time of a job's end: since the ACKJOB, or before. */
 static void found(PGresult *res, int row, uint16_t node, int64_t finished_at) {
     fake_set_int(res, row, 0, 4, row + 1);
     fake_set_int(res, row, 1, 1, 0);
@@ -172,7 +172,7 @@ static void test_a_result_is_sent(void **state) {
     assert_string_equal(reply, ":1\r\n");
 }
 
-/* Of a queue of which this server has not heard yet, the database knows. */
+/* The server asks the database about a queue that it does not know yet. */
 static void test_unknown_queues_are_looked_up(void **state) {
     (void)state;
     send_acks(&ack, NULL, UNKNOWN_QUEUE, 0);
@@ -182,7 +182,7 @@ static void test_unknown_queues_are_looked_up(void **state) {
     assert_string_equal(reply, ":1\r\n");
 }
 
-/* The same way, so that commands of one client stay in their order; but nothing is kept. */
+/* The same statement, so that the commands of a client stay in their order. The jobs are not retained. */
 static void test_deleted_jobs_are_not_retained(void **state) {
     (void)state;
     send_acks(&del, NULL, keeping("q1", 77), UNKNOWN_QUEUE);
@@ -235,7 +235,7 @@ static void test_finished_by_others_does_not_count(void **state) {
     assert_string_equal(reply, ":0\r\n");
 }
 
-/* It had not been committed: the second try is what counts, once. One is kept, and one is not. */
+/* The first attempt was not committed. The second attempt counts once. One job is retained, and the other is not. */
 static void test_the_second_try_counts_once(void **state) {
     int32_t queue = keeping("q1", 77);
     PGresult *res = fake_rows(5);
@@ -250,7 +250,7 @@ static void test_the_second_try_counts_once(void **state) {
     assert_string_equal(reply, ":2\r\n");
 }
 
-/* Of a job that leaves no trace, the lease that we had tells. */
+/* A job may leave no row. The lease in memory tells then that this ACKJOB removed it. */
 static void test_a_lease_that_is_left_counts(void **state) {
     int32_t plain = queue_named("q2")->id;
     PGresult *res = fake_rows(5);

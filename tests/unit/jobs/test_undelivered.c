@@ -1,4 +1,4 @@
-/* What was popped for a client that goes: put back as it was, or known to have been sent. */
+/* Elements popped for a client that disconnects: they are put back as they were, or counted as sent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static int stop(void **state) {
     return 0;
 }
 
-/* The client, with the job popped, of that group or none, and its reply not yet written. */
+/* A client with a popped job of the group, or without a group. Its reply is not yet written. */
 static struct client *client_with_group(bool has_rest, const char *group) {
     static const int sizes[] = { 2, 8, 8, 8, 4, 4, 4 };
     struct client *c = &getters[1].client;
@@ -180,7 +180,7 @@ static void test_a_lost_txn(void **state) {
     assert_int_equal(queue_named("q1")->counters.len, 0);
 }
 
-/* Another one may have been let go in its place: it waits, and its group is looked at. */
+/* Another job of the group may have been released in its place. The job waits, and the server checks its group. */
 static void test_one_of_a_group(void **state) {
     PGresult *rows[DB_MAX_STATEMENTS] = { fake_rows(4) };
 
@@ -231,7 +231,7 @@ static void ended(struct get *g) {
     (void)g;
 }
 
-/* A row of move_first.sql, of a job of this group or none. */
+/* A row of move_first.sql, of a job of this group, or without a group. */
 static PGresult *row_of_move(const char *group) {
     static const int sizes[] = { 4, 2, 8, 8, 8 };
     PGresult *rows = fake_rows(10);
