@@ -147,6 +147,7 @@ void server_stop(void) {
     server.stopping = true;
     server.deadline = clock_mono() + DRAIN_US;
     sockets_stop_listening();
+    http_stop_listening();
     waiters_end_all(NULL);
     waitjob_end_all();
     LIST_EACH_SAFE(node, client_list(CLIENT_OPEN))
@@ -163,7 +164,8 @@ static bool is_stopped(void) {
     if (client_count() == 0 && batch_idle())
         peers_leave();
     return clock_mono() > server.deadline ||
-           (client_count() == 0 && ((batch_idle() && peers_idle()) || !batch_connected(CONN_WRITE)));
+           (client_count() == 0 && http_is_idle() &&
+            ((batch_idle() && peers_idle()) || !batch_connected(CONN_WRITE)));
 }
 
 static void on_stop_signal(evutil_socket_t number, short what, void *arg) {

@@ -121,6 +121,6 @@ struct gateway *gateway_open(struct event_base *base, const struct gateway_call 
     bufferevent_setcb(g->stream, gateway_on_bytes, NULL, gateway_on_event, g);
     gateway_send(g, hello, call->user.len == 0 ? 2 : LENGTH(hello));
     bufferevent_enable(g->stream, EV_READ | EV_WRITE);
-    client_accept(ends[1], SOCKET_UNIX);
+    client_accept_for(ends[1], call->peer, call->own);
     return g;
 }

@@ -25,6 +25,8 @@ enum gateway_result {
 struct gateway_call {
     struct slice user; /* empty: no login; the client has given no password */
     struct slice password;
+    const char *peer; /* the addresses of the client: those of its HTTP connection, as in struct client */
+    const char *own;
     /* Called when all commands that were sent have their replies, or when the gateway has failed. It may close the
      * gateway; it must if result is not GATEWAY_REPLIED. replies lives until it returns. */
     void (*done)(void *arg, enum gateway_result result, struct slice replies);

@@ -1,6 +1,7 @@
 #ifndef HTTP_H
 #define HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <event2/event.h>
 #include "base/util.h"
@@ -13,12 +14,15 @@
  *
  * Limits: HTTP_CLIENTS_MAX connections, 30 seconds for a request, 8 KB of headers, and a body of HTTP_BODY_MAX.
  */
-#define HTTP_CLIENTS_MAX 64
 #define HTTP_BODY_MAX ((size_t)1024 * 1024)
 
 /* Listens on http-port at the addresses of bind. Does nothing if the port is 0. False if it cannot listen; err then
  * says what to change. */
 bool http_start(struct event_base *base, char *err, size_t err_size) MUST_CHECK;
+/* Accepts no more connections and no more requests. */
+void http_stop_listening(void);
+/* True if no request is in progress and every reply is written. */
+bool http_is_idle(void);
 /* Closes the sockets and ends all requests. */
 void http_stop(void);
 

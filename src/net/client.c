@@ -197,21 +197,36 @@ static void serve(struct client *c) {
     make_ready(c);
 }
 
-void client_accept(int fd, enum socket_kind kind) {
-    struct client *c;
-
-    if (!admission_or_close(fd, kind))
-        return;
-    socket_tune(fd, kind == SOCKET_UNIX);
+/* Lets an accepted client begin. */
+static void begin(struct client *c, bool with_tls) {
     stats.connections_received++;
-    c = client_new(fd, kind == SOCKET_UNIX);
-    if (kind == SOCKET_TLS)
+    if (with_tls)
         client_tls_begin(c);
     else
         serve(c);
     if (is_unproven(c))
         list_push_back(&clients.unauthenticated, &c->in_unauthenticated);
     log_debug(client_ident(c), "accepted");
+}
+
+void client_accept(int fd, enum socket_kind kind) {
+    if (!admission_or_close(fd, kind))
+        return;
+    socket_tune(fd, kind == SOCKET_UNIX);
+    begin(client_new(fd, kind == SOCKET_UNIX), kind == SOCKET_TLS);
+}
+
+struct client *client_accept_for(int fd, const char *peer, const char *own) {
+    struct client *c;
+
+    if (!admission_or_close(fd, SOCKET_UNIX))
+        return NULL;
+    c = client_new(fd, true);
+    c->unix_socket = false;
+    snprintf(c->addr, sizeof c->addr, "%s", peer);
+    snprintf(c->laddr, sizeof c->laddr, "%s", own);
+    begin(c, false);
+    return c;
 }
 
 void client_kill(struct client *c, const char *reason) {

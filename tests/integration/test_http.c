@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONNECTIONS_MAX 64
+#define CONNECTIONS_MAX 256
 
 static struct server s;
 static int port;
@@ -172,6 +172,27 @@ static void test_wrong_requests(void **state) {
     expect_http(request_from("localhost", "POST /metrics", "", ""), 405, "this path takes GET");
     expect_http(request_from("localhost", "POST /api/command", "Content-Type: text/plain\r\n", "[\"PING\"]"),
                 415, "application/json");
+    expect_http(
+        request_from("localhost", "POST /api/command", "Content-Type: application/jsonx\r\n", "[\"PING\"]"),
+        415, "application/json");
+    expect_http(get("/api/../metrics"), 404, "the paths are");
+    expect_http(get("/%6detrics"), 404, "the paths are");
+}
+
+/* The reply to HEAD has the headers of GET, and no body. */
+static void test_head(void **state) {
+    (void)state;
+    expect_http(request_from("localhost", "HEAD /ready", "", ""), 200, "Content-Length: 15\r\n");
+    expect_http(http_reply, 200, "Content-Security-Policy: default-src 'none';");
+    assert_string_equal(strstr(http_reply, "\r\n\r\n"), "\r\n\r\n");
+    expect_http(request_from("localhost", "HEAD /api/command", "", ""), 405, "");
+}
+
+/* The client of a request has the address of its HTTP connection. */
+static void test_address(void **state) {
+    (void)state;
+    expect_http(run("[\"CLIENT\", \"INFO\"]"), 200, " addr=127.0.0.1:");
+    assert_non_null(strstr(http_reply, text_of(" laddr=127.0.0.1:%d ", port)));
 }
 
 /* The name of another site, which resolves to the address of this machine. */
@@ -182,6 +203,9 @@ static void test_hosts(void **state) {
     expect_http(request_from("queue.example:80", "GET /ready", "", ""), 200, "true");
     expect_http(request_from("queue.example.evil", "GET /ready", "", ""), 403, "http-hosts");
     expect_http(request_from("[::1]", "GET /ready", "", ""), 200, "true");
+    expect_http(request_from("[::1]:80", "GET /ready", "", ""), 200, "true");
+    expect_http(request_from("[evil.example]", "GET /ready", "", ""), 403, "http-hosts");
+    expect_http(request_from("[::1].evil.example", "GET /ready", "", ""), 403, "http-hosts");
     expect_http(request_from("LOCALHOST", "GET /ready", "", ""), 200, "true");
 }
 
@@ -209,20 +233,22 @@ static void test_logins(void **state) {
     redisFree(c);
 }
 
-/* A client that connects and sends nothing takes a place. Others wait for it, and RESP goes on. */
+/* Connections that send nothing, or the beginning of a request, give way to the next one. RESP goes on. */
 static void test_many_connections(void **state) {
-    struct wire w[CONNECTIONS_MAX], next;
+    struct wire w[CONNECTIONS_MAX];
     redisContext *c = client_open_on(&s);
 
     (void)state;
-    for (int i = 0; i < CONNECTIONS_MAX; i++)
+    for (int i = 0; i < CONNECTIONS_MAX; i++) {
         wire_open(&w[i], "127.0.0.1", port);
-    wire_open(&next, "127.0.0.1", port);
-    wire_send_text(&next, "GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        if (i % 2)
+            wire_send_text(&w[i], "GET /ready HTTP/1.1\r\nHo");
+    }
+    for (int i = 0; i < 3; i++)
+        expect_http(get("/ready"), 200, "true");
     expect(c, "+PONG", "PING");
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         wire_reset(&w[i]);
-    expect_http(read_all(&next), 200, "true");
     redisFree(c);
 }
 
@@ -266,7 +292,8 @@ int main(void) {
         cmocka_unit_test(test_probes),           cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_commands),         cmocka_unit_test(test_command_lists),
         cmocka_unit_test(test_many_commands),    cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_wrong_requests),   cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_wrong_requests),   cmocka_unit_test(test_head),
+        cmocka_unit_test(test_address),          cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_logins),           cmocka_unit_test(test_many_connections),
         cmocka_unit_test(test_client_that_goes), cmocka_unit_test(test_large_input),
     };

@@ -1,0 +1,250 @@
+/* The connections of HTTP: their bound, their deadlines, and their end. */
+#include "http/http_conn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <event2/buffer.h>
+#include <event2/listener.h>
+
+#include "base/clock.h"
+#include "base/timer.h"
+#include "net/sockets.h"
+
+#define SWEEP_US (US_PER_S / 2)
+/* A client that reads its reply more slowly than this is disconnected. */
+#define READING_US (60 * US_PER_S)
+
+struct http_stream {
+    struct bufferevent *bev;
+    int64_t since_us; /* clock_mono() since when no request is in progress; 0: one is */
+};
+
+static struct {
+    struct event_base *base;
+    void (*on_close)(struct http_conn *c);
+    struct evconnlistener *listeners[HTTP_LISTENERS_MAX];
+    size_t listener_count;
+    struct list open; /* struct http_conn: the connections that have sent a request */
+    struct http_stream streams[HTTP_CLIENTS_MAX];
+    size_t count;
+    struct timer sweep;
+} conns = { .open = { &conns.open, &conns.open } };
+
+static void sweep_later(void);
+
+/* ---- the bound ---- */
+
+/* Without room, further connections wait in the kernel. */
+static void accept_if_room(void) {
+    for (size_t i = 0; i < conns.listener_count; i++) {
+        if (conns.count < HTTP_CLIENTS_MAX)
+            evconnlistener_enable(conns.listeners[i]);
+        else
+            evconnlistener_disable(conns.listeners[i]);
+    }
+}
+
+/* evhttp removes the callbacks of a stream when it frees the stream. */
+static bool stream_has_ended(struct bufferevent *bev) {
+    bufferevent_event_cb on_event;
+
+    bufferevent_getcb(bev, NULL, NULL, &on_event, NULL);
+    return on_event == NULL;
+}
+
+static void drop_ended_streams(void) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < conns.count; i++) {
+        if (stream_has_ended(conns.streams[i].bev))
+            bufferevent_decref(conns.streams[i].bev);
+        else
+            conns.streams[kept++] = conns.streams[i];
+    }
+    conns.count = kept;
+    accept_if_room();
+}
+
+/* evhttp notices the end and frees the connection. */
+static void disconnect_stream(const struct http_stream *s) {
+    shutdown(bufferevent_getfd(s->bev), SHUT_RDWR);
+}
+
+static void disconnect_idlest(void) {
+    const struct http_stream *oldest = NULL;
+
+    for (size_t i = 0; i < conns.count; i++) {
+        const struct http_stream *s = &conns.streams[i];
+
+        if (s->since_us != 0 && (oldest == NULL || s->since_us < oldest->since_us))
+            oldest = s;
+    }
+    if (oldest != NULL)
+        disconnect_stream(oldest);
+}
+
+/* Called by evhttp for each accepted connection. */
+static struct bufferevent *new_stream(struct event_base *base, void *arg) {
+    struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+
+    (void)arg;
+    drop_ended_streams();
+    bufferevent_incref(bev);
+    conns.streams[conns.count++] = (struct http_stream){ bev, clock_mono() };
+    if (conns.count == HTTP_CLIENTS_MAX)
+        disconnect_idlest();
+    accept_if_room();
+    sweep_later();
+    return bev;
+}
+
+/* ---- deadlines ---- */
+
+static bool is_writing(const struct http_stream *s) {
+    return evbuffer_get_length(bufferevent_get_output(s->bev)) > 0;
+}
+
+static bool is_too_slow(const struct http_stream *s) {
+    return s->since_us != 0 &&
+           clock_mono() - s->since_us > (is_writing(s) ? READING_US : HTTP_REQUEST_TIMEOUT_S * US_PER_S);
+}
+
+static void on_http_sweep(struct timer *t) {
+    (void)t;
+    drop_ended_streams();
+    for (size_t i = 0; i < conns.count; i++) {
+        if (is_too_slow(&conns.streams[i]))
+            disconnect_stream(&conns.streams[i]);
+    }
+    sweep_later();
+}
+
+static void sweep_later(void) {
+    if (conns.count > 0 && !timer_is_set(&conns.sweep))
+        timer_set(&conns.sweep, clock_mono() + SWEEP_US, on_http_sweep);
+}
+
+/* ---- connections ---- */
+
+static struct http_conn *http_conn_of(const struct evhttp_connection *evcon) {
+    LIST_EACH(node, &conns.open) {
+        struct http_conn *c = LIST_ENTRY(node, struct http_conn, in_open);
+
+        if (c->evcon == evcon)
+            return c;
+    }
+    return NULL;
+}
+
+int http_conn_fd(const struct http_conn *c) {
+    return (int)bufferevent_getfd(evhttp_connection_get_bufferevent(c->evcon));
+}
+
+static void on_http_close(struct evhttp_connection *evcon, void *arg) {
+    struct http_conn *c = arg;
+
+    (void)evcon;
+    conns.on_close(c);
+    event_free(c->readable);
+    list_remove(&c->in_open);
+    free(c);
+}
+
+/* evhttp does not read during a request, so it does not notice that the client disconnects. The next request may arrive
+ * during this one: the connection is not watched any longer then. */
+static void on_http_readable(evutil_socket_t fd, short what, void *arg) {
+    struct http_conn *c = arg;
+    char byte;
+
+    (void)what;
+    if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+        evhttp_connection_free(c->evcon);
+}
+
+static struct http_conn *http_conn_add(struct evhttp_connection *evcon) {
+    struct http_conn *c = xcalloc(1, sizeof *c);
+
+    c->evcon = evcon;
+    c->readable = event_new(conns.base, http_conn_fd(c), EV_READ, on_http_readable, c);
+    socket_names(http_conn_fd(c), false, c->peer, c->own, sizeof c->peer);
+    list_push_back(&conns.open, &c->in_open);
+    evhttp_connection_set_closecb(evcon, on_http_close, c);
+    return c;
+}
+
+static void note_idle_since(const struct http_conn *c, int64_t since_us) {
+    const struct bufferevent *bev = evhttp_connection_get_bufferevent(c->evcon);
+
+    for (size_t i = 0; i < conns.count; i++) {
+        if (conns.streams[i].bev == bev)
+            conns.streams[i].since_us = since_us;
+    }
+}
+
+struct http_conn *http_conn_begin(struct evhttp_request *req) {
+    struct evhttp_connection *evcon = evhttp_request_get_connection(req);
+    struct http_conn *c = http_conn_of(evcon);
+
+    if (c == NULL)
+        c = http_conn_add(evcon);
+    c->req = req;
+    note_idle_since(c, 0);
+    return c;
+}
+
+struct evhttp_request *http_conn_end(struct http_conn *c) {
+    struct evhttp_request *req = c->req;
+
+    c->req = NULL;
+    event_del(c->readable);
+    note_idle_since(c, clock_mono());
+    return req;
+}
+
+bool http_conns_are_idle(void) {
+    drop_ended_streams();
+    for (size_t i = 0; i < conns.count; i++) {
+        if (conns.streams[i].since_us == 0 || is_writing(&conns.streams[i]))
+            return false;
+    }
+    return true;
+}
+
+size_t http_conns_running(void) {
+    size_t count = 0;
+
+    LIST_EACH(node, &conns.open)
+        count += LIST_ENTRY(node, struct http_conn, in_open)->run != NULL;
+    return count;
+}
+
+size_t http_conns_of_peer(const struct http_conn *c) {
+    size_t host = strlen(c->peer) - strlen(strrchr(c->peer, ':')) + 1;
+    size_t count = 0;
+
+    LIST_EACH(node, &conns.open)
+        count += strncmp(LIST_ENTRY(node, struct http_conn, in_open)->peer, c->peer, host) == 0;
+    return count;
+}
+
+/* ---- start and stop ---- */
+
+void http_conns_init(struct event_base *base, struct evhttp *server, void (*on_close)(struct http_conn *c)) {
+    conns.base = base;
+    conns.on_close = on_close;
+    evhttp_set_bevcb(server, new_stream, NULL);
+}
+
+void http_conns_watch(struct evconnlistener *listener) {
+    conns.listeners[conns.listener_count++] = listener;
+}
+
+void http_conns_unwatch(void) {
+    conns.listener_count = 0;
+}
+
+void http_conns_stop(void) {
+    drop_ended_streams();
+    timer_stop(&conns.sweep);
+}

@@ -1,0 +1,62 @@
+#ifndef HTTP_CONN_H
+#define HTTP_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <event2/bufferevent.h>
+#include <event2/http.h>
+#include "base/list.h"
+#include "base/util.h"
+
+/*
+ * The connections of HTTP: their bound, their deadlines, and their end.
+ *
+ * evhttp reports the end of a connection only after its first request. Therefore a table has a reference to the stream
+ * of each connection. If HTTP_CLIENTS_MAX connections are open, the next one replaces the one that has had no request in
+ * progress for the longest time.
+ */
+#define HTTP_CLIENTS_MAX 256
+/* A connection is closed if it sends no whole request within this time. */
+#define HTTP_REQUEST_TIMEOUT_S 30
+
+struct event_stream;
+struct gateway;
+
+/* A connection that has sent a request. evhttp reads its next request after the reply to the last one. */
+struct http_conn {
+    struct list in_open;
+    struct evhttp_connection *evcon;
+    struct evhttp_request *req;  /* the request in progress; NULL: none */
+    struct gateway *run;         /* its commands; NULL: none */
+    struct event_stream *events; /* the stream of events that is its reply; NULL: none */
+    struct event *readable;      /* watches the socket during a request */
+    bool is_single;              /* the request is one command, and the reply is that to the command */
+    /* Replies to the request, from the replies to its commands. */
+    void (*answer)(struct http_conn *c, struct slice replies);
+    char peer[64]; /* the addresses of the peer and of this server, as in struct client */
+    char own[64];
+};
+
+/* on_close is called before a connection is freed. */
+void http_conns_init(struct event_base *base, struct evhttp *server, void (*on_close)(struct http_conn *c));
+/* Counts the connections of the listener. At most HTTP_LISTENERS_MAX. */
+#define HTTP_LISTENERS_MAX 32
+void http_conns_watch(struct evconnlistener *listener);
+/* Forgets the listeners, which the caller then frees. */
+void http_conns_unwatch(void);
+/* Called after the server was freed, and all connections with it. */
+void http_conns_stop(void);
+
+/* The connection of a request that begins. */
+struct http_conn *http_conn_begin(struct evhttp_request *req);
+/* Takes the request off its connection, because it gets its reply now. */
+struct evhttp_request *http_conn_end(struct http_conn *c);
+int http_conn_fd(const struct http_conn *c);
+/* True if no request is in progress and every reply is written. */
+bool http_conns_are_idle(void);
+/* The number of connections with commands, events included. */
+size_t http_conns_running(void);
+/* The number of connections that have sent a request and come from the machine of c. */
+size_t http_conns_of_peer(const struct http_conn *c);
+
+#endif

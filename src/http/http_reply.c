@@ -1,0 +1,82 @@
+/* Replies to HTTP requests. */
+#include "http/http_reply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *reason_of_status(int status) {
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {
+#define X(status, reason) { status, reason },
+        HTTP_STATUSES(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < LENGTH(reasons); i++) {
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    }
+    return "";
+}
+
+void http_set_header(struct http_conn *c, const char *name, const char *value) {
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(c->req);
+
+    evhttp_remove_header(headers, name);
+    evhttp_add_header(headers, name, value);
+}
+
+const char *http_header(const struct http_conn *c, const char *name) {
+    return evhttp_find_header(evhttp_request_get_input_headers(c->req), name);
+}
+
+void http_set_safe_headers(struct http_conn *c) {
+    static const char *const headers[][2] = {
+        { "Cache-Control", "no-store" },
+        { "X-Content-Type-Options", "nosniff" },
+        { "X-Frame-Options", "DENY" },
+        { "Referrer-Policy", "same-origin" },
+        { "Cross-Origin-Opener-Policy", "same-origin" },
+        { "Cross-Origin-Resource-Policy", "same-origin" },
+        { "Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+                                     "'self' data:; connect-src 'self'; "
+                                     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'" },
+    };
+
+    for (size_t i = 0; i < LENGTH(headers); i++)
+        http_set_header(c, headers[i][0], headers[i][1]);
+}
+
+void http_reply(struct http_conn *c, int status, const char *type, struct evbuffer *body) {
+    bool is_head = evhttp_request_get_command(c->req) == EVHTTP_REQ_HEAD;
+    char length[24];
+
+    if (type != NULL)
+        http_set_header(c, "Content-Type", type);
+    /* evhttp would send the body in the reply to HEAD. */
+    if (is_head) {
+        snprintf(length, sizeof length, "%zu", evbuffer_get_length(body));
+        http_set_header(c, "Content-Length", length);
+        evbuffer_drain(body, evbuffer_get_length(body));
+    }
+    evhttp_send_reply(http_conn_end(c), status, reason_of_status(status), body);
+    evbuffer_free(body);
+}
+
+void http_reply_json(struct http_conn *c, int status, json_t *value) {
+    struct evbuffer *body = evbuffer_new();
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+
+    evbuffer_add(body, text, strlen(text));
+    evbuffer_add(body, "\n", 1);
+    free(text);
+    json_decref(value);
+    http_reply(c, status, "application/json", body);
+}
+
+void http_reply_problem(struct http_conn *c, int status, const char *text) {
+    http_reply_json(c, status, json_pack("{s:s}", "error", text));
+}

@@ -1,0 +1,154 @@
+/* Runs the commands of an HTTP request, as the user of its login. */
+#include "http/http_run.h"
+
+#include <string.h>
+#include <sodium.h>
+
+#include "http/http_reply.h"
+
+/* The most bytes of a user and a password with a colon between them. */
+#define LOGIN_MAX 1024
+
+static struct event_base *runs_base;
+
+void http_runs_init(struct event_base *base) {
+    runs_base = base;
+}
+
+/* ---- failures ---- */
+
+/* Error codes of commands that have a status of their own in HTTP; the others are 400. */
+static const struct {
+    const char *code;
+    int status;
+} error_statuses[] = {
+    { "NOAUTH ", 401 }, { "WRONGPASS ", 401 }, { "NOPERM ", 403 }, { "LOADING ", 503 },
+    { "NOREPL ", 503 }, { "DISKFULL ", 503 },  { "LOCKED ", 503 }, { "OOM ", 503 },
+};
+
+static bool has_code(struct slice error, const char *code) {
+    return error.len >= strlen(code) && memcmp(error.ptr, code, strlen(code)) == 0;
+}
+
+static int status_of_error(struct slice error) {
+    for (size_t i = 0; i < LENGTH(error_statuses); i++) {
+        if (has_code(error, error_statuses[i].code))
+            return error_statuses[i].status;
+    }
+    return 400;
+}
+
+/* A browser would show a dialog of its own for this header. */
+static void ask_for_login(struct http_conn *c) {
+    if (http_header(c, "Origin") == NULL && http_header(c, "Sec-Fetch-Site") == NULL)
+        http_set_header(c, "WWW-Authenticate", "Basic realm=\"pgdisque\", charset=\"UTF-8\"");
+}
+
+static void reply_error_of_command(struct http_conn *c, int status, struct slice reply) {
+    if (status == 401)
+        ask_for_login(c);
+    http_reply_json(c, status, reply_to_json(&reply));
+}
+
+void http_run_reply_failure(struct http_conn *c, enum gateway_result result, struct slice replies) {
+    struct slice error = SLICE("");
+
+    if (result == GATEWAY_TOO_LARGE)
+        http_reply_problem(c, 500, "the reply is too large for HTTP; ask for less");
+    else if (result == GATEWAY_CLOSED || !reply_is_error(replies, &error))
+        http_reply_problem(c, 503,
+                           "the connection ended before the reply; the command may have been executed");
+    else
+        /* The client did not run, for example because there are too many clients. */
+        reply_error_of_command(c, has_code(error, "ERR ") ? 503 : status_of_error(error), replies);
+}
+
+/* ---- logins ---- */
+
+/* Reads the user and the password of Basic authentication into text, "user:password". Without the header, user
+ * becomes empty. False if the header is something else. */
+static bool http_read_login(struct http_conn *c, char *text, size_t size, struct gateway_call *call) {
+    const char *header = http_header(c, "Authorization");
+    size_t len;
+    char *colon;
+
+    call->user = call->password = SLICE("");
+    if (header == NULL)
+        return true;
+    if (evutil_ascii_strncasecmp(header, "Basic ", 6) != 0 ||
+        sodium_base642bin((unsigned char *)text, size - 1, header + 6, strlen(header + 6), " ", &len, NULL,
+                          sodium_base64_VARIANT_ORIGINAL) != 0)
+        return false;
+    text[len] = '\0';
+    colon = memchr(text, ':', len);
+    if (colon == NULL)
+        return false;
+    call->user = (struct slice){ text, (size_t)(colon - text) };
+    call->password = (struct slice){ colon + 1, len - call->user.len - 1 };
+    return call->user.len > 0;
+}
+
+struct gateway *http_run_open(struct http_conn *c,
+                              void (*done)(void *arg, enum gateway_result result, struct slice replies)) {
+    struct gateway_call call = { .done = done, .arg = c, .peer = c->peer, .own = c->own };
+    char login[LOGIN_MAX];
+
+    if (!http_read_login(c, login, sizeof login, &call))
+        http_reply_problem(c, 400, "the header Authorization must be Basic, with user and password");
+    else if ((c->run = gateway_open(runs_base, &call)) == NULL)
+        http_reply_problem(c, 503, "the server has too few file descriptors");
+    else
+        event_add(c->readable, NULL);
+    sodium_memzero(login, sizeof login);
+    return c->run;
+}
+
+/* ---- runs ---- */
+
+static void on_run_end(void *arg, enum gateway_result result, struct slice replies) {
+    struct http_conn *c = arg;
+    struct gateway *run = c->run;
+    struct slice error;
+
+    c->run = NULL;
+    if (result != GATEWAY_REPLIED)
+        http_run_reply_failure(c, result, replies);
+    else if (c->is_single && reply_is_error(replies, &error))
+        reply_error_of_command(c, status_of_error(error), replies);
+    else
+        c->answer(c, replies);
+    gateway_close(run);
+}
+
+void http_run_word(struct http_conn *c, struct slice command,
+                   void (*answer)(struct http_conn *c, struct slice replies)) {
+    struct gateway *g = http_run_open(c, on_run_end);
+
+    c->is_single = true;
+    c->answer = answer;
+    if (g != NULL)
+        gateway_send(g, &command, 1);
+}
+
+void http_run_list(struct http_conn *c, const struct command_list *list,
+                   void (*answer)(struct http_conn *c, struct slice replies)) {
+    struct gateway *g = http_run_open(c, on_run_end);
+
+    c->is_single = list->is_single;
+    c->answer = answer;
+    for (size_t i = 0; g != NULL && i < list->count; i++)
+        gateway_send(g, list->commands[i].words, list->commands[i].count);
+}
+
+void http_run_cancel(struct http_conn *c) {
+    if (c->run != NULL)
+        gateway_close(c->run);
+    c->run = NULL;
+}
+
+bool http_run_has_room_or_reply(struct http_conn *c) {
+    if (http_conns_running() < HTTP_RUNS_MAX)
+        return true;
+    http_reply_problem(c, 503, "too many HTTP requests run at the same time; try again later");
+    return false;
+}

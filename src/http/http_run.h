@@ -1,0 +1,36 @@
+#ifndef HTTP_RUN_H
+#define HTTP_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/util.h"
+#include "http/gateway.h"
+#include "http/http_conn.h"
+#include "http/reply_json.h"
+
+/*
+ * Runs the commands of an HTTP request, as the user of its login: that of HTTP's Basic authentication, or else that of
+ * the session whose cookie it has, or else the user of clients that have given no password.
+ */
+
+/* The most connections that may run commands or receive events. Those of probes come on top. */
+#define HTTP_RUNS_MAX 192
+
+void http_runs_init(struct event_base *base);
+/* Opens the client of a request. NULL: the request has its reply. */
+struct gateway *http_run_open(struct http_conn *c,
+                              void (*done)(void *arg, enum gateway_result result, struct slice replies));
+/* Replies the result of a run, which is not GATEWAY_REPLIED. */
+void http_run_reply_failure(struct http_conn *c, enum gateway_result result, struct slice replies);
+/* Runs a command of one word. answer replies to the request; if the command has failed, it is not called. */
+void http_run_word(struct http_conn *c, struct slice command,
+                   void (*answer)(struct http_conn *c, struct slice replies));
+/* Runs the commands of the list. answer gets the replies, errors of several commands included. */
+void http_run_list(struct http_conn *c, const struct command_list *list,
+                   void (*answer)(struct http_conn *c, struct slice replies));
+/* Ends the run of a connection that is closed. */
+void http_run_cancel(struct http_conn *c);
+/* Replies 503 and returns false if too many connections run commands. */
+bool http_run_has_room_or_reply(struct http_conn *c) MUST_CHECK;
+
+#endif
