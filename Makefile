@@ -56,7 +56,11 @@ SQL := $(sort $(wildcard sql/*.sql sql/*/*.sql)) \
 SRC := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 # An archive of all objects except main. A test that defines its own db.c does not link the archive's db.o.
 LIB := $(BUILD)/libpgdisque.a
-LIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRC))) $(BUILD)/build/sql_gen.o
+LIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRC))) $(BUILD)/build/sql_gen.o $(BUILD)/build/page_gen.o
+
+# The library of the page's charts, at its places in Debian's packages. Without it the page shows figures only.
+CHART_JS = $(firstword $(wildcard /usr/share/javascript/chart.js/chart.min.js /usr/share/javascript/chart.js/chart.umd.js \
+             /usr/share/nodejs/chart.js/dist/chart.min.js /usr/share/nodejs/chart.js/dist/chart.umd.js))
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard $(1))))
 program = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard $(1))))
@@ -252,6 +256,11 @@ build/sql_gen.stamp: src/pg/sql_gen.sh src/pg/sql_parts.awk src/pg/sql_columns.a
 	@touch $@
 
 build/sql_gen.h build/sql_gen.c: build/sql_gen.stamp ;
+
+build/page_gen.c: src/http/page_gen.sh $(wildcard src/page src/page/*) $(CHART_JS) | have-deps
+	$(Q)src/http/page_gen.sh build $(CHART_JS)
+
+$(BUILD)/build/page_gen.o: build/page_gen.c
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | build/sql_gen.h build/version.h
 	@mkdir -p $(@D)

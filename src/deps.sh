@@ -46,6 +46,14 @@ has_header() {
     [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]
 }
 
+# The files of CHART_JS in the Makefile.
+has_chart_js() {
+    for file in /usr/share/javascript/chart.js/chart.*.js /usr/share/nodejs/chart.js/dist/chart.*.js; do
+        case $file in */chart.min.js | */chart.umd.js) [ ! -e "$file" ] || return 0 ;; esac
+    done
+    return 1
+}
+
 # Tests all libraries with one pkg-config first, because usually all of them are installed.
 need_libraries() {
     pkg-config --exists $(printf '%s\n' "$@" | cut -d: -f1) 2>/dev/null && return
@@ -80,6 +88,8 @@ group_build() {
     need_libraries libpq:libpq-dev libevent_core:libevent-dev libevent_extra:libevent-dev libsodium:libsodium-dev \
         hiredis:libhiredis-dev jansson:libjansson-dev libssl:libssl-dev libcrypto:libssl-dev
     need "the header uthash.h" uthash-dev has_header uthash.h
+    # Without Debian's packages the page works without charts.
+    ! command -v apt-get >/dev/null || need "Chart.js" libjs-chart.js has_chart_js
 }
 
 group_run() {

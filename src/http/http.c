@@ -16,6 +16,7 @@
 #include "http/http_conn.h"
 #include "http/http_reply.h"
 #include "http/http_run.h"
+#include "http/page_file.h"
 #include "jobs/bootstrap.h"
 #include "net/sockets.h"
 #include "pg/db.h"
@@ -135,14 +136,27 @@ static bool method_fits(const struct http_conn *c, const struct http_route *rout
     return method == route->method || (method == EVHTTP_REQ_HEAD && route->method == EVHTTP_REQ_GET);
 }
 
+static void reply_wrong_method(struct http_conn *c, const struct http_route *route) {
+    http_reply_problem(c, 405,
+                       route->method == EVHTTP_REQ_GET ? "this path takes GET" : "this path takes POST");
+}
+
 static void serve_route(struct http_conn *c, const struct http_route *route) {
     if (!method_fits(c, route))
-        http_reply_problem(c, 405,
-                           route->method == EVHTTP_REQ_GET ? "this path takes GET" : "this path takes POST");
+        reply_wrong_method(c, route);
     else if (route->method == EVHTTP_REQ_POST && !is_json_request(c))
         http_reply_problem(c, 415, "the header Content-Type must be application/json");
     else if (!is_api(route) || http_run_has_room_or_reply(c))
         route->serve(c);
+}
+
+static void serve_file(struct http_conn *c, const struct page_file *file) {
+    static const struct http_route get = { "/", EVHTTP_REQ_GET, NULL };
+
+    if (method_fits(c, &get))
+        page_file_reply(c, file);
+    else
+        reply_wrong_method(c, &get);
 }
 
 static const struct http_route *find_route(const char *path) {
@@ -157,6 +171,7 @@ static void on_http_request(struct evhttp_request *req, void *arg) {
     struct http_conn *c = http_conn_begin(req);
     const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(req));
     const struct http_route *route = find_route(path == NULL ? "" : path);
+    const struct page_file *file = page_file_find(path == NULL ? "" : path);
 
     (void)arg;
     http_set_safe_headers(c);
@@ -164,6 +179,8 @@ static void on_http_request(struct evhttp_request *req, void *arg) {
         return;
     if (route != NULL)
         serve_route(c, route);
+    else if (file != NULL)
+        serve_file(c, file);
     else
         http_reply_problem(c, 404, "the paths are /metrics, /health, /ready and /api/command");
 }

@@ -9,7 +9,7 @@
 
 static struct server s;
 static int port;
-static char http_reply[256 * 1024];
+static char http_reply[512 * 1024];
 
 static int start_server(void **state) {
     static char number[16];
@@ -188,6 +188,30 @@ static void test_head(void **state) {
     expect_http(request_from("localhost", "HEAD /api/command", "", ""), 405, "");
 }
 
+static void test_page(void **state) {
+    char *tag;
+
+    (void)state;
+    expect_http(get("/"), 200, "Content-Type: text/html; charset=utf-8\r\n");
+    expect_http(http_reply, 200, "\r\n\r\n<!DOCTYPE html>");
+    expect_http(http_reply, 200, "Cache-Control: no-cache\r\n");
+    expect_http(http_reply, 200, "frame-ancestors 'none'");
+    expect_http(http_reply, 200, "Referrer-Policy: same-origin\r\n");
+    tag = strdup(strstr(http_reply, "ETag: ") + strlen("ETag: "));
+    *strchr(tag, '\r') = '\0';
+    expect_http(request_from("localhost", "GET /index.html", text_of("If-None-Match: W/%s\r\n", tag), ""),
+                304, "");
+    assert_string_equal(strstr(http_reply, "\r\n\r\n"), "\r\n\r\n");
+    expect_http(request_from("localhost", "GET /index.html", "If-None-Match: \"other\"\r\n", ""), 200, tag);
+    expect_http(get("/page.css"), 200, "Content-Type: text/css");
+    expect_http(get("/chart.js"), 200, "Content-Type: text/javascript");
+    expect_http(request_from("localhost", "POST /page.css", "", ""), 405, "this path takes GET");
+    expect_http(get("/page/index.html"), 404, "");
+    expect_http(get("/../src/page/index.html"), 404, "");
+    expect_http(request_from("evil.example", "GET /", "", ""), 403, "http-hosts");
+    free(tag);
+}
+
 /* The client of a request has the address of its HTTP connection. */
 static void test_address(void **state) {
     (void)state;
@@ -289,13 +313,21 @@ static void test_large_input(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probes),           cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_commands),         cmocka_unit_test(test_command_lists),
-        cmocka_unit_test(test_many_commands),    cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_wrong_requests),   cmocka_unit_test(test_head),
-        cmocka_unit_test(test_address),          cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_logins),           cmocka_unit_test(test_many_connections),
-        cmocka_unit_test(test_client_that_goes), cmocka_unit_test(test_large_input),
+        cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_command_lists),
+        cmocka_unit_test(test_many_commands),
+        cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_wrong_requests),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_address),
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_logins),
+        cmocka_unit_test(test_many_connections),
+        cmocka_unit_test(test_client_that_goes),
+        cmocka_unit_test(test_large_input),
     };
 
     return RUN_SUITE_WITH("http", tests, start_server, stop_server);
