@@ -111,9 +111,7 @@ static struct node *node_by_id(struct slice id) {
 
 static void forget_row(struct req *r, struct node *n) {
     r->data = n;
-    r->task.op = &op_forget_node;
-    r->task.rows = 1;
-    batch_add(&r->task);
+    batch_add_row(&r->task, &op_forget_node);
 }
 
 /* For a live server the reply is OK without effect, because all servers see its row in the database. */

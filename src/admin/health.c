@@ -110,9 +110,8 @@ static void claim_encode(struct params *p, struct task *t) {
     take_encode_key(p, 0, health.key);
 }
 
-static void claim_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void claim_done(struct task *t, const PGresult *rows) {
+    (void)t;
     health.taken = PQntuples(rows) > 0;
     if (health.taken) {
         job_claimed(health.q, health.key);
@@ -139,7 +138,7 @@ static bool health_claim_again(struct task *t, bool unknown) {
     return true;
 }
 
-OPERATION(health_claim, .takes = true, .begin = take_begin_keys, .encode = claim_encode, .done = claim_done,
+OPERATION(health_claim, .takes = true, .begin = take_begin_keys, .encode = claim_encode, .on_end = claim_done,
           .fail = health_claim_fail, .again = health_claim_again);
 
 static void claim(void) {

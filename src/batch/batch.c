@@ -727,11 +727,47 @@ void batch_flush(void) {
 
 /* ---- results ---- */
 
+/* The last task that begins at or before the parameter row with this ordinal. */
+static struct task *task_of_ordinal(const struct part *part, int32_t ordinal) {
+    size_t low = 0, high = part->count;
+
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+
+        if (part->tasks[middle]->first_row < (size_t)ordinal)
+            low = middle;
+        else
+            high = middle;
+    }
+    return part->tasks[low];
+}
+
+static void deliver_rows(const struct part *part, const PGresult *rows) {
+    const struct op *op = part->op;
+
+    for (int i = 0; op->on_row != NULL && i < PQntuples(rows); i++)
+        op->on_row(part->count == 1 ? part->tasks[0] : task_of_ordinal(part, row_int4(rows, i, 0)), rows, i);
+    for (size_t i = 0; op->on_end != NULL && i < part->count; i++)
+        op->on_end(part->tasks[i], rows);
+}
+
 void batch_part_done(const struct part *part, const PGresult *rows) {
     for (size_t i = 0; i < part->count; i++)
         batch_reset(part->tasks[i]);
     if (part->done != NULL)
         part->done(part->tasks, part->count, rows);
+    else
+        deliver_rows(part, rows);
+}
+
+void task_free(struct task *t, const PGresult *rows) {
+    (void)rows;
+    free(t);
+}
+
+void task_free_failed(struct task *t, const struct op_error *err) {
+    (void)err;
+    free(t);
 }
 
 static void batch_committed(struct txn *f, const struct db_result *result) {

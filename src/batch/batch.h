@@ -35,6 +35,20 @@ bool batch_cancel(struct task *t);
 /* Like batch_cancel(), for a task whose request ends without being executed; then the caller calls
  * op.fail(). Also false for a task of a client transaction, and for a task that was sent before. */
 bool batch_withdraw(struct task *t);
+/* Queues t as a task of op with one row. */
+static inline void batch_add_row(struct task *t, struct op *op) {
+    t->op = op;
+    t->rows = 1;
+    batch_add(t);
+}
+/* Queues t unless it is queued or sent already. For a task that the server itself repeats. */
+static inline void batch_add_idle(struct task *t) {
+    if (t->state == TASK_IDLE)
+        batch_add(t);
+}
+/* op.on_end and op.fail of a task at the beginning of memory of its own: free it. */
+void task_free(struct task *t, const PGresult *rows);
+void task_free_failed(struct task *t, const struct op_error *err);
 /* Called at the end of a turn. Builds transactions and sends them on the connections that are free. */
 void batch_flush(void);
 

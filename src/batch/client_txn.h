@@ -20,7 +20,7 @@
  * (commit_marker.h): after a lost connection the database tells whether it was committed.
  */
 enum client_txn_end {
-    CLIENT_TXN_COMMITTED,    /* the tasks end by done() */
+    CLIENT_TXN_COMMITTED,    /* the tasks end by on_end() */
     CLIENT_TXN_ANSWERS_LOST, /* committed, but the results are lost: the tasks end by answer_lost() */
     CLIENT_TXN_REFUSED,      /* not committed, because of the error: the tasks end by fail() */
     CLIENT_TXN_UNKNOWN,      /* the database does not tell whether it was committed: by fail() */

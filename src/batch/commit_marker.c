@@ -66,8 +66,8 @@ static struct task find = { .op = &op_find_commits, .rows = 1 };
 static size_t asked; /* how many of transactions.lost the sent statement asks for */
 
 static void ask(void) {
-    if (find.state == TASK_IDLE && !list_empty(&txns.lost))
-        batch_add(&find);
+    if (!list_empty(&txns.lost))
+        batch_add_idle(&find);
 }
 
 void commit_marker_ask(struct lost_task *l) {
@@ -103,9 +103,8 @@ static void commit_marker_tell(const PGresult *rows) {
     ask();
 }
 
-static void commit_marker_find_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void commit_marker_find_done(struct task *t, const PGresult *rows) {
+    (void)t;
     commit_marker_tell(rows);
 }
 
@@ -115,7 +114,7 @@ static void commit_marker_find_fail(struct task *t, const struct op_error *err) 
     commit_marker_tell(NULL);
 }
 
-OPERATION(find_commits, .alone = true, .encode = commit_marker_find_encode, .done = commit_marker_find_done,
+OPERATION(find_commits, .alone = true, .encode = commit_marker_find_encode, .on_end = commit_marker_find_done,
           .fail = commit_marker_find_fail);
 
 /* ---- deletion ---- */
@@ -139,24 +138,22 @@ static int64_t first_needed(void) {
 }
 
 void commit_marker_forget(void) {
-    if (forget.state == TASK_IDLE && txns.last > 0 && first_needed() > txns.forgotten)
-        batch_add(&forget);
+    if (txns.last > 0 && first_needed() > txns.forgotten)
+        batch_add_idle(&forget);
 }
 
-static void commit_marker_forget_encode(struct params *p, struct task *t) {
-    (void)t;
+static void commit_marker_forget_begin(struct params *p) {
     txns.forgetting = first_needed();
     params_set_int2(p, 0, (int16_t)node_self()->number);
     params_set_int8(p, 1, txns.forgetting);
     params_set_int8(p, 2, txns.forgotten);
 }
 
-static void commit_marker_forget_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void commit_marker_forget_done(struct task *t, const PGresult *rows) {
+    (void)t;
     (void)rows;
     txns.forgotten = txns.forgetting;
 }
 
-OPERATION(forget_commits, .alone = true, .encode = commit_marker_forget_encode,
-          .done = commit_marker_forget_done);
+OPERATION(forget_commits, .alone = true, .begin = commit_marker_forget_begin,
+          .on_end = commit_marker_forget_done);

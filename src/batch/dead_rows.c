@@ -11,8 +11,7 @@ static struct {
 } dead = { .task = { .op = &op_dead_rows, .rows = 1 } };
 
 void dead_rows_ask(void) {
-    if (dead.task.state == TASK_IDLE)
-        batch_add(&dead.task);
+    batch_add_idle(&dead.task);
 }
 
 int64_t dead_rows_of_jobs(void) {
@@ -23,11 +22,10 @@ int64_t dead_rows_of_counters(void) {
     return dead.counters;
 }
 
-static void dead_rows_dead_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void dead_rows_dead_done(struct task *t, const PGresult *rows) {
+    (void)t;
     dead.jobs = row_int8(rows, 0, COL_DEAD_ROWS_JOBS);
     dead.counters = row_int8(rows, 0, COL_DEAD_ROWS_COUNTERS);
 }
 
-OPERATION(dead_rows, .alone = true, .done = dead_rows_dead_done);
+OPERATION(dead_rows, .alone = true, .on_end = dead_rows_dead_done);

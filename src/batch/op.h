@@ -15,8 +15,8 @@
  * task is the share of one request: one ADDJOB, the 32 IDs of one ACKJOB, one claim of a queue. Tasks of one
  * operation that are queued at the end of the turn share a statement.
  *
- * Every task ends exactly once: by done() after its transaction is committed, by answer_lost() if it is committed
- * and its result is lost, by fail() if it will not be repeated, or by again() if that returns false.
+ * Every task ends exactly once: by on_end() or done() after its transaction is committed, by answer_lost() if it is
+ * committed and its result is lost, by fail() if it will not be repeated, or by again() if that returns false.
  */
 struct task;
 struct client_txn;
@@ -96,8 +96,17 @@ struct op {
      * index of the next row. The others follow in further statements, in later turns. done() gets the result of the first
      * statement. NULL: the operation has no such tasks. */
     size_t (*encode_from)(struct params *p, struct task *t, size_t from);
-    /* May be NULL. The transaction is committed. rows: the result of the statement, for its tasks[count] in the order of
-     * encoding. All results of a transaction live until the done() of its last statement has returned. */
+    /*
+     * The results of a committed transaction. All results live until the functions of its last statement have
+     * returned. Each of these functions may be NULL.
+     *
+     * on_row() gets each row with its task. If tasks share the statement, the first column is the ordinal of the
+     * parameter row that the row belongs to: task_row(). on_end() then ends each task, in the order of encoding. rows:
+     * the result of the whole statement.
+     */
+    void (*on_row)(struct task *t, const PGresult *rows, int row);
+    void (*on_end)(struct task *t, const PGresult *rows);
+    /* In place of both: for all tasks[count] of the statement together. */
     void (*done)(struct task **tasks, size_t count, const PGresult *rows);
     /* May be NULL. The task will not be repeated. It is not committed. After OP_LOST, or in a client transaction whose
      * outcome or result is lost, that is unknown. */
@@ -144,6 +153,18 @@ struct task {
     size_t bytes;        /* bytes of these rows, without OP_ROW_BYTES for each */
     size_t first_row;    /* index of its first row in the statement, set before encode() */
 };
+
+/* Prepares a task of one row for its first batch_add(). */
+static inline void task_init(struct task *t, struct op *op) {
+    t->op = op;
+    t->rows = 1;
+    list_init(&t->node);
+}
+
+/* Which row of its task a row of the result belongs to, from 0 on. The first column is the ordinal. */
+static inline size_t task_row(const struct task *t, const PGresult *rows, int row) {
+    return (size_t)row_int4(rows, row, 0) - 1 - t->first_row;
+}
 
 /* About the bytes that the task adds to the statement. */
 static inline size_t task_size(const struct task *t) {

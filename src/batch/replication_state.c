@@ -22,8 +22,7 @@ static struct {
 };
 
 void standbys_ask(void) {
-    if (standbys.task.state == TASK_IDLE)
-        batch_add(&standbys.task);
+    batch_add_idle(&standbys.task);
 }
 
 /* If the role may not see the standbys, they are assumed to be connected: the commit or the ms-timeout
@@ -40,15 +39,14 @@ int standbys_count(void) {
     return count > 0 ? count : 0;
 }
 
-static void standbys_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void standbys_done(struct task *t, const PGresult *rows) {
+    (void)t;
     standbys.required = row_int4(rows, 0, COL_STANDBYS_REQUIRED);
     standbys.connected = row_int4_or(rows, 0, COL_STANDBYS_CONNECTED, UNKNOWN);
     standbys.fsync = row_bool(rows, 0, COL_STANDBYS_FSYNC);
 }
 
-OPERATION(standbys, .alone = true, .done = standbys_done);
+OPERATION(standbys, .alone = true, .on_end = standbys_done);
 
 /* ---- INFO ---- */
 

@@ -30,7 +30,7 @@ struct txn {
     struct commit_marker marker;
     bool at_work; /* it was lost while the database executed it: see db_result */
     size_t bytes; /* task_size() of its tasks */
-    /* It takes the fraction seats/of of the queued tasks of operations that spread. */
+    /* It takes the fraction quota/of of the queued tasks of splittable operations. */
     size_t quota;
     size_t of;
     size_t splittable_count; /* how many such tasks it took */
@@ -51,7 +51,7 @@ void batch_statement(struct txn *f, struct op *op, struct client_txn *b, struct 
 static inline bool txn_has_room(const struct txn *f, size_t bytes) {
     return f->bytes == 0 || f->bytes + bytes <= OP_MAX_BYTES;
 }
-/* Ends the tasks of the part by done(). */
+/* Gives the result of the part's statement to its operation, which ends the tasks. */
 void batch_part_done(const struct part *part, const PGresult *rows);
 /* Building a statement: begin, then for each task batch_has_room() and batch_encode(), then batch_finish(). */
 struct params *batch_begin(struct txn *f, struct op *op);

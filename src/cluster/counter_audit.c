@@ -136,9 +136,8 @@ static void count_encode(struct params *p, struct task *t) {
 }
 
 /* The result has a row per queue, in the order of the ids. */
-static void count_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void count_done(struct task *t, const PGresult *rows) {
+    (void)t;
     for (int i = 0; i < PQntuples(rows) && (size_t)i < counter_audit.count; i++) {
         struct count *c = &counter_audit.counts[i];
 
@@ -151,4 +150,4 @@ static void count_done(struct task **tasks, size_t count, const PGresult *rows) 
     }
 }
 
-OPERATION(count_queues, .alone = true, .encode = count_encode, .done = count_done);
+OPERATION(count_queues, .alone = true, .encode = count_encode, .on_end = count_done);

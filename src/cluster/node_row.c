@@ -5,13 +5,12 @@
 #include "batch/operations.h"
 #include "cluster/outbox.h"
 
-static void self_encode(struct params *p, struct task *t) {
-    (void)t;
+static void self_begin(struct params *p) {
     params_set_text(p, 0, node_self()->id);
 }
 
-static void beat_encode(struct params *p, struct task *t) {
-    self_encode(p, t);
+static void beat_begin(struct params *p) {
+    self_begin(p);
     params_set_bool(p, 1, node_self()->leaving);
 }
 
@@ -25,36 +24,30 @@ bool node_row_is_forgotten(void) {
 }
 
 /* Peers read the row after this message, which is sent when leaving has changed. */
-static void beat_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void beat_done(struct task *t, const PGresult *rows) {
     static bool told;
 
-    (void)tasks;
-    (void)count;
+    (void)t;
     forgotten = PQntuples(rows) == 0;
     if (told != node_self()->leaving)
         outbox_note(OUTBOX_NODES);
     told = node_self()->leaving;
 }
 
-OPERATION(beat_node, .alone = true, .encode = beat_encode, .done = beat_done);
+OPERATION(beat_node, .alone = true, .begin = beat_begin, .on_end = beat_done);
 
-OPERATION(leave_node, .alone = true, .encode = self_encode);
-
-static void once(struct task *t) {
-    if (t->state == TASK_IDLE)
-        batch_add(t);
-}
+OPERATION(leave_node, .alone = true, .begin = self_begin);
 
 void node_row_beat(void) {
     static struct task beat = { .op = &op_beat_node, .rows = 1 };
 
-    once(&beat);
+    batch_add_idle(&beat);
 }
 
 void node_row_leave(void) {
     static struct task leave = { .op = &op_leave_node, .rows = 1 };
 
-    once(&leave);
+    batch_add_idle(&leave);
 }
 
 /* ---- CLUSTER FORGET ---- */
@@ -65,19 +58,14 @@ static void node_row_forget_encode(struct params *p, struct task *t) {
     params_set_text(p, 0, n->id);
 }
 
-static void node_row_forget_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void node_row_forget_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
 
-    (void)count;
     (void)rows;
     node_forget(r->data);
     outbox_note(OUTBOX_NODES);
     req_ok(r);
 }
 
-static void node_row_forget_fail(struct task *t, const struct op_error *err) {
-    req_db_error(REQ_OF_TASK(t), err);
-}
-
-OPERATION(forget_node, .alone = true, .encode = node_row_forget_encode, .done = node_row_forget_done,
-          .fail = node_row_forget_fail);
+OPERATION(forget_node, .alone = true, .encode = node_row_forget_encode, .on_end = node_row_forget_done,
+          .fail = req_fail_task);

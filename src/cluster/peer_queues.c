@@ -44,8 +44,8 @@ static struct {
 } find = { .task = { .op = &op_find_queues, .rows = 1 } };
 
 static void peer_queues_ask(void) {
-    if (find.task.state == TASK_IDLE && find.id_count > 0)
-        batch_add(&find.task);
+    if (find.id_count > 0)
+        batch_add_idle(&find.task);
 }
 
 /* Adds the id even if the running statement reads it: that may have read the row before the change. */
@@ -130,9 +130,8 @@ static void find_ended(void) {
     peer_queues_ask();
 }
 
-static void peer_queues_find_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void peer_queues_find_done(struct task *t, const PGresult *rows) {
+    (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         (void)meet_queue(rows, i);
     find_ended();
@@ -145,7 +144,7 @@ static void peer_queues_find_fail(struct task *t, const struct op_error *err) {
     find_ended();
 }
 
-OPERATION(find_queues, .alone = true, .encode = peer_queues_find_encode, .done = peer_queues_find_done,
+OPERATION(find_queues, .alone = true, .encode = peer_queues_find_encode, .on_end = peer_queues_find_done,
           .fail = peer_queues_find_fail);
 
 /* ---- all queues ---- */
@@ -165,9 +164,8 @@ static void look_end(void) {
 }
 
 /* Earlier changes of a queue that is new here are not in its counters, which therefore are suspect. */
-static void peer_queues_look_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void peer_queues_look_done(struct task *t, const PGresult *rows) {
+    (void)t;
     for (int i = 0; i < PQntuples(rows); i++) {
         bool known = queue_find_id(row_int4(rows, i, COL_LOAD_QUEUES_ID)) != NULL;
         struct queue *q = meet_queue(rows, i);
@@ -184,7 +182,7 @@ static void peer_queues_look_fail(struct task *t, const struct op_error *err) {
     look_end();
 }
 
-OPERATION(look_queues, .alone = true, .done = peer_queues_look_done, .fail = peer_queues_look_fail);
+OPERATION(look_queues, .alone = true, .on_end = peer_queues_look_done, .fail = peer_queues_look_fail);
 
 /* ---- queues without a message ---- */
 
@@ -217,8 +215,7 @@ void peer_queues_page(bool may_probe) {
     batch_add(&page.task);
 }
 
-static void peer_queues_page_encode(struct params *p, struct task *t) {
-    (void)t;
+static void peer_queues_page_begin(struct params *p) {
     params_set_int4(p, 0, page.at_newest ? page.newest : page.cursor);
     params_set_int4(p, 1, PAGE_QUEUES);
     params_set_time(p, 2, clock_db());
@@ -237,11 +234,10 @@ static void page_queue(int32_t id, bool has_jobs) {
     }
 }
 
-static void page_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void page_done(struct task *t, const PGresult *rows) {
     int32_t last = 0;
 
-    (void)tasks;
-    (void)count;
+    (void)t;
     for (int i = 0; i < PQntuples(rows); i++) {
         last = row_int4(rows, i, COL_PAGE_QUEUES_ID);
         page_queue(last, row_bool(rows, i, COL_PAGE_QUEUES_HAS_JOBS));
@@ -252,7 +248,7 @@ static void page_done(struct task **tasks, size_t count, const PGresult *rows) {
         page.cursor = PQntuples(rows) < PAGE_QUEUES ? 0 : last;
 }
 
-OPERATION(page_queues, .alone = true, .encode = peer_queues_page_encode, .done = page_done);
+OPERATION(page_queues, .alone = true, .begin = peer_queues_page_begin, .on_end = page_done);
 
 /* ---- leases that peers ended ---- */
 
@@ -293,9 +289,8 @@ static void adopt_end(void) {
         peer_queues_adopt();
 }
 
-static void adopt_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void adopt_done(struct task *t, const PGresult *rows) {
+    (void)t;
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = row_full_key(rows, i, COL_INHERIT_LEASES_QUEUE_ID);
 
@@ -321,7 +316,7 @@ static void adopt_fail(struct task *t, const struct op_error *err) {
 }
 
 /* Uses the read connection, because it reads the whole table and must not delay writes. */
-OPERATION(inherit_leases, .alone = true, .encode = adopt_encode, .done = adopt_done, .fail = adopt_fail);
+OPERATION(inherit_leases, .alone = true, .encode = adopt_encode, .on_end = adopt_done, .fail = adopt_fail);
 
 /* ---- items ---- */
 

@@ -37,24 +37,15 @@ static enum job_exit exit_of(const struct req *r) {
     return r->cmd == NULL || r->cmd->handler == cmd_deljob ? JOB_DELETED : JOB_DONE;
 }
 
-/* Jobs that were not found may be dead letters. */
-static void end_ack(struct req *r) {
-    job_ids_settle(r);
-    dead_delete_or_reply(r);
-}
-
 /* A job that the first try retained looks like a job that the second try retained. retained_recall() counts
  * both. */
-static void acked(struct task **tasks, size_t count, const PGresult *rows, int row, bool kept,
-                  int group_col) {
-    struct job_key key;
-    struct req *r = job_ids_find(tasks, count, row_int4(rows, row, COL_ACK_JOBS_ORDINAL), &key);
+static void acked(struct task *t, const PGresult *rows, int row, bool kept, int group_col) {
+    struct req *r = REQ_OF_TASK(t);
+    struct job_key key = job_ids_key(t, rows, row);
     const struct retain *f = retain_of(r);
 
-    if (row_null(rows, row, COL_ACK_JOBS_QUEUED_SINCE)) {
-        job_ids_set_stale(tasks, count, row_int4(rows, row, COL_ACK_JOBS_ORDINAL));
+    if (job_ids_note_stale(t, rows, row, COL_ACK_JOBS_QUEUED_SINCE))
         return;
-    }
     job_ids(r)->hits += !(kept && job_ids(r)->unknown);
     stats.jobs_kept += kept;
     job_left(&(struct job_row){ .key = key,
@@ -70,15 +61,20 @@ static void ack_begin(struct params *p) {
 }
 
 /* Columns: ordinal, queued_since, group_key. */
-static void ack_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++)
-        acked(tasks, count, rows, i, false, COL_ACK_JOBS_GROUP_KEY);
-    for (size_t i = 0; i < count; i++)
-        end_ack(REQ_OF_TASK(tasks[i]));
+static void ack_row(struct task *t, const PGresult *rows, int row) {
+    acked(t, rows, row, false, COL_ACK_JOBS_GROUP_KEY);
 }
 
-OPERATION(ack_jobs, .names_jobs = true, .begin = ack_begin, .encode = job_ids_encode, .done = ack_done,
-          .fail = job_ids_fail, .again = job_ids_again, .shares = true, .answer_lost = job_ids_removed);
+/* Jobs that were not found may be dead letters. */
+static void ack_end(struct task *t, const PGresult *rows) {
+    (void)rows;
+    job_ids_settle(REQ_OF_TASK(t));
+    dead_delete_or_reply(REQ_OF_TASK(t));
+}
+
+OPERATION(ack_jobs, .names_jobs = true, .begin = ack_begin, .encode = job_ids_encode, .on_row = ack_row,
+          .on_end = ack_end, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
+          .answer_lost = job_ids_removed);
 
 static void ack_tokens_begin(struct params *p) {
     params_set_time(p, 4, clock_db());
@@ -90,7 +86,7 @@ static void ack_tokens_encode(struct params *p, struct task *t) {
 }
 
 OPERATION(ack_tokens, .names_jobs = true, .begin = ack_tokens_begin, .encode = ack_tokens_encode,
-          .done = ack_done, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
+          .on_row = ack_row, .on_end = ack_end, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
           .answer_lost = job_ids_removed);
 
 /* ---- jobs that may be retained ---- */
@@ -128,15 +124,15 @@ static void retain_encode(struct params *p, struct task *t) {
 }
 
 /* Columns: ordinal, queued_since, is_kept, group_key. */
-static void retain_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++)
-        acked(tasks, count, rows, i, row_bool(rows, i, COL_RETAIN_JOBS_IS_KEPT), COL_RETAIN_JOBS_GROUP_KEY);
-    for (size_t i = 0; i < count; i++) {
-        if (job_ids(REQ_OF_TASK(tasks[i]))->unknown)
-            retained_recall(REQ_OF_TASK(tasks[i]));
-        else
-            end_ack(REQ_OF_TASK(tasks[i]));
-    }
+static void retain_row(struct task *t, const PGresult *rows, int row) {
+    acked(t, rows, row, row_bool(rows, row, COL_RETAIN_JOBS_IS_KEPT), COL_RETAIN_JOBS_GROUP_KEY);
+}
+
+static void retain_end(struct task *t, const PGresult *rows) {
+    if (job_ids(REQ_OF_TASK(t))->unknown)
+        retained_recall(REQ_OF_TASK(t));
+    else
+        ack_end(t, rows);
 }
 
 /* op.answer_lost: the transaction was committed. */
@@ -146,8 +142,8 @@ static void retain_lost(struct task *t) {
 }
 
 OPERATION(retain_jobs, .names_jobs = true, .begin = retain_begin, .encode = retain_encode,
-          .done = retain_done, .fail = job_ids_fail, .again = job_ids_again, .shares = true,
-          .answer_lost = retain_lost);
+          .on_row = retain_row, .on_end = retain_end, .fail = job_ids_fail, .again = job_ids_again,
+          .shares = true, .answer_lost = retain_lost);
 
 /* ---- commands ---- */
 

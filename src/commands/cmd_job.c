@@ -104,34 +104,19 @@ static void requeued(struct req *r, struct job_key key, const PGresult *rows, in
                 JOB_RETURNED);
 }
 
-static void requeue_ends(struct task **tasks, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        struct req *r = REQ_OF_TASK(tasks[i]);
+static void requeue_ended(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
 
-        job_ids_settle(r);
-        if (job_ids(r)->exhausted == 0)
-            requeue_end(r);
-    }
-}
-
-/* The first column is the ordinal. Column col is null if the token is stale. */
-static bool is_stale(struct task **tasks, size_t count, const PGresult *rows, int row, int col) {
-    if (!row_null(rows, row, col))
-        return false;
-    job_ids_set_stale(tasks, count, row_int4(rows, row, COL_REQUEUE_JOBS_ORDINAL));
-    return true;
+    (void)rows;
+    job_ids_settle(r);
+    if (job_ids(r)->exhausted == 0)
+        requeue_end(r);
 }
 
 /* Columns: ordinal, was_until, wake_at, last. */
-static void requeue_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_REQUEUE_JOBS_ORDINAL), &key);
-
-        if (!is_stale(tasks, count, rows, i, COL_REQUEUE_JOBS_WAS_UNTIL))
-            requeued(r, key, rows, i, COL_REQUEUE_JOBS_WAS_UNTIL);
-    }
-    requeue_ends(tasks, count);
+static void requeue_row(struct task *t, const PGresult *rows, int row) {
+    if (!job_ids_note_stale(t, rows, row, COL_REQUEUE_JOBS_WAS_UNTIL))
+        requeued(REQ_OF_TASK(t), job_ids_key(t, rows, row), rows, row, COL_REQUEUE_JOBS_WAS_UNTIL);
 }
 
 /* A lease may have ended in the row before the first try, and be held here. Leases of peers are not known. ENQUEUE
@@ -159,7 +144,8 @@ static bool requeue_again(struct task *t, bool unknown) {
 }
 
 OPERATION(requeue_jobs, .names_jobs = true, .begin = requeue_begin, .encode = requeue_encode,
-          .done = requeue_done, .fail = job_ids_fail, .again = requeue_again, .answer_lost = job_ids_unknown);
+          .on_row = requeue_row, .on_end = requeue_ended, .fail = job_ids_fail, .again = requeue_again,
+          .answer_lost = job_ids_unknown);
 
 static void requeue_again_begin(struct params *p) {
     params_set_time(p, 8, clock_db());
@@ -182,28 +168,28 @@ static void requeue_again_encode(struct params *p, struct task *t) {
 /* Jobs that were queued already have been counted when the server connected. Another server may have delivered jobs
  * that the first try had put back. A NACK that missed its job has changed nothing: the lease that was undone is of a
  * later claim. */
-static void requeue_again_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_REQUEUE_JOBS_AGAIN_ORDINAL), &key);
-        struct queue *q = queue_find_id(key.queue_id);
+static void requeue_again_row(struct task *t, const PGresult *rows, int row) {
+    struct req *r = REQ_OF_TASK(t);
+    struct job_key key = job_ids_key(t, rows, row);
+    struct queue *q = queue_find_id(key.queue_id);
 
-        if (is_stale(tasks, count, rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL))
-            continue;
-        requeued(r, key, rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL);
-        job_ids(r)->hits -= row_bool(rows, i, COL_REQUEUE_JOBS_AGAIN_MISSED);
-        if (q != NULL && row_bool(rows, i, COL_REQUEUE_JOBS_AGAIN_WAS_QUEUED) &&
-            row_null(rows, i, COL_REQUEUE_JOBS_AGAIN_WAKE_AT))
-            queue_count_len(q, -1);
-    }
-    for (size_t i = 0; i < count; i++)
-        job_ids(REQ_OF_TASK(tasks[i]))->unsure = node_has_peers();
-    requeue_ends(tasks, count);
+    if (job_ids_note_stale(t, rows, row, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL))
+        return;
+    requeued(r, key, rows, row, COL_REQUEUE_JOBS_AGAIN_WAS_UNTIL);
+    job_ids(r)->hits -= row_bool(rows, row, COL_REQUEUE_JOBS_AGAIN_MISSED);
+    if (q != NULL && row_bool(rows, row, COL_REQUEUE_JOBS_AGAIN_WAS_QUEUED) &&
+        row_null(rows, row, COL_REQUEUE_JOBS_AGAIN_WAKE_AT))
+        queue_count_len(q, -1);
+}
+
+static void requeue_again_ended(struct task *t, const PGresult *rows) {
+    job_ids(REQ_OF_TASK(t))->unsure = node_has_peers();
+    requeue_ended(t, rows);
 }
 
 OPERATION(requeue_jobs_again, .names_jobs = true, .begin = requeue_again_begin,
-          .encode = requeue_again_encode, .done = requeue_again_done, .fail = job_ids_fail,
-          .again = requeue_again, .answer_lost = job_ids_unknown);
+          .encode = requeue_again_encode, .on_row = requeue_again_row, .on_end = requeue_again_ended,
+          .fail = job_ids_fail, .again = requeue_again, .answer_lost = job_ids_unknown);
 
 struct nack_options {
     int64_t delay;
@@ -239,20 +225,17 @@ void cmd_enqueue(struct req *r) {
 
 /* ---- DEQUEUE ---- */
 
-static void dequeue_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_DEQUEUE_JOBS_ORDINAL), &key);
+static void dequeue_row(struct task *t, const PGresult *rows, int row) {
+    struct job_key key = job_ids_key(t, rows, row);
 
-        job_ids(r)->hits++;
-        job_withdrawn(key, row_time(rows, i, COL_DEQUEUE_JOBS_WAS_UNTIL), true);
-        lease_add(key, row_time(rows, i, COL_DEQUEUE_JOBS_READY_AT));
-    }
-    job_ids_reply_hits(tasks, count);
+    job_ids(REQ_OF_TASK(t))->hits++;
+    job_withdrawn(key, row_time(rows, row, COL_DEQUEUE_JOBS_WAS_UNTIL), true);
+    lease_add(key, row_time(rows, row, COL_DEQUEUE_JOBS_READY_AT));
 }
 
 OPERATION(dequeue_jobs, .names_jobs = true, .begin = job_set_now_and_node, .encode = job_ids_encode,
-          .done = dequeue_done, .fail = job_ids_fail, .answer_lost = job_ids_leased);
+          .on_row = dequeue_row, .on_end = job_ids_reply_hits, .fail = job_ids_fail,
+          .answer_lost = job_ids_leased);
 
 void cmd_dequeue(struct req *r) {
     start_ids(r, &op_dequeue_jobs);
@@ -314,29 +297,27 @@ static void worked(struct req *r, struct job_key key, const PGresult *rows, int 
                row_bool(rows, row, COL_WORKING_JOBS_LAST));
 }
 
-static void working_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_WORKING_JOBS_ORDINAL), &key);
+static void working_row(struct task *t, const PGresult *rows, int row) {
+    if (!job_ids_note_stale(t, rows, row, COL_WORKING_JOBS_LEASE))
+        worked(REQ_OF_TASK(t), job_ids_key(t, rows, row), rows, row);
+}
 
-        if (!is_stale(tasks, count, rows, i, COL_WORKING_JOBS_LEASE))
-            worked(r, key, rows, i);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct req *r = REQ_OF_TASK(tasks[i]);
+static void working_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
 
-        job_ids_unhold(r);
-        if (job_ids(r)->stale > 0)
-            reply_error(r, TOKEN_ERROR);
-        else if (job_ids(r)->hits == 0)
-            reply_error(r, "NOJOB Job not known in the context of this node.");
-        req_end(r);
-    }
+    (void)rows;
+    job_ids_unhold(r);
+    if (job_ids(r)->stale > 0)
+        reply_error(r, TOKEN_ERROR);
+    else if (job_ids(r)->hits == 0)
+        reply_error(r, "NOJOB Job not known in the context of this node.");
+    req_end(r);
 }
 
 #define WORKING_OP(id)                                                                  \
     OPERATION(id, .names_jobs = true, .begin = working_begin, .encode = working_encode, \
-              .done = working_done, .fail = job_ids_fail, .answer_lost = job_ids_leased)
+              .on_row = working_row, .on_end = working_end, .fail = job_ids_fail,       \
+              .answer_lost = job_ids_leased)
 
 WORKING_OP(working_jobs);
 WORKING_OP(working_limited);

@@ -197,17 +197,16 @@ static bool is_whole(const struct range *g, const PGresult *rows) {
     return is_bodies(g) ? n > 0 && n < g->page.rows : page_is_last(rows, g->page.rows, g->page.bytes);
 }
 
-static void list_list_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct range *g = REQ_OF_TASK(tasks[0])->data;
+static void list_list_done(struct task *t, const PGresult *rows) {
+    struct range *g = REQ_OF_TASK(t)->data;
     struct queue *q = g->look.q;
 
-    (void)count;
     if (g->step == RANGE_START || g->step == RANGE_STOP) {
         place_found(g, rows);
     } else if (g->step == RANGE_PAGES) {
         g->offset = 0;
         if (page_take(&g->page, rows, COL_LIST_FIRST_RANK, list_add_element))
-            batch_add(tasks[0]);
+            batch_add(t);
         else
             q->users--;
     } else if (is_whole(g, rows)) {
@@ -229,7 +228,7 @@ static void list_list_fail(struct task *t, const struct op_error *err) {
 }
 
 #define READ_OP(id, encoder, end, failure) \
-    OPERATION(id, .alone = true, .encode = encoder, .done = end, .fail = failure)
+    OPERATION(id, .alone = true, .encode = encoder, .on_end = end, .fail = failure)
 
 READ_OP(list_first, list_list_encode, list_list_done, list_list_fail);
 READ_OP(list_last, list_list_encode, list_list_done, list_list_fail);
@@ -369,12 +368,11 @@ static void find_nothing(struct req *r) {
     req_end(r);
 }
 
-static void list_find_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void list_find_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
     const struct list_finding *f = r->data;
     int n = PQntuples(rows);
 
-    (void)count;
     f->look.q->users--;
     if (n == 0) {
         find_nothing(r);
@@ -432,11 +430,10 @@ static void remove_encode(struct params *p, struct task *t) {
     params_bytea(p, 5, r->argv[3]);
 }
 
-static void remove_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void remove_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
     const struct list_read *l = r->data;
 
-    (void)count;
     list_read_count_gone(l, rows);
     l->q->users--;
     req_int(r, PQntuples(rows));
@@ -449,8 +446,8 @@ static void remove_answer_lost(struct task *t) {
     req_error(l->req, LIST_LOST);
 }
 
-#define REMOVE_OP(id)                                                                                  \
-    OPERATION(id, .alone = true, .encode = remove_encode, .done = remove_done, .fail = list_read_fail, \
+#define REMOVE_OP(id)                                                                                    \
+    OPERATION(id, .alone = true, .encode = remove_encode, .on_end = remove_done, .fail = list_read_fail, \
               .again = list_read_again, .answer_lost = remove_answer_lost)
 
 REMOVE_OP(remove_first);

@@ -223,9 +223,8 @@ static void qconfig_end(struct qconfig *c) {
 }
 
 /* Columns: stored, cyclic. If both are false, a peer has just set a dead queue, and the statement is sent again. */
-static void qconfig_set_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)count;
-    struct qconfig *c = REQ_OF_TASK(tasks[0])->data;
+static void qconfig_set_done(struct task *t, const PGresult *rows) {
+    struct qconfig *c = REQ_OF_TASK(t)->data;
 
     if (row_bool(rows, 0, COL_SET_SETTINGS_CYCLIC)) {
         c->q->users--;
@@ -233,7 +232,7 @@ static void qconfig_set_done(struct task **tasks, size_t count, const PGresult *
         return;
     }
     if (!row_bool(rows, 0, COL_SET_SETTINGS_STORED)) {
-        batch_add(tasks[0]);
+        batch_add(t);
         return;
     }
     if (c->sets_deadqueue)
@@ -244,10 +243,9 @@ static void qconfig_set_done(struct task **tasks, size_t count, const PGresult *
     qconfig_end(c);
 }
 
-static void reset_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct qconfig *c = REQ_OF_TASK(tasks[0])->data;
+static void reset_done(struct task *t, const PGresult *rows) {
+    struct qconfig *c = REQ_OF_TASK(t)->data;
 
-    (void)count;
     (void)rows;
     settings_clear(c->q);
     qconfig_end(c);
@@ -262,7 +260,7 @@ static void qconfig_fail(struct task *t, const struct op_error *err) {
 
 /* Each request has its own statement, because a queue may be set twice in a turn. The last request counts. */
 #define SETTINGS_OP(id, encoder, handler) \
-    OPERATION(id, .alone = true, .encode = encoder, .done = handler, .fail = qconfig_fail)
+    OPERATION(id, .alone = true, .encode = encoder, .on_end = handler, .fail = qconfig_fail)
 
 SETTINGS_OP(set_settings, qconfig_set_encode, qconfig_set_done);
 SETTINGS_OP(reset_settings, reset_encode, reset_done);

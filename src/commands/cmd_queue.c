@@ -206,9 +206,7 @@ void cmd_qstat(struct req *r) {
     if (q->limits.limited) {
         q->users++;
         r->data = q;
-        r->task.op = &op_running_jobs;
-        r->task.rows = 1;
-        batch_add(&r->task);
+        batch_add_row(&r->task, &op_running_jobs);
         return;
     }
     reply_stat(r, q);
@@ -226,18 +224,16 @@ static void running_encode(struct params *p, struct task *t) {
     params_int4(p, 0, q->id);
 }
 
-static void running_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (size_t i = 0; i < count; i++) {
-        struct req *r = REQ_OF_TASK(tasks[i]);
-        struct queue *q = r->data;
+static void running_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+    struct queue *q = r->data;
 
-        q->users--;
-        reply_stat(r, q);
-        if (q->limits.limited)
-            queue_pair_int(r, "running", row_int8(rows, (int)i, COL_RUNNING_JOBS_RUNNING));
-        reply_retention(r, q);
-        req_end(r);
-    }
+    q->users--;
+    reply_stat(r, q);
+    if (q->limits.limited)
+        queue_pair_int(r, "running", row_int8(rows, (int)t->first_row, COL_RUNNING_JOBS_RUNNING));
+    reply_retention(r, q);
+    req_end(r);
 }
 
 static void running_fail(struct task *t, const struct op_error *err) {
@@ -247,7 +243,7 @@ static void running_fail(struct task *t, const struct op_error *err) {
     req_db_error(REQ_OF_TASK(t), err);
 }
 
-OPERATION(running_jobs, .begin = running_begin, .encode = running_encode, .done = running_done,
+OPERATION(running_jobs, .begin = running_begin, .encode = running_encode, .on_end = running_end,
           .fail = running_fail);
 
 /* ---- QSCAN ---- */
@@ -434,21 +430,19 @@ static void pause_end(struct pause *p) {
     p->q->pausing -= p->counted;
 }
 
-static void pause_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)rows;
-    for (size_t i = 0; i < count; i++) {
-        struct req *r = REQ_OF_TASK(tasks[i]);
-        struct pause *p = r->data;
+static void pause_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+    struct pause *p = r->data;
 
-        pause_end(p);
-        queue_set_pause(p->q, p->flags);
-        queue_show(p->q);
-        p->q->counters.used_us = clock_mono();
-        queue_signal(p->q);
-        OBSERVE(row_changed, p->q->id);
-        reply_status(r, pause_name(p->flags));
-        req_end(r);
-    }
+    (void)rows;
+    pause_end(p);
+    queue_set_pause(p->q, p->flags);
+    queue_show(p->q);
+    p->q->counters.used_us = clock_mono();
+    queue_signal(p->q);
+    OBSERVE(row_changed, p->q->id);
+    reply_status(r, pause_name(p->flags));
+    req_end(r);
 }
 
 static void pause_fail(struct task *t, const struct op_error *err) {
@@ -460,4 +454,4 @@ static void pause_fail(struct task *t, const struct op_error *err) {
 }
 
 /* Each request has its own statement, because a queue may be paused twice in a turn. The last request counts. */
-OPERATION(pause_queues, .alone = true, .encode = pause_encode, .done = pause_done, .fail = pause_fail);
+OPERATION(pause_queues, .alone = true, .encode = pause_encode, .on_end = pause_done, .fail = pause_fail);

@@ -14,10 +14,6 @@
 #include "queue/queue.h"
 #include "queue/queue_rights.h"
 
-static void read_fail(struct task *t, const struct op_error *err) {
-    req_db_error(REQ_OF_TASK(t), err);
-}
-
 /* ---- SHOW ---- */
 
 /* SHOWs share a statement while their jobs fit into batch-max-bytes, as far as their queue knows its bodies. A larger
@@ -46,30 +42,28 @@ static void show_begin(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
-static void read_show_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_SHOW_JOBS_ORDINAL), &key);
-        struct job_view v = job_view_read(rows, i);
-        struct queue *q = queue_find_id(key.queue_id);
+static void show_row(struct task *t, const PGresult *rows, int row) {
+    struct job_view v = job_view_read(rows, row);
+    struct queue *q = queue_find_id(v.key.queue_id);
 
-        if (q != NULL)
-            queue_note_body(q, v.body.len);
-        job_ids(r)->hits++;
-        job_view_reply_all(r, &v);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct req *r = REQ_OF_TASK(tasks[i]);
-
-        if (job_ids(r)->hits == 0)
-            retained_show(r);
-        else
-            req_end(r);
-    }
+    if (q != NULL)
+        queue_note_body(q, v.body.len);
+    job_ids(REQ_OF_TASK(t))->hits++;
+    job_view_reply_all(REQ_OF_TASK(t), &v);
 }
 
-OPERATION(show_jobs, .begin = show_begin, .encode = job_ids_encode, .done = read_show_done,
-          .fail = read_fail);
+static void show_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+
+    (void)rows;
+    if (job_ids(r)->hits == 0)
+        retained_show(r);
+    else
+        req_end(r);
+}
+
+OPERATION(show_jobs, .begin = show_begin, .encode = job_ids_encode, .on_row = show_row, .on_end = show_end,
+          .fail = req_fail_task);
 
 /* ---- QPEEK ---- */
 
@@ -92,9 +86,7 @@ void cmd_qpeek(struct req *r) {
     p->backwards = count < 0;
     q->users++;
     r->data = p;
-    r->task.op = count > 0 ? &op_peek_first : &op_peek_last;
-    r->task.rows = 1;
-    batch_add(&r->task);
+    batch_add_row(&r->task, count > 0 ? &op_peek_first : &op_peek_last);
 }
 
 static void peek_encode(struct params *p, struct task *t) {
@@ -121,13 +113,12 @@ static void add_peeked(struct page *p, const PGresult *rows, int i) {
     job_view_reply_short(p->req, &v);
 }
 
-static void peek_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct page *p = REQ_OF_TASK(tasks[0])->data;
+static void peek_done(struct task *t, const PGresult *rows) {
+    struct page *p = REQ_OF_TASK(t)->data;
     struct queue *q = p->q;
 
-    (void)count;
     if (page_take(p, rows, COL_PEEK_FIRST_RANK, add_peeked))
-        batch_add(tasks[0]);
+        batch_add(t);
     else
         q->users--;
 }
@@ -137,10 +128,11 @@ static void peek_fail(struct task *t, const struct op_error *err) {
 
     p->q->users--;
     page_free(p);
-    read_fail(t, err);
+    req_fail_task(t, err);
 }
 
-#define PEEK_OP(id) OPERATION(id, .alone = true, .encode = peek_encode, .done = peek_done, .fail = peek_fail)
+#define PEEK_OP(id) \
+    OPERATION(id, .alone = true, .encode = peek_encode, .on_end = peek_done, .fail = peek_fail)
 
 PEEK_OP(peek_first);
 PEEK_OP(peek_last);
@@ -344,9 +336,7 @@ static void start_scan(struct req *r, struct job_scan *s) {
         req_error(r, "ERR invalid cursor: it is for another queue, begin again with 0");
         return;
     }
-    r->task.op = scan_op(s);
-    r->task.rows = 1;
-    batch_add(&r->task);
+    batch_add_row(&r->task, scan_op(s));
 }
 
 void cmd_jscan(struct req *r) {
@@ -411,13 +401,12 @@ static bool state_matches(const struct job_scan *s, const struct job_view *v) {
     return s->states == 0 || (s->states & (1u << state)) != 0;
 }
 
-static void scan_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void scan_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
     struct job_scan *s = r->data;
     int n = PQntuples(rows);
     bool more = !page_is_last(rows, page_size(s), s->bytes);
 
-    (void)count;
     for (int i = 0; i < n; i++) {
         struct job_view v =
             s->stage == STAGE_RETAINED ? job_view_read_retained(rows, i) : job_view_read(rows, i);
@@ -445,10 +434,11 @@ static void scan_fail(struct task *t, const struct op_error *err) {
 
     buf_free(&s->found);
     req_hold(REQ_OF_TASK(t), 0);
-    read_fail(t, err);
+    req_fail_task(t, err);
 }
 
-#define SCAN_OP(id) OPERATION(id, .alone = true, .encode = scan_encode, .done = scan_done, .fail = scan_fail)
+#define SCAN_OP(id) \
+    OPERATION(id, .alone = true, .encode = scan_encode, .on_end = scan_done, .fail = scan_fail)
 
 SCAN_OP(scan_jobs);
 SCAN_OP(scan_queue);

@@ -87,9 +87,7 @@ static void move(struct renaming *n) {
         r->task.client_txn->ahead = true;
     }
     n->sign = has_other_consume_end(n) ? -1 : 1;
-    r->task.op = &op_rename_list;
-    r->task.rows = 1;
-    batch_add(&r->task);
+    batch_add_row(&r->task, &op_rename_list);
 }
 
 static bool waits_for_row(struct renaming *n, struct queue *q) {
@@ -281,11 +279,10 @@ static void rename_refuse(struct renaming *n, enum outcome outcome) {
         no_such_key(n->req);
 }
 
-static void rename_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct renaming *n = REQ_OF_TASK(tasks[0])->data;
+static void rename_done(struct task *t, const PGresult *rows) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
     enum outcome outcome = rename_read_rows(n, rows);
 
-    (void)count;
     if (outcome != RENAME_DONE) {
         rename_refuse(n, outcome);
         return;
@@ -330,5 +327,5 @@ static void rename_answer_lost(struct task *t) {
     req_answer_lost(n->req);
 }
 
-OPERATION(rename_list, .alone = true, .encode = rename_encode, .done = rename_done, .fail = rename_fail,
+OPERATION(rename_list, .alone = true, .encode = rename_encode, .on_end = rename_done, .fail = rename_fail,
           .again = rename_again, .answer_lost = rename_answer_lost);

@@ -113,12 +113,11 @@ static void entered(struct job_key from, int16_t rank) {
 
 /* Columns: ordinal, is_moved, is_queued, expires_at, retry, wake_at. If a lost first try moved the job, the other
  * servers get the message now. */
-static void reprioritize_read_row(struct task **tasks, size_t count, const PGresult *rows, int row) {
-    size_t at;
-    struct job_key key;
-    struct req *r = job_ids_find_at(tasks, count, row_int4(rows, row, COL_RERANK_JOBS_ORDINAL), &at);
+static void rerank_row(struct task *t, const PGresult *rows, int row) {
+    struct req *r = REQ_OF_TASK(t);
+    size_t at = task_row(t, rows, row);
+    struct job_key key = job_ids(r)->keys[at];
 
-    key = job_ids(r)->keys[at];
     own_of(r)->jobs[at] = (struct ranked_job){ true, row_int4(rows, row, COL_RERANK_JOBS_RETRY),
                                                row_time(rows, row, COL_RERANK_JOBS_EXPIRES_AT) };
     if (!row_bool(rows, row, COL_RERANK_JOBS_IS_MOVED) && !job_ids(r)->unknown)
@@ -129,15 +128,9 @@ static void reprioritize_read_row(struct task **tasks, size_t count, const PGres
         entered(key, own_of(r)->rank);
 }
 
-static void rerank_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++)
-        reprioritize_read_row(tasks, count, rows, i);
-    for (size_t i = 0; i < count; i++)
-        reply_ids(REQ_OF_TASK(tasks[i]));
-}
-
-static void rerank_fail(struct task *t, const struct op_error *err) {
-    req_db_error(REQ_OF_TASK(t), err);
+static void rerank_end(struct task *t, const PGresult *rows) {
+    (void)rows;
+    reply_ids(REQ_OF_TASK(t));
 }
 
 /* The client gets the new IDs if it repeats the command. */
@@ -146,5 +139,5 @@ static void rerank_answer_lost(struct task *t) {
 }
 
 OPERATION(rerank_jobs, .names_jobs = true, .begin = rerank_begin, .encode = rerank_encode,
-          .done = rerank_done, .fail = rerank_fail, .again = job_ids_again,
+          .on_row = rerank_row, .on_end = rerank_end, .fail = req_fail_task, .again = job_ids_again,
           .answer_lost = rerank_answer_lost);

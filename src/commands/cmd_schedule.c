@@ -96,10 +96,8 @@ static bool read_cron_or_reply(struct req *r, struct slice text, struct cron_exp
 /* A user with rights on some queues changes only schedules whose queues the user may write to. So the schedule is read
  * first. */
 static void schedule_change(struct req *r, struct op *op, size_t bytes) {
-    r->task.op = queue_rights_are_all(r) ? op : &op_find_schedule;
-    r->task.rows = 1;
     r->task.bytes = bytes;
-    batch_add(&r->task);
+    batch_add_row(&r->task, queue_rights_are_all(r) ? op : &op_find_schedule);
 }
 
 void cmd_schedule(struct req *r) {
@@ -138,11 +136,10 @@ static bool belongs_to_other(const struct req *r, const PGresult *rows) {
 }
 
 /* For UNSCHEDULE, such a schedule does not exist. */
-static void schedule_find_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void schedule_find_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
     bool puts = r->data != NULL;
 
-    (void)count;
     if (!belongs_to_other(r, rows)) {
         r->task.op = puts ? &op_put_schedule : &op_drop_schedule;
         batch_add(&r->task);
@@ -171,22 +168,17 @@ static void put_encode(struct params *p, struct task *t) {
     params_bytea(p, 13, put->opt.add.deadqueue);
 }
 
-static void put_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void put_done(struct task *t, const PGresult *rows) {
     (void)rows;
     schedule_look();
     queue_announced |= ANNOUNCE_SCHEDULES;
-    for (size_t i = 0; i < count; i++)
-        req_ok(REQ_OF_TASK(tasks[i]));
+    req_ok(REQ_OF_TASK(t));
 }
 
-static void schedule_fail(struct task *t, const struct op_error *err) {
-    req_db_error(REQ_OF_TASK(t), err);
-}
-
-OPERATION(find_schedule, .alone = true, .done = schedule_find_done, .fail = schedule_fail);
+OPERATION(find_schedule, .alone = true, .on_end = schedule_find_done, .fail = req_fail_task);
 
 /* Each request has its own statement, because a name may come twice in a turn. The last request counts. */
-OPERATION(put_schedule, .alone = true, .encode = put_encode, .done = put_done, .fail = schedule_fail);
+OPERATION(put_schedule, .alone = true, .encode = put_encode, .on_end = put_done, .fail = req_fail_task);
 
 /* ---- UNSCHEDULE ---- */
 
@@ -198,20 +190,17 @@ static void schedule_drop_encode(struct params *p, struct task *t) {
     params_bytea(p, 0, REQ_OF_TASK(t)->argv[1]);
 }
 
-static void schedule_drop_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)count;
-    req_int(REQ_OF_TASK(tasks[0]), PQntuples(rows));
+static void schedule_drop_done(struct task *t, const PGresult *rows) {
+    req_int(REQ_OF_TASK(t), PQntuples(rows));
 }
 
-OPERATION(drop_schedule, .alone = true, .encode = schedule_drop_encode, .done = schedule_drop_done,
-          .fail = schedule_fail);
+OPERATION(drop_schedule, .alone = true, .encode = schedule_drop_encode, .on_end = schedule_drop_done,
+          .fail = req_fail_task);
 
 /* ---- SCHEDULES ---- */
 
 void cmd_schedules(struct req *r) {
-    r->task.op = &op_list_schedules;
-    r->task.rows = 1;
-    batch_add(&r->task);
+    batch_add_row(&r->task, &op_list_schedules);
 }
 
 static void reply_seconds(struct req *r, const char *name, const PGresult *rows, int row, int col) {
@@ -247,11 +236,10 @@ static bool schedule_is_shown(const struct req *r, const PGresult *rows, int row
     return req_may_queue(r, ACL_READ, queue) || req_may_queue(r, ACL_WRITE, queue);
 }
 
-static void schedule_list_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void schedule_list_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
     size_t shown = 0;
 
-    (void)count;
     for (int i = 0; i < PQntuples(rows); i++)
         shown += schedule_is_shown(r, rows, i);
     reply_array(r, shown);
@@ -261,4 +249,4 @@ static void schedule_list_done(struct task **tasks, size_t count, const PGresult
     req_end(r);
 }
 
-OPERATION(list_schedules, .alone = true, .done = schedule_list_done, .fail = schedule_fail);
+OPERATION(list_schedules, .alone = true, .on_end = schedule_list_done, .fail = req_fail_task);

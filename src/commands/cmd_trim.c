@@ -41,24 +41,23 @@ static void trim_set_encode(struct params *p, struct task *t) {
 
 /* Columns: rank, id, is_set. A claim at the same time may have skipped the locked row, so all servers get its key
  * again. */
-static void trim_set_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void trim_set_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
     const struct queue *q = ((const struct list_read *)r->data)->q;
 
-    (void)count;
     if (PQntuples(rows) > 0 && row_bool(rows, 0, COL_SET_ELEMENT_IS_SET)) {
         OBSERVE(returned, row_key(q->id, rows, 0, COL_SET_ELEMENT_RANK));
-        trim_changed(tasks[0]);
+        trim_changed(t);
     } else if (PQntuples(rows) > 0 && r->exec == NULL) {
         /* Another session has taken the job. The next try finds the element that is there now. */
-        batch_add(tasks[0]);
+        batch_add(t);
     } else {
         ((struct list_read *)r->data)->q->users--;
         req_error(r, queue_is_key(q) ? "ERR index out of range" : NO_KEY);
     }
 }
 
-OPERATION(set_element, .alone = true, .encode = trim_set_encode, .done = trim_set_done,
+OPERATION(set_element, .alone = true, .encode = trim_set_encode, .on_end = trim_set_done,
           .fail = list_read_fail, .again = list_read_again, .answer_lost = trim_changed);
 
 /* Jobs that a peer pushed may not be counted yet. */
@@ -147,11 +146,10 @@ static void all_trimmed(struct task *task) {
 }
 
 /* Columns: those of list_read_count_gone(), is_first. No ready job is left before the kept elements. */
-static void trim_done(struct task **tasks, size_t count, const PGresult *rows) {
-    const struct trimming *t = REQ_OF_TASK(tasks[0])->data;
+static void trim_done(struct task *task, const PGresult *rows) {
+    const struct trimming *t = REQ_OF_TASK(task)->data;
     struct job_key last = { .rank = INT16_MIN, .id = INT64_MIN };
 
-    (void)count;
     list_read_count_gone(&t->look, rows);
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = list_read_key(&t->look, rows, i);
@@ -161,7 +159,7 @@ static void trim_done(struct task **tasks, size_t count, const PGresult *rows) {
     }
     if (last.queue_id != 0)
         position_advance(&t->look.q->scan, &t->walk, &last, false);
-    all_trimmed(tasks[0]);
+    all_trimmed(task);
 }
 
 static void trim_fail(struct task *task, const struct op_error *err) {
@@ -182,7 +180,7 @@ static bool trim_again(struct task *task, bool unknown) {
     return only_keeps(t) || list_read_again(task, unknown);
 }
 
-OPERATION(trim_list, .alone = true, .encode = trim_encode, .done = trim_done, .fail = trim_fail,
+OPERATION(trim_list, .alone = true, .encode = trim_encode, .on_end = trim_done, .fail = trim_fail,
           .again = trim_again, .answer_lost = all_trimmed);
 
 /* True if the range certainly covers the list. Changes in progress may count as later than this command. */

@@ -47,9 +47,7 @@ void cmd_workers(struct req *r) {
         l->from = l->to = q->id;
     }
     r->data = l;
-    r->task.op = &op_list_workers;
-    r->task.rows = 1;
-    batch_add(&r->task);
+    batch_add_row(&r->task, &op_list_workers);
 }
 
 static void workers_list_encode(struct params *p, struct task *t) {
@@ -90,12 +88,11 @@ static bool worker_is_shown(const struct req *r, const PGresult *rows, int row) 
     return req_may_queue(r, ACL_READ, row_bytes(rows, row, COL_LIST_WORKERS_QUEUE));
 }
 
-static void workers_list_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void workers_list_done(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
 
     size_t shown = 0;
 
-    (void)count;
     for (int i = 0; i < PQntuples(rows); i++)
         shown += worker_is_shown(r, rows, i);
     reply_array(r, shown);
@@ -105,12 +102,8 @@ static void workers_list_done(struct task **tasks, size_t count, const PGresult 
     req_end(r);
 }
 
-static void workers_list_fail(struct task *t, const struct op_error *err) {
-    req_db_error(REQ_OF_TASK(t), err);
-}
-
-OPERATION(list_workers, .alone = true, .encode = workers_list_encode, .done = workers_list_done,
-          .fail = workers_list_fail);
+OPERATION(list_workers, .alone = true, .encode = workers_list_encode, .on_end = workers_list_done,
+          .fail = req_fail_task);
 
 /* ---- RELEASE ---- */
 
@@ -260,11 +253,10 @@ static void workers_find_encode(struct params *p, struct task *t) {
 }
 
 /* Columns: queue_id, rank, id, until. */
-static void workers_find_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct workers_release *l = REQ_OF_TASK(tasks[0])->data;
+static void workers_find_done(struct task *t, const PGresult *rows) {
+    struct workers_release *l = REQ_OF_TASK(t)->data;
     int n = PQntuples(rows);
 
-    (void)count;
     for (int i = 0; i < n; i++) {
         l->after = row_full_key(rows, i, COL_FIND_HELD_QUEUE_ID);
         workers_add_found(l, l->after, row_time(rows, i, COL_FIND_HELD_UNTIL));
@@ -280,7 +272,7 @@ static void workers_release_fail(struct task *t, const struct op_error *err) {
     req_db_error(l->r, err);
 }
 
-OPERATION(find_held, .alone = true, .encode = workers_find_encode, .done = workers_find_done,
+OPERATION(find_held, .alone = true, .encode = workers_find_encode, .on_end = workers_find_done,
           .fail = workers_release_fail);
 
 static void release_begin(struct params *p) {
@@ -300,33 +292,25 @@ static void workers_release_encode(struct params *p, struct task *t) {
     }
 }
 
-/* The request whose task has the row. */
-static struct workers_release *release_of(struct task **tasks, size_t count, size_t row) {
-    while (count > 1 && tasks[count - 1]->first_row > row)
-        count--;
-    return REQ_OF_TASK(tasks[count - 1])->data;
+static void workers_release_row(struct task *t, const PGresult *rows, int row) {
+    struct workers_release *l = REQ_OF_TASK(t)->data;
+    const struct held_job *job = &l->found[task_row(t, rows, row)];
+
+    l->released++;
+    job_withdrawn(job->key, job->until, false);
+    if (row_bool(rows, row, COL_RELEASE_HELD_LAST))
+        dead_letter_job(job->key, NULL, NULL);
+    else
+        job_entered(&(struct job_row){ .key = job->key }, JOB_RETURNED);
 }
 
-static void workers_release_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        size_t row = (size_t)row_int4(rows, i, COL_RELEASE_HELD_ORDINAL) - 1;
-        struct workers_release *l = release_of(tasks, count, row);
-        const struct held_job *job = &l->found[row - l->r->task.first_row];
+static void workers_release_end(struct task *t, const PGresult *rows) {
+    struct workers_release *l = REQ_OF_TASK(t)->data;
 
-        l->released++;
-        job_withdrawn(job->key, job->until, false);
-        if (row_bool(rows, i, COL_RELEASE_HELD_LAST))
-            dead_letter_job(job->key, NULL, NULL);
-        else
-            job_entered(&(struct job_row){ .key = job->key }, JOB_RETURNED);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct workers_release *l = REQ_OF_TASK(tasks[i])->data;
-
-        l->count = 0;
-        release_next(l);
-    }
+    (void)rows;
+    l->count = 0;
+    release_next(l);
 }
 
 OPERATION(release_held, .names_jobs = true, .begin = release_begin, .encode = workers_release_encode,
-          .done = workers_release_done, .fail = workers_release_fail);
+          .on_row = workers_release_row, .on_end = workers_release_end, .fail = workers_release_fail);

@@ -557,19 +557,17 @@ static void add_unique_done(struct task **tasks, size_t count, const PGresult *r
     }
 }
 
-static void add_prune_encode(struct params *p, struct task *t) {
-    (void)t;
+static void add_prune_begin(struct params *p) {
     params_set_time(p, 0, clock_db());
     params_set_int4(p, 1, PRUNE_LIMIT);
 }
 
-OPERATION(prune_keys, .alone = true, .encode = add_prune_encode);
+OPERATION(prune_keys, .alone = true, .begin = add_prune_begin);
 
 void add_prune_keys(void) {
     static struct task prune = { .op = &op_prune_keys, .rows = 1 };
 
-    if (prune.state == TASK_IDLE)
-        batch_add(&prune);
+    batch_add_idle(&prune);
 }
 
 /* ---- operations ---- */

@@ -62,15 +62,10 @@ void load_only_look(void) {
     load.only_look = true;
 }
 
-static void bootstrap_ask(struct task *t) {
-    if (t->state == TASK_IDLE)
-        batch_add(t);
-}
-
 static void ask_for_jobs(void) {
-    bootstrap_ask(&load.leases);
-    bootstrap_ask(&load.dead);
-    bootstrap_ask(&load.counts);
+    batch_add_idle(&load.leases);
+    batch_add_idle(&load.dead);
+    batch_add_idle(&load.counts);
 }
 
 /* The clock is read first, in transactions of its own, because its error is the duration of the transaction. Leases
@@ -79,7 +74,7 @@ static void bootstrap_start(void) {
     if (load.loaded)
         ask_for_jobs();
     else
-        bootstrap_ask(&load.clock);
+        batch_add_idle(&load.clock);
 }
 
 void load_start(void) {
@@ -107,54 +102,49 @@ void load_retry(void) {
 
 /* ---- clock, secret, nodes ---- */
 
-static void bootstrap_clock_encode(struct params *p, struct task *t) {
+static void bootstrap_clock_begin(struct params *p) {
     (void)p;
-    (void)t;
     load.clock_asked = clock_mono_now();
 }
 
 static void ask_for_all(void) {
-    bootstrap_ask(&load.secret);
-    bootstrap_ask(&load.prune);
-    bootstrap_ask(&load.node);
-    bootstrap_ask(&load.nodes);
-    bootstrap_ask(&load.queues);
+    batch_add_idle(&load.secret);
+    batch_add_idle(&load.prune);
+    batch_add_idle(&load.node);
+    batch_add_idle(&load.nodes);
+    batch_add_idle(&load.queues);
     ask_for_jobs();
 }
 
-static void bootstrap_clock_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void bootstrap_clock_done(struct task *t, const PGresult *rows) {
+    (void)t;
     if (load.loaded)
         return;
     if (!clock_sync_first(row_time(rows, 0, COL_CLOCK_NOW), load.clock_asked, clock_mono_now())) {
-        bootstrap_ask(&load.clock);
+        batch_add_idle(&load.clock);
     } else if (load.only_look) {
-        bootstrap_ask(&load.queues);
-        bootstrap_ask(&load.counts);
+        batch_add_idle(&load.queues);
+        batch_add_idle(&load.counts);
     } else {
         ask_for_all();
     }
 }
 
-static void secret_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void secret_done(struct task *t, const PGresult *rows) {
+    (void)t;
     if (PQntuples(rows) != 1 || row_bytes(rows, 0, COL_LOAD_SECRET_KEY).len != JOBID_SECRET_LEN)
         log_fatal("load", "pgdisque.secret must hold one key of 16 bytes");
     jobid_set_secret((const unsigned char *)row_bytes(rows, 0, COL_LOAD_SECRET_KEY).ptr);
 }
 
-static void bootstrap_prune_encode(struct params *p, struct task *t) {
-    (void)t;
+static void bootstrap_prune_begin(struct params *p) {
     params_set_time(p, 0, clock_db());
     params_set_text(p, 1, node_self()->id);
 }
 
-static void register_encode(struct params *p, struct task *t) {
+static void register_begin(struct params *p) {
     char addr[64];
 
-    (void)t;
     sockets_address(addr, sizeof addr);
     params_set_text(p, 0, node_self()->id);
     params_set_text(p, 1, addr);
@@ -162,9 +152,8 @@ static void register_encode(struct params *p, struct task *t) {
     params_set_int8(p, 3, (int64_t)node_self()->run);
 }
 
-static void register_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void register_done(struct task *t, const PGresult *rows) {
+    (void)t;
     node_self()->number = (uint16_t)row_int2(rows, 0, COL_REGISTER_NODE_NUMBER);
     if (node_self()->run == 0)
         node_self()->run = (uint64_t)row_int8(rows, 0, COL_REGISTER_NODE_RUN);
@@ -196,12 +185,11 @@ static bool bootstrap_has_row(const struct node *n, const PGresult *rows) {
     return false;
 }
 
-static void nodes_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void nodes_done(struct task *t, const PGresult *rows) {
     size_t known;
     struct node *const *nodes = node_known(&known);
 
-    (void)tasks;
-    (void)count;
+    (void)t;
     for (size_t i = 1; i < known; i++)
         if (!bootstrap_has_row(nodes[i], rows))
             node_forget(nodes[i]);
@@ -210,12 +198,12 @@ static void nodes_done(struct task **tasks, size_t count, const PGresult *rows) 
 }
 
 void load_nodes(void) {
-    bootstrap_ask(&load.prune);
-    bootstrap_ask(&load.nodes);
+    batch_add_idle(&load.prune);
+    batch_add_idle(&load.nodes);
 }
 
 void load_register(void) {
-    bootstrap_ask(&load.node);
+    batch_add_idle(&load.node);
 }
 
 /* ---- queues ---- */
@@ -233,17 +221,15 @@ static void load_queue(const PGresult *rows, int row) {
     settings_read(q, rows, row, COL_LOAD_QUEUES_SETTING);
 }
 
-static void queues_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void queues_done(struct task *t, const PGresult *rows) {
+    (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         load_queue(rows, i);
 }
 
 /* ---- leases and counts ---- */
 
-static void now_encode(struct params *p, struct task *t) {
-    (void)t;
+static void now_begin(struct params *p) {
     params_set_time(p, 0, clock_db());
 }
 
@@ -270,9 +256,8 @@ static void meet_lease(struct job_key key, int64_t until, uint16_t owner) {
         lease_add_foreign(key, until, owner);
 }
 
-static void leases_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void leases_done(struct task *t, const PGresult *rows) {
+    (void)t;
     lease_review_begin();
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = row_full_key(rows, i, COL_LOAD_LEASES_QUEUE_ID);
@@ -324,9 +309,8 @@ static void load_count(const PGresult *rows, int row) {
 }
 
 /* Must run before the counts, which end the load. */
-static void bootstrap_dead_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void bootstrap_dead_done(struct task *t, const PGresult *rows) {
+    (void)t;
     QUEUE_EACH(q)
     queue_set_dead(q, 0);
     for (int i = 0; i < PQntuples(rows); i++) {
@@ -337,9 +321,8 @@ static void bootstrap_dead_done(struct task **tasks, size_t count, const PGresul
     }
 }
 
-static void counts_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void counts_done(struct task *t, const PGresult *rows) {
+    (void)t;
     if (load.failed)
         return;
     forget_counts();
@@ -357,15 +340,15 @@ static void counts_done(struct task **tasks, size_t count, const PGresult *rows)
     load.on_loaded();
 }
 
-#define LOAD_OP(id, encoder, handler) \
-    OPERATION(id, .alone = true, .encode = encoder, .done = handler, .fail = load_fail)
+#define LOAD_OP(id, beginner, handler) \
+    OPERATION(id, .alone = true, .begin = beginner, .on_end = handler, .fail = load_fail)
 
-LOAD_OP(load_clock, bootstrap_clock_encode, bootstrap_clock_done);
+LOAD_OP(load_clock, bootstrap_clock_begin, bootstrap_clock_done);
 LOAD_OP(load_secret, NULL, secret_done);
-LOAD_OP(prune_nodes, bootstrap_prune_encode, NULL);
-LOAD_OP(register_node, register_encode, register_done);
+LOAD_OP(prune_nodes, bootstrap_prune_begin, NULL);
+LOAD_OP(register_node, register_begin, register_done);
 LOAD_OP(load_nodes, NULL, nodes_done);
 LOAD_OP(load_queues, NULL, queues_done);
-LOAD_OP(load_leases, now_encode, leases_done);
+LOAD_OP(load_leases, now_begin, leases_done);
 LOAD_OP(load_dead, NULL, bootstrap_dead_done);
-LOAD_OP(load_counts, now_encode, counts_done);
+LOAD_OP(load_counts, now_begin, counts_done);

@@ -22,9 +22,7 @@ void list_pages_begin(struct list_pages *p) {
     p->until = (struct job_key){ .rank = INT16_MAX, .id = INT64_MAX };
     p->jobs = 0;
     p->lost = false;
-    p->task.op = p->op;
-    p->task.rows = 1;
-    list_init(&p->task.node);
+    task_init(&p->task, p->op);
     list_init(&p->walk.node);
     p->q->users++;
     batch_add(&p->task);
@@ -127,19 +125,18 @@ static void count_deleted(struct list_pages *p, const PGresult *rows) {
     free(keys);
 }
 
-static void empty_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct list_pages *p = pages_of(tasks[0]);
+static void empty_done(struct task *t, const PGresult *rows) {
+    struct list_pages *p = pages_of(t);
     struct job_key from = p->after;
     bool is_only = p->until.rank == INT16_MAX;
 
-    (void)count;
     count_deleted(p, rows);
     read_keys(p, rows);
     bulk_learn(p, from, is_only, rows);
     bulk_go_on(p, rows);
 }
 
-OPERATION(empty_list, .alone = true, .encode = empty_encode, .done = empty_done, .fail = bulk_page_fail,
+OPERATION(empty_list, .alone = true, .encode = empty_encode, .on_end = empty_done, .fail = bulk_page_fail,
           .again = page_again);
 
 /* ---- setting the expiry ---- */
@@ -156,15 +153,14 @@ static void date_encode(struct params *params, struct task *t) {
     params_set_time(params, 9, p->before);
 }
 
-static void date_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct list_pages *p = pages_of(tasks[0]);
+static void date_done(struct task *t, const PGresult *rows) {
+    struct list_pages *p = pages_of(t);
 
-    (void)count;
     if (PQntuples(rows) > 0 && p->wake_at != TIME_NEVER)
         expiry_wake_at(p->wake_at);
     read_keys(p, rows);
     bulk_go_on(p, rows);
 }
 
-OPERATION(date_list, .alone = true, .encode = date_encode, .done = date_done, .fail = bulk_page_fail,
+OPERATION(date_list, .alone = true, .encode = date_encode, .on_end = date_done, .fail = bulk_page_fail,
           .again = page_again);

@@ -112,13 +112,12 @@ static struct job_key bulk_in_txn_read_job(const struct key_in_txn *k, const PGr
     return key;
 }
 
-static void end_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct key_in_txn *k = REQ_OF_TASK(tasks[0])->data;
+static void end_done(struct task *t, const PGresult *rows) {
+    struct key_in_txn *k = REQ_OF_TASK(t)->data;
     size_t n = (size_t)PQntuples(rows), queues_found = 0;
     struct job_key *keys = xmalloc((n + 1) * sizeof *keys);
     bool *is_found = xcalloc(k->count, sizeof *is_found);
 
-    (void)count;
     for (size_t i = 0; i < n; i++) {
         keys[i] = bulk_in_txn_read_job(k, rows, (int)i);
         is_found[bulk_in_txn_place_of(k, keys[i].queue_id)] = true;
@@ -145,5 +144,5 @@ static void end_answer_lost(struct task *t) {
     req_answer_lost(REQ_OF_TASK(t));
 }
 
-OPERATION(end_in_txn, .alone = true, .encode = end_encode, .done = end_done, .fail = end_fail,
+OPERATION(end_in_txn, .alone = true, .encode = end_encode, .on_end = end_done, .fail = end_fail,
           .answer_lost = end_answer_lost);

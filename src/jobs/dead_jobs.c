@@ -41,28 +41,19 @@ static void dead_jobs_set_now(struct params *p) {
     params_set_time(p, 3, clock_db());
 }
 
-static void reply_hits(struct task **tasks, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        job_ids_end(REQ_OF_TASK(tasks[i]));
-}
-
-static void dead_jobs_dead_fail(struct task *t, const struct op_error *err) {
-    req_db_error(REQ_OF_TASK(t), err);
+static void dead_jobs_end(struct task *t, const PGresult *rows) {
+    (void)rows;
+    job_ids_end(REQ_OF_TASK(t));
 }
 
 /* ---- ENQUEUE ---- */
 
 /* Columns: ordinal, expires_at. */
-static void revive_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_REVIVE_JOBS_ORDINAL), &key);
-
-        job_ids(r)->hits++;
-        job_entered(&(struct job_row){ .key = key, .wake_at = row_time(rows, i, COL_REVIVE_JOBS_EXPIRES_AT) },
-                    JOB_REVIVED);
-    }
-    reply_hits(tasks, count);
+static void revive_row(struct task *t, const PGresult *rows, int row) {
+    job_ids(REQ_OF_TASK(t))->hits++;
+    job_entered(&(struct job_row){ .key = job_ids_key(t, rows, row),
+                                   .wake_at = row_time(rows, row, COL_REVIVE_JOBS_EXPIRES_AT) },
+                JOB_REVIVED);
 }
 
 /* The first try may have revived jobs that the second try does not find. */
@@ -71,8 +62,8 @@ static bool revive_again(struct task *t, bool unknown) {
     return true;
 }
 
-OPERATION(revive_jobs, .begin = dead_jobs_set_now, .encode = job_ids_encode, .done = revive_done,
-          .fail = dead_jobs_dead_fail, .again = revive_again);
+OPERATION(revive_jobs, .begin = dead_jobs_set_now, .encode = job_ids_encode, .on_row = revive_row,
+          .on_end = dead_jobs_end, .fail = req_fail_task, .again = revive_again);
 
 void dead_revive_or_reply(struct req *r) {
     look_among_dead(r, &op_revive_jobs);
@@ -85,22 +76,19 @@ static void delete_encode(struct params *p, struct task *t) {
     job_ids_encode_tokens(p, 3, t);
 }
 
-static void delete_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_DELETE_DEAD_ORDINAL), &key);
-        struct queue *q = queue_find_id(key.queue_id);
+static void delete_row(struct task *t, const PGresult *rows, int row) {
+    struct job_key key = job_ids_key(t, rows, row);
+    struct queue *q = queue_find_id(key.queue_id);
 
-        job_ids(r)->hits++;
-        if (q != NULL)
-            queue_count_dead(q, -1);
-        else
-            OBSERVE(uncounted, key.queue_id);
-    }
-    reply_hits(tasks, count);
+    job_ids(REQ_OF_TASK(t))->hits++;
+    if (q != NULL)
+        queue_count_dead(q, -1);
+    else
+        OBSERVE(uncounted, key.queue_id);
 }
 
-OPERATION(delete_dead, .encode = delete_encode, .done = delete_done, .fail = dead_jobs_dead_fail);
+OPERATION(delete_dead, .encode = delete_encode, .on_row = delete_row, .on_end = dead_jobs_end,
+          .fail = req_fail_task);
 
 void dead_delete_or_reply(struct req *r) {
     look_among_dead(r, &op_delete_dead);
@@ -121,9 +109,7 @@ void dead_revive_queue(struct req *r, struct queue *q, int64_t count) {
     *v = (struct revive){ .q = q, .after = { q->id, INT16_MIN, 0 }, .count = count };
     q->users++;
     r->data = v;
-    r->task.op = &op_revive_queue;
-    r->task.rows = 1;
-    batch_add(&r->task);
+    batch_add_row(&r->task, &op_revive_queue);
 }
 
 static void revive_queue_encode(struct params *p, struct task *t) {
@@ -142,12 +128,11 @@ static struct job_key revive_key(const struct revive *v, const PGresult *rows, i
 
 /* Columns: rank, id, expires_at. The first row is the last job that the statement looked at: the next page begins
  * after it. */
-static void revive_queue_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct req *r = REQ_OF_TASK(tasks[0]);
+static void revive_queue_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
     struct revive *v = r->data;
     int n = PQntuples(rows);
 
-    (void)count;
     for (int i = 1; i < n; i++)
         job_entered(&(struct job_row){ .key = revive_key(v, rows, i),
                                        .wake_at = row_time(rows, i, COL_REVIVE_QUEUE_EXPIRES_AT) },
@@ -167,8 +152,8 @@ static void revive_queue_done(struct task **tasks, size_t count, const PGresult 
 
 static void revive_queue_fail(struct task *t, const struct op_error *err) {
     ((struct revive *)REQ_OF_TASK(t)->data)->q->users--;
-    dead_jobs_dead_fail(t, err);
+    req_fail_task(t, err);
 }
 
-OPERATION(revive_queue, .alone = true, .encode = revive_queue_encode, .done = revive_queue_done,
+OPERATION(revive_queue, .alone = true, .encode = revive_queue_encode, .on_end = revive_queue_end,
           .fail = revive_queue_fail);

@@ -36,9 +36,7 @@ void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
     b->ended = ended;
     b->arg = arg;
     b->row_waiter = (struct row_waiter){ .go = on_dead_letter_open, .fail = on_dead_letter_open_failed };
-    b->task.op = &op_dead_letter_jobs;
-    b->task.rows = 1;
-    list_init(&b->task.node);
+    task_init(&b->task, &op_dead_letter_jobs);
     list_init(&b->row_waiter.node);
     batch_add(&b->task);
 }

@@ -89,8 +89,7 @@ void expiry_wake(void) {
 
 /* ---- wake_at ---- */
 
-static void expired_encode(struct params *p, struct task *t) {
-    (void)t;
+static void expired_begin(struct params *p) {
     wake.now = clock_db();
     params_set_time(p, 0, wake.from);
     params_set_time(p, 1, wake.now);
@@ -107,9 +106,8 @@ static void expire(const PGresult *rows, int row) {
              JOB_EXPIRED);
 }
 
-static void expired_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void expired_done(struct task *t, const PGresult *rows) {
+    (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         expire(rows, i);
     wake.more |= PQntuples(rows) >= LIMIT;
@@ -126,9 +124,8 @@ static void due_encode(struct params *p, struct task *t) {
         params_int4(p, 3, LIST_ENTRY(node, struct queue, in_paused)->id);
 }
 
-static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void due_done(struct task *t, const PGresult *rows) {
+    (void)t;
     for (int i = 0; i < PQntuples(rows); i++) {
         struct job_key key = row_full_key(rows, i, COL_WAKE_DUE_QUEUE_ID);
 
@@ -139,15 +136,13 @@ static void due_done(struct task **tasks, size_t count, const PGresult *rows) {
     wake.running--;
 }
 
-static void expire_next_encode(struct params *p, struct task *t) {
-    (void)t;
+static void expire_next_begin(struct params *p) {
     params_set_time(p, 0, wake.from);
 }
 
 /* The next search begins at the first row that is left, so that it does not pass over the dead rows of this one. */
-static void expire_next_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void expire_next_done(struct task *t, const PGresult *rows) {
+    (void)t;
     if (PQntuples(rows) > 0)
         expiry_wake_at(row_time(rows, 0, COL_WAKE_NEXT_WAKE_AT));
     if (!wake.failed)
@@ -167,11 +162,11 @@ static void wake_fail(struct task *t, const struct op_error *err) {
     wake.running--;
 }
 
-OPERATION(wake_expired, .alone = true, .encode = expired_encode, .done = expired_done, .fail = wake_fail);
+OPERATION(wake_expired, .alone = true, .begin = expired_begin, .on_end = expired_done, .fail = wake_fail);
 
-OPERATION(wake_due, .alone = true, .encode = due_encode, .done = due_done, .fail = wake_fail);
+OPERATION(wake_due, .alone = true, .encode = due_encode, .on_end = due_done, .fail = wake_fail);
 
-OPERATION(wake_next, .alone = true, .encode = expire_next_encode, .done = expire_next_done,
+OPERATION(wake_next, .alone = true, .begin = expire_next_begin, .on_end = expire_next_done,
           .fail = wake_fail);
 
 /* ---- expiry in key order ---- */
@@ -190,9 +185,7 @@ static void sweep_queue(struct queue *q) {
 
     s->queue_id = q->id;
     s->from_id = q->swept_id;
-    s->task.op = &op_expire_in_order;
-    s->task.rows = 1;
-    list_init(&s->task.node);
+    task_init(&s->task, &op_expire_in_order);
     sweeps++;
     batch_add(&s->task);
 }

@@ -15,11 +15,8 @@
 static struct task unpause = { .op = &op_unpause_all, .rows = 1 };
 
 void admin_flush_all(struct req *r) {
-    r->task.op = &op_flush_all;
-    r->task.rows = 1;
-    batch_add(&r->task);
-    if (unpause.state == TASK_IDLE)
-        batch_add(&unpause);
+    batch_add_row(&r->task, &op_flush_all);
+    batch_add_idle(&unpause);
 }
 
 void admin_flushed(void) {
@@ -34,18 +31,13 @@ void admin_flushed(void) {
     expiry_reset_scan();
 }
 
-static void flush_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)count;
+static void flush_done(struct task *t, const PGresult *rows) {
     (void)rows;
     admin_flushed();
     queue_announced |= ANNOUNCE_FLUSHED;
-    req_ok(REQ_OF_TASK(tasks[0]));
+    req_ok(REQ_OF_TASK(t));
 }
 
-static void flush_fail(struct task *t, const struct op_error *err) {
-    req_db_error(REQ_OF_TASK(t), err);
-}
-
-OPERATION(flush_all, .alone = true, .done = flush_done, .fail = flush_fail);
+OPERATION(flush_all, .alone = true, .on_end = flush_done, .fail = req_fail_task);
 
 OPERATION(unpause_all, .alone = true);

@@ -53,10 +53,8 @@ static struct next *next_new(int32_t queue_id, struct slice key) {
     n->len = len;
     memcpy(n->name, &queue_id, sizeof queue_id);
     memcpy(n->name + sizeof queue_id, key.ptr, key.len);
-    n->task.op = &op_next_in_groups;
-    n->task.rows = 1;
+    task_init(&n->task, &op_next_in_groups);
     n->task.bytes = key.len;
-    list_init(&n->task.node);
     return n;
 }
 
@@ -99,7 +97,9 @@ static void pace(struct next *n) {
 }
 
 /* Columns: ordinal, rank, id, wait_ms. */
-static void next_row(struct next *n, const PGresult *rows, int row) {
+static void next_row(struct task *t, const PGresult *rows, int row) {
+    struct next *n = CONTAINER_OF(t, struct next, task);
+
     if (!row_null(rows, row, COL_NEXT_IN_GROUPS_RANK)) {
         job_entered(&(struct job_row){ .key = row_key(queue_of(n), rows, row, COL_NEXT_IN_GROUPS_RANK) },
                     JOB_UNBLOCKED);
@@ -110,29 +110,20 @@ static void next_row(struct next *n, const PGresult *rows, int row) {
         n->wait_us = row_int4(rows, row, COL_NEXT_IN_GROUPS_WAIT_MS) * US_PER_MS;
 }
 
-static void groups_next_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++)
-        next_row(CONTAINER_OF(tasks[row_int4(rows, i, COL_NEXT_IN_GROUPS_ORDINAL) - 1], struct next, task),
-                 rows, i);
-    for (size_t i = 0; i < count; i++) {
-        struct next *n = CONTAINER_OF(tasks[i], struct next, task);
+static void next_end(struct task *t, const PGresult *rows) {
+    struct next *n = CONTAINER_OF(t, struct next, task);
 
-        if (n->wait_us > 0)
-            pace(n);
-        else if (++n->tries < MAX_TRIES)
-            batch_add(&n->task);
-        else
-            free(n);
-    }
+    (void)rows;
+    if (n->wait_us > 0)
+        pace(n);
+    else if (++n->tries < MAX_TRIES)
+        batch_add(&n->task);
+    else
+        free(n);
 }
 
-static void next_fail(struct task *t, const struct op_error *err) {
-    (void)err;
-    free(CONTAINER_OF(t, struct next, task));
-}
-
-OPERATION(next_in_groups, .begin = next_begin, .encode = groups_next_encode, .done = groups_next_done,
-          .fail = next_fail);
+OPERATION(next_in_groups, .begin = next_begin, .encode = groups_next_encode, .on_row = next_row,
+          .on_end = next_end, .fail = task_free_failed);
 
 /* ---- groups of jobs that SQL functions report ---- */
 
@@ -145,9 +136,7 @@ void group_of(struct job_key key) {
     struct groups_named *n = xcalloc(1, sizeof *n);
 
     n->key = key;
-    n->task.op = &op_find_groups;
-    n->task.rows = 1;
-    list_init(&n->task.node);
+    task_init(&n->task, &op_find_groups);
     batch_add(&n->task);
 }
 
@@ -191,8 +180,7 @@ void groups_look(void) {
     batch_add(&look.task);
 }
 
-static void groups_look_encode(struct params *p, struct task *t) {
-    (void)t;
+static void groups_look_begin(struct params *p) {
     params_set_time(p, 0, clock_db());
     params_set_int4(p, 1, LOOK_LIMIT);
 }
@@ -201,9 +189,8 @@ static void look_ended(void) {
     look.next_us = clock_mono() + (clock_mono() - look.asked_us) * LOOK_SHARE;
 }
 
-static void groups_look_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void groups_look_done(struct task *t, const PGresult *rows) {
+    (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         group_next(row_int4(rows, i, COL_STUCK_GROUPS_QUEUE_ID), row_bytes(rows, i, COL_STUCK_GROUPS_KEY));
     look_ended();
@@ -215,7 +202,7 @@ static void groups_look_fail(struct task *t, const struct op_error *err) {
     look_ended();
 }
 
-OPERATION(stuck_groups, .alone = true, .encode = groups_look_encode, .done = groups_look_done,
+OPERATION(stuck_groups, .alone = true, .begin = groups_look_begin, .on_end = groups_look_done,
           .fail = groups_look_fail);
 
 /* ---- unused groups ---- */
@@ -223,14 +210,13 @@ OPERATION(stuck_groups, .alone = true, .encode = groups_look_encode, .done = gro
 static struct task prune = { .op = &op_prune_groups, .rows = 1 };
 
 void groups_prune(void) {
-    if (node_is_leader() && prune.state == TASK_IDLE)
-        batch_add(&prune);
+    if (node_is_leader())
+        batch_add_idle(&prune);
 }
 
-static void groups_prune_encode(struct params *p, struct task *t) {
-    (void)t;
+static void groups_prune_begin(struct params *p) {
     params_set_time(p, 0, clock_db() - UNUSED_US);
     params_set_int4(p, 1, LOOK_LIMIT);
 }
 
-OPERATION(prune_groups, .alone = true, .encode = groups_prune_encode);
+OPERATION(prune_groups, .alone = true, .begin = groups_prune_begin);

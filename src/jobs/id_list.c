@@ -93,37 +93,14 @@ void job_ids_encode_tokens(struct params *p, int col, struct task *t) {
         params_int8(p, col, ids->tokens == NULL ? 0 : ids->tokens[i]);
 }
 
-struct req *job_ids_find_at(struct task **tasks, size_t count, int32_t ordinal, size_t *at) {
-    size_t row = (size_t)ordinal - 1;
-    size_t low = 0, high = count;
+bool job_ids_note_stale(struct task *t, const PGresult *rows, int row, int col) {
+    struct job_ids *ids = job_ids(REQ_OF_TASK(t));
 
-    /* Finds the last task that begins at or before the row. */
-    while (high - low > 1) {
-        size_t middle = (low + high) / 2;
-
-        if (tasks[middle]->first_row <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    *at = row - tasks[low]->first_row;
-    return REQ_OF_TASK(tasks[low]);
-}
-
-struct req *job_ids_find(struct task **tasks, size_t count, int32_t ordinal, struct job_key *key) {
-    size_t at;
-    struct req *r = job_ids_find_at(tasks, count, ordinal, &at);
-
-    *key = job_ids(r)->keys[at];
-    return r;
-}
-
-void job_ids_set_stale(struct task **tasks, size_t count, int32_t ordinal) {
-    size_t at;
-    struct job_ids *ids = job_ids(job_ids_find_at(tasks, count, ordinal, &at));
-
-    ids->tokens[at] = TOKEN_STALE;
+    if (!row_null(rows, row, col))
+        return false;
+    ids->tokens[task_row(t, rows, row)] = TOKEN_STALE;
     ids->stale++;
+    return true;
 }
 
 bool job_ids_again(struct task *t, bool unknown) {
@@ -164,13 +141,10 @@ void job_ids_end(struct req *r) {
         req_error(r, TOKEN_ERROR);
 }
 
-void job_ids_reply_hits(struct task **tasks, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        struct req *r = REQ_OF_TASK(tasks[i]);
-
-        job_ids_settle(r);
-        job_ids_end(r);
-    }
+void job_ids_reply_hits(struct task *t, const PGresult *rows) {
+    (void)rows;
+    job_ids_settle(REQ_OF_TASK(t));
+    job_ids_end(REQ_OF_TASK(t));
 }
 
 static bool is_id_of(struct slice text, struct job_key key) {
@@ -194,7 +168,7 @@ struct slice job_ids_text(const struct req *r, struct job_key key) {
 
 void job_ids_removed(struct task *t) {
     job_ids(REQ_OF_TASK(t))->unknown = true;
-    job_ids_reply_hits(&t, 1);
+    job_ids_reply_hits(t, NULL);
 }
 
 void job_ids_unknown(struct task *t) {

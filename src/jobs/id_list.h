@@ -58,9 +58,10 @@ void job_ids_unhold(const struct req *r);
 void job_ids_encode(struct params *p, struct task *t);
 /* Appends the tokens to column col: 0 for an ID without a token. */
 void job_ids_encode_tokens(struct params *p, int col, struct task *t);
-/* Finds the request by the ordinal of a row, from 1. Sets the index of the key, or the key itself. */
-struct req *job_ids_find_at(struct task **tasks, size_t count, int32_t ordinal, size_t *at);
-struct req *job_ids_find(struct task **tasks, size_t count, int32_t ordinal, struct job_key *key);
+/* The key that a row of the result belongs to, see task_row(). */
+static inline struct job_key job_ids_key(const struct task *t, const PGresult *rows, int row) {
+    return job_ids(REQ_OF_TASK(t))->keys[task_row(t, rows, row)];
+}
 /* op.again of statements that remove jobs: notes that the first try may have been committed. */
 bool job_ids_again(struct task *t, bool unknown);
 /* op.answer_lost of statements that remove jobs: counts the jobs that had a lease here. */
@@ -69,8 +70,8 @@ void job_ids_removed(struct task *t);
 void job_ids_leased(struct task *t);
 /* op.answer_lost of other statements. */
 void job_ids_unknown(struct task *t);
-/* Notes that the token of the row's key is stale. */
-void job_ids_set_stale(struct task **tasks, size_t count, int32_t ordinal);
+/* True if column col is null, which tells that the token of the row's key is stale. Notes that. */
+bool job_ids_note_stale(struct task *t, const PGresult *rows, int row, int col);
 bool job_ids_is_stale(const struct job_ids *ids, size_t at);
 /* After a second try: counts the keys that it did not find by the state that the first try left. Unpins the leases. */
 void job_ids_settle(struct req *r);
@@ -78,8 +79,9 @@ void job_ids_settle(struct req *r);
 struct slice job_ids_text(const struct req *r, struct job_key key);
 /* Ends the request: replies hits, or -STALE, or -UNKNOWN. */
 void job_ids_end(struct req *r);
-/* job_ids_reply_hits() settles, replies and ends all requests. job_ids_fail() ends a request with the error. */
-void job_ids_reply_hits(struct task **tasks, size_t count);
+/* op.on_end: settles, replies the hits, and ends the request. */
+void job_ids_reply_hits(struct task *t, const PGresult *rows);
+/* op.fail: ends the request with the error. */
 void job_ids_fail(struct task *t, const struct op_error *err);
 
 #endif

@@ -8,9 +8,7 @@
 #include "jobs/bulk_in_txn.h"
 
 static void life_ask(struct life *l) {
-    l->req->task.op = &op_list_life;
-    l->req->task.rows = 1;
-    batch_add(&l->req->task);
+    batch_add_row(&l->req->task, &op_list_life);
 }
 
 static void life_fail(struct task *t, const struct op_error *err) {
@@ -50,12 +48,11 @@ static void life_encode(struct params *p, struct task *t) {
     params_set_time(p, 2, clock_db() + KEY_FOR_EVER_US);
 }
 
-static void life_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct life *l = REQ_OF_TASK(tasks[0])->data;
+static void life_done(struct task *t, const PGresult *rows) {
+    struct life *l = REQ_OF_TASK(t)->data;
 
-    (void)count;
     l->q->users--;
     l->found(l, row_time_or(rows, 0, COL_LIST_LIFE_EXPIRES_AT, LIFE_NONE));
 }
 
-OPERATION(list_life, .alone = true, .encode = life_encode, .done = life_done, .fail = life_fail);
+OPERATION(list_life, .alone = true, .encode = life_encode, .on_end = life_done, .fail = life_fail);

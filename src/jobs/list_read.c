@@ -15,9 +15,7 @@ enum list_end list_read_consume_end(const struct queue *q) {
 }
 
 void list_read_send(struct list_read *l) {
-    l->req->task.op = l->from == list_read_consume_end(l->q) ? l->at_front : l->at_back;
-    l->req->task.rows = 1;
-    batch_add(&l->req->task);
+    batch_add_row(&l->req->task, l->from == list_read_consume_end(l->q) ? l->at_front : l->at_back);
 }
 
 static void list_settle(struct list_read *l);

@@ -66,21 +66,19 @@ static void recall_row(struct job_ids *ids, size_t at, const PGresult *rows, int
 }
 
 /* The result has a row for each ID, in their order. */
-static void recall_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (size_t i = 0; i < count; i++) {
-        struct req *r = REQ_OF_TASK(tasks[i]);
-        bool *repeated = find_repeated(job_ids(r));
+static void recall_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+    bool *repeated = find_repeated(job_ids(r));
 
-        for (size_t at = 0; at < job_ids(r)->count; at++)
-            if (!repeated[at])
-                recall_row(job_ids(r), at, rows, (int)(tasks[i]->first_row + at));
-        free(repeated);
-        job_ids_unhold(r);
-        dead_delete_or_reply(r);
-    }
+    for (size_t at = 0; at < job_ids(r)->count; at++)
+        if (!repeated[at])
+            recall_row(job_ids(r), at, rows, (int)(t->first_row + at));
+    free(repeated);
+    job_ids_unhold(r);
+    dead_delete_or_reply(r);
 }
 
-OPERATION(recall, .begin = retained_set_now, .encode = job_ids_encode, .done = recall_done,
+OPERATION(recall, .begin = retained_set_now, .encode = job_ids_encode, .on_end = recall_end,
           .fail = job_ids_fail);
 
 /* ---- SHOW ---- */
@@ -90,31 +88,24 @@ void retained_show(struct req *r) {
     batch_add(&r->task);
 }
 
-static void retained_show_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct job_key key;
-        struct req *r = job_ids_find(tasks, count, row_int4(rows, i, COL_SHOW_RETAINED_ORDINAL), &key);
+static void retained_show_row(struct task *t, const PGresult *rows, int row) {
+    struct job_view v = job_view_read_retained(rows, row);
 
-        struct job_view v = job_view_read_retained(rows, i);
-
-        job_ids(r)->hits++;
-        job_view_reply_all(r, &v);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct req *r = REQ_OF_TASK(tasks[i]);
-
-        if (job_ids(r)->hits == 0)
-            reply_null_bulk(r);
-        req_end(r);
-    }
+    job_ids(REQ_OF_TASK(t))->hits++;
+    job_view_reply_all(REQ_OF_TASK(t), &v);
 }
 
-static void show_fail(struct task *t, const struct op_error *err) {
-    req_db_error(REQ_OF_TASK(t), err);
+static void retained_show_end(struct task *t, const PGresult *rows) {
+    struct req *r = REQ_OF_TASK(t);
+
+    (void)rows;
+    if (job_ids(r)->hits == 0)
+        reply_null_bulk(r);
+    req_end(r);
 }
 
-OPERATION(show_retained, .begin = retained_set_now, .encode = job_ids_encode, .done = retained_show_done,
-          .fail = show_fail);
+OPERATION(show_retained, .begin = retained_set_now, .encode = job_ids_encode, .on_row = retained_show_row,
+          .on_end = retained_show_end, .fail = req_fail_task);
 
 /* ---- emptying the tables ---- */
 
@@ -127,19 +118,17 @@ void retained_tick(void) {
         batch_add(&over);
 }
 
-static void over_encode(struct params *p, struct task *t) {
-    (void)t;
+static void over_begin(struct params *p) {
     params_set_time(p, 0, clock_db());
 }
 
-static void over_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)tasks;
-    (void)count;
+static void over_done(struct task *t, const PGresult *rows) {
+    (void)t;
     if (PQntuples(rows) > 0)
         batch_add(&empty);
 }
 
-OPERATION(expired_retained, .alone = true, .encode = over_encode, .done = over_done);
+OPERATION(expired_retained, .alone = true, .begin = over_begin, .on_end = over_done);
 
 /* Must be the last statement of its transaction, because of its locks. */
 OPERATION(empty_retained, .alone = true);

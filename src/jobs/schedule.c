@@ -306,8 +306,7 @@ OPERATION(fire_schedules, .encode = fire_encode, .done = fire_done, .fail = fire
 
 /* ---- polls ---- */
 
-static void schedule_look_encode(struct params *p, struct task *t) {
-    (void)t;
+static void schedule_look_begin(struct params *p) {
     look.now = clock_db();
     look.next_at = look.now + LOOK_US;
     params_set_time(p, 0, look.from);
@@ -321,11 +320,10 @@ static void remember_from(const PGresult *rows) {
     look.from = int64_minus(first < look.now ? first : look.now, LATE_US);
 }
 
-static void schedule_look_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void schedule_look_done(struct task *t, const PGresult *rows) {
     int row = 0;
 
-    (void)tasks;
-    (void)count;
+    (void)t;
     remember_from(rows);
     for (; row < PQntuples(rows) && row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT) <= look.now; row++)
         fire_if_readable(rows, row);
@@ -342,5 +340,5 @@ static void schedule_look_fail(struct task *t, const struct op_error *err) {
     schedule_look_at(clock_db() + RETRY_US);
 }
 
-OPERATION(due_schedules, .alone = true, .encode = schedule_look_encode, .done = schedule_look_done,
+OPERATION(due_schedules, .alone = true, .begin = schedule_look_begin, .on_end = schedule_look_done,
           .fail = schedule_look_fail);

@@ -692,10 +692,9 @@ static void end_take(struct take *t) {
     take_free(t);
 }
 
-static void walk_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct take *t = take_of(tasks[0]);
+static void walk_done(struct task *task, const PGresult *rows) {
+    struct take *t = take_of(task);
 
-    (void)count;
     t->room = t->slot_count;
     take_read_rows(t, rows, PQntuples(rows));
     end_take(t);
@@ -714,14 +713,12 @@ static void end_limited(struct take *t, const PGresult *rows, int col) {
     end_take(t);
 }
 
-static void claim_limited_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)count;
-    end_limited(take_of(tasks[0]), rows, COL_CLAIM_LIMITED_ROOM);
+static void claim_limited_done(struct task *t, const PGresult *rows) {
+    end_limited(take_of(t), rows, COL_CLAIM_LIMITED_ROOM);
 }
 
-static void pop_limited_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)count;
-    end_limited(take_of(tasks[0]), rows, COL_POP_LIMITED_ROOM);
+static void pop_limited_done(struct task *t, const PGresult *rows) {
+    end_limited(take_of(t), rows, COL_POP_LIMITED_ROOM);
 }
 
 static void keys_done(struct task **tasks, size_t count, const PGresult *rows) {
@@ -789,8 +786,8 @@ static void take_fail(struct task *task, const struct op_error *err) {
 OPERATION(claim_keys, .takes = true, .begin = take_begin_keys, .encode = keys_encode, .done = keys_done,
           .fail = take_fail, .again = take_again);
 
-#define TAKE_OP(id, encoder, end)                                                                   \
-    OPERATION(id, .takes = true, .alone = true, .most = TAKES_MOST, .encode = encoder, .done = end, \
+#define TAKE_OP(id, encoder, end)                                                                     \
+    OPERATION(id, .takes = true, .alone = true, .most = TAKES_MOST, .encode = encoder, .on_end = end, \
               .fail = take_fail, .again = take_again)
 
 TAKE_OP(claim_walk, walk_encode, walk_done);

@@ -61,9 +61,7 @@ static bool has_limited(const struct take_in_txn *n) {
 }
 
 static void in_txn_join(struct take_in_txn *n, struct op *op) {
-    n->req->task.op = op;
-    n->req->task.rows = 1;
-    batch_add(&n->req->task);
+    batch_add_row(&n->req->task, op);
 }
 
 /* ---- GETJOB ---- */
@@ -302,12 +300,11 @@ static struct job *read_leased(const struct take_in_txn *n, const PGresult *rows
     return jobs;
 }
 
-static void claim_in_txn_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct take_in_txn *n = in_txn_of(tasks[0]);
+static void claim_in_txn_done(struct task *t, const PGresult *rows) {
+    struct take_in_txn *n = in_txn_of(t);
     size_t found = (size_t)PQntuples(rows);
     struct job *jobs = read_leased(n, rows, found);
 
-    (void)count;
     for (size_t i = 0; i < found; i++)
         job_claimed(jobs[i].q, jobs[i].key);
     if (found > 0 && has_client(n->req)) {
@@ -345,12 +342,11 @@ static void popped_end(struct take_in_txn *n, const struct job *jobs, size_t cou
 }
 
 /* If the client has gone, the jobs are put back, as outside of a transaction. */
-static void pop_in_txn_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct take_in_txn *n = in_txn_of(tasks[0]);
+static void pop_in_txn_done(struct task *t, const PGresult *rows) {
+    struct take_in_txn *n = in_txn_of(t);
     size_t found = (size_t)PQntuples(rows);
     struct job *jobs = xmalloc((found + 1) * sizeof *jobs);
 
-    (void)count;
     for (size_t i = 0; i < found; i++)
         jobs[i] =
             take_read_removed(rows, (int)i, n->queues[row_int4(rows, (int)i, COL_POP_IN_TXN_ORDINAL) - 1]);
@@ -368,12 +364,11 @@ static void pop_in_txn_done(struct task **tasks, size_t count, const PGresult *r
 }
 
 /* The job stays where it was moved to, even if the client has gone. */
-static void move_in_txn_done(struct task **tasks, size_t count, const PGresult *rows) {
-    struct take_in_txn *n = in_txn_of(tasks[0]);
+static void move_in_txn_done(struct task *t, const PGresult *rows) {
+    struct take_in_txn *n = in_txn_of(t);
     bool found = PQntuples(rows) > 0;
     struct moved_job m = { .ordinal = 0 };
 
-    (void)count;
     if (found) {
         m = take_read_moved(rows, 0, n->queues[0]);
         popped_gone(&m.job, 1);
@@ -406,8 +401,8 @@ static void in_txn_answer_lost(struct task *t) {
     req_end(n->req);
 }
 
-#define IN_TXN_OP(id, encoder, end)                                                   \
-    OPERATION(id, .alone = true, .encode = encoder, .done = end, .fail = in_txn_fail, \
+#define IN_TXN_OP(id, encoder, end)                                                     \
+    OPERATION(id, .alone = true, .encode = encoder, .on_end = end, .fail = in_txn_fail, \
               .answer_lost = in_txn_answer_lost)
 
 IN_TXN_OP(claim_in_txn, claim_in_txn_encode, claim_in_txn_done);

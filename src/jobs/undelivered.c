@@ -131,10 +131,8 @@ void deliveries_forget(struct client *c) {
 /* ---- removed jobs ---- */
 
 static void put_back(struct undelivered *p) {
-    p->task.op = &op_put_back_jobs;
-    p->task.rows = 1;
+    task_init(&p->task, &op_put_back_jobs);
     p->task.bytes = p->job.body.len;
-    list_init(&p->task.node);
     batch_add(&p->task);
 }
 
@@ -226,9 +224,7 @@ static void release(struct job_key key, int64_t until) {
 
     r->key = key;
     r->until = until;
-    r->task.op = &op_release_jobs;
-    r->task.rows = 1;
-    list_init(&r->task.node);
+    task_init(&r->task, &op_release_jobs);
     lease_hold(key.id);
     batch_add(&r->task);
 }
@@ -247,31 +243,28 @@ static void release_encode(struct params *p, struct task *t) {
     params_time(p, 5, r->until);
 }
 
-/* If the statement did not find the lease, it goes on, and ends by itself. */
-static void end_release(struct release *r) {
-    lease_unhold(r->key.id);
-    free(r);
+/* If the statement does not find the lease, the lease goes on, and ends by itself. */
+static void undelivered_release_row(struct task *t, const PGresult *rows, int row) {
+    struct job_key key = CONTAINER_OF(t, struct release, task)->key;
+
+    (void)rows;
+    (void)row;
+    lease_remove(key.id);
+    job_entered(&(struct job_row){ .key = key }, JOB_RELEASED);
 }
 
-static void release_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        const struct release *r =
-            CONTAINER_OF(tasks[row_int4(rows, i, COL_RELEASE_JOBS_ORDINAL) - 1], struct release, task);
-
-        lease_remove(r->key.id);
-        job_entered(&(struct job_row){ .key = r->key }, JOB_RELEASED);
-    }
-    for (size_t i = 0; i < count; i++)
-        end_release(CONTAINER_OF(tasks[i], struct release, task));
+static void undelivered_release_end(struct task *t, const PGresult *rows) {
+    lease_unhold(CONTAINER_OF(t, struct release, task)->key.id);
+    task_free(t, rows);
 }
 
 static void release_fail(struct task *t, const struct op_error *err) {
     (void)err;
-    end_release(CONTAINER_OF(t, struct release, task));
+    undelivered_release_end(t, NULL);
 }
 
 OPERATION(release_jobs, .names_jobs = true, .begin = take_begin_keys, .encode = release_encode,
-          .done = release_done, .fail = release_fail);
+          .on_row = undelivered_release_row, .on_end = undelivered_release_end, .fail = release_fail);
 
 /* ---- all jobs ---- */
 

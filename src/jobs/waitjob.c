@@ -174,7 +174,9 @@ static void look_begin(struct params *p) {
 }
 
 /* Columns: ordinal, lives, finished_at, node, result, is_dead, error. */
-static void looked(struct job_wait *w, const PGresult *rows, int row) {
+static void waitjob_row(struct task *t, const PGresult *rows, int row) {
+    struct job_wait *w = wait_of(REQ_OF_TASK(t));
+
     w->list_read = false;
     if (w->client == NULL) {
         req_end(w->req);
@@ -189,12 +191,6 @@ static void looked(struct job_wait *w, const PGresult *rows, int row) {
     }
 }
 
-static void waitjob_look_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)count;
-    for (int i = 0; i < PQntuples(rows); i++)
-        looked(wait_of(REQ_OF_TASK(tasks[row_int4(rows, i, COL_LOOK_JOBS_ORDINAL) - 1])), rows, i);
-}
-
 static void waitjob_look_fail(struct task *t, const struct op_error *err) {
     struct job_wait *w = wait_of(REQ_OF_TASK(t));
 
@@ -203,7 +199,7 @@ static void waitjob_look_fail(struct task *t, const struct op_error *err) {
     req_db_error(w->req, err);
 }
 
-OPERATION(look_jobs, .begin = look_begin, .encode = job_ids_encode, .done = waitjob_look_done,
+OPERATION(look_jobs, .begin = look_begin, .encode = job_ids_encode, .on_row = waitjob_row,
           .fail = waitjob_look_fail);
 
 /* ---- messages ---- */

@@ -75,17 +75,6 @@ static void name_encode(struct params *p, struct task *t) {
     }
 }
 
-static void name_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)rows;
-    for (size_t i = 0; i < count; i++)
-        free(CONTAINER_OF(tasks[i], struct naming, task));
-}
-
-static void name_fail(struct task *t, const struct op_error *err) {
-    (void)err;
-    free(CONTAINER_OF(t, struct naming, task));
-}
-
 /* No client waits for the names, so the commit does not wait for a disk or a standby. */
-OPERATION(name_workers, .commit = COMMIT_ASYNC, .begin = name_begin, .encode = name_encode, .done = name_done,
-          .fail = name_fail);
+OPERATION(name_workers, .commit = COMMIT_ASYNC, .begin = name_begin, .encode = name_encode,
+          .on_end = task_free, .fail = task_free_failed);

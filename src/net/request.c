@@ -259,6 +259,10 @@ const char *db_error_reply(const struct op_error *err) {
     return NULL;
 }
 
+void req_fail_task(struct task *t, const struct op_error *err) {
+    req_db_error(REQ_OF_TASK(t), err);
+}
+
 void req_db_error(struct req *r, const struct op_error *err) {
     const char *reply = db_error_reply(err);
 

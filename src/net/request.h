@@ -116,6 +116,8 @@ void req_error(struct req *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void req_int(struct req *r, int64_t value);
 /* Replies -DBERR with the database's message, or the error of db_error_reply(), and ends r. */
 void req_db_error(struct req *r, const struct op_error *err);
+/* op.fail of a request that holds nothing else: the same. */
+void req_fail_task(struct task *t, const struct op_error *err);
 /* The reply to a failure that has its own code; NULL if that is DBERR. */
 #define DISK_FULL "DISKFULL the disk of the database is full: nothing was done"
 const char *db_error_reply(const struct op_error *err);

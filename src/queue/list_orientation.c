@@ -20,9 +20,7 @@ void list_orientation_ask(struct queue *q, enum list_end wish) {
     t = xcalloc(1, sizeof *t);
     t->q = q;
     t->wish = wish;
-    t->task.op = &op_find_consume_ends;
-    t->task.rows = 1;
-    list_init(&t->task.node);
+    task_init(&t->task, &op_find_consume_ends);
     q->list.asking = true;
     q->users++;
     batch_add(&t->task);

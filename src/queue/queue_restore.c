@@ -17,8 +17,8 @@ static bool is_any_open(void) {
 }
 
 void queue_restore(void) {
-    if (restore.state == TASK_IDLE && is_any_open())
-        batch_add(&restore);
+    if (is_any_open())
+        batch_add_idle(&restore);
 }
 
 static void restore_encode(struct params *p, struct task *t) {
@@ -33,12 +33,11 @@ static void restore_encode(struct params *p, struct task *t) {
 }
 
 /* If another queue has the id, jobs would appear in the wrong queue. Everything must be loaded again. */
-static void restore_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void restore_done(struct task *t, const PGresult *rows) {
     int restored = row_int4(rows, 0, COL_RESTORE_QUEUES_RESTORED),
         strange = row_int4(rows, 0, COL_RESTORE_QUEUES_STRANGE);
 
-    (void)tasks;
-    (void)count;
+    (void)t;
     if (strange > 0)
         log_fatal("queue", "%d queues have other ids in the promoted database: start the server again",
                   strange);
@@ -55,5 +54,5 @@ static void restore_fail(struct task *t, const struct op_error *err) {
                 err->message, err->sqlstate);
 }
 
-OPERATION(restore_queues, .alone = true, .encode = restore_encode, .done = restore_done,
+OPERATION(restore_queues, .alone = true, .encode = restore_encode, .on_end = restore_done,
           .fail = restore_fail);

@@ -18,9 +18,7 @@ static struct queue_task *task_new(struct queue *q, struct op *op) {
     struct queue_task *t = xcalloc(1, sizeof *t);
 
     t->q = q;
-    t->task.op = op;
-    t->task.rows = 1;
-    list_init(&t->task.node);
+    task_init(&t->task, op);
     return t;
 }
 
@@ -241,9 +239,7 @@ bool queue_save_counters(void) {
                                      .jobs_out = q->counters.own.jobs_out - q->counters.saved_out };
         q->counters.saved_in = q->counters.own.jobs_in;
         q->counters.saved_out = q->counters.own.jobs_out;
-        t->task.op = &op_save_counters;
-        t->task.rows = 1;
-        list_init(&t->task.node);
+        task_init(&t->task, &op_save_counters);
         batch_add(&t->task);
     }
     return q != NULL;
@@ -257,17 +253,6 @@ static void counters_encode(struct params *p, struct task *task) {
     params_int8(p, 2, t->jobs_out);
 }
 
-static void counters_done(struct task **tasks, size_t count, const PGresult *rows) {
-    (void)rows;
-    for (size_t i = 0; i < count; i++)
-        free(CONTAINER_OF(tasks[i], struct counters_task, task));
-}
-
-static void counters_fail(struct task *t, const struct op_error *err) {
-    (void)err;
-    free(CONTAINER_OF(t, struct counters_task, task));
-}
-
 /* If it is unknown whether the transaction was committed, the changes are dropped, because a repetition
  * could add them twice. Then the saved counters lack the changes of about one second. */
 static bool counters_again(struct task *t, bool unknown) {
@@ -276,5 +261,5 @@ static bool counters_again(struct task *t, bool unknown) {
     return !unknown;
 }
 
-OPERATION(save_counters, .encode = counters_encode, .done = counters_done, .fail = counters_fail,
+OPERATION(save_counters, .encode = counters_encode, .on_end = task_free, .fail = task_free_failed,
           .again = counters_again);

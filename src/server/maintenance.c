@@ -75,9 +75,7 @@ static void postpone(const struct lease_end *end) {
     struct postpone *p = xcalloc(1, sizeof *p);
 
     p->key = end->key;
-    p->task.op = &op_postpone_jobs;
-    p->task.rows = 1;
-    list_init(&p->task.node);
+    task_init(&p->task, &op_postpone_jobs);
     /* The job counts as leased until the statement has ended. */
     lease_add_row(p->key, clock_db(), end->row_until_us);
     lease_hold(p->key.id);
@@ -96,32 +94,24 @@ static void postpone_encode(struct params *p, struct task *t) {
     params_int8(p, 2, key.id);
 }
 
-static void postpone_done(struct task **tasks, size_t count, const PGresult *rows) {
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct task *t = tasks[row_int4(rows, i, COL_POSTPONE_JOBS_ORDINAL) - 1];
+static void postpone_row(struct task *t, const PGresult *rows, int row) {
+    lease_add(CONTAINER_OF(t, struct postpone, task)->key, row_time(rows, row, COL_POSTPONE_JOBS_READY_AT));
+}
 
-        lease_add(CONTAINER_OF(t, struct postpone, task)->key, row_time(rows, i, COL_POSTPONE_JOBS_READY_AT));
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct postpone *p = CONTAINER_OF(tasks[i], struct postpone, task);
-
-        lease_unhold(p->key.id);
-        free(p);
-    }
+static void postpone_end(struct task *t, const PGresult *rows) {
+    lease_unhold(CONTAINER_OF(t, struct postpone, task)->key.id);
+    task_free(t, rows);
 }
 
 static void postpone_fail(struct task *t, const struct op_error *err) {
-    struct postpone *p = CONTAINER_OF(t, struct postpone, task);
-
     (void)err;
     /* A lease of one second in memory repeats the postponement. */
-    lease_add(p->key, clock_db() + US_PER_S);
-    lease_unhold(p->key.id);
-    free(p);
+    lease_add(CONTAINER_OF(t, struct postpone, task)->key, clock_db() + US_PER_S);
+    postpone_end(t, NULL);
 }
 
 OPERATION(postpone_jobs, .names_jobs = true, .begin = postpone_begin, .encode = postpone_encode,
-          .done = postpone_done, .fail = postpone_fail);
+          .on_row = postpone_row, .on_end = postpone_end, .fail = postpone_fail);
 
 /* The end of a lease writes nothing, because ready_at of the row already says when the job is ready. */
 static void end_leases(void) {
@@ -155,24 +145,22 @@ static struct {
     bool known;
 } ask = { .task = { .op = &op_clock, .rows = 1 } };
 
-static void maintenance_clock_encode(struct params *p, struct task *t) {
+static void maintenance_clock_begin(struct params *p) {
     (void)p;
-    (void)t;
     ask.asked_mono = clock_mono_now();
 }
 
 /* A quick answer was given about half-way between query and now. A slow answer may have been given at any time, so now
  * is used. The estimate may then be late, but it is never early, so that no lease ends too soon. A slow answer is used
  * only for the first estimate, or if it moves the estimate forward. */
-static void maintenance_clock_done(struct task **tasks, size_t count, const PGresult *rows) {
+static void maintenance_clock_done(struct task *t, const PGresult *rows) {
     int64_t now = clock_mono_now();
     bool slow = now - ask.asked_mono > SLOW_ANSWER_US;
     int64_t moment = slow ? now : ask.asked_mono + (now - ask.asked_mono) / 2;
     int64_t skew = row_time(rows, 0, COL_CLOCK_NOW) - moment;
     int64_t step = skew - ask.last_skew;
 
-    (void)tasks;
-    (void)count;
+    (void)t;
     if (slow && ask.known && skew <= ask.last_skew)
         return;
     if (ask.known && (step > CLOCK_STEP_US || step < -CLOCK_STEP_US)) {
@@ -185,11 +173,10 @@ static void maintenance_clock_done(struct task **tasks, size_t count, const PGre
     clock_sync_db(row_time(rows, 0, COL_CLOCK_NOW), moment);
 }
 
-OPERATION(clock, .alone = true, .encode = maintenance_clock_encode, .done = maintenance_clock_done);
+OPERATION(clock, .alone = true, .begin = maintenance_clock_begin, .on_end = maintenance_clock_done);
 
 static void ask_clock(void) {
-    if (ask.task.state == TASK_IDLE)
-        batch_add(&ask.task);
+    batch_add_idle(&ask.task);
 }
 
 /* ---- unused queues ---- */

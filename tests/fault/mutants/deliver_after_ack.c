@@ -14,6 +14,6 @@ void __wrap_batch_add(struct task *t) {
         return;
     }
     nothing = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
-    t->op->done(&t, 1, nothing);
+    t->op->on_end(t, nothing);
     PQclear(nothing);
 }

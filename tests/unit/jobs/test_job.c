@@ -102,11 +102,9 @@ static PGresult *expired_row(void) {
 }
 
 static void test_expired(void **state) {
-    struct task *none[1] = { NULL };
-
     (void)state;
     result = expired_row();
-    op_wake_expired.done(none, 1, result);
+    op_wake_expired.on_end(NULL, result);
     assert_told();
     assert_group_goes_on();
 }
