@@ -20,14 +20,14 @@ static const struct stmt_case attempts_cases[] = {
                   "{NULL,NULL}" },
       .left = "1/0/1 attempts=3; 1/0/4194304000 ready=12:00:35 retry=30 deliveries=1 owner=7 attempts=2 "
               "backoff=5 leased=2020-01-01 00:00:01+00 deadqueue=d" },
-    { SQL_CLAIM_WALK, "the last attempt; what is spent is told, and left as it is",
+    { SQL_CLAIM_WALK, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2 owner=3; 1/0/3 attempts=2",
       .params = { "1", FIRST, "100", NOW, "9" },
       .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" t; 0 2 11:00:00 13:00:00 60 0 0 \"x\" t; "
               "0 3 12:01:00 13:00:00 60 0 0 \"x\" f",
       .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2; 1/0/2 deliveries=2 owner=3 attempts=2; "
               "1/0/3 ready=12:01:00 deliveries=1 owner=9 attempts=2" },
-    { SQL_CLAIM_WALK, "a backoff lengthens the lease, by up to an eighth more than said, at most an hour",
+    { SQL_CLAIM_WALK, "a backoff lengthens the lease, by up to an eighth more, to at most an hour",
       .jobs = "1/0/1 backoff=4; 1/0/2 deliveries=3 backoff=4; 1/0/3 deliveries=50 backoff=4; "
               "1/0/4 deliveries=1 attempts=2 backoff=4",
       .params = { "1", FIRST, "100", NOW, "9" }, .rows = ANY, .left = ANY,
@@ -37,7 +37,7 @@ static const struct stmt_case attempts_cases[] = {
           " lateral (select case id when 1 then array[4, 4.5] when 2 then array[32, 36]"
           " when 3 then array[3600, 3600] else array[0, 0] end) as x (w)",
       .found = "true true true true" },
-    { SQL_CLAIM_KEYS, "the last attempt; what is spent is told, and left as it is",
+    { SQL_CLAIM_KEYS, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2 backoff=4; 1/0/2 deliveries=2 attempts=2 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW, "9" },
       .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" t; 1 0 2 11:00:00 13:00:00 60 0 0 \"x\" t",
@@ -48,13 +48,13 @@ static const struct stmt_case attempts_cases[] = {
       .query =
           "select extract(epoch from ready_at - leased_at) between 60 + 32 and 60 + 36 from pgdisque.job",
       .found = "t" },
-    { SQL_ACK_JOBS, "what is about to be buried was not queued",
+    { SQL_ACK_JOBS, "a job that is about to die was not queued",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 -infinity -; 2 12:00:30 -", .left = "" },
-    { SQL_WAKE_EXPIRED, "what was about to be buried was not queued",
+    { SQL_WAKE_EXPIRED, "a job that was about to die was not queued",
       .jobs = "1/0/1 expires=11:30:00 wake=11:30:00 deliveries=2 attempts=2 owner=3",
       .params = { "-infinity", NOW, "9" }, .rows = "1 0 1 -infinity 11:30:00 60 -", .left = "" },
-    { SQL_EXPIRE_IN_ORDER, "what was about to be buried was not queued",
+    { SQL_EXPIRE_IN_ORDER, "a job that was about to die was not queued",
       .jobs = "1/0/1 expires=11:30:00 deliveries=2 attempts=2 owner=3",
       .params = { "{1}", "{0}", "{0}", "9", "9", NOW }, .rows = "1 0 1 -infinity 11:30:00 60 -", .left = "" },
     { SQL_REQUEUE_JOBS,
@@ -83,7 +83,7 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "{1,1}", "{0,0}", "{1,2}", "{0,0}", "{NULL,NULL}", "{NULL,NULL}", NOW, "{}" },
       .rows = "1 12:00:30 - f; 2 11:00:00 - f",
       .left = "1/0/1 ready=12:00:00 additional_deliveries=1 attempts=2; 1/0/2 ready=12:00:00 attempts=2" },
-    { SQL_REQUEUE_JOBS_AGAIN, "NACK with a delay: done, not done, done and given out; the last one dies",
+    { SQL_REQUEUE_JOBS_AGAIN, "NACK with a delay: done, not done, done and delivered; the last job dies",
       .jobs = "1/0/1 ready=11:59:45 wake=11:59:45 deliveries=1 nacks=1; "
               "1/0/2 ready=12:00:30 deliveries=1 owner=9; "
               "1/0/3 ready=12:09:00 leased=11:59:46 deliveries=2 nacks=1 owner=9; "
@@ -101,32 +101,32 @@ static const struct stmt_case attempts_cases[] = {
               "1/0/4 ready=11:59:40 deliveries=2 nacks=1 attempts=2 error=e; "
               "1/0/5 ready=11:59:40 deliveries=2 nacks=1 attempts=2 error=e; "
               "1/0/6 ready=11:59:45 wake=11:59:45 deliveries=1 nacks=1 leased=11:59:30 error=e" },
-    { SQL_DEQUEUE_JOBS, "not what is about to be buried", .jobs = "1/0/1 deliveries=2 attempts=2",
+    { SQL_DEQUEUE_JOBS, "not a job that is about to die", .jobs = "1/0/1 deliveries=2 attempts=2",
       .params = { "{1}", "{0}", "{1}", NOW, "9" } },
-    { SQL_WORKING_JOBS, "for a time of its own, which its beginning tells; the last attempt is told",
+    { SQL_WORKING_JOBS, "for a time of its own, returned with its beginning; the last attempt is reported",
       .jobs = "1/0/1 ready=12:00:30 deliveries=1 attempts=2 owner=3; "
               "1/0/2 ready=12:00:30 deliveries=2 attempts=2 backoff=4 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{@11:59:00,@11:59:00}", "{90,NULL}", NOW, "9", "{}", "{}" },
       .rows = "1 90 12:01:30 f f 12:00:30 f f; 2 60 12:01:00 f f 12:00:30 t f",
       .left = "1/0/1 ready=12:01:30 deliveries=1 owner=9 attempts=2 leased=12:00:00; "
               "1/0/2 ready=12:01:00 deliveries=2 owner=9 attempts=2 backoff=4 leased=12:00:00" },
-    { SQL_COUNT_QUEUES, "the dead, and what is about to be buried is not queued",
+    { SQL_COUNT_QUEUES, "dead jobs; a job that is about to die is not queued",
       .setup = "call test.die('1/0/2 attempts=2; 1/0/3 attempts=2'); "
                "call test.put('1/0/4 deliveries=2 attempts=2')",
       .params = { "{1}", NOW }, .rows = "1 1 0 0 0 2" },
-    { SQL_LOAD_COUNTS, "what is about to be buried is not queued", .jobs = "1/0/1 deliveries=2 attempts=2",
+    { SQL_LOAD_COUNTS, "a job that is about to die is not queued", .jobs = "1/0/1 deliveries=2 attempts=2",
       .params = { NOW }, .rows = "1 1 0 1 - -" },
-    { SQL_LOAD_LEASES, "what is about to be buried, and whose last attempt runs",
+    { SQL_LOAD_LEASES, "a job that is about to die, and one in its last attempt",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=1 attempts=2 owner=3; 1/0/4 deliveries=1 attempts=2 owner=3",
       .params = { NOW }, .rows = "1 0 1 11:00:00 3 t; 1 0 2 12:00:30 3 t; 1 0 3 12:00:30 3 f" },
-    { SQL_INHERIT_LEASES, "what is about to be buried, and whose last attempt runs elsewhere",
+    { SQL_INHERIT_LEASES, "a job that is about to die, and one in its last attempt at another node",
       .jobs = "1/0/1 deliveries=2 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
               "1/0/3 ready=12:00:30 deliveries=2 attempts=2 owner=4",
       .params = { NOW, "{4}" }, .rows = "1 0 1 11:00:00 0 t; 1 0 2 12:00:30 3 t" },
-    { SQL_PEEK_FIRST, "not what is about to be buried", .jobs = "1/0/1 deliveries=2 attempts=2",
+    { SQL_PEEK_FIRST, "not a job that is about to die", .jobs = "1/0/1 deliveries=2 attempts=2",
       .params = { "1", FIRST, "9", NOW, LAST, "9999" } },
-    { SQL_PEEK_LAST, "not what is about to be buried", .jobs = "1/0/1 deliveries=2 attempts=2",
+    { SQL_PEEK_LAST, "not a job that is about to die", .jobs = "1/0/1 deliveries=2 attempts=2",
       .params = { "1", FIRST, "9", NOW, LAST, "9999" } },
     { SQL_SHOW_JOBS, "attempts of the living and the dead",
       .setup = "call test.die('1/0/2 deliveries=2 attempts=2 error=e'); "
@@ -134,7 +134,7 @@ static const struct stmt_case attempts_cases[] = {
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW },
       .rows = "1 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 1 2 3 \"d\" \"e\" - - -; "
               "2 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 2 2 - - \"e\" 11:00:00 - -" },
-    { SQL_DEAD_LETTER_JOBS, "only what has had its last attempt, when that is over",
+    { SQL_DEAD_LETTER_JOBS, "only jobs whose last attempt is over",
       .jobs =
           "1/0/1 deliveries=1 attempts=2; 1/0/2 ready=12:00:30 deliveries=2 attempts=2 owner=3; "
           "1/0/3 deliveries=2; 1/0/4 expires=12:00:00 deliveries=2 attempts=2; "
@@ -154,13 +154,13 @@ static const struct stmt_case attempts_cases[] = {
                " (expires_at - ready_at)::text, deliveries, nacks, attempts, deadqueue is null,"
                " encode(error, 'escape'), owner, unique_key) from pgdisque.job where queue_id = 1",
       .found = "1 -3 4194304000 12:00:00 t 3653 days 12:59:59 0 2 t e" },
-    { SQL_DEAD_LETTER_JOBS, "the key is free; what is there already stays as it is",
+    { SQL_DEAD_LETTER_JOBS, "the key is free; a job that is there already is not changed",
       .setup = "call test.die('1/0/1 attempts=2 body=first'); "
                "call test.put('1/0/1 deliveries=2 attempts=2; 1/0/2 deliveries=2 attempts=2 key=k')",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW }, .rows = "1 - - - 13:00:00 60 -; 2 - - - 13:00:00 60 -",
       .left = "", .query = "select test.dead()",
       .found = "1/0/1 body=first attempts=2; 1/0/2 died=12:00:00 deliveries=2 attempts=2 key=k" },
-    { SQL_REVIVE_JOBS, "its key is taken again, unless another job has it: then it stays dead; told twice",
+    { SQL_REVIVE_JOBS, "it takes its key again; if another job has the key, it stays dead; an ID given twice",
       .setup = "call test.die('1/0/1 attempts=2 key=free; 1/0/2 attempts=2 key=taken; "
                "1/0/3 attempts=2 key=both; 2/0/5 attempts=2 key=taken'); "
                "call test.die('1/0/4 attempts=2 key=both'); "
@@ -179,30 +179,30 @@ static const struct stmt_case attempts_cases[] = {
                "encode(error, 'escape')),"
                " '; ' order by id), ' | ', test.dead()) from pgdisque.job",
       .found = "1 12:00:00 t t 0 1 1 2 3 e; 331350016000 12:00:00 t t 0 0 1 2 | 1/0/3 attempts=1" },
-    { SQL_REVIVE_QUEUE, "the last one that it looked at comes first, and stays dead, as its key is taken",
+    { SQL_REVIVE_QUEUE, "the last job of the page comes first, and stays dead, because its key is taken",
       .setup = "call test.die('1/0/1 attempts=2; 1/0/2 attempts=2 key=k; 1/0/3 attempts=2'); "
                "call test.put('1/0/9 key=k')",
       .params = { "1", "0", "1", "1", NOW }, .rows = "0 2 -", .ordered = true, .query = "select test.dead()",
       .found = "1/0/1 attempts=2; 1/0/2 attempts=2 key=k; 1/0/3 attempts=2" },
-    { SQL_REVIVE_QUEUE, "the first ones of one queue",
+    { SQL_REVIVE_QUEUE, "the first jobs of a queue",
       .setup = "call test.die('1/0/1 attempts=2; 1/-1/2 attempts=2; 1/0/3 attempts=2; 2/0/4 attempts=2')",
       .params = { "1", FIRST, "2", NOW }, .rows = "-1 2 13:00:00; 0 1 -; 0 1 13:00:00",
       .left = "1/-1/2 ready=12:00:00 wake=13:00:00 additional_deliveries=1 attempts=2; "
               "1/0/1 ready=12:00:00 wake=13:00:00 additional_deliveries=1 attempts=2",
       .query = "select test.dead()", .found = "1/0/3 attempts=2; 2/0/4 attempts=2" },
-    { SQL_RELEASE_HELD, "the last attempt is told",
+    { SQL_RELEASE_HELD, "the last attempt is reported",
       .jobs = "1/0/1 ready=12:00:30 deliveries=2 attempts=2 owner=3",
       .params = { "{1}", "{0}", "{1}", "{@12:00:30}", NOW }, .rows = "1 t",
       .left = "1/0/1 ready=12:00:00 deliveries=2 additional_deliveries=1 attempts=2" },
     { SQL_DELETE_DEAD, "by key", .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2')",
       .params = { "{1,1,1}", "{0,0,1}", "{1,9,1}", "{0,0,0}" }, .rows = "1", .query = "select test.dead()",
       .found = "2/0/1 attempts=2" },
-    { SQL_DELETE_DEAD, "tokens have to be those of the last delivery",
+    { SQL_DELETE_DEAD, "only tokens of the last delivery are valid",
       .setup = "call test.die('1/0/1 attempts=2 nacks=1 additional_deliveries=1; 1/0/2 attempts=2 "
                "additional_deliveries=1')",
       .params = { "{1,1}", "{0,0}", "{1,2}", "{2,2}" }, .rows = "2", .query = "select test.dead()",
       .found = "1/0/1 nacks=1 additional_deliveries=1 attempts=2" },
-    { SQL_ACK_TOKENS, "what is about to be buried was not queued",
+    { SQL_ACK_TOKENS, "a job that is about to die was not queued",
       .jobs = "1/0/1 deliveries=2 attempts=2 owner=3", .params = { "{1}", "{0}", "{1}", "{1}", NOW },
       .rows = "1 -infinity -", .left = "" },
     { SQL_SET_SETTINGS, "a dead queue that leads elsewhere", .setup = DEAD_CHAIN,
@@ -224,7 +224,7 @@ static const struct stmt_case attempts_cases[] = {
       .rows = "257 1 0 2 infinity 13:00:00 f - 60 0 0 0 1 - 2 2 - - \"e\" 11:00:00 - -; "
               "513 2 -1 3 infinity 13:00:00 f - 60 0 0 0 1 - 0 9 - - - 11:00:00 - -",
       .ordered = true },
-    { SQL_SCAN_QUEUE_DEAD, "pages of one queue",
+    { SQL_SCAN_QUEUE_DEAD, "pages of a queue",
       .setup = "call test.die('1/0/1 attempts=2; 2/0/1 attempts=2; 2/0/2 attempts=2; 3/0/1 attempts=2')",
       .params = { "2", "0", "1", "9", "true", "9999" },
       .rows = "257 2 0 2 infinity 13:00:00 f - 60 0 0 0 1 \"x\" 0 2 - - - 11:00:00 - -", .ordered = true },

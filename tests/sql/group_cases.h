@@ -27,7 +27,7 @@
 
 #define GROUP_CASES                                                                                       \
     { SQL_ADD_MISSING,                                                                                    \
-      "they wait; what is there stays as it is",                                                          \
+      "they wait; existing jobs are not changed",                                                         \
       .jobs = "1/0/2 ready=12:00:30 owner=3 deliveries=1",                                                \
       .params = { "{3,2}", "{infinity,infinity}", "{@13:00:00,@13:00:00}", "{NULL,NULL}", "{1,1}",        \
                   "{60,60}", "{0,0}", "{0,0}", "{1,1}", "{NULL,NULL}", "{x,x}", "{NULL,NULL}",            \
@@ -37,7 +37,7 @@
       .query = "select string_agg(id || '=' || encode(group_key, 'escape'), ' ') from pgdisque.job",      \
       .found = "3=k" },                                                                                   \
         { SQL_NEXT_IN_GROUPS,                                                                             \
-          "the first in the order of the queue, when the one before it has gone",                         \
+          "the first in the order of the queue, after the job before it has ended",                       \
           .jobs = "1/0/5 ready=infinity; 1/0/4 ready=infinity; 1/-1/6 ready=infinity; 1/-2/7 "            \
                   "ready=infinity expires=11:00:00",                                                      \
           .setup = IN_GROUPS "; " GROUP_A("1"),                                                           \
@@ -56,14 +56,14 @@
           .query = GROUPS_NOW,                                                                            \
           .found = "1:a:0:4:1" },                                                                         \
         { SQL_NEXT_IN_GROUPS,                                                                             \
-          "one that has expired is not there",                                                            \
+          "an expired job does not count",                                                                \
           .jobs = "1/0/4 expires=12:00:00; 1/0/5 ready=infinity",                                         \
           .setup = IN_GROUPS "; " GROUP_A("4"),                                                           \
           .params = { "{1}", "{a}", NOW },                                                                \
           .rows = "1 - - -; 1 0 5 -",                                                                     \
           .left = "1/0/4 expires=12:00:00; 1/0/5 ready=12:00:00" },                                       \
         { SQL_NEXT_IN_GROUPS,                                                                             \
-          "a new group is made, to be asked for again; an empty one has nothing to let go",               \
+          "a new group is made, and checked again; an empty group releases no job",                       \
           .jobs = "2/0/4 ready=infinity",                                                                 \
           .setup = IN_GROUPS "; " GROUP_A("1"),                                                           \
           .params = { "{2,1}", "{b,a}", NOW },                                                            \
@@ -71,20 +71,20 @@
           .query = GROUPS_NOW,                                                                            \
           .found = "1:a:0:1:1 2:b:0" },                                                                   \
         { SQL_NEXT_IN_GROUPS,                                                                             \
-          "the same group twice lets one go",                                                             \
+          "the same group twice releases one job",                                                        \
           .jobs = "1/0/4 ready=infinity; 1/0/5 ready=infinity",                                           \
           .setup = IN_GROUPS "; " GROUP_A("1"),                                                           \
           .params = { "{1,1}", "{a,a}", NOW },                                                            \
           .rows = ANY,                                                                                    \
           .left = "1/0/4 ready=12:00:00; 1/0/5 ready=infinity" },                                         \
         { SQL_FIND_GROUPS,                                                                                \
-          "of those that are there and have one",                                                         \
+          "of the existing jobs with a group",                                                            \
           .jobs = "1/0/4; 2/-1/5; 3/0/6",                                                                 \
           .setup = IN_GROUPS "; update pgdisque.job set group_key = null where id = 6",                   \
           .params = { "{2,1,3,1}", "{-1,0,0,0}", "{5,4,6,7}" },                                           \
           .rows = "1 \"a\"; 2 \"b\"; 3 -" },                                                              \
         { SQL_STUCK_GROUPS,                                                                               \
-          "whose job has gone, while others wait",                                                        \
+          "whose job has ended, while others wait",                                                       \
           .jobs = "1/0/4 ready=infinity; 2/0/5 ready=infinity; 2/0/6",                                    \
           .setup = IN_GROUPS                                                                              \
           "; " GROUP_A("1") "; insert into pgdisque.job_group (queue_id, key, rank, id) "                 \
@@ -102,7 +102,7 @@
           .query = PLACES_NOW,                                                                            \
           .found = "4:5,6:0,0" },                                                                         \
         { SQL_NEXT_IN_GROUPS,                                                                             \
-          "those that are there count, wherever they are noted",                                          \
+          "existing jobs count, at any place of their note",                                              \
           .jobs = "1/0/3; 1/0/2 ready=12:00:30 owner=3; " FOUR_WAIT,                                      \
           .setup = IN_GROUPS                                                                              \
           "; " GROUP_A("1") "; " PER_GROUP("3", "0") "; update pgdisque.job_group "                       \
@@ -123,7 +123,7 @@
           .query = PLACES_NOW,                                                                            \
           .found = "1:2:0" },                                                                             \
         { SQL_NEXT_IN_GROUPS,                                                                             \
-          "each takes a token, and the next one waits for its own",                                       \
+          "each job takes a token, and the next job waits for its own",                                   \
           .jobs = FOUR_WAIT,                                                                              \
           .setup = IN_GROUPS "; " GROUP_A("1") "; " PER_GROUP("9", "10") "; " TOKENS("2.5"),              \
           .params = { "{1}", "{a}", NOW },                                                                \
@@ -154,7 +154,7 @@
           .setup = IN_GROUPS "; " GROUP_A("2") "; " PER_GROUP("2", "0"),                                  \
           .params = { NOW, "10" },                                                                        \
           .rows = "1 \"a\"; 2 \"b\"" },                                                                   \
-        { SQL_STUCK_GROUPS, "not those without a free place, nor those that wait for tokens",             \
+        { SQL_STUCK_GROUPS, "not groups without a free place or that wait for tokens",                    \
           .jobs = "1/0/2; 1/0/3; 1/0/4 ready=infinity; 2/0/5 ready=infinity",                             \
           .setup = IN_GROUPS "; " GROUP_A("1") "; " PER_GROUP(                                            \
               "2", "0") "; update pgdisque.job_group "                                                    \

@@ -35,7 +35,7 @@
           .params = { ALL_HELD, "{@11:30:00,@11:30:00,@11:30:00}", "{NULL,NULL,NULL}", NOW, "9", "{}",      \
                       "{}" },                                                                               \
           .rows = "1 0 infinity f f infinity f f; 2 0 infinity f f infinity f f" },                         \
-        { SQL_DEQUEUE_JOBS, "not those that are held", .jobs = HELD, .setup = ONE_IN_A_GROUP,               \
+        { SQL_DEQUEUE_JOBS, "not the held jobs", .jobs = HELD, .setup = ONE_IN_A_GROUP,                     \
           .params = { ALL_HELD, NOW, "9" } },                                                               \
     {                                                                                                       \
         SQL_SHOW_JOBS, "jobs that are held",                                                                \

@@ -14,7 +14,7 @@
 
 #define IN_TXN_CASES                                                                                         \
     { SQL_END_IN_TXN,                                                                                        \
-      "what is queued in some queues goes, and nothing else",                                                \
+      "removes the queued jobs of some queues, and no others",                                               \
       .jobs = IN_A_LIST "; 3/0/-8; 4/0/9 ready=12:00:30 owner=3",                                            \
       .setup = IN_A_GROUP,                                                                                   \
       .params = { "{3,1,4,5}", NOW, "@20:00:00", LIVES_ANY, REMOVES },                                       \
@@ -23,7 +23,7 @@
               "3 0 -8 11:00:00 13:00:00 60 -",                                                               \
       .left = NOT_IN_A_LIST "2/0/7; 4/0/9 ready=12:00:30 owner=3" },                                         \
         { SQL_END_IN_TXN,                                                                                    \
-          "another end for those that expire by then; the clock need not look",                              \
+          "another end for jobs that expire in order",                                                       \
           .jobs = "1/0/1 wake=13:00:00; 1/0/2 expires=14:00:00; 1/0/3 ready=12:00:30 owner=3",               \
           .params = { "{1}", NOW, "@20:00:00", LIVES_ANY, "f", "@13:30:00", "@19:00:00", "NULL" },           \
           .rows = "1 0 1 11:00:00 19:00:00 60 -",                                                            \
@@ -31,7 +31,7 @@
           .query = OWN_ENDS,                                                                                 \
           .found = "1=13:00 2=- 3=-" },                                                                      \
         { SQL_END_IN_TXN,                                                                                    \
-          "the longest life lies between two times, both included",                                          \
+          "the longest life is between two times, both included",                                            \
           .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00; 1/0/3 expires=15:00:00 wake=11:00:00",    \
           .params = { "{1}", NOW, "@20:00:00", "@12:40:00", "@12:40:00", "f", "infinity", "@12:50:00",       \
                       "@12:50:00" },                                                                         \
@@ -42,13 +42,13 @@
           .params = { "{1}", NOW, "@20:00:00", "@12:40:01", "infinity", REMOVES },                           \
           .left = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00" },                                        \
         { SQL_END_IN_TXN,                                                                                    \
-          "one lives for ever",                                                                              \
+          "a job without an end",                                                                            \
           .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=21:00:00; 2/0/3",                                   \
           .params = { "{1,2}", NOW, "@20:00:00", "infinity", "infinity", REMOVES },                          \
           .rows = "1 0 1 11:00:00 12:10:00 60 -; 1 0 2 11:00:00 21:00:00 60 -",                              \
           .left = "2/0/3" },                                                                                 \
         { SQL_CLAIM_IN_TXN,                                                                                  \
-          "what is ready, from the left, by priority and age, and no more than wanted",                      \
+          "ready jobs, from the left, by priority and age, up to the limit",                                 \
           .jobs = "1/0/1; 1/-1/2; 1/0/3; 2/0/4; 2/0/5",                                                      \
           .params = { "{2,1}", FROM_FIRST, "3", NOW, "9" },                                                  \
           .rows = "1 2 0 4 12:01:00 13:00:00 60 0 0 \"x\" -; 1 2 0 5 12:01:00 13:00:00 60 0 0 \"x\" -; "     \
@@ -56,7 +56,7 @@
           .left = "1/-1/2 ready=12:01:00 deliveries=1 owner=9; 1/0/1; 1/0/3; "                               \
                   "2/0/4 ready=12:01:00 deliveries=1 owner=9; 2/0/5 ready=12:01:00 deliveries=1 owner=9" },  \
         { SQL_CLAIM_IN_TXN,                                                                                  \
-          "behind a key of each queue, and not what is delayed, leased or expired",                          \
+          "behind a key of each queue, and not delayed, leased or expired jobs",                             \
           .jobs = "1/0/1; 1/0/2 ready=12:00:30 owner=3 deliveries=1; 1/0/3 wake=11:00:00 delay=300; "        \
                   "1/0/4 expires=12:00:00; 1/0/5 retry=0; 2/0/6; 2/0/7 owner=3 deliveries=1",                \
           .params = { "{1,2}", "{0,0}", "{1,6}", "9", NOW, "9" },                                            \
@@ -65,7 +65,7 @@
                   "1/0/4 expires=12:00:00; 1/0/5 ready=infinity retry=0 deliveries=1 owner=9; 2/0/6; "       \
                   "2/0/7 ready=12:01:00 deliveries=2 additional_deliveries=1 owner=9" },                     \
         { SQL_CLAIM_IN_TXN,                                                                                  \
-          "the last attempt is told, what is spent is passed by",                                            \
+          "the last attempt is reported; a job without attempts is passed by",                               \
           .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2; "                           \
                   "1/0/3 backoff=3 deliveries=1 attempts=2",                                                 \
           .params = { "{1}", "{-32768}", "{0}", "9", NOW, "9" },                                             \
@@ -79,7 +79,7 @@
           .rows = "1 1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -",                                                \
           .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9" },                                             \
         { SQL_POP_IN_TXN,                                                                                    \
-          "of the first queue that has some, the first ones, as many as the limit",                          \
+          "the first jobs of the first queue with jobs, up to the limit",                                    \
           .jobs = "1/0/1 ready=12:00:30 owner=3 deliveries=1; 2/-1/2; 2/0/-3 body=y; 2/0/4; 3/0/5",          \
           .params = { "{0,1,2,3}", "{-32768,-32768,-32768,-32768}", "{0,0,0,0}", "{0,0,0,0}", "2", NOW },    \
           .rows = "-1 2 11:00:00 13:00:00 60 0 0 \"x\" 0 " NONE                                              \
@@ -93,7 +93,7 @@
                   " 1; 0 4 11:00:00 13:00:00 60 0 0 \"x\" 0 " NONE " 1",                                     \
           .left = "1/-1/2; 2/0/5" },                                                                         \
         { SQL_POP_IN_TXN,                                                                                    \
-          "behind a key, and not what is delayed, leased, spent or expired; with all that it has",           \
+          "behind a key, and not delayed, leased, spent or expired jobs; with all columns",                  \
           .jobs = "1/0/1; 1/0/2 ready=12:00:30 owner=3 deliveries=1; 1/0/3 wake=11:00:00 delay=300; "        \
                   "1/0/4 expires=12:00:00; 1/0/5 deliveries=2 attempts=2; "                                  \
                   "1/0/6 deliveries=1 attempts=2 backoff=4 deadqueue=q error=e key=k",                       \

@@ -23,7 +23,7 @@
 
 #define KEY_CASES                                                                                         \
     { SQL_EMPTY_LIST,                                                                                     \
-      "what is queued, and nothing else; where the queue ends",                                           \
+      "queued jobs and no others; the end of the queue",                                                  \
       .jobs = IN_A_LIST,                                                                                  \
       .setup = IN_A_GROUP,                                                                                \
       .params = { ALL_OF_A_LIST },                                                                        \
@@ -44,7 +44,7 @@
           .left = "1/0/5" },                                                                              \
         { SQL_EMPTY_LIST, "nothing", .params = { ALL_OF_A_LIST } },                                       \
         { SQL_DATE_LIST,                                                                                  \
-          "what is queued gets another end, for which the clock looks",                                   \
+          "queued jobs get another end, with a wake time",                                                \
           .jobs = IN_A_LIST,                                                                              \
           .params = { ALL_OF_A_LIST, "@12:30:00", "@12:30:00", "infinity" },                              \
           .rows = "-2 9 0 6; 0 -4 0 6; 0 1 0 6; 0 6 0 6",                                                 \
@@ -54,7 +54,7 @@
                   "owner=3 body=d; "                                                                      \
                   "2/0/7" },                                                                              \
         { SQL_DATE_LIST,                                                                                  \
-          "between two keys, those that expire before; and the clock need not look",                      \
+          "between two keys, jobs that expire before; without a wake time",                               \
           .jobs = "1/0/1; 1/0/2 wake=13:00:00; 1/0/3 expires=14:00:00; 1/0/4; 1/0/5",                     \
           .params = { FROM_2_TO_4, "@20:00:00", "NULL", "@13:30:00" },                                    \
           .rows = "0 2 0 5; 0 4 0 5",                                                                     \
@@ -71,16 +71,16 @@
           .query = OWN_ENDS,                                                                              \
           .found = "2=15:00" },                                                                           \
         { SQL_DATE_LIST, "nothing", .params = { ALL_OF_A_LIST, NOW, NOW, NOW } },                         \
-        { SQL_LIST_LIFE, "that of the one that lives longest, of those that are queued",                  \
+        { SQL_LIST_LIFE, "the longest life of the queued jobs",                                           \
           .jobs = "1/0/1 expires=12:10:00; 1/0/2 expires=12:40:00; 1/0/3 expires=12:20:00; "              \
                   "1/0/4 ready=12:00:30 owner=3; 1/0/5 wake=11:00:00; 2/0/7",                             \
           .params = { "1", NOW, "@20:00:00" }, .rows = "12:40:00" },                                      \
-        { SQL_LIST_LIFE, "one lives for ever", .jobs = "1/0/1; 1/0/2 expires=21:00:00; 1/0/3",            \
+        { SQL_LIST_LIFE, "a job without an end", .jobs = "1/0/1; 1/0/2 expires=21:00:00; 1/0/3",          \
           .params = { "1", NOW, "@20:00:00" }, .rows = "infinity" },                                      \
         { SQL_LIST_LIFE, "none is queued", .jobs = "1/0/5 wake=11:00:00; 1/0/6 expires=12:00:00",         \
           .params = { "1", NOW, "@20:00:00" }, .rows = "-" },                                             \
         { SQL_RENAME_LIST,                                                                                \
-          "what is queued takes the place of what is queued there",                                       \
+          "the queued jobs replace the queued jobs of the other queue",                                   \
           .jobs = IN_A_LIST "; 2/0/-8; 2/0/9 ready=12:00:30 owner=3 deliveries=1",                        \
           .setup = IN_A_GROUP,                                                                            \
           .params = { "1", "2", "1", "10", "f", NOW },                                                    \
@@ -94,7 +94,7 @@
           "2/0/6 ready=12:00:00 wake=13:00:00 deliveries=2 nacks=1 additional_deliveries=4 body=d; "      \
           "2/0/9 ready=12:00:30 deliveries=1 owner=3" },                                                  \
         { SQL_RENAME_LIST,                                                                                \
-          "the other way round: what comes before others does not expire in order",                       \
+          "the reverse: jobs before others do not expire in order",                                       \
           .jobs = "1/0/1; 1/0/-2; 1/0/3 wake=13:00:00",                                                   \
           .params = { "1", "2", "-1", "3", "t", NOW },                                                    \
           .rows = "- - - - - - - - 1; 1 0 -2 11:00:00 13:00:00 60 - - -; "                                \
@@ -102,7 +102,7 @@
           .left = "2/0/-3 ready=12:00:00 wake=13:00:00; 2/0/-1 ready=12:00:00 wake=13:00:00; "            \
                   "2/0/2 ready=12:00:00" },                                                               \
         { SQL_RENAME_LIST,                                                                                \
-          "what the job is goes with it; not its key, group and slot",                                    \
+          "the job keeps its columns, but not its key, group and slot",                                   \
           .jobs = "1/0/1",                                                                                \
           .setup = KEYED_ROW,                                                                             \
           .params = { "1", "2", "1", "1", "f", NOW },                                                     \
@@ -114,7 +114,7 @@
           .params = { "1", "2", "1", "10", "f", NOW }, .rows = "- - - - - - - - 0" },                     \
         { SQL_RENAME_LIST, "too many together", .jobs = "1/0/1; 1/0/2; 2/0/3",                            \
           .params = { "1", "2", "1", "2", "f", NOW }, .rows = "- - - - - - - - 2" },                      \
-        { SQL_RENAME_LIST, "not the only ones", .jobs = "1/0/1; 1/0/2; 2/0/3",                            \
+        { SQL_RENAME_LIST, "not the only jobs", .jobs = "1/0/1; 1/0/2; 2/0/3",                            \
           .params = { "1", "2", "1", "2", "t", NOW }, .rows = "- - - - - - - - 3" },
 
 #endif

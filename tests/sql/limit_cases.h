@@ -60,7 +60,7 @@
           .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" - t 10 f -",                                           \
           .left = TAKEN("1/0/3") },                                                                          \
         { SQL_CLAIM_LIMITED,                                                                                 \
-          "slots of jobs that are gone, have expired, or were given out elsewhere since",                    \
+          "slots of jobs that have ended, have expired, or were delivered elsewhere since",                  \
           .jobs = "1/0/1 ready=12:00:30 expires=12:00:00 owner=3; 1/0/3; 1/0/4; 1/0/5",                      \
           .setup = MAX_ACTIVE("3") "; update pgdisque.slot set id = 4, rank = 0 where n = 3; "               \
                                    "update pgdisque.job set slot = 5 where id = 4",                          \
@@ -71,7 +71,7 @@
           .query = SLOTS,                                                                                    \
           .found = "1:3:1 2:4:1 3:5:1" },                                                                    \
         { SQL_CLAIM_LIMITED,                                                                                 \
-          "a lease that has ended goes first, in its slot",                                                  \
+          "a job with an ended lease goes first, in its slot",                                               \
           .jobs = "1/-9/3; 1/0/1 ready=11:00:00 deliveries=1 owner=3; 1/0/2 ready=12:00:30 owner=3",         \
           .setup = MAX_ACTIVE("2"),                                                                          \
           .params = { WALK("10"), "{1,1}", "{0,0}", "{0,1}" },                                               \
@@ -81,7 +81,7 @@
           .query = SLOTS,                                                                                    \
           .found = "1:1:0 2:2:0" },                                                                          \
         { SQL_CLAIM_LIMITED,                                                                                 \
-          "what came back, by its key, before the walk; and nothing twice",                                  \
+          "a returned job by its key, before the other jobs; no job twice",                                  \
           .jobs = "1/0/6; 1/0/7; 1/0/8; 1/0/9",                                                              \
           .setup = MAX_ACTIVE("3"),                                                                          \
           .params = { "1", "0", "7", "10", NOW, "9", "{1,1,1}", "{0,0,0}", "{6,8,99}" },                     \
@@ -101,7 +101,7 @@
           .params = { WALK("10"), NOTHING_RETURNED },                                                        \
           .rows = NO_ROW "0 f -" },                                                                          \
         { SQL_CLAIM_LIMITED,                                                                                 \
-          "lowered: one beyond the limit is running, and one may come",                                      \
+          "lowered: a job above the limit is running, and one job may be taken",                             \
           .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/3; 1/0/4",                                 \
           .setup = MAX_ACTIVE("2") "; update pgdisque.slot set rank = 0, id = case when n = 5 then 1 end; "  \
                                    "update pgdisque.job set slot = 5 where id = 1",                          \
@@ -135,7 +135,7 @@
           .left = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 "            \
                   "owner=3; " TAKEN("1/0/3") "; 1/0/4; 1/0/5" },                                             \
         { SQL_POP_LIMITED,                                                                                   \
-          "while fewer run than may, as many as are wanted; the first ones",                                 \
+          "the first jobs, up to the limit and the wanted number",                                           \
           .jobs = TWO_RUNNING "; 1/0/5 wake=13:00:00",                                                       \
           .setup = MAX_ACTIVE("3"),                                                                          \
           .params = { POP("2"), "f", TAKE_2 },                                                               \
@@ -145,14 +145,14 @@
         { SQL_POP_LIMITED,          "nothing, while as many run as may", .jobs = TWO_RUNNING,                \
           .setup = MAX_ACTIVE("2"), .params = { POP("2"), "f", TAKE_2 }, .rows = NO_POP "0 f -" },           \
         { SQL_POP_LIMITED,                                                                                   \
-          "a job whose lease is over runs no more",                                                          \
+          "a job whose lease is over does not run",                                                          \
           .jobs = "1/0/1 ready=11:30:00 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3",    \
           .setup = MAX_ACTIVE("2"),                                                                          \
           .params = { POP("2"), "t", TAKE_2 },                                                               \
           .rows = "0 1 11:30:00 13:00:00 60 0 0 \"x\" 1 - - - - - - - 1 13:00:00 13:00:00 2 f -",            \
           .left = "1/0/2 ready=12:00:30 deliveries=1 owner=3" },                                             \
         { SQL_POP_LIMITED,                                                                                   \
-          "the last ones, moved; to the same queue, too",                                                    \
+          "the last jobs are moved; to the same queue, too",                                                 \
           .jobs = TWO_RUNNING,                                                                               \
           .setup = MAX_ACTIVE("3"),                                                                          \
           .params = { POP("2"), "t", "{2,1}", "{9,-8}" },                                                    \
@@ -206,7 +206,7 @@
           .query = SLOTS,                                                                                    \
           .found = "1:1:0 2:2:0" },                                                                          \
         { SQL_WORKING_LIMITED,                                                                               \
-          "a job whose lease has ended beyond a lower limit takes another slot",                             \
+          "after a lower limit, a job with an ended lease takes another slot",                               \
           .jobs = "1/0/2 deliveries=1 owner=3",                                                              \
           .setup = MAX_ACTIVE("1"),                                                                          \
           .params = { "{1}", "{0}", "{2}", "{@11:59:00}", "{}", NOW, "9", "{}", "{}" },                      \
@@ -230,7 +230,7 @@
           .query = SLOTS,                                                                                    \
           .found = "1:1:0 2:2:0" },                                                                          \
         { SQL_RUNNING_JOBS,                                                                                  \
-          "those with a slot and a lease, of each queue",                                                    \
+          "jobs with a slot and a lease, of each queue",                                                     \
           .jobs = TWO_RUNNING "; 1/0/5 ready=12:00:30 owner=3; 1/0/6 owner=3",                               \
           .setup = MAX_ACTIVE("3") "; update pgdisque.slot set id = 6, rank = 0 where n = 3; "               \
                                    "update pgdisque.job set slot = 3 where id = 6",                          \

@@ -37,7 +37,7 @@
       .found = "1:2 2:1 3:0" },                                                                              \
         { SQL_FIND_CONSUME_ENDS, "nothing", .params = { "{}", "{}" } },                                      \
         { SQL_POP_FIRST,                                                                                     \
-          "what is queued, and nothing else",                                                                \
+          "queued jobs and no others",                                                                       \
           .jobs = IN_A_LIST,                                                                                 \
           .params = { "1", FIRST, "100", NOW },                                                              \
           .rows = "-2 9 11:00:00 13:00:00 60 0 0 \"a\" 0 " NONE                                              \
@@ -94,7 +94,7 @@
           .rows = "1 0 2 11:00:00 - \"x\" 13:00:00 60 \"g\" 13:00:00",                                       \
           .left = "1/0/1; 2/0/7 ready=12:00:00" },                                                           \
         { SQL_MOVE_FIRST,                                                                                    \
-          "all that the job is goes with it, but its key, its slot and who had it",                          \
+          "the job keeps its columns, but not its key, slot and worker",                                     \
           .jobs = "1/0/1",                                                                                   \
           .setup = FULL_ROW "; delete from pgdisque.unique_key",                                             \
           .params = { "1", "0", "0", "1", NOW, "{2}", "{7}" },                                               \
@@ -127,7 +127,7 @@
           .query = CHANGED_COLUMNS,                                                                          \
           .found = LEFT_BEHIND },                                                                            \
         { SQL_MOVE_LAST,                                                                                     \
-          "from the other end, the last one first",                                                          \
+          "from the other end, the last job first",                                                          \
           .jobs = "1/-1/5; 1/0/1; 1/0/2 wake=13:00:00 owner=3 deliveries=1",                                 \
           .setup = "update pgdisque.job set group_key = 'g' where id = 1",                                   \
           .params = { "1", FIRST, "2", NOW, "{2,2}", "{8,9}" },                                              \
@@ -135,7 +135,7 @@
                   "60 \"g\" 13:00:00",                                                                       \
           .left = "1/-1/5; 2/0/8 ready=12:00:00 wake=13:00:00 deliveries=1; 2/0/9 ready=12:00:00" },         \
         { SQL_REMOVE_FIRST,                                                                                  \
-          "what is queued and equal, the first ones",                                                        \
+          "the first queued and equal elements",                                                             \
           .jobs = "1/0/1; 1/0/2 body=y; 1/0/3; 1/0/4; 1/0/5 ready=12:00:30 owner=3",                         \
           .params = { "1", FIRST, "2", NOW, "{x}" },                                                         \
           .rows = "0 1 11:00:00 13:00:00 60 -; 0 3 11:00:00 13:00:00 60 -",                                  \
@@ -154,7 +154,7 @@
           .rows = "0 3 11:00:00 13:00:00 60 -; 0 4 11:00:00 13:00:00 60 -",                                  \
           .left = "1/0/1; 1/0/2 body=y" },                                                                   \
         { SQL_LIST_FIRST,                                                                                    \
-          "what is queued, in order",                                                                        \
+          "queued jobs, in order",                                                                           \
           .jobs = IN_A_LIST,                                                                                 \
           .params = { "1", FIRST, "1", "9", NOW, WHOLE },                                                    \
           .rows = "257 0 -4 \"b\"; 514 0 1 \"c\"; 771 0 6 \"d\"",                                            \
@@ -172,12 +172,12 @@
           .rows = "257 0 1 \"c\"; 514 0 -4 \"b\"",                                                           \
           .ordered = true },                                                                                 \
         { SQL_LIST_FIRST,                                                                                    \
-          "as many as begin within the bytes; what is passed over does not count",                           \
+          "as many as begin within the bytes; skipped elements do not count",                                \
           .jobs = "1/0/1 body=aaaa; 1/0/2 body=bb; 1/0/3 body=c; 1/0/4",                                     \
           .params = { "1", FIRST, "1", "9", NOW, LAST, "259" },                                              \
           .rows = "258 0 2 \"bb\"; 515 0 3 \"c\"",                                                           \
           .ordered = true },                                                                                 \
-        { SQL_LIST_LAST, "one, however large", .jobs = "1/0/1; 1/0/2 body=bb",                               \
+        { SQL_LIST_LAST, "one element of any size", .jobs = "1/0/1; 1/0/2 body=bb",                          \
           .params = { "1", FIRST, "0", "9", NOW, LAST, "1" }, .rows = "258 0 2 \"bb\"" },                    \
         { SQL_LIST_LAST, "between two keys", .jobs = "1/0/1 body=a; 1/0/2 body=b; 1/0/3 body=c",             \
           .params = { "1", "0", "1", "0", "9", NOW, "0", "3", "9999" }, .rows = "257 0 2 \"b\"" },           \
@@ -195,10 +195,10 @@
           .params = { "1", "0", "1", "0", "9", NOW, "0", "4", "9999" },                                      \
           .rows = "\"c\"; \"b\"",                                                                            \
           .ordered = true },                                                                                 \
-        { SQL_FIND_FIRST, "among what is queued; the total is not wanted", .jobs = IN_A_LIST,                \
+        { SQL_FIND_FIRST, "among queued elements; without the total", .jobs = IN_A_LIST,                     \
           .params = { "1", FIRST, "NULL", NOW, "{c}", "0", "NULL", "f" }, .rows = "2 -" },                   \
         { SQL_FIND_FIRST,                                                                                    \
-          "behind those that are passed over, as many as are wanted",                                        \
+          "behind the skipped elements, up to the wanted number",                                            \
           .jobs = "1/0/1; 1/0/2 body=y; 1/0/3; 1/0/4; 1/0/5",                                                \
           .params = { "1", FIRST, "NULL", NOW, "{x}", "1", "2", "t" },                                       \
           .rows = "2 5; 3 5",                                                                                \
@@ -209,8 +209,8 @@
           .params = { "1", "0", "1", "3", NOW, "{x}", "0", "NULL", "f" },                                    \
           .rows = "0 -; 2 -",                                                                                \
           .ordered = true },                                                                                 \
-        { SQL_FIND_LAST, "counted from the last one, with the total of what is queued", .jobs = IN_A_LIST,   \
-          .params = { "1", FIRST, "NULL", NOW, "{b}", "0", "1", "t" }, .rows = "2 4" },                      \
+        { SQL_FIND_LAST, "counted from the last element, with the total of queued elements",                 \
+          .jobs = IN_A_LIST, .params = { "1", FIRST, "NULL", NOW, "{b}", "0", "1", "t" }, .rows = "2 4" },   \
         { SQL_FIND_LAST,                                                                                     \
           "no further than that",                                                                            \
           .jobs = "1/0/1; 1/0/2; 1/0/3 body=y; 1/0/4",                                                       \
@@ -218,7 +218,7 @@
           .rows = "0 -; 2 -",                                                                                \
           .ordered = true },                                                                                 \
         { SQL_SET_ELEMENT,                                                                                   \
-          "one of what is queued, from the first one on",                                                    \
+          "a queued element, counted from the first",                                                        \
           .jobs = IN_A_LIST,                                                                                 \
           .params = { "1", FIRST, NOW, "2", "NULL", "{new}" },                                               \
           .rows = "0 1 t",                                                                                   \
@@ -243,13 +243,13 @@
         { SQL_SET_ELEMENT, "none is there", .jobs = "1/0/1; 1/0/2; 1/0/3",                                   \
           .params = { "1", "0", "1", NOW, "2", "NULL", "{new}" }, .left = "1/0/1; 1/0/2; 1/0/3" },           \
         { SQL_TRIM_LIST,                                                                                     \
-          "between two places, nothing but what is queued",                                                  \
+          "queued elements between two places",                                                              \
           .jobs = IN_A_LIST,                                                                                 \
           .params = { "1", FIRST, NOW, "{1,2}", "{1,1}", "{1,2}" },                                          \
           .rows = "-2 9 11:00:00 13:00:00 60 - t; 0 6 11:00:00 13:00:00 60 - f",                             \
           .left = "1/0/-4 body=b; 1/0/1 retry=0 body=c; " NOT_IN_A_LIST "2/0/7" },                           \
         { SQL_TRIM_LIST,                                                                                     \
-          "so many from the last one on",                                                                    \
+          "a number of elements from the last one on",                                                       \
           .jobs = "1/0/1; 1/0/2; 1/0/3; 1/0/4",                                                              \
           .params = { "1", FIRST, NOW, "{1}", "{2}", "{1}" },                                                \
           .rows = "0 1 11:00:00 13:00:00 60 - t; 0 2 11:00:00 13:00:00 60 - t",                              \
@@ -269,7 +269,7 @@
           .rows = "0 1 11:00:00 13:00:00 60 - t; 0 2 11:00:00 13:00:00 60 - t",                              \
           .left = "" },                                                                                      \
         { SQL_TRIM_LIST,                                                                                     \
-          "nothing stays, and nothing goes twice",                                                           \
+          "no element stays, and none is removed twice",                                                     \
           .jobs = "1/0/1; 1/0/2; 1/0/3",                                                                     \
           .params = { "1", FIRST, NOW, "{2,0}", "{1,1}", "{1,2}" },                                          \
           .rows =                                                                                            \

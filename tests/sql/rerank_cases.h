@@ -27,7 +27,7 @@
 
 #define RERANK_CASES                                                                                        \
     { SQL_RERANK_JOBS,                                                                                      \
-      "what is queued or delayed, and lives",                                                               \
+      "queued and delayed jobs that have not expired",                                                      \
       .jobs = ALL_STATES,                                                                                   \
       .params = { ALL_KEYS, "{-5,-5,-5,-5,-5,-5,-5,-5,-5}", NOW },                                          \
       .rows = "1 t t 13:00:00 60 13:00:00; 3 t t 13:00:00 60 13:00:00; 4 t f 13:00:00 60 12:05:00; "        \
@@ -37,32 +37,32 @@
               "1/-5/6 wake=13:00:00; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "                           \
               "1/0/7 ready=10:00:00 expires=11:59:59; 1/0/8 ready=infinity retry=0 deliveries=1 owner=3" }, \
         { SQL_RERANK_JOBS,                                                                                  \
-          "what is about to be buried stays",                                                               \
+          "a job that is about to die is not changed",                                                      \
           .jobs = "1/0/1 deliveries=2 attempts=2; 1/0/2 deliveries=1 attempts=2",                           \
           .params = { "{1,1}", "{0,0}", "{1,2}", "{-5,-5}", NOW },                                          \
           .rows = "2 t t 13:00:00 60 13:00:00",                                                             \
           .left = "1/-5/2 wake=13:00:00 deliveries=1 attempts=2; 1/0/1 deliveries=2 attempts=2" },          \
-        { SQL_RERANK_JOBS, "those of groups stay", .jobs = "1/0/1; 2/0/2", .setup = IN_GROUPS,              \
+        { SQL_RERANK_JOBS, "jobs of groups are not changed", .jobs = "1/0/1; 2/0/2", .setup = IN_GROUPS,    \
           .params = { "{1,2}", "{0,0}", "{1,2}", "{-5,-5}", NOW } },                                        \
         { SQL_RERANK_JOBS,                                                                                  \
-          "what was added by a clock that is ahead",                                                        \
+          "a job added by a clock that is ahead",                                                           \
           .jobs = "1/0/1 ready=12:00:01",                                                                   \
           .params = { "{1}", "{0}", "{1}", "{-5}", NOW },                                                   \
           .rows = "1 t t 13:00:00 60 13:00:00",                                                             \
           .left = "1/-5/1 ready=12:00:01 wake=13:00:00" },                                                  \
         { SQL_RERANK_JOBS,                                                                                  \
-          "to rank 0, in each its own queue; one twice goes where it was wanted first",                     \
+          "to rank 0, each in its own queue; a job given twice takes the first rank",                       \
           .jobs = "1/-5/1 wake=13:00:00; 2/-5/2 wake=13:00:00",                                             \
           .params = { "{1,2,1}", "{-5,-5,-5}", "{1,2,1}", "{0,-9,-3}", NOW },                               \
           .rows = "1 t t 13:00:00 60 13:00:00; 2 t t 13:00:00 60 13:00:00",                                 \
           .left = "1/0/1 wake=13:00:00; 2/-9/2 wake=13:00:00" },                                            \
-        { SQL_RERANK_JOBS, "what has that rank, by its own key or by the old one, also while it runs",      \
+        { SQL_RERANK_JOBS, "a job that has the rank, by its own key or the old one, also while it runs",    \
           .jobs = "1/-5/1 wake=13:00:00; 1/-5/2 ready=12:00:30 deliveries=1 owner=3; "                      \
                   "1/-5/3 wake=11:59:59 expires=11:59:59; 2/-5/4 wake=13:00:00",                            \
           .params = { "{1,1,1,1,1}", "{-5,0,0,0,0}", "{1,1,2,3,4}", "{-5,-5,-5,-5,-5}", NOW },              \
           .rows = "1 f t 13:00:00 60 13:00:00; 2 f t 13:00:00 60 13:00:00; 3 f f 13:00:00 60 -" },          \
         { SQL_RERANK_JOBS,                                                                                  \
-          "all that the job is goes with it, but its slot, and its key knows where it is",                  \
+          "the job keeps its columns but not its slot; its unique key points to it",                        \
           .jobs = "1/0/1",                                                                                  \
           .setup = FULL_ROW,                                                                                \
           .params = { "{1}", "{0}", "{1}", "{-5}", NOW },                                                   \

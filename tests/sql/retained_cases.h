@@ -43,7 +43,7 @@
 
 #define RETAINED_CASES                                                                                      \
     { SQL_RETAIN_JOBS,                                                                                      \
-      "kept as long as is said, or is looked up; with a result for a minute at least; or not at all",       \
+      "retained as long as given or configured; with a result for a minute at least; or not at all",        \
       .jobs = ALL_STATES "; 2/-3/1 wake=13:00:00 deliveries=2 nacks=1 additional_deliveries=1 owner=3 "     \
                          "replicate=2 body=y; 2/0/2",                                                       \
       .setup = "insert into pgdisque.queue_setting values (2, 'retention', '100'), (2, 'retry', '5'), (1, " \
@@ -60,7 +60,7 @@
       .found = "1/0/2 2 12:00:00 12:00:10 7 b 1 0 0 - x; 1/0/3 5 12:00:00 12:01:00 7 c 1 0 1 r x; "         \
                "2/-3/1 9 12:00:00 12:01:40 7 f 2 1 2  y" },                                                 \
         { SQL_RETAIN_JOBS,                                                                                  \
-          "an id given twice counts once",                                                                  \
+          "an ID given twice counts once",                                                                  \
           .jobs = "1/0/1",                                                                                  \
           .params = { "{1,1}", "{0,0}", "{1,1}", "{0,0}", "{5,5}", "{a,b}", "{r,s}", NOW, "7" },            \
           .rows = "1 11:00:00 t -",                                                                         \
@@ -70,7 +70,7 @@
         { SQL_RETAIN_JOBS, "nothing", .jobs = "1/0/1",                                                      \
           .params = { NO_KEYS, "{}", "{}", "{}", "{}", NOW, "7" } },                                        \
         { SQL_LOOK_JOBS,                                                                                    \
-          "what lives, what is done, what is over, what never was",                                         \
+          "living, done, expired and unknown jobs",                                                         \
           .jobs = "1/0/1; 1/0/2 expires=12:00:00",                                                          \
           .setup = TWO_RETAINED,                                                                            \
           .params = { "{1,1,1,1,1}", "{0,0,0,0,0}", "{4,1,2,3,99}", NOW },                                  \
@@ -92,11 +92,11 @@
                   "514 1 0 9 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -; "                             \
                   "771 2 -1 1 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - - -",                             \
           .ordered = true },                                                                                \
-        { SQL_SCAN_RETAINED, "of one queue, with bodies", .setup = MANY_RETAINED,                           \
+        { SQL_SCAN_RETAINED, "of a queue, with bodies", .setup = MANY_RETAINED,                             \
           .params = { "1", "0", "8", "9", NOW, "true", "1", "9999" },                                       \
           .rows = "259 1 0 9 11:00:00 12:00:01 13:00:00 60 0 1 0 0 1 w - \"r\" \"x\"" },                    \
-        { SQL_EXPIRED_RETAINED, "those that hold something, of each class the one whose time is over",      \
-          .setup = FULL_RETAINED, .params = { NOW }, .rows = "15; 19; 20; 27; 3; 7; 8" },                   \
+        { SQL_EXPIRED_RETAINED, "of each class the expired table, if it has rows", .setup = FULL_RETAINED,  \
+          .params = { NOW }, .rows = "15; 19; 20; 27; 3; 7; 8" },                                           \
         { SQL_EXPIRED_RETAINED, "none that is empty", .setup = TWO_RETAINED, .params = { NOW } },           \
         { SQL_EMPTY_RETAINED, "by the clock; see test_retained", .params = { NULL } },
 

@@ -18,10 +18,10 @@ static const struct stmt_case server_cases[] = {
       .query = "select number, addr, port, started_at > now() - interval '1 minute', seen_at = started_at, "
                "left_at, leaving from pgdisque.node",
       .found = "7 new 2 t t - f" },
-    { SQL_REGISTER_NODE, "that has a run which was lost: no later one has its number",
+    { SQL_REGISTER_NODE, "with a lost run: no later run has its number",
       .setup = "alter sequence pgdisque.node_run restart 42", .params = { NODE_2, "", "0", "45" },
       .rows = "1 46", .query = "select nextval('pgdisque.node_run')", .found = "47" },
-    { SQL_REGISTER_NODE, "whose run is the next one", .setup = "alter sequence pgdisque.node_run restart 42",
+    { SQL_REGISTER_NODE, "with the next run", .setup = "alter sequence pgdisque.node_run restart 42",
       .params = { NODE_2, "", "0", "42" }, .rows = "1 43" },
     { SQL_REGISTER_NODE, "the last number there is",
       .setup = "insert into pgdisque.node (number, id) select n, lpad(to_hex(n), 40, '0') "
@@ -41,11 +41,11 @@ static const struct stmt_case server_cases[] = {
       .found = "(7,1234567890123456)" },
     { SQL_MARK_COMMIT, "has one row", .setup = "insert into pgdisque.commit_marker values (7, 1)",
       .params = { "7", "1" }, .rows = "error 23505" },
-    { SQL_FIND_COMMITS, "those of this node that are there",
+    { SQL_FIND_COMMITS, "existing marks of this node",
       .setup = "insert into pgdisque.commit_marker values (7, 1), (7, 3), (8, 2)",
       .params = { "7", "{1,2,3,4,1}" }, .rows = "1; 1; 3" },
     { SQL_FIND_COMMITS, "nothing", .params = { "7", "{}" } },
-    { SQL_FORGET_COMMITS, "the older ones of this node",
+    { SQL_FORGET_COMMITS, "the older marks of this node",
       .setup = "insert into pgdisque.commit_marker values (7, 1), (7, 2), (7, 3), (8, 1)",
       .params = { "7", "3", "0" },
       .query = "select string_agg(f::text, ' ' order by node, transaction) from pgdisque.commit_marker as f",
@@ -61,11 +61,11 @@ static const struct stmt_case server_cases[] = {
       .setup = TWO_NODES "; update pgdisque.node set leaving = true, left_at = now() where number = 7",
       .params = { NODE_7, "false" }, .rows = "7", .query = NODES, .found = "2 f f f; 7 t f f" },
     { SQL_BEAT_NODE, "was forgotten", .params = { NODE_7, "false" } },
-    { SQL_LEAVE_NODE, "has left, the other one has not", .setup = TWO_NODES, .params = { NODE_2 },
+    { SQL_LEAVE_NODE, "the node has left, the other node has not", .setup = TWO_NODES, .params = { NODE_2 },
       .query = NODES, .found = "2 f f t; 7 f f f" },
-    { SQL_FORGET_NODE, "has left, the other one has not", .setup = TWO_NODES, .params = { NODE_2 },
+    { SQL_FORGET_NODE, "the node has left, the other node has not", .setup = TWO_NODES, .params = { NODE_2 },
       .query = NODES, .found = "2 f f t; 7 f f f" },
-    { SQL_PRUNE_NODES, "who was not seen for a day has left then",
+    { SQL_PRUNE_NODES, "a node not seen for a day counts as left",
       .setup = "insert into pgdisque.node (number, id, seen_at, left_at) values "
                "(1, repeat('2', 40), '2029-12-01+00', null), "
                "(2, repeat('a', 40), '2029-12-31 11:59:59+00', null), "
@@ -76,7 +76,7 @@ static const struct stmt_case server_cases[] = {
                "HH24:MI:SS')), "
                "'; ' order by number) from pgdisque.node",
       .found = "1; 2 12-31 11:59:59; 3; 4 12-02 00:00:00" },
-    { SQL_PRUNE_NODES, "of too many, those that left an hour ago are forgotten, but never this one",
+    { SQL_PRUNE_NODES, "of too many nodes, those that left an hour ago are forgotten, but never this node",
       .setup = "insert into pgdisque.node (number, id, seen_at, left_at) select n, lpad(to_hex(n), 40, '0'), "
                "'2029-12-01+00', '2029-12-01+00' from generate_series(5, 902) as n; "
                "insert into pgdisque.node (number, id, seen_at, left_at) values "
@@ -92,11 +92,11 @@ static const struct stmt_case server_cases[] = {
     { SQL_SET_DURABILITY, "of the transaction, or of the session", .params = { "off", "false" },
       .rows = "off", .query = "show synchronous_commit", .found = "off" },
     { SQL_FENCE, "answers", .params = { "off" }, .rows = ANY },
-    { SQL_RESTORE_QUEUES, "those that are missing; new ones lie behind them",
+    { SQL_RESTORE_QUEUES, "missing queues; new queues get higher numbers",
       .setup = "insert into pgdisque.queue (name) values ('one')",
       .params = { "{1,40,41}", "{one,forty,last}", "{0,2,0}" }, .rows = "2 0 41",
       .query = "insert into pgdisque.queue (name) values ('new') returning id", .found = "42" },
-    { SQL_RESTORE_QUEUES, "one has the number of another, one has another number, and nothing is missing",
+    { SQL_RESTORE_QUEUES, "a queue has the number of another, another has a new number, and none is missing",
       .setup = "insert into pgdisque.queue (name) values ('one'), ('two')",
       .params = { "{1,7}", "{uno,two}", "{0,0}" }, .rows = "0 2 -" },
     { SQL_STANDBYS, "there are none", .rows = "0 0 f" },

@@ -106,8 +106,7 @@ static const struct stmt_case cases[] = {
     { SQL_ADD_JOBS_ALIKE, "an id twice adds none of them", .jobs = "1/0/2",
       .params = { "{1,2}", "{x,x}", "1", "60", "0", "1", "@11:00:00", "@13:00:00", "NULL" },
       .rows = "error 23505" },
-    { SQL_ADD_MISSING, "only those that are not there, in order",
-      .jobs = "1/0/2 ready=12:00:30 owner=3 deliveries=1",
+    { SQL_ADD_MISSING, "only missing jobs, in order", .jobs = "1/0/2 ready=12:00:30 owner=3 deliveries=1",
       .params = { "{3,2,1}", "{@11:00:00,@11:00:00,@12:00:30}", "{@13:00:00,@13:00:00,@13:00:00}",
                   "{NULL,NULL,NULL}", "{1,1,1}", "{60,60,60}", "{0,0,0}", "{0,0,0}", "{1,1,1}",
                   "{NULL,NULL,7}", "{x,x,x}", "{NULL,NULL,NULL}", "{NULL,NULL,NULL}", "{NULL,NULL,NULL}",
@@ -120,7 +119,7 @@ static const struct stmt_case cases[] = {
     RETAINED_CASES
 
     /* ---- claiming ---- */
-    { SQL_CLAIM_WALK, "what is queued, not what is leased, delayed or expired", .jobs = ALL_STATES,
+    { SQL_CLAIM_WALK, "queued jobs, and not leased, delayed or expired ones", .jobs = ALL_STATES,
       .params = { "1", FIRST, "100", NOW, "9" },
       .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -; 0 3 12:01:00 13:00:00 60 0 1 \"x\" -; "
               "0 6 12:01:00 13:00:00 60 0 0 \"x\" -",
@@ -132,12 +131,12 @@ static const struct stmt_case cases[] = {
               "1/0/6 ready=12:01:00 wake=13:00:00 deliveries=1 owner=9; "
               "1/0/7 ready=10:00:00 expires=11:59:59; "
               "1/0/8 ready=infinity retry=0 deliveries=1 owner=3" },
-    { SQL_CLAIM_WALK, "the first ones by rank, then id", .jobs = "1/-2/9; 1/0/1; 1/0/2; 1/3/0",
+    { SQL_CLAIM_WALK, "the first jobs by rank, then ID", .jobs = "1/-2/9; 1/0/1; 1/0/2; 1/3/0",
       .params = { "1", FIRST, "2", NOW, "9" },
       .rows = "-2 9 12:01:00 13:00:00 60 0 0 \"x\" -; 0 1 12:01:00 13:00:00 60 0 0 \"x\" -",
       .left = "1/-2/9 ready=12:01:00 deliveries=1 owner=9; 1/0/1 ready=12:01:00 deliveries=1 owner=9; "
               "1/0/2; 1/3/0" },
-    { SQL_CLAIM_WALK, "only behind the frontier, and of one queue", .jobs = "1/0/1; 1/0/2; 1/0/3; 2/0/4",
+    { SQL_CLAIM_WALK, "only behind the scan position, and of one queue", .jobs = "1/0/1; 1/0/2; 1/0/3; 2/0/4",
       .params = { "1", "0", "2", "10", NOW, "9" }, .rows = "0 3 12:01:00 13:00:00 60 0 0 \"x\" -",
       .left = "1/0/1; 1/0/2; 1/0/3 ready=12:01:00 deliveries=1 owner=9; 2/0/4" },
     { SQL_CLAIM_WALK, "retry 0 is leased for ever", .jobs = "1/0/1 retry=0 nacks=2",
@@ -149,7 +148,7 @@ static const struct stmt_case cases[] = {
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=12:00:00.000001; "
               "1/0/3 expires=12:00:00" },
     { SQL_CLAIM_WALK, "limit 0 takes nothing", .jobs = "1/0/1", .params = { "1", FIRST, "0", NOW, "9" } },
-    { SQL_CLAIM_KEYS, "of several queues, what is ready, an id given twice once",
+    { SQL_CLAIM_KEYS, "ready jobs of several queues, an ID given twice once",
       .jobs = "1/0/1; 1/0/2; 2/-1/3 owner=3 deliveries=1; 2/0/4 ready=12:00:01 owner=3 deliveries=1; "
               "2/0/5 expires=12:00:00; 2/0/6 retry=0",
       .params = { "{2,2,2,2,1,1,1}", "{0,0,0,-1,0,0,0}", "{6,5,4,3,1,1,99}", NOW, "9" },
@@ -167,14 +166,14 @@ static const struct stmt_case cases[] = {
       .rows = "1 11:00:00 -; 2 12:00:30 -; 3 11:00:00 -; 4 infinity -; 5 infinity -; 6 11:00:00 -; "
               "8 infinity -",
       .left = "1/0/7 ready=10:00:00 expires=11:59:59" },
-    { SQL_ACK_JOBS, "an id given twice counts once; queue and rank are part of the key",
+    { SQL_ACK_JOBS, "an ID given twice counts once; queue and rank are part of the key",
       .jobs = "1/0/1; 1/5/2; 2/0/1", .params = { "{1,1,1}", "{0,0,0}", "{1,1,2}", NOW },
       .rows = "1 11:00:00 -", .left = "1/5/2; 2/0/1" },
     { SQL_ACK_JOBS, "nothing", .jobs = "1/0/1", .params = { NO_KEYS, NOW } },
     { SQL_FIND_LOCKED, "none is locked", .jobs = "1/0/1; 2/0/1",
       .params = { "{1,1,1}", "{0,0,0}", "{1,1,2}" }, .rows = "", .left = "1/0/1; 2/0/1" },
     { SQL_FIND_LOCKED, "nothing", .jobs = "1/0/1", .params = { NO_KEYS } },
-    { SQL_REQUEUE_JOBS, "NACK: what is leased or delayed, but at most once means once",
+    { SQL_REQUEUE_JOBS, "NACK: leased and delayed jobs, but no at-most-once job",
       .jobs = ALL_STATES "; 1/0/9 ready=12:05:00 wake=12:05:00 retry=0 delay=300",
       .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", "{1,1,1,1,1,1,1,1,1}",
                   "{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL}",
@@ -194,7 +193,7 @@ static const struct stmt_case cases[] = {
       .left = "1/0/1 ready=12:00:00 deliveries=1 additional_deliveries=1; 1/0/2 ready=12:00:00 deliveries=1 "
               "nacks=1; "
               "1/0/3 ready=12:00:00 wake=13:00:00 delay=300; 1/0/4 ready=12:00:30 expires=12:00:00 owner=3" },
-    { SQL_REQUEUE_JOBS_AGAIN, "NACK: what the first try has not done; what it has done is found and left",
+    { SQL_REQUEUE_JOBS_AGAIN, "NACK: the rest of the first attempt; its changes are found and kept",
       /* 2: done. 3, 12: done, and leased by a transaction that is lost. 4: done, and given out since.
        * 5: not done, and its lease has ended. 9: leased by another node. */
       .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 nacks=1; "
@@ -221,7 +220,7 @@ static const struct stmt_case cases[] = {
               "1/0/9 ready=12:00:45 deliveries=1 owner=3; 1/0/10; "
               "1/0/11 ready=11:59:40 expires=12:00:00 deliveries=1 nacks=1; "
               "1/0/12 ready=11:59:40 retry=5 deliveries=1 nacks=1" },
-    { SQL_REQUEUE_JOBS_AGAIN, "ENQUEUE counts one additional delivery; an id given twice counts once",
+    { SQL_REQUEUE_JOBS_AGAIN, "ENQUEUE counts one additional delivery; an ID given twice counts once",
       .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=9; 1/0/2 ready=11:59:40 deliveries=1 "
               "additional_deliveries=1; "
               "1/0/3 ready=12:00:40 deliveries=2 additional_deliveries=1 owner=9",
@@ -249,7 +248,7 @@ static const struct stmt_case cases[] = {
       .left = "1/0/1 ready=12:00:00 deliveries=1 additional_deliveries=1; "
               "1/0/2 ready=11:59:55 deliveries=1 additional_deliveries=1; "
               "1/0/3 ready=11:59:40 wake=13:00:00 delay=300 nacks=1" },
-    { SQL_DEQUEUE_JOBS, "what is queued, for its retry time or for ever",
+    { SQL_DEQUEUE_JOBS, "queued jobs, for their retry time or without an end",
       .jobs = ALL_STATES "; 1/0/9 retry=0",
       .params = { "{1,1,1,1,1,1,1,1,1}", "{0,0,0,0,0,0,0,0,0}", "{1,2,3,4,5,6,7,8,9}", NOW, "9" },
       .rows = "1 12:01:00 11:00:00; 3 12:01:00 11:00:00; 6 12:01:00 11:00:00; 9 infinity 11:00:00",
@@ -278,7 +277,7 @@ static const struct stmt_case cases[] = {
       .params = { "{1,1}", "{0,0}", "{1,2}", "{@11:00:00,@10:59:59}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
       .rows = "1 60 12:01:00 f f 12:00:30 f f; 2 60 12:00:30 t f 12:00:30 f f",
       .left = "1/0/1 ready=12:01:00 owner=9; 1/0/2 ready=12:00:30 owner=3" },
-    { SQL_WORKING_JOBS, "an id given twice: both rows tell when it comes back",
+    { SQL_WORKING_JOBS, "an ID given twice: both rows have the time of its return",
       .jobs = "1/0/1 ready=12:00:30 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,1}", "{@11:30:00,@11:30:00}", "{NULL,NULL}", NOW, "9", "{}", "{}" },
       .rows = "1 60 12:01:00 f f 12:00:30 f f; 2 60 12:01:00 f f 12:00:30 f f",
@@ -327,7 +326,7 @@ static const struct stmt_case cases[] = {
       .rows = "1 0 1 12:01:00; 1 0 2 11:00:00; 1 0 3 12:00:20; 2 0 4 11:00:00",
       .left = "1/0/1 ready=12:01:00 wake=12:01:00; 1/0/2 wake=13:00:00 retry=0; "
               "1/0/3 ready=12:00:20 expires=12:00:20 wake=12:00:20; 2/0/4 wake=13:00:00" },
-    { SQL_WAKE_EXPIRED, "those with a delay or TTL of their own that is over",
+    { SQL_WAKE_EXPIRED, "jobs whose delay or own TTL is over",
       .jobs = "1/0/1 expires=12:00:00; 1/0/2 expires=12:00:00 wake=12:00:00; "
               "1/0/3 expires=12:00:00 wake=11:00:00 delay=9; "
               "1/0/4 expires=12:00:00 wake=12:00:00 ready=infinity retry=0 owner=3; "
@@ -346,7 +345,7 @@ static const struct stmt_case cases[] = {
       .jobs = "1/0/1 wake=12:30:00; 2/0/2 wake=12:20:00; 1/0/3 wake=12:10:00; 1/0/4",
       .params = { "@12:10:00" }, .rows = "12:20:00" },
     { SQL_WAKE_NEXT, "none", .jobs = "1/0/1 wake=12:30:00; 1/0/2", .params = { "@12:30:00" } },
-    { SQL_EXPIRE_IN_ORDER, "ranges of ids of several queues, those that the clock does not look at",
+    { SQL_EXPIRE_IN_ORDER, "ranges of IDs of several queues, without jobs with a wake time",
       .jobs = "1/0/1; 1/0/2; 1/0/3 ready=12:00:30 owner=3; 1/0/4 wake=13:00:00; 1/0/5; 1/0/6; 1/1/3; "
               "2/0/2; 2/0/5; 3/0/2",
       .params = { "{1,2}", "{0,0}", "{1,2}", "5", "100", "@13:00:00" },
@@ -358,7 +357,7 @@ static const struct stmt_case cases[] = {
       .rows = "1 0 1 11:00:00 13:00:00 60 -; 2 0 1 11:00:00 13:00:00 60 -", .left = "1/0/2; 2/0/2" },
 
     /* ---- reading jobs ---- */
-    { SQL_PEEK_FIRST, "what is queued, in order", .jobs = ALL_STATES "; 1/-1/9 body=y; 2/0/10",
+    { SQL_PEEK_FIRST, "queued jobs, in order", .jobs = ALL_STATES "; 1/-1/9 body=y; 2/0/10",
       .params = { "1", FIRST, "100", NOW, LAST, "9999" },
       .rows = "257 1 -1 9 11:00:00 13:00:00 f - 60 0 0 0 1 \"y\"; 514 1 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 "
               "\"x\"; "
@@ -398,7 +397,7 @@ static const struct stmt_case cases[] = {
       .rows = "257 -3 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 \"x\" 0 - - - - - - -; "
               "514 5 0 2 11:00:00 13:00:00 t - 60 0 0 0 1 \"x\" 0 - - - - - - -",
       .ordered = true },
-    { SQL_SCAN_QUEUE, "pages of one queue, in every state but expired",
+    { SQL_SCAN_QUEUE, "pages of a queue, in every state but expired",
       .jobs = "1/0/9; 2/0/1; 2/0/2 ready=12:00:30 owner=3; 2/0/3 expires=12:00:00; 2/0/4; 2/0/5; 3/0/1",
       .params = { "2", "0", "1", "2", NOW, "true", "9999" },
       .rows = "257 2 0 2 12:00:30 13:00:00 f 3 60 0 0 0 1 \"x\" 0 - - - - - - -; "
@@ -411,16 +410,16 @@ static const struct stmt_case cases[] = {
     { SQL_SCAN_QUEUE, "without bodies", .jobs = "2/0/1; 3/0/1",
       .params = { "2", FIRST, "9", NOW, "false", "9999" },
       .rows = "256 2 0 1 11:00:00 13:00:00 f - 60 0 0 0 1 - 0 - - - - - - -" },
-    { SQL_LOAD_COUNTS, "all jobs, and those queued; what is due is not counted before it is woken",
+    { SQL_LOAD_COUNTS, "all jobs and queued jobs; a due job is not counted before it is woken",
       .jobs = ALL_STATES "; 2/0/1 wake=13:00:00; 2/0/4 ready=12:00:30 owner=3; 3/0/1 wake=13:00:00",
       .params = { NOW }, .rows = "1 8 4 1 0 1; 2 2 1 4 0 1; 3 1 1 - 0 1" },
-    { SQL_LOAD_COUNTS, "the first that are queued: not what is leased, by rank and by id apart",
+    { SQL_LOAD_COUNTS, "the first queued job, by rank and by ID, and no leased job",
       .jobs = "1/0/3; 1/-2/9; 1/0/2 ready=12:00:30 owner=3; 2/0/1 ready=12:00:30 owner=3", .params = { NOW },
       .rows = "1 3 2 2 -2 3; 2 1 0 1 - -" },
     { SQL_LOAD_COUNTS, "no jobs", .params = { NOW } },
     { SQL_LOAD_LEASES, "running leases only", .jobs = ALL_STATES, .params = { NOW },
       .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f" },
-    { SQL_INHERIT_LEASES, "running ones of those that are not named",
+    { SQL_INHERIT_LEASES, "running jobs of the nodes that are not named",
       .jobs = ALL_STATES "; 2/-1/9 ready=12:00:30 owner=4; 2/0/10 ready=12:00:30 owner=5; 2/0/11 owner=4",
       .params = { NOW, "{5,9}" }, .rows = "1 0 2 12:00:30 3 f; 1 0 8 infinity 3 f; 2 -1 9 12:00:30 4 f" },
     { SQL_INHERIT_LEASES, "no server lives", .jobs = "1/0/1 ready=12:00:30 owner=3", .params = { NOW, "{}" },
@@ -434,7 +433,7 @@ static const struct stmt_case cases[] = {
       .found = "1 0 0" },
 
     /* ---- queues ---- */
-    { SQL_OPEN_QUEUES, "finds what is there and makes what is not",
+    { SQL_OPEN_QUEUES, "finds existing queues and makes missing ones",
       .setup = "insert into pgdisque.queue (name, pause, created_at) values ('b', 2, '" DAY " 10:00+00'),"
                "('other', 1, '" DAY " 10:00+00')",
       .params = { "{b}", "{null}" }, .rows = "1 \"b\" 2 10:00:00 -" },
@@ -460,7 +459,7 @@ static const struct stmt_case cases[] = {
       .query = "select string_agg(q.id || ':' || coalesce(c.jobs_in, -1), ' ' order by q.id) "
                "from pgdisque.queue as q full join pgdisque.queue_counter as c on c.queue_id = q.id",
       .found = "2:5 3:5 4:5" },
-    { SQL_DROP_QUEUES, "not those that were set to something",
+    { SQL_DROP_QUEUES, "not queues with settings",
       .setup = "insert into pgdisque.queue (name) values ('a'), ('b');"
                "insert into pgdisque.queue_setting values (2, 'retry', '5')",
       .params = { "{1,2}", NODE_2 }, .rows = "1" },
@@ -468,16 +467,16 @@ static const struct stmt_case cases[] = {
       .setup = "insert into pgdisque.queue (name) values ('empty');"
                "insert into pgdisque.node (number, id) values (2, repeat('2', 40)), (7, repeat('7', 40))",
       .params = { "{1}", NODE_2 }, .query = "select count(*) from pgdisque.queue", .found = "1" },
-    { SQL_DROP_QUEUES, "those that have signed off use none",
+    { SQL_DROP_QUEUES, "nodes that have signed off use no queue",
       .setup = "insert into pgdisque.queue (name) values ('empty');"
                "insert into pgdisque.node (number, id, left_at) values (2, repeat('2', 40), null), "
                "(7, repeat('7', 40), now())",
       .params = { "{1}", NODE_2 }, .rows = "1" },
-    { SQL_FIND_QUEUES, "by number, with their settings; what is not there is left out",
+    { SQL_FIND_QUEUES, "by number, with their settings; without missing queues",
       .setup = "insert into pgdisque.queue (name, pause, created_at) values ('a', 0, '" DAY " 10:00+00'),"
                "('\\x00ff', 3, '" DAY " 09:00+00'), ('c', 1, '" DAY " 08:00+00')",
       .params = { "{2,99,1}" }, .rows = "1 \"a\" 0 10:00:00 - -; 2 \"\\x00\\xff\" 3 09:00:00 - -" },
-    { SQL_FIND_QUEUES, "a row for each setting, those of a queue side by side",
+    { SQL_FIND_QUEUES, "a row for each setting, in the order of the queues",
       .setup = "insert into pgdisque.queue (name, created_at) select n::text::bytea, '" DAY " 10:00+00' from "
                "generate_series(1, 3) as n;"
                "insert into pgdisque.queue_setting values (3, 'retry', '5'), (1, 'ttl', '\\x00ff'), "
@@ -487,7 +486,7 @@ static const struct stmt_case cases[] = {
               "3 \"3\" 0 10:00:00 retry \"5\"; 1 \"1\" 0 10:00:00 ttl \"\\x00\\xff\"",
       .ordered = true },
     { SQL_FIND_QUEUES, "nothing", .params = { "{}" } },
-    { SQL_PAGE_QUEUES, "those behind a number, and whether jobs live in them",
+    { SQL_PAGE_QUEUES, "queues behind a number, and if they have jobs",
       .jobs = "2/0/1 expires=11:59:59; 3/0/1; 3/0/2; 4/0/1",
       .setup = "insert into pgdisque.queue (name) select n::text::bytea from generate_series(1, 5) as n",
       .params = { "1", "3", NOW, "true" }, .rows = "2 f; 3 t; 4 t", .ordered = true },
@@ -495,7 +494,7 @@ static const struct stmt_case cases[] = {
       .setup = "insert into pgdisque.queue (name) values ('a')", .params = { "0", "3", NOW, "false" },
       .rows = "1 f", .ordered = true },
     { SQL_COUNT_QUEUES,
-      "all jobs, those queued, and the counters; what is due is not counted before it is woken",
+      "all jobs, queued jobs, and the counters; a due job is not counted before it is woken",
       .jobs = ALL_STATES "; 2/0/1 ready=12:00:30 owner=3",
       .setup = "insert into pgdisque.queue_counter values (2, 7, 8), (3, 1, 1)", .params = { "{9,1,2}", NOW },
       .rows = "9 0 0 0 0 0; 1 8 4 0 0 0; 2 1 0 7 8 0", .ordered = true },
@@ -529,7 +528,7 @@ static const struct stmt_case cases[] = {
       .query = "select string_agg(id || ':' || pause || coalesce(consume_end, 9), ' ' order by id) from "
                "pgdisque.queue",
       .found = "1:09 2:09 3:09" },
-    { SQL_SAVE_COUNTERS, "adds to what is there",
+    { SQL_SAVE_COUNTERS, "adds to the saved counters",
       .setup = "insert into pgdisque.queue_counter values (2, 100, 50)",
       .params = { "{1,2}", "{3,4}", "{0,2}" },
       .query = "select string_agg(c::text, ' ' order by queue_id) from pgdisque.queue_counter as c",
@@ -538,7 +537,7 @@ static const struct stmt_case cases[] = {
       .setup = "insert into pgdisque.queue (name, pause, created_at) values ('a', 0, '" DAY " 10:00+00'),"
                "('\\x00ff', 3, '" DAY " 09:00+00'); insert into pgdisque.queue_counter values (2, 7, 8)",
       .rows = "1 \"a\" 0 10:00:00 - - 0 0; 2 \"\\x00\\xff\" 3 09:00:00 - - 7 8", .ordered = true },
-    { SQL_LOAD_QUEUES, "a row for each setting, those of a queue side by side",
+    { SQL_LOAD_QUEUES, "a row for each setting, in the order of the queues",
       .setup =
           "insert into pgdisque.queue (name, created_at) select n::text::bytea, '" DAY " 10:00+00' from "
           "generate_series(1, 2) as n; insert into pgdisque.queue_counter values (1, 7, 8);"
@@ -553,7 +552,7 @@ static const struct stmt_case cases[] = {
       .query = SCHEDULES,
       .found = "(1,1,13:00:00,,,300,86400,0,0,1,\"0 0 * * *\",a,q,x) "
                "(2,1,12:01:00,,7,0,60,5,9,2,\"* * * * *\",\"\\\\000\",r,y)" },
-    { SQL_PUT_SCHEDULE, "the same times again: the next tick stays, what was read is outdated",
+    { SQL_PUT_SCHEDULE, "the same times again: the next tick stays, and the read version is outdated",
       .setup = A_SCHEDULE,
       .params = { "{a}", "{0 0 * * *}", "{r}", "{y}", "{0}", "{1}", "{2}", "{3}", "{4}", "{5}", "{@18:00:00}",
                   "{0}", "{0}", "{\"\"}" },
@@ -573,12 +572,12 @@ static const struct stmt_case cases[] = {
       .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{NULL}", "{NULL}", "{NULL}", "{NULL}",
                   "{NULL}", "{0}" },
       .query = TICKS, .found = "(13:00:00,t)" },
-    { SQL_DROP_SCHEDULE, "if there is one", .setup = A_SCHEDULE, .params = { "{b,a}" }, .rows = "1",
+    { SQL_DROP_SCHEDULE, "if it exists", .setup = A_SCHEDULE, .params = { "{b,a}" }, .rows = "1",
       .query = SCHEDULES, .found = "-" },
     { SQL_LIST_SCHEDULES, "by their names",
       .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"),
       .rows = "\"B\" 0 0 * * * \"q\" 1 13:00:00 -; \"a\" 0 0 * * * \"q\" 1 12:00:00 -", .ordered = true },
-    { SQL_DUE_SCHEDULES, "from a time on, the first ones",
+    { SQL_DUE_SCHEDULES, "from a time on, the first schedules",
       .setup =
           SCHEDULE_OF("'c'", "'2030-01-01 13:00+00'") "; " SCHEDULE_OF("'b'", "'2030-01-01 11:00+00'") "; " //
       A_SCHEDULE "; " SCHEDULE_OF("'d'", "'2030-01-01 14:00+00'"),
@@ -586,7 +585,7 @@ static const struct stmt_case cases[] = {
       .rows =
           "3 1 12:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t; 1 1 13:00:00 0 0 * * * \"q\" 1 60 3600 0 - 0 t",
       .ordered = true },
-    { SQL_FIRE_SCHEDULES, "several jobs of one, none of another", .jobs = "1/0/1",
+    { SQL_FIRE_SCHEDULES, "several jobs of a schedule, none of another", .jobs = "1/0/1",
       .setup = A_SCHEDULE "; " SCHEDULE_OF(
           "'b'",
           "'2030-01-01 11:00+00'") "; "

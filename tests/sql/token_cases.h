@@ -23,17 +23,17 @@
       .params = { TOKEN_KEYS, "{1,4,1,1,1,2,1}", NOW },                                                     \
       .rows = "1 12:00:30 -; 2 12:00:30 -; 3 11:00:00 -; 4 11:00:00 -; 6 infinity -",                       \
       .left = "1/0/5 ready=12:00:30 expires=11:59:59 deliveries=1 owner=3" },                               \
-        { SQL_ACK_TOKENS, "of another one: nothing is done, and said so of those that live",                \
+        { SQL_ACK_TOKENS, "tokens of other deliveries: no change; the rows of living jobs say so",          \
           .jobs = TOKEN_JOBS, .params = { TOKEN_KEYS, "{2,3,2,9,2,1,2}", NOW },                             \
           .rows = "1 - -; 2 - -; 3 - -; 4 - -; 6 - -" },                                                    \
         { SQL_ACK_TOKENS,                                                                                   \
-          "none is needed; and one that is stale does not keep the others",                                 \
+          "no token is needed; a stale token does not stop the others",                                     \
           .jobs = "1/0/1; 1/0/2 deliveries=2 additional_deliveries=1 owner=3; 1/0/3; 2/0/1",                \
           .params = { "{1,1,1}", "{0,0,0}", "{1,2,3}", "{0,1,1}", NOW },                                    \
           .rows = "1 11:00:00 -; 2 - -; 3 11:00:00 -",                                                      \
           .left = "1/0/2 deliveries=2 additional_deliveries=1 owner=3; 2/0/1" },                            \
         { SQL_ACK_TOKENS,                                                                                   \
-          "one job twice: with an old token, and with the last one",                                        \
+          "a job twice: with an old token, and with the last token",                                        \
           .jobs = "1/0/1 deliveries=2 additional_deliveries=1 owner=3",                                     \
           .params = { "{1,1}", "{0,0}", "{1,1}", "{1,2}", NOW },                                            \
           .rows = "1 - -; 2 11:00:00 -",                                                                    \
@@ -68,7 +68,7 @@
           .left = "1/0/1 ready=11:59:50 deliveries=1 nacks=1; 1/0/2 ready=11:59:50 deliveries=1 nacks=1; "  \
                   "1/0/3 ready=12:00:45 deliveries=2 additional_deliveries=1 owner=4" },                    \
         { SQL_WORKING_JOBS,                                                                                 \
-          "with tokens: whose lease is over goes on with the same delivery, stale ones do nothing",         \
+          "with tokens: after its lease a job continues its delivery; stale tokens do nothing",             \
           .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=2 additional_deliveries=1 "  \
                   "owner=3; "                                                                               \
                   "1/0/3 deliveries=1 owner=3",                                                             \
@@ -80,7 +80,7 @@
                   "1/0/2 ready=12:00:30 deliveries=2 additional_deliveries=1 owner=3; "                     \
                   "1/0/3 ready=12:01:00 deliveries=1 additional_deliveries=1 owner=4" },                    \
         { SQL_WORKING_JOBS,                                                                                 \
-          "a name where there is none, and of who goes on with what was queued",                            \
+          "a worker's name where it is missing, and of a worker that continues a queued job",               \
           .jobs = "1/0/1 ready=12:00:30 deliveries=1 owner=3; 1/0/2 ready=12:00:30 deliveries=1 owner=3; "  \
                   "1/0/3 deliveries=1 owner=3",                                                             \
           .setup = "update pgdisque.job set worker = 'anna' where id <> 1",                                 \

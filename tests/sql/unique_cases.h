@@ -20,7 +20,7 @@
 
 #define UNIQUE_CASES                                                                                         \
     { SQL_ADD_UNIQUE,                                                                                        \
-      "keys that are free, taken by a job, by one that has expired, in another queue, by one for a time",    \
+      "keys that are free, or taken: by a job, an expired job, a job of another queue, a job with FOR",      \
       .jobs = "1/0/1; 1/-3/2 expires=11:59:59; 2/0/3; 1/0/4",                                                \
       .setup = UNIQUE_KEYS,                                                                                  \
       .params = { "{11,12,13,14,15,16,17}", SEVEN("@11:00:00"), SEVEN("@13:00:00"), SEVEN("NULL"),           \
@@ -34,7 +34,7 @@
       .query = "select string_agg(j.id || '=' || encode(j.unique_key, 'escape'), ' ' order by j.id) from "   \
                "pgdisque.job as j",                                                                          \
       .found = "1=alive 3=alive 11=free 13=expired 16=ended 17=ended" },                                     \
-        { SQL_ADD_UNIQUE, "the same key twice: the first, and the other one neither way",                    \
+        { SQL_ADD_UNIQUE, "the same key twice: the first job is added, and the other is not",                \
           .params = { "{12,11}", TWO("@11:00:00"), TWO("@13:00:00"), TWO("NULL"), TWO("1"), TWO("60"),       \
                       TWO("0"), TWO("0"), TWO("1"), TWO("NULL"), TWO("x"), TWO("NULL"), TWO("NULL"),         \
                       TWO("NULL"), TWO("NULL"), TWO("k"), TWO("NULL"), NOW },                                \
@@ -55,7 +55,7 @@
                    "= 'ended'",                                                                              \
           .found = "11 12:30:00 1 60 0 13:00:00" },                                                          \
         { SQL_ADD_UNIQUE,                                                                                    \
-          "what has expired is not added, and told who has the key",                                         \
+          "an expired job is not added, and gets the owner of the key",                                      \
           .jobs = "1/0/1",                                                                                   \
           .setup = UNIQUE_KEYS,                                                                              \
           .params = { "{11,12}", TWO("@11:00:00"), "{-infinity,@12:00:00}", TWO("NULL"), TWO("1"),           \
@@ -75,7 +75,7 @@
           .params = { NO_KEYS, "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", "{}", \
                       "{}", NOW } },                                                                         \
         { SQL_PRUNE_KEYS,                                                                                    \
-          "those whose time is over, to the microsecond",                                                    \
+          "keys whose time is over, to the microsecond",                                                     \
           .setup = UNIQUE_KEYS,                                                                              \
           .params = { NOW, "10" },                                                                           \
           .query = "select string_agg(encode(key, 'escape'), ' ') from pgdisque.unique_key",                 \

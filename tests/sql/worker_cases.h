@@ -89,7 +89,7 @@
                   "2/0/8 ready=12:00:00 deliveries=1 additional_deliveries=2" },                           \
         { SQL_RELEASE_HELD, "nothing", .params = { NO_KEYS, "{}", NOW } },                                 \
         { SQL_CLAIM_KEYS,                                                                                  \
-          "who had it before is forgotten",                                                                \
+          "the former worker's name is removed",                                                           \
           .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 deliveries=1 owner=3",                                \
           .setup = "update pgdisque.job set worker = 'anna'",                                              \
           .params = { "{1}", "{0}", "{1}", NOW, "4" },                                                     \
@@ -98,7 +98,7 @@
           .query = WORKERS_NOW,                                                                            \
           .found = "2=anna" },                                                                             \
         { SQL_CLAIM_WALK,                                                                                  \
-          "who had it before is forgotten",                                                                \
+          "the former worker's name is removed",                                                           \
           .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 deliveries=1 owner=3",                                \
           .setup = "update pgdisque.job set worker = 'anna'",                                              \
           .params = { "1", "0", "0", "1", NOW, "4" },                                                      \
@@ -107,7 +107,7 @@
           .query = WORKERS_NOW,                                                                            \
           .found = "2=anna" },                                                                             \
         { SQL_DEQUEUE_JOBS,                                                                                \
-          "who had it before is forgotten",                                                                \
+          "the former worker's name is removed",                                                           \
           .jobs = "1/0/1 deliveries=1 owner=3; 1/0/2 deliveries=1 owner=3",                                \
           .setup = "update pgdisque.job set worker = 'anna'",                                              \
           .params = { "{1}", "{0}", "{1}", NOW, "4" },                                                     \
