@@ -36,7 +36,7 @@ static void note_wrong_password(const struct req *r, struct slice name) {
                   log_escape(name, USER_SHOWN));
     rights_note_refusal(c, ACL_LOG_AUTH, c->multi != NULL ? ACL_LOG_MULTI : ACL_LOG_TOPLEVEL,
                         slice_str(r->cmd->name), name);
-    client_mute(c);
+    client_mute(c, name);
 }
 
 /* The user, or NULL: error has been replied, and the caller ends r. */

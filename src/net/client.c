@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "net/admission.h"
 #include "net/client_tls.h"
+#include "net/wrong_passwords.h"
 
 #define READ_BYTES ((size_t)16 * 1024)
 /* The most bytes of one read. A large argument may take many. */
@@ -47,10 +48,6 @@
 /* Room for an argument and its header. */
 #define UNAUTH_INPUT (RESP_UNAUTH_MAX_BULK + (size_t)1024)
 #define UNAUTH_READ_BYTES ((size_t)4096)
-/* Each wrong password of the last ten seconds makes the delay after the next one longer. */
-#define MUTE_STEP_US (100 * US_PER_MS)
-#define MUTE_MAX_US (5 * US_PER_S)
-#define MUTE_WINDOW_US (10 * US_PER_S)
 
 /* The error that ends the tasks of an evicted client. It is not sent. */
 static const struct op_error evicted = { "53200", "the client was disconnected to free memory" };
@@ -63,8 +60,6 @@ static struct {
     struct list dirty;
     struct list ready;
     struct list unauthenticated;
-    int64_t mute_us;  /* the delay after the last wrong password */
-    int64_t muted_us; /* clock_mono() of the last wrong password */
     uint64_t last_id;
     size_t count; /* number of open and closing clients */
     int64_t pause_until;
@@ -795,13 +790,8 @@ static void drop_idle_buffer(struct client *c) {
     client_count_buffers(c);
 }
 
-void client_mute(struct client *c) {
-    if (clock_mono() - clients.muted_us > MUTE_WINDOW_US)
-        clients.mute_us = 0;
-    clients.muted_us = clock_mono();
-    if (clients.mute_us < MUTE_MAX_US)
-        clients.mute_us += MUTE_STEP_US;
-    c->mute_until_us = clock_mono() + clients.mute_us;
+void client_mute(struct client *c, struct slice user) {
+    c->mute_until_us = clock_mono() + wrong_password_delay(c->addr, user);
     arm_write(c, false);
 }
 

@@ -135,9 +135,8 @@ struct client *client_accept_for(int fd, const char *peer, const char *own);
  * out others. False if there is none. */
 bool client_make_room(void);
 
-/* Called after a wrong password. The reply is delayed, longer the more wrong passwords this server got
- * lately. */
-void client_mute(struct client *c);
+/* Called after a wrong password for the user. The reply is delayed: wrong_passwords.h. */
+void client_mute(struct client *c, struct slice user);
 /* Closes c at the end of the turn, without writing pending output. reason is logged. */
 void client_kill(struct client *c, const char *reason);
 /* Accepts no more commands from c, and closes it when every reply is written. */

@@ -306,7 +306,7 @@ static void test_no_password_in_time(void **state) {
 }
 
 static int64_t mute(void) {
-    client_mute(client_of(&p));
+    client_mute(client_of(&p), SLICE("alice"));
     return client_of(&p)->mute_until_us - clock_mono();
 }
 
