@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +18,9 @@
 #include "config/config.h"
 #include "net/admission.h"
 #include "net/client_tls.h"
+#include "net/output_limits.h"
+#include "net/tls_server.h"
+#include "net/unproven.h"
 #include "net/wrong_passwords.h"
 
 #define READ_BYTES ((size_t)16 * 1024)
@@ -35,19 +39,18 @@
 #define SLICE_US 500
 /* The share of all clients in each part of a turn. Then the database and the timers are served. */
 #define SHARE_US (3 * US_PER_MS)
+/* The share of closing sockets. It is small, because connections that end may be an attack. */
+#define REAP_US 200
 /* The most bytes of one write. Otherwise a fast reader could keep the server in the write. */
 #define WRITE_BYTES ((size_t)1024 * 1024)
 /* A reply that is made in steps pauses when this many bytes of output are unread. */
 #define UNREAD_BYTES ((size_t)1024 * 1024)
-/* A client whose output exceeds the hard limit is closed after it has read nothing for this time. */
-#define STALL_US (10 * US_PER_S)
 /* When memory is short, a client goes on if it uses at most its part of 1/MODEST_PART of the budget. */
 #define MODEST_PART 8
-/* Clients that have not authenticated need no long replies (Redis' CVE-2025-21605). */
-#define UNAUTH_OUTPUT ((size_t)16 * 1024)
 /* Room for an argument and its header. */
 #define UNAUTH_INPUT (RESP_UNAUTH_MAX_BULK + (size_t)1024)
-#define UNAUTH_READ_BYTES ((size_t)4096)
+/* Their share of the time is small, so a read of theirs is small. */
+#define UNAUTH_READ_BYTES ((size_t)1024)
 
 /* The error that ends the tasks of an evicted client. It is not sent. */
 static const struct op_error evicted = { "53200", "the client was disconnected to free memory" };
@@ -59,7 +62,6 @@ static struct {
     struct list states[CLIENT_DEAD + 1];
     struct list dirty;
     struct list ready;
-    struct list unauthenticated;
     uint64_t last_id;
     size_t count; /* number of open and closing clients */
     int64_t pause_until;
@@ -69,7 +71,8 @@ static struct {
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
 static void on_request_end(struct req *r);
-static void serve(struct client *c);
+static void on_unproven_event(struct client *c, unsigned events);
+static void on_unproven_ready(struct client *c);
 
 void client_init(struct event_base *base, const struct client_hooks *hooks) {
     clients.base = base;
@@ -79,8 +82,7 @@ void client_init(struct event_base *base, const struct client_hooks *hooks) {
         list_init(&clients.states[i]);
     list_init(&clients.dirty);
     list_init(&clients.ready);
-    list_init(&clients.unauthenticated);
-    client_tls_init(base, serve);
+    unproven_init(base, on_unproven_event, on_unproven_ready);
 }
 
 const char *client_ident(const struct client *c) {
@@ -108,7 +110,11 @@ size_t client_count(void) {
 static void make_ready(struct client *c) {
     bool waits = c->held != NULL || buf_len(&c->in) > 0 || c->eof || c->paused || client_has_unread(c);
 
-    if (waits && c->state == CLIENT_OPEN && list_empty(&c->in_ready))
+    if (!waits || c->state != CLIENT_OPEN || !list_empty(&c->in_ready))
+        return;
+    if (unproven_has(c))
+        unproven_make_ready(c);
+    else
         list_push_back(&clients.ready, &c->in_ready);
 }
 
@@ -150,7 +156,7 @@ static struct client *client_new(int fd, bool unix_socket) {
     list_init(&c->in_state);
     list_init(&c->in_dirty);
     list_init(&c->in_ready);
-    list_init(&c->in_unauthenticated);
+    list_init(&c->in_unproven);
     list_init(&c->in_monitors);
     list_init(&c->reqs);
     output_init(&c->ahead);
@@ -162,45 +168,45 @@ static struct client *client_new(int fd, bool unix_socket) {
     return c;
 }
 
-static bool client_is_limited(const struct client *c) {
-    return !c->authenticated && !users_need_no_login();
-}
-
-/* A client that owes its password or its handshake must pay in time, and gives way to others. */
-static bool is_unproven(const struct client *c) {
-    return client_is_limited(c) || client_in_handshake(c);
-}
-
-bool client_make_room(void) {
-    while (!list_empty(&clients.unauthenticated)) {
-        struct client *c =
-            LIST_ENTRY(list_pop_front(&clients.unauthenticated), struct client, in_unauthenticated);
-
-        if (c->state == CLIENT_DEAD || !is_unproven(c))
-            continue;
-        client_kill(c, "not authenticated, and maxclients is reached");
-        return true;
-    }
-    return false;
-}
-
-/* Takes commands from now on. */
+/* Takes commands from now on, without a share with others. */
 static void serve(struct client *c) {
     event_assign(&c->read_event, clients.base, c->fd, EV_READ | EV_PERSIST, on_readable, c);
     event_assign(&c->write_event, clients.base, c->fd, EV_WRITE | EV_PERSIST, on_writable, c);
-    event_add(&c->read_event, NULL);
+    c->paused = false;
+    if (!c->eof)
+        event_add(&c->read_event, NULL);
+    if (c->write_armed)
+        event_add(&c->write_event, NULL);
     make_ready(c);
+}
+
+static void prove(struct client *c) {
+    unproven_remove(c);
+    serve(c);
+}
+
+bool client_make_room(void) {
+    struct client *c;
+
+    while ((c = unproven_oldest()) != NULL) {
+        if (client_is_unproven(c)) {
+            client_kill(c, "not authenticated, and maxclients is reached");
+            return true;
+        }
+        prove(c);
+    }
+    return false;
 }
 
 /* Lets an accepted client begin. */
 static void begin(struct client *c, bool with_tls) {
     stats.connections_received++;
     if (with_tls)
-        client_tls_begin(c);
+        c->tls = tls_server_accept(c->fd);
+    if (client_is_unproven(c))
+        unproven_add(c);
     else
         serve(c);
-    if (is_unproven(c))
-        list_push_back(&clients.unauthenticated, &c->in_unauthenticated);
     log_debug(client_ident(c), "accepted");
 }
 
@@ -231,9 +237,12 @@ void client_kill(struct client *c, const char *reason) {
                 (long long)((clock_mono() - c->created_us) / US_PER_S), reason);
     list_remove(&c->in_dirty);
     list_remove(&c->in_ready);
-    list_remove(&c->in_unauthenticated);
     set_state(c, CLIENT_DEAD);
     clients.count--;
+    if (unproven_has(c)) {
+        unproven_remove(c);
+        return;
+    }
     event_del(&c->read_event);
     event_del(&c->write_event);
 }
@@ -326,7 +335,7 @@ void clients_reap(void) {
 
     if (list_empty(&clients.states[CLIENT_DEAD]))
         return;
-    share = budget_of(SHARE_US);
+    share = budget_of(REAP_US);
     while (!list_empty(&clients.states[CLIENT_DEAD]) && !budget_is_over(&share))
         free_dead();
 }
@@ -450,17 +459,6 @@ static bool offer(struct client *c, struct req *r) {
     return false;
 }
 
-/* The limits of unread output. A client that exceeds them gets no more replies, and is closed if that lasts. */
-static const struct output_limit *output_limit_of(const struct client *c) {
-    return &config.output_limit[c->pubsub != NULL ? OUTPUT_PUBSUB : OUTPUT_NORMAL];
-}
-
-static bool is_flooded(const struct client *c) {
-    size_t soft = output_limit_of(c)->soft;
-
-    return soft > 0 && client_unwritten(c) > soft;
-}
-
 /* When memory is short, a client that uses much must first read its output, and wait for its requests. A
  * client without output and requests goes on, because with an incomplete command it would wait forever. */
 static bool must_wait(const struct client *c) {
@@ -470,7 +468,7 @@ static bool must_wait(const struct client *c) {
 
 static bool may_take(const struct client *c) {
     return c->state == CLIENT_OPEN && c->mute_until_us == 0 && c->req_count < config.client_pipeline_max &&
-           !is_flooded(c) && !must_wait(c) && (clients.pause_writes_only || !client_writes_paused());
+           !output_is_flooded(c) && !must_wait(c) && (clients.pause_writes_only || !client_writes_paused());
 }
 
 /* False if there is no complete command, or if it must wait. */
@@ -507,15 +505,21 @@ static size_t input_limit(const struct client *c) {
 static void read_or_watch(struct client *c, bool read) {
     short what = (short)(EV_PERSIST | (read ? EV_READ : EV_CLOSED));
 
+    c->paused = !read;
+    if (unproven_has(c)) {
+        unproven_watch(c, read, c->write_armed);
+        return;
+    }
     event_del(&c->read_event);
     event_assign(&c->read_event, clients.base, c->fd, what, on_readable, c);
     event_add(&c->read_event, NULL);
-    c->paused = !read;
 }
 
 static bool reads_on(const struct client *c) {
     bool busy = c->held != NULL || !list_empty(&c->in_ready) || !may_take(c);
 
+    if (unproven_has(c) && c->write_armed)
+        return false;
     return !busy || buf_len(&c->in) < (client_is_limited(c) ? UNAUTH_READ_BYTES : HELD_INPUT);
 }
 
@@ -523,7 +527,10 @@ static bool reads_on(const struct client *c) {
  * But no job is given to it. */
 static void on_eof(struct client *c) {
     c->eof = true;
-    event_del(&c->read_event);
+    if (unproven_has(c))
+        unproven_watch(c, false, c->write_armed);
+    else
+        event_del(&c->read_event);
     make_ready(c);
 }
 
@@ -630,7 +637,7 @@ static void resume(struct client *c) {
 void clients_resume(void) {
     struct budget share;
 
-    client_tls_turn();
+    unproven_turn();
     if (list_empty(&clients.ready))
         return;
     share = budget_of(SHARE_US);
@@ -640,42 +647,10 @@ void clients_resume(void) {
 
 bool clients_pending(void) {
     return !list_empty(&clients.ready) || !list_empty(&clients.dirty) ||
-           !list_empty(&clients.states[CLIENT_DEAD]) || client_tls_pending();
+           !list_empty(&clients.states[CLIENT_DEAD]) || unproven_pending();
 }
 
 /* ---- writing ---- */
-
-/* True if the client gets messages, which come even if it does not read. A client that gets only replies has
- * requested them. It may have any amount of output while it reads. */
-static bool gets_messages(const struct client *c) {
-    return c->pubsub != NULL || c->monitor;
-}
-
-static bool stalls_for(const struct client *c, int64_t us) {
-    return c->stalled_us != 0 && clock_mono() - c->stalled_us > us;
-}
-
-static bool over_soft_for(struct client *c, int64_t us) {
-    if (client_unwritten(c) <= output_limit_of(c)->soft) {
-        c->over_soft_us = 0;
-        return false;
-    }
-    if (c->over_soft_us == 0)
-        c->over_soft_us = clock_mono();
-    return clock_mono() - c->over_soft_us > us;
-}
-
-static bool over_output_limit(struct client *c) {
-    const struct output_limit *limit = output_limit_of(c);
-    int64_t soft_us = limit->soft_seconds * US_PER_S;
-    size_t len = client_unwritten(c);
-
-    if (client_is_limited(c) && len > UNAUTH_OUTPUT)
-        return true;
-    if (limit->hard > 0 && len > limit->hard && (gets_messages(c) || stalls_for(c, STALL_US)))
-        return true;
-    return limit->soft > 0 && over_soft_for(c, soft_us) && (gets_messages(c) || stalls_for(c, soft_us));
-}
 
 static void kill_slow_reader(struct client *c) {
     stats.output_limit_kills++;
@@ -686,7 +661,9 @@ static void arm_write(struct client *c, bool arm) {
     if (arm == c->write_armed)
         return;
     c->write_armed = arm;
-    if (arm)
+    if (unproven_has(c))
+        unproven_watch(c, !c->paused && !c->eof, arm);
+    else if (arm)
         event_add(&c->write_event, NULL);
     else
         event_del(&c->write_event);
@@ -738,7 +715,7 @@ static void write_out(struct client *c) {
         c->stalled_us = clock_mono();
     if (client_unwritten(c) == 0) {
         all_written(c);
-    } else if (over_output_limit(c)) {
+    } else if (output_is_over_limit(c)) {
         kill_slow_reader(c);
     } else {
         arm_write(c, true);
@@ -756,6 +733,47 @@ static void on_writable(evutil_socket_t fd, short what, void *arg) {
     client_touch(c);
 }
 
+/* ---- before the password ---- */
+
+/* The replies are written within the share of these clients. A client that does not read its replies is not read. */
+static void end_unproven_step(struct client *c) {
+    if (c->state == CLIENT_DEAD || !unproven_has(c))
+        return;
+    if (!client_is_unproven(c)) {
+        prove(c);
+        return;
+    }
+    if (!list_empty(&c->in_dirty)) {
+        list_remove(&c->in_dirty);
+        write_out(c);
+        client_count_buffers(c);
+    }
+    if (c->state == CLIENT_OPEN && c->write_armed && !c->paused)
+        read_or_watch(c, false);
+}
+
+/* Without an event that was asked for, the socket has failed. */
+static void on_unproven_event(struct client *c, unsigned events) {
+    if (client_in_handshake(c)) {
+        client_tls_continue(c);
+        if (!client_in_handshake(c))
+            make_ready(c);
+    } else if (events & EPOLLOUT)
+        write_out(c);
+    else if (events & EPOLLIN)
+        read_input(c);
+    else
+        client_kill(c, "peer closed");
+    end_unproven_step(c);
+}
+
+static void on_unproven_ready(struct client *c) {
+    resume(c);
+    end_unproven_step(c);
+}
+
+/* ---- the end of the turn ---- */
+
 void clients_flush(void) {
     struct budget share = budget_of(SHARE_US);
 
@@ -764,7 +782,7 @@ void clients_flush(void) {
 
         if (!c->write_armed || client_unwritten(c) == 0)
             write_out(c);
-        else if (over_output_limit(c))
+        else if (output_is_over_limit(c))
             kill_slow_reader(c);
         client_count_buffers(c);
     }
@@ -805,7 +823,7 @@ static void check_mute(struct client *c) {
 
 /* After RESET a client must authenticate again, and its time starts then. */
 static bool owes_password_too_long(struct client *c) {
-    if (!is_unproven(c) || config.auth_timeout == 0)
+    if (!client_is_unproven(c) || config.auth_timeout == 0)
         c->unauthenticated_us = 0;
     else if (c->unauthenticated_us == 0)
         c->unauthenticated_us = clock_mono();
@@ -823,7 +841,7 @@ static void check_client(struct client *c) {
     else if (config.timeout > 0 && !waits && c->req_count == 0 &&
              clock_mono() - c->last_active_us > config.timeout * US_PER_S)
         client_kill(c, "idle for longer than timeout");
-    else if (client_unwritten(c) > 0 && over_output_limit(c))
+    else if (client_unwritten(c) > 0 && output_is_over_limit(c))
         kill_slow_reader(c);
     else if (client_unwritten(c) == 0 && c->out.cap > 0 && clock_mono() - c->last_active_us > IDLE_US)
         drop_idle_buffer(c);
@@ -846,4 +864,5 @@ void client_shutdown(void) {
             client_kill(LIST_ENTRY(node, struct client, in_state), "the server stops");
     while (!list_empty(&clients.states[CLIENT_DEAD]))
         free_dead();
+    unproven_stop();
 }

@@ -45,11 +45,10 @@ enum client_reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT };
 struct client {
     uint64_t id; /* as CLIENT ID, from 1 on */
     UT_hash_handle by_id;
-    struct list in_state; /* in the list of clients of its state */
-    struct list in_dirty; /* in the list of clients to flush at the end of the turn */
-    struct list in_ready; /* in the list of clients whose next command may start */
-    struct list
-        in_unauthenticated; /* in the list of clients that had not authenticated when they were accepted */
+    struct list in_state;    /* in the list of clients of its state */
+    struct list in_dirty;    /* in the list of clients to flush at the end of the turn */
+    struct list in_ready;    /* in the list of clients whose next command may start */
+    struct list in_unproven; /* in the set of clients that owe a password or handshake; see unproven.h */
     enum client_state state;
     int fd;
     struct tls *tls; /* NULL: no TLS */

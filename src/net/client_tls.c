@@ -1,4 +1,4 @@
-/* Clients with TLS: their handshakes, within a share of each turn, and their output. */
+/* Clients with TLS: their handshakes and their output. */
 #include "net/client_tls.h"
 
 #include <errno.h>
@@ -7,45 +7,14 @@
 
 #include "base/log.h"
 #include "base/stats.h"
-#include "base/time_budget.h"
 #include "config/config.h"
 #include "net/connection.h"
-#include "net/tls_server.h"
+#include "net/unproven.h"
 
-/* The share of handshakes in a turn. One handshake takes 0.1 to 2 ms, by the kind of its key. */
-#define HANDSHAKES_US US_PER_MS
 /* The most bytes of pieces of output that are sent in one record. */
 #define GATHERED_BYTES ((size_t)16 * 1024)
 /* The most bytes of one write, as for clients without TLS. */
 #define TLS_WRITE_BYTES ((size_t)1024 * 1024)
-
-static struct {
-    struct event_base *base;
-    void (*open)(struct client *c);
-    struct list ready; /* clients whose handshake can continue, by in_ready */
-} handshakes;
-
-void client_tls_init(struct event_base *base, void (*open)(struct client *c)) {
-    handshakes.base = base;
-    handshakes.open = open;
-    list_init(&handshakes.ready);
-}
-
-static void on_handshake_ready(evutil_socket_t fd, short what, void *arg) {
-    struct client *c = arg;
-
-    (void)fd;
-    (void)what;
-    if (c->state != CLIENT_DEAD && list_empty(&c->in_ready))
-        list_push_back(&handshakes.ready, &c->in_ready);
-}
-
-void client_tls_begin(struct client *c) {
-    c->tls = tls_server_accept(c->fd);
-    event_assign(&c->read_event, handshakes.base, c->fd, EV_READ, on_handshake_ready, c);
-    event_assign(&c->write_event, handshakes.base, c->fd, EV_WRITE, on_handshake_ready, c);
-    event_add(&c->read_event, NULL);
-}
 
 /* A client without TLS understands only a reply without TLS. */
 static void fail_handshake(struct client *c) {
@@ -72,34 +41,17 @@ static void log_in_by_certificate(struct client *c) {
                     log_escape(slice_str(name), sizeof name));
 }
 
-static void continue_handshake(struct client *c) {
+void client_tls_continue(struct client *c) {
     enum tls_step step = tls_handshake(c->tls);
 
     client_count_buffers(c);
-    if (step == TLS_WANTS_READ)
-        event_add(&c->read_event, NULL);
-    else if (step == TLS_WANTS_WRITE)
-        event_add(&c->write_event, NULL);
-    else if (step == TLS_FAILED)
+    if (step == TLS_FAILED) {
         fail_handshake(c);
-    else {
-        log_in_by_certificate(c);
-        handshakes.open(c);
-    }
-}
-
-void client_tls_turn(void) {
-    struct budget share;
-
-    if (list_empty(&handshakes.ready))
         return;
-    share = budget_of(HANDSHAKES_US);
-    while (!list_empty(&handshakes.ready) && !budget_is_over(&share))
-        continue_handshake(LIST_ENTRY(list_pop_front(&handshakes.ready), struct client, in_ready));
-}
-
-bool client_tls_pending(void) {
-    return !list_empty(&handshakes.ready);
+    }
+    unproven_watch(c, step != TLS_WANTS_WRITE, step == TLS_WANTS_WRITE);
+    if (step == TLS_DONE)
+        log_in_by_certificate(c);
 }
 
 /* A fatal alert: access denied. */

@@ -5,18 +5,12 @@
 #include "net/client.h"
 
 /*
- * Clients with TLS. Their handshakes have their own share of each turn, because a handshake takes longer than most
- * commands. A client in its handshake is neither read nor written.
+ * Clients with TLS. A client in its handshake belongs to the set of unproven.h. Its commands are neither read nor
+ * answered.
  */
 
-/* open is called when the handshake of a client is done. */
-void client_tls_init(struct event_base *base, void (*open)(struct client *c));
-/* Begins TLS and its handshake. client_kill() follows if the handshake fails. */
-void client_tls_begin(struct client *c);
-/* Continues handshakes, within their share of the turn. */
-void client_tls_turn(void);
-/* True if handshakes are left: the next turn must not wait for events. */
-bool client_tls_pending(void);
+/* Continues the handshake when the socket is ready. */
+void client_tls_continue(struct client *c);
 /* Refuses a socket before its handshake, in place of an error text. */
 void client_tls_refuse(int fd);
 

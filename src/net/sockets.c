@@ -20,12 +20,12 @@
 #include "acl/user.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/time_budget.h"
 #include "config/config.h"
 
 #define MAX_LISTENERS 32
-/* At most so many connections are accepted in a turn, so that connected clients are served while thousands
- * connect. */
-#define ACCEPTS_PER_TURN 256
+/* The share of new connections in a turn, so that connected clients are served while thousands connect. */
+#define ACCEPT_US 200
 #define ACCEPT_AGAIN_US (100 * US_PER_MS)
 
 static struct {
@@ -35,8 +35,8 @@ static struct {
     size_t count;
     struct event *again; /* accepts again after a pause */
     bool failing;        /* the last accept() failed */
-    int64_t turn;        /* clock_mono() of the turn that `accepted` counts */
-    unsigned accepted;
+    int64_t turn;        /* clock_mono() of the turn of `share` */
+    struct budget share;
     bool only_check; /* bind, but do not listen */
 } sockets;
 
@@ -49,15 +49,6 @@ static void pause_all(int64_t us) {
     event_add(sockets.again, &pause);
 }
 
-static void count_accepted(void) {
-    sockets.failing = false;
-    if (sockets.turn != clock_mono())
-        sockets.accepted = 0;
-    sockets.turn = clock_mono();
-    if (++sockets.accepted == ACCEPTS_PER_TURN)
-        pause_all(0);
-}
-
 static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len,
                           void *arg) {
     const enum socket_kind *kind = arg;
@@ -65,8 +56,13 @@ static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct s
     (void)l;
     (void)sa;
     (void)len;
-    count_accepted();
+    sockets.failing = false;
+    if (sockets.turn != clock_mono())
+        sockets.share = budget_of(ACCEPT_US);
+    sockets.turn = clock_mono();
     sockets.on_accept(fd, *kind);
+    if (budget_is_over(&sockets.share))
+        pause_all(0);
 }
 
 static void enable_all(evutil_socket_t fd, short what, void *arg) {

@@ -277,6 +277,41 @@ static void test_announced_sizes_take_no_memory(void **state) {
         wire_close(&w[i]);
 }
 
+/* Replies before the end, and a reset, do not matter. */
+static bool is_gone(struct wire *w) {
+    (void)wire_pending(w);
+    return w->eof;
+}
+
+/* Clients without the password that announce much, or send a line without an end, are closed. Others go on. */
+static void test_floods_before_the_password(void **state) {
+    enum { FLOODS = 30 };
+    static char line[64 * 1024];
+    const char *const floods[] = { "*1048576\r\n", "*2\r\n$536870912\r\n", line };
+    redisContext *c = client_open(), *late;
+    struct wire w[FLOODS];
+
+    (void)state;
+    memset(line, 'x', sizeof line - 1);
+    expect(c, "+OK", "CONFIG SET requirepass secret auth-timeout 0");
+    for (int i = 0; i < FLOODS; i++) {
+        wire_open(&w[i], "127.0.0.1", server.port);
+        (void)wire_send_text(&w[i], floods[i % 3]);
+    }
+    late = client_open();
+    expect(late, "-NOAUTH Authentication required.", "QLEN late");
+    expect(late, "+OK", "AUTH secret");
+    add_job(late, "late", "a", "");
+    get_job(late, "late", "a");
+    for (int i = 0; i < FLOODS; i++) {
+        EVENTUALLY(is_gone(&w[i]));
+        wire_close(&w[i]);
+    }
+    expect(late, "+OK", "CONFIG SET requirepass %b auth-timeout 10", "", (size_t)0);
+    redisFree(late);
+    redisFree(c);
+}
+
 /* Without memory the server ends with a line about it. After a restart all answered jobs are there. The sanitizers end
  * the server with their own words. */
 static void test_out_of_memory(void **state) {
@@ -443,6 +478,7 @@ int main(void) {
         cmocka_unit_test(test_output_buffer_limits),
         cmocka_unit_test(test_timeout_closes_the_idle_but_not_the_waiting),
         cmocka_unit_test(test_announced_sizes_take_no_memory),
+        cmocka_unit_test(test_floods_before_the_password),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_most_arguments),
         cmocka_unit_test(test_malformed_input),

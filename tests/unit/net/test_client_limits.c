@@ -277,6 +277,85 @@ static void test_strangers_give_way(void **state) {
     peer_close(&fourth);
 }
 
+/* Strangers wait for their share of the turn. Other clients do not wait for them. */
+static void test_strangers_share_a_turn(void **state) {
+    enum { STRANGERS = 40, AT_ONCE = 4 };
+    struct peer strangers[STRANGERS];
+    struct slice slow = SLICE("SLOW x\r\n"), echo = SLICE("ECHO a\r\n");
+
+    (void)state;
+    set_password("secret");
+    for (int i = 0; i < STRANGERS; i++) {
+        peer_open(&strangers[i]);
+        peer_send_some(&strangers[i], slow);
+    }
+    peer_send_some(&p, echo);
+    client_of(&p)->authenticated = true;
+    one_turn();
+    assert_got(&p, "$1\r\na\r\n");
+    assert_in_range(peers.started, 1, 1 + AT_ONCE);
+    turns();
+    assert_int_equal(peers.started, 1 + STRANGERS);
+    for (int i = 0; i < STRANGERS; i++) {
+        assert_got(&strangers[i], "$1\r\nx\r\n");
+        peer_close(&strangers[i]);
+    }
+}
+
+/* A stranger that does not read its replies is not read. It gets all replies when it reads. */
+static void test_stranger_that_does_not_read(void **state) {
+    static const struct slice echo = SLICE("ECHO abcdefgh\r\n");
+    static const size_t reply = 4 + 8 + 2;
+    size_t sent = 0, some;
+    struct peer stranger;
+
+    (void)state;
+    set_password("secret");
+    peer_open(&stranger);
+    do {
+        some = peer_send_some(&stranger, echo);
+        sent += some;
+        turns();
+    } while (some == echo.len);
+    assert_true(client_of(&stranger)->paused);
+    assert_in_range(client_of(&stranger)->share.total, 1, 40 * 1024);
+    assert_in_range((size_t)peers.started, 1, sent / echo.len - 1);
+    for (int i = 0; i < 10000 && buf_len(&stranger.got) < sent / echo.len * reply; i++) {
+        peer_read(&stranger);
+        turns();
+    }
+    assert_int_equal(buf_len(&stranger.got), sent / echo.len * reply);
+    assert_false(client_of(&stranger)->paused);
+    peer_close(&stranger);
+}
+
+/* Between its login and its next commands, a client changes to the other clients. */
+static void test_login_of_a_stranger(void **state) {
+    struct peer stranger;
+
+    (void)state;
+    set_password("secret");
+    peer_open(&stranger);
+    peer_send(&stranger, "ECHO a\r\n");
+    assert_false(list_empty(&client_of(&stranger)->in_unproven));
+    client_of(&stranger)->authenticated = true;
+    peer_send(&stranger, "ECHO b\r\n");
+    assert_true(list_empty(&client_of(&stranger)->in_unproven));
+    peer_send(&stranger, "ECHO c\r\n");
+    assert_got(&stranger, "$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n");
+    peer_send_some(&stranger, SLICE("ECHO d\r\n"));
+    peer_send_no_more(&stranger);
+    assert_got(&stranger, "$1\r\nd\r\n");
+    assert_closed(&stranger);
+    peer_close(&stranger);
+    peer_open(&stranger);
+    peer_send_some(&stranger, SLICE("ECHO e\r\n"));
+    peer_send_no_more(&stranger);
+    assert_got(&stranger, "$1\r\ne\r\n");
+    assert_closed(&stranger);
+    peer_close(&stranger);
+}
+
 static void owe_for(int64_t seconds) {
     clients_cron();
     client_of(&p)->unauthenticated_us -= seconds * US_PER_S;
@@ -418,6 +497,9 @@ int main(void) {
         TEST(test_maxclients),
         TEST(test_memory_before_the_password),
         TEST(test_strangers_give_way),
+        TEST(test_strangers_share_a_turn),
+        TEST(test_stranger_that_does_not_read),
+        TEST(test_login_of_a_stranger),
         TEST(test_no_password_in_time),
         TEST(test_mute),
         TEST(test_maxclients_per_address),
