@@ -60,7 +60,7 @@ def case(name, prepare=None):
 
 
 def again(target, until, requests):
-    """A logged-in client sends one request after the other, each after the reply to the one before. Errors count as
+    """A logged-in client sends requests, each after the reply to the request before. Errors count as
     replies, and a lost connection is replaced."""
     while not until():
         with contextlib.suppress(OSError), target.client() as client:

@@ -17,7 +17,7 @@ def figure(windows, share):
 
 
 class Row:
-    """What an attack changed.
+    """The effects of an attack.
 
     taken: before and during, each with a list of windows for PING and for jobs. login: milliseconds. memory: MB before,
     the peak, and maxmemory. requests: connections and commands that the server received during the attack.

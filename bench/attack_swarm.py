@@ -84,7 +84,7 @@ class Swarm:
             self.close(number)
 
     def drip(self, due):
-        """One byte on each of so many connections, which go to the end of the line."""
+        """Sends a byte on each of so many connections, and puts these at the end of the line."""
         for number in list(itertools.islice(self.left, due)):
             with contextlib.suppress(OSError):
                 self.write(number, 1)

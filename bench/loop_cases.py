@@ -1,4 +1,4 @@
-"""What one client can ask of the server at once: the cases of bench/loop.
+"""The largest requests of a single client: the cases of bench/loop.
 
 A case is a generator. It prepares until its first yield, and does the work until it ends.
 """
@@ -103,7 +103,7 @@ def send_for(clients, payload, seconds):
 
 
 def in_commands(words, prefix, count):
-    """Commands with all the names, as many in each as one may have."""
+    """Commands with all names, each with as many names as allowed."""
     return [command(*words, *(b"%s%d" % (prefix, i) for i in range(first, min(first + NAMES_A_COMMAND, count))))
             for first in range(0, count, NAMES_A_COMMAND)]
 

@@ -1,4 +1,4 @@
-"""What bench/soak has the server do: bench/load at a rate and flat out, and a bit of everything else."""
+"""The load of bench/soak: bench/load at a rate and at full speed, and some of every other command."""
 
 import itertools
 import json
@@ -20,7 +20,7 @@ ODD_JOBS = ((ODD_QUEUE, "RETRY", "60"), (ODD_QUEUE, "DELAY", "1", "RETRY", "60")
 
 
 def run_load(server, seconds, *more):
-    """One run of bench/load on the main queue; its figures."""
+    """Runs bench/load on the main queue. Returns its figures."""
     command = [LOAD, "--port", str(server.port), "--json", "--queue", QUEUE, *FIXED, "--seconds", f"{seconds:g}",
                *more]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)

@@ -93,7 +93,7 @@ def write_plot(path, samples, title):
 # ---- verdicts: each is (holds, sentence) ----
 
 def noise(values):
-    """How far a minute usually is from the one before, as a share: what a trend does not change."""
+    """The usual difference of a minute from the minute before, as a share. A trend does not change it."""
     jumps = [abs(b - a) for a, b in zip(values, values[1:])]
     return statistics.median(jumps) / statistics.median(values) if jumps and statistics.median(values) else 0.0
 

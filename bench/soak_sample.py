@@ -1,4 +1,4 @@
-"""What bench/soak reads once a minute: tables, statements, memory, WAL."""
+"""The figures that bench/soak reads once a minute: tables, statements, memory, WAL."""
 
 import glob
 import os
@@ -35,7 +35,7 @@ class Sampler:
         return sample
 
     def statements(self):
-        """Blocks are per row, or per call where calls have found less than a row: that is what must stay flat."""
+        """Blocks are per row, or per call if calls have found less than a row. This figure must stay flat."""
         sample = {}
         for first_line, calls, rows, blocks, ms, slowest, wal in self.psql.run("soak_statements"):
             name = self.names.get(first_line)

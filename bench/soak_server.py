@@ -59,7 +59,7 @@ class Psql:
 
 
 class Server:
-    """pgdisque below a directory that somebody else removes."""
+    """pgdisque below a directory that the caller removes."""
 
     def __init__(self, program, base):
         self.program, self.dir = program, os.path.join(base, "data")

@@ -1,4 +1,4 @@
-"""What every part needs: paths, messages, failures, medians, and a client for servers that speak RESP."""
+"""Shared by all parts: paths, messages, failures, medians, and a client for servers that speak RESP."""
 
 import json
 import os
@@ -16,7 +16,7 @@ WRONG_JOBS = 1
 
 
 class Failure(Exception):
-    """Something that spoils a measurement; the text says what."""
+    """An error that spoils a measurement, with its text."""
 
 
 class WrongJobs(Failure):
@@ -24,7 +24,7 @@ class WrongJobs(Failure):
 
 
 class Missing(Exception):
-    """A program or library that is not installed; what needs it is left out."""
+    """A program or library that is not installed. Its measurements are left out."""
 
 
 def say(text):
@@ -40,7 +40,7 @@ def pgdisque_path():
 
 
 def output_of(command, **options):
-    """What the command prints; a Failure when it fails, WrongJobs when it says so by its status."""
+    """The output of the command. A Failure if it fails, WrongJobs if its status says so."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     if done.returncode != 0:
         kind = WrongJobs if done.returncode == WRONG_JOBS and "verdict" in done.stdout else Failure
@@ -84,7 +84,7 @@ def free_port():
 
 
 class Client:
-    """One connection; replies as int, bytes, list or None."""
+    """A connection. Replies are int, bytes, list or None."""
 
     def __init__(self, port, timeout=120):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
@@ -132,7 +132,7 @@ class Client:
         return {key: float(value) for key, value in pairs if re.fullmatch(r"\d+(\.\d+)?", value)}
 
     def times(self, count, *words):
-        """Milliseconds from sending to the reply, count times one after the other."""
+        """Milliseconds from sending to the reply, count times in a row."""
         taken = []
         for _ in range(count):
             start = time.perf_counter()

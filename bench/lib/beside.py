@@ -87,7 +87,7 @@ def user_of(target, use):
 
 
 class Servers:
-    """One for each use, so that those of the others leave nothing in it; they stay for all rounds."""
+    """A server for each use, so that other uses leave no rows in it. They stay for all rounds."""
 
     def __init__(self, bench):
         self.bench, self.targets = bench, {}

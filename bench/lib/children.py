@@ -1,4 +1,4 @@
-"""Processes beside a server: those that attack it, and those that measure it."""
+"""Processes beside a server: attackers, and measuring clients."""
 
 import contextlib
 import multiprocessing

@@ -17,7 +17,7 @@ NOBODY = "0 waiting"
 
 
 class Crowd:
-    """A load generator whose connections wait on queues to which nobody adds."""
+    """A load generator whose connections wait on queues without producers."""
 
     def __init__(self, target, count, queue):
         self.target, self.count = target, count
@@ -58,7 +58,7 @@ def crowd(target, count, queue):
 
 
 def probe(client, queue, waiting):
-    """Adds one job for which many wait: how many got it, how many claims that took."""
+    """Adds a job for which many clients wait. Returns the number of deliveries and of claims."""
     before = client.info("pgdisque")
     job = client("ADDJOB", queue, "probe", 0)
 
@@ -175,12 +175,12 @@ def command_times(target, queue):
 
 
 def settle(target):
-    """What the filling left to be written is not to be measured with what follows."""
+    """Waits until the writes of the filling have ended, so that they are not measured."""
     target.database.ask("checkpoint")
 
 
 def gets(target, queue, count):
-    """One consumer takes and acknowledges jobs one by one: the latency of its GETJOBs."""
+    """A consumer takes and acknowledges jobs one by one. Returns the latency of its GETJOBs."""
     result = target.load(queue, **ONE_BY_ONE, jobs=count, body=100)
     if result["acked"] != count:
         raise WrongJobs(f"{count} jobs were to be taken, {result['acked']:.0f} were acknowledged")
@@ -205,7 +205,7 @@ def check_empty(target):
 
 
 def on_ready(bench, target, jobs):
-    """Fill, look, take some one by one, drain: the counts must add up."""
+    """Fills, counts, takes some jobs one by one, and drains: the counts must add up."""
     count, queue = bench.scale.depth_gets, bench.new_queue()
     filled = target.load(queue, **FILL, jobs=jobs, body=100)
     yield f"fill {label(jobs)}", {**filled, "per_s": filled["add_per_s"]}
@@ -288,7 +288,7 @@ def state_of(database):
 
 
 def in_windows(bench, target, variant, seconds):
-    """Yields the windows that fill the time, one after the other."""
+    """Yields the windows of the time, in order."""
     run, window = (sql_window, SQL_WINDOW) if target.name == "sql" else (pgdisque_window, bench.scale.window)
     queue = bench.new_queue()
     for number in range(1, max(2, round(seconds / window)) + 1):

@@ -36,7 +36,7 @@ def draw(path, title, commands):
 
 
 def throughput(results, path):
-    """Bars with ranges for (a), (b), (c); those in their own mode stand beside each group."""
+    """Bars with ranges for (a), (b), (c); servers in their own mode stand beside each group."""
     groups = [shape for shape in "abc" if results.servers(shape)]
     names = [name for name in TITLES if name in results.servers("a") + results.servers("own")]
     lines, width = [], 1 / (len(names) + 1)
@@ -129,7 +129,7 @@ def latency(results, path):
 
 
 def draw_all(results, directory):
-    """One file each, as far as there are figures."""
+    """Writes a file for each plot with figures."""
     if not shutil.which("gnuplot"):
         say("gnuplot is not installed: no plots")
         return

@@ -1,4 +1,4 @@
-"""Processes: servers, what /proc says of them, a throwaway Postgres, a transaction held open."""
+"""Processes: servers, their figures of /proc, a throwaway Postgres, a transaction held open."""
 
 import contextlib
 import glob
@@ -23,7 +23,7 @@ def stat_fields(pid):
 
 
 def own_cpu(pid):
-    """CPU seconds of one process, without its children."""
+    """CPU seconds of a process, without its children."""
     return sum(int(field) for field in stat_fields(pid)[11:13]) / TICKS
 
 
@@ -92,7 +92,7 @@ class Server:
 
 
 def machine():
-    """What this machine is, in a line."""
+    """This machine, in a line."""
     model = "unknown processor"
     with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as f:
         for line in f:
@@ -108,7 +108,7 @@ CONF = os.path.join(ROOT, "conf", "embedded-postgresql.conf")
 
 
 def find(name):
-    """A program of Postgres: where Debian puts those of the newest server, or from PATH."""
+    """A program of Postgres: of the newest server in Debian's directories, or from PATH."""
     found = glob.glob(f"/usr/lib/postgresql/*/bin/{name}")
     by_version = sorted(found, key=lambda path: float(path.split("/")[4]), reverse=True)
     path = by_version[0] if by_version else shutil.which(name)
@@ -126,7 +126,7 @@ def unprivileged_user():
 
 
 class Database:
-    """One database, reached through a socket in a directory."""
+    """A database, reached through a socket in a directory."""
 
     def __init__(self, socket_dir, user, name):
         self.socket_dir, self.user, self.name = socket_dir, user, name
@@ -178,7 +178,7 @@ class OpenTransaction:
         return self
 
     def __exit__(self, kind, *_):
-        """Fails when somebody ended the transaction before."""
+        """Fails if the transaction has ended before."""
         self.send("select 2;\ncommit;\n")
         still_there = self.answer() == "2"
         self.process.stdin.close()
@@ -189,7 +189,7 @@ class OpenTransaction:
 
 
 class Cluster:
-    """A throwaway Postgres with the settings of the embedded one, for those that bring no server."""
+    """A throwaway Postgres with the settings of the embedded one, for systems without a server."""
 
     MORE_CONNECTIONS = 90
 

@@ -14,7 +14,7 @@ BATCHES = (1, 10, 100, 1000)
 
 
 class Results:
-    """Rows of figures: one for each measurement of a server in a variant of a shape."""
+    """Rows of figures: a row for each measurement of a server in a variant of a shape."""
 
     def __init__(self):
         self.rows = []
@@ -94,7 +94,7 @@ def judged(what, goal, value, spread, good, unit=""):
 
 
 def best_of(results, shape, names):
-    """The one with the highest throughput."""
+    """The row with the highest throughput."""
     found = [name for name in names if results.median(shape, "", name)]
     return max(found, key=lambda name: results.median(shape, "", name), default=None)
 
@@ -208,7 +208,7 @@ def paired(results, place, figure="through_per_s"):
 
 
 def beside(results):
-    """Who uses a feature pays for it, and nobody else."""
+    """Only the users of a feature pay for it."""
     for variant in results.variants("j", OURS):
         if variant in (PLAIN, AGAIN):
             continue

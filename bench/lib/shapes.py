@@ -120,13 +120,13 @@ def latency_steps(bench, number):
 
 
 def one_by_one(scale, target):
-    """As the strict clients add: one job a call. The workers stay as fast as they can be."""
+    """Adds a job a call, as strict clients do. The workers stay as fast as possible."""
     yield ONE_BY_ONE, target.measure("stream", seconds=scale.own_seconds, warmup=scale.warmup, body=100,
                                      batch=1, producers=STRICT["producers"])
 
 
 def own_steps(bench, number):
-    """Those that cannot be asked by the load generator, each as fast as it can."""
+    """Systems that the load generator cannot drive, each as fast as possible."""
     scale = bench.scale
     if "sql" in bench.targets:
         target = bench.targets["sql"]
@@ -197,7 +197,7 @@ def depth_steps(bench):
 
 
 def round_steps(bench):
-    """Round by round, so that what changes on the machine meanwhile hits all alike."""
+    """Round by round, so that changes of the machine affect all systems."""
     for number in range(1, bench.scale.rounds + 1):
         for shape in "abc":
             if bench.wants(shape):

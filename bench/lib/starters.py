@@ -1,4 +1,4 @@
-"""Starts the servers and libraries, each with its version and settings; what is not installed is left out."""
+"""Starts the servers and libraries, each with its version and settings. Missing ones are left out."""
 
 import filecmp
 import os
@@ -107,7 +107,7 @@ def npm_install(directory):
 
 
 def find_node(directory):
-    """The node that npm installed beside the libraries, which need a recent one; else the system's."""
+    """The node that npm installed beside the libraries, which need a recent version; else the system's."""
     for arch in ("x64", "arm64"):
         path = os.path.join(directory, "node_modules", f"node-linux-{arch}", "bin", "node")
         if os.path.exists(path):

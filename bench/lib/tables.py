@@ -77,7 +77,7 @@ INSIDE = {
 
 
 def inside(results):
-    """What pgdisque did for a job, in every shape with a throughput."""
+    """The work of pgdisque for a job, in every shape with a throughput."""
     header = ["shape", *(title for title, _ in INSIDE.values())]
     places = [(shape, variant) for shape in "abcedfghij" for variant in results.variants(shape, "pgdisque")]
     lines = []
@@ -247,7 +247,7 @@ ROUNDS = (("a", ""), ("b", ""), ("c", ""), ("own", ""), ("e", ""), ("floor", "co
 
 
 def fewer_rounds(results, rounds):
-    """Of each shape those that were not measured in all rounds, and in how many they were."""
+    """The systems that were not measured in all rounds of a shape, with their number of rounds."""
     for shape, variant in ROUNDS:
         counts = {server: len(results.select(shape, variant, server)) for server in results.servers(shape)}
         fewer = [f"{TITLES[server]} {count}" for server, count in counts.items() if count < rounds]
@@ -256,7 +256,7 @@ def fewer_rounds(results, rounds):
 
 
 def what_is_missing(bench):
-    """What a run says of itself that broke off, or in which something failed."""
+    """The message of a run that broke off, or that had a failure."""
     rounds = bench.scale.rounds
     fewer = "; ".join(fewer_rounds(bench.results, rounds))
     if bench.steps_done < bench.steps:

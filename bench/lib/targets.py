@@ -1,4 +1,4 @@
-"""What is measured: servers driven by bench/load, SQL by pgbench, libraries by node, and the floor."""
+"""The measured systems: servers driven by bench/load, SQL by pgbench, libraries by node, and the floor."""
 
 import json
 import os
@@ -46,7 +46,7 @@ class RespTarget:
         return command + options_of(settings)
 
     def load(self, queue, **settings):
-        """Runs the load generator; its result with what the server spent on it."""
+        """Runs the load generator. Returns its result with the server's costs."""
         before = self.sample()
         result = json_of(self.load_command(queue, **settings))
         if result["stale_acks"] or result["foreign"]:
@@ -60,7 +60,7 @@ class RespTarget:
 
 
 class PgdisqueTarget(RespTarget):
-    """Our own server: what it counts, its Postgres, and its process apart from that."""
+    """Our own server: its counters, its Postgres, and its own process."""
 
     def __init__(self, server, port, about, database):
         super().__init__("pgdisque", "disque", server, port, about)
@@ -99,7 +99,7 @@ class SqlTarget:
         self.database.run_file(os.path.join(BENCH, "sql", "skip_locked_setup.sql"))
 
     def counts(self):
-        """Rows added, claimed, removed so far, and those that are there."""
+        """Rows added, claimed and removed so far, and existing rows."""
         query = "select n_tup_ins, n_tup_upd, n_tup_del from pg_stat_user_tables where relname = 'plain_job'"
         added, claimed, removed = (int(word) for word in self.database.ask(query).split("|"))
         return added, claimed, removed, int(self.database.ask("select count(*) from plain_job"))

@@ -98,7 +98,7 @@ def remaining():
 
 
 def redelivered():
-    """What a worker rejects comes again, and says so."""
+    """A rejected task comes again, marked as redelivered."""
     sys.path.insert(0, str(HERE.parent.parent / "clients" / "kombu"))
     import pgdisque_kombu  # noqa: F401, makes the URL known
     import kombu

@@ -1,4 +1,4 @@
-"""redis-cli on a terminal: completion, hints, help, and what runs until it is stopped."""
+"""redis-cli on a terminal: completion, hints, help, and commands that run until a key stops them."""
 import fcntl
 import os
 import pty
@@ -45,7 +45,7 @@ class Terminal:
         return True
 
     def answers(self, line, pattern):
-        """Waits for the next prompt as well: what is typed before it is thrown away."""
+        """Waits for the next prompt as well, because redis-cli drops earlier keys."""
         self.type(line + "\r")
         return self.until(pattern + r"[\s\S]*127\.0\.0\.1:\d+> $")
 

@@ -73,9 +73,9 @@ class Checker:
         self.verdict.add(invariant, text + head + "".join(f"\n      {op}" for op in ops))
 
     def disturbed(self, begin, end, *excuses, server=None):
-        """Was there a fault with one of these excuses, or its aftermath, between the two times?
+        """True if a fault with one of these excuses, or its aftermath, lies between the two times.
 
-        With a server: one that strikes that server, not only others.
+        With a server: only faults of that server count.
         """
         return any(f["begin"] <= end and begin <= f["end"] + AFTERMATH and
                    (server is None or f["server"] in (None, server)) and
@@ -98,7 +98,7 @@ class Checker:
                 self.wrong("I12", "the job was added, and the other is delivered all the same", job, [ack, add, *late[:3]])
 
     def check_undone(self, ack, add, job, new):
-        """Was the job acknowledged by this, as nothing else can have ended it, and the other one never added?"""
+        """True if this command acknowledged the job (no other can have ended it), and the other job was not added."""
         if job is None or ack.kind != "u" or job.ttl_us < FOREVER or job.retry == 0 or len(job.acks) > 1:
             return
         if any(d.op.begin > ack.begin for d in job.deliveries) or internal_id(ack.ids[0]) in self.left:
@@ -158,7 +158,7 @@ class Checker:
             self.wrong("I1", self.missing(job) + told, job)
 
     def missing(self, job):
-        """A job that should have come: it is gone, or nobody gives it out."""
+        """A job is missing: it is gone, or no server delivers it."""
         row = self.left.get(internal_id(next(iter(job.ids))))
         self.verdict.counts["stuck" if row else "lost"] += 1
         if row is None:
@@ -174,7 +174,7 @@ class Checker:
             self.wrong("I1", self.missing(job) + ", never delivered", job)
 
     def check_ack_known(self, job):
-        """The first acknowledgement of a job finds it, if nobody can have removed it before."""
+        """The first acknowledgement of a job finds it, if no other command can have removed it before."""
         first = min(job.acks, key=lambda op: op.end)
         if (first.kind != "o" or first.count() != 0 or len(first.ids) > 1 or job.ttl_us != FOREVER or
                 any(op is not first and op.begin < first.end for op in job.acks)):
@@ -332,7 +332,7 @@ class Checker:
             self.wrong("I14", f"answered {(op.end - over + OVERDUE) / S:.1f} s after its time limit", ops=[op])
 
     def check_patience(self, op):
-        """A client left a server that owed it an answer for long: only one that could not give it."""
+        """A client leaves a server without an answer only if that server could not answer."""
         self.verdict.counts["gave up"] += 1
         if not self.disturbed(op.begin, op.end, server=self.history.servers[op.conn]):
             self.wrong("I14", f"not answered for {(op.end - op.begin) / S:.1f} s", ops=[op])
@@ -358,7 +358,7 @@ class Checker:
                 self.check_others(fault)
 
     def check_others(self, fault):
-        """Whatever one server suffers, the clients of the others go on."""
+        """A fault of a server does not stop the clients of other servers."""
         begin, end = fault["begin"], fault["end"]
         asked = [op for op in self.history.ops.values() if op.verb in "akn" and op.begin < end and op.end > begin and
                  self.history.servers[op.conn] != fault["server"]]

@@ -1,4 +1,4 @@
-"""What a scenario runs on: a Postgres, a server, the clients, and their processes."""
+"""The environment of a scenario: a Postgres, a server, the clients, and their processes."""
 import contextlib
 import ctypes
 import glob
@@ -40,7 +40,7 @@ def until(condition, seconds, what):
 
 
 def unprivileged():
-    """The user Postgres runs as: the one who runs this, unless that is root."""
+    """The user of Postgres: the user of this process, unless that is root."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -167,7 +167,7 @@ class Postgres:
         until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in left), 30, "the backends end")
 
     def pids(self, kind):
-        """Processes by what they do: postmaster, backend, walwriter, checkpointer ..."""
+        """Processes by their role: postmaster, backend, walwriter, checkpointer ..."""
         if kind == "postmaster":
             return [self.process.pid]
         pattern = r"postgres: pgdisque " if kind == "backend" else r"postgres: " + kind
@@ -194,7 +194,7 @@ def read_reply(file):
 
 
 class Server:
-    """pgdisque under test. Every end of it that nobody asked for fails the scenario."""
+    """pgdisque under test. Every unexpected end of it fails the scenario."""
 
     def __init__(self, base, database=None, number=0):
         self.name = f"server{number}" if number else "server"
@@ -234,7 +234,7 @@ class Server:
             raise Failure(f"the {self.name} ended with status {self.process.returncode}")
 
     def ask(self, *words, timeout=10):
-        """One command; its reply as read_reply() has it."""
+        """Sends a command. Returns its reply as read_reply() does."""
         text = b"*%d\r\n" % len(words)
         for word in (w if isinstance(w, bytes) else w.encode() for w in words):
             text += b"$%d\r\n%s\r\n" % (len(word), word)

@@ -1,4 +1,4 @@
-"""What goes wrong: each fault is a function that does it, and undoes it in the end.
+"""The faults: each is a function that causes it, and undoes it in the end.
 
 A schedule is a list of (seconds of peace before it, name, arguments), made from a
 seed beforehand, so that the same seed makes the same schedule.
@@ -35,7 +35,7 @@ def fault(*excuses):
 
 
 class FaultInjector:
-    """Carries out a schedule on an environment, and keeps the record of what it did when."""
+    """Executes a schedule on an environment, and records its actions with their times."""
 
     def __init__(self, environment, say):
         self.environment, self.say = environment, say
@@ -133,7 +133,7 @@ def freeze_postgres(environment, kind, seconds):
 
 @fault(DATABASE)
 def kill_postgres(environment, kind, which, down):
-    """kill -9 of one process. Without its postmaster Postgres has to be started again."""
+    """kill -9 of a process. After the death of the postmaster, Postgres is started again."""
     pid = pick(environment, kind, which)
     if kind == "postmaster":
         environment.postgres.kill()
@@ -192,7 +192,7 @@ def power_cut(environment, held, down):
 
 @fault(DATABASE)
 def take_connections(environment, seconds, terminate):
-    """Others have all of max_connections; those of the servers, too, if they are terminated."""
+    """Foreign sessions take all of max_connections, also those of the servers after a termination."""
     taken = []
     end = time.monotonic() + seconds
     try:
@@ -232,7 +232,7 @@ def open_snapshot(environment):
 
 @fault(DATABASE)
 def maintain(environment, statement):
-    """What operators do: it locks the table for a while."""
+    """Maintenance by operators, which locks the table for a while."""
     with contextlib.suppress(Failure):
         environment.postgres.sql(statement)
 
@@ -242,7 +242,7 @@ def maintain(environment, statement):
 @fault(DATABASE, FROZEN)
 def promote(environment, how, late):
     """The standby becomes the primary. The old one was killed; or it lives, and is cut off from the standby;
-    somebody may even tell its commits not to wait for that."""
+    an operator may even stop its commits from waiting for the standby."""
     old = environment.postgres
     if how == "killed":
         old.kill()
@@ -290,7 +290,7 @@ def cut(environment, server, direction, number, kind=None, partial=False, wait=2
 
 @fault(DATABASE)
 def cut_at_each(environment, server, direction, first, last, kind=None, connecting=False):
-    """One cut after the other, each a message later: of the traffic, or of a connection that is being made."""
+    """Cuts in turn, each a message later: of the traffic, or of a connection that is being made."""
     proxy = environment.proxy(server)
     for number in range(first, last + 1):
         until(proxy.is_settled, 20, "transactions are under way again")
@@ -301,7 +301,7 @@ def cut_at_each(environment, server, direction, first, last, kind=None, connecti
 
 @fault(DATABASE, FROZEN)
 def hold(environment, server, kind, seconds):
-    """What the server sends is late."""
+    """The messages of the server are late."""
     environment.proxy(server).hold(kind)
     time.sleep(seconds)
     environment.proxy(server).release()
@@ -309,7 +309,7 @@ def hold(environment, server, kind, seconds):
 
 @fault(DATABASE, FROZEN)
 def swallow(environment, server, seconds):
-    """Half-open connections: nothing comes through any more, nobody is told. The server has to notice it."""
+    """Half-open connections: no bytes pass, without an error. The server has to notice it."""
     proxy = environment.proxy(server)
     proxy.swallow(True)
     time.sleep(seconds)
@@ -400,12 +400,12 @@ RANDOM_ARGUMENTS = {
 
 
 def which(rng):
-    """A server, of one, two or three."""
+    """One of the servers."""
     return rng.randrange(6)
 
 
 def random_step(rng):
-    """Postgres' clock is what counts for jobs; those of the servers should not matter at all."""
+    """Postgres' clock decides about jobs. The clocks of the servers have no effect."""
     whose = rng.choice(["server", "postgres", "server1"])
     most = 4 if whose == "postgres" else 3600
     return {"whose": whose, "seconds": rng.uniform(-most, most), "stay": rng.uniform(0.5, 2)}

@@ -1,4 +1,4 @@
-"""Judges what some queues promise besides: groups (I8), max-active (I9), attempts (I15), retention (I16)."""
+"""Judges the further promises of some queues: groups (I8), max-active (I9), attempts (I15), retention (I16)."""
 from history import FOREVER, GROUPS, KEPT, LIMITED, internal_id
 
 S = 1000000

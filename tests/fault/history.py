@@ -1,4 +1,4 @@
-"""Reads the history that the clients wrote: one Op per command, one Job per ADDJOB."""
+"""Reads the history of the clients: an Op per command, a Job per ADDJOB."""
 
 import base64
 import hashlib
@@ -30,7 +30,7 @@ def internal_id(job_id):
 
 
 class Op:
-    """A command. kind: o ok, f failed without effect, u nobody knows; end is when that was known."""
+    """A command. kind: o ok, f failed without effect, u unknown; end is the time when the kind was known."""
 
     __slots__ = ("number", "conn", "verb", "begin", "end", "kind", "reply", "ids", "args")
 
@@ -40,7 +40,7 @@ class Op:
         self.ids, self.args = (), ()
 
     def done_by(self):
-        """A server that stood still may do later what its client no longer waits for."""
+        """A server that stood still may execute a command later, when its client does not wait any more."""
         return FOREVER if self.reply == "gave up" else self.end
 
     def count(self):

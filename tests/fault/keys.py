@@ -1,4 +1,4 @@
-"""I10: of the jobs with a key there is never more than one, and never none when an ADDJOB has said that there is."""
+"""I10: at most one job has a key, and exactly one after an ADDJOB has confirmed it."""
 import collections
 
 from history import FOREVER
@@ -20,7 +20,7 @@ class Life:
 
 
 def lives(jobs):
-    """Those of all jobs that came, by queue and key."""
+    """The keys of all delivered jobs, by queue and key."""
     found = collections.defaultdict(list)
     for job in jobs:
         if job.key is not None and job.deliveries:
@@ -51,7 +51,7 @@ def check_two(checker, before, life):
 
 
 def check_time(checker, life, known):
-    """FOR: from one addition to the next."""
+    """FOR: from an addition to the next."""
     for other in known:
         first, last = min(other.added, life.added), max(other.seen, life.seen)
         if other is not life and life.job.key_s and other.seen <= life.seen and \

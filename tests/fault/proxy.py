@@ -15,7 +15,7 @@ SETTLED = 12
 
 
 class Stream:
-    """One direction of a connection: bytes that came and have not been passed on."""
+    """One direction of a connection: bytes that were received and not yet sent."""
 
     def __init__(self, source, target, direction):
         self.source, self.target, self.direction = source, target, direction
@@ -26,7 +26,7 @@ class Stream:
         self.out = b""
 
     def next_message(self, at):
-        """(kind, end) of the message that begins at that place, or None. The first one of a client has no kind."""
+        """(kind, end) of the message that begins at that place, or None. A client's first message has no kind."""
         head = 0 if not self.started else 1
         if len(self.data) - at < head + 4:
             return None
@@ -95,7 +95,7 @@ class Proxy:
             self.waker.send(b"x")
 
     def swallow(self, on):
-        """While on, what comes is taken and passed to nobody; connections made before stay deaf for ever."""
+        """While on, the proxy reads all bytes and sends none. Connections made before stay deaf."""
         with self.lock:
             self.swallowing = on
             for stream in self.streams if on else []:
@@ -107,7 +107,7 @@ class Proxy:
                 self.cut(stream)
 
     def is_settled(self):
-        """Does a connection carry transactions, beyond what connecting takes?"""
+        """True if a connection carries transactions after its start."""
         with self.lock:
             return any(s.direction == TO_SERVER and s.ready >= SETTLED and not s.deaf for s in self.streams)
 

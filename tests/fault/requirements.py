@@ -1,6 +1,6 @@
-"""What some scenarios need besides: a small disk, a network of their own, a clock that can be set.
+"""Requirements of some scenarios: a small disk, a network of their own, a clock that can be set.
 
-Each says by why_not() what this machine lacks for it, or nothing.
+why_not() of each names the missing part of this machine, or is empty.
 """
 import contextlib
 import ctypes.util
@@ -85,13 +85,13 @@ class Network:
         return "" if probe.returncode == 0 else "network namespaces are not permitted here"
 
     def command(self):
-        """What stands before a command that is to run in there, as the user of Postgres."""
+        """The prefix of a command that runs in the network, as the user of Postgres."""
         user = unprivileged()
         return ["ip", "netns", "exec", self.name, "setpriv", "--reuid", str(user.pw_uid), "--regid",
                 str(user.pw_gid), "--clear-groups", "--pdeathsig", "SIGQUIT"]
 
     def drop(self, on):
-        """Frames go to an address that nobody has: no error, no answer."""
+        """Frames go to an unused address: no error, no answer."""
         for where, other, end in ((["ip"], self.THERE, self.here),
                                   (["ip", "-n", self.name], self.HERE, self.there)):
             if on:
@@ -105,7 +105,7 @@ class Network:
 
 
 class Clock:
-    """libfaketime for one program: its wall clock goes by a file, its monotonic clock is left alone."""
+    """libfaketime for a program: a file sets its wall clock, and its monotonic clock is unchanged."""
 
     def __init__(self, base, name):
         self.file = os.path.join(base, f"clock-{name}")
@@ -133,7 +133,7 @@ class Clock:
 
 
 class Session:
-    """A session of somebody else in the same database, which stays as long as it is wanted."""
+    """A foreign session in the same database, which stays until the scenario ends it."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -220,7 +220,7 @@ class Pair:
             raise Failure(" ".join(words) + ": " + done.stderr.strip())
 
     def promote(self):
-        """The standby is the primary from now on; what the other one is doing is its own affair."""
+        """The standby is the primary from now on. The scenario ignores the old primary."""
         self.second.sql("select pg_promote(true, 60)")
         self.first, self.second = self.second, self.first
 

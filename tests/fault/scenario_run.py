@@ -1,4 +1,4 @@
-"""One scenario from its beginning to its verdict."""
+"""A scenario from its beginning to its verdict."""
 import os
 import re
 import signal
@@ -20,7 +20,7 @@ LATE_MOST = 5
 
 
 class Environment:
-    """The ground of a scenario, and what faults ask of it."""
+    """The processes of a scenario, and the actions of faults on them."""
 
     def __init__(self, base, scenario):
         self.base, self.scenario = base, scenario
@@ -71,7 +71,7 @@ class Environment:
                    for server in self.servers for queue, name, value in self.SETTINGS)
 
     def are_acquainted(self):
-        """IDs of jobs name their servers, with zeros for one whose row was not read yet."""
+        """IDs of jobs name their servers, with zeros for a server whose row was not read yet."""
         return all(len([node for node in server.ask("HELLO")[2:] if len(node[0]) == 40]) == len(self.servers)
                    for server in self.servers)
 
@@ -197,7 +197,7 @@ class ScenarioRun:
         self.load_end = 0
 
     def play(self):
-        """The verdict; what went wrong before there could be one is in it as well."""
+        """The verdict. It includes errors before the check."""
         try:
             self.perform()
         except (Failure, OSError, subprocess.SubprocessError) as e:
@@ -234,7 +234,7 @@ class ScenarioRun:
                 self.verdict.add("broken", str(e))
 
     def wait_for(self, word, answer, seconds):
-        """Fails when it does not come, but goes on: the history shows who was not answered."""
+        """Fails if the event does not come, and continues: the history shows the clients without answers."""
         self.clients.tell(word)
         try:
             until(lambda: answer in self.clients.said, seconds, f"the clients have {answer}")
@@ -248,7 +248,7 @@ class ScenarioRun:
              " and j.wake_at is distinct from j.ready_at group by q.name")
 
     def lengths(self):
-        """Where a server's QLEN or QSTAT differs from the table, or from what another server says."""
+        """The differences of a server's QLEN or QSTAT from the table, or from another server."""
         wrong = []
         for name, count in self.environment.postgres.sql(self.READY):
             queue = bytes.fromhex(name[2:])
@@ -273,8 +273,8 @@ class ScenarioRun:
             self.verdict.add("I9", f"{full} jobs in the queue with MAXLEN 20")
 
     def most_in_full_queue(self):
-        """Servers learn a little late of what others have added. Nothing can be said where one was cut off
-        from the others, nor where clocks step: what is queued by one time is not by the other.
+        """Servers are told of others' jobs a little later. The check skips servers that were cut off
+        from the others, and clocks that step: a job is queued by one clock and not by the other.
         """
         others = self.scenario.servers - 1
         if self.environment.clocks or (others and not self.scenario.gentle and not self.scenario.clean):

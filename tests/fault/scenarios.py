@@ -37,7 +37,7 @@ def steady(seconds):
 
 
 def each_message(seed, scale):
-    """Breaks before every message, one after the other, in both directions, and while connecting."""
+    """Breaks before every message in turn, in both directions, and while connecting."""
     first = random.Random(seed).randint(1, 3)
 
     def cuts(direction, last, **more):
@@ -48,7 +48,7 @@ def each_message(seed, scale):
 
 
 def each_answer(seed, scale):
-    """Breaks before every answer and behind every commit, of one server after the other."""
+    """Breaks before every answer and behind every commit, of each server in turn."""
     first = random.Random(seed).randint(1, 3)
     return [(0.2, "cut_at_each", {"server": server, "direction": TO_SERVER, "kind": kind, "first": first,
                                   "last": first + 7 * scale}) for kind in "ZC" for server in (0, 1)]
@@ -63,13 +63,13 @@ def power_cuts(seed, scale):
 
 
 def rolling(seed, scale):
-    """One after the other, where there are several."""
+    """Kills the servers in turn, if there are several."""
     rng = random.Random(seed)
     return [(rng.uniform(0.3, 0.9), "restart_server", {"server": i}) for i in range(max(6 * scale, 6))]
 
 
 def losing_one(seed, scale):
-    """In the end one server is killed for good, after it has had time to come back from what befell it before."""
+    """In the end a server is killed for good, after it has recovered from the faults before."""
     rng = random.Random(seed)
     kinds = list(ONE_SERVER) * scale
     rng.shuffle(kinds)
@@ -78,7 +78,7 @@ def losing_one(seed, scale):
 
 
 def given_up(seed, scale):
-    """One is silent until the others take it for dead, is back for a moment, and dies."""
+    """A server is silent until the others take it for dead, is back for a moment, and dies."""
     rng = random.Random(seed)
     stops = [(rng.uniform(0.3, 1), name, args) for _ in range(scale - 1) for name, args in (
         ("freeze_server", {"server": 1, "seconds": rng.uniform(6, 9)}),
@@ -92,7 +92,7 @@ ONE_SERVER = ("kill_server", "freeze_server_long", "freeze_server", "restart_ser
 
 
 def promotions(seed, scale):
-    """The primary is killed, cut off, and cut off while somebody cancels waits for the standby."""
+    """The primary is killed, cut off, and cut off while an operator cancels waits for the standby."""
     rng = random.Random(seed)
     return [(rng.uniform(0.8, 1.5), "promote", {"how": how, "late": rng.uniform(0.1, 0.5)})
             for how in ("killed", "cut off", "cancelled") * scale]
