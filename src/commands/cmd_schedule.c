@@ -175,7 +175,18 @@ static void put_done(struct task *t, const PGresult *rows) {
     req_ok(REQ_OF_TASK(t));
 }
 
-OPERATION(find_schedule, .alone = true, .on_end = schedule_find_done, .fail = req_fail_task);
+/* The name stands after the command in SCHEDULE and UNSCHEDULE, too. */
+static void schedule_name_encode(struct params *p, struct task *t) {
+    const struct req *r = REQ_OF_TASK(t);
+
+    if (r->argc > 1)
+        params_bytea(p, 0, r->argv[1]);
+    else
+        params_set_null(p, 0);
+}
+
+OPERATION(find_schedule, .alone = true, .encode = schedule_name_encode, .on_end = schedule_find_done,
+          .fail = req_fail_task);
 
 /* Each request has its own statement, because a name may come twice in a turn. The last request counts. */
 OPERATION(put_schedule, .alone = true, .encode = put_encode, .on_end = put_done, .fail = req_fail_task);
@@ -200,6 +211,10 @@ OPERATION(drop_schedule, .alone = true, .encode = schedule_drop_encode, .on_end 
 /* ---- SCHEDULES ---- */
 
 void cmd_schedules(struct req *r) {
+    if (r->argc > 2) {
+        usage_unexpected(r, 2);
+        return;
+    }
     batch_add_row(&r->task, &op_list_schedules);
 }
 
@@ -216,10 +231,42 @@ static const char *missed_name(int16_t missed) {
     return missed >= 0 && (size_t)missed < LENGTH(missed_names) ? missed_names[missed] : "unknown";
 }
 
+/* Replies the job that each tick adds, and its options. */
+static void reply_schedule_job(struct req *r, const PGresult *rows, int row) {
+    static const struct {
+        const char *name;
+        int col;
+    } numbers[] = {
+        { "retry", COL_LIST_SCHEDULES_RETRY },     { "ttl", COL_LIST_SCHEDULES_TTL },
+        { "delay", COL_LIST_SCHEDULES_DELAY },     { "attempts", COL_LIST_SCHEDULES_ATTEMPTS },
+        { "backoff", COL_LIST_SCHEDULES_BACKOFF },
+    };
+
+    reply_bulk_str(r, "job");
+    reply_bulk(r, row_bytes(rows, row, COL_LIST_SCHEDULES_BODY));
+    for (size_t i = 0; i < LENGTH(numbers); i++) {
+        reply_bulk_str(r, numbers[i].name);
+        reply_int(r, row_int4_or(rows, row, numbers[i].col, 0));
+    }
+    reply_bulk_str(r, "priority");
+    reply_int(r, row_int2(rows, row, COL_LIST_SCHEDULES_PRIORITY));
+    reply_bulk_str(r, "maxlen");
+    reply_int(r, row_null(rows, row, COL_LIST_SCHEDULES_MAXLEN)
+                     ? 0
+                     : row_int8(rows, row, COL_LIST_SCHEDULES_MAXLEN));
+    reply_bulk_str(r, "deadqueue");
+    if (row_null(rows, row, COL_LIST_SCHEDULES_DEADQUEUE))
+        reply_null_bulk(r);
+    else
+        reply_bulk(r, row_bytes(rows, row, COL_LIST_SCHEDULES_DEADQUEUE));
+}
+
 static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     static const char *const names[] = { "name", "cron", "queue" };
+    struct slice queue = row_bytes(rows, row, COL_LIST_SCHEDULES_QUEUE);
+    bool with_job = r->argc > 1 && req_may_queue(r, ACL_READ, queue);
 
-    reply_array(r, 12);
+    reply_array(r, with_job ? 30 : 12);
     for (int i = 0; i < 3; i++) {
         reply_bulk_str(r, names[i]);
         reply_bulk(r, row_bytes(rows, row, COL_LIST_SCHEDULES_NAME + i));
@@ -228,6 +275,8 @@ static void reply_schedule(struct req *r, const PGresult *rows, int row) {
     reply_bulk_str(r, missed_name(row_int2(rows, row, COL_LIST_SCHEDULES_MISSED)));
     reply_seconds(r, "next", rows, row, COL_LIST_SCHEDULES_NEXT_AT);
     reply_seconds(r, "last", rows, row, COL_LIST_SCHEDULES_LAST_AT);
+    if (with_job)
+        reply_schedule_job(r, rows, row);
 }
 
 static bool schedule_is_shown(const struct req *r, const PGresult *rows, int row) {
@@ -249,4 +298,5 @@ static void schedule_list_done(struct task *t, const PGresult *rows) {
     req_end(r);
 }
 
-OPERATION(list_schedules, .alone = true, .on_end = schedule_list_done, .fail = req_fail_task);
+OPERATION(list_schedules, .alone = true, .encode = schedule_name_encode, .on_end = schedule_list_done,
+          .fail = req_fail_task);

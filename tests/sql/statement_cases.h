@@ -566,8 +566,8 @@ static const struct stmt_case cases[] = {
       .params = { "{a,b}", "{0 0 * * *,0 * * * *}", "{q,q}", "{x,x}", "{1,1}", "{60,60}", "{3600,3600}",
                   "{0,0}", "{0,0}", "{0,0}", "{@18:00:00,@18:00:00}", "{0,0}", "{0,0}", "{\"\",\"\"}" },
       .query = TICKS, .found = "(12:00:00,f) (18:00:00,t)" },
-    { SQL_LIST_SCHEDULES, "no next tick", .setup = A_SCHEDULE "; " NO_TICK,
-      .rows = "\"a\" 0 0 * * * \"q\" 1 - -" },
+    { SQL_LIST_SCHEDULES, "no next tick", .setup = A_SCHEDULE "; " NO_TICK, .params = { "NULL" },
+      .rows = "\"a\" 0 0 * * * \"q\" 1 - - - 60 3600 0 - 0 - - -" },
     { SQL_FIRE_SCHEDULES, "the first tick is computed", .setup = A_SCHEDULE "; " NO_TICK,
       .params = { "{1}", "{1}", "{@12:00:00}", "{@13:00:00}", "{NULL}", "{NULL}", "{NULL}", "{NULL}",
                   "{NULL}", "{0}" },
@@ -575,8 +575,13 @@ static const struct stmt_case cases[] = {
     { SQL_DROP_SCHEDULE, "if it exists", .setup = A_SCHEDULE, .params = { "{b,a}" }, .rows = "1",
       .query = SCHEDULES, .found = "-" },
     { SQL_LIST_SCHEDULES, "by their names",
-      .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"),
-      .rows = "\"B\" 0 0 * * * \"q\" 1 13:00:00 -; \"a\" 0 0 * * * \"q\" 1 12:00:00 -", .ordered = true },
+      .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"), .params = { "NULL" },
+      .rows = "\"B\" 0 0 * * * \"q\" 1 13:00:00 - - 60 3600 0 - 0 - - -; "
+              "\"a\" 0 0 * * * \"q\" 1 12:00:00 - - 60 3600 0 - 0 - - -",
+      .ordered = true },
+    { SQL_LIST_SCHEDULES, "a schedule with its job",
+      .setup = A_SCHEDULE "; " SCHEDULE_OF("'B'", "'2030-01-01 13:00+00'"), .params = { "{a}" },
+      .rows = "\"a\" 0 0 * * * \"q\" 1 12:00:00 - \"x\" 60 3600 0 - 0 - - -" },
     { SQL_DUE_SCHEDULES, "from a time on, the first schedules",
       .setup =
           SCHEDULE_OF("'c'", "'2030-01-01 13:00+00'") "; " SCHEDULE_OF("'b'", "'2030-01-01 11:00+00'") "; " //

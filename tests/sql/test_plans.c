@@ -90,7 +90,7 @@ static const struct planned planned[] = {
     { SQL_DROP_SCHEDULE, 0, "'{a}'" },
     { SQL_FIRE_SCHEDULES, 0,
       "'{1}', '{1}', '{now}', '{now}', '{now}', '{1}', '{now}', '{now}', '{now}', '{1}'" },
-    { SQL_LIST_SCHEDULES, 0, NULL },
+    { SQL_LIST_SCHEDULES, 0, "'{a}'" },
     { SQL_LIST_WORKERS, SORTS, "1, 7, now()" },
     { SQL_FIND_HELD, HOT, "1, 0, 5, 10, now(), null, 1" },
     { SQL_RELEASE_HELD, HOT, KEYS ", '{now,now}', now()" },
