@@ -105,6 +105,10 @@ FILL = sed -e 's,@BINDIR@,$(PREFIX)/bin,' -e 's,@SYSCONFDIR@,$(SYSCONFDIR),' -e 
 INSTANCE = sed -e 's,pgdisque/pgdisque\.conf,pgdisque/%i.conf,' -e 's,^\(State\|Runtime\)Directory=.*,&-%i,' \
 	-e 's,^StateDirectoryMode=,WorkingDirectory=$(STATEDIR)-%i\n&,' -e 's,^Description=[^ ,]*,& %i,'
 DOCDIR = $(PREFIX)/share/doc/pgdisque
+MANDIR = $(PREFIX)/share/man
+BASH_COMPLETION = $(PREFIX)/share/bash-completion/completions/pgdisque
+ZSH_COMPLETION = $(PREFIX)/share/zsh/site-functions/_pgdisque
+FISH_COMPLETION = $(PREFIX)/share/fish/vendor_completions.d/pgdisque.fish
 TO = "$(DESTDIR)"
 
 install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, user, systemd unit
@@ -116,6 +120,13 @@ install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, us
 	$(FILL) conf/pgdisque.service | $(INSTANCE) > $(TO)$(UNITDIR)/pgdisque@.service
 	$(FILL) conf/pgdisque.sysusers > $(TO)$(SYSUSERSDIR)/pgdisque.conf
 	install -D -m 644 -t $(TO)$(PREFIX)/share/pgdisque sql/by-hand/*.sql
+	install -d $(TO)$(MANDIR)/man1 $(TO)$(MANDIR)/man5 $(TO)$(dir $(BASH_COMPLETION)) $(TO)$(dir $(ZSH_COMPLETION)) \
+		$(TO)$(dir $(FISH_COMPLETION))
+	./$(BIN) man 1 > $(TO)$(MANDIR)/man1/pgdisque.1
+	./$(BIN) man 5 > $(TO)$(MANDIR)/man5/pgdisque.conf.5
+	./$(BIN) completion bash > $(TO)$(BASH_COMPLETION)
+	./$(BIN) completion zsh > $(TO)$(ZSH_COMPLETION)
+	./$(BIN) completion fish > $(TO)$(FISH_COMPLETION)
 	for file in README.md LICENSE doc/*.md doc/protocol/*.md doc/decisions/*.md conf/*.* sql/README.md tests/README.md bench/*.md \
 		bench/results/published/*.md bench/results/published/*.svg; do \
 		install -D -m 644 "$$file" $(TO)$(DOCDIR)/"$$file"; \
@@ -126,6 +137,8 @@ install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, us
 uninstall: ## remove the installed files, but not the configuration, the data and the user
 	rm -f $(TO)$(PREFIX)/bin/pgdisque $(TO)$(UNITDIR)/pgdisque.service $(TO)$(UNITDIR)/pgdisque@.service \
 		$(TO)$(SYSUSERSDIR)/pgdisque.conf
+	rm -f $(TO)$(MANDIR)/man1/pgdisque.1 $(TO)$(MANDIR)/man5/pgdisque.conf.5 $(TO)$(BASH_COMPLETION) \
+		$(TO)$(ZSH_COMPLETION) $(TO)$(FISH_COMPLETION)
 	rm -rf $(TO)$(PREFIX)/share/pgdisque $(TO)$(DOCDIR)
 	@echo "Left: $(SYSCONFDIR)/pgdisque, $(STATEDIR), and the user pgdisque"
 

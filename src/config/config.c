@@ -746,6 +746,18 @@ static const struct {
 #undef SECTION
 };
 
+const char *config_section_at(size_t i) {
+    size_t option = 0;
+
+    for (size_t row = 0; row < LENGTH(help_rows); row++) {
+        if (help_rows[row].option != NULL)
+            option++;
+        else if (option == i)
+            return help_rows[row].section;
+    }
+    return NULL;
+}
+
 static void help_option(FILE *out, const struct config_option *o) {
     struct buf allowed = { 0 };
 

@@ -207,6 +207,8 @@ int config_own_port(void);
 
 /* The options in the order of options.def. */
 const struct config_option *config_options(size_t *count);
+/* The title of the section that begins with option i of config_options(); NULL if none begins there. */
+const char *config_section_at(size_t i);
 const struct config_option *config_find(struct slice name);
 /* Appends the value as CONFIG GET shows it: sizes in bytes, passwords of the database as ***. */
 void config_show(const struct config_option *o, struct buf *out);

@@ -68,11 +68,11 @@ static enum migrate_status apply_or_finish(struct migrate *m) {
     return migrate_ask(m, sql_migrate_api, STEP_API);
 }
 
-static void make_digest(struct migrate *m) {
+void migrate_api_digest(char digest[MIGRATE_DIGEST_SIZE]) {
     unsigned char hash[crypto_generichash_BYTES_MIN];
 
     crypto_generichash(hash, sizeof hash, (const unsigned char *)sql_api, strlen(sql_api), NULL, 0);
-    hex_encode(hash, sizeof hash, m->digest);
+    hex_encode(hash, sizeof hash, digest);
 }
 
 /* known: digest and version of the functions in the database, or no row. */
@@ -91,7 +91,7 @@ static bool is_newest(const struct migrate *m, const PGresult *known) {
 /* Replaces the SQL functions only if their text has changed or a migration was applied. Each replacement makes all
  * sessions of applications plan their statements again. */
 static enum migrate_status make_api(struct migrate *m, const PGresult *known) {
-    make_digest(m);
+    migrate_api_digest(m->digest);
     if (m->next == m->first && is_newest(m, known))
         return migrate_ask(m, sql_migrate_foreign, STEP_CLOSE);
     return migrate_ask(m, sql_api, STEP_API_RECORD);

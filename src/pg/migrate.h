@@ -21,7 +21,7 @@ struct migrate {
     int step;        /* private */
     int next;        /* private: index of the next migration */
     int first;       /* private: index of the first migration that was missing */
-    char digest[40]; /* private: of sql/api/ */
+    char digest[40]; /* private: migrate_api_digest() */
     const char *text;
     int count;
     const char *values[3];
@@ -32,5 +32,9 @@ struct migrate {
 /* last: the result of the last statement; NULL at the first call. It must not be an error: after an error close the
  * connection, which rolls back, and begin with a new struct migrate. */
 enum migrate_status migrate_next(struct migrate *m, const PGresult *last) MUST_CHECK;
+
+/* The digest of sql/api/ that the table api has. sodium_init() must have been called. */
+#define MIGRATE_DIGEST_SIZE 40
+void migrate_api_digest(char digest[MIGRATE_DIGEST_SIZE]);
 
 #endif

@@ -160,7 +160,7 @@ static int export_line_work(struct export *x, const struct export_line_words *w)
     struct line_progress p;
     bool good;
 
-    line_progress_begin(&p);
+    line_progress_begin(&p, "jobs");
     good = export_line_run(x, w, &p);
     line_progress_clear(&p);
     if (!w->dry_run)

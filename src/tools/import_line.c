@@ -183,7 +183,7 @@ static int import_line_work(struct import *im, const struct import_line_words *w
     struct line_progress p;
     bool good;
 
-    line_progress_begin(&p);
+    line_progress_begin(&p, "tasks");
     good = import_line_run(im, w, &p);
 
     if (!w->dry_run)

@@ -18,6 +18,7 @@ static const struct {
 } advices[] = {
     { "NOAUTH", "give the password in " LINE_PASSWORD_OF_SERVER " or with --askpass" },
     { "WRONGPASS", "the user or the password is wrong, or the user is off" },
+    { "invalid password", "the user or the password is wrong, or the user is off" },
     { "NOPERM", "an administrator can permit it with ACL SETUSER" },
     { "Connection refused", "start the server, or name another address" },
     { "No such file", "start the server, or name another socket" },

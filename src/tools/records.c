@@ -1,0 +1,229 @@
+/* Rows of a tool's output as a table or as JSON. */
+#include "tools/records.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sodium.h>
+
+#include "tools/terminal_text.h"
+
+/* A text column that is not the last one is cut to this width if the table goes to a terminal. */
+#define TEXT_COLUMNS 60
+#define NARROWEST 20
+
+void records_begin(struct records *r, const struct record_column *columns, size_t width) {
+    *r = (struct records){ .columns = columns, .width = width };
+}
+
+static void add_cell(struct records *r, struct record_cell cell) {
+    /* Grows by doubling: the counts are powers of two. */
+    if ((r->count & (r->count - 1)) == 0)
+        r->cells = xrealloc(r->cells, (r->count == 0 ? 1 : 2 * r->count) * sizeof *r->cells);
+    r->cells[r->count++] = cell;
+}
+
+void records_add_text(struct records *r, struct slice text) {
+    add_cell(r, (struct record_cell){ slice_dup(text), text.len, NAN });
+}
+
+void records_add_number(struct records *r, double number) {
+    add_cell(r, (struct record_cell){ NULL, 0, number });
+}
+
+void records_add_none(struct records *r) {
+    add_cell(r, (struct record_cell){ NULL, 0, NAN });
+}
+
+void records_free(struct records *r) {
+    for (size_t i = 0; i < r->count; i++)
+        free(r->cells[i].text);
+    free(r->cells);
+    *r = (struct records){ 0 };
+}
+
+/* ---- table ---- */
+
+/* The two largest units of a duration. */
+static void append_duration(struct buf *out, double seconds) {
+    static const struct {
+        const char *name;
+        long long seconds;
+    } units[] = { { "d", 86400 }, { "h", 3600 }, { "m", 60 }, { "s", 1 } };
+    long long left = llround(seconds);
+    size_t i = 0;
+
+    if (left < 0) {
+        buf_append_str(out, "-");
+        left = -left;
+    }
+    while (i + 1 < LENGTH(units) && left < units[i].seconds)
+        i++;
+    buf_printf(out, "%lld%s", left / units[i].seconds, units[i].name);
+    left %= units[i].seconds;
+    if (i + 1 < LENGTH(units) && left / units[i + 1].seconds > 0)
+        buf_printf(out, " %lld%s", left / units[i + 1].seconds, units[i + 1].name);
+}
+
+static size_t append_cell(struct buf *out, const struct record_cell *cell, enum record_type type,
+                          size_t most) {
+    size_t begin = buf_len(out);
+
+    if (cell->text != NULL)
+        return terminal_append(out, (struct slice){ cell->text, cell->len }, most);
+    if (isnan(cell->number))
+        buf_append_str(out, "-");
+    else if (type == RECORD_SECONDS)
+        append_duration(out, cell->number);
+    else
+        buf_printf(out, type == RECORD_RATE ? "%.1f" : "%.0f", cell->number);
+    return buf_len(out) - begin;
+}
+
+static size_t width_of_cell(const struct record_cell *cell, enum record_type type, size_t most) {
+    struct buf text = { 0 };
+    size_t width = append_cell(&text, cell, type, most);
+
+    buf_free(&text);
+    return width;
+}
+
+/* Fills widths. The last column gets the room that the others leave. */
+static void measure_columns(const struct records *r, size_t rows, size_t columns, size_t *widths) {
+    size_t used = 0;
+
+    for (size_t c = 0; c < r->width; c++) {
+        size_t most = columns == 0 ? 0 : TEXT_COLUMNS;
+
+        widths[c] = strlen(r->columns[c].title);
+        for (size_t row = 0; row < rows; row++) {
+            size_t width = width_of_cell(&r->cells[row * r->width + c], r->columns[c].type, most);
+
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+        used += c + 1 < r->width ? widths[c] + 2 : 0;
+    }
+    if (columns > 0 && r->columns[r->width - 1].type == RECORD_TEXT)
+        widths[r->width - 1] = columns > used + NARROWEST ? columns - used : NARROWEST;
+}
+
+static void append_padded(struct buf *out, const struct buf *cell, size_t width, size_t room, bool right,
+                          bool last) {
+    int pad = room > width ? (int)(room - width) : 0;
+
+    if (right)
+        buf_printf(out, "%*s", pad, "");
+    buf_append(out, buf_ptr(cell), buf_len(cell));
+    if (!right && !last)
+        buf_printf(out, "%*s", pad, "");
+    buf_append_str(out, last ? "\n" : "  ");
+}
+
+/* Appends the line of a row; of the titles if there are no cells. */
+static void append_cells(const struct records *r, const struct record_cell *cells, size_t columns,
+                         const size_t *widths, struct buf *out) {
+    for (size_t c = 0; c < r->width; c++) {
+        enum record_type type = r->columns[c].type;
+        struct buf text = { 0 };
+        size_t width;
+
+        if (cells == NULL)
+            width = terminal_append(&text, slice_str(r->columns[c].title), 0);
+        else
+            width = append_cell(&text, &cells[c], type, columns == 0 ? 0 : widths[c]);
+        append_padded(out, &text, width, widths[c], type != RECORD_TEXT, c + 1 == r->width);
+        buf_free(&text);
+    }
+}
+
+void records_table(const struct records *r, size_t columns, size_t most, struct buf *out) {
+    size_t rows = r->count / r->width, *widths = xcalloc(r->width, sizeof *widths);
+
+    rows = rows < most ? rows : most;
+    measure_columns(r, rows, columns, widths);
+    append_cells(r, NULL, columns, widths, out);
+    for (size_t row = 0; row < rows; row++)
+        append_cells(r, &r->cells[row * r->width], columns, widths, out);
+    free(widths);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_of_text(struct slice text) {
+    size_t size;
+    char *base64;
+    json_t *value;
+
+    if (utf8_is_valid(text))
+        return json_stringn(text.ptr, text.len);
+    size = sodium_base64_encoded_len(text.len, sodium_base64_VARIANT_ORIGINAL);
+    base64 = xmalloc(size);
+    sodium_bin2base64(base64, size, (const unsigned char *)text.ptr, text.len,
+                      sodium_base64_VARIANT_ORIGINAL);
+    value = json_pack("{s:s}", "base64", base64);
+    free(base64);
+    return value;
+}
+
+static json_t *json_of_cell(const struct record_cell *cell, enum record_type type) {
+    if (cell->text != NULL)
+        return json_of_text((struct slice){ cell->text, cell->len });
+    if (isnan(cell->number))
+        return json_null();
+    return type == RECORD_NUMBER ? json_integer(llround(cell->number)) : json_real(cell->number);
+}
+
+static void append_dump(json_t *value, struct buf *out) {
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+
+    terminal_append_json(out, slice_str(text));
+    free(text);
+    json_decref(value);
+}
+
+void records_json_text(struct slice text, struct buf *out) {
+    append_dump(json_of_text(text), out);
+}
+
+void records_json(const struct records *r, struct buf *out) {
+    buf_append_str(out, "[");
+    for (size_t at = 0; at < r->count; at += r->width) {
+        json_t *row = json_object();
+
+        for (size_t c = 0; c < r->width; c++)
+            json_object_set_new(row, r->columns[c].name, json_of_cell(&r->cells[at + c], r->columns[c].type));
+        buf_append_str(out, at == 0 ? "\n" : ",\n");
+        append_dump(row, out);
+    }
+    buf_append_str(out, r->count == 0 ? "]\n" : "\n]\n");
+}
+
+/* ---- output ---- */
+
+bool line_form_is_json(const struct line_form *form) {
+    return form->json || (!form->table && !isatty(STDOUT_FILENO));
+}
+
+bool records_write(const struct buf *out) {
+    bool good = buf_len(out) == 0 || fwrite(buf_ptr(out), 1, buf_len(out), stdout) == buf_len(out);
+
+    return fflush(stdout) == 0 && good;
+}
+
+bool records_print(const struct records *r, const struct line_form *form) {
+    struct buf out = { 0 };
+    size_t columns = 0, lines;
+    bool good;
+
+    if (isatty(STDOUT_FILENO))
+        terminal_size(STDOUT_FILENO, &columns, &lines);
+    if (line_form_is_json(form))
+        records_json(r, &out);
+    else
+        records_table(r, columns, SIZE_MAX, &out);
+    good = records_write(&out);
+    buf_free(&out);
+    return good;
+}

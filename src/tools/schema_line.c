@@ -1,0 +1,79 @@
+/* The tool schema: prints the SQL that makes the schema. */
+#include <stdio.h>
+
+#include <sodium.h>
+
+#include "pg/migrate.h"
+#include "sql_gen.h"
+#include "tools/tool.h"
+#include "version.h"
+
+struct schema_line_words {
+    int64_t after;
+    struct line_list names;
+};
+
+static const struct line_option schema_options[] = {
+    { "--after", LINE_NUMBER, "version", offsetof(struct schema_line_words, after), 0, 1000000,
+      "print only the migrations after this version, which the schema has (0)" },
+};
+
+static void print_migration(const struct sql_migration *m) {
+    printf("\n-- Migration %s%s\n\n%s;\n", m->name, m->breaking ? ": older servers cannot run on it" : "",
+           m->text);
+    printf("insert into pgdisque.migration (version, name, breaking) values (%d, '%s', %s);\n", m->version,
+           m->name, m->breaking ? "true" : "false");
+}
+
+static void print_schema(int64_t after) {
+    char digest[MIGRATE_DIGEST_SIZE];
+
+    migrate_api_digest(digest);
+    printf(
+        "-- The schema of pgdisque %s. The server runs these statements at its start if they are missing. "
+        "They\n"
+        "-- can be run by hand before: psql -v ON_ERROR_STOP=1 -f <this file>, as the role of the server.\n\n"
+        "%s\n%s\n",
+        PGDISQUE_VERSION, sql_migrate_open, sql_migrate_versions);
+    for (int i = 0; i < sql_migration_count; i++) {
+        if (sql_migrations[i].version > after)
+            print_migration(&sql_migrations[i]);
+    }
+    printf("\n-- Functions and views for applications\n\n%s;\n", sql_api);
+    printf(
+        "insert into pgdisque.api (digest, version, schema) values ('%s', %d, to_regnamespace('pgdisque'))\n"
+        "on conflict (only_row) do update\n"
+        "set digest = excluded.digest, version = excluded.version, schema = excluded.schema;\n\ncommit;\n",
+        digest, sql_api_version);
+}
+
+static int schema_line(const struct tool *tool, int argc, char **argv) {
+    struct schema_line_words w = { 0 };
+    bool good = line_options_read(tool, argc, argv, &w, &w.names);
+
+    if (good && w.names.count > 0)
+        good = line_refuse(tool->name, "there are too many arguments", w.names.items[0]);
+    if (good && sodium_init() < 0)
+        good = line_refuse(tool->name, "no random numbers", "");
+    if (good) {
+        print_schema(w.after);
+        good = fflush(stdout) == 0 || line_refuse(tool->name, "cannot write the output", "");
+    }
+    line_list_free(&w.names);
+    return good ? 0 : tool->error;
+}
+
+const struct tool tool_schema = {
+    .name = "schema",
+    .arguments = "[--after version]",
+    .summary = "Prints the SQL that makes the schema.",
+    .text =
+        "An administrator of the database can review it, and can run it with psql before the server starts. "
+        "The server then finds nothing to change.",
+    .example = "pgdisque schema",
+    TOOL_OPTIONS(schema_options),
+    .error = 1,
+    TOOL_STATUSES({ 0, "the SQL is printed" },
+                  { 1, "an argument is wrong, or the output cannot be written" }),
+    .run = schema_line,
+};
