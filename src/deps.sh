@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists the missing dependencies of a build, run, test or check, and installs them.
 #
-#   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench
+#   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench site
 #
 # Each dependency is tested by its function, not by its package. Only the installation needs Debian's packages. The
 # script does nothing if no dependency is missing.
@@ -117,11 +117,28 @@ group_test() {
     need "a Redis server" redis-server has_redis
 }
 
-# tests/clients skips the libraries for Node.js if Node.js or npm is missing.
+# tests/clients and tests/docs skip the libraries for Node.js if Node.js or npm is missing, and the languages below.
 group_clients() {
     group_test
     need Node.js nodejs command -v node
     need npm npm command -v npm
+    need Go golang-go command -v go
+    need "redigo for Go" golang-github-gomodule-redigo-dev has_go_source github.com/gomodule/redigo
+    need "Java with a compiler" default-jdk-headless command -v javac
+}
+
+has_go_source() {
+    [ -d "/usr/share/gocode/src/$1" ]
+}
+
+has_mkdocs_theme() {
+    /usr/bin/python3 -c 'import sys, mkdocs.utils; sys.exit(sys.argv[1] not in mkdocs.utils.get_theme_names())' "$1"
+}
+
+# make site
+group_site() {
+    need MkDocs mkdocs command -v mkdocs
+    need "its theme Material" mkdocs-material has_mkdocs_theme material
 }
 
 has_pgbouncer() {
