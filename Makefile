@@ -86,7 +86,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test test-systems coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map schema install uninstall clean deps help FORCE have-deps
+.PHONY: all programs run test test-systems coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -227,6 +227,10 @@ format: ## format all C files by .clang-format
 
 schema: ## write sql/schema.sql again, after a change of the migrations
 	@tests/check/schema --update
+
+site: ## make a site with search of the documents in build/site
+	@src/deps.sh site
+	@doc/site/build
 
 map: ## list the source files by folder, each with its job
 	@tests/check/folders --map
