@@ -115,7 +115,7 @@ static enum rule_error apply_password(struct grants *g, struct slice rule) {
     char mark = rule.ptr[0];
 
     if (mark == '>' || mark == '<')
-        crypto_hash_sha256(hash, (const unsigned char *)text.ptr, text.len);
+        password_hash(text, hash);
     else if (!hash_read(text, hash))
         return RULE_BAD_HASH;
     return mark == '>' || mark == '#' ? password_add(g, hash) : password_drop(g, hash);
@@ -127,7 +127,7 @@ static void set_password(struct grants *g, struct slice password) {
 
     clear_passwords(g);
     g->nopass = password.len == 0;
-    crypto_hash_sha256(hash, (const unsigned char *)password.ptr, password.len);
+    password_hash(password, hash);
     if (password.len > 0) {
         g->passwords = xmemdup(hash, sizeof hash);
         g->password_count = 1;
@@ -449,14 +449,20 @@ bool user_remove(struct slice name) {
 
 /* ---- checks ---- */
 
+void password_hash(struct slice password, unsigned char hash[PASSWORD_HASH_BYTES]) {
+    crypto_hash_sha256(hash, (const unsigned char *)password.ptr, password.len);
+}
+
+bool user_accepts(const struct user *u, const unsigned char hash[PASSWORD_HASH_BYTES]) {
+    return (password_find(&u->grants, hash) >= 0 || u->grants.nopass) && u->grants.on;
+}
+
 struct user *user_login(struct slice name, struct slice password) {
     struct user *u = user_find(name);
     unsigned char hash[PASSWORD_HASH_BYTES];
-    bool right;
 
-    crypto_hash_sha256(hash, (const unsigned char *)password.ptr, password.len);
-    right = u != NULL && (password_find(&u->grants, hash) >= 0 || u->grants.nopass) && u->grants.on;
-    return right ? u : NULL;
+    password_hash(password, hash);
+    return u != NULL && user_accepts(u, hash) ? u : NULL;
 }
 
 static size_t selector_count(const struct user *u) {

@@ -77,6 +77,9 @@ static inline bool users_need_no_login(void) {
 /* The user if name and password are right and the user is on, else NULL. The time does not depend on the position of
  * a wrong byte, nor on the existence of the user. */
 struct user *user_login(struct slice name, struct slice password);
+void password_hash(struct slice password, unsigned char hash[PASSWORD_HASH_BYTES]);
+/* True if the user may log in by the password that has this hash. */
+bool user_accepts(const struct user *u, const unsigned char hash[PASSWORD_HASH_BYTES]);
 /* True if one selector allows the call. If not, sets why to the most relevant reason, and place to the argument. */
 bool user_may_call(const struct user *u, const struct acl_call *call, enum acl_denial *why, int *place);
 /* True if one selector that allows the command allows access to the queue. access is of enum acl_access. */

@@ -1,11 +1,17 @@
-/* The paths below /api/: commands. */
+/* The paths below /api/: commands, and the sessions of the page. */
 #include "http/api.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <event2/buffer.h>
+#include <sodium.h>
 
+#include "base/node.h"
 #include "http/http_reply.h"
 #include "http/http_run.h"
+#include "http/page_session.h"
 #include "http/reply_json.h"
+#include "version.h"
 
 static struct slice body_of(const struct http_conn *c) {
     struct evbuffer *body = evhttp_request_get_input_buffer(c->req);
@@ -61,4 +67,117 @@ void api_command(struct http_conn *c) {
     else
         http_reply_problem(c, 400, "ERR this command needs a connection of RESP");
     command_list_free(&list);
+}
+
+/* ---- sessions ---- */
+
+/* Without a path the cookie belongs to the folder of the request, also behind a proxy that adds a path. */
+static void set_cookie(struct http_conn *c, const char *token, const char *age) {
+    const char *scheme = http_header(c, "X-Forwarded-Proto");
+    char name[32], cookie[256];
+
+    http_cookie_name(c, name, sizeof name);
+    snprintf(cookie, sizeof cookie, "%s=%s; HttpOnly; SameSite=Strict%s%s", name, token,
+             scheme != NULL && evutil_ascii_strcasecmp(scheme, "https") == 0 ? "; Secure" : "", age);
+    http_set_header(c, "Set-Cookie", cookie);
+}
+
+static json_t *name_to_json(const struct user *u) {
+    struct slice name = user_name(u);
+
+    return json_stringn(name.ptr, name.len);
+}
+
+static void end_session(struct http_conn *c) {
+    struct page_session *s = http_run_session(c);
+
+    if (s != NULL)
+        page_session_end(s);
+}
+
+/* The user is NULL if it was removed during the login. */
+static void answer_login(struct http_conn *c, struct user *u) {
+    char token[PAGE_TOKEN_SIZE];
+
+    if (u == NULL || !user_accepts(u, c->password)) {
+        http_reply_problem(c, 401, "the user was changed during the login");
+        return;
+    }
+    end_session(c);
+    page_session_begin(u, c->password, token);
+    set_cookie(c, token, "");
+    http_reply_json(c, 200, json_pack("{s:o}", "user", name_to_json(u)));
+    sodium_memzero(token, sizeof token);
+}
+
+static void on_login_end(void *arg, enum gateway_result result, struct slice replies) {
+    struct http_conn *c = arg;
+    struct gateway *run = c->run;
+
+    c->run = NULL;
+    if (result == GATEWAY_REPLIED)
+        answer_login(c, gateway_user(run));
+    else
+        http_run_reply_failure(c, result, replies);
+    sodium_memzero(c->password, sizeof c->password);
+    gateway_close(run);
+}
+
+/* The login is that of a client, so wrong passwords are delayed and logged in the same way. */
+static void login(struct http_conn *c, const json_t *user, const json_t *password) {
+    struct gateway_call call = {
+        .user = { json_string_value(user), json_string_length(user) },
+        .password = { json_string_value(password), json_string_length(password) },
+        .done = on_login_end,
+    };
+
+    password_hash(call.password, c->password);
+    (void)http_run_start(c, &call);
+}
+
+void api_login(struct http_conn *c) {
+    struct slice text = body_of(c);
+    json_t *body = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+    const json_t *user = json_object_get(body, "user");
+    const json_t *password = json_object_get(body, "password");
+
+    if (json_string_length(user) > 0 && json_is_string(password))
+        login(c, user, password);
+    else
+        http_reply_problem(c, 400, "expected {\"user\": \"...\", \"password\": \"...\"}");
+    json_decref(body);
+}
+
+void api_logout(struct http_conn *c) {
+    end_session(c);
+    set_cookie(c, "", "; Max-Age=0");
+    http_reply_json(c, 200, json_object());
+}
+
+static void answer_session(struct http_conn *c, const struct user *u) {
+    if (u == NULL)
+        http_reply_json(c, 200, json_pack("{s:n,s:b,s:n,s:n}", "user", "login", 1, "version", "node"));
+    else
+        http_reply_json(c, 200,
+                        json_pack("{s:o,s:b,s:s,s:s}", "user", name_to_json(u), "login", 0, "version",
+                                  PGDISQUE_VERSION, "node", node_self()->id));
+}
+
+static void on_session_end(void *arg, enum gateway_result result, struct slice replies) {
+    struct http_conn *c = arg;
+    struct gateway *run = c->run;
+    struct slice error = SLICE("");
+
+    c->run = NULL;
+    if (result == GATEWAY_REPLIED)
+        answer_session(c, gateway_user(run));
+    else if (result == GATEWAY_REFUSED && reply_is_error(replies, &error) && http_error_status(error) == 401)
+        answer_session(c, NULL);
+    else
+        http_run_reply_failure(c, result, replies);
+    gateway_close(run);
+}
+
+void api_session(struct http_conn *c) {
+    (void)http_run_open(c, on_session_end);
 }

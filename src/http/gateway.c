@@ -11,13 +11,15 @@
 #include "http/reply_json.h"
 #include "http/reply_scan.h"
 #include "net/client.h"
+#include "net/connection.h"
 
 struct gateway {
     struct bufferevent *stream;
     struct buf replies; /* bytes that are not passed on */
     struct reply_scan scan;
-    size_t awaited; /* replies that are still to come, that to HELLO included */
-    bool entered;   /* the reply to HELLO was read */
+    uint64_t client_id; /* 0: there were too many clients */
+    size_t awaited;     /* replies that are still to come, that to HELLO included */
+    bool entered;       /* the reply to HELLO was read */
     void (*done)(void *arg, enum gateway_result result, struct slice replies);
     void *arg;
 };
@@ -110,6 +112,7 @@ void gateway_send(struct gateway *g, const struct slice *words, size_t count) {
 struct gateway *gateway_open(struct event_base *base, const struct gateway_call *call) {
     const struct slice hello[] = { SLICE("HELLO"), SLICE("3"), SLICE("AUTH"), call->user, call->password };
     struct gateway *g;
+    struct client *c;
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
@@ -121,6 +124,15 @@ struct gateway *gateway_open(struct event_base *base, const struct gateway_call 
     bufferevent_setcb(g->stream, gateway_on_bytes, NULL, gateway_on_event, g);
     gateway_send(g, hello, call->user.len == 0 ? 2 : LENGTH(hello));
     bufferevent_enable(g->stream, EV_READ | EV_WRITE);
-    client_accept_for(ends[1], call->peer, call->own);
+    c = client_accept_for(ends[1], call->peer, call->own);
+    g->client_id = c == NULL ? 0 : c->id;
+    if (c != NULL && call->as != NULL)
+        connection_log_in(c, call->as);
     return g;
+}
+
+struct user *gateway_user(const struct gateway *g) {
+    const struct client *c = client_by_id(g->client_id);
+
+    return c == NULL ? NULL : c->user;
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <event2/event.h>
+#include "acl/user.h"
 #include "base/util.h"
 
 /*
@@ -25,6 +26,7 @@ enum gateway_result {
 struct gateway_call {
     struct slice user; /* empty: no login; the client has given no password */
     struct slice password;
+    struct user *as;  /* a user who is logged in already; NULL: none */
     const char *peer; /* the addresses of the client: those of its HTTP connection, as in struct client */
     const char *own;
     /* Called when all commands that were sent have their replies, or when the gateway has failed. It may close the
@@ -35,6 +37,8 @@ struct gateway_call {
 
 /* Connects the client and logs it in. NULL: the process has no file descriptor left. */
 struct gateway *gateway_open(struct event_base *base, const struct gateway_call *call) MUST_CHECK;
+/* The user of the client; NULL if the client was disconnected. */
+struct user *gateway_user(const struct gateway *g);
 /* Sends a command. The words are copied. */
 void gateway_send(struct gateway *g, const struct slice *words, size_t count);
 /* Disconnects the client. A command that has begun is not undone. */

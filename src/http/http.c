@@ -68,10 +68,10 @@ static void serve_ready(struct http_conn *c) {
 /* ---- requests ---- */
 
 static const struct http_route routes[] = {
-    { "/metrics", EVHTTP_REQ_GET, serve_metrics },
-    { "/health", EVHTTP_REQ_GET, serve_health },
-    { "/ready", EVHTTP_REQ_GET, serve_ready },
-    { "/api/command", EVHTTP_REQ_POST, api_command },
+    { "/metrics", EVHTTP_REQ_GET, serve_metrics },   { "/health", EVHTTP_REQ_GET, serve_health },
+    { "/ready", EVHTTP_REQ_GET, serve_ready },       { "/api/command", EVHTTP_REQ_POST, api_command },
+    { "/api/login", EVHTTP_REQ_POST, api_login },    { "/api/logout", EVHTTP_REQ_POST, api_logout },
+    { "/api/session", EVHTTP_REQ_GET, api_session },
 };
 
 static bool is_api(const struct http_route *route) {
@@ -116,6 +116,13 @@ static bool host_is_known(const char *host) {
            names_host(config.http_hosts, slice_str(host));
 }
 
+/* Connections of this machine are not counted, because a proxy may make many. */
+static bool peer_has_too_many(const struct http_conn *c) {
+    int limit = config.maxclients_per_address;
+
+    return limit > 0 && !socket_is_local(http_conn_fd(c)) && http_conns_of_peer(c) > (size_t)limit;
+}
+
 static bool may_ask_or_reply(struct http_conn *c) {
     const char *host = evhttp_request_get_host(c->req);
 
@@ -123,11 +130,33 @@ static bool may_ask_or_reply(struct http_conn *c) {
         http_reply_problem(c, 503, "the server stops");
     else if (socket_is_denied(http_conn_fd(c), false))
         http_reply_problem(c, 403, SOCKET_DENIED);
+    else if (peer_has_too_many(c))
+        http_reply_problem(c, 503, "too many HTTP connections of one address");
     else if (host == NULL || !host_is_known(host))
         http_reply_problem(c, 403, "the name in the header Host is unknown; add it to the option http-hosts");
     else
         return true;
     return false;
+}
+
+/* True if the origin "scheme://host" is that of the page, whose requests have the same host. */
+static bool is_own_origin(const char *origin, const char *host) {
+    const char *rest = strstr(origin, "://");
+
+    return rest != NULL && host != NULL && evutil_ascii_strcasecmp(rest + 3, host) == 0;
+}
+
+/* A page of another site could let the browser add a cookie or a password that it has stored. Browsers tell the site of
+ * the page in one of two headers, which the page cannot change. Programs have neither, and no cookie. */
+static bool is_same_origin(const struct http_conn *c) {
+    const char *site = http_header(c, "Sec-Fetch-Site");
+    const char *origin = http_header(c, "Origin");
+
+    if (site != NULL)
+        return strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
+    if (origin != NULL)
+        return is_own_origin(origin, http_header(c, "Host"));
+    return http_header(c, "Cookie") == NULL || evhttp_request_get_command(c->req) != EVHTTP_REQ_POST;
 }
 
 static bool method_fits(const struct http_conn *c, const struct http_route *route) {
@@ -146,6 +175,8 @@ static void serve_route(struct http_conn *c, const struct http_route *route) {
         reply_wrong_method(c, route);
     else if (route->method == EVHTTP_REQ_POST && !is_json_request(c))
         http_reply_problem(c, 415, "the header Content-Type must be application/json");
+    else if (is_api(route) && !is_same_origin(c))
+        http_reply_problem(c, 403, "the request comes from the page of another site");
     else if (!is_api(route) || http_run_has_room_or_reply(c))
         route->serve(c);
 }
@@ -182,7 +213,7 @@ static void on_http_request(struct evhttp_request *req, void *arg) {
     else if (file != NULL)
         serve_file(c, file);
     else
-        http_reply_problem(c, 404, "the paths are /metrics, /health, /ready and /api/command");
+        http_reply_problem(c, 404, "the paths are /, /metrics, /health, /ready, and those below /api/");
 }
 
 /* ---- start and stop ---- */

@@ -189,6 +189,7 @@ struct http_conn *http_conn_begin(struct evhttp_request *req) {
     if (c == NULL)
         c = http_conn_add(evcon);
     c->req = req;
+    c->has_session = false;
     note_idle_since(c, 0);
     return c;
 }

@@ -7,6 +7,7 @@
 #include <event2/http.h>
 #include "base/list.h"
 #include "base/util.h"
+#include "http/page_session.h"
 
 /*
  * The connections of HTTP: their bound, their deadlines, and their end.
@@ -33,6 +34,9 @@ struct http_conn {
     bool is_single;              /* the request is one command, and the reply is that to the command */
     /* Replies to the request, from the replies to its commands. */
     void (*answer)(struct http_conn *c, struct slice replies);
+    bool has_session; /* the request has the cookie of this session of the page */
+    unsigned char session[PAGE_KEY_BYTES];
+    unsigned char password[PASSWORD_HASH_BYTES]; /* the hash of the password of a login */
     char peer[64]; /* the addresses of the peer and of this server, as in struct client */
     char own[64];
 };

@@ -1,6 +1,7 @@
 /* Runs the commands of an HTTP request, as the user of its login. */
 #include "http/http_run.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sodium.h>
 
@@ -30,7 +31,7 @@ static bool has_code(struct slice error, const char *code) {
     return error.len >= strlen(code) && memcmp(error.ptr, code, strlen(code)) == 0;
 }
 
-static int status_of_error(struct slice error) {
+int http_error_status(struct slice error) {
     for (size_t i = 0; i < LENGTH(error_statuses); i++) {
         if (has_code(error, error_statuses[i].code))
             return error_statuses[i].status;
@@ -60,7 +61,7 @@ void http_run_reply_failure(struct http_conn *c, enum gateway_result result, str
                            "the connection ended before the reply; the command may have been executed");
     else
         /* The client did not run, for example because there are too many clients. */
-        reply_error_of_command(c, has_code(error, "ERR ") ? 503 : status_of_error(error), replies);
+        reply_error_of_command(c, has_code(error, "ERR ") ? 503 : http_error_status(error), replies);
 }
 
 /* ---- logins ---- */
@@ -88,19 +89,68 @@ static bool http_read_login(struct http_conn *c, char *text, size_t size, struct
     return call->user.len > 0;
 }
 
-struct gateway *http_run_open(struct http_conn *c,
-                              void (*done)(void *arg, enum gateway_result result, struct slice replies)) {
-    struct gateway_call call = { .done = done, .arg = c, .peer = c->peer, .own = c->own };
-    char login[LOGIN_MAX];
+void http_cookie_name(const struct http_conn *c, char *name, size_t size) {
+    snprintf(name, size, "pgdisque_%s", strrchr(c->own, ':') + 1);
+}
 
-    if (!http_read_login(c, login, sizeof login, &call))
-        http_reply_problem(c, 400, "the header Authorization must be Basic, with user and password");
-    else if ((c->run = gateway_open(runs_base, &call)) == NULL)
+/* The value of a cookie "name=value"; empty for a cookie of another name. */
+static struct slice cookie_value(struct slice cookie, const char *name) {
+    size_t len = strlen(name);
+
+    if (cookie.len <= len || memcmp(cookie.ptr, name, len) != 0 || cookie.ptr[len] != '=')
+        return SLICE("");
+    return (struct slice){ cookie.ptr + len + 1, cookie.len - len - 1 };
+}
+
+struct page_session *http_run_session(struct http_conn *c) {
+    const char *header = http_header(c, "Cookie");
+    struct slice rest = slice_str(header == NULL ? "" : header), cookie;
+    struct page_session *session = NULL;
+    char name[32];
+
+    http_cookie_name(c, name, sizeof name);
+    while (session == NULL && slice_next_word(&rest, "; ", &cookie)) {
+        if (page_session_key(cookie_value(cookie, name), c->session))
+            session = page_session_use(c->session);
+    }
+    c->has_session = session != NULL;
+    return session;
+}
+
+/* A call without a login has the session of the request. */
+static void add_session(struct http_conn *c, struct gateway_call *call) {
+    const struct page_session *session = call->user.len > 0 ? NULL : http_run_session(c);
+
+    if (session != NULL)
+        call->as = page_session_user(session);
+}
+
+struct gateway *http_run_start(struct http_conn *c, struct gateway_call *call) {
+    call->arg = c;
+    call->peer = c->peer;
+    call->own = c->own;
+    c->run = gateway_open(runs_base, call);
+    if (c->run == NULL)
         http_reply_problem(c, 503, "the server has too few file descriptors");
     else
         event_add(c->readable, NULL);
-    sodium_memzero(login, sizeof login);
     return c->run;
+}
+
+struct gateway *http_run_open(struct http_conn *c,
+                              void (*done)(void *arg, enum gateway_result result, struct slice replies)) {
+    struct gateway_call call = { .done = done };
+    struct gateway *run = NULL;
+    char login[LOGIN_MAX];
+
+    if (http_read_login(c, login, sizeof login, &call)) {
+        add_session(c, &call);
+        run = http_run_start(c, &call);
+    } else {
+        http_reply_problem(c, 400, "the header Authorization must be Basic, with user and password");
+    }
+    sodium_memzero(login, sizeof login);
+    return run;
 }
 
 /* ---- runs ---- */
@@ -114,7 +164,7 @@ static void on_run_end(void *arg, enum gateway_result result, struct slice repli
     if (result != GATEWAY_REPLIED)
         http_run_reply_failure(c, result, replies);
     else if (c->is_single && reply_is_error(replies, &error))
-        reply_error_of_command(c, status_of_error(error), replies);
+        reply_error_of_command(c, http_error_status(error), replies);
     else
         c->answer(c, replies);
     gateway_close(run);

@@ -17,9 +17,13 @@
 #define HTTP_RUNS_MAX 192
 
 void http_runs_init(struct event_base *base);
-/* Opens the client of a request. NULL: the request has its reply. */
+/* Opens the client of a request with the login of the call. NULL: the request has its reply. */
+struct gateway *http_run_start(struct http_conn *c, struct gateway_call *call);
+/* The same with the login of the request. */
 struct gateway *http_run_open(struct http_conn *c,
                               void (*done)(void *arg, enum gateway_result result, struct slice replies));
+/* The status for an error of a command. */
+int http_error_status(struct slice error);
 /* Replies the result of a run, which is not GATEWAY_REPLIED. */
 void http_run_reply_failure(struct http_conn *c, enum gateway_result result, struct slice replies);
 /* Runs a command of one word. answer replies to the request; if the command has failed, it is not called. */
@@ -28,6 +32,10 @@ void http_run_word(struct http_conn *c, struct slice command,
 /* Runs the commands of the list. answer gets the replies, errors of several commands included. */
 void http_run_list(struct http_conn *c, const struct command_list *list,
                    void (*answer)(struct http_conn *c, struct slice replies));
+/* The name of the cookie of this server's sessions, which no server at another port of the machine uses. */
+void http_cookie_name(const struct http_conn *c, char *name, size_t size);
+/* The session of the request's cookie, or NULL. */
+struct page_session *http_run_session(struct http_conn *c);
 /* Ends the run of a connection that is closed. */
 void http_run_cancel(struct http_conn *c);
 /* Replies 503 and returns false if too many connections run commands. */

@@ -1,5 +1,6 @@
 /* HTTP: probes, figures, commands as JSON, logins, and requests of other sites. */
 #include "fixture.h"
+#include "http_requests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +9,6 @@
 #define CONNECTIONS_MAX 256
 
 static struct server s;
-static int port;
-static char http_reply[512 * 1024];
 
 static int start_server(void **state) {
     static char number[16];
@@ -18,8 +17,8 @@ static int start_server(void **state) {
     };
 
     (void)state;
-    port = server_free_port();
-    snprintf(number, sizeof number, "%d", port);
+    http_port = server_free_port();
+    snprintf(number, sizeof number, "%d", http_port);
     server_start(&s, postgres_conninfo(&pg, NULL), options);
     return 0;
 }
@@ -30,52 +29,12 @@ static int stop_server(void **state) {
     return 0;
 }
 
-/* Reads until the server closes the connection. */
-static const char *read_all(struct wire *w) {
-    size_t len;
-
-    if (!wire_wait_eof(w, patience(30000)) && !w->eof)
-        fail_msg("the connection stays open after %zu bytes", wire_pending(w));
-    len = w->end - w->start;
-    assert_true(len < sizeof http_reply);
-    memcpy(http_reply, w->data + w->start, len);
-    http_reply[len] = '\0';
-    wire_close(w);
-    return http_reply;
-}
-
-/* Sends a request on a new connection. headers: lines that end in CRLF, without Host. */
-static const char *request_from(const char *host, const char *line, const char *headers, const char *body) {
-    struct wire w;
-
-    wire_open(&w, "127.0.0.1", port);
-    wire_send_text(&w,
-                   text_of("%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n%s",
-                           line, host, headers, strlen(body), body));
-    return read_all(&w);
-}
-
-static const char *get(const char *path) {
-    return request_from("127.0.0.1", text_of("GET %s", path), "", "");
-}
-
-static const char *run(const char *command) {
-    return request_from("localhost", "POST /api/command", "Content-Type: application/json\r\n", command);
-}
-
-static void expect_http(const char *reply, int status, const char *part) {
-    const char *first = text_of("HTTP/1.1 %d ", status);
-
-    if (strncmp(reply, first, strlen(first)) != 0 || strstr(reply, part) == NULL)
-        fail_msg("not %d with %s: %s", status, part, reply);
-}
-
 static void test_probes(void **state) {
     (void)state;
-    EVENTUALLY(strstr(get("/ready"), "{\"ready\":true}") != NULL);
-    expect_http(get("/health"), 200, "{\"milliseconds\":");
-    expect_http(get("/ready"), 200, "Cache-Control: no-store");
-    expect_http(get("/ready"), 200, "X-Content-Type-Options: nosniff");
+    EVENTUALLY(strstr(http_get("/ready"), "{\"ready\":true}") != NULL);
+    expect_http(http_get("/health"), 200, "{\"milliseconds\":");
+    expect_http(http_get("/ready"), 200, "Cache-Control: no-store");
+    expect_http(http_get("/ready"), 200, "X-Content-Type-Options: nosniff");
 }
 
 static void test_metrics(void **state) {
@@ -86,7 +45,7 @@ static void test_metrics(void **state) {
     freeReplyObject(redisCommand(c, "ADDJOB %b x 0", "a\xff\nb", (size_t)4));
     add_job(c, "third", "x", "");
     add_job(c, "fourth", "x", "");
-    expect_http(get("/metrics"), 200,
+    expect_http(http_get("/metrics"), 200,
                 "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8");
     expect_http(http_reply, 200, "\npgdisque_queue_length{queue=\"say \\\"hi\\\\\\\"\"} 1\n");
     expect_http(http_reply, 200, "\npgdisque_queue_length{queue=\"a\\\\xff\\nb\"} 1\n");
@@ -96,7 +55,7 @@ static void test_metrics(void **state) {
     expect_http(http_reply, 200, "\n# EOF\n");
     assert_null(strstr(http_reply, "fourth"));
     expect(c, "+OK", "CONFIG SET metrics-queues 4");
-    expect_http(get("/metrics"), 200, "queue=\"fourth\"");
+    expect_http(http_get("/metrics"), 200, "queue=\"fourth\"");
     redisFree(c);
 }
 
@@ -104,19 +63,21 @@ static void test_commands(void **state) {
     redisContext *c = client_open_on(&s);
 
     (void)state;
-    expect_http(run("[\"ADDJOB\", \"mail\", \"caf\\u00e9 \\u0000\", 0]"), 200, "\r\n\r\n{\"reply\":\"D-");
-    expect_http(run("[\"ADDJOB\", \"mail\", {\"base64\": \"/wA=\"}, 0]"), 200, "\r\n\r\n{\"reply\":\"D-");
-    expect_http(run("[\"QPEEK\", \"mail\", 10]"), 200, "caf\xc3\xa9 \\u0000\"");
+    expect_http(http_run("[\"ADDJOB\", \"mail\", \"caf\\u00e9 \\u0000\", 0]"), 200,
+                "\r\n\r\n{\"reply\":\"D-");
+    expect_http(http_run("[\"ADDJOB\", \"mail\", {\"base64\": \"/wA=\"}, 0]"), 200,
+                "\r\n\r\n{\"reply\":\"D-");
+    expect_http(http_run("[\"QPEEK\", \"mail\", 10]"), 200, "caf\xc3\xa9 \\u0000\"");
     expect_http(http_reply, 200, "{\"base64\":\"/wA=\"}");
-    expect_http(run("[\"QLEN\", \"mail\"]"), 200, "\r\n\r\n{\"reply\":2}\n");
-    expect_http(run("[\"GETJOB\", \"NOHANG\", \"FROM\", \"none\"]"), 200, "\r\n\r\n{\"reply\":null}\n");
-    expect_http(run("[\"NONSENSE\"]"), 400, "{\"error\":\"ERR unknown command");
-    expect_http(run("[]"), 400, "expected an array of 1 to 1024 words");
-    expect_http(run("[1.5]"), 400, "word 0 is neither");
-    expect_http(run("[\"ECHO\", {\"base64\": \"!\"}]"), 400, "word 1 is neither");
-    expect_http(run("{\"QLEN\": 1}"), 400, "expected an array");
-    expect_http(run("nonsense"), 400, "the body is not JSON");
-    expect_http(run(""), 400, "the body is not JSON");
+    expect_http(http_run("[\"QLEN\", \"mail\"]"), 200, "\r\n\r\n{\"reply\":2}\n");
+    expect_http(http_run("[\"GETJOB\", \"NOHANG\", \"FROM\", \"none\"]"), 200, "\r\n\r\n{\"reply\":null}\n");
+    expect_http(http_run("[\"NONSENSE\"]"), 400, "{\"error\":\"ERR unknown command");
+    expect_http(http_run("[]"), 400, "expected an array of 1 to 1024 words");
+    expect_http(http_run("[1.5]"), 400, "word 0 is neither");
+    expect_http(http_run("[\"ECHO\", {\"base64\": \"!\"}]"), 400, "word 1 is neither");
+    expect_http(http_run("{\"QLEN\": 1}"), 400, "expected an array");
+    expect_http(http_run("nonsense"), 400, "the body is not JSON");
+    expect_http(http_run(""), 400, "the body is not JSON");
     expect(c, ":2", "QLEN mail");
     redisFree(c);
 }
@@ -127,17 +88,18 @@ static void test_command_lists(void **state) {
 
     (void)state;
     expect_http(
-        run("[[\"ADDJOB\", \"list\", \"x\", 0], [\"QLEN\", \"list\"], [\"NONSENSE\"], [\"LPOP\", \"list\"]]"),
+        http_run(
+            "[[\"ADDJOB\", \"list\", \"x\", 0], [\"QLEN\", \"list\"], [\"NONSENSE\"], [\"LPOP\", \"list\"]]"),
         200, "{\"replies\":[\"D-");
     expect_http(http_reply, 200, ",1,{\"error\":\"ERR unknown command");
     expect_http(http_reply, 200, ",\"x\"]}\n");
-    expect_http(run("[[\"MULTI\"], [\"PING\"], [\"EXEC\"]]"), 200,
+    expect_http(http_run("[[\"MULTI\"], [\"PING\"], [\"EXEC\"]]"), 200,
                 "{\"replies\":[\"OK\",\"QUEUED\",[\"PONG\"]]}");
-    expect_http(run("[[\"PING\"], \"PING\"]"), 400, "expected an array of 1 to");
-    expect_http(run("[[\"PING\"], []]"), 400, "expected an array of 1 to");
-    expect_http(run("[[\"PING\"], [\"SUBSCRIBE\", \"x\"]]"), 400, "needs a connection");
-    expect_http(run("[\"client\", \"reply\", \"off\"]"), 400, "needs a connection");
-    expect_http(run("[[\"ADDJOB\", \"list\", \"x\", 0], [\"QUIT\"], [\"PING\"]]"), 503,
+    expect_http(http_run("[[\"PING\"], \"PING\"]"), 400, "expected an array of 1 to");
+    expect_http(http_run("[[\"PING\"], []]"), 400, "expected an array of 1 to");
+    expect_http(http_run("[[\"PING\"], [\"SUBSCRIBE\", \"x\"]]"), 400, "needs a connection");
+    expect_http(http_run("[\"client\", \"reply\", \"off\"]"), 400, "needs a connection");
+    expect_http(http_run("[[\"ADDJOB\", \"list\", \"x\", 0], [\"QUIT\"], [\"PING\"]]"), 503,
                 "may have been executed");
     expect(c, ":1", "QLEN list");
     redisFree(c);
@@ -149,8 +111,8 @@ static void test_many_commands(void **state) {
     (void)state;
     for (int i = 1; i < 100; i++)
         strcat(body, ",[\"PING\"]");
-    expect_http(run(text_of("%s]", body)), 200, "\"PONG\",\"PONG\"]}");
-    expect_http(run(text_of("%s,[\"PING\"]]", body)), 400, "at most 100 commands");
+    expect_http(http_run(text_of("%s]", body)), 200, "\"PONG\",\"PONG\"]}");
+    expect_http(http_run(text_of("%s,[\"PING\"]]", body)), 400, "at most 100 commands");
 }
 
 /* Maps become objects, if their keys are texts. */
@@ -159,24 +121,24 @@ static void test_maps(void **state) {
 
     (void)state;
     add_job(c, "map", "x", "");
-    expect_http(run("[\"QCONFIG\", \"map\"]"), 200, "{\"reply\":{\"");
-    expect_http(run("[\"CONFIG\", \"GET\", \"port\"]"), 200,
+    expect_http(http_run("[\"QCONFIG\", \"map\"]"), 200, "{\"reply\":{\"");
+    expect_http(http_run("[\"CONFIG\", \"GET\", \"port\"]"), 200,
                 text_of("{\"reply\":{\"port\":\"%d\"}}", s.port));
     redisFree(c);
 }
 
 static void test_wrong_requests(void **state) {
     (void)state;
-    expect_http(get("/nowhere"), 404, "the paths are");
-    expect_http(get("/api/command"), 405, "this path takes POST");
+    expect_http(http_get("/nowhere"), 404, "the paths are");
+    expect_http(http_get("/api/command"), 405, "this path takes POST");
     expect_http(request_from("localhost", "POST /metrics", "", ""), 405, "this path takes GET");
     expect_http(request_from("localhost", "POST /api/command", "Content-Type: text/plain\r\n", "[\"PING\"]"),
                 415, "application/json");
     expect_http(
         request_from("localhost", "POST /api/command", "Content-Type: application/jsonx\r\n", "[\"PING\"]"),
         415, "application/json");
-    expect_http(get("/api/../metrics"), 404, "the paths are");
-    expect_http(get("/%6detrics"), 404, "the paths are");
+    expect_http(http_get("/api/../metrics"), 404, "the paths are");
+    expect_http(http_get("/%6detrics"), 404, "the paths are");
 }
 
 /* The reply to HEAD has the headers of GET, and no body. */
@@ -192,7 +154,7 @@ static void test_page(void **state) {
     char *tag;
 
     (void)state;
-    expect_http(get("/"), 200, "Content-Type: text/html; charset=utf-8\r\n");
+    expect_http(http_get("/"), 200, "Content-Type: text/html; charset=utf-8\r\n");
     expect_http(http_reply, 200, "\r\n\r\n<!DOCTYPE html>");
     expect_http(http_reply, 200, "Cache-Control: no-cache\r\n");
     expect_http(http_reply, 200, "frame-ancestors 'none'");
@@ -203,11 +165,11 @@ static void test_page(void **state) {
                 304, "");
     assert_string_equal(strstr(http_reply, "\r\n\r\n"), "\r\n\r\n");
     expect_http(request_from("localhost", "GET /index.html", "If-None-Match: \"other\"\r\n", ""), 200, tag);
-    expect_http(get("/page.css"), 200, "Content-Type: text/css");
-    expect_http(get("/chart.js"), 200, "Content-Type: text/javascript");
+    expect_http(http_get("/page.css"), 200, "Content-Type: text/css");
+    expect_http(http_get("/chart.js"), 200, "Content-Type: text/javascript");
     expect_http(request_from("localhost", "POST /page.css", "", ""), 405, "this path takes GET");
-    expect_http(get("/page/index.html"), 404, "");
-    expect_http(get("/../src/page/index.html"), 404, "");
+    expect_http(http_get("/page/index.html"), 404, "");
+    expect_http(http_get("/../src/page/index.html"), 404, "");
     expect_http(request_from("evil.example", "GET /", "", ""), 403, "http-hosts");
     free(tag);
 }
@@ -215,8 +177,8 @@ static void test_page(void **state) {
 /* The client of a request has the address of its HTTP connection. */
 static void test_address(void **state) {
     (void)state;
-    expect_http(run("[\"CLIENT\", \"INFO\"]"), 200, " addr=127.0.0.1:");
-    assert_non_null(strstr(http_reply, text_of(" laddr=127.0.0.1:%d ", port)));
+    expect_http(http_run("[\"CLIENT\", \"INFO\"]"), 200, " addr=127.0.0.1:");
+    assert_non_null(strstr(http_reply, text_of(" laddr=127.0.0.1:%d ", http_port)));
 }
 
 /* The name of another site, which resolves to the address of this machine. */
@@ -238,10 +200,10 @@ static void test_logins(void **state) {
 
     (void)state;
     expect(c, "+OK", "CONFIG SET requirepass secret");
-    expect_http(get("/metrics"), 401, "WWW-Authenticate: Basic realm=\"pgdisque\"");
-    expect_http(get("/health"), 401, "NOAUTH");
-    expect_http(run("[\"QLEN\", \"mail\"]"), 401, "NOAUTH");
-    expect_http(get("/ready"), 200, "true");
+    expect_http(http_get("/metrics"), 401, "WWW-Authenticate: Basic realm=\"pgdisque\"");
+    expect_http(http_get("/health"), 401, "NOAUTH");
+    expect_http(http_run("[\"QLEN\", \"mail\"]"), 401, "NOAUTH");
+    expect_http(http_get("/ready"), 200, "true");
     /* default:secret, default:wrong, and no colon */
     expect_http(
         request_from("localhost", "GET /metrics", "Authorization: Basic ZGVmYXVsdDpzZWNyZXQ=\r\n", ""), 200,
@@ -264,12 +226,12 @@ static void test_many_connections(void **state) {
 
     (void)state;
     for (int i = 0; i < CONNECTIONS_MAX; i++) {
-        wire_open(&w[i], "127.0.0.1", port);
+        wire_open(&w[i], "127.0.0.1", http_port);
         if (i % 2)
             wire_send_text(&w[i], "GET /ready HTTP/1.1\r\nHo");
     }
     for (int i = 0; i < 3; i++)
-        expect_http(get("/ready"), 200, "true");
+        expect_http(http_get("/ready"), 200, "true");
     expect(c, "+PONG", "PING");
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         wire_reset(&w[i]);
@@ -282,7 +244,7 @@ static void test_client_that_goes(void **state) {
     struct wire w;
 
     (void)state;
-    wire_open(&w, "127.0.0.1", port);
+    wire_open(&w, "127.0.0.1", http_port);
     wire_send_text(&w, "POST /api/command HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                        "Content-Length: 27\r\n\r\n[\"GETJOB\", \"FROM\", \"later\"] ");
     EVENTUALLY(info_number(c, "blocked_clients") == 1);
@@ -300,14 +262,14 @@ static void test_large_input(void **state) {
     (void)state;
     memset(line, 'x', 19999);
     line[19999] = '\0';
-    wire_open(&w, "127.0.0.1", port);
+    wire_open(&w, "127.0.0.1", http_port);
     wire_send_text(&w, text_of("GET / HTTP/1.1\r\nHost: localhost\r\n"));
     wire_send_text(&w, line);
-    read_all(&w);
+    http_read_all(&w);
     expect_http(request_from("localhost", "POST /api/command",
                              "Content-Type: application/json\r\nContent-Length: 2000000\r\n", ""),
                 413, "");
-    expect_http(get("/ready"), 200, "true");
+    expect_http(http_get("/ready"), 200, "true");
     free(line);
 }
 
