@@ -9,8 +9,8 @@
 -- Exhausted jobs are skipped.
 -- params: $1 queue_id, $2 rank, $3 id (the scan position, excluded), $4 limit, $5 now, $6 node, $7 queue_id,
 --         $8 rank, $9 id (redelivery keys)
--- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body,
---          last (attempt; null: no limit), is_walked (it is after the scan position),
+-- returns: rank, id, ready_at, expires_at, retry, nacks, additional_deliveries, body, delay_mark,
+--          is_walked (it is after the scan position),
 --          room (number of jobs after the scan position that could be leased),
 --          soon (another session is changing slots, or has the tokens),
 --          wait_ms (time until there are tokens; null: not waiting for tokens); if no job was leased,
@@ -141,7 +141,7 @@ taken as (
     from picked as p
     where j.ctid = p.place
     returning j.rank, j.id, j.ready_at, j.expires_at, j.retry, j.nacks, j.additional_deliveries, j.body,
-        j.deliveries >= j.attempts as last, j.slot, p.is_own, p.is_walked
+        {{delay_mark(j)}} as delay_mark, j.slot, p.is_own, p.is_walked
 ),
 filled as (
     update pgdisque.slot as s
@@ -167,7 +167,7 @@ spent as (
       and exists (select from picked)
 )
 select
-    t.rank, t.id, t.ready_at, t.expires_at, t.retry, t.nacks, t.additional_deliveries, t.body, t.last,
+    t.rank, t.id, t.ready_at, t.expires_at, t.retry, t.nacks, t.additional_deliveries, t.body, t.delay_mark,
     t.is_walked, r.room, r.soon, r.wait_ms
 from (
     select

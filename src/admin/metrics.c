@@ -1,8 +1,11 @@
 /* METRICS: the figures of the server, its database, its commands and its queues as OpenMetrics text. */
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "admin/info.h"
 #include "base/clock.h"
+#include "base/node.h"
 #include "base/stats.h"
 #include "base/turn.h"
 #include "batch/batch.h"
@@ -17,6 +20,7 @@
 #include "queue/lease.h"
 #include "queue/pattern_index.h"
 #include "queue/queue.h"
+#include "queue/queue_history.h"
 #include "queue/waiters.h"
 #include "version.h"
 
@@ -24,22 +28,46 @@
  * All figures are in memory. Queues with labels are the first metrics-queues ones by age, so that their series go on.
  * The format is OpenMetrics 1.0: https://github.com/OpenObservability/OpenMetrics. A counter's sample ends in _total.
  */
+enum metric {
+#define METRIC(id, name, type, help) METRIC_##id,
+#include "admin/metrics.def"
+#undef METRIC
+    METRIC_COUNT
+};
 
-/* The most places of the table of queues that one METRICS looks at. */
-#define METRICS_SLOTS_MAX 100000
+static const struct metric_row {
+    const char *name, *type, *help;
+} metrics[METRIC_COUNT] = {
+#define METRIC(id, name, type, help) { "pgdisque_" name, type, help },
+#include "admin/metrics.def"
+#undef METRIC
+};
 
 static void metric_head(struct buf *out, const char *name, const char *type, const char *help) {
-    buf_printf(out, "# TYPE pgdisque_%s %s\n# HELP pgdisque_%s %s\n", name, type, name, help);
+    buf_printf(out, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
 }
 
-static void metric_gauge(struct buf *out, const char *name, const char *help, double value) {
-    metric_head(out, name, "gauge", help);
-    buf_printf(out, "pgdisque_%s %.15g\n", name, value);
+static const struct metric_row *metric_begin(struct buf *out, enum metric id) {
+    const struct metric_row *m = &metrics[id];
+
+    metric_head(out, m->name, m->type, m->help);
+    return m;
 }
 
-static void metric_counter(struct buf *out, const char *name, const char *help, double value) {
-    metric_head(out, name, "counter", help);
-    buf_printf(out, "pgdisque_%s_total %.15g\n", name, value);
+/* The end of the name in samples. */
+static const char *metric_suffix(const struct metric_row *m) {
+    return strcmp(m->type, "counter") == 0 ? "_total" : "";
+}
+
+/* A metric with one sample. */
+static void metric_value(struct buf *out, enum metric id, double value) {
+    const struct metric_row *m = metric_begin(out, id);
+
+    buf_printf(out, "%s%s %.15g\n", m->name, metric_suffix(m), value);
+}
+
+static void metric_histogram(struct buf *out, enum metric id, const struct histogram *h) {
+    histogram_samples(h, metric_begin(out, id)->name, SLICE(""), out);
 }
 
 /* ---- server ---- */
@@ -48,53 +76,56 @@ static void metrics_process(struct buf *out) {
     struct rusage use = { 0 };
 
     getrusage(RUSAGE_SELF, &use);
-    metric_head(out, "build", "info", "The version of the server.");
-    buf_printf(out, "pgdisque_build_info{version=\"%s\"} 1\n", PGDISQUE_VERSION);
-    metric_gauge(out, "uptime_seconds", "Time since the start of the server.",
-                 (double)info_uptime_us() / US_PER_S);
-    metric_gauge(out, "resident_memory_bytes", "Memory of the server's process.", (double)info_resident());
-    metric_counter(out, "cpu_seconds", "Processor time of the server's process.",
-                   (double)use.ru_utime.tv_sec + (double)use.ru_stime.tv_sec +
-                       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / US_PER_S);
-    metric_gauge(out, "longest_turn_seconds", "Processor time of the longest turn of the loop.",
-                 (double)turn_longest()->cpu_us / US_PER_S);
+    buf_printf(out, "%s_info{version=\"%s\"} 1\n", metric_begin(out, METRIC_BUILD)->name, PGDISQUE_VERSION);
+    metric_value(out, METRIC_UPTIME, (double)info_uptime_us() / US_PER_S);
+    metric_value(out, METRIC_RESIDENT_MEMORY, (double)info_resident());
+    metric_value(out, METRIC_COUNTED_MEMORY, (double)memory_all.total);
+    metric_value(out, METRIC_MAX_MEMORY, memory_budget == SIZE_MAX ? 0 : (double)memory_budget);
+    metric_value(out, METRIC_CPU,
+                 (double)use.ru_utime.tv_sec + (double)use.ru_stime.tv_sec +
+                     (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / US_PER_S);
+    metric_value(out, METRIC_LONGEST_TURN, (double)turn_longest()->cpu_us / US_PER_S);
 }
 
 static void metrics_clients(struct buf *out) {
-    metric_gauge(out, "connected_clients", "Clients that are connected.", (double)client_count());
-    metric_gauge(out, "blocked_clients", "Clients that wait for a job or for the end of a job.",
-                 (double)(waiters_blocked() + waitjob_count()));
-    metric_gauge(out, "max_clients", "Clients that may be connected.", config.maxclients);
+    size_t servers;
+
+    (void)node_known(&servers);
+    metric_value(out, METRIC_CONNECTED_CLIENTS, (double)client_count());
+    metric_value(out, METRIC_BLOCKED_CLIENTS, (double)(waiters_blocked() + waitjob_count()));
+    metric_value(out, METRIC_MAX_CLIENTS, config.maxclients);
+    metric_value(out, METRIC_SERVERS, (double)servers);
 }
 
 static void metrics_database(struct buf *out) {
-    metric_gauge(out, "database_connected", "1 if jobs can be changed.", batch_connected(CONN_WRITE));
-    metric_gauge(out, "loading", "1 until the queues are loaded.", load_is_under_way());
-    metric_gauge(out, "database_timeline", "The timeline of Postgres, which grows with each promotion.",
-                 (double)db_timeline());
-    metric_gauge(out, "database_dead_rows", "Dead rows that vacuum has not removed.",
-                 (double)(dead_rows_of_jobs() + dead_rows_of_counters()));
+    metric_value(out, METRIC_DATABASE_CONNECTED, batch_connected(CONN_WRITE));
+    metric_value(out, METRIC_LOADING, load_is_under_way());
+    metric_value(out, METRIC_DATABASE_TIMELINE, (double)db_timeline());
+    metric_value(out, METRIC_DATABASE_DEAD_ROWS, (double)(dead_rows_of_jobs() + dead_rows_of_counters()));
+    metric_histogram(out, METRIC_TRANSACTION_SECONDS, &stats_commits);
 }
 
 static void metrics_stats(struct buf *out) {
-#define X(name, doc) metric_counter(out, #name, doc, (double)stats.name);
+#define X(name, doc)                                     \
+    metric_head(out, "pgdisque_" #name, "counter", doc); \
+    buf_printf(out, "pgdisque_" #name "_total %.15g\n", (double)stats.name);
     STATS_COUNTERS(X)
 #undef X
 }
 
 /* ---- commands ---- */
 
-static void metrics_of_commands(struct buf *out, const char *name, const char *help,
+static void metrics_of_commands(struct buf *out, enum metric id,
                                 double (*value)(const struct command_stats *s)) {
+    const struct metric_row *m = metric_begin(out, id);
     size_t count;
     const struct command *all = command_table(&count);
 
-    metric_head(out, name, "counter", help);
     for (size_t i = 0; i < count; i++) {
         const struct command_stats *s = command_stats(&all[i]);
 
         if (s->calls > 0 || s->rejected > 0)
-            buf_printf(out, "pgdisque_%s_total{command=\"%s\"} %.15g\n", name, all[i].name, value(s));
+            buf_printf(out, "%s%s{command=\"%s\"} %.15g\n", m->name, metric_suffix(m), all[i].name, value(s));
     }
 }
 
@@ -111,16 +142,16 @@ static double command_errors(const struct command_stats *s) {
 }
 
 static void metrics_commands(struct buf *out) {
-    metrics_of_commands(out, "command_calls", "Calls of a command.", command_calls);
-    metrics_of_commands(out, "command_seconds", "Time from the start of a command to its reply.",
-                        command_seconds);
-    metrics_of_commands(out, "command_errors", "Calls of a command that replied an error.", command_errors);
+    metrics_of_commands(out, METRIC_COMMAND_CALLS, command_calls);
+    metrics_of_commands(out, METRIC_COMMAND_SECONDS, command_seconds);
+    metrics_of_commands(out, METRIC_COMMAND_ERRORS, command_errors);
 }
 
 /* ---- queues ---- */
 
 /* A label has UTF-8 only. Other bytes become \xHH. */
 static void metrics_label(struct buf *out, struct slice name) {
+    buf_append_str(out, "queue=\"");
     for (size_t i = 0; i < name.len;) {
         size_t len = utf8_character_len(name, i);
 
@@ -134,6 +165,7 @@ static void metrics_label(struct buf *out, struct slice name) {
             buf_append(out, name.ptr + i, len);
         i += len == 0 ? 1 : len;
     }
+    buf_append_str(out, "\"");
 }
 
 static double queue_metric_len(const struct queue *q) {
@@ -144,8 +176,20 @@ static double queue_metric_jobs(const struct queue *q) {
     return q->counters.total > 0 ? (double)q->counters.total : 0;
 }
 
+static double queue_metric_active(const struct queue *q) {
+    return (double)queue_active(q);
+}
+
+static double queue_metric_delayed(const struct queue *q) {
+    return (double)queue_delayed(q);
+}
+
 static double queue_metric_dead(const struct queue *q) {
     return q->counters.dead > 0 ? (double)q->counters.dead : 0;
+}
+
+static double queue_metric_oldest(const struct queue *q) {
+    return (double)queue_oldest_us(q) / US_PER_S;
 }
 
 static double queue_metric_in(const struct queue *q) {
@@ -154,6 +198,10 @@ static double queue_metric_in(const struct queue *q) {
 
 static double queue_metric_out(const struct queue *q) {
     return (double)q->counters.jobs_out;
+}
+
+static double queue_metric_acknowledged(const struct queue *q) {
+    return (double)q->counters.own_acked;
 }
 
 static double queue_metric_waiting(const struct queue *q) {
@@ -165,51 +213,90 @@ static double queue_metric_paused(const struct queue *q) {
 }
 
 static const struct {
-    const char *name, *type, *suffix, *help;
+    enum metric id;
     double (*value)(const struct queue *q);
 } queue_metrics[] = {
-    { "queue_length", "gauge", "", "Queued jobs, which can be delivered now.", queue_metric_len },
-    { "queue_jobs", "gauge", "", "Jobs in any state, without dead ones.", queue_metric_jobs },
-    { "queue_dead_jobs", "gauge", "", "Jobs that used all their attempts.", queue_metric_dead },
-    { "queue_jobs_in", "counter", "_total", "How often a job has entered the queue.", queue_metric_in },
-    { "queue_jobs_out", "counter", "_total", "How often a job was delivered.", queue_metric_out },
-    { "queue_waiting_clients", "gauge", "", "Clients that wait for the queue by its name.",
-      queue_metric_waiting },
-    { "queue_paused_out", "gauge", "", "1 if the queue delivers no jobs.", queue_metric_paused },
+    { METRIC_QUEUE_LENGTH, queue_metric_len },
+    { METRIC_QUEUE_JOBS, queue_metric_jobs },
+    { METRIC_QUEUE_ACTIVE, queue_metric_active },
+    { METRIC_QUEUE_DELAYED, queue_metric_delayed },
+    { METRIC_QUEUE_DEAD, queue_metric_dead },
+    { METRIC_QUEUE_OLDEST_AGE, queue_metric_oldest },
+    { METRIC_QUEUE_IN, queue_metric_in },
+    { METRIC_QUEUE_OUT, queue_metric_out },
+    { METRIC_QUEUE_ACKNOWLEDGED, queue_metric_acknowledged },
+    { METRIC_QUEUE_WAITING, queue_metric_waiting },
+    { METRIC_QUEUE_PAUSED_OUT, queue_metric_paused },
 };
 
-static void metrics_of_queues(struct buf *out, struct queue *const *queues, size_t count) {
-    for (size_t m = 0; m < LENGTH(queue_metrics); m++) {
-        metric_head(out, queue_metrics[m].name, queue_metrics[m].type, queue_metrics[m].help);
-        for (size_t i = 0; i < count; i++) {
-            buf_printf(out, "pgdisque_%s%s{queue=\"", queue_metrics[m].name, queue_metrics[m].suffix);
-            metrics_label(out, queues[i]->name);
-            buf_printf(out, "\"} %.15g\n", queue_metrics[m].value(queues[i]));
+/* A queue, and its label in the text of all labels. */
+struct labelled {
+    const struct queue *q;
+    size_t begin, len;
+};
+
+static struct slice label_of(const struct buf *labels, const struct labelled *l) {
+    return (struct slice){ buf_ptr(labels) + l->begin, l->len };
+}
+
+static void metrics_of_queues(struct buf *out, const struct labelled *all, size_t count,
+                              const struct buf *labels) {
+    for (size_t i = 0; i < LENGTH(queue_metrics); i++) {
+        const struct metric_row *m = metric_begin(out, queue_metrics[i].id);
+
+        for (size_t k = 0; k < count; k++) {
+            struct slice label = label_of(labels, &all[k]);
+
+            buf_printf(out, "%s%s{%.*s} %.15g\n", m->name, metric_suffix(m), (int)label.len, label.ptr,
+                       queue_metrics[i].value(all[k].q));
         }
     }
 }
 
-/* Names of more than 255 bytes get no labels. */
-static bool queue_has_labels(const struct queue *q) {
-    return q != NULL && q->shown && !q->hidden && q->name.len < 256;
+static void metrics_of_waits(struct buf *out, const struct labelled *all, size_t count,
+                             const struct buf *labels) {
+    const struct metric_row *m = metric_begin(out, METRIC_QUEUE_WAIT_SECONDS);
+
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].q->waits != NULL)
+            histogram_samples(all[i].q->waits, m->name, label_of(labels, &all[i]), out);
+    }
+}
+
+/* all has room for metrics-queues. Returns their number. */
+static size_t find_labelled(struct labelled *all, struct buf *labels) {
+    size_t count = 0;
+
+    for (uint32_t slot = 0; slot < queue_slots() && slot < QUEUE_FIGURES_SLOTS_MAX; slot++) {
+        const struct queue *q = queue_at(slot);
+
+        if (count == (size_t)config.metrics_queues)
+            break;
+        if (!queue_has_figures(q))
+            continue;
+        all[count] = (struct labelled){ .q = q, .begin = buf_len(labels) };
+        metrics_label(labels, q->name);
+        all[count].len = buf_len(labels) - all[count].begin;
+        count++;
+    }
+    return count;
 }
 
 static void metrics_queues(struct buf *out) {
-    size_t count = 0, most = (size_t)config.metrics_queues;
-    struct queue **queues = xcalloc(most + 1, sizeof *queues);
+    struct labelled *all = xcalloc((size_t)config.metrics_queues + 1, sizeof *all);
+    struct buf labels = { 0 };
+    size_t count = find_labelled(all, &labels);
 
-    for (uint32_t slot = 0; slot < queue_slots() && slot < METRICS_SLOTS_MAX && count < most; slot++) {
-        if (queue_has_labels(queue_at(slot)))
-            queues[count++] = queue_at(slot);
-    }
-    metric_gauge(out, "queues", "Queues that clients see.", (double)queue_shown());
-    metric_gauge(out, "jobs", "Jobs of all queues in any state, without dead ones.",
-                 (double)queue_jobs_total());
-    metric_gauge(out, "dead_jobs", "Dead jobs of all queues.", (double)queue_jobs_dead());
-    metric_gauge(out, "leases", "Jobs that this server has delivered and that have not ended.",
-                 (double)lease_count());
-    metrics_of_queues(out, queues, count);
-    free(queues);
+    metric_value(out, METRIC_QUEUES, (double)queue_shown());
+    metric_value(out, METRIC_JOBS, (double)queue_jobs_total());
+    metric_value(out, METRIC_QUEUED_JOBS, (double)queue_jobs_queued());
+    metric_value(out, METRIC_DEAD_JOBS, (double)queue_jobs_dead());
+    metric_value(out, METRIC_LEASES, (double)lease_count());
+    metric_histogram(out, METRIC_JOB_WAIT_SECONDS, &stats_waits);
+    metrics_of_queues(out, all, count, &labels);
+    metrics_of_waits(out, all, count, &labels);
+    buf_free(&labels);
+    free(all);
 }
 
 void cmd_metrics(struct req *r) {

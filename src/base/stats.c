@@ -6,6 +6,8 @@
 #include <string.h>
 
 struct stats stats;
+struct histogram stats_waits;
+struct histogram stats_commits;
 
 static const struct counter {
     const char *name;
@@ -93,6 +95,7 @@ void stats_errors_info(struct buf *out) {
 /* Removes the samples as well, because a rate over the reset would be wrong. */
 void stats_reset(void) {
     stats = (struct stats){ 0 };
+    stats_waits = stats_commits = (struct histogram){ 0 };
     taken = 0;
     memset(codes, 0, sizeof codes);
     code_count = 0;

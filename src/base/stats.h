@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buf.h"
+#include "base/histogram.h"
 
 /*
  * The counters of the server since its start or CONFIG RESETSTAT. INFO shows them in the section Pgdisque.
@@ -62,6 +63,10 @@ struct stats {
 };
 
 extern struct stats stats;
+/* The wait of jobs from the time at which they are due to their first delivery. */
+extern struct histogram stats_waits;
+/* The time from the send of a transaction to its commit. */
+extern struct histogram stats_commits;
 
 /* Appends a line "name:value\r\n" for each counter. */
 void stats_info(struct buf *out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/stats.h"
 #include "batch/commit_marker.h"
@@ -563,9 +564,14 @@ static void finish_txn(struct txn *f) {
         db_statement(f->db, SQL_MARK_COMMIT);
 }
 
+static void send_sync(struct txn *f) {
+    f->sent_us = clock_mono();
+    db_send(f->db, on_completed);
+}
+
 static void send_txn(struct txn *f) {
     finish_txn(f);
-    db_send(f->db, on_completed);
+    send_sync(f);
 }
 
 static size_t splittable_waiting(const struct db_conn *db) {
@@ -618,7 +624,7 @@ static void send_part(struct txn *f, const struct task *t) {
     if (f->next_row < t->rows)
         db_send_part(f->db, on_completed);
     else
-        db_send(f->db, on_completed);
+        send_sync(f);
 }
 
 /* The commit marker follows the first statement, because the number of the marker is that of this turn. A failure of a
@@ -873,10 +879,12 @@ static void on_completed(struct db_conn *db, const struct db_result *result) {
     f->disk_full = result->outcome == DB_LOST && strcmp(result->error.sqlstate, OP_DISK_FULL) == 0;
     if (f->marked && result->outcome != DB_LOST)
         commit_marker_end(&f->marker);
-    if (result->outcome == DB_COMMITTED)
+    if (result->outcome == DB_COMMITTED) {
+        histogram_add(&stats_commits, clock_mono() - f->sent_us);
         batch_committed(f, result);
-    else if (result->outcome == DB_FAILED)
+    } else if (result->outcome == DB_FAILED) {
         batch_failed(f, result);
-    else
+    } else {
         lost(conn);
+    }
 }

@@ -28,8 +28,9 @@ struct txn {
     bool unsettled;       /* tasks of lost transactions are queued: operations that take jobs are left out */
     bool marked;          /* after its parts it has the statement of a commit marker */
     struct commit_marker marker;
-    bool at_work; /* it was lost while the database executed it: see db_result */
-    size_t bytes; /* task_size() of its tasks */
+    bool at_work;    /* it was lost while the database executed it: see db_result */
+    int64_t sent_us; /* clock_mono() */
+    size_t bytes;    /* task_size() of its tasks */
     /* It takes the fraction quota/of of the queued tasks of splittable operations. */
     size_t quota;
     size_t of;

@@ -90,6 +90,7 @@ static struct get *add_find_taker(const struct add *a) {
 static struct job add_element(const struct add *a, size_t i, enum list_end from) {
     struct job job = {
         .q = a->q,
+        .due_us = clock_db(),
         .expires_at = clock_db() + a->opt.ttl * US_PER_S,
         .retry = (int32_t)a->opt.retry,
         .body = a->bodies[from == a->end ? a->count - 1 - i : i],
@@ -161,6 +162,7 @@ static void add_hand_over(struct add *a) {
         .key = add_job_key(a, 0),
         .ready_at = a->until,
         .lease_us = a->opt.retry * US_PER_S + add_backoff_us(a),
+        .due_us = job_created_us(add_job_key(a, 0).id),
         .last = a->opt.attempts == 1,
         .expires_at = add_times(a, 0).expires_at,
         .retry = (int32_t)a->opt.retry,

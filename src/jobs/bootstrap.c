@@ -306,6 +306,8 @@ static void load_count(const PGresult *rows, int row) {
         queue_scan_after(q,
                          (struct job_key){ q->id, row_int2(rows, row, COL_LOAD_COUNTS_FIRST_RANK),
                                            int64_minus(row_int8(rows, row, COL_LOAD_COUNTS_FIRST_ID), 1) });
+    if (q->counters.len > 0)
+        queue_set_oldest(q, job_created_us(row_int8(rows, row, COL_LOAD_COUNTS_FIRST_ID)));
 }
 
 /* Must run before the counts, which end the load. */

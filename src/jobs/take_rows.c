@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/stats.h"
@@ -27,16 +28,24 @@ void take_read(struct job *job, const PGresult *rows, int row, int col, struct q
         .additional_deliveries = row_int4(rows, row, col + COL_CLAIM_WALK_ADDITIONAL_DELIVERIES),
         .body = row_bytes(rows, row, col + COL_CLAIM_WALK_BODY),
     };
+    if (job->nacks + job->additional_deliveries == 0)
+        job->due_us = job->ready_at;
     check_rank(q, job->key.rank);
     queue_note_body(q, job->body.len);
 }
 
 void take_read_leased(struct job *job, const PGresult *rows, int row, int col, struct queue *q,
                       int64_t since_us) {
+    int32_t mark = 0, delay;
+
     take_read(job, rows, row, col, q);
+    if (!row_null(rows, row, col + COL_CLAIM_WALK_DELAY_MARK))
+        mark = row_int4(rows, row, col + COL_CLAIM_WALK_DELAY_MARK);
     job->lease_us = int64_minus(job->ready_at, since_us);
-    job->last =
-        !row_null(rows, row, col + COL_CLAIM_WALK_LAST) && row_bool(rows, row, col + COL_CLAIM_WALK_LAST);
+    job->last = mark < 0;
+    delay = mark < 0 ? -1 - mark : mark;
+    if (job->due_us != 0)
+        job->due_us = job_created_us(job->key.id) + delay * US_PER_S;
 }
 
 /* The columns before deliveries are those of take_read(). */

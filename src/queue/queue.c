@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/stats.h"
 #include "config/config.h"
 #include "pg/params.h"
 #include "queue/lease.h"
@@ -196,6 +197,8 @@ static void set_len(struct queue *q, int64_t len) {
         queues.keys -= q->counters.len > 0;
         queues.keys += len > 0;
     }
+    if (q->counters.len <= 0 && len > 0)
+        q->counters.oldest_due_us = clock_db();
     queues.len += len - q->counters.len;
     q->counters.len = len;
 }
@@ -559,6 +562,26 @@ void queue_count_out(struct queue *q, int64_t jobs) {
     q->counters.own.jobs_out += jobs;
     mark_dirty(q);
     own_changed(q);
+}
+
+void queue_note_wait(struct queue *q, int64_t due_us) {
+    int64_t wait_us = clock_db() - due_us;
+
+    histogram_add(&stats_waits, wait_us);
+    if (q->waits != NULL)
+        histogram_add(q->waits, wait_us);
+    if (due_us > q->counters.oldest_due_us)
+        q->counters.oldest_due_us = due_us;
+}
+
+void queue_set_oldest(struct queue *q, int64_t due_us) {
+    q->counters.oldest_due_us = due_us;
+}
+
+int64_t queue_oldest_us(const struct queue *q) {
+    int64_t age_us = clock_db() - q->counters.oldest_due_us;
+
+    return q->counters.len > 0 && age_us > 0 ? age_us : 0;
 }
 
 struct queue *queue_next_dirty(void) {

@@ -16,6 +16,7 @@
  */
 enum queue_pause { PAUSE_IN = 1, PAUSE_OUT = 2 };
 
+struct histogram;
 struct history;
 struct take;
 struct trimming;
@@ -47,17 +48,19 @@ enum list_end { END_NONE, END_LEFT, END_RIGHT };
 
 /* Counters over all servers, and the counter share of each server. */
 struct queue_counters {
-    int64_t len;              /* queued jobs, which could be delivered now (QLEN) */
-    int64_t total;            /* jobs in any state, without dead letters */
-    int64_t dead;             /* dead letters */
-    int64_t jobs_in;          /* how often a job entered the queue, since the object was made or as loaded */
-    int64_t jobs_out;         /* the same for deliveries */
-    int64_t saved_in;         /* the part of own.jobs_in that was saved in the database */
-    int64_t saved_out;        /* the same of own.jobs_out */
-    int64_t used_us;          /* clock_mono() when a job was last queued or delivered */
-    struct list in_dirty;     /* in the list of queues whose counters differ from the database */
-    size_t largest_body;      /* largest body, with overhead, since the queue was empty; 0: unknown */
-    uint64_t own_acked;       /* acknowledgements by this server */
+    int64_t len;          /* queued jobs, which could be delivered now (QLEN) */
+    int64_t total;        /* jobs in any state, without dead letters */
+    int64_t dead;         /* dead letters */
+    int64_t jobs_in;      /* how often a job entered the queue, since the object was made or as loaded */
+    int64_t jobs_out;     /* the same for deliveries */
+    int64_t saved_in;     /* the part of own.jobs_in that was saved in the database */
+    int64_t saved_out;    /* the same of own.jobs_out */
+    int64_t used_us;      /* clock_mono() when a job was last queued or delivered */
+    struct list in_dirty; /* in the list of queues whose counters differ from the database */
+    size_t largest_body;  /* largest body, with overhead, since the queue was empty; 0: unknown */
+    uint64_t own_acked;   /* acknowledgements by this server */
+    int64_t
+        oldest_due_us; /* clock_db() when the oldest queued job became due, an estimate: queue_oldest_us() */
     struct queue_share own;   /* the counter share of this server */
     struct peer_share *peers; /* the last known shares of peers */
     size_t peer_count;
@@ -163,6 +166,7 @@ struct queue {
     struct list in_ready;            /* in the list of queues whose waiters the next transaction may serve */
     struct queue_settings *settings; /* NULL: nothing was set; settings.h */
     struct history *history;         /* NULL: none; queue_history.h */
+    struct histogram *waits;         /* NULL: none; the wait of its jobs until their first delivery */
     int64_t leases;                  /* leases of its jobs that this server watches */
     int64_t swept_id; /* jobs with smaller numbers and the default TTL have been expired; expire.c */
     struct queue_counters counters;
@@ -231,6 +235,13 @@ static inline int64_t queue_len(const struct queue *q) {
 /* Jobs that clients have and whose leases run, without those of peers. */
 static inline int64_t queue_active(const struct queue *q) {
     return q->leases;
+}
+/* Jobs that are neither queued nor active: they are delayed, wait for their turn in a group, or were delivered without a
+ * retry. With several servers, jobs that clients of peers have count, too. */
+static inline int64_t queue_delayed(const struct queue *q) {
+    int64_t rest = q->counters.total - q->counters.len - queue_active(q);
+
+    return rest > 0 ? rest : 0;
 }
 /* A lease of the queue's jobs began (1) or ended (-1). False if this server does not know the queue. */
 bool queue_count_leases(int32_t id, int64_t change);
@@ -313,6 +324,14 @@ void queue_set_dead(struct queue *q, int64_t dead);
 /* Counts jobs that enter the queue, and deliveries. The change is saved in the database about once a second. */
 void queue_count_in(struct queue *q, int64_t jobs);
 void queue_count_out(struct queue *q, int64_t jobs);
+/* Notes the first delivery of a job that became due at due_us (clock_db()). */
+void queue_note_wait(struct queue *q, int64_t due_us);
+/* The oldest queued job became due at due_us. Called after the queue was loaded. */
+void queue_set_oldest(struct queue *q, int64_t due_us);
+/* How long the oldest queued job has been due, in microseconds; 0: no job is queued. It is known from the last job
+ * that this server delivered. So it is too large at a server that delivers no jobs of the queue, and too small if jobs
+ * of a lower priority wait. */
+int64_t queue_oldest_us(const struct queue *q);
 /* Removes and returns the next queue whose counters are to be saved, or NULL. */
 struct queue *queue_next_dirty(void);
 

@@ -1,6 +1,8 @@
 /* The history of the server and of its oldest queues: a timer that takes samples. */
 #include "queue/queue_history.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/timer.h"
@@ -68,9 +70,13 @@ static struct history_figures first_figures(const struct queue *q) {
 
 /* ---- queues ---- */
 
+size_t queue_history_bytes(void) {
+    return history_bytes(queue_history_shapes) + sizeof(struct histogram);
+}
+
 static int64_t histories_allowed(void) {
     size_t bytes = memory_budget / 64 < QUEUE_HISTORY_MAX ? memory_budget / 64 : QUEUE_HISTORY_MAX;
-    int64_t fit = (int64_t)(bytes / history_bytes(queue_history_shapes));
+    int64_t fit = (int64_t)(bytes / queue_history_bytes());
 
     return config.metrics_queues < fit ? config.metrics_queues : fit;
 }
@@ -79,9 +85,11 @@ void queue_history_drop(struct queue *q) {
     if (q->history == NULL)
         return;
     history_free(q->history);
+    free(q->waits);
     q->history = NULL;
+    q->waits = NULL;
     recorder.queues--;
-    memory_change(NULL, MEMORY_HISTORY, history_bytes(queue_history_shapes), 0);
+    memory_change(NULL, MEMORY_HISTORY, queue_history_bytes(), 0);
 }
 
 static void queue_sample(struct queue *q, int64_t allowed) {
@@ -93,8 +101,9 @@ static void queue_sample(struct queue *q, int64_t allowed) {
         history_sample(q->history, clock_mono(), queue_figures(q));
     } else if (wanted && recorder.queues < allowed) {
         q->history = history_new(queue_history_shapes, clock_mono(), first_figures(q));
+        q->waits = xcalloc(1, sizeof *q->waits);
         recorder.queues++;
-        memory_change(NULL, MEMORY_HISTORY, 0, history_bytes(queue_history_shapes));
+        memory_change(NULL, MEMORY_HISTORY, 0, queue_history_bytes());
     }
 }
 

@@ -6,7 +6,8 @@
 
 /*
  * The history of the server and of the oldest queues. A timer takes a sample of the server once a second, and of a
- * tenth of the queues. The histories of queues are in memory only, and count in memory_all as MEMORY_HISTORY.
+ * tenth of the queues. With its history, a queue has a histogram of waits.
+ * Both are in memory only, and count in memory_all as MEMORY_HISTORY.
  */
 
 /* Queues at later places of the table have no history, and METRICS does not show them. */
@@ -19,6 +20,8 @@ extern const struct history_shape queue_history_shapes[HISTORY_RANGES];
 
 /* True if METRICS and HISTORY may show the queue: its name has at most 255 bytes, and clients see it. */
 bool queue_has_figures(const struct queue *q);
+/* The memory of the history and the histogram of a queue, in bytes. */
+size_t queue_history_bytes(void);
 /* Starts the history of the server, and the timer. */
 void queue_history_start(void);
 const struct history *server_history(void);

@@ -405,6 +405,12 @@ static int64_t waiters_lease_end(const struct job *job) {
     return job->retry == 0 ? INT64_MAX : clock_db() + job->lease_us;
 }
 
+static void note_delivery(const struct job *job) {
+    queue_count_out(job->q, 1);
+    if (job->due_us != 0)
+        queue_note_wait(job->q, job->due_us);
+}
+
 void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_t count, unsigned form) {
     struct worker *worker = worker_of(c);
 
@@ -416,7 +422,7 @@ void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_
         lease_give(jobs[i].key, waiters_lease_end(&jobs[i]), jobs[i].ready_at, worker);
         if (jobs[i].last)
             lease_set_last(jobs[i].key.id);
-        queue_count_out(jobs[i].q, 1);
+        note_delivery(&jobs[i]);
     }
     stats.jobs_delivered += count;
     /* Events come after the complete reply, because the same client may be subscribed to them. */
@@ -428,7 +434,7 @@ void jobs_deliver(struct req *r, struct client *c, const struct job *jobs, size_
 static void deliver_own(struct get *g, const struct job *jobs, size_t count) {
     g->kind->deliver(g, jobs, count);
     for (size_t i = 0; i < count; i++)
-        queue_count_out(jobs[i].q, 1);
+        note_delivery(&jobs[i]);
     stats.jobs_delivered += count;
 }
 

@@ -41,6 +41,7 @@ struct job {
     struct job_key key;
     int64_t ready_at; /* end of the lease in the row */
     int64_t lease_us; /* length of the lease */
+    int64_t due_us;   /* clock_db() when it became due; 0: it was delivered before */
     bool last;        /* it is the last attempt */
     int64_t expires_at;
     int32_t retry;

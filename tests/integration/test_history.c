@@ -1,6 +1,7 @@
-/* HISTORY: the figures of a queue and of the server agree with what was done. */
+/* HISTORY and METRICS: the figures of queues and of the server agree with the commands that were sent. */
 #include "fixture.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Deadline for two steps of a queue's history. */
@@ -63,9 +64,60 @@ static void test_figures(void **state) {
     redisFree(c);
 }
 
+/* The sample with this name and labels; -1 if METRICS has none. */
+static double metric(redisContext *c, const char *name) {
+    redisReply *reply = redisCommand(c, "METRICS");
+    const char *line;
+    double value = -1;
+
+    assert_non_null(reply);
+    line = strstr(reply->str, text_of("\npgdisque_%s ", name));
+    if (line != NULL)
+        value = strtod(line + strlen("\npgdisque_ ") + strlen(name), NULL);
+    freeReplyObject(reply);
+    return value;
+}
+
+/* The delay of a job is no wait: without it the job would have waited for more than five seconds. */
+static void test_waits(void **state) {
+    redisContext *c = client_open();
+
+    (void)state;
+    add_job(c, "waits", "shown", "");
+    get_job(c, "waits", "shown");
+    expect(c, "+OK", "CONFIG RESETSTAT");
+    add_job(c, "waits", "x", "DELAY 6");
+    assert_true(metric(c, "queue_delayed_jobs{queue=\"waits\"}") == 1);
+    assert_true(strstr(ask(c, "GETJOB TIMEOUT 60000 FROM waits"), "\"x\"") != NULL);
+    assert_true(metric(c, "job_wait_seconds_count") == 1);
+    assert_true(metric(c, "job_wait_seconds_bucket{le=\"5.0\"}") == 1);
+    assert_true(metric(c, "queue_active_jobs{queue=\"waits\"}") == 2);
+    assert_true(metric(c, "queue_oldest_age_seconds{queue=\"waits\"}") == 0);
+    assert_true(metric(c, "transaction_seconds_count") > 0);
+    redisFree(c);
+}
+
+/* A second delivery does not count, and the age is that of the oldest queued job. */
+static void test_the_age_of_the_oldest_job(void **state) {
+    redisContext *c = client_open();
+    const char *first;
+
+    (void)state;
+    add_job(c, "ages", "first", "");
+    EVENTUALLY(metric(c, "queue_oldest_age_seconds{queue=\"ages\"}") >= 1);
+    first = get_job(c, "ages", "first");
+    expect(c, "+OK", "CONFIG RESETSTAT");
+    expect(c, ":1", "NACK %s", first);
+    get_job(c, "ages", "first");
+    assert_true(metric(c, "job_wait_seconds_count") == 0);
+    redisFree(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_the_age_of_the_oldest_job),
     };
 
     return RUN_SUITE("history", tests);

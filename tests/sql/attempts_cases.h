@@ -23,8 +23,8 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_CLAIM_WALK, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2 owner=3; 1/0/3 attempts=2",
       .params = { "1", FIRST, "100", NOW, "9" },
-      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" t; 0 2 11:00:00 13:00:00 60 0 0 \"x\" t; "
-              "0 3 12:01:00 13:00:00 60 0 0 \"x\" f",
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -1; 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1; "
+              "0 3 12:01:00 13:00:00 60 0 0 \"x\" -",
       .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2; 1/0/2 deliveries=2 owner=3 attempts=2; "
               "1/0/3 ready=12:01:00 deliveries=1 owner=9 attempts=2" },
     { SQL_CLAIM_WALK, "a backoff lengthens the lease, by up to an eighth more, to at most an hour",
@@ -40,7 +40,7 @@ static const struct stmt_case attempts_cases[] = {
     { SQL_CLAIM_KEYS, "the last attempt; a job without attempts is reported and not changed",
       .jobs = "1/0/1 deliveries=1 attempts=2 backoff=4; 1/0/2 deliveries=2 attempts=2 owner=3",
       .params = { "{1,1}", "{0,0}", "{1,2}", NOW, "9" },
-      .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" t; 1 0 2 11:00:00 13:00:00 60 0 0 \"x\" t",
+      .rows = "1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -1; 1 0 2 11:00:00 13:00:00 60 0 0 \"x\" -1",
       .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2 backoff=4 leased=12:00:00; "
               "1/0/2 deliveries=2 owner=3 attempts=2" },
     { SQL_CLAIM_KEYS, "a backoff lengthens the lease", .jobs = "1/0/1 deliveries=3 backoff=4",

@@ -69,7 +69,7 @@
           .jobs = "1/0/1 deliveries=1 attempts=2; 1/0/2 deliveries=2 attempts=2; "                           \
                   "1/0/3 backoff=3 deliveries=1 attempts=2",                                                 \
           .params = { "{1}", "{-32768}", "{0}", "9", NOW, "9" },                                             \
-          .rows = "1 1 0 1 12:01:00 13:00:00 60 0 0 \"x\" t; 1 1 0 3 12:01:00 13:00:00 60 0 0 \"x\" t",      \
+          .rows = "1 1 0 1 12:01:00 13:00:00 60 0 0 \"x\" -1; 1 1 0 3 12:01:00 13:00:00 60 0 0 \"x\" -1",    \
           .left = "1/0/1 ready=12:01:00 deliveries=2 owner=9 attempts=2; 1/0/2 deliveries=2 attempts=2; "    \
                   "1/0/3 ready=12:01:00 deliveries=2 owner=9 attempts=2 backoff=3 leased=12:00:00" },        \
         { SQL_CLAIM_IN_TXN,                                                                                  \

@@ -147,6 +147,11 @@ static const struct stmt_case cases[] = {
       .params = { "1", FIRST, "9", NOW, "9" }, .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" -",
       .left = "1/0/1 ready=12:01:00 deliveries=1 owner=9; 1/0/2 ready=12:00:00.000001; "
               "1/0/3 expires=12:00:00" },
+    { SQL_CLAIM_WALK, "the delay, and the last attempt of a delayed job",
+      .jobs = "1/0/1 delay=300; 1/0/2 delay=300 deliveries=1 attempts=2",
+      .params = { "1", FIRST, "9", NOW, "9" },
+      .rows = "0 1 12:01:00 13:00:00 60 0 0 \"x\" 300; 0 2 12:01:00 13:00:00 60 0 0 \"x\" -301",
+      .left = ANY },
     { SQL_CLAIM_WALK, "limit 0 takes nothing", .jobs = "1/0/1", .params = { "1", FIRST, "0", NOW, "9" } },
     { SQL_CLAIM_KEYS, "ready jobs of several queues, an ID given twice once",
       .jobs = "1/0/1; 1/0/2; 2/-1/3 owner=3 deliveries=1; 2/0/4 ready=12:00:01 owner=3 deliveries=1; "

@@ -146,11 +146,11 @@ static void test_the_number_is_bounded(void **state) {
     }
     pass(20);
     assert_int_equal(histories(), 7);
-    assert_int_equal(memory_all.kinds[MEMORY_HISTORY], 7 * history_bytes(queue_history_shapes));
+    assert_int_equal(memory_all.kinds[MEMORY_HISTORY], 7 * queue_history_bytes());
     config.metrics_queues = 2;
     pass(10);
     assert_int_equal(histories(), 2);
-    memory_budget = 64 * history_bytes(queue_history_shapes) + 63;
+    memory_budget = 64 * queue_history_bytes() + 63;
     pass(10);
     assert_int_equal(histories(), 1);
 }
