@@ -158,7 +158,7 @@ def compare_reply(want, reply, names, command):
     if command[0].upper() in ANY_REPLY and not isinstance(reply, Failure):
         return
     if command[0].upper() in UNORDERED:
-        want, have = ([re.sub(r"\d+\) ", "", line) for line in lines] for lines in (want, have))
+        want, have = ([re.sub(r"\d+\) ", "", line).strip() for line in lines] for lines in (want, have))
         want, have = sorted(want), sorted(have)
     compare(want, have, names, command)
 
