@@ -1,7 +1,10 @@
 """The servers that the tests of the documents use, and the Postgres below them."""
 import contextlib
+import itertools
+import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -16,11 +19,24 @@ ROOT = pathlib.Path(environment.ROOT)
 LIMIT_S = 60 * environment.SLOW
 
 
+# As tests/support/server_process.c: below the ports of outgoing connections, and in turn for programs that run at once.
+FIRST_PORT, PORTS, PORTS_OF_A_PROGRAM = 15000, 15000, 64
+next_port = itertools.count(os.getpid() * PORTS_OF_A_PROGRAM)
+
+
+def free_port():
+    while True:
+        port = FIRST_PORT + next(next_port) % PORTS
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            return port
+
+
 class Server:
     """A server with a directory and a database of its own."""
 
     def __init__(self, place, database=None, options=()):
-        self.dir, self.port = place, environment.free_port()
+        self.dir, self.port = place, free_port()
         place.mkdir()
         place.chmod(0o755)
         self.command = [str(pathlib.Path(environment.PGDISQUE).resolve()), "--port", str(self.port), "--bind", "127.0.0.1", "--dir",
