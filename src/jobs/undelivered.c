@@ -9,7 +9,6 @@
 #include "batch/batch.h"
 #include "batch/contention.h"
 #include "batch/operations.h"
-#include "jobs/add_options.h"
 #include "jobs/expire.h"
 #include "jobs/job.h"
 #include "jobs/take.h"
@@ -58,20 +57,6 @@ static struct rest read_rest(const PGresult *rows, int row) {
     };
 }
 
-/* For an element that was handed over without a row: values from the settings of the queue. */
-static struct rest rest_of(const struct queue *q) {
-    struct add_options o = ADD_OPTIONS_UNSAID;
-
-    if (q->settings == NULL)
-        return (struct rest){ .attempts = 0 };
-    addjob_settle(&o, q);
-    return (struct rest){
-        .attempts = (int32_t)o.attempts,
-        .backoff = (int32_t)o.backoff,
-        .deadqueue = o.deadqueue.ptr == NULL ? o.deadqueue : copy_bytes(o.deadqueue),
-    };
-}
-
 void undelivered_count_gone(const struct job *job) {
     job_left(&(struct job_row){ .key = job->key,
                                 .queued_since = job->ready_at,
@@ -94,7 +79,9 @@ static struct undelivered *copy_of(const struct job *job) {
     p->job = *job;
     p->job.body = copy_bytes(job->body);
     p->job.group = (struct slice){ NULL, 0 };
-    p->rest = job->rows != NULL ? read_rest(job->rows, job->row) : rest_of(job->q);
+    /* An element that was handed over without a row has no attempts, whatever its queue has. */
+    if (job->rows != NULL)
+        p->rest = read_rest(job->rows, job->row);
     p->job.rows = NULL;
     p->job.q->users++;
     p->bytes = undelivered_size_of(p);

@@ -13,6 +13,7 @@
 #include "jobs/groups.h"
 #include "jobs/take.h"
 #include "jobs/undelivered.h"
+#include "queue/settings.h"
 
 /* Columns of pop_first.sql, and of put_back_jobs.sql. */
 enum { ROW_BODY = 7, ROW_ATTEMPTS = 9, ROW_BACKOFF, ROW_DEADQUEUE, ROW_ERROR, ROW_KEY, ROW_GROUP = 15 };
@@ -125,6 +126,24 @@ static void test_a_plain_one(void **state) {
     for (int col = BACK_ATTEMPTS; col < BACK_KEY; col++)
         assert_true(is_text(col, NULL));
     land();
+}
+
+/* Attempts of the queue are for jobs. An element that LPUSH handed over has none, with or without a row. */
+static void test_without_a_row(void **state) {
+    struct queue *q = queue_named("q1");
+    struct job job = { .q = q, .key = { q->id, 0, 77 }, .retry = 300, .body = SLICE("body") };
+
+    (void)state;
+    settings_put(q, SETTING_ATTEMPTS, 3);
+    settings_put(q, SETTING_BACKOFF, 10);
+    settings_put_deadqueue(q, SLICE("dead"));
+    undelivered_note_unsent(&getters[1].client, &job);
+    undelivered_return_unsent(&getters[1].client);
+    assert_put_back(NULL);
+    for (int col = BACK_ATTEMPTS; col < BACK_KEY; col++)
+        assert_true(is_text(col, NULL));
+    land();
+    settings_clear(q);
 }
 
 static void test_another_job_has_its_key(void **state) {
@@ -287,6 +306,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_put_back_as_it_was, start, stop),
         cmocka_unit_test_setup_teardown(test_a_plain_one, start, stop),
+        cmocka_unit_test_setup_teardown(test_without_a_row, start, stop),
         cmocka_unit_test_setup_teardown(test_another_job_has_its_key, start, stop),
         cmocka_unit_test_setup_teardown(test_refused_for_good, start, stop),
         cmocka_unit_test_setup_teardown(test_locked_for_good, start, stop),
