@@ -169,37 +169,34 @@ OPERATION(find_groups, .encode = groups_find_encode, .done = groups_find_done, .
 
 static struct {
     struct task task;
-    int64_t asked_us; /* clock_mono() */
+    int64_t sent_us; /* clock_mono() */
     int64_t next_us;
 } look = { .task = { .op = &op_stuck_groups, .rows = 1 } };
 
 void groups_look(void) {
     if (!node_is_leader() || look.task.state != TASK_IDLE || clock_mono() < look.next_us)
         return;
-    look.asked_us = clock_mono();
     batch_add(&look.task);
 }
 
+/* The time without a connection is no part of the duration of a search. */
 static void groups_look_begin(struct params *p) {
+    look.sent_us = clock_mono();
     params_set_time(p, 0, clock_db());
     params_set_int4(p, 1, LOOK_LIMIT);
-}
-
-static void look_ended(void) {
-    look.next_us = clock_mono() + (clock_mono() - look.asked_us) * LOOK_SHARE;
 }
 
 static void groups_look_done(struct task *t, const PGresult *rows) {
     (void)t;
     for (int i = 0; i < PQntuples(rows); i++)
         group_next(row_int4(rows, i, COL_STUCK_GROUPS_QUEUE_ID), row_bytes(rows, i, COL_STUCK_GROUPS_KEY));
-    look_ended();
+    look.next_us = clock_mono() + (clock_mono() - look.sent_us) * LOOK_SHARE;
 }
 
+/* The next search comes at the next call. */
 static void groups_look_fail(struct task *t, const struct op_error *err) {
     (void)t;
     (void)err;
-    look_ended();
 }
 
 OPERATION(stuck_groups, .alone = true, .begin = groups_look_begin, .on_end = groups_look_done,
