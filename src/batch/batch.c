@@ -168,6 +168,7 @@ void batch_add(struct task *t) {
         t->client_txn->on_joined(t->client_txn);
         return;
     }
+    assert(t->state == TASK_IDLE && t->rows > 0);
     t->state = TASK_QUEUED;
     t->unsettled = false;
     if (task_size(t) > OP_MAX_BYTES) {

@@ -28,7 +28,7 @@ void batch_init(struct op *const *ops, void (*plan)(void));
 void batch_start(void);
 void batch_stop(void);
 
-/* Queues t. The caller has set t->op, rows and bytes. */
+/* Queues t, which is neither queued nor sent. The caller has set t->op, rows and bytes; rows is not 0. */
 void batch_add(struct task *t);
 /* Removes t from its queue if it has not been sent. False if t is not queued. */
 bool batch_cancel(struct task *t);
