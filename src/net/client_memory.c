@@ -93,10 +93,11 @@ static size_t find_candidates(struct candidate *all) {
 }
 
 static void evict(const struct candidate *v) {
-    log_warning(client_ident(v->client),
-                "disconnected: it uses %zu bytes, and all clients together use more than "
-                "maxmemory allows",
-                v->client->share.total);
+    static struct log_kind disconnected;
+
+    log_sometimes(&disconnected, LOG_WARNING_, client_ident(v->client),
+                  "disconnected: it uses %zu bytes, and all clients together use more than maxmemory allows",
+                  v->client->share.total);
     stats.evicted_clients++;
     v->client->evicted = true;
     client_kill(v->client, "evicted: memory over maxmemory");
