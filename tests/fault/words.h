@@ -1,5 +1,5 @@
-#ifndef TOKENIZER_H
-#define TOKENIZER_H
+#ifndef WORDS_H
+#define WORDS_H
 
 #include <stdio.h>
 #include "base/util.h"
