@@ -127,26 +127,25 @@ void cmd_schedule(struct req *r) {
     schedule_change(r, &op_put_schedule, r->argv[4].len + ROW_BYTES);
 }
 
-/* True if the schedule that r names belongs to a queue that its user may not write to. */
-static bool belongs_to_other(const struct req *r, const PGresult *rows) {
+/* The queue of the schedule that r names. ptr NULL: there is no such schedule. */
+static struct slice queue_of_named(const struct req *r, const PGresult *rows) {
     for (int i = 0; i < PQntuples(rows); i++)
         if (slice_equal(row_bytes(rows, i, COL_LIST_SCHEDULES_NAME), r->argv[1]))
-            return !req_may_queue(r, ACL_WRITE, row_bytes(rows, i, COL_LIST_SCHEDULES_QUEUE));
-    return false;
+            return row_bytes(rows, i, COL_LIST_SCHEDULES_QUEUE);
+    return (struct slice){ NULL, 0 };
 }
 
-/* For UNSCHEDULE, such a schedule does not exist. */
+/* For UNSCHEDULE, a schedule of a queue that the user may not write to does not exist. */
 static void schedule_find_done(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
+    struct slice queue = queue_of_named(r, rows);
     bool puts = r->data != NULL;
 
-    if (!belongs_to_other(r, rows)) {
+    if (!puts && queue.ptr != NULL && !req_may_queue(r, ACL_WRITE, queue)) {
+        req_int(r, 0);
+    } else if (queue.ptr == NULL || queue_rights_allow_or_reply(r, ACL_WRITE, queue)) {
         r->task.op = puts ? &op_put_schedule : &op_drop_schedule;
         batch_add(&r->task);
-    } else if (puts) {
-        req_error(r, NO_RIGHT_ON_QUEUE);
-    } else {
-        req_int(r, 0);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "net/client.h"
 #include "queue/pattern_index.h"
+#include "queue/queue_rights.h"
 
 struct sub {
     const char *command;
@@ -83,10 +84,13 @@ static void rights_add_command(const struct command *cmd) {
     ranges[cmd->id] = command_key_range(cmd);
 }
 
+static void note_queue_denial(const struct req *r, struct slice queue);
+
 void rights_init(void) {
     size_t count;
     const struct command *table = command_table(&count);
 
+    queue_rights_init(note_queue_denial);
     for (size_t i = 0; i < count; i++)
         rights_add_command(&table[i]);
     for (size_t i = 0; i < LENGTH(subs); i++) {
@@ -221,12 +225,21 @@ void rights_note_refusal(const struct client *c, enum acl_log_reason reason, enu
     buf_free(&line);
 }
 
+static enum acl_log_context context_of(const struct req *r, const struct client *c) {
+    return c->multi != NULL ? ACL_LOG_MULTI : script_is(r->cmd) ? ACL_LOG_SCRIPT : ACL_LOG_TOPLEVEL;
+}
+
+/* Counts the refusal of a queue that the command found in an option or in a row. ACL LOG describes the client, so a
+ * request without a client is only counted. */
+static void note_queue_denial(const struct req *r, struct slice queue) {
+    stats.denied_queues++;
+    if (r->client != NULL)
+        rights_note_refusal(r->client, ACL_LOG_KEY, context_of(r, r->client), queue, user_name(r->user));
+}
+
 /* Counts the refusal, and adds it to the log. */
 static void note_denial(const struct req *r, const struct client *c, const struct acl_call *call,
                         enum acl_denial why, int place) {
-    enum acl_log_context context = c->multi != NULL    ? ACL_LOG_MULTI
-                                   : script_is(r->cmd) ? ACL_LOG_SCRIPT
-                                                       : ACL_LOG_TOPLEVEL;
     enum acl_log_reason reason = why == ACL_DENIED_COMMAND ? ACL_LOG_COMMAND
                                  : why == ACL_DENIED_QUEUE ? ACL_LOG_KEY
                                                            : ACL_LOG_CHANNEL;
@@ -236,7 +249,7 @@ static void note_denial(const struct req *r, const struct client *c, const struc
     stats.denied_commands += why == ACL_DENIED_COMMAND;
     stats.denied_queues += why == ACL_DENIED_QUEUE;
     stats.denied_channels += why == ACL_DENIED_CHANNEL;
-    rights_note_refusal(c, reason, context, object, user_name(c->user));
+    rights_note_refusal(c, reason, context_of(r, c), object, user_name(c->user));
 }
 
 bool rights_allow(struct req *r, const struct client *c, const struct command *cmd, struct buf *denial) {

@@ -3,6 +3,14 @@
 
 #include "queue/queue.h"
 
+#define NO_RIGHT_ON_QUEUE "NOPERM No permissions to access a key"
+
+static void (*note_refusal)(const struct req *r, struct slice queue);
+
+void queue_rights_init(void (*note)(const struct req *r, struct slice queue)) {
+    note_refusal = note;
+}
+
 bool queue_rights_cover_id(const struct req *r, int32_t queue_id) {
     const struct queue *q;
 
@@ -15,6 +23,8 @@ bool queue_rights_cover_id(const struct req *r, int32_t queue_id) {
 bool queue_rights_allow_or_reply(struct req *r, unsigned access, struct slice queue) {
     if (req_may_queue(r, access, queue))
         return true;
+    if (note_refusal != NULL)
+        note_refusal(r, queue);
     req_error(r, NO_RIGHT_ON_QUEUE);
     return false;
 }

@@ -145,6 +145,9 @@ static const struct row {
     { "EVAL_RO x 1 shop:q", "AOOOO" },
     { "EVALSHA x 1 shop:q", "AOOOO" },
     { "EVALSHA_RO x 1 shop:q", "AOOOO" },
+    { "EVALSHA 249269d94f90c85be8630a56564ef51c1b3b851b 1 shop:l", "AOPPO" },     /* LLEN */
+    { "EVALSHA 4e92c9c2943985bb6b3ac9a3ecfdd7e9255d4b92 2 shop:l x y", "APOPO" }, /* RPUSH */
+    { "EVALSHA b9af23c13eeefc2ae7a9375fe3d3645e2e9c9fc8 1 shop:l 1", "AOPPO" },   /* LPOP */
     { "SCRIPT EXISTS x", "AOOOO" },
     { "INFO", "APPPO" },
     { "METRICS", "APPPO" },
