@@ -193,6 +193,7 @@ group_check() {
     group_run
     need clang-format clang-format command -v clang-format
     need cppcheck cppcheck command -v cppcheck
+    offer promtool prometheus command -v promtool
 }
 
 refuse_old_libpq "$(libpq_version)"
@@ -243,7 +244,7 @@ case $packages in
     ;;
 esac
 case $packages in
-*redis-server* | *beanstalkd* | *pgbouncer*)
+*redis-server* | *beanstalkd* | *pgbouncer* | *prometheus*)
     if [ ! -e $no_start ]; then
         printf '#!/bin/sh\nexit 101\n' | $root tee $no_start >/dev/null
         $root chmod 755 $no_start
