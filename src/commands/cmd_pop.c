@@ -88,13 +88,12 @@ static const struct get_kind pop_kind = { deliver, pop_reply_nothing, pop_ended 
 
 static void pop_begin(struct list_take *t);
 
-static void on_pop_known(struct row_waiter *p, struct queue *q) {
-    (void)q;
-    pop_begin(CONTAINER_OF(p, struct list_take, row_waiter));
+static void on_pop_known(struct task *t) {
+    pop_begin(REQ_OF_TASK(t)->data);
 }
 
-static void on_pop_unknown(struct row_waiter *p, const struct op_error *err) {
-    struct req *r = CONTAINER_OF(p, struct list_take, row_waiter)->req;
+static void on_pop_unknown(struct task *t, const struct op_error *err) {
+    struct req *r = REQ_OF_TASK(t);
 
     if (r->client != NULL)
         r->client->list_take = NULL;
@@ -196,14 +195,11 @@ bool list_take_unblock(struct client *c, bool error) {
 static struct list_take *list_take_new(struct req *r, const struct pop_form *form, enum list_end from) {
     struct list_take *t = req_alloc(r, sizeof *t);
 
-    *t = (struct list_take){ .req = r,
-                             .form = form,
-                             .pop = { .from = from },
-                             .keys = r->argv + 1,
-                             .key_count = 1,
-                             .count = 1,
-                             .row_waiter = { .go = on_pop_known, .fail = on_pop_unknown } };
-    list_init(&t->row_waiter.node);
+    *t = (struct list_take){
+        .req = r, .form = form, .pop = { .from = from }, .keys = r->argv + 1, .key_count = 1, .count = 1
+    };
+    row_waiter_init(&t->row_waiter, &r->task, on_pop_known, on_pop_unknown);
+    r->data = t;
     return t;
 }
 

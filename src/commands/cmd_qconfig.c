@@ -85,13 +85,8 @@ static void get(struct req *r) {
 
 /* ---- SET, RESET ---- */
 
-static void save(struct row_waiter *p, struct queue *q) {
-    (void)q;
-    batch_add(&CONTAINER_OF(p, struct qconfig, row_waiter)->req->task);
-}
-
-static void open_failed(struct row_waiter *p, const struct op_error *err) {
-    struct qconfig *c = CONTAINER_OF(p, struct qconfig, row_waiter);
+static void qconfig_fail(struct task *t, const struct op_error *err) {
+    struct qconfig *c = REQ_OF_TASK(t)->data;
 
     c->q->users--;
     req_db_error(c->req, err);
@@ -100,8 +95,8 @@ static void open_failed(struct row_waiter *p, const struct op_error *err) {
 static struct qconfig *qconfig_new(struct req *r) {
     struct qconfig *c = req_alloc(r, sizeof *c);
 
-    *c = (struct qconfig){ .req = r, .row_waiter = { .go = save, .fail = open_failed } };
-    list_init(&c->row_waiter.node);
+    c->req = r;
+    row_waiter_init(&c->row_waiter, &r->task, NULL, qconfig_fail);
     r->data = c;
     return c;
 }
@@ -111,10 +106,7 @@ static void qconfig_start(struct qconfig *c, struct op *op, uint32_t rows) {
     c->q->users++;
     c->req->task.op = op;
     c->req->task.rows = rows;
-    if (queue_is_open(c->q))
-        save(&c->row_waiter, c->q);
-    else
-        queue_wait_for_row(c->q, &c->row_waiter);
+    queue_prepare(c->q, &c->row_waiter);
 }
 
 /* Parses a pair of a name and a value. If a name is repeated, its last value counts. */
@@ -249,13 +241,6 @@ static void reset_done(struct task *t, const PGresult *rows) {
     (void)rows;
     settings_clear(c->q);
     qconfig_end(c);
-}
-
-static void qconfig_fail(struct task *t, const struct op_error *err) {
-    struct qconfig *c = REQ_OF_TASK(t)->data;
-
-    c->q->users--;
-    req_db_error(c->req, err);
 }
 
 /* Each request has its own statement, because a queue may be set twice in a turn. The last request counts. */

@@ -330,7 +330,6 @@ void cmd_qscan(struct req *r) {
 /* ---- PAUSE ---- */
 
 struct pause {
-    struct req *req;
     struct row_waiter row_waiter;
     struct queue *q;
     unsigned flags;
@@ -362,36 +361,29 @@ static bool pause_flags(const struct req *r, unsigned *flags, bool *changes) {
     return true;
 }
 
-static void save_pause(struct row_waiter *p, struct queue *q) {
-    struct pause *pause = CONTAINER_OF(p, struct pause, row_waiter);
-
-    (void)q;
-    pause->req->task.op = &op_pause_queues;
-    batch_add(&pause->req->task);
+static void pause_end(struct pause *p) {
+    p->q->users--;
+    p->q->pausing -= p->counted;
 }
 
-static void pause_open_failed(struct row_waiter *p, const struct op_error *err) {
-    struct pause *pause = CONTAINER_OF(p, struct pause, row_waiter);
+static void pause_fail(struct task *t, const struct op_error *err) {
+    struct pause *p = REQ_OF_TASK(t)->data;
 
-    pause->q->users--;
-    req_db_error(pause->req, err);
+    pause_end(p);
+    queue_signal(p->q);
+    req_db_error(REQ_OF_TASK(t), err);
 }
 
 static void start_pause(struct req *r, unsigned flags) {
     struct pause *p = req_alloc(r, sizeof *p);
 
-    *p = (struct pause){ .req = r,
-                         .row_waiter = { .go = save_pause, .fail = pause_open_failed },
-                         .q = queue_get(r->argv[1]),
-                         .flags = flags };
+    *p = (struct pause){ .q = queue_get(r->argv[1]), .flags = flags };
     p->q->users++;
-    list_init(&p->row_waiter.node);
     r->data = p;
+    r->task.op = &op_pause_queues;
     r->task.rows = 1;
-    if (queue_is_open(p->q))
-        save_pause(&p->row_waiter, p->q);
-    else
-        queue_wait_for_row(p->q, &p->row_waiter);
+    row_waiter_init(&p->row_waiter, &r->task, NULL, pause_fail);
+    queue_prepare(p->q, &p->row_waiter);
 }
 
 void cmd_pause(struct req *r) {
@@ -425,11 +417,6 @@ static void pause_encode(struct params *p, struct task *t) {
     params_int2(p, 1, (int16_t)pause->flags);
 }
 
-static void pause_end(struct pause *p) {
-    p->q->users--;
-    p->q->pausing -= p->counted;
-}
-
 static void pause_done(struct task *t, const PGresult *rows) {
     struct req *r = REQ_OF_TASK(t);
     struct pause *p = r->data;
@@ -443,14 +430,6 @@ static void pause_done(struct task *t, const PGresult *rows) {
     OBSERVE(row_changed, p->q->id);
     reply_status(r, pause_name(p->flags));
     req_end(r);
-}
-
-static void pause_fail(struct task *t, const struct op_error *err) {
-    struct pause *p = REQ_OF_TASK(t)->data;
-
-    pause_end(p);
-    queue_signal(p->q);
-    req_db_error(REQ_OF_TASK(t), err);
 }
 
 /* Each request has its own statement, because a queue may be paused twice in a turn. The last request counts. */

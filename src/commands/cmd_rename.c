@@ -131,13 +131,12 @@ static void rename_go_on(struct renaming *n) {
     move(n);
 }
 
-static void on_rename_known(struct row_waiter *p, struct queue *q) {
-    (void)q;
-    rename_go_on(CONTAINER_OF(p, struct renaming, row_waiter));
+static void on_rename_known(struct task *t) {
+    rename_go_on(REQ_OF_TASK(t)->data);
 }
 
-static void on_rename_unknown(struct row_waiter *p, const struct op_error *err) {
-    struct renaming *n = CONTAINER_OF(p, struct renaming, row_waiter);
+static void rename_fail(struct task *t, const struct op_error *err) {
+    struct renaming *n = REQ_OF_TASK(t)->data;
 
     rename_left(n);
     req_db_error(n->req, err);
@@ -146,12 +145,10 @@ static void on_rename_unknown(struct row_waiter *p, const struct op_error *err) 
 static void rename_start(struct req *r, struct queue *from) {
     struct renaming *n = req_alloc(r, sizeof *n);
 
-    *n = (struct renaming){ .req = r,
-                            .from = from,
-                            .to = queue_get(r->argv[2]),
-                            .only_new = r->cmd->handler == cmd_renamenx,
-                            .row_waiter = { .go = on_rename_known, .fail = on_rename_unknown } };
-    list_init(&n->row_waiter.node);
+    *n = (struct renaming){
+        .req = r, .from = from, .to = queue_get(r->argv[2]), .only_new = r->cmd->handler == cmd_renamenx
+    };
+    row_waiter_init(&n->row_waiter, &r->task, on_rename_known, rename_fail);
     list_init(&n->walk.node);
     r->data = n;
     n->from->users++;
@@ -292,13 +289,6 @@ static void rename_done(struct task *t, const PGresult *rows) {
     queue_count_in(n->to, n->moved);
     queue_jobs_arrived(n->to, n->first, n->moved);
     reply(n);
-}
-
-static void rename_fail(struct task *t, const struct op_error *err) {
-    struct renaming *n = REQ_OF_TASK(t)->data;
-
-    rename_left(n);
-    req_db_error(n->req, err);
 }
 
 /* ---- lost result ---- */

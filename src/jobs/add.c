@@ -656,19 +656,14 @@ static bool add_queue_is_open(struct add *a) {
     return false;
 }
 
-static void on_add_open(struct row_waiter *p, struct queue *q) {
-    struct add *a = CONTAINER_OF(p, struct add, row_waiter);
-
-    (void)q;
-    if (add_queue_is_open(a))
-        add_enter(a);
+static void on_add_open(struct task *t) {
+    if (add_queue_is_open(add_of(t)))
+        add_enter(add_of(t));
 }
 
-static void on_add_not_open(struct row_waiter *p, const struct op_error *err) {
-    struct add *a = CONTAINER_OF(p, struct add, row_waiter);
-
-    add_left(a);
-    req_db_error(a->req, err);
+static void on_add_not_open(struct task *t, const struct op_error *err) {
+    add_left(add_of(t));
+    req_db_error(REQ_OF_TASK(t), err);
 }
 
 /* ms-timeout. If the insert has been sent, the job cannot be withdrawn. It is deleted after the commit, unless it is
@@ -694,9 +689,7 @@ static void add_insert(struct add *a) {
     struct req *r = a->req;
 
     a->ids = a->count == 1 ? &a->id : req_alloc(r, a->count * sizeof *a->ids);
-    a->row_waiter.go = on_add_open;
-    a->row_waiter.fail = on_add_not_open;
-    list_init(&a->row_waiter.node);
+    row_waiter_init(&a->row_waiter, &r->task, on_add_open, on_add_not_open);
     addjob_keep(r, &a->opt);
     r->task.rows = (uint32_t)a->count;
     r->task.bytes = a->count * (a->opt.unique.len + a->opt.deadqueue.len + a->opt.group.len + ROW_BYTES);

@@ -38,23 +38,19 @@ static void open_all(struct key_in_txn *k) {
     batch_add(&k->req->task);
 }
 
-static void on_bulk_in_txn_open(struct row_waiter *p, struct queue *q) {
-    (void)q;
-    open_all(CONTAINER_OF(p, struct key_in_txn, row_waiter));
+static void on_bulk_in_txn_open(struct task *t) {
+    open_all(REQ_OF_TASK(t)->data);
 }
 
-static void on_bulk_in_txn_not_open(struct row_waiter *p, const struct op_error *err) {
-    struct key_in_txn *k = CONTAINER_OF(p, struct key_in_txn, row_waiter);
-
-    bulk_in_txn_leave(k);
-    req_db_error(k->req, err);
+static void end_fail(struct task *t, const struct op_error *err) {
+    bulk_in_txn_leave(REQ_OF_TASK(t)->data);
+    req_db_error(REQ_OF_TASK(t), err);
 }
 
 void key_in_txn(struct req *r, struct key_in_txn *k) {
     k->req = r;
     k->opened = 0;
-    k->row_waiter = (struct row_waiter){ .go = on_bulk_in_txn_open, .fail = on_bulk_in_txn_not_open };
-    list_init(&k->row_waiter.node);
+    row_waiter_init(&k->row_waiter, &r->task, on_bulk_in_txn_open, end_fail);
     r->data = k;
     if (are_too_many(k)) {
         req_error(r,
@@ -132,11 +128,6 @@ static void end_done(struct task *t, const PGresult *rows) {
     free(keys);
     bulk_in_txn_leave(k);
     req_int(k->req, (int64_t)queues_found);
-}
-
-static void end_fail(struct task *t, const struct op_error *err) {
-    bulk_in_txn_leave(REQ_OF_TASK(t)->data);
-    req_db_error(REQ_OF_TASK(t), err);
 }
 
 static void end_answer_lost(struct task *t) {

@@ -26,8 +26,8 @@ struct dead_letter {
     int64_t expires_at;
 };
 
-static void on_dead_letter_open(struct row_waiter *p, struct queue *q);
-static void on_dead_letter_open_failed(struct row_waiter *p, const struct op_error *err);
+static void on_dead_letter_open(struct task *t);
+static void dead_letter_fail(struct task *t, const struct op_error *err);
 
 void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
     struct dead_letter *b = xcalloc(1, sizeof *b);
@@ -35,9 +35,8 @@ void dead_letter_job(struct job_key key, void (*ended)(void *arg), void *arg) {
     b->key = key;
     b->ended = ended;
     b->arg = arg;
-    b->row_waiter = (struct row_waiter){ .go = on_dead_letter_open, .fail = on_dead_letter_open_failed };
+    row_waiter_init(&b->row_waiter, &b->task, on_dead_letter_open, dead_letter_fail);
     task_init(&b->task, &op_dead_letter_jobs);
-    list_init(&b->row_waiter.node);
     batch_add(&b->task);
 }
 
@@ -66,20 +65,15 @@ static void dead_letter_enter(struct dead_letter *b, struct queue *q) {
         JOB_ARRIVED);
 }
 
-static void on_dead_letter_open(struct row_waiter *p, struct queue *q) {
-    struct dead_letter *b = CONTAINER_OF(p, struct dead_letter, row_waiter);
+static void on_dead_letter_open(struct task *t) {
+    struct dead_letter *b = CONTAINER_OF(t, struct dead_letter, task);
 
     if (b->moved) {
-        dead_letter_enter(b, q);
+        dead_letter_enter(b, b->to);
         dead_letter_end(b);
     } else {
         batch_add(&b->task);
     }
-}
-
-static void on_dead_letter_open_failed(struct row_waiter *p, const struct op_error *err) {
-    (void)err;
-    try_later(CONTAINER_OF(p, struct dead_letter, row_waiter));
 }
 
 static void open_queue(struct dead_letter *b, struct slice name) {

@@ -7,10 +7,6 @@
 #include "jobs/bulk.h"
 #include "jobs/bulk_in_txn.h"
 
-static void life_ask(struct life *l) {
-    batch_add_row(&l->req->task, &op_list_life);
-}
-
 static void life_fail(struct task *t, const struct op_error *err) {
     struct req *r = REQ_OF_TASK(t);
 
@@ -18,26 +14,18 @@ static void life_fail(struct task *t, const struct op_error *err) {
     req_db_error(r, err);
 }
 
-static void on_life_open(struct row_waiter *p, struct queue *q) {
-    (void)q;
-    life_ask(CONTAINER_OF(p, struct life, row_waiter));
-}
-
-static void on_life_not_open(struct row_waiter *p, const struct op_error *err) {
-    life_fail(&CONTAINER_OF(p, struct life, row_waiter)->req->task, err);
-}
-
 /* In a client transaction an earlier command may be about to create the row of the queue. */
 void list_find_life(struct life *l, struct queue *q) {
     l->q = q;
-    l->row_waiter = (struct row_waiter){ .go = on_life_open, .fail = on_life_not_open };
-    list_init(&l->row_waiter.node);
-    q->users++;
     l->req->data = l;
-    if (key_is_in_txn(l->req) && !queue_is_open(q))
-        queue_wait_for_row(q, &l->row_waiter);
+    l->req->task.op = &op_list_life;
+    l->req->task.rows = 1;
+    q->users++;
+    row_waiter_init(&l->row_waiter, &l->req->task, NULL, life_fail);
+    if (key_is_in_txn(l->req))
+        queue_prepare(q, &l->row_waiter);
     else
-        life_ask(l);
+        batch_add(&l->req->task);
 }
 
 static void life_encode(struct params *p, struct task *t) {

@@ -21,10 +21,9 @@ void list_read_send(struct list_read *l) {
 static void list_settle(struct list_read *l);
 
 /* The consume end of a queue is still unknown when the queue has just got its row. */
-static void on_list_known(struct row_waiter *p, struct queue *q) {
-    struct list_read *l = CONTAINER_OF(p, struct list_read, row_waiter);
+static void on_list_known(struct task *t) {
+    struct list_read *l = REQ_OF_TASK(t)->data;
 
-    (void)q;
     if (l->opening)
         list_settle(l);
     else
@@ -36,12 +35,6 @@ void list_read_fail(struct task *t, const struct op_error *err) {
 
     l->q->users--;
     req_db_error(REQ_OF_TASK(t), err);
-}
-
-static void on_list_unknown(struct row_waiter *p, const struct op_error *err) {
-    struct task *t = &CONTAINER_OF(p, struct list_read, row_waiter)->req->task;
-
-    CONTAINER_OF(p, struct list_read, row_waiter)->at_front->fail(t, err);
 }
 
 /* Another server may have set the consume end without a message. An earlier command of the same client
@@ -57,9 +50,7 @@ static void list_settle(struct list_read *l) {
 }
 
 void list_read_start(struct list_read *l) {
-    l->row_waiter.go = on_list_known;
-    l->row_waiter.fail = on_list_unknown;
-    list_init(&l->row_waiter.node);
+    row_waiter_init(&l->row_waiter, &l->req->task, on_list_known, l->at_front->fail);
     l->q->users++;
     list_settle(l);
 }

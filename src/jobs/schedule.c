@@ -165,12 +165,9 @@ static void make_jobs(struct firing *f) {
     f->task.rows = f->count > 0 ? (uint32_t)f->count : 1;
 }
 
-static void schedule_enter(struct row_waiter *p, struct queue *q) {
-    struct firing *f = CONTAINER_OF(p, struct firing, row_waiter);
-
-    (void)q;
-    make_jobs(f);
-    batch_add(&f->task);
+static void schedule_enter(struct task *t) {
+    make_jobs(CONTAINER_OF(t, struct firing, task));
+    batch_add(t);
 }
 
 static void schedule_end(struct firing *f) {
@@ -181,14 +178,10 @@ static void schedule_end(struct firing *f) {
     free(f);
 }
 
-static void schedule_give_up(struct firing *f, const struct op_error *err) {
+static void fire_fail(struct task *t, const struct op_error *err) {
     log_warning("schedule", "cannot fire: %s (SQLSTATE %s); trying again", err->message, err->sqlstate);
     schedule_look_at(clock_db() + RETRY_US);
-    schedule_end(f);
-}
-
-static void on_schedule_open_failed(struct row_waiter *p, const struct op_error *err) {
-    schedule_give_up(CONTAINER_OF(p, struct firing, row_waiter), err);
+    schedule_end(CONTAINER_OF(t, struct firing, task));
 }
 
 /* A row that other software wrote may have any number. */
@@ -202,9 +195,8 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     struct firing *f = xcalloc(1, sizeof *f + most * sizeof *f->jobs);
 
     f->task.op = &op_fire_schedules;
-    f->row_waiter = (struct row_waiter){ .go = schedule_enter, .fail = on_schedule_open_failed };
+    row_waiter_init(&f->row_waiter, &f->task, schedule_enter, fire_fail);
     list_init(&f->task.node);
-    list_init(&f->row_waiter.node);
     f->id = row_int8(rows, row, COL_DUE_SCHEDULES_ID);
     f->revision = row_int8(rows, row, COL_DUE_SCHEDULES_REVISION);
     f->due = row_time(rows, row, COL_DUE_SCHEDULES_NEXT_AT);
@@ -218,10 +210,7 @@ static void fire(const PGresult *rows, int row, const struct cron_expr *e) {
     f->q = queue_get(row_bytes(rows, row, COL_DUE_SCHEDULES_QUEUE));
     f->q->users++;
     look.firing++;
-    if (queue_is_open(f->q))
-        schedule_enter(&f->row_waiter, f->q);
-    else
-        queue_wait_for_row(f->q, &f->row_waiter);
+    queue_prepare(f->q, &f->row_waiter);
 }
 
 /* Another server may have accepted an expression or a time zone that this server does not know. */
@@ -295,10 +284,6 @@ static void fire_done(struct task **tasks, size_t count, const PGresult *rows) {
         schedule_look_at(mine ? f->next : clock_db() + LOCKED_US);
         schedule_end(f);
     }
-}
-
-static void fire_fail(struct task *t, const struct op_error *err) {
-    schedule_give_up(CONTAINER_OF(t, struct firing, task), err);
 }
 
 /* A second try after a lost connection does nothing if the first was committed. */

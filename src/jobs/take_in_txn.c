@@ -120,16 +120,13 @@ static void pop_in_txn_settle(struct take_in_txn *n) {
                 pop->from == n->queues[0]->list.consume_end ? &op_move_first_in_txn : &op_move_last_in_txn);
 }
 
-static void on_pop_in_txn_known(struct row_waiter *p, struct queue *q) {
-    (void)q;
-    pop_in_txn_settle(CONTAINER_OF(p, struct take_in_txn, row_waiter));
+static void on_pop_in_txn_known(struct task *t) {
+    pop_in_txn_settle(in_txn_of(t));
 }
 
-static void on_pop_in_txn_unknown(struct row_waiter *p, const struct op_error *err) {
-    struct take_in_txn *n = CONTAINER_OF(p, struct take_in_txn, row_waiter);
-
-    in_txn_use(n, -1);
-    req_db_error(n->req, err);
+static void in_txn_fail(struct task *t, const struct op_error *err) {
+    in_txn_use(in_txn_of(t), -1);
+    req_db_error(REQ_OF_TASK(t), err);
 }
 
 /* A queue without a row has no elements, unless an earlier command of the transaction creates the row. */
@@ -150,8 +147,7 @@ void pop_in_txn(struct list_take *t) {
     bool some;
 
     n->list = t;
-    n->row_waiter = (struct row_waiter){ .go = on_pop_in_txn_known, .fail = on_pop_in_txn_unknown };
-    list_init(&n->row_waiter.node);
+    row_waiter_init(&n->row_waiter, &t->req->task, on_pop_in_txn_known, in_txn_fail);
     some = find_queues(n);
     if (has_limited(n)) {
         req_error(t->req, "ERR in a transaction nothing is popped from queues with limits");
@@ -375,11 +371,6 @@ static void move_in_txn_done(struct task *t, const PGresult *rows) {
         take_arrived(&n->list->pop, n->to_id, &m);
     }
     popped_end(n, &m.job, found);
-}
-
-static void in_txn_fail(struct task *t, const struct op_error *err) {
-    in_txn_use(in_txn_of(t), -1);
-    req_db_error(REQ_OF_TASK(t), err);
 }
 
 /* The committed statement has deleted or moved elements: scan the queues from the beginning. No client got jobs that

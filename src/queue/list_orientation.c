@@ -51,19 +51,11 @@ static void orientation_encode(struct params *p, struct task *task) {
 static void list_orientation_end(struct orientation_task *t, const struct op_error *err) {
     struct queue *q = t->q;
     struct list waiting;
-    struct list *node;
 
     q->list.asking = false;
     list_init(&waiting);
     list_splice_back(&waiting, &q->list.waiters);
-    while ((node = list_pop_front(&waiting)) != NULL) {
-        struct row_waiter *p = LIST_ENTRY(node, struct row_waiter, node);
-
-        if (err != NULL)
-            p->fail(p, err);
-        else
-            p->go(p, q);
-    }
+    row_waiters_run(&waiting, err);
     queue_signal(q);
     q->users--;
     free(t);

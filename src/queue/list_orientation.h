@@ -19,7 +19,7 @@ static inline enum list_end list_other_end(enum list_end end) {
 /* Reads the consume end from the database, and sets it to `wish` if it is not set (END_NONE: does not set
  * it). For a queue with a row. Then the waiters of q are served. */
 void list_orientation_ask(struct queue *q, enum list_end wish);
-/* The same, and calls p->go after that. q->list.consume_end is still END_NONE then if wish is END_NONE and the end is
+/* The same, and calls p->ready after that. q->list.consume_end is still END_NONE then if wish is END_NONE and the end is
  * not set. */
 void list_orientation_wait(struct queue *q, enum list_end wish, struct row_waiter *p);
 /* True if q has its row and its consume end. Otherwise p waits for the first that is missing. */

@@ -38,7 +38,6 @@ static void start_opening(struct queue *q, enum list_end consume_end) {
 void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_waiter *p) {
     static uint64_t arrivals;
 
-    p->q = q;
     p->arrival = ++arrivals;
     list_push_back(&q->row.waiters, &p->node);
     if (!q->row.opening)
@@ -47,6 +46,22 @@ void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_
 
 void queue_wait_for_row(struct queue *q, struct row_waiter *p) {
     queue_wait_for_list(q, END_NONE, p);
+}
+
+static void row_waiter_run(const struct row_waiter *p, const struct op_error *err) {
+    if (err != NULL)
+        p->fail(p->task, err);
+    else if (p->ready != NULL)
+        p->ready(p->task);
+    else
+        batch_add(p->task);
+}
+
+void queue_prepare(struct queue *q, struct row_waiter *p) {
+    if (queue_is_open(q))
+        row_waiter_run(p, NULL);
+    else
+        queue_wait_for_row(q, p);
 }
 
 static int compare_arrivals(const void *a, const void *b) {
@@ -71,17 +86,11 @@ static void sort_by_arrival(struct list *waiting) {
     free(sorted);
 }
 
-static void run_row_waiters(struct list *waiting, const struct op_error *err) {
+void row_waiters_run(struct list *waiting, const struct op_error *err) {
     struct list *node;
 
-    while ((node = list_pop_front(waiting)) != NULL) {
-        struct row_waiter *p = LIST_ENTRY(node, struct row_waiter, node);
-
-        if (err != NULL)
-            p->fail(p, err);
-        else
-            p->go(p, p->q);
-    }
+    while ((node = list_pop_front(waiting)) != NULL)
+        row_waiter_run(LIST_ENTRY(node, struct row_waiter, node), err);
 }
 
 static void end_row_waiters(struct queue *q, const struct op_error *err) {
@@ -89,7 +98,7 @@ static void end_row_waiters(struct queue *q, const struct op_error *err) {
 
     list_init(&waiting);
     list_splice_back(&waiting, &q->row.waiters);
-    run_row_waiters(&waiting, err);
+    row_waiters_run(&waiting, err);
 }
 
 static void open_encode(struct params *p, struct task *t) {
@@ -131,7 +140,7 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
      * these queues. */
     if (count > 1)
         sort_by_arrival(&waiting);
-    run_row_waiters(&waiting, NULL);
+    row_waiters_run(&waiting, NULL);
 }
 
 void queue_open_again(void) {

@@ -7,23 +7,36 @@
 /* The rows of queues in the database. A job or a pause inserts the row. It is deleted when the queue has
  * been unused for long. This module also saves the counters. */
 
-/* A request that waits for the id of a queue. */
+/* A task that waits for the id of a queue. */
 struct row_waiter {
     struct list node;
-    struct queue *q;
     uint64_t arrival; /* order of arrival over all queues */
-    /* Called when the queue has its id. p is in no list then. */
-    void (*go)(struct row_waiter *p, struct queue *q);
+    struct task *task;
+    /* Called when the queue has its id. The waiter is in no list then. NULL: batch_add(). */
+    void (*ready)(struct task *t);
     /* Called when the row could not be inserted. */
-    void (*fail)(struct row_waiter *p, const struct op_error *err);
+    void (*fail)(struct task *t, const struct op_error *err);
 };
+
+static inline void row_waiter_init(struct row_waiter *p, struct task *t, void (*ready)(struct task *t),
+                                   void (*fail)(struct task *t, const struct op_error *err)) {
+    list_init(&p->node);
+    p->task = t;
+    p->ready = ready;
+    p->fail = fail;
+}
+
+/* Ends the waiting of all struct row_waiter of the list. err: NULL, or why they fail. */
+void row_waiters_run(struct list *waiting, const struct op_error *err);
 
 /* A queue with row waiters is not open: requests that come now must not overtake them. */
 static inline bool queue_is_open(const struct queue *q) {
     return q->id != 0 && !q->row.opening && list_empty(&q->row.waiters);
 }
 
-/* Calls p->go when the queue has its row. Only for a queue that is not open. */
+/* Calls p->ready when the queue has its row: at once if the queue is open. */
+void queue_prepare(struct queue *q, struct row_waiter *p);
+/* The same, only for a queue that is not open. */
 void queue_wait_for_row(struct queue *q, struct row_waiter *p);
 /* The same. If the queue has no consume end, consume_end becomes its consume end. */
 void queue_wait_for_list(struct queue *q, enum list_end consume_end, struct row_waiter *p);
