@@ -20,11 +20,7 @@ struct count {
     int32_t queue_id;
     uint64_t changes; /* value of queue.changes when the statement was sent */
     bool known;
-    int64_t total;
-    int64_t len;
-    int64_t jobs_in;
-    int64_t jobs_out;
-    int64_t dead;
+    struct queue_share counts; /* jobs_in and jobs_out as saved */
 };
 
 static struct {
@@ -46,37 +42,24 @@ static void forget_untold_shares(struct queue *q) {
     }
 }
 
-static void set_counters(struct queue *q, const struct count *c) {
-    queue_set_counts(q, c->len, c->total);
-    queue_set_dead(q, c->dead);
-    q->counters.jobs_in = c->jobs_in + q->counters.own.jobs_in - q->counters.saved_in;
-    q->counters.jobs_out = c->jobs_out + q->counters.own.jobs_out - q->counters.saved_out;
-}
-
 /* The counters have not changed since the count was sent, and not for a while before. No change was running then,
  * and the servers have saved their counters, unless a server is slow. Therefore the next audit checks an audit that
  * has changed the counters. */
 static void counter_audit_take(const struct count *c) {
     struct queue *q = queue_find_id(c->queue_id);
-    int64_t jobs_in, jobs_out;
     bool unsent_ready;
 
     if (q == NULL || !c->known || q->counters.changes != c->changes)
         return;
-    jobs_in = q->counters.jobs_in;
-    jobs_out = q->counters.jobs_out;
-    unsent_ready = c->len > q->counters.len;
-    if (!q->counters.suspect && (q->counters.len != c->len || q->counters.total != c->total))
+    unsent_ready = c->counts.len > q->counters.len;
+    if (!q->counters.suspect && (q->counters.len != c->counts.len || q->counters.total != c->counts.total))
         log_verbose("recount", "queue %d: %lld of %lld jobs queued, not %lld of %lld", q->id,
-                    (long long)c->len, (long long)c->total, (long long)q->counters.len,
+                    (long long)c->counts.len, (long long)c->counts.total, (long long)q->counters.len,
                     (long long)q->counters.total);
     forget_untold_shares(q);
-    set_counters(q, c);
-    if (q->counters.jobs_in != jobs_in || q->counters.jobs_out != jobs_out)
-        q->counters.counted--;
+    queue_set_audited(q, &c->counts);
     if (q->counters.len > 0 || q->counters.jobs_in > 0 || q->counters.jobs_out > 0)
         queue_show(q);
-    q->counters.suspect = false;
     stats.recounts++;
     /* Jobs without a message may be anywhere in the queue: scan it from the beginning. */
     if (unsent_ready || (q->counters.len > 0 && !q->scan.may_have_more && q->scan.key_count == 0))
@@ -142,11 +125,11 @@ static void count_done(struct task *t, const PGresult *rows) {
         struct count *c = &counter_audit.counts[i];
 
         c->known = row_int4(rows, i, COL_COUNT_QUEUES_QUEUE_ID) == c->queue_id;
-        c->total = row_int8(rows, i, COL_COUNT_QUEUES_JOBS);
-        c->len = row_int8(rows, i, COL_COUNT_QUEUES_QUEUED);
-        c->jobs_in = row_int8(rows, i, COL_COUNT_QUEUES_JOBS_IN);
-        c->jobs_out = row_int8(rows, i, COL_COUNT_QUEUES_JOBS_OUT);
-        c->dead = row_int8(rows, i, COL_COUNT_QUEUES_DEAD);
+        c->counts.total = row_int8(rows, i, COL_COUNT_QUEUES_JOBS);
+        c->counts.len = row_int8(rows, i, COL_COUNT_QUEUES_QUEUED);
+        c->counts.jobs_in = row_int8(rows, i, COL_COUNT_QUEUES_JOBS_IN);
+        c->counts.jobs_out = row_int8(rows, i, COL_COUNT_QUEUES_JOBS_OUT);
+        c->counts.dead = row_int8(rows, i, COL_COUNT_QUEUES_DEAD);
     }
 }
 

@@ -88,7 +88,7 @@ static struct queue *meet_queue(const PGresult *rows, int row) {
 
     if (q->id == 0) {
         position_expect(&q->scan);
-        q->counters.suspect = true;
+        queue_suspect(q);
     }
     if (q->id != row_int4(rows, row, COL_FIND_QUEUES_ID))
         queue_set_id(q, row_int4(rows, row, COL_FIND_QUEUES_ID));
@@ -171,7 +171,7 @@ static void peer_queues_look_done(struct task *t, const PGresult *rows) {
         struct queue *q = meet_queue(rows, i);
 
         if (!known)
-            q->counters.suspect = true;
+            queue_suspect(q);
     }
     look_end();
 }
@@ -229,7 +229,7 @@ static void page_queue(int32_t id, bool has_jobs) {
     if (q == NULL) {
         peer_queues_find_queue(id);
     } else if (has_jobs && q->counters.total <= 0) {
-        q->counters.suspect = true;
+        queue_suspect(q);
         queue_reset_scan(q);
     }
 }
@@ -331,7 +331,7 @@ static void hear_ready(struct queue *q, struct job_key first, int64_t count) {
 
 /* Sends this server's share, so that the other server learns of the queue. */
 static void hear_uncounted(struct queue *q) {
-    q->counters.suspect = true;
+    queue_suspect(q);
     limits_heard_room(q);
     OBSERVE(counted, q);
 }
@@ -349,7 +349,7 @@ static bool are_counts(const int64_t *change, int count) {
  * stay as read. */
 static void hear_counted(struct queue *q, const struct peer *p, const int64_t change[4]) {
     if (!p->node->live || !p->synced)
-        q->counters.suspect = true;
+        queue_suspect(q);
     if (!p->node->live || !node_is_leader())
         return;
     queue_count_in(q, change[2]);
@@ -374,7 +374,7 @@ static void hear_sql(struct queue *q, const struct peer *p, enum outbox_item ite
     } else if (item == OUTBOX_GROUP && count == 3 && node_is_leader()) {
         group_of(key);
     } else if (item == OUTBOX_POLL) {
-        q->counters.suspect = true;
+        queue_suspect(q);
         queue_reset_scan(q);
     }
 }

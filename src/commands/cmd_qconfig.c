@@ -209,7 +209,7 @@ static void reset_encode(struct params *p, struct task *t) {
 
 static void qconfig_end(struct qconfig *c) {
     c->q->users--;
-    c->q->counters.used_us = clock_mono();
+    queue_touch(c->q);
     OBSERVE(row_changed, c->q->id);
     req_ok(c->req);
 }

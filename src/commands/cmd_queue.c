@@ -425,7 +425,7 @@ static void pause_done(struct task *t, const PGresult *rows) {
     pause_end(p);
     queue_set_pause(p->q, p->flags);
     queue_show(p->q);
-    p->q->counters.used_us = clock_mono();
+    queue_touch(p->q);
     queue_signal(p->q);
     OBSERVE(row_changed, p->q->id);
     reply_status(r, pause_name(p->flags));

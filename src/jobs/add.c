@@ -302,12 +302,16 @@ static void add_completed(struct add *a) {
     a->place = 0;
 }
 
+void add_count_accepted(struct queue *q, int64_t count) {
+    q->adds.accepted += count;
+}
+
 /* The command has ended, except for its reply. */
 static void add_left(struct add *a) {
     timer_stop(&a->timeout);
     a->q->users--;
     if (!add_is_delayed(a))
-        a->q->adds.accepted -= (int64_t)a->count;
+        add_count_accepted(a->q, -(int64_t)a->count);
 }
 
 static void add_committed(struct add *a) {
@@ -701,7 +705,7 @@ static void add_insert(struct add *a) {
         timer_set(&a->timeout, clock_mono() + at_most(a->timeout_ms, INT32_MAX) * US_PER_MS, add_give_up);
     a->q->users++;
     if (!add_is_delayed(a))
-        a->q->adds.accepted += (int64_t)a->count;
+        add_count_accepted(a->q, (int64_t)a->count);
     if (add_queue_is_open(a))
         add_enter(a);
 }

@@ -57,6 +57,8 @@ struct add {
 /* Checks the options, and adds the jobs to the queue that the request names. a is in the memory of its request, which
  * ends with an error, or after a->reply(). The reply is not sent before the commit. */
 void add_start(struct add *a);
+/* Counts jobs that were accepted and are not added yet, or that were added or refused (less than 0). */
+void add_count_accepted(struct queue *q, int64_t count);
 /* The key of one of its jobs. */
 struct job_key add_job_key(const struct add *a, size_t i);
 

@@ -214,8 +214,8 @@ static void load_queue(const PGresult *rows, int row) {
     queue_set_id(q, row_int4(rows, row, COL_LOAD_QUEUES_ID));
     queue_set_pause(q, (unsigned)row_int2(rows, row, COL_LOAD_QUEUES_PAUSE));
     q->created_us = row_time(rows, row, COL_LOAD_QUEUES_CREATED_AT);
-    q->counters.jobs_in = row_int8(rows, row, COL_LOAD_QUEUES_JOBS_IN);
-    q->counters.jobs_out = row_int8(rows, row, COL_LOAD_QUEUES_JOBS_OUT);
+    queue_set_traffic(q, row_int8(rows, row, COL_LOAD_QUEUES_JOBS_IN),
+                      row_int8(rows, row, COL_LOAD_QUEUES_JOBS_OUT));
     if (q->pause != 0 || q->counters.jobs_in > 0)
         queue_show(q);
     settings_read(q, rows, row, COL_LOAD_QUEUES_SETTING);

@@ -123,8 +123,8 @@ void job_left(const struct job_row *job, enum job_exit why) {
     struct queue *q = queue_find_id(job->key.queue_id);
 
     queue_count_gone(job->key, job->queued_since);
-    if (q != NULL)
-        q->counters.own_acked += exits[why].counter == &stats.jobs_acked;
+    if (q != NULL && exits[why].counter == &stats.jobs_acked)
+        queue_count_acked(q);
     if (exits[why].counter != NULL)
         ++*exits[why].counter;
     if (why == JOB_TAKEN)

@@ -11,6 +11,7 @@
 #include "base/timezone.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "jobs/add.h"
 #include "jobs/add_options.h"
 #include "jobs/job.h"
 #include "queue/queue.h"
@@ -158,7 +159,7 @@ static void make_jobs(struct firing *f) {
 
         j->key = addjob_key(f->q, &f->opt, job_new_id(now, node_self()->number));
         j->at = addjob_times(&f->opt, j->key.id, now);
-        f->q->adds.accepted += !schedule_is_delayed(f);
+        add_count_accepted(f->q, !schedule_is_delayed(f));
     }
     if (f->count == 0)
         f->last = TIME_NEVER;
@@ -172,7 +173,7 @@ static void schedule_enter(struct task *t) {
 
 static void schedule_end(struct firing *f) {
     if (!schedule_is_delayed(f))
-        f->q->adds.accepted -= (int64_t)f->count;
+        add_count_accepted(f->q, -(int64_t)f->count);
     f->q->users--;
     look.firing--;
     free(f);

@@ -16,6 +16,10 @@ static inline enum list_end list_other_end(enum list_end end) {
     return end == END_LEFT ? END_RIGHT : END_LEFT;
 }
 
+/* Sets the consume end as the database has it. */
+static inline void list_orientation_set(struct queue *q, enum list_end end) {
+    q->list.consume_end = end;
+}
 /* Reads the consume end from the database, and sets it to `wish` if it is not set (END_NONE: does not set
  * it). For a queue with a row. Then the waiters of q are served. */
 void list_orientation_ask(struct queue *q, enum list_end wish);

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "pg/params.h"
 #include "queue/lease.h"
+#include "queue/list_orientation.h"
 #include "queue/observer.h"
 #include "queue/pattern_index.h"
 #include "queue/queue_history.h"
@@ -182,7 +183,7 @@ void queue_set_id(struct queue *q, int32_t id) {
         PARTS_DELETE(by_id, queues.by_id, q);
     if (queues.latest == q)
         queues.latest = NULL;
-    q->list.consume_end = END_NONE;
+    list_orientation_set(q, END_NONE);
     q->id = id;
     if (id == 0) {
         add_rowless(q);
@@ -276,7 +277,7 @@ void queue_clear(void) {
         q->counters.saved_out = q->counters.own.jobs_out;
         position_clear(&q->scan);
         q->served = 0;
-        q->list.consume_end = END_NONE;
+        list_orientation_set(q, END_NONE);
         q->created_us = clock_db();
     }
 }
@@ -543,8 +544,12 @@ void queue_count_gone(struct job_key key, int64_t queued_since) {
     limits_room(q);
 }
 
-static void mark_dirty(struct queue *q) {
+void queue_touch(struct queue *q) {
     q->counters.used_us = clock_mono();
+}
+
+static void mark_dirty(struct queue *q) {
+    queue_touch(q);
     if (q->id != 0 && list_empty(&q->counters.in_dirty))
         list_push_back(&queues.dirty, &q->counters.in_dirty);
 }
@@ -555,6 +560,10 @@ void queue_count_in(struct queue *q, int64_t jobs) {
     queue_show(q);
     mark_dirty(q);
     own_changed(q);
+}
+
+void queue_count_acked(struct queue *q) {
+    q->counters.own_acked++;
 }
 
 void queue_count_out(struct queue *q, int64_t jobs) {
@@ -584,10 +593,18 @@ int64_t queue_oldest_us(const struct queue *q) {
     return q->counters.len > 0 && age_us > 0 ? age_us : 0;
 }
 
-struct queue *queue_next_dirty(void) {
+struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out) {
     struct list *node = list_pop_front(&queues.dirty);
+    struct queue_counters *c;
 
-    return node == NULL ? NULL : LIST_ENTRY(node, struct queue, counters.in_dirty);
+    if (node == NULL)
+        return NULL;
+    c = LIST_ENTRY(node, struct queue_counters, in_dirty);
+    *jobs_in = c->own.jobs_in - c->saved_in;
+    *jobs_out = c->own.jobs_out - c->saved_out;
+    c->saved_in = c->own.jobs_in;
+    c->saved_out = c->own.jobs_out;
+    return CONTAINER_OF(c, struct queue, counters);
 }
 
 /* ---- counter shares ---- */
@@ -631,9 +648,31 @@ void queue_forget_shares(uint16_t node) {
     queue_forget_share(q, node);
 }
 
+void queue_suspect(struct queue *q) {
+    q->counters.suspect = true;
+}
+
 void queue_suspect_all(void) {
     QUEUE_EACH(q)
-    q->counters.suspect = true;
+    queue_suspect(q);
+}
+
+void queue_set_traffic(struct queue *q, int64_t jobs_in, int64_t jobs_out) {
+    q->counters.jobs_in = jobs_in;
+    q->counters.jobs_out = jobs_out;
+}
+
+void queue_set_audited(struct queue *q, const struct queue_share *counted) {
+    struct queue_counters *c = &q->counters;
+    int64_t jobs_in = c->jobs_in, jobs_out = c->jobs_out;
+
+    queue_set_counts(q, counted->len, counted->total);
+    queue_set_dead(q, counted->dead);
+    queue_set_traffic(q, counted->jobs_in + c->own.jobs_in - c->saved_in,
+                      counted->jobs_out + c->own.jobs_out - c->saved_out);
+    if (c->jobs_in != jobs_in || c->jobs_out != jobs_out)
+        c->counted--;
+    c->suspect = false;
 }
 
 void queue_set_counts(struct queue *q, int64_t len, int64_t total) {

@@ -46,7 +46,8 @@ enum list_end { END_NONE, END_LEFT, END_RIGHT };
 /* The queue of HEALTH. It is not listed and no pattern matches it, but commands can name it. */
 #define QUEUE_HIDDEN "__health__"
 
-/* Counters over all servers, and the counter share of each server. */
+/* Counters over all servers, and the counter share of each server.
+ * Written by queue.c. */
 struct queue_counters {
     int64_t len;          /* queued jobs, which could be delivered now (QLEN) */
     int64_t total;        /* jobs in any state, without dead letters */
@@ -59,8 +60,8 @@ struct queue_counters {
     struct list in_dirty; /* in the list of queues whose counters differ from the database */
     size_t largest_body;  /* largest body, with overhead, since the queue was empty; 0: unknown */
     uint64_t own_acked;   /* acknowledgements by this server */
-    int64_t
-        oldest_due_us; /* clock_db() when the oldest queued job became due, an estimate: queue_oldest_us() */
+    /* clock_db() when the oldest queued job became due, an estimate: queue_oldest_us() */
+    int64_t oldest_due_us;
     struct queue_share own;   /* the counter share of this server */
     struct peer_share *peers; /* the last known shares of peers */
     size_t peer_count;
@@ -88,12 +89,12 @@ struct queue_limits {
     int64_t look_wait_us; /* the last wait until `look` */
 };
 
-/* The queue as a list; list_orientation.h. */
+/* The queue as a list; list_orientation.h.
+ * Written by list_orientation.c. */
 struct list_ends {
     enum list_end consume_end; /* the consume end */
     bool asking;               /* a statement that reads or sets it has not ended */
     struct list waiters;       /* struct row_waiter: requests that wait for the consume end */
-    struct trimming *trim;     /* queued trim that equal requests join */
 };
 
 /* The row in the database.
@@ -138,7 +139,8 @@ struct queue_claims {
     struct take *landing;            /* take by redelivery keys whose rows are being read */
 };
 
-/* Jobs that are being added. */
+/* Jobs that are being added.
+ * Written by add.c. */
 struct queue_adds {
     int64_t accepted;     /* accepted jobs that their commit will queue */
     int64_t sent;         /* the part of them that is sent, and not handed off to a waiter */
@@ -177,6 +179,7 @@ struct queue {
     struct queue_matches matches;
     struct queue_limits limits;
     struct list_ends list;
+    struct trimming *trim; /* LTRIM: the queued task that equal requests join; NULL: none */
     struct queue_row row;
     struct queue_outbox outbox;
 };
@@ -315,11 +318,18 @@ void queue_heard_share(struct queue *q, uint16_t node, struct queue_share share,
 void queue_forget_share(struct queue *q, uint16_t node);
 /* The same for all queues, when the node has restarted: its shares begin at zero. */
 void queue_forget_shares(uint16_t node);
-/* Makes the counters of all queues suspect. */
+/* Makes the counters suspect: of one queue, or of all. */
+void queue_suspect(struct queue *q);
 void queue_suspect_all(void);
-/* Sets the counters to the result of a counter audit. */
+/* Sets the counters as they were loaded: the numbers of jobs, of dead letters, and of jobs in and out. */
 void queue_set_counts(struct queue *q, int64_t len, int64_t total);
 void queue_set_dead(struct queue *q, int64_t dead);
+void queue_set_traffic(struct queue *q, int64_t jobs_in, int64_t jobs_out);
+/* Sets all counters to the result of a counter audit, of which jobs_in and jobs_out are those saved in the database.
+ * The counters are no longer suspect. If jobs_in or jobs_out has changed, another audit is due. */
+void queue_set_audited(struct queue *q, const struct queue_share *counted);
+/* A command used the queue now. */
+void queue_touch(struct queue *q);
 
 /* Counts jobs that enter the queue, and deliveries. The change is saved in the database about once a second. */
 void queue_count_in(struct queue *q, int64_t jobs);
@@ -332,7 +342,10 @@ void queue_set_oldest(struct queue *q, int64_t due_us);
  * that this server delivered. So it is too large at a server that delivers no jobs of the queue, and too small if jobs
  * of a lower priority wait. */
 int64_t queue_oldest_us(const struct queue *q);
-/* Removes and returns the next queue whose counters are to be saved, or NULL. */
-struct queue *queue_next_dirty(void);
+/* Counts an acknowledgement by this server. */
+void queue_count_acked(struct queue *q);
+/* Removes and returns the next queue whose counters are to be saved, or NULL. Sets the changes to save, which count as
+ * saved from now on. */
+struct queue *queue_next_dirty(int64_t *jobs_in, int64_t *jobs_out);
 
 #endif

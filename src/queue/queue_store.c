@@ -6,6 +6,7 @@
 #include "base/node.h"
 #include "batch/batch.h"
 #include "batch/operations.h"
+#include "queue/list_orientation.h"
 
 /* A task that inserts or deletes the row of a queue. */
 struct queue_task {
@@ -119,7 +120,7 @@ static void open_done(struct task **tasks, size_t count, const PGresult *rows) {
         queue_set_id(q, row_int4(rows, i, COL_OPEN_QUEUES_ID));
         queue_set_pause(q, q->pause | (unsigned)row_int2(rows, i, COL_OPEN_QUEUES_PAUSE));
         if (!row_null(rows, i, COL_OPEN_QUEUES_CONSUME_END))
-            q->list.consume_end = (enum list_end)row_int2(rows, i, COL_OPEN_QUEUES_CONSUME_END);
+            list_orientation_set(q, (enum list_end)row_int2(rows, i, COL_OPEN_QUEUES_CONSUME_END));
         /* A peer may have inserted the row and added jobs. Its notifications had no effect here, because the
          * id was unknown. */
         if (node_has_peers())
@@ -239,15 +240,12 @@ struct counters_task {
 
 bool queue_save_counters(void) {
     struct queue *q = NULL;
+    int64_t jobs_in, jobs_out;
 
-    for (int left = SAVE_MOST; left > 0 && (q = queue_next_dirty()) != NULL; left--) {
+    for (int left = SAVE_MOST; left > 0 && (q = queue_next_dirty(&jobs_in, &jobs_out)) != NULL; left--) {
         struct counters_task *t = xcalloc(1, sizeof *t);
 
-        *t = (struct counters_task){ .queue_id = q->id,
-                                     .jobs_in = q->counters.own.jobs_in - q->counters.saved_in,
-                                     .jobs_out = q->counters.own.jobs_out - q->counters.saved_out };
-        q->counters.saved_in = q->counters.own.jobs_in;
-        q->counters.saved_out = q->counters.own.jobs_out;
+        *t = (struct counters_task){ .queue_id = q->id, .jobs_in = jobs_in, .jobs_out = jobs_out };
         task_init(&t->task, &op_save_counters);
         batch_add(&t->task);
     }
