@@ -1,4 +1,4 @@
-/* Checks of this machine: the clock, and the disk of the private Postgres. */
+/* Checks of this machine: the clock, and the disk of the embedded Postgres. */
 #include "admin/doctor.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ void doctor_judge_disk(struct findings *f, const char *dir, int64_t free_bytes, 
     findings_addf(f, severity, "disk",
                   "free disk space, or find long queues without workers (QSCAN MINLEN 1000): on a full disk "
                   "ADDJOB is refused, and finally Postgres stops",
-                  "the disk of the private Postgres (%.300s) has %lld MB left of %lld", dir,
+                  "the disk of the embedded Postgres (%.300s) has %lld MB left of %lld", dir,
                   (long long)(free_bytes / MB), (long long)(total_bytes / MB));
 }
 

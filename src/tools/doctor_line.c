@@ -58,7 +58,7 @@ static char *private_postgres(struct event_base *base) {
     if (running != NULL)
         return running;
     if (!exists) {
-        snprintf(err, sizeof err, "there is no private Postgres in %s, and no option database", config.dir);
+        snprintf(err, sizeof err, "there is no embedded Postgres in %s, and no option database", config.dir);
         line_refuse("doctor", err, "");
         return NULL;
     }
@@ -124,8 +124,9 @@ const struct tool tool_doctor = {
     .name = "doctor",
     .arguments = "[--lines] [conf-file] [--option value]...",
     .summary = "Lists problems of the database and their remedies.",
-    .text = "The server may run or not. If the private Postgres does not run, the tool starts it and ends it "
-            "again.",
+    .text =
+        "The server may run or not. If the embedded Postgres does not run, the tool starts it and ends it "
+        "again.",
     .example = "pgdisque doctor pgdisque.conf",
     TOOL_OPTIONS(doctor_options),
     .has_config = true,

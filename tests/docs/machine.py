@@ -73,7 +73,7 @@ class Server:
 
 
 class Machine:
-    """A Postgres for the servers of sessions, and one server with a private Postgres for shell commands."""
+    """A Postgres for the servers of sessions, and one server with an embedded Postgres for shell commands."""
 
     def __init__(self, base):
         self.base, self.count, self.lock = base, 0, threading.Lock()
@@ -98,7 +98,7 @@ class Machine:
         return Server(self.base / name, self.connection_string(name), options)
 
     def with_private(self):
-        """A server with a private Postgres, and a directory in which its commands find the files that they name."""
+        """A server with an embedded Postgres, and a directory in which its commands find the files that they name."""
         place = self.base / "work"
         with self.lock:
             if not self.private:

@@ -30,7 +30,7 @@ static void test_nothing_there(void **state) {
     assert_int_equal(doctor_line_run(&out, "--database", "host=/nowhere dbname=x", NULL), 2);
     says(out, "error (connection): the database cannot be reached");
     assert_int_equal(doctor_line_run(&out, "--dir", "nowhere", NULL), 2);
-    says(out, "there is no private Postgres in nowhere");
+    says(out, "there is no embedded Postgres in nowhere");
     assert_int_equal(doctor_line_run(&out, "--nonsense", "1", NULL), 2);
     assert_int_equal(doctor_line_run(&out, "--database", postgres_conninfo(&pg, NULL), NULL), 2);
     says(out, "error (schema): this database has no tables of pgdisque");

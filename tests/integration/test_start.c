@@ -110,7 +110,7 @@ static void test_check_beside_a_server(void **state) {
     assert_int_equal(server_stop(&s), 0);
 }
 
-/* The private Postgres of a server that runs is visited, and stays. */
+/* The embedded Postgres of a server that runs is visited, and stays. */
 static void test_check_beside_a_private_postgres(void **state) {
     struct server s;
 
