@@ -1,7 +1,7 @@
 // Bytes of a job as text, as JSON or as hexadecimal digits.
 import { hexDump, isBytes, toBytes } from './bytes.js';
 import { button, element } from './dom.js';
-import { bytes as sizeText } from './format.js';
+import { byteSize } from './format.js';
 import { tell, tellError } from './toast.js';
 
 // More makes the browser slow.
@@ -64,7 +64,7 @@ export function bodyView(value, noun) {
       'div',
       { class: 'actions body-actions' },
       choice,
-      element('span', { class: 'muted' }, sizeText(size)),
+      element('span', { class: 'muted' }, byteSize(size)),
       copyButton(value),
     ),
     pre,

@@ -2,11 +2,11 @@
 import { button, element } from './dom.js';
 import { plot } from './plot.js';
 import { replaceQuery } from './router.js';
-import { RANGES, timeline } from './timeline.js';
+import { ranges, timeline } from './timeline.js';
 
-function rangeButtons(current, choose) {
+function rangeButtons(labels, current, choose) {
   const group = element('div', { class: 'segments', role: 'group', 'aria-label': 'Range of the charts' });
-  for (const [range, label] of Object.entries(RANGES)) {
+  for (const [range, label] of Object.entries(labels)) {
     group.append(
       button(
         label,
@@ -62,11 +62,11 @@ export function courses({ queue, query, signal }) {
     });
   }
 
-  const first = query.range?.toUpperCase() in RANGES ? query.range.toUpperCase() : 'MINUTES';
+  const first = query.range?.toUpperCase() in ranges(queue) ? query.range.toUpperCase() : 'MINUTES';
   begin(first);
   return {
     root: element('div', {}, problem, element('div', { class: 'plots' }, depth.root, flow.root)),
-    ranges: rangeButtons(first, (range) => {
+    ranges: rangeButtons(ranges(queue), first, (range) => {
       replaceQuery({ range: range.toLowerCase() });
       begin(range);
     }),

@@ -2,7 +2,7 @@
 import { bdi, button, element } from './dom.js';
 
 // Shows a dialog and returns what it was closed with: null if the user has cancelled it.
-export function openDialog(title, content, buttons) {
+function openDialog(title, content, buttons) {
   const dialog = element('dialog', { 'aria-labelledby': 'dialog-title' });
   return new Promise((resolve) => {
     const form = element(

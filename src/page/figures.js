@@ -1,19 +1,15 @@
 // The figures of a queue, as QSTAT and the stream of figures have them.
 import { fields } from './api.js';
 
-// The figures of a queue as an object, or null if the queue does not exist. Figures that the server does not have are
-// undefined.
+// The figures of a queue as an object, or null if the queue does not exist. Limits that the queue does not have
+// are undefined.
 export function queueFigures(reply) {
   if (reply === null || reply === undefined) return null;
   const q = fields(reply);
   return {
     name: q.name,
     len: q.len,
-    active: q.active,
-    delayed: q.delayed,
     dead: q.dead,
-    oldest: q.oldest,
-    age: q.age,
     idle: q.idle,
     waiting: q.blocked,
     added: q['jobs-in'],
@@ -24,7 +20,6 @@ export function queueFigures(reply) {
     running: q.running,
     perGroup: q['per-group'] === 1,
     retention: q.retention,
-    latency: q.latency,
   };
 }
 

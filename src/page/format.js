@@ -49,7 +49,7 @@ export function milliseconds(ms) {
   return ms < 10000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms / 1000);
 }
 
-export function bytes(n) {
+export function byteSize(n) {
   if (n < 1024) return plural(n, 'byte');
   const power = Math.min(4, Math.floor(Math.log2(n) / 10));
   return `${(n / 1024 ** power).toFixed(1)} ${['', 'KiB', 'MiB', 'GiB', 'TiB'][power]}`;

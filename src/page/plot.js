@@ -32,7 +32,12 @@ function options(range, format) {
         grid: { display: false, drawBorder: false },
         ticks: { ...ticks, maxRotation: 0, autoSkip: true, autoSkipPadding: 24 },
       },
-      y: { beginAtZero: true, suggestedMax: 1, grid, ticks: { ...ticks, maxTicksLimit: 5, callback: compact } },
+      y: {
+        beginAtZero: true,
+        suggestedMax: 1,
+        grid,
+        ticks: { ...ticks, maxTicksLimit: 5, precision: 0, callback: compact },
+      },
     },
     plugins: {
       legend: { display: false },

@@ -1,7 +1,7 @@
 // The address after # selects the view: #/queue/NAME?state=dead. Each part may have any bytes (bytes.js).
 import { fromAddress, toAddress } from './bytes.js';
 
-export function address(path, query = {}) {
+function address(path, query = {}) {
   const words = Object.entries(query).filter(([, value]) => value !== '' && value !== null && value !== undefined);
   const text = words.map(([name, value]) => `${name}=${toAddress(value)}`).join('&');
   return '#/' + path.map(toAddress).join('/') + (text ? '?' + text : '');

@@ -4,20 +4,27 @@ import { every } from './dom.js';
 import { rates } from './figures.js';
 import { onFigures } from './live.js';
 
-export const RANGES = { MINUTES: '5 min', HOURS: '6 hours', DAYS: '7 days' };
+// The ranges of HISTORY with their labels. The server keeps a day of a queue, and a week of itself.
+export function ranges(queue) {
+  return { MINUTES: '5 min', HOURS: '6 hours', DAYS: queue === null ? '7 days' : '24 hours' };
+}
 
 const COUNTERS = ['added', 'delivered', 'acknowledged'];
 const LEVELS = ['len', 'active'];
-const SPAN_MS = 5 * 60 * 1000;
+const DAY_MS = 24 * 3600 * 1000;
+const SPANS_MS = { MINUTES: 5 * 60 * 1000, HOURS: 6 * 3600 * 1000, DAYS: 7 * DAY_MS };
 
-function readHistory(reply) {
+// A server that has started a short time ago has few values. Nulls stand in place of the earlier ones.
+function readHistory(reply, range, queue) {
   const history = fields(reply);
-  const length = (history.len ?? []).length;
-  const step = history.step;
-  const course = { times: Array.from({ length }, (_, i) => history.now - (length - 1 - i) * step) };
-  for (const name of LEVELS) course[name] = history[name] ?? [];
+  const { step, now } = history;
+  const span = range === 'DAYS' && queue !== null ? DAY_MS : SPANS_MS[range];
+  const length = Math.max(history.len.length, Math.round(span / step));
+  const pad = (list) => [...Array(length - list.length).fill(null), ...list];
+  const course = { times: Array.from({ length }, (_, i) => now - (length - 1 - i) * step) };
+  for (const name of LEVELS) course[name] = pad(history[name]);
   for (const name of COUNTERS) {
-    course[name] = (history[name] ?? []).map((n) => (n === null ? null : (n * 1000) / step));
+    course[name] = pad(history[name]).map((n) => (n === null ? null : (n * 1000) / step));
   }
   return course;
 }
@@ -26,7 +33,7 @@ function readHistory(reply) {
 function append(course, now, point) {
   course.times.push(now);
   for (const name of [...LEVELS, ...COUNTERS]) course[name].push(point[name] ?? null);
-  while (course.times[0] < now - SPAN_MS) {
+  while (course.times[0] < now - SPANS_MS.MINUTES) {
     for (const list of Object.values(course)) list.shift();
   }
 }
@@ -43,7 +50,7 @@ export function timeline({ queue, range, signal, draw, fail }) {
 
   every(queue !== null && range === 'MINUTES' ? 10000 : 60000, signal, async () => {
     try {
-      course = readHistory(await run(words, signal));
+      course = readHistory(await run(words, signal), range, queue);
       draw(range, course);
     } catch (error) {
       if (!signal.aborted) fail(error);

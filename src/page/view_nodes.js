@@ -2,7 +2,7 @@
 import { run, runAll } from './api.js';
 import { show, textOf } from './bytes.js';
 import { badge, bdi, button, element } from './dom.js';
-import { bytes, count, duration } from './format.js';
+import { byteSize, count, duration } from './format.js';
 import { table } from './table.js';
 
 const PRIORITIES = { 1: ['live', 'done'], 10: ['no heartbeat', 'dead'], 100: ['leaving', 'active'] };
@@ -24,7 +24,7 @@ const FACTS = [
   ['Uptime', (i) => duration(Number(i.uptime_in_seconds))],
   ['Clients', (i) => `${count(i.connected_clients)} of ${count(i.maxclients)}`],
   ['Clients that wait for jobs', (i) => count(i.blocked_clients)],
-  ['Memory', (i) => `${bytes(Number(i.used_memory))} of ${bytes(Number(i.maxmemory))}`],
+  ['Memory', (i) => `${byteSize(Number(i.used_memory))} of ${byteSize(Number(i.maxmemory))}`],
   ['Commands', (i) => count(i.total_commands_processed)],
   ['Jobs', (i) => count(i.registered_jobs)],
   ['Queues', (i) => count(i.registered_queues)],

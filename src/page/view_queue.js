@@ -1,13 +1,14 @@
 // One queue: its figures, their course, its jobs and its actions.
 import { fields, run } from './api.js';
 import { actionButton, report } from './actions.js';
-import { show } from './bytes.js';
+import { keyOf, show } from './bytes.js';
 import { courses } from './courses.js';
 import { badge, bdi, element, every } from './dom.js';
 import { limitsText, queueFigures, rates } from './figures.js';
 import { addJobDialog } from './job_form.js';
-import { compact, count, duration, milliseconds, rate } from './format.js';
+import { compact, count, duration, rate } from './format.js';
 import { follow, onFigures } from './live.js';
+import { queueMetrics } from './metrics.js';
 import { queueJobs } from './queue_jobs.js';
 import { settingsDialog } from './queue_settings.js';
 import { reviveDead } from './revive.js';
@@ -48,6 +49,7 @@ export async function viewQueue({ root, parts, query, signal }) {
   const name = parts[1];
   let figures = queueFigures(await run(['QSTAT', name], signal)) ?? { len: 0, dead: 0, pause: 'none', missing: true };
   let oldest = null;
+  let metrics = {};
   const numbers = tiles([
     { name: 'len', label: 'Queued', kind: 'queued' },
     { name: 'active', label: 'Running', kind: 'active' },
@@ -75,18 +77,14 @@ export async function viewQueue({ root, parts, query, signal }) {
 
   function draw(now) {
     const change = rateOf(now, figures);
-    numbers.set('len', compact(figures.len), figures.delayed ? `${count(figures.delayed)} delayed` : '');
-    numbers.set('active', compact(figures.active ?? figures.running));
+    numbers.set('len', compact(figures.len), metrics.delayed ? `${count(metrics.delayed)} delayed` : '');
+    numbers.set('active', compact(metrics.active ?? figures.running));
     numbers.set('dead', compact(figures.dead));
     for (const counter of ['added', 'delivered']) {
       numbers.set(counter, `${rate(change[counter])}/s`, `${compact(figures[counter])} in total`);
     }
     numbers.set('waiting', compact(figures.waiting), `idle ${duration(figures.idle)}`);
-    numbers.set(
-      'oldest',
-      oldest === null ? '–' : duration((now - oldest) / 1000),
-      figures.latency === undefined ? '' : `latency ${milliseconds(figures.latency)}`,
-    );
+    numbers.set('oldest', oldest === null ? '–' : duration((now - oldest) / 1000));
     numbers.set(
       'limits',
       figures.maxActive ? compact(figures.maxActive) : figures.rate ? `${figures.rate}/s` : 'none',
@@ -140,6 +138,7 @@ export async function viewQueue({ root, parts, query, signal }) {
     draw(data.now);
   }, signal);
   every(5000, signal, async () => {
+    metrics = (await queueMetrics(signal)).get(keyOf(name)) ?? {};
     oldest = await oldestJob(name, signal).catch(() => null);
   });
 }

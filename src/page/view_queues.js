@@ -6,7 +6,8 @@ import { addJobDialog } from './job_form.js';
 import { formDialog } from './dialog.js';
 import { badge, bdi, button, element, every, icon } from './dom.js';
 import { limitsText, queueFigures } from './figures.js';
-import { count, duration, milliseconds, plural } from './format.js';
+import { count, duration, plural } from './format.js';
+import { queueMetrics } from './metrics.js';
 import { pager } from './pager.js';
 import { queueAddress, replaceQuery } from './router.js';
 import { table } from './table.js';
@@ -15,6 +16,7 @@ const PAGE = 50;
 // An order by a figure needs the figures of all queues that match.
 const ORDERED_MAX = 2000;
 const NAMES_MS = 10000;
+const METRICS_MS = 5000;
 
 async function allNames(least, signal) {
   const names = new Map();
@@ -82,17 +84,17 @@ function columns(changed) {
       node: nameCell,
     },
     figure('Queued', 'len'),
-    figure('Running', 'active'),
-    figure('Delayed', 'delayed'),
+    figure('Running', 'active', null),
+    figure('Delayed', 'delayed', null),
     figure('Dead', 'dead'),
     figure('In', 'added'),
     figure('Out', 'delivered'),
     figure('Workers wait', 'waiting'),
     {
-      label: 'Latency',
+      label: 'Oldest',
       number: true,
       optional: true,
-      text: (q) => (q.latency === undefined ? '–' : milliseconds(q.latency)),
+      text: (q) => (q.oldest ? duration(q.oldest) : '–'),
     },
     { label: 'Idle', number: true, sort: 'idle', text: (q) => duration(q.idle) },
     { label: 'Limits', optional: true, text: limitsText },
@@ -129,6 +131,7 @@ export async function viewQueues({ root, query, signal }) {
     onSort: (sort) => change({ sort, page: 0, descending: sort === state.sort ? !state.descending : sort !== 'name' }),
   });
   let names = [];
+  let metrics = new Map();
 
   function change(values) {
     Object.assign(state, values);
@@ -163,7 +166,7 @@ export async function viewQueues({ root, query, signal }) {
     const wanted = JSON.stringify(state);
     const queues = await pageOf(found);
     if (signal.aborted || JSON.stringify(state) !== wanted) return;
-    grid.update(queues);
+    grid.update(queues.map((q) => ({ ...q, ...metrics.get(keyOf(q.name)) })));
     grid.sorted(state.sort, state.descending);
     pages.set(state.page, PAGE, found.length);
     const tooMany = state.sort !== 'name' && found.length > ORDERED_MAX;
@@ -213,6 +216,9 @@ export async function viewQueues({ root, query, signal }) {
     grid.root,
     pages.root,
   );
+  every(METRICS_MS, signal, async () => {
+    metrics = await queueMetrics(signal);
+  });
   every(2000, signal, () => draw().catch(() => {}));
   every(NAMES_MS, signal, () => load().catch(() => {}));
 
