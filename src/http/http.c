@@ -13,6 +13,7 @@
 #include "batch/batch.h"
 #include "config/config.h"
 #include "http/api.h"
+#include "http/events.h"
 #include "http/http_conn.h"
 #include "http/http_reply.h"
 #include "http/http_run.h"
@@ -71,7 +72,7 @@ static const struct http_route routes[] = {
     { "/metrics", EVHTTP_REQ_GET, serve_metrics },   { "/health", EVHTTP_REQ_GET, serve_health },
     { "/ready", EVHTTP_REQ_GET, serve_ready },       { "/api/command", EVHTTP_REQ_POST, api_command },
     { "/api/login", EVHTTP_REQ_POST, api_login },    { "/api/logout", EVHTTP_REQ_POST, api_logout },
-    { "/api/session", EVHTTP_REQ_GET, api_session },
+    { "/api/session", EVHTTP_REQ_GET, api_session }, { "/api/events", EVHTTP_REQ_GET, events_serve },
 };
 
 static bool is_api(const struct http_route *route) {
@@ -238,10 +239,15 @@ static bool http_listen(const char *host, char *err, size_t err_size) {
     return true;
 }
 
+static void on_conn_close(struct http_conn *c) {
+    events_forget(c);
+    http_run_cancel(c);
+}
+
 static void http_make_server(struct event_base *base) {
     http.server = evhttp_new(base);
     http_runs_init(base);
-    http_conns_init(base, http.server, http_run_cancel);
+    http_conns_init(base, http.server, on_conn_close);
     evhttp_set_allowed_methods(http.server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);
     evhttp_set_max_headers_size(http.server, HEADERS_MAX);
     evhttp_set_max_body_size(http.server, HTTP_BODY_MAX);

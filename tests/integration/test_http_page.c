@@ -190,12 +190,152 @@ static void test_basic(void **state) {
     expect(admin, ":1", "ACL DELUSER bob");
 }
 
+/* ---- events ---- */
+
+/* Begins a stream on w. */
+static void stream_on(struct wire *w, const char *query, const char *headers) {
+    wire_open(w, "127.0.0.1", http_port);
+    wire_send_text(w, text_of("GET /api/events%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", query, headers));
+}
+
+/* True once the stream has sent the text. */
+static bool has_sent(struct wire *w, const char *text) {
+    (void)wire_pending(w);
+    return memmem(w->data + w->start, w->end - w->start, text, strlen(text)) != NULL;
+}
+
+static void expect_sent(struct wire *w, const char *text) {
+    EVENTUALLY(has_sent(w, text));
+}
+
+static void test_events(void **state) {
+    char cookie[256];
+    struct wire all, one;
+
+    (void)state;
+    log_in_ok("default", "secret", cookie, sizeof cookie);
+    stream_on(&all, "", cookie);
+    stream_on(&one, "?queue=caf%C3%A9+%22%00", cookie);
+    expect_sent(&all, "HTTP/1.1 200 OK\r\n");
+    expect_sent(&all, "Content-Type: text/event-stream\r\n");
+    expect_sent(&all, "event: figures\ndata: {\"now\":1");
+    expect_sent(&all, "\"database_connected\":true}}\n\n");
+    expect_sent(&one, ",\"queue\":null}\n\n");
+    freeReplyObject(redisCommand(admin, "ADDJOB %b x 0", "caf\xc3\xa9 \"", (size_t)8));
+    expect_sent(&all, "\"len\":1,");
+    expect_sent(&one, ",\"queue\":{\"name\":\"caf\xc3\xa9 \\\"\\u0000\",\"len\":1,");
+    wire_close(&all);
+    wire_close(&one);
+    EVENTUALLY(info_number(admin, "connected_clients") == 1);
+}
+
+static void expect_no_events(const char *query, const char *headers, int status, const char *part) {
+    expect_http(request_from("localhost", text_of("GET /api/events%s", query), headers, ""), status, part);
+}
+
+static void test_refused_events(void **state) {
+    char cookie[256];
+
+    (void)state;
+    expect_no_events("", "", 401, "NOAUTH");
+    expect(admin, "+OK", "ACL SETUSER ada on >one ~mine +qstat");
+    log_in_ok("ada", "one", cookie, sizeof cookie);
+    expect_no_events("", cookie, 403, "NOPERM");
+    expect(admin, "+OK", "ACL SETUSER ada +info");
+    expect_no_events("?queue=other", cookie, 403, "NOPERM");
+    expect_no_events("", text_of("%sSec-Fetch-Site: cross-site\r\n", cookie), 403, "another site");
+    expect(admin, ":1", "ACL DELUSER ada");
+}
+
+/* Begins a stream of ada, and waits for its first event. */
+static void begin_stream(struct wire *w, const char *query) {
+    char cookie[256];
+
+    log_in_ok("ada", "one", cookie, sizeof cookie);
+    stream_on(w, query, cookie);
+    expect_sent(w, "event: figures\n");
+}
+
+/* A stream ends as soon as its user may not read the figures. */
+static void expect_end_after(const char *query, const char *command) {
+    struct wire w;
+
+    expect(admin, "+OK", "ACL SETUSER ada reset on >one ~mine +qstat +info");
+    begin_stream(&w, query);
+    freeReplyObject(redisCommand(admin, command));
+    EVENTUALLY(has_sent(&w, "\r\n0\r\n\r\n"));
+    wire_close(&w);
+}
+
+static void test_end_of_events(void **state) {
+    (void)state;
+    expect_end_after("", "ACL SETUSER ada -info");
+    expect_end_after("?queue=mine", "ACL SETUSER ada -qstat");
+    expect_end_after("?queue=mine", "ACL SETUSER ada resetkeys");
+    expect_end_after("", "ACL SETUSER ada resetpass");
+    expect_end_after("", "ACL SETUSER ada off");
+    expect_end_after("", "ACL DELUSER ada");
+}
+
+/* A user may have 64 streams. Probes are served beside them. */
+static void test_many_streams(void **state) {
+    struct wire w[64];
+    char cookie[256];
+
+    (void)state;
+    expect(admin, "+OK", "ACL SETUSER ada reset on >one ~mine +qstat +info");
+    log_in_ok("ada", "one", cookie, sizeof cookie);
+    for (int i = 0; i < 64; i++) {
+        stream_on(&w[i], i % 2 ? "?queue=mine" : "", cookie);
+        expect_sent(&w[i], "event: figures\n");
+    }
+    expect_no_events("", cookie, 503, "of one user");
+    expect_http(http_get("/ready"), 200, "true");
+    expect_http(
+        request_from("localhost", "GET /metrics", "Authorization: Basic ZGVmYXVsdDpzZWNyZXQ=\r\n", ""), 200,
+        "Content-Type: application/openmetrics-text");
+    expect(admin, ":1", "ACL DELUSER ada");
+    for (int i = 0; i < 64; i++) {
+        EVENTUALLY(has_sent(&w[i], "\r\n0\r\n\r\n"));
+        wire_close(&w[i]);
+    }
+}
+
+static void add_long_name(size_t len) {
+    char *name = malloc(len);
+
+    memset(name, 1, len);
+    freeReplyObject(redisCommand(admin, "ADDJOB %b x 0", name, len));
+    free(name);
+}
+
+/* A client that does not read its events is disconnected. Each event has the long name of the queue. */
+static void test_unread_events(void **state) {
+    char cookie[256], query[8000] = "?queue=";
+    struct wire w;
+
+    (void)state;
+    for (int i = 0; i < 2000; i++)
+        strcat(query, "%01");
+    expect(admin, "+OK", "ACL SETUSER ada reset on >one ~* +qstat +info +addjob");
+    log_in_ok("ada", "one", cookie, sizeof cookie);
+    stream_on(&w, query, cookie);
+    expect_sent(&w, "\"queue\":null}");
+    EVENTUALLY(info_number(admin, "connected_clients") == 2);
+    add_long_name(2000);
+    EVENTUALLY(info_number(admin, "connected_clients") == 1);
+    wire_close(&w);
+    expect(admin, ":1", "ACL DELUSER ada");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_login),         cmocka_unit_test(test_secure_cookie),
-        cmocka_unit_test(test_wrong_logins),  cmocka_unit_test(test_user),
-        cmocka_unit_test(test_many_sessions), cmocka_unit_test(test_other_sites),
-        cmocka_unit_test(test_basic),
+        cmocka_unit_test(test_login),          cmocka_unit_test(test_secure_cookie),
+        cmocka_unit_test(test_wrong_logins),   cmocka_unit_test(test_user),
+        cmocka_unit_test(test_many_sessions),  cmocka_unit_test(test_other_sites),
+        cmocka_unit_test(test_basic),          cmocka_unit_test(test_events),
+        cmocka_unit_test(test_refused_events), cmocka_unit_test(test_end_of_events),
+        cmocka_unit_test(test_many_streams),   cmocka_unit_test(test_unread_events),
     };
 
     return RUN_SUITE_WITH("http_page", tests, start_server, stop_server);
