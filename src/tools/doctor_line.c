@@ -7,16 +7,12 @@
 #include <event2/event.h>
 
 #include "admin/doctor.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "pg/conninfo_hosts.h"
 #include "pg/embedded/postmaster.h"
+#include "tools/own_postgres.h"
 #include "tools/tool.h"
-
-/* The time for the embedded Postgres to take connections, recovery included. */
-#define START_US (60 * US_PER_S)
-#define PAUSE_US (100 * US_PER_MS)
 
 struct doctor_line_words {
     bool lines;
@@ -26,49 +22,6 @@ static const struct line_option doctor_options[] = {
     { "--lines", LINE_FLAG, NULL, offsetof(struct doctor_line_words, lines), 0, 0,
       "print a line for each finding: severity, check, text, with tabs between them" },
 };
-
-/* ---- embedded Postgres ---- */
-
-static void on_pause(evutil_socket_t fd, short what, void *arg) {
-    (void)fd;
-    (void)what;
-    event_base_loopbreak(arg);
-}
-
-/* Waits until Postgres takes connections. The event loop runs, because it starts Postgres again if Postgres dies. */
-static void wait_for_postgres(struct event_base *base, const char *conninfo) {
-    struct event *timer = evtimer_new(base, on_pause, base);
-    struct timeval tv = { 0, PAUSE_US };
-
-    for (int64_t begin = clock_mono_now();
-         PQping(conninfo) != PQPING_OK && clock_mono_now() < begin + START_US;) {
-        event_add(timer, &tv);
-        event_base_dispatch(base);
-    }
-    event_free(timer);
-}
-
-/* The connection string of the embedded Postgres; starts it if it does not run. NULL after an error message. The caller
- * frees it. */
-static char *private_postgres(struct event_base *base) {
-    char err[512], *path = xasprintf("%s/postgres", config.dir), *running = embedded_visit();
-    bool exists = access(path, F_OK) == 0;
-
-    free(path);
-    if (running != NULL)
-        return running;
-    if (!exists) {
-        snprintf(err, sizeof err, "there is no embedded Postgres in %s, and no option database", config.dir);
-        line_refuse("doctor", err, "");
-        return NULL;
-    }
-    if (!embedded_start(base, err, sizeof err)) {
-        line_refuse("doctor", err, "");
-        return NULL;
-    }
-    wait_for_postgres(base, embedded_conninfo());
-    return xstrdup(embedded_conninfo());
-}
 
 /* ---- the run ---- */
 
@@ -88,7 +41,7 @@ static int doctor_line_tell(const struct findings *f, bool lines) {
 }
 
 static int doctor_line_look(struct event_base *base, bool lines) {
-    char *conninfo = config.database[0] != '\0' ? xstrdup(config.database) : private_postgres(base);
+    char *conninfo = own_postgres_database("doctor", base, false);
     struct doctor doctor = { 0 };
     int status;
 

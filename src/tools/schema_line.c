@@ -18,17 +18,35 @@ static const struct line_option schema_options[] = {
       "print only the migrations after this version, which the schema has (0)" },
 };
 
+/* Prints a statement of the server with literals in place of its parameters. */
+static void print_filled(const char *statement, const char *const *literals) {
+    for (; *statement != '\0'; statement++) {
+        if (*statement == '$' && statement[1] >= '1' && statement[1] <= '9')
+            fputs(literals[*++statement - '1'], stdout);
+        else
+            putchar(*statement);
+    }
+    puts(";");
+}
+
 static void print_migration(const struct sql_migration *m) {
+    char version[16], name[200];
+    const char *literals[] = { version, name, m->breaking ? "true" : "false" };
+
+    snprintf(version, sizeof version, "%d", m->version);
+    snprintf(name, sizeof name, "'%s'", m->name);
     printf("\n-- Migration %s%s\n\n%s;\n", m->name, m->breaking ? ": older servers cannot run on it" : "",
            m->text);
-    printf("insert into pgdisque.migration (version, name, breaking) values (%d, '%s', %s);\n", m->version,
-           m->name, m->breaking ? "true" : "false");
+    print_filled(sql_migrate_record, literals);
 }
 
 static void print_schema(int64_t after) {
-    char digest[MIGRATE_DIGEST_SIZE];
+    char digest[MIGRATE_DIGEST_SIZE], quoted[MIGRATE_DIGEST_SIZE + 2], version[16];
+    const char *literals[] = { quoted, version };
 
     migrate_api_digest(digest);
+    snprintf(quoted, sizeof quoted, "'%s'", digest);
+    snprintf(version, sizeof version, "%d", sql_api_version);
     printf(
         "-- The schema of pgdisque %s. The server runs these statements at its start if they are missing. "
         "They\n"
@@ -40,11 +58,8 @@ static void print_schema(int64_t after) {
             print_migration(&sql_migrations[i]);
     }
     printf("\n-- Functions and views for applications\n\n%s;\n", sql_api);
-    printf(
-        "insert into pgdisque.api (digest, version, schema) values ('%s', %d, to_regnamespace('pgdisque'))\n"
-        "on conflict (only_row) do update\n"
-        "set digest = excluded.digest, version = excluded.version, schema = excluded.schema;\n\ncommit;\n",
-        digest, sql_api_version);
+    print_filled(sql_migrate_api_record, literals);
+    printf("%s;\n", sql_migrate_close);
 }
 
 static int schema_line(const struct tool *tool, int argc, char **argv) {

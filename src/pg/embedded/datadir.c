@@ -19,6 +19,8 @@
 #include "pg/embedded/pg_roles.h"
 #include "sql_gen.h"
 
+/* The note that the jobs were moved. */
+#define MOVED "postgres.moved"
 #define DATA "postgres"
 #define DATA_TMP "postgres.tmp"
 #define CONF "postgresql.conf"
@@ -124,9 +126,46 @@ static bool take_lock(struct pgdir *d, char *err, size_t err_size) {
     return true;
 }
 
+pid_t pgdir_holder(void) {
+    char *path = xasprintf("%s/pgdisque.lock", config.dir), text[32] = "";
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    pid_t holder = 0;
+
+    free(path);
+    if (fd < 0)
+        return 0;
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0 && pread(fd, text, sizeof text - 1, 0) > 0)
+        holder = atoi(text);
+    close(fd);
+    return holder;
+}
+
+bool pgdir_note_moved(const struct pgdir *d, const char *to, char *err, size_t err_size) {
+    int fd = openat(d->base_fd, MOVED, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    bool good = fd >= 0 && dprintf(fd, "%s\n", to) > 0 && fsync(fd) == 0 && fsync(d->base_fd) == 0;
+
+    if (!good)
+        pgproc_fail(err, err_size, "cannot write %s/" MOVED ": %s", d->base, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static bool refuse_moved(const struct pgdir *d, char *err, size_t err_size) {
+    char to[300] = "";
+
+    if (!read_text(d->base_fd, MOVED, to, sizeof to) || to[0] == '\0')
+        return true;
+    to[strcspn(to, "\n")] = '\0';
+    return pgproc_fail(err, err_size,
+                       "the jobs of %s were moved to %s: set the option database. The file %s/" MOVED
+                       " says so; without it a server delivers the old jobs again",
+                       d->path, to, d->base);
+}
+
 bool pgdir_open(struct pgdir *d, char *err, size_t err_size) {
     *d = PGDIR_CLOSED;
-    if (!open_base(d, err, err_size) || !take_lock(d, err, err_size))
+    if (!open_base(d, err, err_size) || !take_lock(d, err, err_size) || !refuse_moved(d, err, err_size))
         return false;
     d->log_fd =
         openat(d->base_fd, "postgres.log", O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -26,6 +26,13 @@ struct pgdir {
 /* Makes config.dir if it is missing, and holds its lock until pgdir_close(). Call pgdir_close() after false, too. */
 bool pgdir_open(struct pgdir *d, char *err, size_t err_size) MUST_CHECK;
 
+/* The process that holds the lock of config.dir; 0 if no process holds it, or its ID is not known. */
+pid_t pgdir_holder(void);
+
+/* A note in config.dir that the jobs were moved to another database. pgdir_open() refuses the directory from then on, so
+ * that no server delivers the jobs again. False with a sentence in err. */
+bool pgdir_note_moved(const struct pgdir *d, const char *to, char *err, size_t err_size) MUST_CHECK;
+
 /* Sets *major to the version of Postgres that made the data directory; 0 if there is none yet. */
 bool pgdir_major(const struct pgdir *d, int *major, char *err, size_t err_size) MUST_CHECK;
 

@@ -119,29 +119,42 @@ static bool has_program(const char *dir, const char *name) {
     return found;
 }
 
-static int version_of(const char *dir) {
-    char *path = xasprintf("%s/postgres", dir);
+/* The version of a program, by a line such as "postgres (PostgreSQL) 15.4"; 0 if the program does not run. */
+static int version_of(const char *dir, const char *program) {
+    char *path = xasprintf("%s/%s", dir, program), *format = xasprintf("%s (PostgreSQL) %%d", program);
     char line[256];
     int major = 0;
 
-    if (!output_of(path, "--version", line, sizeof(line)) ||
-        sscanf(line, "postgres (PostgreSQL) %d", &major) != 1)
+    if (!output_of(path, "--version", line, sizeof(line)) || sscanf(line, format, &major) != 1)
         major = 0;
+    free(format);
     free(path);
     return major;
 }
 
 struct search {
     struct pgproc *found;
-    int major; /* the wanted version; 0: any version that is new enough */
-    int other; /* the newest version that was found and cannot be used */
+    int major;          /* the wanted version; 0: any version that is new enough */
+    int other;          /* the newest version that was found and cannot be used */
+    const char *client; /* the search is for this program of version `major` or newer; NULL: for a server */
+    char *client_path;  /* the program that was found */
 };
+
+static bool try_client(struct search *s, const char *dir) {
+    if (version_of(dir, s->client) < s->major)
+        return false;
+    s->client_path = xasprintf("%s/%s", dir, s->client);
+    return true;
+}
 
 static bool try_dir(struct search *s, const char *dir) {
     int major = 0;
 
+    if (s->client != NULL)
+        return try_client(s, dir);
+
     if (has_program(dir, "initdb") && has_program(dir, "postgres"))
-        major = version_of(dir);
+        major = version_of(dir, "postgres");
     if (major < PGPROC_OLDEST_MAJOR || (s->major && major != s->major)) {
         s->other = major > s->other ? major : s->other;
         return false;
@@ -225,6 +238,14 @@ bool pgproc_find(struct pgproc *p, int major, char *err, size_t err_size) {
     if (*config.postgres_bin ? try_dir(&s, config.postgres_bin) : search_everywhere(&s))
         return true;
     return fail_to_find(&s, err, err_size);
+}
+
+char *pgproc_find_client(const char *program, int major) {
+    struct search s = { .major = major, .client = program };
+
+    if (*config.postgres_bin == '\0' || !try_dir(&s, config.postgres_bin))
+        (void)search_everywhere(&s);
+    return s.client_path;
 }
 
 void pgproc_free(struct pgproc *p) {

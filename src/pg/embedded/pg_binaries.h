@@ -35,6 +35,10 @@ int pgproc_stat(const struct pgproc *p, const char *path, struct stat *st);
  */
 bool pgproc_find(struct pgproc *p, int major, char *err, size_t err_size) MUST_CHECK;
 
+/* The path of a client program such as pg_dump, of version `major` or newer; NULL if none is found. It searches the same
+ * places. The caller frees the path. */
+char *pgproc_find_client(const char *program, int major);
+
 /* Does the user that runs Postgres have a name in the system? initdb and the single-user mode need a name. */
 bool pgproc_has_name(const struct pgproc *p);
 

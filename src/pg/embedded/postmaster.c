@@ -221,6 +221,10 @@ char *embedded_visit(void) {
     return NULL;
 }
 
+bool embedded_note_moved(const char *to, char *err, size_t err_size) {
+    return pgdir_note_moved(&embedded.dir, to, err, err_size);
+}
+
 const char *embedded_conninfo(void) {
     return embedded.conninfo;
 }

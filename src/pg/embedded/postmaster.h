@@ -11,6 +11,7 @@
  * The embedded Postgres under config.dir. The first start of the server makes its data directory. Postgres runs as a
  * child process. The server starts it again if it dies, and stops it at its own end.
  *
+ *     <dir>/postgres.moved  the jobs were moved to another database
  *     <dir>/pgdisque.lock   held while a server uses the directory
  *     <dir>/postgres/       the data directory, and the unix socket
  *     <dir>/postgres.log    the output of initdb and Postgres; postgres.log.1 is the older part
@@ -38,6 +39,10 @@ const char *embedded_conninfo(void);
 /* The connection string for a Postgres that another process runs in config.dir. NULL if no Postgres takes connections
  * there, or if the path is too long for a socket address. The caller frees it. */
 char *embedded_visit(void);
+
+/* Notes in config.dir that the jobs were moved: no server starts on them any more (datadir.h). False with a sentence in
+ * err. */
+bool embedded_note_moved(const char *to, char *err, size_t err_size) MUST_CHECK;
 
 /* The process ID of the postmaster, or 0 while none runs. */
 pid_t embedded_pid(void);

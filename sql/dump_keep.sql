@@ -1,0 +1,2 @@
+-- Deletes the schema that a restore has replaced.
+drop schema if exists pgdisque_replaced cascade
