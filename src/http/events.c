@@ -48,7 +48,7 @@ static json_int_t delayed_jobs(void) {
     return rest > 0 ? rest : 0;
 }
 
-static void read_figures(void) {
+static void read_server_figures(void) {
     json_t *figures = json_pack(
         "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "queues", (json_int_t)queue_shown(), "len",
         (json_int_t)queue_jobs_queued(), "active", (json_int_t)lease_count(), "delayed", delayed_jobs(),
@@ -140,7 +140,7 @@ static void stream_tick(struct event_stream *s) {
 
 static void on_events_tick(struct timer *t) {
     timer_set(t, clock_mono() + TICK_US, on_events_tick);
-    read_figures();
+    read_server_figures();
     LIST_EACH_SAFE(node, &events.streams) {
         struct event_stream *s = LIST_ENTRY(node, struct event_stream, in_streams);
 
@@ -162,7 +162,7 @@ static void stream_open(struct event_stream *s) {
 }
 
 /* Ends a request whose stream was not opened. */
-static void refuse(struct http_conn *c, int status, json_t *problem) {
+static void refuse_stream(struct http_conn *c, int status, json_t *problem) {
     http_run_cancel(c);
     events_forget(c);
     http_reply_json(c, status, problem);
@@ -176,7 +176,7 @@ static void on_queue_figures(struct event_stream *s, struct slice reply) {
 
     s->is_waiting = false;
     if (failed && !s->is_open) {
-        refuse(s->conn, http_error_status(error), reply_to_json(&reply));
+        refuse_stream(s->conn, http_error_status(error), reply_to_json(&reply));
         return;
     }
     if (failed) {
@@ -206,9 +206,10 @@ static size_t streams_of(const struct user *u) {
 /* The login of the stream is right. */
 static void on_entered(struct event_stream *s) {
     if (!may_go_on_streaming(s)) {
-        refuse(s->conn, 403, json_pack("{s:s}", "error", "NOPERM the events need the right to run INFO"));
+        refuse_stream(s->conn, 403,
+                      json_pack("{s:s}", "error", "NOPERM the events need the right to run INFO"));
     } else if (streams_of(gateway_user(s->conn->run)) > EVENTS_OF_USER_MAX) {
-        refuse(s->conn, 503, json_pack("{s:s}", "error", "too many streams of events of one user"));
+        refuse_stream(s->conn, 503, json_pack("{s:s}", "error", "too many streams of events of one user"));
     } else if (s->queue.ptr != NULL) {
         ask_queue(s);
     } else {
