@@ -1,7 +1,8 @@
 # pgdisque: a queue server for Disque clients that keeps its jobs in Postgres.
 # `make help` lists the targets.
 
-VERSION = 0.1.0
+# The version of the program and of the packages. CHANGELOG.md has its date.
+VERSION = 1.0.0-rc1
 
 CC = cc
 CFLAGS = -O2 -g
@@ -86,7 +87,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test test-systems coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall clean deps help FORCE have-deps
+.PHONY: all programs run test test-systems test-upgrade test-packages coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall dist deb clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -148,6 +149,39 @@ clean: ## remove all build products; ./data stays
 deps: ## install the dependencies of all targets below
 	@src/deps.sh clients fault check bench
 
+##@ Packages
+
+RELEASE = pgdisque-$(VERSION)
+# The files of a release: those that git knows, or without git all files except build products.
+RELEASE_FILES = $(if $(GIT),$(GIT) ls-files -z --cached --others --exclude-standard --deduplicate, \
+	find . -type f ! -path './build/*' ! -path './data/*' ! -path '*/node_modules/*' ! -path '*/__pycache__/*' \
+	! -path './pgdisque' ! -path './bench/load' -printf '%P\0')
+RELEASE_DATE = $(shell sed -n 's/^\#\# \[$(VERSION)\] - //p' CHANGELOG.md)
+
+# Owners, times, modes and the order of files are fixed, so that two runs write the same bytes.
+dist: ## write the release to build/pgdisque-VERSION.tar.gz; two runs write the same bytes
+	@[ -n "$(RELEASE_DATE)" ] || { echo "CHANGELOG.md has no date for $(VERSION)" >&2; exit 1; }
+	@mkdir -p build
+	@$(RELEASE_FILES) | LC_ALL=C sort -z | tar -c --null --no-recursion -T - --format=gnu --owner=0 --group=0 \
+		--numeric-owner --mode=u+rw,go=rX,a-s --mtime='$(RELEASE_DATE) 00:00Z' --transform='s,^,$(RELEASE)/,' | \
+		gzip -9n > build/$(RELEASE).tar.gz
+	@sha256sum build/$(RELEASE).tar.gz
+
+# Debian's version sorts 1.0.0~rc1 before 1.0.0.
+DEB_VERSION = $(subst -,~,$(VERSION))-1
+DEB_TREE = build/deb/$(RELEASE)
+
+deb: dist ## build the Debian package in build/deb
+	@src/deps.sh deb
+	@rm -rf build/deb && mkdir -p build/deb && tar -xzf build/$(RELEASE).tar.gz -m -C build/deb
+	@cp -r conf/debian $(DEB_TREE)/debian
+	@printf 'pgdisque (%s) unstable; urgency=medium\n\n  * Version %s; CHANGELOG.md lists the changes.\n\n -- %s  %s\n' \
+		'$(DEB_VERSION)' '$(VERSION)' "$$(sed -n 's/^Maintainer: //p' conf/debian/control)" \
+		"$$(date -u -R -d '$(RELEASE_DATE)')" > $(DEB_TREE)/debian/changelog
+	@cd $(DEB_TREE) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL dpkg-buildpackage -b -us -uc -j$$(nproc) > ../build.log 2>&1 || \
+		{ tail -n 20 ../build.log; exit 1; }
+	@ls build/deb/*.deb
+
 ##@ Test
 
 test: ## run all tests; SANITIZE=address,undefined for the sanitizers, TEST_ARGS for tests/run
@@ -158,6 +192,12 @@ test: ## run all tests; SANITIZE=address,undefined for the sanitizers, TEST_ARGS
 test-systems: ## `make run`, `make test`, `make install` on a bare Debian 13, for an hour; SYSTEMS=sid for another
 	@src/deps.sh systems
 	@tests/systems $(SYSTEMS)
+
+test-upgrade: ## replace servers of an earlier version by this version, under load; OLDER=commit
+	@src/deps.sh fault
+	@+$(SUBMAKE) $(BIN) $(FAULT)
+	@older=$$(tests/older $(OLDER)) && BUILD=$(HERE)/$(BUILD) PGDISQUE=$(HERE)/$(BIN) PGDISQUE_OLDER="$$older" \
+		tests/fault/run upgrade upgrade-two
 
 fault: ## cause faults under load, and check the replies of the clients; FAULT_ARGS for tests/fault/run
 	@src/deps.sh fault

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists the missing dependencies of a build, run, test or check, and installs them.
 #
-#   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench site
+#   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench site deb
 #
 # Each dependency is tested by its function, not by its package. Only the installation needs Debian's packages. The
 # script does nothing if no dependency is missing.
@@ -183,6 +183,12 @@ group_bench() {
     need Node.js nodejs command -v node
     need npm npm command -v npm
     need gnuplot gnuplot-nox command -v gnuplot
+}
+
+group_deb() {
+    group_build
+    need debhelper debhelper command -v dh
+    need dpkg-buildpackage dpkg-dev command -v dpkg-buildpackage
 }
 
 group_systems() {

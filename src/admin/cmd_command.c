@@ -15,7 +15,7 @@
 #define NAMES_AT_ONCE 1000
 
 /* The first version of pgdisque, which had all commands of the table. */
-#define SINCE "0.1.0"
+#define SINCE "1.0.0"
 
 static const struct flag_name {
     enum command_flag flag;

@@ -15,6 +15,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD") or os.path.join(ROOT, "build", "plain")
 PGDISQUE = os.environ.get("PGDISQUE") or os.path.join(ROOT, "pgdisque")
+# A program of an earlier version, from tests/older.
+OLDER = os.environ.get("PGDISQUE_OLDER", "")
 SLOW = 5 if os.environ.get("PGDISQUE_TEST_SLOW", "0") not in ("", "0") else 1
 PR_SET_PDEATHSIG = 1
 
@@ -208,9 +210,10 @@ class Server:
         self.database = database
         self.env = dict(os.environ)
         self.process = None
+        self.program = PGDISQUE
 
     def launch(self):
-        command = [PGDISQUE, "--port", str(self.port), "--dir", self.dir, "--loglevel", "verbose"]
+        command = [self.program, "--port", str(self.port), "--dir", self.dir, "--loglevel", "verbose"]
         if self.database:
             command += ["--database", self.database]
         self.process = spawn(command, self.log, env=self.env)

@@ -10,7 +10,7 @@ import time
 
 from requirements import Session
 from proxy import TO_DATABASE, TO_SERVER, Trap
-from environment import Failure, now_us, send_signal, until
+from environment import PGDISQUE, Failure, now_us, send_signal, until
 
 # The kinds of excuses of a fault: the server or the database was gone or stood still.
 SERVER, DATABASE, FROZEN, CLOCK = "server", "database", "frozen", "clock"
@@ -22,7 +22,7 @@ FAULTS = {}
 
 # How the faults are counted in the end; others are "others".
 SORTS = {"kill_server": "kills", "lose_server": "kills", "kill_postgres": "kills", "power_cut": "kills",
-         "restart_server": "restarts", "restart_postgres": "restarts", "freeze_server": "freezes",
+         "restart_server": "restarts", "upgrade_server": "restarts", "restart_postgres": "restarts", "freeze_server": "freezes",
          "freeze_server_long": "freezes", "freeze_postgres": "freezes", "nothing": None, "cut": None, "cut_at_each": None}
 
 
@@ -92,6 +92,13 @@ def lose_server(environment, server):
 def restart_server(environment, server):
     environment.note_stop(environment.server(server).terminate(seconds=8))
     environment.server(server).start()
+
+
+@fault(SERVER)
+def upgrade_server(environment, server):
+    """The program of this version replaces that of an earlier version."""
+    environment.server(server).program = PGDISQUE
+    restart_server(environment, server)
 
 
 @fault(SERVER, FROZEN)

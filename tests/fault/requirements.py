@@ -11,7 +11,7 @@ import socket
 import struct
 import subprocess
 
-from environment import BUILD, Failure, pg_program, unprivileged, until
+from environment import BUILD, OLDER, Failure, pg_program, unprivileged, until
 
 
 def command(*words):
@@ -22,6 +22,14 @@ def command(*words):
 
 def is_root():
     return os.geteuid() == 0
+
+
+class Older:
+    """The program of an earlier version."""
+
+    @staticmethod
+    def why_not():
+        return "" if OLDER else "PGDISQUE_OLDER names no program of an earlier version: use make test-upgrade"
 
 
 class Disk:

@@ -10,7 +10,7 @@ from check import Checker, Verdict
 from history import FOREVER, set_secret
 from faults import FaultInjector
 from proxy import Proxy
-from environment import SLOW, Clients, Failure, Postgres, Server, children, now_us, pg_program, until
+from environment import OLDER, SLOW, Clients, Failure, Postgres, Server, children, now_us, pg_program, until
 
 SETTLE_S = 20
 STOP_LIMIT_S = 5
@@ -51,6 +51,8 @@ class Environment:
                 self.proxies.append(Proxy(self.postgres.socket_path()))
             self.servers.append(Server(self.base, self.conninfo(), number))
             self.servers[-1].env.update(self.env(self.servers[-1].name))
+            if "older" in needs:
+                self.servers[-1].program = OLDER
         for server in self.servers:
             server.launch()
         for server in self.servers:

@@ -1,7 +1,8 @@
 """The scenarios: which faults, on which ground, how many.
 
 A scenario that needs more than a Postgres and a server names it in needs: proxy,
-disk, network, clock, sync, standby, embedded (the server's own Postgres), or says how
+disk, network, clock, sync, standby, embedded (the private Postgres of the server),
+older (a program of an earlier version), or says how
 many servers there are. A new ground is a class in requirements.py, a word in needs (Environment in
 scenario_run.py), and its faults in faults.py.
 """
@@ -68,6 +69,12 @@ def rolling(seed, scale):
     return [(rng.uniform(0.3, 0.9), "restart_server", {"server": i}) for i in range(max(6 * scale, 6))]
 
 
+def upgrading(seed, scale):
+    """Each server in turn, with load before, between and after."""
+    rng = random.Random(seed)
+    return [(rng.uniform(1.5, 3), "upgrade_server", {"server": i}) for i in range(2)] + steady(2)(seed, scale)
+
+
 def losing_one(seed, scale):
     """In the end a server is killed for good, after it has recovered from the faults before."""
     rng = random.Random(seed)
@@ -123,6 +130,9 @@ SCENARIOS = [
              given_up, servers=2),
     Scenario("rolling-two", "SIGTERM and start again of two servers in turn, under load", rolling, servers=2,
              clean=True, load={"gentle": 1}),
+    Scenario("upgrade", "this version replaces an earlier one", upgrading, needs=("older",), short=False),
+    Scenario("upgrade-two", "this version replaces an earlier one at two servers in turn", upgrading, servers=2,
+             needs=("older",), clean=True, load={"gentle": 1}, short=False),
     Scenario("three-mix", "three servers, and all that befalls them and their Postgres",
              mix(MIX + ONE_SERVER + ("swallow",), 10), servers=3, short=False),
     Scenario("cut", "the connection breaks at every message", each_message),
