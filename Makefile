@@ -193,6 +193,10 @@ test-systems: ## `make run`, `make test`, `make install` on a bare Debian 13, fo
 	@src/deps.sh systems
 	@tests/systems $(SYSTEMS)
 
+test-packages: deb ## test the Debian package under systemd in a container, and the release; PACKAGES_ARGS
+	@src/deps.sh packages
+	@tests/packages/run $(PACKAGES_ARGS)
+
 test-upgrade: ## replace servers of an earlier version by this version, under load; OLDER=commit
 	@src/deps.sh fault
 	@+$(SUBMAKE) $(BIN) $(FAULT)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists the missing dependencies of a build, run, test or check, and installs them.
 #
-#   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench site deb
+#   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench site deb packages
 #
 # Each dependency is tested by its function, not by its package. Only the installation needs Debian's packages. The
 # script does nothing if no dependency is missing.
@@ -189,6 +189,13 @@ group_deb() {
     group_build
     need debhelper debhelper command -v dh
     need dpkg-buildpackage dpkg-dev command -v dpkg-buildpackage
+}
+
+group_packages() {
+    group_deb
+    group_systems
+    need lintian lintian command -v lintian
+    need systemd-nspawn systemd-container command -v systemd-nspawn
 }
 
 group_systems() {
