@@ -87,7 +87,7 @@ Q = $(if $(V),,@)
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
-.PHONY: all programs run test test-systems test-upgrade test-packages coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall dist deb clean deps help FORCE have-deps
+.PHONY: all programs run test test-systems test-upgrade test-packages test-container coverage fuzz fault fault-long fault-mutants check bench bench-loop bench-attack soak format lint map site schema install uninstall dist deb clean deps help FORCE have-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -197,6 +197,10 @@ test-packages: deb ## test the Debian package under systemd in a container, and 
 	@src/deps.sh packages
 	@tests/packages/run $(PACKAGES_ARGS)
 
+test-container: ## build the image of conf/docker, and run it with podman; CONTAINER_ARGS
+	@src/deps.sh container
+	@tests/packages/container $(CONTAINER_ARGS)
+
 test-upgrade: ## replace servers of an earlier version by this version, under load; OLDER=commit
 	@src/deps.sh fault
 	@+$(SUBMAKE) $(BIN) $(FAULT)
@@ -282,7 +286,7 @@ map: ## list the source files by folder, each with its job
 help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	     /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	     /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	     /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 # Programs
 

@@ -2,6 +2,7 @@
 # Lists the missing dependencies of a build, run, test or check, and installs them.
 #
 #   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench site deb packages
+#                                                container
 #
 # Each dependency is tested by its function, not by its package. Only the installation needs Debian's packages. The
 # script does nothing if no dependency is missing.
@@ -196,6 +197,16 @@ group_packages() {
     group_systems
     need lintian lintian command -v lintian
     need systemd-nspawn systemd-container command -v systemd-nspawn
+    need Node.js nodejs command -v node
+    need npm npm command -v npm
+}
+
+group_container() {
+    group_systems
+    need buildah buildah command -v buildah
+    need podman podman command -v podman
+    need crun crun command -v crun
+    need redis-cli redis-tools command -v redis-cli
 }
 
 group_systems() {
