@@ -205,7 +205,7 @@ group_container() {
     group_systems
     need buildah buildah command -v buildah
     need podman podman command -v podman
-    need crun crun command -v crun
+    need runc runc command -v runc
     need redis-cli redis-tools command -v redis-cli
 }
 
