@@ -1,7 +1,7 @@
 """The scenarios: which faults, on which ground, how many.
 
 A scenario that needs more than a Postgres and a server names it in needs: proxy,
-disk, network, clock, sync, standby, embedded (the private Postgres of the server),
+disk, network, clock, sync, standby, embedded (the embedded Postgres of the server),
 older (a program of an earlier version), or says how
 many servers there are. A new ground is a class in requirements.py, a word in needs (Environment in
 scenario_run.py), and its faults in faults.py.
