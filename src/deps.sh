@@ -1,8 +1,8 @@
 #!/bin/sh
 # Lists the missing dependencies of a build, run, test or check, and installs them.
 #
-#   deps.sh [--name-only] group...       groups: build run test clients systems fault fuzz check bench site deb packages
-#                                                container
+#   deps.sh [--name-only] group...       groups: build run test clients page systems fault fuzz check bench site deb
+#                                                packages container
 #
 # Each dependency is tested by its function, not by its package. Only the installation needs Debian's packages. The
 # script does nothing if no dependency is missing.
@@ -140,6 +140,15 @@ has_mkdocs_theme() {
 group_site() {
     need MkDocs mkdocs command -v mkdocs
     need "its theme Material" mkdocs-material has_mkdocs_theme material
+}
+
+# tests/page is skipped if Node.js, npm or Chromium is missing.
+group_page() {
+    group_run
+    need "Python 3" python3 command -v python3
+    need Node.js nodejs command -v node
+    need npm npm command -v npm
+    need Chromium chromium command -v chromium
 }
 
 has_pgbouncer() {

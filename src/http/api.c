@@ -159,8 +159,8 @@ static void answer_session(struct http_conn *c, const struct user *u) {
         http_reply_json(c, 200, json_pack("{s:n,s:b,s:n,s:n}", "user", "login", 1, "version", "node"));
     else
         http_reply_json(c, 200,
-                        json_pack("{s:o,s:b,s:s,s:s}", "user", name_to_json(u), "login", 0, "version",
-                                  PGDISQUE_VERSION, "node", node_self()->id));
+                        json_pack("{s:o,s:b,s:b,s:s,s:s}", "user", name_to_json(u), "login", 0, "cookie",
+                                  c->has_session, "version", PGDISQUE_VERSION, "node", node_self()->id));
 }
 
 static void on_session_end(void *arg, enum gateway_result result, struct slice replies) {

@@ -84,7 +84,7 @@ export function shell(session, { logout, help }) {
       themeButton(),
       button('Keyboard: ?', help, { class: 'plain' }),
       session.user ? element('p', { class: 'user' }, 'User ', bdi(show(session.user))) : null,
-      session.login ? button('Log out', logout, { class: 'plain' }) : null,
+      session.cookie ? button('Log out', logout, { class: 'plain' }) : null,
       element('p', { class: 'user' }, `pgdisque ${show(session.version)}`),
     ),
   );

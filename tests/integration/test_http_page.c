@@ -68,7 +68,8 @@ static void test_login(void **state) {
     assert_non_null(strstr(http_reply, text_of("Set-Cookie: pgdisque_%d=", http_port)));
     assert_non_null(strstr(http_reply, "; HttpOnly; SameSite=Strict\r\n"));
     assert_null(strstr(http_reply, "Secure"));
-    expect_http(session_of(cookie), 200, "{\"user\":\"default\",\"login\":false,\"version\":\"");
+    expect_http(session_of(cookie), 200,
+                "{\"user\":\"default\",\"login\":false,\"cookie\":true,\"version\":\"");
     expect_http(run_as(cookie, "[\"ACL\", \"WHOAMI\"]"), 200, "{\"reply\":\"default\"}");
     expect_http(run_as("", "[\"ACL\", \"WHOAMI\"]"), 401, "NOAUTH");
     log_in_ok("default", "secret", other, sizeof other);

@@ -1,0 +1,168 @@
+'use strict';
+// Every view shows what the server has.
+const assert = require('node:assert');
+const { visit } = require('./browser');
+const { until } = require('./server');
+
+async function fill(server) {
+  await server.run(
+    ['ADDJOB', 'mail', '{"user": 17}', '0', 'RETRY', '60'],
+    ['ADDJOB', 'mail', 'second', '0'],
+    ['ADDJOB', 'mail', 'later', '0', 'DELAY', '3600'],
+    ['ADDJOB', 'orders', 'x', '0'],
+    ['PAUSE', 'orders', 'out'],
+    ['QCONFIG', 'orders', 'SET', 'max-active', '7', 'rate', '30'],
+  );
+  const names = Array.from({ length: 60 }, (_, i) => [
+    'RPUSH',
+    `many:${String(i).padStart(3, '0')}`,
+    ...Array(i % 5).fill('x'),
+    'y',
+  ]);
+  await server.run(...names);
+}
+
+function rowTexts(page, column) {
+  return page.locator(`tbody tr td:nth-child(${column})`).allInnerTexts();
+}
+
+module.exports = {
+  async 'the overview has live figures, charts and the longest queues'({ server, browser }) {
+    await fill(server);
+    const page = await browser.open(server.url);
+    await page.waitForSelector('.live-on');
+    await page.waitForFunction(() => document.querySelector('.tile .figure').textContent.match(/^\d/));
+    await page.waitForSelector('text=many:');
+    const before = await page.locator('.tile .figure').first().innerText();
+    await server.run('ADDJOB', 'mail', 'new', '0');
+    await page.waitForFunction((text) => document.querySelector('.tile .figure').textContent !== text, before);
+    await page.waitForFunction(() => document.querySelector('canvas').getAttribute('aria-label').includes('now:'));
+    await page.click('text=6 hours');
+    await page.waitForFunction(() => location.hash.includes('range=hours'));
+    await browser.close(page);
+  },
+
+  async 'queues are filtered, ordered and paged'({ server, browser }) {
+    const page = await browser.open(server.url + '#/queues');
+    await page.waitForSelector('text=62 queues.');
+    assert.equal((await rowTexts(page, 1)).length, 50);
+    await page.click('text=Next');
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 12);
+    await page.fill('input[aria-label="Filter queues by name"]', 'many:00');
+    await page.waitForSelector('text=10 queues of 62.');
+    await page.click('th button:has-text("Queued")');
+    await page.waitForFunction(() => document.querySelector('tbody tr td:nth-child(2)').textContent === '5');
+    assert.match(page.url(), /filter=many:00.*sort=len/);
+    await page.reload();
+    await page.waitForSelector('text=10 queues of 62.');
+    await page.waitForFunction(() => document.querySelector('tbody tr td:nth-child(2)').textContent === '5');
+    await visit(page, '#/queues?filter=orders');
+    const text = await page.locator('tbody tr').first().innerText();
+    assert.match(text, /paused out/);
+    assert.match(text, /of 7 at once, 30\/s/);
+    await browser.close(page);
+  },
+
+  async 'a queue shows its jobs by state'({ server, browser }) {
+    await server.run(['RPUSH', 'states', 'first', 'second'], ['ADDJOB', 'states', 'later', '0', 'DELAY', '3600']);
+    const page = await browser.open(server.url + '#/queue/states');
+    await page.waitForSelector('code:has-text("second")');
+    await page.click('.segments button:has-text("delayed")');
+    await page.waitForSelector('td .badge-delayed');
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+    assert.match(page.url(), /state=delayed/);
+    await page.click('.segments button:has-text("queued")');
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2);
+    await browser.close(page);
+  },
+
+  async 'a job is found by its ID, and its body has three forms'({ server, browser }) {
+    const id = await server.run('ADDJOB', 'mail', '{"user":18,"tags":["a"]}', '0', 'PRIORITY', '9');
+    const page = await browser.open(server.url);
+    await page.waitForSelector('.view h1');
+    await page.keyboard.press('/');
+    await page.keyboard.type(id);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.badge-queued');
+    assert.match(await page.innerText('pre'), /"user": 18,/);
+    await page.click('text=Hex');
+    assert.match(await page.innerText('pre'), /00000000 {2}7b 22 75 73/);
+    await page.click('.segments >> text=Text');
+    assert.equal(await page.innerText('pre'), '{"user":18,"tags":["a"]}');
+    await page.reload();
+    await page.waitForSelector('.badge-queued');
+    await server.run('DELJOB', id);
+    await page.keyboard.press('r');
+    await page.waitForSelector('text=does not exist');
+    await browser.close(page);
+  },
+
+  async 'a done job has its result, and a dead job its error'({ server, browser }) {
+    await server.run('QCONFIG', 'done', 'SET', 'retention', '600');
+    const id = await server.run('ADDJOB', 'done', 'x', '0');
+    await server.run('ACKJOB', 'RESULT', 'forty-two', id);
+    const dead = await server.run('ADDJOB', 'done', 'y', '0', 'ATTEMPTS', '1');
+    await server.run(['GETJOB', 'FROM', 'done'], ['NACK', 'ERROR', 'no such mailbox', dead]);
+    const page = await browser.open(`${server.url}#/job/${encodeURIComponent(id)}`);
+    await page.waitForSelector('pre:has-text("forty-two")');
+    await visit(page, `#/job/${encodeURIComponent(dead)}`);
+    assert.match(await page.innerText('pre'), /no such mailbox/);
+    await page.waitForSelector('.badge-dead');
+    await visit(page, '#/queue/done?state=dead');
+    await page.waitForSelector('.error-text:has-text("no such mailbox")');
+    await visit(page, '#/queue/done?state=done');
+    await page.waitForSelector('td .badge-done');
+    await browser.close(page);
+  },
+
+  async 'nodes, slow log and doctor'({ server, browser }) {
+    const page = await browser.open(server.url + '#/nodes');
+    const node = await server.run('CLUSTER', 'MYID').catch(async () => (await server.run('HELLO'))[1]);
+    await page.waitForSelector(`code:has-text("${node}")`);
+    await page.waitForSelector('dt:has-text("Uptime")');
+    await server.run('CONFIG', 'SET', 'slowlog-log-slower-than', '0');
+    await server.run('QLEN', 'slowest');
+    await server.run('CONFIG', 'SET', 'slowlog-log-slower-than', '10000');
+    await visit(page, '#/slowlog');
+    await page.waitForSelector('code:has-text("QLEN slowest")');
+    await visit(page, '#/doctor');
+    await page.waitForSelector('text=Checked at');
+    await page.waitForSelector('code:has-text("dead-jobs")');
+    await browser.close(page);
+  },
+
+  async 'the keyboard reaches all views and rows'({ server, browser }) {
+    const page = await browser.open(server.url);
+    await page.waitForSelector('.view h1');
+    for (const [key, title] of [
+      ['q', 'Queues'],
+      ['w', 'Workers'],
+      ['s', 'Schedules'],
+      ['n', 'Nodes'],
+      ['l', 'Slow log'],
+      ['d', 'Doctor'],
+      ['o', 'Overview'],
+      ['q', 'Queues'],
+    ]) {
+      // The two keys must come within a second and a half, and the machine may be busy.
+      await until(`g ${key}`, async () => {
+        await page.keyboard.press('g');
+        await page.keyboard.press(key);
+        return page.waitForSelector(`h1:text-is("${title}")`, { timeout: 3000 }).catch(() => false);
+      });
+    }
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    const second = await page.locator('tbody tr a').nth(1).getAttribute('href');
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('href')), second);
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => location.hash.startsWith('#/queue/'));
+    await page.waitForSelector('.view .crumbs');
+    await page.keyboard.press('?');
+    await page.waitForSelector('dialog[open] kbd');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog', { state: 'detached' });
+    await browser.close(page);
+  },
+};

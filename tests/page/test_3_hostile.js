@@ -1,0 +1,115 @@
+'use strict';
+// Names and bodies that are hostile are shown as texts, and every action reaches the queue and the job of that name.
+const assert = require('node:assert');
+const { visit } = require('./browser');
+const { until } = require('./server');
+
+const MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
+const NAMES = [
+  MARKUP,
+  '"><svg onload=window.hit=1>',
+  'a/b?c#d%41&x=1;%',
+  '~tilde',
+  '~~',
+  '..',
+  '\u202egnp.exe',
+  'nul\u0000tab\tline\n',
+  '__proto__',
+  'javascript:window.hit=1',
+  '{{7*7}}',
+  { base64: '//4AgP8=' },
+  'ünï:\u{1f680}',
+  'x'.repeat(5000),
+];
+
+// Queues of other tests.
+const OTHERS = /^#\/queue\/(act:|many:|mail|orders|done|states|hostile:)/;
+
+function hrefOf(page) {
+  return page.locator('tbody tr a').first().getAttribute('href');
+}
+
+module.exports = {
+  async 'queues, jobs and bodies of all names'({ server, browser }) {
+    const page = await browser.open(server.url);
+    for (const [i, name] of NAMES.entries()) {
+      const body = typeof name === 'string' ? name : { base64: '/w==' };
+      await server.run('ADDJOB', name, body, '0', 'PRIORITY', i);
+    }
+    await visit(page, '#/queues?least=1&sort=idle');
+    const all = await page.locator('tbody tr a').evaluateAll((list) => list.map((link) => link.getAttribute('href')));
+    const links = all.filter((href) => !OTHERS.test(href));
+    assert.equal(links.length, NAMES.length);
+    const known = new Set(NAMES.map((name) => JSON.stringify(name)));
+    for (const href of links) {
+      await visit(page, href);
+      await page.waitForSelector('tbody tr a');
+      await visit(page, await hrefOf(page));
+      await page.waitForSelector('.badge-queued');
+      await page.click('text=Hex');
+      await page.waitForSelector('pre:has-text("00000000")');
+      await page.click('.head >> text=Add a copy');
+      await page.click('text=Add the job');
+      await page.waitForSelector('.toast >> text=Show');
+      await page.click('.toast-close');
+    }
+    for (const name of NAMES) {
+      assert.equal(await server.run('QLEN', name), 2, `a copy in ${JSON.stringify(name)}`);
+      const jobs = await server.run('QPEEK', name, '2');
+      assert.deepEqual(jobs[0][2], jobs[1][2]);
+      known.delete(JSON.stringify(name));
+    }
+    assert.equal(known.size, 0);
+    await browser.close(page);
+  },
+
+  async 'pause, settings and deletion of bytes'({ server, browser }) {
+    const name = { base64: '//4AgP8=' };
+    const page = await browser.open(server.url + '#/queue/~__4AgP8');
+    await page.waitForSelector('h1:has-text("\\\\xff\\\\xfe\\\\x00\\\\x80\\\\xff")');
+    await page.selectOption('select[aria-label="Pause of the queue"]', 'in');
+    await until('paused', async () => (await server.run('PAUSE', name, 'state')) === 'in');
+    await page.selectOption('select[aria-label="Pause of the queue"]', 'none');
+    await until('resumed', async () => (await server.run('PAUSE', name, 'state')) === 'none');
+    await page.waitForFunction(() => document.querySelectorAll('td input[type=checkbox]').length === 2);
+    await page.locator('td input[type=checkbox]').first().check();
+    await page.locator('td input[type=checkbox]').nth(1).check();
+    await page.click('.selection >> text=Delete');
+    await page.click('dialog >> button:text-is("Delete 2 jobs")');
+    await until('deleted', async () => (await server.run('QLEN', name)) === 0);
+    await browser.close(page);
+  },
+
+  async 'workers, schedules, errors and results'({ server, browser }) {
+    const queue = 'hostile:parts';
+    await server.run('SCHEDULE', MARKUP, '30 2 * * *', queue, MARKUP);
+    await server.run('QCONFIG', queue, 'SET', 'retention', '600');
+    const done = await server.run('ADDJOB', queue, MARKUP, '0');
+    await server.run('ACKJOB', 'RESULT', MARKUP, done);
+    const dead = await server.run('ADDJOB', queue, MARKUP, '0', 'ATTEMPTS', '1');
+    await server.run(['GETJOB', 'FROM', queue], ['NACK', 'ERROR', MARKUP, dead]);
+    const page = await browser.open(server.url + '#/schedules');
+    await page.waitForSelector('td:has-text("onerror")');
+    for (const hash of [
+      '#/workers',
+      `#/job/${encodeURIComponent(done)}`,
+      `#/job/${encodeURIComponent(dead)}`,
+      `#/queue/${encodeURIComponent(queue)}?state=dead`,
+      `#/job/${encodeURIComponent(MARKUP)}`,
+      `#/${encodeURIComponent(MARKUP)}`,
+      '#/queue/%',
+      '#/queue/~!',
+      `#/queues?filter=${encodeURIComponent(MARKUP)}`,
+    ]) {
+      await page.evaluate((value) => {
+        location.hash = value;
+      }, hash);
+      await page.waitForSelector('.view:not([aria-busy]) h1');
+    }
+    await visit(page, '#/schedules');
+    await page.click('tr:has-text("onerror") >> text=Remove');
+    await page.click('dialog >> button:text-is("Remove the schedule")');
+    await until('the schedule is gone', async () => (await server.run('SCHEDULES')).length === 0);
+    await browser.close(page);
+  },
+};
