@@ -177,6 +177,7 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg) {
 
 static bool main_open_log(void) {
     log_set_level((enum log_level)config.loglevel);
+    log_set_format((enum log_format)config.log_format);
     log_set_syslog(config.syslog_enabled ? config.syslog_ident : NULL, config.syslog_facility);
     return log_set_file(config.logfile);
 }
@@ -265,6 +266,7 @@ static void limit_clients(void) {
 
 static void on_log_changed(void) {
     log_set_level((enum log_level)config.loglevel);
+    log_set_format((enum log_format)config.log_format);
 }
 
 static void add_signal(int number, event_callback_fn fn) {
@@ -392,6 +394,7 @@ static void main_start(void) {
     give_up_root();
     load_hooks(on_loaded, peers_announce_unknown);
     config_on_change("loglevel", on_log_changed);
+    config_on_change("log-format", on_log_changed);
     config_on_change("maxmemory", memory_budget_set);
     config_on_change("maxmemory-clients", memory_budget_set);
     config_on_change("proto-max-bulk-len", memory_budget_set);

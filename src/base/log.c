@@ -14,12 +14,20 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/log_json.h"
+#include "base/node.h"
 
 /* A line is built on the stack, because logging must work without free memory. */
 #define LOG_LINE_MAX 4096
 
 static const char level_marks[] = {
 #define X(id, name, mark) [id] = mark,
+    LOG_LEVELS(X)
+#undef X
+};
+
+static const char *const level_names[] = {
+#define X(id, name, mark) [id] = name,
     LOG_LEVELS(X)
 #undef X
 };
@@ -32,6 +40,7 @@ static const int syslog_priorities[] = {
 };
 
 static enum log_level min_level = LOG_NOTICE_;
+static enum log_format log_format;
 static int log_fd = STDERR_FILENO;
 static char *log_path; /* absolute; NULL: stderr */
 static bool to_syslog;
@@ -124,6 +133,10 @@ void log_set_level(enum log_level level) {
     min_level = level;
 }
 
+void log_set_format(enum log_format format) {
+    log_format = format;
+}
+
 void log_set_syslog(const char *ident, int facility) {
     static char *kept; /* openlog() keeps the pointer */
 
@@ -143,14 +156,19 @@ static size_t written(int result, size_t room) {
     return (size_t)result < room ? (size_t)result : room - 1;
 }
 
-/* The journal knows the process and the time itself, and reads the level from the number. */
+/* The journal reads the level from a number at the beginning. */
+static size_t format_journal_level(char *out, size_t room, enum log_level level) {
+    return to_journal ? written(snprintf(out, room, "<%d>", syslog_priorities[level]), room) : 0;
+}
+
+/* The journal knows the process and the time itself. */
 static size_t format_prefix(char *out, size_t room, enum log_level level) {
     struct timeval now;
     struct tm local;
     char date[32];
 
     if (to_journal)
-        return written(snprintf(out, room, "<%d>", syslog_priorities[level]), room);
+        return format_journal_level(out, room, level);
     gettimeofday(&now, NULL);
     localtime_r(&now.tv_sec, &local);
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local);
@@ -171,6 +189,19 @@ static size_t flatten(char *text, size_t len) {
     return len;
 }
 
+static size_t format_json(char *out, size_t room, enum log_level level, const char *who, struct slice text) {
+    struct timeval now;
+
+    gettimeofday(&now, NULL);
+    return log_json(out, room,
+                    &(struct log_record){ .unix_ms = (int64_t)now.tv_sec * 1000 + now.tv_usec / 1000,
+                                          .level = level_names[level],
+                                          .pid = (int)getpid(),
+                                          .node = node_self()->id,
+                                          .subject = who,
+                                          .message = text });
+}
+
 static void emit(enum log_level level, const char *line, size_t len, const char *text) {
     ssize_t done;
 
@@ -184,15 +215,19 @@ static void emit(enum log_level level, const char *line, size_t len, const char 
 
 static void log_args(enum log_level level, const char *who, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
 static void log_args(enum log_level level, const char *who, const char *fmt, va_list args) {
-    char line[LOG_LINE_MAX];
+    char line[LOG_LINE_MAX], text[LOG_LINE_MAX];
     size_t prefix, len, room = sizeof(line) - 1; /* reserves one byte for the line feed */
     int reason = errno;
 
     if (level < min_level)
         return;
-    prefix = format_prefix(line, room, level);
-    len = prefix + written(snprintf(line + prefix, room - prefix, "[%s] ", who), room - prefix);
-    len += written(vsnprintf(line + len, room - len, fmt, args), room - len);
+    len = flatten(text, written(vsnprintf(text, sizeof text, fmt, args), sizeof text));
+    prefix = log_format == LOG_FORMAT_JSON ? format_journal_level(line, room, level)
+                                           : format_prefix(line, room, level);
+    if (log_format == LOG_FORMAT_JSON)
+        len = prefix + format_json(line + prefix, room - prefix, level, who, (struct slice){ text, len });
+    else
+        len = prefix + written(snprintf(line + prefix, room - prefix, "[%s] %s", who, text), room - prefix);
     len = prefix + flatten(line + prefix, len - prefix);
     line[len] = '\n';
     line[len + 1] = '\0';

@@ -30,6 +30,17 @@ enum log_level {
 #undef X
 };
 
+/* The option log-format. */
+#define LOG_FORMATS(X)         \
+    X(LOG_FORMAT_TEXT, "text") \
+    X(LOG_FORMAT_JSON, "json")
+
+enum log_format {
+#define X(id, name) id,
+    LOG_FORMATS(X)
+#undef X
+};
+
 #define log_debug(who, ...) log_line(LOG_DEBUG_, who, __VA_ARGS__)
 #define log_verbose(who, ...) log_line(LOG_VERBOSE_, who, __VA_ARGS__)
 #define log_notice(who, ...) log_line(LOG_NOTICE_, who, __VA_ARGS__)
@@ -53,6 +64,8 @@ void log_sometimes(struct log_kind *kind, enum log_level level, const char *who,
 _Noreturn void log_fatal(const char *who, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void log_set_level(enum log_level level);
+/* LOG_FORMAT_JSON: lines are JSON objects, log_json.h. The journal still gets the level as a number before the object. */
+void log_set_format(enum log_format format);
 /* Sends lines to a file; "" means stderr. False, with errno set, if the file cannot be opened. The old target then
  * stays in use. */
 bool log_set_file(const char *path) MUST_CHECK;

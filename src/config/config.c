@@ -68,6 +68,13 @@ static const struct config_name log_levels[] = {
         { NULL, 0 },
 };
 
+static const struct config_name log_formats[] = {
+#define X(id, name) { name, id },
+    LOG_FORMATS(X)
+#undef X
+        { NULL, 0 },
+};
+
 static const struct config_name syslog_facilities[] = {
     { "user", LOG_USER },     { "local0", LOG_LOCAL0 },
     { "local1", LOG_LOCAL1 }, { "local2", LOG_LOCAL2 },

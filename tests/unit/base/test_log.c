@@ -115,6 +115,22 @@ static void test_form(void **state) {
     assert_matches(read_file(path), pattern);
 }
 
+static void test_json(void **state) {
+    (void)state;
+    log_set_format(LOG_FORMAT_JSON);
+    log_set_syslog("me", 8);
+    log_warning("client 3 10.0.0.1:5", "said %s\n", "\"no\"");
+    log_set_syslog(NULL, 0);
+    log_set_format(LOG_FORMAT_TEXT);
+    log_notice("x", "text again");
+    assert_matches(
+        read_file(path),
+        "^\\{\"time\":\"20[0-9T:.-]+Z\",\"level\":\"warning\",\"pid\":[0-9]+,\"subject\":\"client\","
+        "\"client\":3,"
+        "\"address\":\"10.0.0.1:5\",\"message\":\"said \\\\\"no\\\\\"\"\\}\n[^\n{]* text again\n$");
+    assert_matches(system_log.text, "^\\{\"time\".*\\}\n$");
+}
+
 /* At most one line a second. The next line has the number of the suppressed ones. */
 static void test_sometimes(void **state) {
     struct log_kind kind = { 0 };
@@ -266,10 +282,11 @@ static void test_escape(void **state) {
 int main(void) {
 #define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, open_log_file, remove_log_file)
     const struct CMUnitTest tests[] = {
-        WITH_FILE(test_form),      WITH_FILE(test_levels),   WITH_FILE(test_one_line),
-        WITH_FILE(test_long_line), WITH_FILE(test_rotation), WITH_FILE(test_relative_path),
-        WITH_FILE(test_bad_file),  WITH_FILE(test_stderr),   WITH_FILE(test_syslog),
-        WITH_FILE(test_sometimes), WITH_FILE(test_fatal),    cmocka_unit_test(test_escape),
+        WITH_FILE(test_form),          WITH_FILE(test_json),      WITH_FILE(test_levels),
+        WITH_FILE(test_one_line),      WITH_FILE(test_long_line), WITH_FILE(test_rotation),
+        WITH_FILE(test_relative_path), WITH_FILE(test_bad_file),  WITH_FILE(test_stderr),
+        WITH_FILE(test_syslog),        WITH_FILE(test_sometimes), WITH_FILE(test_fatal),
+        cmocka_unit_test(test_escape),
     };
 
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
