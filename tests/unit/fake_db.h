@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "base/clock.h"
 #include "batch/batch.h"
 #include "config/config.h"
 #include "pg/db.h"
@@ -298,9 +299,21 @@ static inline struct db_conn *fake_write_conn(void) {
     return fake_db.conns[0];
 }
 
+/* The write connection is lost. The tasks are sent again over the next one. */
+static inline void fake_lose_and_repeat(void) {
+    fake_lose(fake_write_conn());
+    fake_write_conn()->state = DB_READY;
+    clock_turn();
+    batch_flush();
+}
+
+static inline void fake_no_plan(void) {
+}
+
+/* plan: of batch_init(), or NULL for a program without takes. */
 static inline int fake_batch_start(struct op *const *ops, void (*plan)(void)) {
     config_defaults();
-    batch_init(ops, plan);
+    batch_init(ops, plan != NULL ? plan : fake_no_plan);
     batch_start();
     return 0;
 }

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/clock.h"
+#include "batch/batch.h"
 #include "net/worker.h"
 #include "notes.h"
+#include "queue/lease.h"
 #include "queue/waiters.h"
 
 /* Clients that ask for jobs, without sockets: the functions of client.h that waiters.c and claim.c call, for the single
@@ -184,6 +186,21 @@ static inline void getters_stop(void) {
         queue_drop(q);
     }
     buf_free(&getter_log);
+}
+
+/* Set-up and tear-down of a test whose operations go through the batch. */
+static inline int getters_setup(void **state) {
+    (void)state;
+    getters_start();
+    return 0;
+}
+
+static inline int getters_teardown(void **state) {
+    (void)state;
+    assert_true(batch_idle());
+    getters_stop();
+    lease_clear();
+    return 0;
 }
 
 /* names: of queues, separated by blanks; queue "q3" has the id 3. */

@@ -10,6 +10,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "ended_reply.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/id_list.h"
@@ -21,36 +22,15 @@ enum { JOB_ID = 2, TOKEN };
 #define JOBS 3
 
 static struct op *const ops[] = { &op_ack_jobs, &op_ack_tokens, NULL };
-static char *reply;
-
-static void no_plan(void) {
-}
 
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, no_plan);
-}
-
-static int start(void **state) {
-    (void)state;
-    getters_start();
-    return 0;
+    return fake_batch_start(ops, NULL);
 }
 
 static int stop(void **state) {
-    (void)state;
-    assert_true(batch_idle());
-    getters_stop();
-    lease_clear();
-    free(reply);
-    reply = NULL;
-    return 0;
-}
-
-static void on_end(struct req *r) {
-    free(reply);
-    reply = slice_dup((struct slice){ buf_ptr(&r->own), buf_len(&r->own) });
-    req_free(r);
+    ended_reply_forget();
+    return getters_teardown(state);
 }
 
 static struct job_key job(int64_t id) {
@@ -70,16 +50,9 @@ static void send_acks(const int64_t tokens[JOBS]) {
         if (tokens[i] != 0)
             argv[i + 1].len += (size_t)sprintf(ids[i] + JOBID_LEN, ":%d", (int)tokens[i]);
     }
-    r = req_new(JOBS + 1, argv, NULL, on_end);
+    r = req_new(JOBS + 1, argv, NULL, ended_reply_note);
     r->cmd = &ack;
     cmd_ackjob(r);
-    batch_flush();
-}
-
-static void lose(void) {
-    fake_lose(fake_write_conn());
-    fake_write_conn()->state = DB_READY;
-    clock_turn();
     batch_flush();
 }
 
@@ -102,7 +75,7 @@ static void test_without_tokens_as_ever(void **state) {
     send_acks((const int64_t[JOBS]){ 0, 0, 0 });
     assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ACK_JOBS);
     commit("ggg");
-    assert_string_equal(reply, ":3\r\n");
+    assert_string_equal(ended_reply, ":3\r\n");
 }
 
 static void test_tokens_are_sent(void **state) {
@@ -116,7 +89,7 @@ static void test_tokens_are_sent(void **state) {
         assert_int_equal(fake_element(fake_sent(fake_write_conn(), 0), TOKEN, (size_t)i), tokens[i]);
     }
     commit("g--");
-    assert_string_equal(reply, ":1\r\n");
+    assert_string_equal(ended_reply, ":1\r\n");
 }
 
 static void test_replies(void **state) {
@@ -129,7 +102,7 @@ static void test_replies(void **state) {
     for (size_t i = 0; i < LENGTH(cases); i++) {
         send_acks((const int64_t[JOBS]){ 1, 1, 1 });
         commit(cases[i][0]);
-        assert_memory_equal(reply, cases[i][1], strlen(cases[i][1]));
+        assert_memory_equal(ended_reply, cases[i][1], strlen(cases[i][1]));
     }
 }
 
@@ -138,10 +111,10 @@ static void test_lost_after_its_commit(void **state) {
     (void)state;
     lease_add(job(1), clock_db() + US_PER_S);
     send_acks((const int64_t[JOBS]){ 1, 1, 1 });
-    lose();
+    fake_lose_and_repeat();
     assert_int_equal(fake_sent(fake_write_conn(), 0)->stmt, SQL_ACK_TOKENS);
     commit("--s");
-    assert_string_equal(reply, ":1\r\n");
+    assert_string_equal(ended_reply, ":1\r\n");
     assert_false(lease_known(1));
 }
 
@@ -151,14 +124,14 @@ static void test_lost_and_stale(void **state) {
     for (int i = 1; i <= JOBS; i++)
         lease_add(job(i), clock_db() + US_PER_S);
     send_acks((const int64_t[JOBS]){ 1, 1, 1 });
-    lose();
+    fake_lose_and_repeat();
     commit("sss");
-    assert_memory_equal(reply, "-STALE", 6);
+    assert_memory_equal(ended_reply, "-STALE", 6);
     for (int i = 1; i <= JOBS; i++)
         assert_true(lease_known(i));
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, getters_setup, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

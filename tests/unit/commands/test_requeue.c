@@ -24,12 +24,9 @@ enum { JOB_ID = 2, NACK, DELAY, ERROR, FIRST, LOST, NOW_AGAIN, NODE, UNLEASED = 
 static struct op *const ops[] = { &op_ack_jobs, &op_requeue_jobs_again, &op_requeue_jobs, NULL };
 static int64_t last_reply;
 
-static void no_plan(void) {
-}
-
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, no_plan);
+    return fake_batch_start(ops, NULL);
 }
 
 static int start(void **state) {
@@ -37,14 +34,6 @@ static int start(void **state) {
     getters_start();
     node_self()->number = 3;
     last_reply = -1;
-    return 0;
-}
-
-static int stop(void **state) {
-    (void)state;
-    assert_true(batch_idle());
-    getters_stop();
-    lease_clear();
     return 0;
 }
 
@@ -243,7 +232,7 @@ static void test_queued_jobs_are_not_counted_twice(void **state) {
     }
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, getters_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

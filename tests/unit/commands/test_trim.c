@@ -26,12 +26,9 @@ static struct buf replies;
 static const struct command ltrim = { .handler = cmd_ltrim }, lset = { .handler = cmd_lset },
                             lrem = { .handler = cmd_lrem };
 
-static void no_plan(void) {
-}
-
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, no_plan);
+    return fake_batch_start(ops, NULL);
 }
 
 /* Twenty jobs, pushed from the left. */
@@ -83,13 +80,6 @@ static const struct fake_statement *sent(size_t i) {
 
 static void commit(void) {
     fake_commit_empty(fake_write_conn());
-    batch_flush();
-}
-
-static void lose(void) {
-    fake_lose(fake_write_conn());
-    fake_write_conn()->state = DB_READY;
-    clock_turn();
     batch_flush();
 }
 
@@ -225,7 +215,7 @@ static void test_so_many_stay_is_said_again(void **state) {
     command(&ltrim, "0", "9");
     batch_flush();
     assert_int_equal(fake_count(fake_write_conn()), 1);
-    lose();
+    fake_lose_and_repeat();
     assert_int_equal(sent(0)->stmt, SQL_TRIM_LIST);
     commit();
     assert_replied("+OK +OK");
@@ -235,12 +225,12 @@ static void test_so_many_go_is_not(void **state) {
     (void)state;
     command(&ltrim, "5", "-1");
     batch_flush();
-    lose();
+    fake_lose_and_repeat();
     tell(true);
     assert_replied("+OK");
     command(&ltrim, "5", "-1");
     batch_flush();
-    lose();
+    fake_lose_and_repeat();
     tell(false);
     assert_replied("");
     assert_int_equal(sent(0)->stmt, SQL_TRIM_LIST);
@@ -252,12 +242,12 @@ static void test_removed_with_an_unknown_count(void **state) {
     (void)state;
     command(&lrem, "1", "x");
     batch_flush();
-    lose();
+    fake_lose_and_repeat();
     tell(true);
     assert_replied("-UNKNOWN");
     command(&lrem, "1", "x");
     batch_flush();
-    lose();
+    fake_lose_and_repeat();
     tell(false);
     commit();
     assert_replied(":0");
@@ -267,7 +257,7 @@ static void test_set_once(void **state) {
     (void)state;
     command(&lset, "0", "x");
     batch_flush();
-    lose();
+    fake_lose_and_repeat();
     tell(true);
     assert_replied("+OK");
 }
@@ -277,7 +267,7 @@ static void test_unknown_result(void **state) {
     (void)state;
     command(&ltrim, "1", "-1");
     batch_flush();
-    lose();
+    fake_lose_and_repeat();
     assert_int_equal(sent(0)->stmt, SQL_FIND_COMMITS);
     fake_fail(fake_write_conn(), 0, "42P01");
     batch_flush();

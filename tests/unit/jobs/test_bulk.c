@@ -33,12 +33,9 @@ static const struct command del = { .handler = cmd_del },
                             expire = { .handler = cmd_expire, .name = "expire" },
                             persist = { .handler = cmd_persist }, rename_cmd = { .handler = cmd_rename };
 
-static void no_plan(void) {
-}
-
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, no_plan);
+    return fake_batch_start(ops, NULL);
 }
 
 static int start(void **state) {
@@ -104,13 +101,6 @@ static void commit_page(int columns, int count, int64_t first, int64_t end) {
         }
     }
     fake_commit(fake_write_conn(), (PGresult *[]){ res, NULL });
-    batch_flush();
-}
-
-static void lose(void) {
-    fake_lose(fake_write_conn());
-    fake_write_conn()->state = DB_READY;
-    clock_turn();
     batch_flush();
 }
 
@@ -186,7 +176,7 @@ static void test_several_keys(void **state) {
 static void test_del_is_said_again(void **state) {
     (void)state;
     command(&del, "q1", NULL);
-    lose();
+    fake_lose_and_repeat();
     assert_int_equal(sent(0)->stmt, SQL_EMPTY_LIST);
     fake_commit_empty(fake_write_conn());
     assert_replied(":1");
@@ -287,17 +277,17 @@ static void tell(bool committed) {
 static void test_renamed_once(void **state) {
     (void)state;
     command(&rename_cmd, "q1", "q2");
-    lose();
+    fake_lose_and_repeat();
     tell(true);
     assert_replied("+OK");
     command(&rename_cmd, "q1", "q2");
-    lose();
+    fake_lose_and_repeat();
     tell(false);
     assert_int_equal(sent(0)->stmt, SQL_RENAME_LIST);
     fake_commit_empty(fake_write_conn());
     assert_replied("-ERR");
     command(&rename_cmd, "q1", "q2");
-    lose();
+    fake_lose_and_repeat();
     fake_fail(fake_write_conn(), 0, "42P01");
     batch_flush();
     assert_replied("-UNKNOWN");

@@ -18,26 +18,14 @@
 
 static struct op *const ops[] = { &op_wake_expired, &op_wake_due, &op_wake_next, NULL };
 
-static void no_plan(void) {
-}
-
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, no_plan);
-}
-
-static int start(void **state) {
-    (void)state;
-    getters_start();
-    return 0;
+    return fake_batch_start(ops, NULL);
 }
 
 static int stop(void **state) {
-    (void)state;
-    assert_true(batch_idle());
     assert_true(expiry_next_wake() != INT64_MAX);
-    getters_stop();
-    return 0;
+    return getters_teardown(state);
 }
 
 static void search(void) {
@@ -137,7 +125,7 @@ static void test_failures(void **state) {
     expiry_wake_at(clock_db());
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, getters_setup, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

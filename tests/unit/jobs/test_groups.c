@@ -24,12 +24,6 @@ static int group_start(void **state) {
     return fake_batch_start(ops, take_plan);
 }
 
-static int start(void **state) {
-    (void)state;
-    getters_start();
-    return 0;
-}
-
 static int stop(void **state) {
     (void)state;
     assert_true(batch_idle());
@@ -78,7 +72,7 @@ static void test_search_after_a_lost_connection(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_search_after_a_lost_connection, start, stop),
+        cmocka_unit_test_setup_teardown(test_search_after_a_lost_connection, getters_setup, stop),
     };
 
     return cmocka_run_group_tests_name("groups", tests, group_start, NULL);

@@ -11,6 +11,7 @@
 #include "batch/batch.h"
 #include "batch/operations.h"
 #include "commands/dispatch.h"
+#include "ended_reply.h"
 #include "fake_db.h"
 #include "getters.h"
 #include "jobs/id_list.h"
@@ -25,17 +26,13 @@ enum { JOB_ID = 2, RETENTION = 4, WORKER, RESULT, NOW, NODE };
 #define HERE 3
 
 static struct op *const ops[] = { &op_retain_jobs, &op_ack_jobs, &op_ack_tokens, &op_recall, NULL };
-static char *reply;
 
 static const struct command ack = { .handler = cmd_ackjob }, fastack = { .handler = cmd_fastack },
                             del = { .handler = cmd_deljob };
 
-static void no_plan(void) {
-}
-
 static int group_start(void **state) {
     (void)state;
-    return fake_batch_start(ops, no_plan);
+    return fake_batch_start(ops, NULL);
 }
 
 static int start(void **state) {
@@ -46,19 +43,8 @@ static int start(void **state) {
 }
 
 static int stop(void **state) {
-    (void)state;
-    assert_true(batch_idle());
-    getters_stop();
-    lease_clear();
-    free(reply);
-    reply = NULL;
-    return 0;
-}
-
-static void on_end(struct req *r) {
-    free(reply);
-    reply = slice_dup((struct slice){ buf_ptr(&r->own), buf_len(&r->own) });
-    req_free(r);
+    ended_reply_forget();
+    return getters_teardown(state);
 }
 
 static struct db_conn *side(void) {
@@ -92,7 +78,7 @@ static void send_acks(const struct command *cmd, const char *result, int32_t fir
         jobid_format(ids[i], key, "dcb833cfdcb833cf", 600, true);
         argv[argc++] = (struct slice){ ids[i], JOBID_LEN };
     }
-    r = req_new(argc, argv, NULL, on_end);
+    r = req_new(argc, argv, NULL, ended_reply_note);
     r->cmd = cmd;
     cmd->handler(r);
     batch_flush();
@@ -100,13 +86,6 @@ static void send_acks(const struct command *cmd, const char *result, int32_t fir
 
 static const struct fake_statement *sent(void) {
     return fake_sent(fake_write_conn(), 0);
-}
-
-static void lose(void) {
-    fake_lose(fake_write_conn());
-    fake_write_conn()->state = DB_READY;
-    clock_turn();
-    batch_flush();
 }
 
 /* Commits with a result for each of the two jobs: 'k' removed and retained, 'g' removed, '-' no row. */
@@ -143,7 +122,7 @@ static void test_plain_queues_pay_nothing(void **state) {
     send_acks(&ack, NULL, queue_named("q1")->id, keeping("q2", 0));
     assert_int_equal(sent()->stmt, SQL_ACK_JOBS);
     fake_commit_empty(fake_write_conn());
-    assert_string_equal(reply, ":0\r\n");
+    assert_string_equal(ended_reply, ":0\r\n");
 }
 
 static void test_a_retention_is_sent(void **state) {
@@ -156,7 +135,7 @@ static void test_a_retention_is_sent(void **state) {
     assert_null(fake_element_bytes(sent(), RESULT, 0).ptr);
     assert_int_equal(fake_scalar(sent(), NODE), HERE);
     commit("kg");
-    assert_string_equal(reply, ":2\r\n");
+    assert_string_equal(ended_reply, ":2\r\n");
 }
 
 static void test_a_result_is_sent(void **state) {
@@ -169,7 +148,7 @@ static void test_a_result_is_sent(void **state) {
         assert_non_null(fake_element_bytes(sent(), RESULT, i).ptr);
     }
     commit("k-");
-    assert_string_equal(reply, ":1\r\n");
+    assert_string_equal(ended_reply, ":1\r\n");
 }
 
 /* The server asks the database about a queue that it does not know yet. */
@@ -179,7 +158,7 @@ static void test_unknown_queues_are_looked_up(void **state) {
     assert_int_equal(sent()->stmt, SQL_RETAIN_JOBS);
     assert_null(fake_element_bytes(sent(), RETENTION, 0).ptr);
     commit("k");
-    assert_string_equal(reply, ":1\r\n");
+    assert_string_equal(ended_reply, ":1\r\n");
 }
 
 /* The same statement, so that the commands of a client stay in their order. The jobs are not retained. */
@@ -190,7 +169,7 @@ static void test_deleted_jobs_are_not_retained(void **state) {
     assert_int_equal(fake_element(sent(), RETENTION, 0), 0);
     assert_int_equal(fake_element(sent(), RETENTION, 1), 0);
     commit("gg");
-    assert_string_equal(reply, ":2\r\n");
+    assert_string_equal(ended_reply, ":2\r\n");
 }
 
 /* ---- lost answers ---- */
@@ -205,16 +184,16 @@ static void test_the_first_try_counts(void **state) {
     lease_add((struct job_key){ queue, 0, 1 }, clock_db() + US_PER_S);
     send_acks(&ack, "r", queue, queue);
     first = fake_scalar(sent(), NOW) + INT64_C(946684800000000);
-    lose();
-    lose();
+    fake_lose_and_repeat();
+    fake_lose_and_repeat();
     assert_int_equal(sent()->stmt, SQL_RETAIN_JOBS);
     commit("--");
-    assert_null(reply);
+    assert_null(ended_reply);
     assert_int_equal(fake_sent(side(), 0)->stmt, SQL_LOOK_JOBS);
     found(res, 0, HERE, first);
     found(res, 1, HERE, first + 5);
     fake_commit(side(), &res);
-    assert_string_equal(reply, ":2\r\n");
+    assert_string_equal(ended_reply, ":2\r\n");
     assert_false(lease_known(1));
 }
 
@@ -227,12 +206,12 @@ static void test_finished_by_others_does_not_count(void **state) {
     (void)state;
     send_acks(&ack, NULL, queue, queue);
     first = fake_scalar(sent(), NOW) + INT64_C(946684800000000);
-    lose();
+    fake_lose_and_repeat();
     commit("--");
     found(res, 0, HERE + 1, first + 5);
     found(res, 1, HERE, first - 1);
     fake_commit(side(), &res);
-    assert_string_equal(reply, ":0\r\n");
+    assert_string_equal(ended_reply, ":0\r\n");
 }
 
 /* The first attempt was not committed. The second attempt counts once. One job is retained, and the other is not. */
@@ -242,12 +221,12 @@ static void test_the_second_try_counts_once(void **state) {
 
     (void)state;
     send_acks(&ack, NULL, queue, queue_named("q2")->id);
-    lose();
+    fake_lose_and_repeat();
     commit("kg");
     found(res, 0, HERE, clock_db());
     found(res, 1, 0, 0);
     fake_commit(side(), &res);
-    assert_string_equal(reply, ":2\r\n");
+    assert_string_equal(ended_reply, ":2\r\n");
 }
 
 /* A job may leave no row. The lease in memory tells then that this ACKJOB removed it. */
@@ -258,12 +237,12 @@ static void test_a_lease_that_is_left_counts(void **state) {
     (void)state;
     lease_add((struct job_key){ plain, 0, 2 }, clock_db() + US_PER_S);
     send_acks(&ack, NULL, keeping("q1", 77), plain);
-    lose();
+    fake_lose_and_repeat();
     commit("--");
     found(res, 0, 0, 0);
     found(res, 1, 0, 0);
     fake_commit(side(), &res);
-    assert_string_equal(reply, ":1\r\n");
+    assert_string_equal(ended_reply, ":1\r\n");
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)

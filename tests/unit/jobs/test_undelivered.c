@@ -38,19 +38,10 @@ static int group_start(void **state) {
     return fake_batch_start(ops, take_plan);
 }
 
-static int start(void **state) {
-    (void)state;
-    getters_start();
-    return 0;
-}
-
 static int stop(void **state) {
-    (void)state;
-    assert_true(batch_idle());
     PQclear(result);
     result = NULL;
-    getters_stop();
-    return 0;
+    return getters_teardown(state);
 }
 
 /* A client with a popped job of the group, or without a group. Its reply is not yet written. */
@@ -304,16 +295,16 @@ static void test_a_move_lets_the_next_of_the_group_go(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_put_back_as_it_was, start, stop),
-        cmocka_unit_test_setup_teardown(test_a_plain_one, start, stop),
-        cmocka_unit_test_setup_teardown(test_without_a_row, start, stop),
-        cmocka_unit_test_setup_teardown(test_another_job_has_its_key, start, stop),
-        cmocka_unit_test_setup_teardown(test_refused_for_good, start, stop),
-        cmocka_unit_test_setup_teardown(test_locked_for_good, start, stop),
-        cmocka_unit_test_setup_teardown(test_a_lost_txn, start, stop),
-        cmocka_unit_test_setup_teardown(test_one_of_a_group, start, stop),
-        cmocka_unit_test_setup_teardown(test_written_jobs_are_not_put_back, start, stop),
-        cmocka_unit_test_setup_teardown(test_a_move_lets_the_next_of_the_group_go, start, stop),
+        cmocka_unit_test_setup_teardown(test_put_back_as_it_was, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_a_plain_one, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_without_a_row, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_another_job_has_its_key, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_refused_for_good, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_locked_for_good, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_a_lost_txn, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_one_of_a_group, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_written_jobs_are_not_put_back, getters_setup, stop),
+        cmocka_unit_test_setup_teardown(test_a_move_lets_the_next_of_the_group_go, getters_setup, stop),
     };
 
     return cmocka_run_group_tests_name("popped", tests, group_start, fake_batch_stop);

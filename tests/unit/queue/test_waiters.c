@@ -11,12 +11,6 @@
 #include "queue/lease.h"
 #include "random.h"
 
-static int start(void **state) {
-    (void)state;
-    getters_start();
-    return 0;
-}
-
 static int stop(void **state) {
     (void)state;
     waiters_end_all(NULL);
@@ -565,7 +559,7 @@ static void test_any_order(void **state) {
             change(i);
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, getters_setup, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
