@@ -147,7 +147,7 @@ clean: ## remove all build products; ./data stays
 	rm -rf build pgdisque bench/load
 
 deps: ## install the dependencies of all targets below
-	@src/deps.sh clients page fault check bench
+	@src/deps.sh shells clients page fault check bench
 
 ##@ Packages
 

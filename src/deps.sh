@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists the missing dependencies of a build, run, test or check, and installs them.
 #
-#   deps.sh [--name-only] group...       groups: build run test clients page systems fault fuzz check bench site deb
+#   deps.sh [--name-only] group...       groups: build run test shells clients page systems fault fuzz check bench site deb
 #                                                packages container
 #
 # Each dependency is tested by its function, not by its package. Only the installation needs Debian's packages. The
@@ -149,6 +149,14 @@ group_page() {
     need Node.js nodejs command -v node
     need npm npm command -v npm
     need Chromium chromium command -v chromium
+}
+
+# The tests of the completion and of the manual are skipped if these are missing.
+group_shells() {
+    offer zsh zsh command -v zsh
+    offer fish fish command -v fish
+    offer "groff for manual pages" groff-base command -v groff
+    offer mandoc mandoc command -v mandoc
 }
 
 has_pgbouncer() {
