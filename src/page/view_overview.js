@@ -1,5 +1,5 @@
 // The overview: the server's figures, their course, problems, and the queues with the most jobs.
-import { runAll, run, fields } from './api.js';
+import { run, runAll } from './api.js';
 import { keyOf, show } from './bytes.js';
 import { courses } from './courses.js';
 import { bdi, element, every } from './dom.js';
@@ -7,6 +7,7 @@ import { queueFigures, rates } from './figures.js';
 import { compact, count, duration, rate } from './format.js';
 import { findings, severityBadge } from './findings.js';
 import { onFigures } from './live.js';
+import { queueMetrics } from './metrics.js';
 import { queueAddress } from './router.js';
 import { table } from './table.js';
 import { tiles } from './tiles.js';
@@ -34,29 +35,19 @@ async function busiest(signal) {
     .sort((a, b) => b.len - a.len);
 }
 
-// Adds the creation of the first queued job to each queue.
-async function addOldest(queues, signal) {
-  const scans = await runAll(
-    queues.map((q) => ['JSCAN', '0', 'COUNT', '1', 'QUEUE', q.name, 'STATE', 'queued']),
-    signal,
-  );
-  const ids = scans.map((reply) => (reply instanceof Error ? null : (reply[1][0] ?? null)));
-  const known = ids.filter((id) => id !== null);
-  const jobs = await runAll(
-    known.map((id) => ['SHOW', id]),
-    signal,
-  );
-  const created = new Map(known.map((id, i) => [id, jobs[i]]));
-  queues.forEach((q, i) => {
-    const job = created.get(ids[i]);
-    q.oldestAt = job && !(job instanceof Error) ? fields(job).ctime / 1e6 : null;
-  });
+// The queues whose first job has waited longest. METRICS escapes bytes that are not UTF-8, so it does not have the true
+// names of their queues.
+function oldestOf(metrics) {
+  return [...metrics.values()]
+    .filter((q) => q.oldest > 0 && !/\\x[0-9a-f]{2}/i.test(q.name))
+    .sort((a, b) => b.oldest - a.oldest)
+    .slice(0, LISTED);
 }
 
 function queueTable(caption) {
   return table({
     caption,
-    empty: 'No queue has queued jobs.',
+    empty: 'No job waits.',
     key: (q) => keyOf(q.name),
     columns: [
       {
@@ -69,7 +60,7 @@ function queueTable(caption) {
       {
         label: 'Age of the oldest',
         number: true,
-        text: (q) => (q.oldestAt === null ? '–' : duration((Date.now() - q.oldestAt) / 1000)),
+        text: (q) => (q.oldest ? duration(q.oldest) : '–'),
       },
     ],
   });
@@ -97,7 +88,7 @@ export async function viewOverview({ root, query, signal }) {
   const charts = courses({ queue: null, query, signal });
   const alerts = element('ul', { class: 'alerts', hidden: true, 'aria-label': 'Problems' });
   const longest = queueTable('Longest queues');
-  const oldest = queueTable('Oldest jobs of these queues');
+  const oldest = queueTable('Oldest queued jobs');
   const rateOf = rates(['added', 'delivered', 'acknowledged']);
 
   root.append(
@@ -134,12 +125,10 @@ export async function viewOverview({ root, query, signal }) {
   }, signal);
 
   every(5000, signal, async () => {
-    const queues = await busiest(signal).catch(() => []);
-    const top = queues.slice(0, LISTED);
-    await addOldest(top, signal).catch(() => {});
+    const [queues, metrics] = await Promise.all([busiest(signal).catch(() => []), queueMetrics(signal)]);
     if (signal.aborted) return;
-    longest.update(top);
-    oldest.update(top.filter((q) => q.oldestAt).sort((a, b) => a.oldestAt - b.oldestAt));
+    longest.update(queues.slice(0, LISTED).map((q) => ({ ...metrics.get(keyOf(q.name)), ...q })));
+    oldest.update(oldestOf(metrics));
   });
   // A user without the right to run DOCTOR sees no alerts.
   findings(signal)

@@ -40,8 +40,8 @@ function pauseControl(name, changed) {
 }
 
 async function oldestJob(name, signal) {
-  const [, ids] = await run(['JSCAN', '0', 'COUNT', '1', 'QUEUE', name, 'STATE', 'queued'], signal);
-  const reply = ids.length > 0 ? await run(['SHOW', ids[0]], signal) : null;
+  const [first] = await run(['QPEEK', name, '1'], signal);
+  const reply = first ? await run(['SHOW', first[1]], signal) : null;
   return reply === null ? null : fields(reply).ctime / 1e6;
 }
 

@@ -166,7 +166,7 @@ export async function viewQueues({ root, query, signal }) {
     const wanted = JSON.stringify(state);
     const queues = await pageOf(found);
     if (signal.aborted || JSON.stringify(state) !== wanted) return;
-    grid.update(queues.map((q) => ({ ...q, ...metrics.get(keyOf(q.name)) })));
+    grid.update(queues.map((q) => ({ ...metrics.get(keyOf(q.name)), ...q })));
     grid.sorted(state.sort, state.descending);
     pages.set(state.page, PAGE, found.length);
     const tooMany = state.sort !== 'name' && found.length > ORDERED_MAX;

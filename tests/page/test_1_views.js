@@ -116,6 +116,8 @@ module.exports = {
   },
 
   async 'nodes, slow log and doctor'({ server, browser }) {
+    const dead = await server.run('ADDJOB', 'done', 'z', '0', 'ATTEMPTS', '1');
+    await server.run(['GETJOB', 'FROM', 'done'], ['NACK', dead]);
     const page = await browser.open(server.url + '#/nodes');
     const node = await server.run('CLUSTER', 'MYID').catch(async () => (await server.run('HELLO'))[1]);
     await page.waitForSelector(`code:has-text("${node}")`);
