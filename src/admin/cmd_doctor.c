@@ -1,13 +1,22 @@
 /* DOCTOR: reports problems of the database and of this server, with advice. */
 #include "admin/doctor.h"
+
+#include <stdlib.h>
+
 #include "base/list.h"
+#include "base/log.h"
 #include "cluster/peers.h"
 #include "commands/dispatch.h"
 #include "config/config.h"
 #include "config/fd_limit.h"
+#include "net/sockets.h"
+#include "net/tls_server.h"
 #include "net/usage.h"
 #include "pg/db.h"
 #include "pg/notify_bus.h"
+
+/* The most bytes of a user name in a finding. */
+#define USER_SHOWN 64
 
 struct doctor_waiter {
     struct list node;
@@ -45,6 +54,29 @@ static void look_at_files(struct findings *f) {
                       wanted);
 }
 
+static void look_at_certificate(struct findings *f) {
+    int days;
+
+    if (tls_server_days_left(&days))
+        doctor_judge_certificate(f, days);
+}
+
+/* Protected mode refuses other machines while the default user needs no password. */
+static void look_at_users(struct findings *f) {
+    bool reached = sockets_reach_others() && !(config.protected_mode && users_need_no_login());
+    struct user **all = users_sorted();
+
+    f->checks++;
+    for (size_t i = 0; i < users_count() && reached; i++) {
+        if (all[i]->grants.on && all[i]->grants.nopass)
+            findings_addf(f, SEVERITY_WARNING, "users",
+                          "give the user a password (ACL SETUSER name resetpass >password), or turn it off",
+                          "other machines reach this server, and user %s needs no password",
+                          log_escape(user_name(all[i]), USER_SHOWN));
+    }
+    free(all);
+}
+
 static void on_doctor_end(void *arg) {
     struct findings *f = &ward.doctor.findings;
     struct list *node;
@@ -52,6 +84,8 @@ static void on_doctor_end(void *arg) {
     (void)arg;
     look_at_channel(f);
     look_at_files(f);
+    look_at_certificate(f);
+    look_at_users(f);
     while ((node = list_pop_front(&ward.waiters)) != NULL) {
         struct doctor_waiter *p = LIST_ENTRY(node, struct doctor_waiter, node);
         struct buf text = { 0 };

@@ -46,5 +46,7 @@ void doctor_look_here(struct findings *f);
 void doctor_judge_clock(struct findings *f, int64_t db_us, int64_t before_us, int64_t after_us);
 /* Checks the free space on the disk of the embedded Postgres. */
 void doctor_judge_disk(struct findings *f, const char *dir, int64_t free_bytes, int64_t total_bytes);
+/* Checks the days until the certificate of the server expires. */
+void doctor_judge_certificate(struct findings *f, int days);
 
 #endif

@@ -15,6 +15,8 @@
 #define DISK_FEW (4096 * MB)
 #define DISK_LAST (1024 * MB)
 #define DISK_FEW_PERCENT 5
+/* Authorities such as Let's Encrypt renew a certificate 30 days before its end. */
+#define CERTIFICATE_FEW_DAYS 30
 
 /* The database read its clock between before_us and after_us. Only a time outside that range is wrong. */
 void doctor_judge_clock(struct findings *f, int64_t db_us, int64_t before_us, int64_t after_us) {
@@ -48,6 +50,17 @@ void doctor_judge_disk(struct findings *f, const char *dir, int64_t free_bytes, 
                   "ADDJOB is refused, and finally Postgres stops",
                   "the disk of the embedded Postgres (%.300s) has %lld MB left of %lld", dir,
                   (long long)(free_bytes / MB), (long long)(total_bytes / MB));
+}
+
+void doctor_judge_certificate(struct findings *f, int days) {
+    static const char advice[] = "renew tls-cert-file, then send SIGHUP or CONFIG SET tls-cert-file";
+
+    f->checks++;
+    if (days < 0)
+        findings_addf(f, SEVERITY_ERROR, "certificate", advice, "the certificate of tls-port has expired");
+    else if (days < CERTIFICATE_FEW_DAYS)
+        findings_addf(f, SEVERITY_WARNING, "certificate", advice,
+                      "the certificate of tls-port expires in %d days", days);
 }
 
 void doctor_look_here(struct findings *f) {

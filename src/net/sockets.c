@@ -267,16 +267,31 @@ void socket_names(int fd, bool unix_socket, char *peer, char *own, size_t size) 
         sockets_write_name(&sa, own, size);
 }
 
+static bool is_loopback_address(const struct sockaddr_storage *sa) {
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+
+    if (sa->ss_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)sa)->sin_addr.s_addr) >> 24 == 127;
+    return sa->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
 bool socket_is_local(int fd) {
     struct sockaddr_storage sa = { 0 };
     socklen_t len = sizeof sa;
-    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&sa;
 
-    if (getpeername(fd, (struct sockaddr *)&sa, &len) != 0)
-        return false;
-    if (sa.ss_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)&sa)->sin_addr.s_addr) >> 24 == 127;
-    return sa.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+    return getpeername(fd, (struct sockaddr *)&sa, &len) == 0 && is_loopback_address(&sa);
+}
+
+bool sockets_reach_others(void) {
+    for (size_t i = 0; i < sockets.count; i++) {
+        struct sockaddr_storage sa = { 0 };
+        socklen_t len = sizeof sa;
+
+        if (getsockname(evconnlistener_get_fd(sockets.listeners[i]), (struct sockaddr *)&sa, &len) == 0 &&
+            sa.ss_family != AF_UNIX && !is_loopback_address(&sa))
+            return true;
+    }
+    return false;
 }
 
 bool socket_is_denied(int fd, bool unix_socket) {

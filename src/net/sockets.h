@@ -30,6 +30,9 @@ bool socket_is_denied(int fd, bool unix_socket);
 /* Sets TCP_NODELAY, and keepalive by config.tcp_keepalive. */
 void socket_tune(int fd, bool unix_socket);
 
+/* True if it listens on an address that other machines may reach. */
+bool sockets_reach_others(void);
+
 /* The address where peers can reach this server: the announced one or the first one that it listens on. If
  * it listens on all, an address of this machine. "" if it does not listen. */
 void sockets_address(char *out, size_t size);

@@ -123,6 +123,16 @@ bool tls_server_start(char *err, size_t err_size) {
     return tls_server_load(err, err_size);
 }
 
+bool tls_server_days_left(int *days) {
+    const X509 *cert = tls_context == NULL ? NULL : SSL_CTX_get0_certificate(tls_context);
+    int seconds;
+
+    if (cert == NULL || ASN1_TIME_diff(days, &seconds, NULL, X509_get0_notAfter(cert)) != 1)
+        return false;
+    *days -= *days == 0 && seconds < 0;
+    return true;
+}
+
 struct tls *tls_server_accept(int fd) {
     return tls_new(tls_context, fd, true);
 }

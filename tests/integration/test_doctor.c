@@ -14,7 +14,7 @@ static redisContext *c;
 
 /* As in production, and a little small. */
 static int group_start(void **state) {
-    static const char *const options[] = { "--doctor-patience", "0", NULL };
+    static const char *const options[] = { "--doctor-patience", "0", "--bind", "0.0.0.0", NULL };
 
     (void)state;
     postgres_make(&patient);
@@ -73,6 +73,25 @@ static void test_well(void **state) {
     if (strstr(r->str, "All is well") == NULL || strstr(r->str, "this check failed") != NULL)
         fail_msg("not all is well: %s", r->str);
     freeReplyObject(r);
+}
+
+/* Protected mode refuses other machines only while the default user needs no password. */
+static void test_users_without_a_password(void **state) {
+    static const char text[] = "user \"default\" needs", other[] = "user \"open\" needs";
+
+    (void)state;
+    assert_false(finds(c, "warning users", ""));
+    expect(c, "+OK", "CONFIG SET protected-mode no");
+    assert_true(finds(c, "warning users", text));
+    expect(c, "+OK", "CONFIG SET protected-mode yes");
+    expect(c, "+OK", "ACL SETUSER open on nopass");
+    assert_false(finds(c, "warning users", other));
+    expect(c, "+OK", "AUTH default any");
+    expect(c, "+OK", "ACL SETUSER default resetpass >secret");
+    assert_true(finds(c, "warning users", other));
+    assert_false(finds(c, "warning users", text));
+    expect(c, "+OK", "ACL SETUSER default nopass");
+    expect(c, ":1", "ACL DELUSER open");
 }
 
 static void test_jobs_under_way(void **state) {
@@ -350,6 +369,7 @@ static void test_without_database(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_well),
+        TEST(test_users_without_a_password),
         TEST(test_jobs_under_way),
         TEST(test_open_transaction),
         TEST(test_prepared_transaction),

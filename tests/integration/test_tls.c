@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "certificates.h"
+#include "consult.h"
 #include "tls_peer.h"
 
 #define A_DAY 86400
@@ -233,6 +234,22 @@ static void test_reload_by_config_set(void **state) {
     certificate_make("server2", "ca", "localhost", A_DAY);
     expect(tls.plain, "+OK", "CONFIG SET tls-cert-file %s", certificate_path("server2", "crt"));
     assert_true(serial_of_server() > before);
+}
+
+static void test_doctor_of_the_certificate(void **state) {
+    (void)state;
+    assert_true(finds(tls.plain, "warning certificate", "expires in"));
+    certificate_make("long", "ca", "localhost", 40L * A_DAY);
+    expect(tls.plain, "+OK", "CONFIG SET tls-cert-file %s tls-key-file %s", certificate_path("long", "crt"),
+           certificate_path("long", "key"));
+    assert_false(finds(tls.plain, "warning certificate", ""));
+    assert_false(finds(tls.plain, "error certificate", ""));
+    certificate_make("ended", "ca", "localhost", -60);
+    expect(tls.plain, "+OK", "CONFIG SET tls-cert-file %s tls-key-file %s", certificate_path("ended", "crt"),
+           certificate_path("ended", "key"));
+    assert_true(finds(tls.plain, "error certificate", "has expired"));
+    expect(tls.plain, "+OK", "CONFIG SET tls-cert-file %s tls-key-file %s", certificate_path("server", "crt"),
+           certificate_path("server", "key"));
 }
 
 static void test_reload_by_signal(void **state) {
@@ -643,6 +660,7 @@ int main(void) {
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_ciphers),
         cmocka_unit_test(test_reload_by_config_set),
+        cmocka_unit_test(test_doctor_of_the_certificate),
         cmocka_unit_test(test_reload_by_signal),
         cmocka_unit_test(test_large_data_both_ways),
         cmocka_unit_test(test_thousands_of_small_commands),

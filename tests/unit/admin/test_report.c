@@ -117,11 +117,30 @@ static void test_disk(void **state) {
     assert_int_equal(disk_finding(GB / 2, 10 * GB), SEVERITY_ERROR);
 }
 
+static enum severity certificate_finding(int days) {
+    struct findings f = { 0 };
+    enum severity severity;
+
+    doctor_judge_certificate(&f, days);
+    severity = f.count > 0 ? f.list[0].severity : SEVERITY_COUNT;
+    findings_free(&f);
+    return severity;
+}
+
+static void test_certificate(void **state) {
+    (void)state;
+    assert_int_equal(certificate_finding(30), SEVERITY_COUNT);
+    assert_int_equal(certificate_finding(29), SEVERITY_WARNING);
+    assert_int_equal(certificate_finding(0), SEVERITY_WARNING);
+    assert_int_equal(certificate_finding(-1), SEVERITY_ERROR);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing),      cmocka_unit_test(test_worst_first),
         cmocka_unit_test(test_no_structure), cmocka_unit_test(test_severity_read),
         cmocka_unit_test(test_clock),        cmocka_unit_test(test_disk),
+        cmocka_unit_test(test_certificate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
