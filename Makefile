@@ -128,7 +128,7 @@ install: $(BIN) ## install below PREFIX (and DESTDIR): server, configuration, us
 	./$(BIN) completion bash > $(TO)$(BASH_COMPLETION)
 	./$(BIN) completion zsh > $(TO)$(ZSH_COMPLETION)
 	./$(BIN) completion fish > $(TO)$(FISH_COMPLETION)
-	for file in README.md LICENSE doc/*.md doc/protocol/*.md doc/decisions/*.md doc/examples/* conf/*.* conf/*/*.* sql/README.md tests/README.md bench/*.md \
+	for file in README.md LICENSE doc/*.md doc/protocol/*.md doc/decisions/*.md doc/examples/* doc/images/* conf/*.* conf/*/*.* sql/README.md tests/README.md bench/*.md \
 		bench/results/published/*.md bench/results/published/*.svg; do \
 		install -D -m 644 "$$file" $(TO)$(DOCDIR)/"$$file"; \
 	done
