@@ -13,10 +13,10 @@ export function compact(n) {
   return Math.abs(n) < 100000 ? whole.format(n) : short.format(n);
 }
 
+// A number a second.
 export function rate(n) {
   if (n === null || n === undefined || Number.isNaN(n)) return '–';
-  if (n > 0 && n < 10) return n.toFixed(1);
-  return compact(Math.round(n));
+  return `${n > 0 && n < 10 ? n.toFixed(1) : compact(Math.round(n))}/s`;
 }
 
 export function plural(n, noun) {

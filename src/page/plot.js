@@ -64,7 +64,7 @@ export function plot({ title, lines, signal }) {
     element('header', {}, element('h2', {}, title), legend(lines)),
     frame,
   );
-  const format = lines[0].kind === 'rate' ? (n) => `${rate(n)}/s` : compact;
+  const format = lines[0].kind === 'rate' ? rate : compact;
   let chart = null;
   let last = null;
 

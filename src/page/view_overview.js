@@ -118,7 +118,7 @@ export async function viewOverview({ root, query, signal }) {
     const change = rateOf(now, server);
     for (const name of ['len', 'active', 'delayed', 'dead']) numbers.set(name, compact(server[name]));
     for (const name of ['added', 'delivered', 'acknowledged']) {
-      numbers.set(name, `${rate(change[name])}/s`, `${compact(server[name])} in total`);
+      numbers.set(name, rate(change[name]), `${compact(server[name])} in total`);
     }
     numbers.set('len', compact(server.len), `in ${count(server.queues)} queues`);
     numbers.set('clients', compact(server.clients), `${count(server.blocked)} wait for jobs`);

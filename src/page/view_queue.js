@@ -81,7 +81,7 @@ export async function viewQueue({ root, parts, query, signal }) {
     numbers.set('active', compact(metrics.active ?? figures.running));
     numbers.set('dead', compact(figures.dead));
     for (const counter of ['added', 'delivered']) {
-      numbers.set(counter, `${rate(change[counter])}/s`, `${compact(figures[counter])} in total`);
+      numbers.set(counter, rate(change[counter]), `${compact(figures[counter])} in total`);
     }
     numbers.set('waiting', compact(figures.waiting), `idle ${duration(figures.idle)}`);
     numbers.set('oldest', oldest === null ? '–' : duration((now - oldest) / 1000));
