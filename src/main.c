@@ -349,6 +349,8 @@ static void on_loaded(void) {
                    config_own_port(), config.port == 0 ? "--tls " : "", config_own_port());
     else
         log_notice("server", "ready on %s", config.unixsocket);
+    if (http_page_address()[0] != '\0')
+        log_notice("server", "the web page is at %s", http_page_address());
 }
 
 static void start_mechanism(void) {

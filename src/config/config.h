@@ -115,10 +115,14 @@ enum tls_client_user {
 #undef X
 };
 
+/* A port that the server chooses. */
+#define PORT_AUTO (-1)
+
 /* The C field of each kind of option. Strings are never NULL. */
 #define CONFIG_FIELD_BOOL(member) bool member;
 #define CONFIG_FIELD_INT(member) int member;
 #define CONFIG_FIELD_KEEPALIVE(member) int member;
+#define CONFIG_FIELD_AUTO_PORT(member) int member;
 #define CONFIG_FIELD_OCTAL(member) int member;
 #define CONFIG_FIELD_SIZE(member) size_t member;
 #define CONFIG_FIELD_SHARE(member) struct size_share member;

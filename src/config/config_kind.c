@@ -106,6 +106,32 @@ const struct config_kind config_kind_KEEPALIVE = {
     .allowed = allowed_keepalive,
 };
 
+static bool parse_auto_port(const struct config_option *o, struct slice text, void *field) {
+    if (!slice_is(text, "auto"))
+        return config_kind_parse_int(o, text, field);
+    *(int *)field = PORT_AUTO;
+    return true;
+}
+
+static void write_auto_port(const void *field, const struct config_option *o, struct buf *out) {
+    if (*(const int *)field == PORT_AUTO)
+        buf_append_str(out, "auto");
+    else
+        write_int(field, o, out);
+}
+
+static void allowed_auto_port(const struct config_option *o, struct buf *out) {
+    buf_append_str(out, "auto, or ");
+    allowed_int(o, out);
+}
+
+const struct config_kind config_kind_AUTO_PORT = {
+    .parse = parse_auto_port,
+    .write = write_auto_port,
+    .show = write_auto_port,
+    .allowed = allowed_auto_port,
+};
+
 static bool parse_octal(const struct config_option *o, struct slice text, void *field) {
     int value = 0;
     if (text.len == 0)

@@ -22,6 +22,7 @@ struct config_kind {
 extern const struct config_kind config_kind_BOOL;
 extern const struct config_kind config_kind_INT;
 extern const struct config_kind config_kind_KEEPALIVE;
+extern const struct config_kind config_kind_AUTO_PORT;
 extern const struct config_kind config_kind_OCTAL;
 extern const struct config_kind config_kind_SIZE;
 extern const struct config_kind config_kind_SHARE;

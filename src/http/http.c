@@ -34,7 +34,9 @@ static struct {
     struct evhttp *server;
     struct evhttp_bound_socket *bound[HTTP_LISTENERS_MAX];
     size_t bound_count;
+    int port;
     bool stopping;
+    char address[128]; /* of the page */
 } http;
 
 /* ---- probes ---- */
@@ -219,6 +221,15 @@ static void on_http_request(struct evhttp_request *req, void *arg) {
 
 /* ---- start and stop ---- */
 
+/* The address for a browser, of the first listener. */
+static void note_address(const char *name) {
+    bool is_any = strcmp(name, "0.0.0.0") == 0 || strcmp(name, "::") == 0;
+    bool is_ip6 = !is_any && strchr(name, ':') != NULL;
+
+    snprintf(http.address, sizeof http.address, "http://%s%s%s:%d/", is_ip6 ? "[" : "",
+             is_any ? "127.0.0.1" : name, is_ip6 ? "]" : "", http.port);
+}
+
 static bool http_listen(const char *host, char *err, size_t err_size) {
     const char *name = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
     struct evhttp_bound_socket *bound;
@@ -228,15 +239,53 @@ static bool http_listen(const char *host, char *err, size_t err_size) {
         return false;
     }
     errno = EADDRNOTAVAIL; /* if the name has no address */
-    bound = evhttp_bind_socket_with_handle(http.server, name, (ev_uint16_t)config.http_port);
+    bound = evhttp_bind_socket_with_handle(http.server, name, (ev_uint16_t)http.port);
     if (bound == NULL) {
         snprintf(err, err_size, "cannot listen on %s port %d for HTTP: %s; choose another with --http-port",
-                 host, config.http_port, strerror(errno));
+                 host, http.port, strerror(errno));
         return false;
     }
+    if (http.bound_count == 0)
+        note_address(name);
     http.bound[http.bound_count++] = bound;
     http_conns_watch(evhttp_bound_socket_get_listener(bound));
     return true;
+}
+
+static bool http_listen_all(char *err, size_t err_size) {
+    char *copy = xstrdup(config.bind);
+    char *rest = copy;
+    bool ok = true;
+
+    for (char *host; ok && (host = strsep(&rest, " \t")) != NULL;) {
+        if (*host != '\0')
+            ok = http_listen(host + (*host == '-'), err, err_size) || *host == '-';
+    }
+    free(copy);
+    return ok;
+}
+
+static bool is_loopback_name(struct slice host) {
+    if (host.len > 0 && host.ptr[0] == '-')
+        host = (struct slice){ host.ptr + 1, host.len - 1 };
+    return slice_is(host, "localhost") || slice_is(host, "::1") ||
+           (host.len > 4 && memcmp(host.ptr, "127.", 4) == 0);
+}
+
+static bool binds_only_loopback(void) {
+    struct slice rest = slice_str(config.bind), host;
+
+    while (slice_next_word(&rest, " \t", &host)) {
+        if (!is_loopback_name(host))
+            return false;
+    }
+    return true;
+}
+
+static int http_port_in_force(void) {
+    if (config.http_port != PORT_AUTO)
+        return config.http_port;
+    return config.database[0] == '\0' && binds_only_loopback() ? HTTP_PORT_AUTO : 0;
 }
 
 static void on_conn_close(struct http_conn *c) {
@@ -256,19 +305,22 @@ static void http_make_server(struct event_base *base) {
 }
 
 bool http_start(struct event_base *base, char *err, size_t err_size) {
-    char *copy, *rest;
-    bool ok = true;
-
-    if (config.http_port == 0)
+    http.port = http_port_in_force();
+    if (http.port == 0)
         return true;
     http_make_server(base);
-    copy = rest = xstrdup(config.bind);
-    for (char *host; ok && (host = strsep(&rest, " \t")) != NULL;) {
-        if (*host != '\0')
-            ok = http_listen(host + (*host == '-'), err, err_size) || *host == '-';
-    }
-    free(copy);
-    return ok;
+    if (http_listen_all(err, err_size))
+        return true;
+    if (config.http_port != PORT_AUTO)
+        return false;
+    log_notice("http", "the web page is off: %s", err);
+    http_stop();
+    http.stopping = false;
+    return true;
+}
+
+const char *http_page_address(void) {
+    return http.address;
 }
 
 void http_stop_listening(void) {
@@ -276,6 +328,7 @@ void http_stop_listening(void) {
     for (size_t i = 0; i < http.bound_count; i++)
         evhttp_del_accept_socket(http.server, http.bound[i]);
     http.bound_count = 0;
+    http.address[0] = '\0';
     http_conns_unwatch();
 }
 

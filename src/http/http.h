@@ -7,7 +7,7 @@
 #include "base/util.h"
 
 /*
- * HTTP for programs that watch the server, on http-port: /metrics, /health, /ready, and /api/command.
+ * HTTP on http-port: the web page, /metrics, /health, /ready, and the paths below /api/.
  *
  * Each path but /ready runs a command (gateway.h). The login is that of HTTP's Basic authentication, and the command's
  * rights are those of the user.
@@ -16,9 +16,15 @@
  */
 #define HTTP_BODY_MAX ((size_t)1024 * 1024)
 
+/* The port of http-port auto. */
+#define HTTP_PORT_AUTO 7780
+
 /* Listens on http-port at the addresses of bind. Does nothing if the port is 0. False if it cannot listen; err then
- * says what to change. */
+ * says what to change. With http-port auto it listens only if the server has a Postgres of its own and only addresses of
+ * the loopback interface, and a failure is only logged. */
 bool http_start(struct event_base *base, char *err, size_t err_size) MUST_CHECK;
+/* The address of the page for a browser of this machine; empty if the server does not listen for HTTP. */
+const char *http_page_address(void);
 /* Accepts no more connections and no more requests. */
 void http_stop_listening(void);
 /* True if no request is in progress and every reply is written. */

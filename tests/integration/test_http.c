@@ -273,6 +273,54 @@ static void test_large_input(void **state) {
     free(line);
 }
 
+/* ---- examples of the documents ---- */
+
+/* The next line of an example, without its indent; an empty text at the end of the example. */
+static const char *example_line(FILE *f) {
+    static char line[1024];
+
+    if (fgets(line, sizeof line, f) == NULL || strncmp(line, "    ", 4) != 0)
+        return "";
+    line[strcspn(line, "\n")] = '\0';
+    return line + 4;
+}
+
+static void play_example(const char *request, const char *body, const char *expected) {
+    int status = atoi(expected);
+    char *reply = strdup(expected + strlen("200 "));
+    char *dots = strstr(reply, "...");
+
+    if (dots != NULL)
+        *dots = '\0';
+    expect_http(request_from("localhost", request, JSON_TYPE, body), status, text_of("\r\n\r\n%s", reply));
+    free(reply);
+}
+
+/* Sends each request of doc/http.md and compares the reply. */
+static void test_document(void **state) {
+    FILE *f = fopen("doc/http.md", "r");
+    char line[1024];
+    int played = 0;
+
+    (void)state;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL) {
+        char *request, *body;
+
+        if (strncmp(line, "    POST /", 10) != 0 && strncmp(line, "    GET /", 9) != 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        request = strdup(line + 4);
+        body = strdup(example_line(f));
+        play_example(request, body, example_line(f));
+        played++;
+        free(request);
+        free(body);
+    }
+    assert_true(played > 8);
+    fclose(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_probes),
@@ -290,6 +338,7 @@ int main(void) {
         cmocka_unit_test(test_many_connections),
         cmocka_unit_test(test_client_that_goes),
         cmocka_unit_test(test_large_input),
+        cmocka_unit_test(test_document),
     };
 
     return RUN_SUITE_WITH("http", tests, start_server, stop_server);
