@@ -89,7 +89,7 @@ class Server {
 
   async stop() {
     const ended = new Promise((resolve) => this.child.once('exit', resolve));
-    if (this.child.exitCode === null) {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
       this.child.kill('SIGTERM');
       await ended;
     }

@@ -110,6 +110,7 @@ module.exports = {
   },
 
   async 'the page works below a path, and reconnects'({ server, browser }) {
+    await server.run('RPUSH', 'mail', 'x');
     const proxy = await startProxy(server, '/tools/queues/');
     const page = await browser.open(proxy.url + '#/queues');
     await page.waitForSelector('tbody tr a');
@@ -136,6 +137,7 @@ module.exports = {
   },
 
   async 'without the library of charts all else works'({ server, browser }) {
+    await server.run('RPUSH', 'mail', 'x');
     const page = await browser.open(null);
     await page.route('**/chart.js', (route) => route.abort());
     await page.goto(server.url);
