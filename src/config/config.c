@@ -363,12 +363,19 @@ struct config_line {
 static char **user_lines;
 static size_t user_line_count;
 
-/* True for a line of a user: "user name rule ...". */
+/* True for a line of a user: "user name rule ...". A line with one word after "user" is the option user. */
 static bool config_line_is_user(struct slice raw) {
-    while (raw.len > 0 && (raw.ptr[0] == ' ' || raw.ptr[0] == '\t'))
-        raw = (struct slice){ raw.ptr + 1, raw.len - 1 };
-    return raw.len > 5 && slice_is((struct slice){ raw.ptr, 4 }, "user") &&
-           (raw.ptr[4] == ' ' || raw.ptr[4] == '\t');
+    char *bytes = slice_dup(raw);
+    struct slice word;
+    size_t at = 0, count = 0;
+    bool is_user = true;
+
+    while (count < 3 && word_next(bytes, raw.len, &at, &word) == WORD_FOUND) {
+        is_user = is_user && (count > 0 || slice_is(word, "user"));
+        count++;
+    }
+    free(bytes);
+    return is_user && count == 3;
 }
 
 const char *const *config_user_lines(size_t *count) {

@@ -140,6 +140,23 @@ static void test_file_values(void **state) {
     assert_string_equal(config_file(), path);
 }
 
+/* The default configuration has the option user, whose line also begins with "user". */
+static void test_user_lines(void **state) {
+    const char *const *lines;
+    size_t count;
+
+    (void)state;
+    load("user nobody\nuser alice on >secret ~emails\n");
+    assert_shown("user", "nobody");
+    lines = config_user_lines(&count);
+    assert_int_equal(count, 1);
+    assert_string_equal(lines[0], "user alice on >secret ~emails");
+    load("user \"\"\n");
+    assert_shown("user", "");
+    (void)config_user_lines(&count);
+    assert_int_equal(count, 1);
+}
+
 static void test_file_errors(void **state) {
     (void)state;
     assert_refused("\n\nprot 1\n", ":3: unknown option \"prot\", did you mean port?");
@@ -469,6 +486,7 @@ int main(void) {
         TEST(test_rewrite_without_file), /* before any file is loaded */
         TEST(test_defaults),
         TEST(test_file_values),
+        TEST(test_user_lines),
         TEST(test_file_errors),
         TEST(test_secrets_stay_out_of_errors),
         TEST(test_file_missing),
