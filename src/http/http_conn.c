@@ -146,6 +146,9 @@ static void on_http_close(struct evhttp_connection *evcon, void *arg) {
 
     (void)evcon;
     conns.on_close(c);
+    /* If evhttp cannot write a part of a reply, it takes the request off the connection and leaves it to its user. */
+    if (c->req != NULL && evhttp_request_get_connection(c->req) == NULL)
+        evhttp_request_free(c->req);
     event_free(c->readable);
     list_remove(&c->in_open);
     free(c);
