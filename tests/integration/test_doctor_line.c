@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "version.h"
+
 static void says(const char *out, const char *text) {
     if (strstr(out, text) == NULL)
         fail_msg("\"%s\" is not in: %s", text, out);
@@ -41,7 +43,7 @@ static void test_other_actions(void **state) {
 
     (void)state;
     assert_int_equal(doctor_line_run(&out, "--version", "--database", "host=/nowhere", NULL), 0);
-    says(out, "pgdisque 0.");
+    says(out, "pgdisque " PGDISQUE_VERSION);
     assert_null(strstr(out, "connection"));
     assert_int_equal(doctor_line_run(&out, "--check", "--database", "host=/nowhere", NULL), 2);
     says(out, "pgdisque doctor: this option checks the configuration of a server: --check");

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "version.h"
+
 #define NAMELESS_UID "54321"
 #define WORDS_MAX 24
 
@@ -170,7 +172,7 @@ static void test_unknown_word(void **state) {
 static void test_actions_of_health(void **state) {
     (void)state;
     assert_int_equal(RUN("health", "--version", "--port", free_port()), 0);
-    says("pgdisque 0.");
+    says("pgdisque " PGDISQUE_VERSION);
     assert_int_equal(RUN("health", "--check", "--port", free_port()), 1);
     says("pgdisque health: this option checks the configuration of a server: --check");
 }
