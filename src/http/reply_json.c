@@ -120,7 +120,7 @@ json_t *reply_to_json(struct slice *replies) {
     if (!reply_head_read(all, &head))
         return json_null();
     *replies = (struct slice){ all.ptr + head.size, all.len - head.size };
-    if (head.type == '%')
+    if (head.type == '%' && head.number >= 0)
         return map_to_json(replies, (size_t)head.number);
     if ((head.type == '*' || head.type == '~' || head.type == '>') && head.number >= 0)
         return reply_to_array(replies, (size_t)head.number);

@@ -28,7 +28,7 @@ void take_read(struct job *job, const PGresult *rows, int row, int col, struct q
         .additional_deliveries = row_int4(rows, row, col + COL_CLAIM_WALK_ADDITIONAL_DELIVERIES),
         .body = row_bytes(rows, row, col + COL_CLAIM_WALK_BODY),
     };
-    if (job->nacks + job->additional_deliveries == 0)
+    if (job->nacks == 0 && job->additional_deliveries == 0)
         job->due_us = job->ready_at;
     check_rank(q, job->key.rank);
     queue_note_body(q, job->body.len);
