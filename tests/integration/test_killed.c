@@ -37,8 +37,8 @@ static const char *const commands[] = {
 #define WORDS 40
 
 /* They end the server or other clients, or make all wait: their last byte is not sent. */
-static const char *const harmful[] = { "SHUTDOWN", "CLIENT PAUSE", "CLIENT KILL", "DEBUG", "CONFIG SET",
-                                        "ACL SETUSER default" };
+static const char *const harmful[] = { "SHUTDOWN", "CLIENT PAUSE", "CLIENT KILL",
+                                       "DEBUG",    "CONFIG SET",   "ACL SETUSER default" };
 
 struct form {
     char line[512];
