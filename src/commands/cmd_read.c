@@ -228,7 +228,8 @@ static bool take_state(struct req *r, struct job_scan *s, int at) {
             return true;
         }
     }
-    usage_invalid(r, at, "ERR Invalid job state name, try queued, active, dead or done; a delayed job is active");
+    usage_invalid(r, at,
+                  "ERR Invalid job state name, try queued, active, dead or done; a delayed job is active");
     return false;
 }
 
