@@ -1,6 +1,6 @@
 // All queues: their figures, in pages; filter, order, pause.
 import { run, runAll } from './api.js';
-import { actionButton } from './actions.js';
+import { actionButton, report } from './actions.js';
 import { keyOf, show } from './bytes.js';
 import { addJobDialog } from './job_form.js';
 import { formDialog } from './dialog.js';
@@ -127,7 +127,7 @@ export async function viewQueues({ root, query, signal }) {
     caption: 'Queues',
     empty: 'No queue matches.',
     key: (q) => keyOf(q.name),
-    columns: columns(() => draw()),
+    columns: columns(redraw),
     onSort: (sort) => change({ sort, page: 0, descending: sort === state.sort ? !state.descending : sort !== 'name' }),
   });
   let names = [];
@@ -142,7 +142,12 @@ export async function viewQueues({ root, query, signal }) {
       order: state.descending ? 'down' : '',
       page: state.page > 0 ? state.page + 1 : '',
     });
-    return draw();
+    return redraw();
+  }
+
+  // Never fails. The user may leave the view while it reads.
+  function redraw() {
+    return draw().catch(report);
   }
 
   function matching() {
@@ -186,15 +191,13 @@ export async function viewQueues({ root, query, signal }) {
     placeholder: 'Filter by name',
     'aria-label': 'Filter queues by name',
     value: state.filter,
-    oninput: () => change({ filter: filter.value, page: 0 }).catch(() => {}),
+    oninput: () => change({ filter: filter.value, page: 0 }),
   });
   const least = element('input', {
     type: 'checkbox',
     id: 'least',
     onchange: () => {
-      change({ least: least.checked, page: 0 })
-        .then(load)
-        .catch(() => {});
+      change({ least: least.checked, page: 0 }).then(load).catch(report);
     },
   });
   least.checked = state.least;
