@@ -75,6 +75,7 @@ static int connect_tcp(void) {
             return -1;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
         if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
             return fd;
         int error = errno;
@@ -95,6 +96,11 @@ bool conn_open(struct conn *c) {
     c->fd = options.unix_path ? connect_unix() : connect_tcp();
     if (c->fd < 0)
         return false;
+    if (options.tls && !(c->tls = secure_open(c->fd))) {
+        close(c->fd);
+        c->fd = -1;
+        return false;
+    }
     if (fcntl(c->fd, F_SETFL, O_NONBLOCK) != 0)
         die("fcntl: %s", strerror(errno));
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = c };
@@ -105,6 +111,8 @@ bool conn_open(struct conn *c) {
 }
 
 void conn_close(struct conn *c) {
+    secure_close(c->tls);
+    c->tls = NULL;
     close(c->fd);
     c->fd = -1;
     c->wants_write = c->stalled = false;
@@ -118,7 +126,9 @@ int conn_read(struct conn *c) {
     if (c->in.need > wire_len(&c->in) + room)
         room = c->in.need - wire_len(&c->in);
     wire_reserve(&c->in, room);
-    ssize_t n = recv(c->fd, c->in.data + c->in.end, c->in.cap - c->in.end, 0);
+    char *to = c->in.data + c->in.end;
+    size_t space = c->in.cap - c->in.end;
+    ssize_t n = c->tls ? secure_read(c->tls, to, space) : recv(c->fd, to, space, 0);
     if (n > 0) {
         c->in.end += (size_t)n;
         return 1;
@@ -128,6 +138,10 @@ int conn_read(struct conn *c) {
     if (n == 0)
         errno = 0;
     return -1;
+}
+
+bool conn_has_more(const struct conn *c) {
+    return c->tls && secure_has_more(c->tls);
 }
 
 static void watch_writes(struct conn *c, bool on) {
@@ -141,7 +155,9 @@ static void watch_writes(struct conn *c, bool on) {
 
 bool conn_flush(struct conn *c) {
     while (wire_len(&c->out) > 0) {
-        ssize_t n = send(c->fd, wire_ptr(&c->out), wire_len(&c->out), MSG_NOSIGNAL);
+        const char *from = wire_ptr(&c->out);
+        size_t len = wire_len(&c->out);
+        ssize_t n = c->tls ? secure_write(c->tls, from, len) : send(c->fd, from, len, MSG_NOSIGNAL);
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0 && errno != EINTR)

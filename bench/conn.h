@@ -2,6 +2,7 @@
 #define BENCH_CONN_H
 
 #include "common.h"
+#include "tls.h"
 #include "wire.h"
 
 enum role { ROLE_PRODUCER, ROLE_CONSUMER, ROLE_IDLE };
@@ -24,6 +25,7 @@ struct held {
  * without replies are given up. */
 struct conn {
     int fd;
+    SSL *tls; /* NULL without --tls */
     enum role role;
     int index;        /* its number among its role */
     bool stalled;     /* got an error: does nothing until the next tick */
@@ -68,6 +70,8 @@ void conn_setup(struct conn *c);
 /* Reads available bytes. 1: bytes came. 0: no bytes now. -1: the connection is lost, with errno, or 0 at the end of
  * file. */
 int conn_read(struct conn *c) MUST_CHECK;
+/* True if bytes may be available that no event of epoll announces. */
+bool conn_has_more(const struct conn *c);
 /* Sends as much of c->out as the socket takes; false when it is lost. */
 bool conn_flush(struct conn *c) MUST_CHECK;
 

@@ -76,13 +76,16 @@ static void on_event(struct conn *c, uint32_t events) {
         return;
     run.now = now_ns();
     if (events & ~(uint32_t)EPOLLOUT) {
-        int got = conn_read(c);
-        if (got < 0) {
-            lose(c, "while reading");
-            return;
-        }
-        if (got > 0)
-            worker_input(c);
+        int got;
+        do {
+            got = conn_read(c);
+            if (got < 0) {
+                lose(c, "while reading");
+                return;
+            }
+            if (got > 0)
+                worker_input(c);
+        } while (got > 0 && conn_has_more(c));
     }
     flush(c);
 }

@@ -43,6 +43,7 @@ static const struct row rows[] = {
     { "port", KIND_INT, AT(port), 1, 65535, "server's port (the target's usual one)" },
     { "unix", KIND_TEXT, AT(unix_path), 0, 0, "server's unix socket, instead of host and port" },
     { "auth", KIND_TEXT, AT(auth), 0, 0, "password, sent as AUTH" },
+    { "tls", KIND_FLAG, AT(tls), 0, 0, "use TLS, without a check of the server's certificate" },
     { "producers", KIND_INT, AT(producers), 0, 65535, "connections that add jobs (1)" },
     { "consumers", KIND_INT, AT(consumers), 0, 65535, "connections that get and acknowledge jobs (1)" },
     { "pipeline", KIND_INT, AT(pipeline), 1, 100000, "adds a producer keeps in flight (1)" },

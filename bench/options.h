@@ -33,6 +33,7 @@ struct options {
     double rate;  /* 0: closed loop */
     double quiet; /* seconds; -1: chosen from retry */
     double linger;
+    bool tls;
     bool overlap;
     bool fill;
     bool drain;

@@ -17,7 +17,7 @@ set tics nomirror
 set grid ytics linecolor '#dddddd'
 set key outside right top
 """
-COLOURS = ["#1f6feb", "#d1495b", "#edae49", "#66a182", "#8d6a9f", "#2e4057", "#a5a58d"]
+COLOURS = ["#1f6feb", "#79b8ff", "#d1495b", "#edae49", "#66a182", "#8d6a9f", "#2e4057", "#a5a58d"]
 
 
 def colour(i):

@@ -83,8 +83,8 @@ def scale_of(args):
     return replace(scale, **{name: value for name, value in given.items() if value is not None})
 
 
-def resp(bench):
-    return [target for target in bench.targets.values() if isinstance(target, RespTarget)]
+def resp(bench, shape):
+    return [target for target in bench.targets.values() if isinstance(target, RespTarget) and shape in target.shapes]
 
 
 def nodes(bench):
@@ -106,7 +106,7 @@ def one_call(measure, *args, **settings):
 
 def throughput_steps(bench, shape, number):
     scale = bench.scale
-    for target in resp(bench):
+    for target in resp(bench, shape):
         yield Step(shape, target.name, number, scale.seconds * 1.2 + scale.warmup + OVERHEAD,
                    one_load(bench, target, SHAPES[shape], seconds=scale.seconds, warmup=scale.warmup, body=100))
 
@@ -158,7 +158,7 @@ def body_steps(bench):
     scale = bench.scale
     for number in range(1, scale.body_rounds + 1):
         for name in BODIES:
-            for target in resp(bench) + nodes(bench):
+            for target in resp(bench, "i") + nodes(bench):
                 more = NODE_OVERHEAD if isinstance(target, NodeTarget) else OVERHEAD
                 yield Step("i", target.name, number, scale.body_seconds * 1.3 + scale.warmup + more,
                            lambda target=target, name=name: body_run(bench, target, name))
@@ -189,7 +189,7 @@ def fill_and_drain(bench, target):
 
 
 def depth_steps(bench):
-    for target in resp(bench) + nodes(bench):
+    for target in resp(bench, "d") + nodes(bench):
         # Our own is filled and drained around the measurements of the backlog.
         if target.name != "pgdisque":
             yield Step("d", target.name, 1, depth_of(bench, target) / PACE[target.name] * 2 + 1,

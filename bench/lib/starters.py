@@ -9,7 +9,7 @@ import subprocess
 
 from lib.base import BENCH, Missing, answers, build_path, free_port, output_of, pgdisque_path, say
 from lib.processes import Cluster, Database, Server, find
-from lib.targets import FloorTarget, NodeTarget, PgdisqueTarget, RespTarget, SqlTarget, TITLES
+from lib.targets import FloorTarget, NodeTarget, PgdisqueTarget, RespTarget, SqlTarget, TITLES, TlsTarget
 
 MAX_CLIENTS = 20000
 
@@ -30,13 +30,13 @@ def version_of(*command):
     return re.search(r"\d[\w.]*\.[\w.+-]+|\d+", output_of(list(command))).group(0)
 
 
-def start_pgdisque(bench, name="pgdisque"):
+def start_pgdisque(bench, name="pgdisque", more=()):
     port = free_port()
     home = os.path.join(bench.base, name)
     data = os.path.join(home, "data")
     # The load generator opens more connections than the default allows.
     argv = [pgdisque_path(), "--port", str(port), "--dir", data, "--maxclients", str(MAX_CLIENTS),
-            "--enable-debug-command", "local"]
+            "--enable-debug-command", "local", *more]
     server = Server("pgdisque", home, argv)
     bench.started.callback(server.stop)
     # PING is answered while the schema is being made; a queue's length only afterwards.
@@ -49,6 +49,18 @@ def start_pgdisque(bench, name="pgdisque"):
                          f"embedded Postgres {version_of(find('postgres'), '--version')} with"
                          f" `conf/embedded-postgresql.conf`; `--maxclients {MAX_CLIENTS}`, else defaults")
     return target
+
+
+def start_pgdisque_tls(bench):
+    """A server of its own. The certificate has a key of the kind that doc/tls.md recommends."""
+    certificate, key = (os.path.join(bench.base, f"tls.{kind}") for kind in ("crt", "key"))
+    output_of([installed("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+               "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate])
+    tls_port = free_port()
+    plain = start_pgdisque(bench, "pgdisque-tls", [
+        "--tls-port", str(tls_port), "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-auth-clients", "no"])
+    plain.about["settings"] += "; `tls-port`, `tls-auth-clients no`"
+    return TlsTarget(plain, tls_port)
 
 
 def start_redis(target):
@@ -152,6 +164,7 @@ PGBOSS = "`insert` of 500 by 2 callers, 2 loops of `fetch` with batchSize 1000 a
 
 STARTERS = {
     "pgdisque": start_pgdisque,
+    "pgdisque-tls": start_pgdisque_tls,
     "redis-list": start_redis("redis-list"),
     "redis-stream": start_redis("redis-stream"),
     "beanstalkd": start_beanstalkd,

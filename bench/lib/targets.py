@@ -9,6 +9,7 @@ from lib.processes import cpu_below, find, own_cpu
 
 TITLES = {
     "pgdisque": "pgdisque",
+    "pgdisque-tls": "pgdisque by TLS",
     "redis-list": "Redis list",
     "redis-stream": "Redis stream",
     "beanstalkd": "beanstalkd",
@@ -29,7 +30,9 @@ def options_of(settings):
 
 
 class RespTarget:
-    """A server that bench/load drives."""
+    """A server that bench/load drives, in these shapes."""
+
+    shapes = "abcdei"
 
     def __init__(self, name, kind, server, port, about):
         self.name, self.kind, self.server, self.port, self.about = name, kind, server, port, about
@@ -62,8 +65,8 @@ class RespTarget:
 class PgdisqueTarget(RespTarget):
     """Our own server: its counters, its Postgres, and its own process."""
 
-    def __init__(self, server, port, about, database):
-        super().__init__("pgdisque", "disque", server, port, about)
+    def __init__(self, server, port, about, database, name="pgdisque"):
+        super().__init__(name, "disque", server, port, about)
         self.database = database
 
     def info(self, *sections):
@@ -85,6 +88,19 @@ class PgdisqueTarget(RespTarget):
         result["rows_per_transaction"] = info["rows"] / max(1, info["transactions"])
         result["handed_over"] = info["handoffs"] / max(1, info["jobs_added"])
         return result
+
+
+class TlsTarget(PgdisqueTarget):
+    """The same, loaded through its TLS port. Its figures are read through the other port."""
+
+    shapes = "abe"
+
+    def __init__(self, plain, tls_port):
+        super().__init__(plain.server, plain.port, plain.about, plain.database, "pgdisque-tls")
+        self.tls_port = tls_port
+
+    def load_command(self, queue, **settings):
+        return [*super().load_command(queue, **settings), "--port", str(self.tls_port), "--tls"]
 
 
 class SqlTarget:
