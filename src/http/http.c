@@ -10,6 +10,7 @@
 #include <event2/listener.h>
 
 #include "base/log.h"
+#include "base/time_budget.h"
 #include "batch/batch.h"
 #include "config/config.h"
 #include "http/api.h"
@@ -23,6 +24,8 @@
 #include "pg/db.h"
 
 #define HEADERS_MAX (8 * 1024)
+/* The share of all requests in a turn. */
+#define HTTP_SHARE_US 300
 
 struct http_route {
     const char *path;
@@ -36,8 +39,9 @@ static struct {
     size_t bound_count;
     int port;
     bool stopping;
-    char address[128]; /* of the page */
-} http;
+    char address[128];   /* of the page */
+    struct list waiting; /* struct http_conn: requests that are not served yet, in their order */
+} http = { .waiting = { &http.waiting, &http.waiting } };
 
 /* ---- probes ---- */
 
@@ -201,13 +205,11 @@ static const struct http_route *find_route(const char *path) {
     return NULL;
 }
 
-static void on_http_request(struct evhttp_request *req, void *arg) {
-    struct http_conn *c = http_conn_begin(req);
-    const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(req));
+static void serve_request(struct http_conn *c) {
+    const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(c->req));
     const struct http_route *route = find_route(path == NULL ? "" : path);
     const struct page_file *file = page_file_find(path == NULL ? "" : path);
 
-    (void)arg;
     http_set_safe_headers(c);
     if (!may_ask_or_reply(c))
         return;
@@ -217,6 +219,28 @@ static void on_http_request(struct evhttp_request *req, void *arg) {
         serve_file(c, file);
     else
         http_reply_problem(c, 404, "the paths are /, /metrics, /health, /ready, and those below /api/");
+}
+
+/* evhttp reads no further request of the connection until this request has its reply. */
+static void on_http_request(struct evhttp_request *req, void *arg) {
+    struct http_conn *c = http_conn_begin(req);
+
+    (void)arg;
+    list_push_back(&http.waiting, &c->in_waiting);
+}
+
+bool http_pending(void) {
+    return !list_empty(&http.waiting);
+}
+
+void http_turn(void) {
+    struct budget share;
+
+    if (!http_pending())
+        return;
+    share = budget_of(HTTP_SHARE_US);
+    while (http_pending() && !budget_is_over(&share))
+        serve_request(LIST_ENTRY(list_pop_front(&http.waiting), struct http_conn, in_waiting));
 }
 
 /* ---- start and stop ---- */

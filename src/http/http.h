@@ -25,6 +25,10 @@
 bool http_start(struct event_base *base, char *err, size_t err_size) MUST_CHECK;
 /* The address of the page for a browser of this machine; empty if the server does not listen for HTTP. */
 const char *http_page_address(void);
+/* Call it once in a turn: serves requests until the share of HTTP is over. The others wait for the next turn. */
+void http_turn(void);
+/* Do requests wait for http_turn()? */
+bool http_pending(void);
 /* Accepts no more connections and no more requests. */
 void http_stop_listening(void);
 /* True if no request is in progress and every reply is written. */

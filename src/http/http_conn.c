@@ -150,12 +150,13 @@ static void on_http_close(struct evhttp_connection *evcon, void *arg) {
     if (c->req != NULL && evhttp_request_get_connection(c->req) == NULL)
         evhttp_request_free(c->req);
     event_free(c->readable);
+    list_remove(&c->in_waiting);
     list_remove(&c->in_open);
     free(c);
 }
 
-/* evhttp does not read during a request, so it does not notice that the client disconnects. The next request may arrive
- * during this one: the connection is not watched any longer then. */
+/* evhttp does not read during a request, so it does not notice that the client disconnects. The next request may
+ * arrive during this request. Then the connection is not watched any longer. */
 static void on_http_readable(evutil_socket_t fd, short what, void *arg) {
     struct http_conn *c = arg;
     char byte;
@@ -169,6 +170,7 @@ static struct http_conn *http_conn_add(struct evhttp_connection *evcon) {
     struct http_conn *c = xcalloc(1, sizeof *c);
 
     c->evcon = evcon;
+    list_init(&c->in_waiting);
     c->readable = event_new(conns.base, http_conn_fd(c), EV_READ, on_http_readable, c);
     socket_names(http_conn_fd(c), false, c->peer, c->own, sizeof c->peer);
     list_push_back(&conns.open, &c->in_open);

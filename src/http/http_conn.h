@@ -26,6 +26,7 @@ struct gateway;
 /* A connection that has sent a request. evhttp reads its next request after the reply to the last one. */
 struct http_conn {
     struct list in_open;
+    struct list in_waiting; /* the request waits for a turn with time for it */
     struct evhttp_connection *evcon;
     struct evhttp_request *req;  /* the request in progress; NULL: none */
     struct gateway *run;         /* its commands; NULL: none */

@@ -6,25 +6,10 @@
 #include <string.h>
 #include <sodium.h>
 
+#include "base/json_bytes.h"
 #include "http/reply_scan.h"
 
 /* ---- replies ---- */
-
-static json_t *bytes_to_json(struct slice bytes) {
-    size_t size;
-    char *text;
-    json_t *out;
-
-    if (utf8_is_valid(bytes))
-        return json_stringn_nocheck(bytes.ptr, bytes.len);
-    size = sodium_base64_encoded_len(bytes.len, sodium_base64_VARIANT_ORIGINAL);
-    text = xmalloc(size);
-    sodium_bin2base64(text, size, (const unsigned char *)bytes.ptr, bytes.len,
-                      sodium_base64_VARIANT_ORIGINAL);
-    out = json_pack("{s:s}", "base64", text);
-    free(text);
-    return out;
-}
 
 static json_t *reply_to_array(struct slice *replies, size_t count) {
     json_t *out = json_array();
@@ -91,7 +76,7 @@ static json_t *double_to_json(struct slice text) {
     json_t *out = json_real(strtod(copy, NULL));
 
     free(copy);
-    return out != NULL ? out : bytes_to_json(text);
+    return out != NULL ? out : json_of_bytes(text);
 }
 
 /* The value of a line or of a bulk. */
@@ -107,9 +92,9 @@ static json_t *text_to_json(const struct reply_head *head, struct slice text) {
         return double_to_json(text);
     case '-':
     case '!':
-        return json_pack("{s:o}", "error", bytes_to_json(text));
+        return json_pack("{s:o}", "error", json_of_bytes(text));
     default:
-        return head->number < 0 ? json_null() : bytes_to_json(text);
+        return head->number < 0 ? json_null() : json_of_bytes(text);
     }
 }
 

@@ -56,7 +56,7 @@ function control(field) {
     );
   }
   const value = field.value ?? '';
-  if (field.type === 'body') return element('textarea', { ...common, rows: 6, spellcheck: 'false', value });
+  if (field.type === 'body') return element('textarea', { ...common, rows: field.rows ?? 6, spellcheck: 'false', value });
   return element('input', {
     ...common,
     value,
@@ -79,7 +79,7 @@ function fieldRow(field) {
 }
 
 /*
- * A form with fields: { name, label, type, value, help, choices, required, wide }. submit(values) runs the command. The
+ * A form with fields: { name, label, type, value, help, choices, required, wide, rows }. submit(values) runs the command. The
  * dialog stays open while submit throws, and shows the error. Returns true after a submit that succeeded. other: the label
  * of a third button, after which the function returns 'other'.
  */

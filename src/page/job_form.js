@@ -1,5 +1,5 @@
 // The form that adds a job.
-import { run } from './api.js';
+import { CommandError, run } from './api.js';
 import { isBytes, show } from './bytes.js';
 import { formDialog } from './dialog.js';
 import { jobAddress } from './router.js';
@@ -18,6 +18,40 @@ const OPTIONS = {
   GROUP: { label: 'Group' },
 };
 const ADDJOB_OPTIONS = Object.keys(OPTIONS);
+
+const HEADERS_HELP = 'A header on each line, as name: text.';
+
+function headerLines(headers) {
+  return Object.entries(headers ?? {})
+    .map(([name, text]) => `${name}: ${text}`)
+    .join('\n');
+}
+
+function wordsOfHeaders(headers) {
+  return Object.entries(headers).flatMap(([name, text]) => ['HEADER', name, text]);
+}
+
+function wordsOfLines(text) {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .flatMap((line) => {
+      const at = line.indexOf(':');
+      if (at < 1) throw new CommandError(`ERR a header has the form name: text: '${line}'`);
+      return ['HEADER', line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    });
+}
+
+// The headers of a form as words of a command. Headers that the user has not changed keep all their characters.
+export function headerWords({ headers }, preset = {}) {
+  const text = headers.replace(/\r\n/g, '\n');
+  return text === headerLines(preset.headers).replace(/\r\n?/g, '\n') ? wordsOfHeaders(preset.headers ?? {}) : wordsOfLines(text);
+}
+
+export function headersField(preset = {}) {
+  const value = headerLines(preset.headers);
+  return { name: 'headers', label: 'Headers', type: 'body', rows: 2, wide: true, help: HEADERS_HELP, value };
+}
 
 // The fields of the body and of the options. preset: { body, RETRY, ... }.
 export function jobFields(options, preset = {}) {
@@ -60,9 +94,11 @@ export async function addJobDialog(queue, preset = {}, title = `Add a job to ${s
     ADDJOB_OPTIONS.filter((name) => isBytes(preset[name])).map((name) => [name, preset[name]]),
   );
   let id;
-  const done = await formDialog(title, jobFields(ADDJOB_OPTIONS, preset), 'Add the job', async (values) => {
+  const list = [...jobFields(ADDJOB_OPTIONS, preset), headersField(preset)];
+  const done = await formDialog(title, list, 'Add the job', async (values) => {
     for (const [name, value] of Object.entries(kept)) if (values[name] === show(value)) values[name] = value;
-    id = await run(['ADDJOB', queue, wordOfBody(values), '0', ...optionWords(values, ADDJOB_OPTIONS)]);
+    const options = [...optionWords(values, ADDJOB_OPTIONS), ...headerWords(values, preset)];
+    id = await run(['ADDJOB', queue, wordOfBody(values), '0', ...options]);
   });
   if (done) tell('The job is added.', jobAddress(id));
   return done;

@@ -2,6 +2,23 @@
 import { CommandError, fields, run, runAll } from './api.js';
 import { preview, show } from './bytes.js';
 
+// The words that select jobs by an error and by headers, as JSCAN, REVIVE and DELDEAD take them.
+export function filterWords({ error, header, text }) {
+  return [
+    ...(error ? ['ERROR', error] : []),
+    ...(header ? (text ? ['HEADER', header, text] : ['HASHEADER', header]) : []),
+  ];
+}
+
+// JSCAN has no ages, so the page compares them.
+function hasAge(job, { older, newer }) {
+  if (job.died === undefined) return true;
+  const age = Date.now() / 1000 - job.died;
+  return (older === '' || age >= Number(older)) && (newer === '' || age <= Number(newer));
+}
+
+export const NO_FILTER = { error: '', header: '', text: '', older: '', newer: '' };
+
 export const STATES = ['all', 'queued', 'active', 'delayed', 'dead', 'done'];
 
 const SHOWN_AT_ONCE = 50;
@@ -20,7 +37,7 @@ export function readJob(reply) {
 
 // What a list shows of a job. The body is cut, so that a long list takes little memory.
 function summary(job) {
-  const { id, state, created, priority, nacks, attempts, deliveries, error } = job;
+  const { id, state, created, priority, nacks, attempts, deliveries, error, progress } = job;
   return {
     id,
     state,
@@ -31,6 +48,7 @@ function summary(job) {
     deliveries,
     error: preview(error, 200),
     body: preview(job.body),
+    progress: progress?.percent,
     waits: job['next-requeue-within'],
     finished: job['finished-at'],
     died: job['died-at'],
@@ -78,11 +96,11 @@ function scanWords(state) {
 }
 
 /*
- * A list of the jobs of a queue in a state, in the order of the server. page(n, size, progress) returns
+ * A list of the jobs of a queue in a state that a filter selects, in the order of the server. page(n, size, progress) returns
  * { jobs, more, looked } and reads only as far as that page needs. progress(looked) is called while the server looks
  * for jobs of a rare state.
  */
-export function jobList(queue, state, signal) {
+export function jobList(queue, state, signal, filter = NO_FILTER) {
   const jobs = [];
   let ids = [];
   let cursor = '0';
@@ -91,7 +109,8 @@ export function jobList(queue, state, signal) {
   let looked = 0;
 
   async function scan() {
-    const reply = await run(['JSCAN', cursor, 'COUNT', count, 'QUEUE', queue, ...scanWords(state)], signal);
+    const words = ['JSCAN', cursor, 'COUNT', count, 'QUEUE', queue, ...scanWords(state), ...filterWords(filter)];
+    const reply = await run(words, signal);
     cursor = reply[0];
     ids = reply[1];
     ended = cursor === '0';
@@ -103,7 +122,7 @@ export function jobList(queue, state, signal) {
   async function take() {
     const part = await describe(ids.splice(0, SHOWN_AT_ONCE), signal);
     const wanted = state === 'all' ? part : part.filter((job) => job.state === state || job.state === '');
-    jobs.push(...wanted);
+    jobs.push(...wanted.filter((job) => hasAge(job, filter)));
   }
 
   async function page(n, size, progress) {

@@ -4,6 +4,7 @@ import { actionButton, report } from './actions.js';
 import { confirmAction } from './dialog.js';
 import { badge, bdi, button, element, every } from './dom.js';
 import { count, duration, plural, time } from './format.js';
+import { filterForm } from './job_filter.js';
 import { jobList, STATES } from './jobs.js';
 import { pager } from './pager.js';
 import { jobAddress, replaceQuery } from './router.js';
@@ -56,6 +57,12 @@ function columns(selected, changed) {
     { label: 'Body', class: 'wide', text: (job) => `${job.body} ${job.error}`, node: bodyCell },
     { label: 'Created', text: (job) => time(job.created) },
     { label: 'Next', optional: true, text: waitText },
+    {
+      label: 'Progress',
+      number: true,
+      optional: true,
+      text: (job) => (job.progress === undefined ? '–' : `${count(job.progress)} %`),
+    },
     { label: 'Priority', number: true, text: (job) => job.priority ?? '–' },
     { label: 'Attempts', number: true, optional: true, text: attemptsText },
   ];
@@ -73,6 +80,7 @@ export function queueJobs({ name, query, signal }) {
   const pages = pager((n) => load(n));
   const tabs = element('div', { class: 'segments', role: 'group', 'aria-label': 'State of the jobs' });
   const selection = element('div', { class: 'selection', hidden: true });
+  const filter = filterForm({ name, query, changed: () => changeFilter().catch(report) });
   let state = STATES.includes(query.state) ? query.state : 'all';
   let stop = new AbortController();
   let list = null;
@@ -136,12 +144,19 @@ export function queueJobs({ name, query, signal }) {
   function reload() {
     stop.abort();
     stop = new AbortController();
-    list = jobList(name, state, AbortSignal.any([signal, stop.signal]));
+    list = jobList(name, state, AbortSignal.any([signal, stop.signal]), filter.value());
     return load(0);
+  }
+
+  function changeFilter() {
+    replaceQuery(filter.value());
+    clear();
+    return reload();
   }
 
   function choose(next) {
     state = next;
+    filter.setDead(state === 'dead');
     for (const tab of tabs.children) tab.setAttribute('aria-pressed', String(tab.dataset.state === state));
     replaceQuery({ state: state === 'all' ? '' : state });
     clear();
@@ -152,7 +167,7 @@ export function queueJobs({ name, query, signal }) {
   every(REFRESH_MS, signal, async () => {
     const started = Date.now();
     if (list === null || busy || page > 0 || selected.size > 0) return;
-    const fresh = jobList(name, state, signal);
+    const fresh = jobList(name, state, signal, filter.value());
     const { jobs, more, looked } = await fresh.page(0, PAGE, () => {}).catch(() => ({ jobs: null }));
     if (jobs === null || busy || page > 0 || selected.size > 0 || looked > 10000) return;
     list = fresh;
@@ -166,6 +181,7 @@ export function queueJobs({ name, query, signal }) {
       button(value, () => choose(value), { 'data-state': value, 'aria-pressed': String(value === state) }),
     ),
   );
+  filter.setDead(state === 'dead');
   reload();
   return {
     reload,
@@ -173,6 +189,7 @@ export function queueJobs({ name, query, signal }) {
       'section',
       { class: 'card', 'aria-label': 'Jobs' },
       element('header', {}, element('h2', {}, 'Jobs'), tabs, button('Refresh', reload, { class: 'small' })),
+      filter.root,
       selection,
       status,
       grid.root,

@@ -5,8 +5,9 @@ import { bodyView } from './body_view.js';
 import { isBytes, show } from './bytes.js';
 import { confirmAction, formDialog } from './dialog.js';
 import { badge, bdi, button, element } from './dom.js';
-import { addJobDialog } from './job_form.js';
-import { ago, count, duration, fromNow, time } from './format.js';
+import { addJobDialog, jobFields, optionWords, wordOfBody } from './job_form.js';
+import { ago, count, duration, fromNow, plural, time } from './format.js';
+import { facts, ownCards, relationCards } from './job_cards.js';
 import { readJob } from './jobs.js';
 import { queueAddress } from './router.js';
 import { tell } from './toast.js';
@@ -29,6 +30,7 @@ const FACTS = [
   ],
   ['Finished', (j) => (j['finished-at'] ? time(j['finished-at']) : undefined)],
   ['Died', (j) => (j['died-at'] ? time(j['died-at'] * 1000) : undefined)],
+  ['Waits for', (j) => (j.pending === undefined ? undefined : plural(j.pending, 'job'))],
   ['Worker', (j) => (j.worker ? bdi(show(j.worker)) : undefined)],
   ['Priority', (j) => count(j.priority)],
   ['Delay', (j) => duration(j.delay)],
@@ -44,14 +46,8 @@ const FACTS = [
   ['Copies', (j) => count(j.repl)],
 ];
 
-function factList(job) {
-  return element(
-    'dl',
-    { class: 'facts' },
-    FACTS.map(([label, value]) => [label, value(job)])
-      .filter(([, value]) => value !== undefined)
-      .map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))),
-  );
+function factsOf(job) {
+  return FACTS.map(([label, value]) => [label, value(job)]);
 }
 
 // WORKING keeps a queued job out of its queue, and NACK delays any other job.
@@ -96,8 +92,31 @@ async function remove(job) {
   location.hash = queueAddress(job.queue);
 }
 
+async function cancel(job, reload) {
+  const text =
+    job.state === 'active'
+      ? 'Its worker is told to stop, and no worker gets the job again.'
+      : 'No worker gets the job. Nothing brings it back.';
+  if (!(await confirmAction('Cancel 1 job?', text, 'Cancel 1 job'))) return;
+  const changed = await run(['CANCEL', job.id]);
+  tell(changed === 1 ? 'The job is cancelled.' : 'The job had ended, or was cancelled before.');
+  reload();
+}
+
+async function edit(job, reload) {
+  const options = { RETRY: job.retry || undefined, ATTEMPTS: job.attempts || undefined, BACKOFF: job.backoff };
+  const preset = { body: job.body, ...options };
+  const done = await formDialog('Edit the dead job', jobFields(Object.keys(options), preset), 'Save', async (values) => {
+    const words = ['EDITDEAD', job.id, 'BODY', wordOfBody(values), ...optionWords(values, Object.keys(options))];
+    if ((await run(words)) === 0) throw new CommandError('The server changed nothing: the job is not dead any more.');
+  });
+  if (!done) return;
+  tell('The job is changed.');
+  reload();
+}
+
 function copyOf(job) {
-  const preset = { body: job.body, PRIORITY: job.priority || undefined };
+  const preset = { body: job.body, PRIORITY: job.priority || undefined, headers: job.headers };
   for (const [option, name] of [
     ['ATTEMPTS', 'attempts'],
     ['BACKOFF', 'backoff'],
@@ -109,23 +128,38 @@ function copyOf(job) {
   return preset;
 }
 
+// The actions of each state, the most important one last.
+const ACTIONS = {
+  queued: ['Delete', 'Cancel the job', 'Delay'],
+  active: ['Delete', 'Cancel the job', 'Delay', 'Queue now'],
+  delayed: ['Delete', 'Cancel the job', 'Delay', 'Queue now'],
+  waiting: ['Delete', 'Cancel the job'],
+  dead: ['Delete', 'Edit', 'Revive'],
+  done: [],
+};
+
 function actionsOf(job, reload) {
-  const needs = (command) => ({ command, name: job.queue });
-  const ended = job.state === 'done';
+  const danger = { class: 'danger-text' };
+  const actions = {
+    Delete: ['DELJOB', () => remove(job), danger],
+    'Cancel the job': ['CANCEL', () => cancel(job, reload), danger],
+    Delay: ['NACK', () => delayJob(job, reload)],
+    Edit: ['EDITDEAD', () => edit(job, reload)],
+    'Queue now': ['ENQUEUE', () => enqueue(job, reload), { class: 'primary' }],
+    Revive: ['ENQUEUE', () => enqueue(job, reload), { class: 'primary' }],
+  };
+  const copy = () => addJobDialog(job.queue, copyOf(job), `Add a copy to ${show(job.queue)}`);
+  const own = (ACTIONS[job.state] ?? []).map((label) => {
+    const [command, work, attributes] = actions[label];
+    return actionButton(label, { command, name: job.queue }, work, attributes);
+  });
+
   return element(
     'div',
     { class: 'actions' },
     button('Refresh', reload),
-    actionButton('Add a copy', needs('ADDJOB'), () =>
-      addJobDialog(job.queue, copyOf(job), `Add a copy to ${show(job.queue)}`),
-    ),
-    ended ? null : actionButton('Delete', needs('DELJOB'), () => remove(job), { class: 'danger-text' }),
-    ended || job.state === 'dead' ? null : actionButton('Delay', needs('NACK'), () => delayJob(job, reload)),
-    ended || job.state === 'queued'
-      ? null
-      : actionButton(job.state === 'dead' ? 'Revive' : 'Queue now', needs('ENQUEUE'), () => enqueue(job, reload), {
-          class: 'primary',
-        }),
+    actionButton('Add a copy', { command: 'ADDJOB', name: job.queue }, copy),
+    own,
   );
 }
 
@@ -146,6 +180,15 @@ export async function viewJob({ root, parts, signal, reload }) {
   const id = parts[1];
   const job = readJob(await run(['SHOW', id], signal));
 
+  const relations = await relationCards(id, signal);
+
+  if (job === null && relations.length > 0) {
+    root.append(
+      element('header', { class: 'head' }, element('h1', {}, 'Batch'), button('Refresh', reload)),
+      ...relations,
+    );
+    return;
+  }
   if (job === null) {
     root.append(
       element('header', { class: 'head' }, element('h1', {}, 'Job'), button('Refresh', reload)),
@@ -174,8 +217,10 @@ export async function viewJob({ root, parts, signal, reload }) {
       actionsOf(job, reload),
     ),
     ...(isGiven(job.error) ? [textCard('Error', job.error)] : []),
+    ...ownCards(job),
+    ...relations,
     ...(isGiven(job.result) ? [textCard('Result', job.result)] : []),
-    element('section', { class: 'card' }, element('header', {}, element('h2', {}, 'Facts')), factList(job)),
+    element('section', { class: 'card' }, element('header', {}, element('h2', {}, 'Facts')), facts(factsOf(job))),
     textCard('Body', job.body),
   );
 }

@@ -4,7 +4,7 @@ import { keyOf, show } from './bytes.js';
 import { courses } from './courses.js';
 import { bdi, element, every } from './dom.js';
 import { queueFigures, rates } from './figures.js';
-import { compact, count, duration, rate } from './format.js';
+import { compact, count, milliseconds, rate } from './format.js';
 import { findings, severityBadge } from './findings.js';
 import { onFigures } from './live.js';
 import { queueMetrics } from './metrics.js';
@@ -38,7 +38,7 @@ async function busiest(signal) {
 // The queues whose first job has waited longest. METRICS escapes bytes that are not UTF-8, so it does not have the true
 // names of their queues.
 function oldestOf(metrics) {
-  return [...metrics.values()]
+  return metrics
     .filter((q) => q.oldest > 0 && !/\\x[0-9a-f]{2}/i.test(q.name))
     .sort((a, b) => b.oldest - a.oldest)
     .slice(0, LISTED);
@@ -60,7 +60,7 @@ function queueTable(caption) {
       {
         label: 'Age of the oldest',
         number: true,
-        text: (q) => (q.oldest ? duration(q.oldest) : '–'),
+        text: (q) => milliseconds(q.oldest),
       },
     ],
   });
@@ -127,7 +127,7 @@ export async function viewOverview({ root, query, signal }) {
   every(5000, signal, async () => {
     const [queues, metrics] = await Promise.all([busiest(signal).catch(() => []), queueMetrics(signal)]);
     if (signal.aborted) return;
-    longest.update(queues.slice(0, LISTED).map((q) => ({ ...metrics.get(keyOf(q.name)), ...q })));
+    longest.update(queues.slice(0, LISTED));
     oldest.update(oldestOf(metrics));
   });
   // A user without the right to run DOCTOR sees no alerts.

@@ -1,14 +1,13 @@
 // One queue: its figures, their course, its jobs and its actions.
-import { fields, run } from './api.js';
+import { run } from './api.js';
 import { actionButton, report } from './actions.js';
-import { keyOf, show } from './bytes.js';
+import { show } from './bytes.js';
 import { courses } from './courses.js';
-import { badge, bdi, element, every } from './dom.js';
+import { badge, bdi, element } from './dom.js';
 import { limitsText, queueFigures, rates } from './figures.js';
 import { addJobDialog } from './job_form.js';
-import { compact, count, duration, rate } from './format.js';
+import { compact, duration, milliseconds, rate } from './format.js';
 import { follow, onFigures } from './live.js';
-import { queueMetrics } from './metrics.js';
 import { queueJobs } from './queue_jobs.js';
 import { settingsDialog } from './queue_settings.js';
 import { reviveDead } from './revive.js';
@@ -39,25 +38,20 @@ function pauseControl(name, changed) {
   return select;
 }
 
-async function oldestJob(name, signal) {
-  const [first] = await run(['QPEEK', name, '1'], signal);
-  const reply = first ? await run(['SHOW', first[1]], signal) : null;
-  return reply === null ? null : fields(reply).ctime / 1e6;
-}
-
 export async function viewQueue({ root, parts, query, signal }) {
   const name = parts[1];
   let figures = queueFigures(await run(['QSTAT', name], signal)) ?? { len: 0, dead: 0, pause: 'none', missing: true };
-  let oldest = null;
-  let metrics = {};
   const numbers = tiles([
     { name: 'len', label: 'Queued', kind: 'queued' },
     { name: 'active', label: 'Running', kind: 'active' },
+    { name: 'delayed', label: 'Delayed', kind: 'delayed' },
+    { name: 'held', label: 'Wait for jobs' },
     { name: 'dead', label: 'Dead', kind: 'dead' },
     { name: 'added', label: 'In' },
     { name: 'delivered', label: 'Out' },
     { name: 'waiting', label: 'Workers wait' },
     { name: 'oldest', label: 'Oldest queued' },
+    { name: 'latency', label: 'Wait of a job' },
     { name: 'limits', label: 'Limits' },
   ]);
   const rateOf = rates(['added', 'delivered']);
@@ -77,14 +71,13 @@ export async function viewQueue({ root, parts, query, signal }) {
 
   function draw(now) {
     const change = rateOf(now, figures);
-    numbers.set('len', compact(figures.len), metrics.delayed ? `${count(metrics.delayed)} delayed` : '');
-    numbers.set('active', compact(metrics.active ?? figures.running));
-    numbers.set('dead', compact(figures.dead));
+    for (const name of ['len', 'active', 'delayed', 'held', 'dead']) numbers.set(name, compact(figures[name]));
     for (const counter of ['added', 'delivered']) {
       numbers.set(counter, rate(change[counter]), `${compact(figures[counter])} in total`);
     }
     numbers.set('waiting', compact(figures.waiting), `idle ${duration(figures.idle)}`);
-    numbers.set('oldest', oldest === null ? '–' : duration((now - oldest) / 1000));
+    numbers.set('oldest', milliseconds(figures.oldest));
+    numbers.set('latency', milliseconds(figures.half), figures.most ? `99 %: ${milliseconds(figures.most)}` : '');
     numbers.set(
       'limits',
       figures.maxActive ? compact(figures.maxActive) : figures.rate ? `${figures.rate}/s` : 'none',
@@ -137,8 +130,4 @@ export async function viewQueue({ root, parts, query, signal }) {
     if (now !== null) figures = now;
     draw(data.now);
   }, signal);
-  every(5000, signal, async () => {
-    metrics = (await queueMetrics(signal)).get(keyOf(name)) ?? {};
-    oldest = await oldestJob(name, signal).catch(() => null);
-  });
 }

@@ -6,8 +6,7 @@ import { addJobDialog } from './job_form.js';
 import { formDialog } from './dialog.js';
 import { badge, bdi, button, element, every, icon } from './dom.js';
 import { limitsText, queueFigures } from './figures.js';
-import { count, duration, plural } from './format.js';
-import { queueMetrics } from './metrics.js';
+import { count, duration, milliseconds, plural } from './format.js';
 import { pager } from './pager.js';
 import { queueAddress, replaceQuery } from './router.js';
 import { table } from './table.js';
@@ -16,7 +15,6 @@ const PAGE = 50;
 // An order by a figure needs the figures of all queues that match.
 const ORDERED_MAX = 2000;
 const NAMES_MS = 10000;
-const METRICS_MS = 5000;
 
 async function allNames(least, signal) {
   const names = new Map();
@@ -84,8 +82,9 @@ function columns(changed) {
       node: nameCell,
     },
     figure('Queued', 'len'),
-    figure('Running', 'active', null),
-    figure('Delayed', 'delayed', null),
+    figure('Running', 'active'),
+    figure('Delayed', 'delayed'),
+    figure('Wait for jobs', 'held'),
     figure('Dead', 'dead'),
     figure('In', 'added'),
     figure('Out', 'delivered'),
@@ -94,8 +93,11 @@ function columns(changed) {
       label: 'Oldest',
       number: true,
       optional: true,
-      text: (q) => (q.oldest ? duration(q.oldest) : '–'),
+      sort: 'oldest',
+      text: (q) => milliseconds(q.oldest),
     },
+    { label: 'Wait p50', number: true, optional: true, sort: 'half', text: (q) => milliseconds(q.half) },
+    { label: 'Wait p99', number: true, optional: true, sort: 'most', text: (q) => milliseconds(q.most) },
     { label: 'Idle', number: true, sort: 'idle', text: (q) => duration(q.idle) },
     { label: 'Limits', optional: true, text: limitsText },
     {
@@ -131,7 +133,6 @@ export async function viewQueues({ root, query, signal }) {
     onSort: (sort) => change({ sort, page: 0, descending: sort === state.sort ? !state.descending : sort !== 'name' }),
   });
   let names = [];
-  let metrics = new Map();
 
   function change(values) {
     Object.assign(state, values);
@@ -171,7 +172,7 @@ export async function viewQueues({ root, query, signal }) {
     const wanted = JSON.stringify(state);
     const queues = await pageOf(found);
     if (signal.aborted || JSON.stringify(state) !== wanted) return;
-    grid.update(queues.map((q) => ({ ...metrics.get(keyOf(q.name)), ...q })));
+    grid.update(queues);
     grid.sorted(state.sort, state.descending);
     pages.set(state.page, PAGE, found.length);
     const tooMany = state.sort !== 'name' && found.length > ORDERED_MAX;
@@ -219,9 +220,6 @@ export async function viewQueues({ root, query, signal }) {
     grid.root,
     pages.root,
   );
-  every(METRICS_MS, signal, async () => {
-    metrics = await queueMetrics(signal);
-  });
   every(2000, signal, () => draw().catch(() => {}));
   every(NAMES_MS, signal, () => load().catch(() => {}));
 

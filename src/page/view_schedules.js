@@ -1,17 +1,20 @@
 // Recurring jobs: their next ticks; add, remove, run now.
 import { fields, run } from './api.js';
 import { actionButton } from './actions.js';
-import { addJobDialog, jobFields, optionWords, wordOfBody } from './job_form.js';
-import { keyOf, show } from './bytes.js';
-import { confirmAction, formDialog } from './dialog.js';
+import { facts } from './job_cards.js';
+import { headersField, headerWords, jobFields, optionWords, wordOfBody } from './job_form.js';
+import { keyOf, preview, show } from './bytes.js';
+import { confirmAction, formDialog, showDialog } from './dialog.js';
 import { bdi, button, element, every } from './dom.js';
-import { fromNow, time } from './format.js';
-import { queueAddress } from './router.js';
+import { count, duration, fromNow, time } from './format.js';
+import { jobAddress, queueAddress } from './router.js';
 import { table } from './table.js';
 import { tell } from './toast.js';
 
+const TICKS = 10;
+
 async function addSchedule(reload) {
-  const options = ['PRIORITY', 'DELAY', 'RETRY', 'TTL', 'MAXLEN', 'ATTEMPTS', 'BACKOFF', 'DEADQUEUE'];
+  const options = ['PRIORITY', 'DELAY', 'RETRY', 'TTL', 'MAXLEN', 'ATTEMPTS', 'BACKOFF', 'DEADQUEUE', 'UNIQUE', 'GROUP'];
   const done = await formDialog(
     'Add a schedule',
     [
@@ -40,7 +43,18 @@ async function addSchedule(reload) {
           ['all', 'add a job for each'],
         ],
       },
+      {
+        name: 'OVERLAP',
+        label: 'The job of the tick before still exists',
+        value: 'queue',
+        choices: [
+          ['queue', 'add a job all the same'],
+          ['skip', 'add no job'],
+          ['replace', 'replace that job'],
+        ],
+      },
       ...jobFields(options),
+      headersField(),
     ],
     'Add the schedule',
     (values) =>
@@ -50,7 +64,8 @@ async function addSchedule(reload) {
         values.cron,
         values.queue,
         wordOfBody(values),
-        ...optionWords(values, [...options, 'MISSED']),
+        ...optionWords(values, [...options, 'MISSED', 'OVERLAP']),
+        ...headerWords(values),
       ]),
   );
   if (!done) return;
@@ -73,27 +88,62 @@ async function removeSchedule(schedule, reload) {
   reload();
 }
 
-// The job of a schedule and its options, if the server tells them.
-function presetOf(schedule) {
-  const preset = { body: schedule.job };
-  for (const name of ['retry', 'ttl', 'delay', 'maxlen', 'priority', 'attempts', 'backoff', 'deadqueue']) {
-    const value = schedule[name];
-    if (value !== undefined && value !== null && value !== 0) preset[name.toUpperCase()] = value;
-  }
-  return preset;
+async function runNow(schedule) {
+  const id = await run(['RUNSCHEDULE', schedule.name]);
+  tell(`The job of ${show(schedule.name)} is added.`, jobAddress(id));
 }
 
-async function runNow(schedule) {
-  const reply = await run(['SCHEDULES', schedule.name]);
-  const [found] = reply.map(fields);
-  await addJobDialog(schedule.queue, presetOf(found ?? schedule), `Run ${show(schedule.name)} now`);
+function positive(n, format) {
+  return n ? format(n) : undefined;
+}
+
+// The facts that the server tells a user who may read the queue of the schedule.
+function jobFacts(s) {
+  return [
+    ['Body', element('code', {}, bdi(preview(s.job)))],
+    ['Overlap', show(s.overlap)],
+    ['Priority', positive(s.priority, count)],
+    ['Delay', positive(s.delay, duration)],
+    ['Retry', positive(s.retry, duration)],
+    ['Time to live', positive(s.ttl, duration)],
+    ['Attempts', positive(s.attempts, count)],
+    ['Backoff', positive(s.backoff, duration)],
+    ['Maximum length', positive(s.maxlen, count)],
+    ...['deadqueue', 'unique', 'group']
+      .filter((name) => s[name] !== null)
+      .map((name) => [{ deadqueue: 'Dead queue', unique: 'Unique key', group: 'Group' }[name], bdi(show(s[name]))]),
+    ...Object.entries(s.headers ?? {}).map(([name, text]) => [`Header ${show(name)}`, bdi(show(text))]),
+  ];
+}
+
+async function details(schedule) {
+  const [s] = (await run(['SCHEDULES', schedule.name, 'NEXT', TICKS])).map(fields);
+  if (s === undefined) {
+    tell(`The schedule ${show(schedule.name)} does not exist.`);
+    return;
+  }
+  const ticks = (s.ticks ?? []).map((tick) => element('li', {}, `${time(tick * 1000)} (${fromNow(tick * 1000)})`));
+  const content = element(
+    'div',
+    {},
+    facts([
+      ['Times', element('code', {}, show(s.cron))],
+      ['Queue', bdi(show(s.queue))],
+      ['Missed ticks', show(s.missed)],
+      ...(s.job === undefined ? [] : jobFacts(s)),
+    ]),
+    element('h3', {}, 'Next ticks'),
+    ticks.length > 0 ? element('ol', { class: 'ticks' }, ticks) : element('p', {}, 'There is no further tick.'),
+  );
+  await showDialog(show(s.name), content);
 }
 
 function actionsOf(schedule, reload) {
   return element(
     'div',
     { class: 'actions' },
-    actionButton('Run now', { command: 'ADDJOB', name: schedule.queue }, () => runNow(schedule), { class: 'small' }),
+    actionButton('Details', { command: 'SCHEDULES' }, () => details(schedule), { class: 'small' }),
+    actionButton('Run now', { command: 'RUNSCHEDULE' }, () => runNow(schedule), { class: 'small' }),
     actionButton('Remove', { command: 'UNSCHEDULE' }, () => removeSchedule(schedule, reload), {
       class: 'small danger-text',
     }),

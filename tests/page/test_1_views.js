@@ -123,6 +123,77 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'a job has its headers, progress and the errors of all attempts'({ server, browser }) {
+    const id = await server.run('ADDJOB', 'rare', 'x', '0', 'HEADER', 'tenant', 'acme', 'ATTEMPTS', '5');
+    for (const error of ['first failure', 'second failure']) {
+      await server.run(
+        ['GETJOB', 'FROM', 'rare'],
+        ['WORKING', id, 'PROGRESS', '40', 'TEXT', 'page 4 of 10'],
+        ['NACK', 'ERROR', error, id],
+      );
+    }
+    const page = await browser.open(`${server.url}#/job/${encodeURIComponent(id)}`);
+    await page.waitForSelector('section:has(h2:text-is("Headers")) dt:has-text("tenant")');
+    await page.waitForSelector('dd:has-text("acme")');
+    await page.waitForSelector('progress[value="40"]');
+    await page.waitForSelector('p:has-text("40 %: page 4 of 10")');
+    assert.deepEqual(await rowTexts(page, 3), ['first failure', 'second failure']);
+    assert.deepEqual(await rowTexts(page, 1), ['1', '2']);
+    for (const text of await rowTexts(page, 2)) assert.match(text, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+    await visit(page, '#/queue/rare?header=tenant&text=acme');
+    await page.waitForSelector('td:text-is("40 %")');
+    await visit(page, '#/queue/rare?header=tenant&text=other');
+    await page.waitForSelector('text=No such job.');
+    await browser.close(page);
+  },
+
+  async 'a job has its predecessors and its batch'({ server, browser }) {
+    const batch = await server.run('BATCH', 'NEW', 'flow', 'COMPLETE', 'all done');
+    const first = await server.run('ADDJOB', 'flow', 'a', '0', 'BATCH', batch);
+    const second = await server.run('ADDJOB', 'flow', 'b', '0', 'BATCH', batch, 'AFTER', first);
+    const page = await browser.open(`${server.url}#/job/${encodeURIComponent(second)}`);
+    await page.waitForSelector('.head .badge-waiting');
+    await page.waitForSelector('td .badge-pending');
+    await page.waitForSelector('section:has(h2:text-is("Batch")) p:has-text("0 of 2 jobs have ended")');
+    await server.run('ACKJOB', 'RESULT', 'forty', first);
+    await page.click('.head >> text=Refresh');
+    await page.waitForSelector('td:has-text("forty")');
+    await page.waitForSelector('p:has-text("1 of 2 jobs have ended")');
+    const open = await server.run('BATCH', 'NEW', 'flow');
+    await server.run('ADDJOB', 'flow', 'c', '0', 'BATCH', open);
+    await visit(page, `#/job/${encodeURIComponent(open)}`);
+    await page.waitForSelector('p:has-text("0 of 1 job")');
+    await browser.close(page);
+  },
+
+  async 'a queue has its states and waits'({ server, browser }) {
+    await server.run(
+      ['ADDJOB', 'waits', 'a', '0'],
+      ['ADDJOB', 'waits', 'b', '0', 'DELAY', '3600'],
+      ['ADDJOB', 'waits', 'c', '0', 'GROUP', 'g'],
+      ['ADDJOB', 'waits', 'd', '0', 'GROUP', 'g'],
+      ['GETJOB', 'FROM', 'waits'],
+    );
+    const page = await browser.open(server.url + '#/queue/waits');
+    const tile = (label) => page.locator(`.tile:has(dt:text-is("${label}")) .figure`);
+    for (const [label, name] of [
+      ['Queued', 'len'],
+      ['Running', 'active'],
+      ['Delayed', 'delayed'],
+      ['Wait for jobs', 'waiting'],
+    ]) {
+      await until(label, async () => {
+        const figures = await server.fields('QSTAT', 'waits');
+        return figures[name] === 1 && (await tile(label).innerText()) === '1';
+      });
+    }
+    await until('the wait is shown', async () => /^\d/.test(await tile('Wait of a job').innerText()));
+    await visit(page, '#/queues?filter=waits');
+    await page.waitForSelector('th:has-text("Wait p99"):visible');
+    await page.waitForSelector('tr:has-text("waits") td:has-text("ms")');
+    await browser.close(page);
+  },
+
   async 'nodes, slow log and doctor'({ server, browser }) {
     const dead = await server.run('ADDJOB', 'done', 'z', '0', 'ATTEMPTS', '1');
     await server.run(['GETJOB', 'FROM', 'done'], ['NACK', dead]);

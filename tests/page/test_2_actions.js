@@ -104,6 +104,97 @@ module.exports = {
     await browser.close(page);
   },
 
+  async 'a job is cancelled'({ server, browser }) {
+    const id = await server.run('ADDJOB', 'act:cancel', 'x', '0', 'DELAY', '1000');
+    const page = await browser.open(`${server.url}#/job/${encodeURIComponent(id)}`);
+    await page.click('.head >> text=Cancel the job');
+    await page.click('dialog >> button:text-is("Cancel 1 job")');
+    await page.waitForSelector('text=does not exist');
+    assert.equal(await server.run('SHOW', id), null);
+    await browser.close(page);
+  },
+
+  async 'dead jobs are selected, revived with a rate, moved and deleted'({ server, browser }) {
+    const queue = 'act:letters';
+    const ids = await addDead(server, queue, 9);
+    await server.run(
+      ...ids.map((id) => ['ENQUEUE', id]),
+      ['GETJOB', 'COUNT', '9', 'FROM', queue],
+      ['NACK', 'ERROR', 'HTTP 503', ...ids.slice(0, 3)],
+      ['NACK', 'ERROR', 'HTTP 404', ...ids.slice(3, 6)],
+      ['NACK', 'ERROR', 'no route', ...ids.slice(6)],
+    );
+    const page = await browser.open(`${server.url}#/queue/${queue}?state=dead`);
+    const rows = (count) => page.waitForFunction((n) => document.querySelectorAll('tbody tr').length === n, count);
+    const dead = (count) => until(`${count} dead`, async () => (await server.run('QLEN', queue, 'DEAD')) === count);
+    await rows(9);
+    await page.click('summary:text-is("Filter")');
+    await page.fill('text=Error contains', 'HTTP 503');
+    await page.press('text=Error contains', 'Tab');
+    await rows(3);
+    await page.fill('text=Died at least', '3600');
+    await page.press('text=Died at least', 'Tab');
+    await page.waitForSelector('text=No such job.');
+    await page.click('text=Delete selected');
+    await page.click('dialog >> button:text-is("Delete the selected dead jobs")');
+    await page.waitForSelector('.toast:has-text("deleted 0 jobs")');
+    await page.fill('text=Died at least', '');
+    await page.press('text=Died at least', 'Tab');
+    await rows(3);
+    await page.click('text=Revive selected');
+    await page.fill('[name=RATE]', '1');
+    await page.click('dialog >> button:text-is("Revive")');
+    await page.waitForSelector('.toast:has-text("revived 3 jobs")');
+    await dead(6);
+    await page.fill('text=Error contains', 'HTTP 404');
+    await page.press('text=Error contains', 'Tab');
+    await rows(3);
+    await page.click('text=Revive selected');
+    await page.fill('[name=TO]', 'act:moved');
+    await page.click('dialog >> button:text-is("Revive")');
+    await until('moved', async () => (await server.run('QLEN', 'act:moved')) === 3);
+    await dead(3);
+    await page.fill('text=Error contains', 'no route');
+    await page.press('text=Error contains', 'Tab');
+    await rows(3);
+    await page.click('text=Delete selected');
+    await page.click('dialog >> button:text-is("Delete the selected dead jobs")');
+    await dead(0);
+    await browser.close(page);
+  },
+
+  async 'a dead job is edited'({ server, browser }) {
+    const [id] = await addDead(server, 'act:edit', 1);
+    const page = await browser.open(`${server.url}#/job/${encodeURIComponent(id)}`);
+    await page.click('.head >> text=Edit');
+    await page.fill('[name=body]', 'to: bob\nsubject: hello');
+    await page.fill('[name=ATTEMPTS]', '4');
+    await page.click('dialog >> button:text-is("Save")');
+    await page.waitForSelector('pre:has-text("subject: hello")');
+    const job = await server.fields('SHOW', id);
+    assert.deepEqual([job.body, job.attempts, job.state], ['to: bob\nsubject: hello', 4, 'dead']);
+    await browser.close(page);
+  },
+
+  async 'a job is added and copied with headers'({ server, browser }) {
+    const page = await browser.open(server.url + '#/queue/act:headers');
+    await page.click('.head >> text=Add a job');
+    await page.fill('[name=body]', 'x');
+    await page.fill('[name=headers]', 'no colon');
+    await page.click('text=Add the job');
+    await page.waitForSelector('dialog .problem:has-text("a header has the form")');
+    await page.fill('[name=headers]', 'tenant: acme\nurl: http://a.example:80/');
+    await page.click('text=Add the job');
+    await page.click('.toast >> text=Show');
+    await page.waitForSelector('dd:has-text("http://a.example:80/")');
+    await page.click('text=Add a copy');
+    await page.click('text=Add the job');
+    await until('the copy', async () => (await server.run('QLEN', 'act:headers')) === 2);
+    const [, jobs] = await server.run('JSCAN', '0', 'QUEUE', 'act:headers', 'HEADER', 'url', 'http://a.example:80/');
+    assert.equal(jobs.length, 2);
+    await browser.close(page);
+  },
+
   async 'selected jobs are queued and deleted'({ server, browser }) {
     await server.run(
       ...Array.from({ length: 5 }, (_, i) => ['ADDJOB', 'act:select', `job ${i}`, '0', 'DELAY', '1000']),
@@ -145,16 +236,26 @@ module.exports = {
     await page.fill('[name=queue]', 'act:schedule');
     await page.fill('[name=body]', 'all accounts');
     await page.fill('[name=PRIORITY]', '5');
+    await page.selectOption('[name=OVERLAP]', 'skip');
+    await page.fill('[name=headers]', 'tenant: acme');
     await page.click('text=Add the schedule');
     await page.waitForSelector('dialog .problem:has-text("the field minute is wrong")');
     await page.fill('[name=cron]', '30 2 * * *');
     await page.click('text=Add the schedule');
     await page.waitForSelector('tr:has-text("nightly") time:has-text("in ")');
+    await page.click('tr:has-text("nightly") >> text=Details');
+    await page.waitForSelector('dialog dd:text-is("skip")');
+    await page.waitForSelector('dialog dd:has-text("all accounts")');
+    await page.waitForSelector('dialog dd:has-text("acme")');
+    assert.equal(await page.locator('dialog .ticks li').count(), 10);
+    assert.match(await page.locator('dialog .ticks li').first().innerText(), / 02:30:00 /);
+    await page.click('dialog >> text=Close');
     await page.click('tr:has-text("nightly") >> text=Run now');
-    assert.equal(await page.inputValue('[name=body]'), 'all accounts');
-    assert.equal(await page.inputValue('[name=PRIORITY]'), '5');
-    await page.click('text=Add the job');
-    await until('the job is added', async () => (await server.run('QLEN', 'act:schedule')) === 1);
+    await page.click('.toast >> text=Show');
+    await page.waitForSelector('pre:has-text("all accounts")');
+    await page.waitForSelector('dt:has-text("tick")');
+    assert.equal(await server.run('QLEN', 'act:schedule'), 1);
+    await visit(page, '#/schedules');
     await page.click('tr:has-text("nightly") >> text=Remove');
     await page.click('dialog >> button:text-is("Remove the schedule")');
     await until('the schedule is gone', async () => (await server.run('SCHEDULES')).length === 0);

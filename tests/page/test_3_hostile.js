@@ -23,7 +23,7 @@ const NAMES = [
 ];
 
 // Queues of other tests.
-const OTHERS = /^#\/queue\/(act:|many:|mail|orders|done|states|hostile:)/;
+const OTHERS = /^#\/queue\/(act:|many:|mail|orders|done|states|rare|flow|waits|hostile:)/;
 
 function hrefOf(page) {
   return page.locator('tbody tr a').first().getAttribute('href');
@@ -82,14 +82,39 @@ module.exports = {
 
   async 'workers, schedules, errors and results'({ server, browser }) {
     const queue = 'hostile:parts';
-    await server.run('SCHEDULE', MARKUP, '30 2 * * *', queue, MARKUP);
+    const header = ['HEADER', '__proto__', MARKUP, 'HEADER', 'x-markup', '\u202e"><svg onload=window.hit=1>'];
+    await server.run('SCHEDULE', MARKUP, '30 2 * * *', queue, MARKUP, ...header, 'UNIQUE', MARKUP, 'GROUP', MARKUP);
     await server.run('QCONFIG', queue, 'SET', 'retention', '600');
     const done = await server.run('ADDJOB', queue, MARKUP, '0');
     await server.run('ACKJOB', 'RESULT', MARKUP, done);
-    const dead = await server.run('ADDJOB', queue, MARKUP, '0', 'ATTEMPTS', '1');
-    await server.run(['GETJOB', 'FROM', queue], ['NACK', 'ERROR', MARKUP, dead]);
+    const dead = await server.run('ADDJOB', queue, MARKUP, '0', 'ATTEMPTS', '1', ...header);
+    await server.run(
+      ['GETJOB', 'FROM', queue],
+      ['WORKING', dead, 'PROGRESS', '7', 'TEXT', MARKUP],
+      ['NACK', 'ERROR', MARKUP, dead],
+    );
+    const before = await server.run('ADDJOB', queue, 'a', '0');
+    const after = await server.run('ADDJOB', queue, MARKUP, '0', 'AFTER', before);
+    await server.run('ACKJOB', 'RESULT', MARKUP, before);
+    const batch = await server.run('BATCH', 'NEW', MARKUP, 'COMPLETE', MARKUP);
     const page = await browser.open(server.url + '#/schedules');
     await page.waitForSelector('td:has-text("onerror")');
+    await page.click('tr:has-text("onerror") >> text=Details');
+    await page.waitForSelector('dialog dt:has-text("__proto__")');
+    await page.click('dialog >> text=Close');
+    await visit(page, `#/job/${encodeURIComponent(dead)}`);
+    for (const title of ['Headers', 'Progress', 'Errors of all attempts']) {
+      await page.waitForSelector(`section:has(h2:text-is("${title}")) bdi:has-text("onerror")`);
+    }
+    await page.waitForSelector('dt:has-text("__proto__")');
+    await page.click('.head >> text=Add a copy');
+    await page.click('text=Add the job');
+    await page.click('.toast >> text=Show');
+    await page.waitForSelector('section:has(h2:text-is("Headers")) bdi:has-text("onerror")');
+    await visit(page, `#/job/${encodeURIComponent(after)}`);
+    await page.waitForSelector('td code:has-text("onerror")');
+    await visit(page, `#/job/${encodeURIComponent(batch)}`);
+    await page.waitForSelector('section:has(h2:text-is("Batch")) bdi:has-text("onerror")');
     for (const hash of [
       '#/workers',
       `#/job/${encodeURIComponent(done)}`,
@@ -99,6 +124,7 @@ module.exports = {
       `#/${encodeURIComponent(MARKUP)}`,
       '#/queue/%',
       '#/queue/~!',
+      `#/queue/${encodeURIComponent(queue)}?state=dead&error=${encodeURIComponent(MARKUP)}&header=~PGI-&older=x`,
       `#/queues?filter=${encodeURIComponent(MARKUP)}`,
     ]) {
       await page.evaluate((value) => {

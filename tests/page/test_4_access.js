@@ -34,26 +34,35 @@ async function fillShop(server) {
       '1',
       'PRIORITY',
       '9',
+      'HEADER',
+      'tenant',
+      'acme',
     ]),
   );
   await server.run(
     ['CLIENT', 'SETNAME', 'hook-1'],
     ['GETJOB', 'COUNT', '30', 'FROM', 'webhooks'],
+    ['WORKING', ids[0], 'PROGRESS', '60', 'TEXT', 'connected'],
     ['NACK', 'ERROR', 'HTTP 503 Service Unavailable after 10.2 s', ...ids],
   );
   await server.run(['CLIENT', 'SETNAME', 'mailer-2'], ['GETJOB', 'COUNT', '12', 'FROM', 'mail:welcome']);
   await server.run('SCHEDULE', 'nightly', '30 2 * * *', 'mail:digest', 'all');
   await server.run('PAUSE', 'exports', 'out');
-  return ids[0];
+  const batch = await server.run('BATCH', 'NEW', 'mail:digest', 'COMPLETE', 'send the digest');
+  const part = await server.run('ADDJOB', 'exports', 'part 1', '0', 'BATCH', batch);
+  const flow = await server.run('ADDJOB', 'exports', 'sum of the parts', '0', 'BATCH', batch, 'AFTER', part);
+  return { dead: ids[0], flow };
 }
 
-function views(id) {
+function views({ dead, flow }) {
   return {
     overview: '#/',
     queues: '#/queues',
     queue: '#/queue/webhooks',
     dead: '#/queue/webhooks?state=dead',
-    job: `#/job/${encodeURIComponent(id)}`,
+    filter: '#/queue/webhooks?state=dead&error=HTTP',
+    job: `#/job/${encodeURIComponent(dead)}`,
+    flow: `#/job/${encodeURIComponent(flow)}`,
     workers: '#/workers',
     schedules: '#/schedules',
     nodes: '#/nodes',
@@ -63,14 +72,14 @@ function views(id) {
   };
 }
 
-let dead = null;
+let shop = null;
 
 async function audit({ server, browser }, scheme) {
-  dead ??= await fillShop(server);
+  shop ??= await fillShop(server);
   const page = await browser.open(server.url, { colorScheme: scheme });
   const problems = [];
   await page.waitForSelector('.live-on');
-  for (const [name, hash] of Object.entries(views(dead))) {
+  for (const [name, hash] of Object.entries(views(shop))) {
     await visit(page, hash);
     if (name === 'overview') await page.waitForSelector('td:has-text("orders:new")');
     problems.push(...(await auditAccess(page)).map((text) => `${name}: ${text}`));
@@ -80,6 +89,12 @@ async function audit({ server, browser }, scheme) {
   await page.click('.head >> text=Add a job');
   problems.push(...(await auditAccess(page)).map((text) => `dialog: ${text}`));
   await picture(page, `dialog-${scheme}`);
+  await visit(page, '#/schedules');
+  await page.evaluate(() => document.querySelector('dialog')?.remove());
+  await page.click('tr:has-text("nightly") >> text=Details');
+  await page.waitForSelector('dialog .ticks li');
+  problems.push(...(await auditAccess(page)).map((text) => `schedule: ${text}`));
+  await picture(page, `schedule-${scheme}`);
   assert.deepEqual(problems, []);
   await browser.close(page);
 }
@@ -89,14 +104,14 @@ module.exports = {
   'no serious problem in the dark scheme': (tools) => audit(tools, 'dark'),
 
   async 'the views fit on a phone'({ server, browser }) {
-    dead ??= await fillShop(server);
+    shop ??= await fillShop(server);
     const page = await browser.open(server.url, {
       viewport: { width: 375, height: 740 },
       hasTouch: true,
       isMobile: true,
     });
     await page.waitForSelector('.view h1');
-    for (const [name, hash] of Object.entries(views(dead))) {
+    for (const [name, hash] of Object.entries(views(shop))) {
       await visit(page, hash);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 375, `${name} is ${width} wide`);
